@@ -1,0 +1,244 @@
+//! Expressions, lvalues and operations as C-like text for people: names as written, no casts that only lowering made
+//! visible. Not parseable back; that is `text`.
+
+use std::fmt::Write;
+
+use crate::{Argument, Base, BinaryOp, Callee, CompareOp, Expr, Function, Lvalue, Op, Role, Step, UnaryOp};
+
+/// An expression as C text, without outer parentheses.
+pub fn expr_text(function: &Function, expr: &Expr) -> String {
+    let mut out = String::new();
+    write_expr(&mut out, function, expr, 0);
+    out
+}
+
+/// An lvalue as C text.
+pub fn lvalue_text(function: &Function, lvalue: &Lvalue) -> String {
+    let mut out = String::new();
+    write_lvalue(&mut out, function, lvalue);
+    out
+}
+
+/// What an edge does, as C text; `None` for what people need not see (scopes, skips).
+pub fn op_text(function: &Function, op: &Op) -> Option<String> {
+    Some(match op {
+        Op::Skip | Op::Begin(_) | Op::End(_) => return None,
+        Op::Assume(condition) => expr_text(function, condition),
+        Op::Assign(dst, value) => format!("{} = {}", lvalue_text(function, dst), expr_text(function, value)),
+        Op::Copy(dst, src) => format!("{} = {}", lvalue_text(function, dst), lvalue_text(function, src)),
+        Op::Havoc(dst, _) => format!("{} = any value", lvalue_text(function, dst)),
+        Op::Clobber(..) => "memory may change".to_owned(),
+        Op::Call(call) => {
+            let mut text = String::new();
+            if let Some(dst) = &call.dst {
+                write_lvalue(&mut text, function, dst);
+                text.push_str(" = ");
+            }
+            match &call.callee {
+                Callee::Direct(name) => text.push_str(name),
+                Callee::Indirect(pointer, _) => write_expr(&mut text, function, pointer, 15),
+            }
+            text.push('(');
+            for (i, argument) in call.arguments.iter().enumerate() {
+                if i > 0 {
+                    text.push_str(", ");
+                }
+                match argument {
+                    Argument::Value(value) => write_expr(&mut text, function, value, 1),
+                    Argument::Aggregate(lvalue) => write_lvalue(&mut text, function, lvalue),
+                }
+            }
+            text.push(')');
+            text
+        }
+        Op::Allocate(allocation) => {
+            let how = if allocation.on_heap { "malloc" } else { "alloca" };
+            format!(
+                "{} = {how}({})",
+                lvalue_text(function, &allocation.dst),
+                expr_text(function, &allocation.size)
+            )
+        }
+        Op::Free(pointer) => format!("free({})", expr_text(function, pointer)),
+        Op::CopyBytes(to, from, size) => format!(
+            "memcpy({}, {}, {})",
+            expr_text(function, to),
+            expr_text(function, from),
+            expr_text(function, size)
+        ),
+        Op::FillBytes(to, byte, size) => format!(
+            "memset({}, {}, {})",
+            expr_text(function, to),
+            expr_text(function, byte),
+            expr_text(function, size)
+        ),
+        Op::HavocBytes(to, size, _) => {
+            format!("any {} bytes at {}", expr_text(function, size), expr_text(function, to))
+        }
+    })
+}
+
+/// C's binding strengths, higher binds tighter.
+fn strength(op: BinaryOp) -> u8 {
+    match op {
+        BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => 13,
+        BinaryOp::Add | BinaryOp::Sub => 12,
+        BinaryOp::Shl | BinaryOp::Shr => 11,
+        BinaryOp::BitAnd => 8,
+        BinaryOp::BitXor => 7,
+        BinaryOp::BitOr => 6,
+    }
+}
+
+fn symbol(op: BinaryOp) -> &'static str {
+    match op {
+        BinaryOp::Add => "+",
+        BinaryOp::Sub => "-",
+        BinaryOp::Mul => "*",
+        BinaryOp::Div => "/",
+        BinaryOp::Rem => "%",
+        BinaryOp::Shl => "<<",
+        BinaryOp::Shr => ">>",
+        BinaryOp::BitAnd => "&",
+        BinaryOp::BitOr => "|",
+        BinaryOp::BitXor => "^",
+    }
+}
+
+fn comparison(op: CompareOp) -> (&'static str, u8) {
+    match op {
+        CompareOp::Lt => ("<", 10),
+        CompareOp::Le => ("<=", 10),
+        CompareOp::Gt => (">", 10),
+        CompareOp::Ge => (">=", 10),
+        CompareOp::Eq => ("==", 9),
+        CompareOp::Ne => ("!=", 9),
+    }
+}
+
+fn infix(out: &mut String, function: &Function, text: &str, own: u8, outer: u8, lhs: &Expr, rhs: &Expr) {
+    if own < outer {
+        out.push('(');
+    }
+    write_expr(out, function, lhs, own);
+    let _ = write!(out, " {text} ");
+    write_expr(out, function, rhs, own + 1);
+    if own < outer {
+        out.push(')');
+    }
+}
+
+fn write_expr(out: &mut String, function: &Function, expr: &Expr, outer: u8) {
+    match expr {
+        Expr::Int(value, _) => {
+            let _ = write!(out, "{value}");
+        }
+        Expr::Float(bits, _) => {
+            let _ = write!(out, "{:?}", f64::from_bits(*bits));
+        }
+        Expr::Null => out.push_str("NULL"),
+        Expr::Load(lvalue) => write_lvalue(out, function, lvalue),
+        Expr::Address(lvalue) => write_address(out, function, lvalue, outer),
+        Expr::Function(name) => out.push_str(name),
+        Expr::Unary(op, arg, _) => {
+            out.push(match op {
+                UnaryOp::Negate => '-',
+                UnaryOp::BitNot => '~',
+            });
+            write_expr(out, function, arg, 14);
+        }
+        Expr::Binary(op, lhs, rhs, _) => infix(out, function, symbol(*op), strength(*op), outer, lhs, rhs),
+        Expr::Compare(op, lhs, rhs) => {
+            let (text, own) = comparison(*op);
+            infix(out, function, text, own, outer, lhs, rhs);
+        }
+        // A conversion that lowering made explicit says nothing to people; values tell when it changes something.
+        Expr::Cast(_, arg, _) => write_expr(out, function, arg, outer),
+        Expr::Overflows(op, lhs, rhs) => {
+            infix(out, function, symbol(*op), strength(*op), 15, lhs, rhs);
+            out.push_str(" overflows");
+        }
+        Expr::PointerDifference(lhs, rhs, ..) => infix(out, function, "-", 12, outer, lhs, rhs),
+    }
+}
+
+/// `&x`, or `p + i` for an element behind a pointer, or the array's name for its first element.
+fn write_address(out: &mut String, function: &Function, lvalue: &Lvalue, outer: u8) {
+    if let (Base::Deref(pointer, _), [Step::Index { index, .. }]) = (&lvalue.base, lvalue.path.as_slice()) {
+        let own = 12;
+        if own < outer {
+            out.push('(');
+        }
+        write_expr(out, function, pointer, own);
+        out.push_str(" + ");
+        write_expr(out, function, index, own + 1);
+        if own < outer {
+            out.push(')');
+        }
+        return;
+    }
+    if let (Base::Deref(pointer, _), []) = (&lvalue.base, lvalue.path.as_slice()) {
+        return write_expr(out, function, pointer, outer);
+    }
+    if let Some((Step::Index { index, .. }, before)) = lvalue.path.split_last()
+        && matches!(**index, Expr::Int(0, _))
+    {
+        return write_steps(out, function, &lvalue.base, before);
+    }
+    if let (Base::Global(name), []) = (&lvalue.base, lvalue.path.as_slice())
+        && name.contains('"')
+    {
+        return out.push_str(name);
+    }
+    out.push('&');
+    write_lvalue(out, function, lvalue);
+}
+
+fn write_lvalue(out: &mut String, function: &Function, lvalue: &Lvalue) {
+    write_steps(out, function, &lvalue.base, &lvalue.path);
+}
+
+fn write_steps(out: &mut String, function: &Function, base: &Base, path: &[Step]) {
+    let mut steps = path.iter();
+    match base {
+        Base::Local(id) => {
+            let local = function.local(*id);
+            match local.role {
+                Role::Result => out.push_str("\\result"),
+                Role::Temporary => out.push_str("(value)"),
+                Role::Parameter | Role::Variable | Role::Shadow => {
+                    out.push_str(
+                        local.name.split('#').next().filter(|n| !n.is_empty()).unwrap_or("(unnamed)"),
+                    );
+                }
+            }
+        }
+        Base::Global(name) => out.push_str(name),
+        Base::Deref(pointer, _) => match path.first() {
+            Some(Step::Field { name, .. }) => {
+                write_expr(out, function, pointer, 15);
+                let _ = write!(out, "->{name}");
+                steps.next();
+            }
+            Some(Step::Index { .. }) => write_expr(out, function, pointer, 15),
+            None => {
+                out.push('*');
+                write_expr(out, function, pointer, 14);
+            }
+        },
+    }
+    for step in steps {
+        match step {
+            // Anonymous members have no name in C.
+            Step::Field { name, .. } if name.starts_with('#') => {}
+            Step::Field { name, .. } => {
+                let _ = write!(out, ".{name}");
+            }
+            Step::Index { index, .. } => {
+                out.push('[');
+                write_expr(out, function, index, 0);
+                out.push(']');
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Automata and call graphs for Graphviz. Must not know analyses.
+
+use std::fmt::Write;
+
+use crate::{
+    call_graph::CallGraph,
+    function::Function,
+    structure::Structure,
+    text::{self, Surroundings},
+};
+
+/// A string in Graphviz's notation.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// An automaton: locations (heads of loops are doubled, error locations red), edges with what they do.
+pub fn automaton(function: &Function, surroundings: Surroundings<'_>) -> String {
+    let structure = Structure::of(function);
+    let mut out =
+        format!("digraph {} {{\n  node [shape=circle, fontname=monospace];\n", quoted(&function.name));
+    out.push_str("  edge [fontname=monospace];\n");
+    for index in 0..function.locations {
+        let loc = crate::Loc(index);
+        let mut attributes = Vec::new();
+        if loc == function.entry {
+            attributes.push("style=bold".to_owned());
+        }
+        if loc == function.exit {
+            attributes.push("shape=square".to_owned());
+        }
+        if let Some(id) = function.obligation_at(loc) {
+            let obligation = &function.obligations[id.index()];
+            let label = format!("{loc}\n{}\n{}", obligation.check.code(), obligation.text);
+            attributes.push(format!("shape=box, color=red, label={}", quoted(&label)));
+        }
+        if structure.is_loop_head(loc) {
+            attributes.push("shape=doublecircle".to_owned());
+        }
+        if !structure.is_reachable(loc) {
+            attributes.push("color=gray".to_owned());
+        }
+        let _ = writeln!(out, "  {loc} [{}];", attributes.join(", "));
+    }
+    for edge in &function.edges {
+        let label = quoted(&text::print_op(&edge.op, function, surroundings));
+        let _ = writeln!(out, "  {} -> {} [label={label}];", edge.from, edge.to);
+    }
+    out.push_str("}\n");
+    out
+}
+
+/// Who calls whom; recursive components are boxes.
+pub fn call_graph(graph: &CallGraph) -> String {
+    let mut out = String::from("digraph calls {\n  node [shape=box, fontname=monospace];\n");
+    for (index, members) in graph.components().iter().enumerate() {
+        let recursive = members.first().is_some_and(|member| graph.is_recursive(*member));
+        if recursive {
+            let _ = writeln!(out, "  subgraph cluster_{index} {{ color=gray;");
+        }
+        for member in members {
+            let _ = writeln!(out, "  {};", quoted(member));
+        }
+        if recursive {
+            out.push_str("  }\n");
+        }
+    }
+    for caller in graph.components().iter().flatten() {
+        for callee in graph.callees(*caller) {
+            let _ = writeln!(out, "  {} -> {};", quoted(caller), quoted(callee));
+        }
+    }
+    out.push_str("}\n");
+    out
+}

@@ -1,0 +1,129 @@
+//! A linked program: automata by name, global objects with their initial bytes, records. What analyses run on.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use proofline_hir::{Linkage, Name, Records, Type};
+use proofline_syntax::DataModel;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    function::{Function, Loc},
+    scalar::{IntType, Scalar},
+};
+
+/// A whole program or library.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Program {
+    /// Sizes of C's types.
+    pub data_model: DataModel,
+    /// Layouts by tag.
+    pub records: Records,
+    /// Objects with static storage (string literals included), by name.
+    pub globals: BTreeMap<Name, Arc<Global>>,
+    /// Functions with bodies, by name.
+    pub functions: BTreeMap<Name, Arc<Function>>,
+    /// Functions that are declared but have no body here: their types.
+    pub externals: BTreeMap<Name, Type>,
+    /// What makes every verdict about the program unknown (threads, for instance), with the function that does it.
+    pub unsupported: Vec<(Name, Name)>,
+}
+
+/// An object with static storage.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Global {
+    /// Unique in the program.
+    pub name: Name,
+    /// C type.
+    pub ty: Type,
+    /// Bytes; 0 if unknown.
+    pub size: u64,
+    /// Whether code outside the program can name it.
+    pub linkage: Linkage,
+    /// Defined here: starts with its initial value (zero where `init` is silent). Otherwise `extern`: any value at entry.
+    pub defined: bool,
+    /// Never written after its initialisation (declared const throughout).
+    pub constant: bool,
+    /// Initial values of its scalars that are not zero, by offset, not overlapping.
+    pub init: Vec<InitialValue>,
+}
+
+/// An initial scalar.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct InitialValue {
+    /// Bytes from the start.
+    pub offset: u64,
+    /// Format.
+    pub scalar: Scalar,
+    /// For a bit-field.
+    pub bits: Option<proofline_hir::types::BitField>,
+    /// Value.
+    pub value: Constant,
+}
+
+/// A constant known before the program starts.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum Constant {
+    /// Integer.
+    Int(i128),
+    /// Exact `f64` bits.
+    Float(u64),
+    /// Address inside a global.
+    Address(Name, i64),
+    /// Function.
+    Function(Name),
+    /// Not computed: any value.
+    Unknown,
+}
+
+/// An object, as analyses name it: all activations of a local and all allocations of a site are one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Object {
+    /// Static storage.
+    Global(Name),
+    /// A local of a function (any activation).
+    Local(Name, crate::LocalId),
+    /// What an allocation site of a function allocates.
+    Heap(Name, crate::Site),
+    /// Memory the program text does not name: what unknown callers and callees own.
+    External,
+}
+
+/// A place in the program.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Place {
+    /// Function.
+    pub function: Name,
+    /// Location.
+    pub loc: Loc,
+}
+
+impl Program {
+    /// The function with a body.
+    pub fn function(&self, name: Name) -> Option<&Arc<Function>> {
+        self.functions.get(&name)
+    }
+    /// Width of pointers, `size_t` and `long` in bits.
+    pub fn pointer_bits(&self) -> u8 {
+        match self.data_model {
+            DataModel::Lp64 => 64,
+            DataModel::Ilp32 => 32,
+        }
+    }
+    /// `size_t`
+    pub fn size_type(&self) -> IntType {
+        IntType { bits: self.pointer_bits(), signed: false }
+    }
+    /// Bytes that a scalar of the format occupies in memory.
+    pub fn scalar_bytes(&self, scalar: Scalar) -> u64 {
+        use crate::scalar::FloatType;
+        match (scalar, self.data_model) {
+            (Scalar::Int(ty), _) => ty.bytes().next_power_of_two(),
+            (Scalar::Pointer, _) => u64::from(self.pointer_bits() / 8),
+            (Scalar::Float(FloatType::F16), _) => 2,
+            (Scalar::Float(FloatType::F32), _) => 4,
+            (Scalar::Float(FloatType::F64), _) => 8,
+            (Scalar::Float(FloatType::F80), DataModel::Ilp32) => 12,
+            (Scalar::Float(FloatType::F80 | FloatType::F128), _) => 16,
+        }
+    }
+}

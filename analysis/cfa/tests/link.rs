@@ -1,0 +1,86 @@
+//! Several units in one program.
+
+mod common;
+
+use common::{function, linked, operations, program};
+use proofline_cfa::Name;
+
+#[test]
+fn internal_names_that_clash_are_told_apart() {
+    let units = [
+        "static int n = 1; static int get(void) { static int calls; calls++; return n; } int a(void) { return get(); }",
+        "static int n = 2; static int get(void) { static int calls; calls++; return n; } int b(void) { return get(); }
+         static int own(void) { return 0; } int (*p)(void) = own;",
+    ];
+    let program = program(&units);
+    let functions: Vec<&str> = program.functions.keys().map(|name| name.as_str()).collect();
+    assert_eq!(functions, ["a", "a.c:get", "b", "b.c:get", "own"]);
+    let globals: Vec<&str> = program.globals.keys().map(|name| name.as_str()).collect();
+    assert_eq!(globals, ["a.c:get.calls", "a.c:n", "b.c:get.calls", "b.c:n", "p"]);
+    assert_eq!(operations(&program, "b"), ["%return := call `b.c:get`()"]);
+    assert_eq!(operations(&program, "b.c:get")[1], "%return := `b.c:n`");
+}
+
+#[test]
+fn definitions_win_over_declarations_and_tentative_ones() {
+    let program = program(&[
+        "extern int g; int t; int f(int); int use(void) { return f(g); }",
+        "int g = 3; int t = 4;
+        int f(int x) { return x; }",
+    ]);
+    assert!(program.externals.is_empty());
+    let value = |name: &str| program.globals[&Name::new(name)].init.len();
+    assert_eq!((value("g"), value("t")), (1, 1));
+}
+
+#[test]
+fn equal_tags_with_different_members_are_told_apart() {
+    let program = program(&[
+        "struct s { int a; }; struct t { struct s *p; }; int f(struct t *x) { return x->p->a; }",
+        "struct s { char b; int a; }; struct t { struct s *p; }; int g(struct t *x) { return x->p->a; }",
+    ]);
+    let tags: Vec<&str> = program.records.keys().map(|name| name.as_str()).collect();
+    assert_eq!(tags, ["struct s", "struct s~2", "struct t", "struct t~2"]);
+    assert_eq!(program.records[&Name::new("struct s~2")].size, 8);
+    let edge = &function(&program, "g").edges[0];
+    assert!(format!("{:?}", edge.op).contains("struct s~2"));
+}
+
+#[test]
+fn two_definitions_are_a_problem_and_take_the_verdict() {
+    let (program, map) =
+        linked(&["int f(void) { return 1; } int g = 1;", "int f(void) { return 2; } int g = 2;"]);
+    let names: Vec<&str> = map.problems.iter().map(|problem| problem.name.as_str()).collect();
+    assert_eq!(names, ["g", "f"]);
+    assert_eq!(program.unsupported, [(Name::new("f"), Name::new("two different definitions"))]);
+    assert!(!program.globals[&Name::new("g")].defined);
+}
+
+#[test]
+fn equal_inline_definitions_are_one() {
+    let header = "static inline int one(void) { return 1; } inline int two(void) { return 2; }";
+    let (program, map) = linked(&[header, header]);
+    assert!(map.problems.is_empty());
+    assert_eq!(program.functions.len(), 3);
+}
+
+#[test]
+fn calls_are_made_to_fit_the_definition() {
+    let program = program(&[
+        "int main(void) { int n = f(1, 2, 3); return n + g(2.5); }",
+        "long f(char c, unsigned u) { return c + u; } void g(int i) { }",
+    ]);
+    assert_eq!(
+        operations(&program, "main"),
+        [
+            "begin %n",
+            "%$f3 := call f(1i8, 2u32)",
+            "call g(%$f4)",
+            "%return := %n +@6 %$0",
+            "end %n",
+            "%n := i32@1(%$f3)",
+            "havoc %$f4 indeterminate",
+            "havoc %$0 indeterminate",
+        ]
+    );
+}

@@ -1,0 +1,36 @@
+//! Algebra: what a configurable program analysis is, and the drivers that run one: CPA, CEGAR, BAM. Knows automata;
+//! must not know any domain, solver or database.
+
+pub mod arg;
+pub mod bam;
+mod cegar;
+mod certificate;
+mod check;
+mod composite;
+mod counting;
+mod cpa;
+mod exploration;
+mod laws;
+mod outcome;
+mod path;
+mod reached;
+mod report;
+mod run;
+mod statistics;
+mod waitlist;
+
+pub use certificate::{Certificate, CertificateError, CertifiedBlock, Checked, StatesBySpot};
+pub use check::{Checker, Config, Verification, check, check_from};
+pub use composite::{Exchange, MergeRule, Product, StopRule, Strengthening, Variant};
+pub use counting::{Counting, Operator};
+pub use cpa::{
+    Adjusted, BlockContext, BlockCpa, BlockId, CallContext, Cpa, Domain, EdgeContext, Facts, Merge, NoFacts,
+    Place, Reduced,
+};
+pub use exploration::{Exit, Exploration, Read};
+pub use laws::{LawBroken, Samples, Semantics, check_laws, check_semantics};
+pub use outcome::{Budget, Cancel, OnCancel, Outcome, Refine, Refinement, Unknown};
+pub use path::{Path, PathStep};
+pub use report::{GraphFormat, Summary, SummaryOf};
+pub use statistics::Statistics;
+pub use waitlist::Order;

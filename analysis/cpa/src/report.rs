@@ -1,0 +1,189 @@
+//! What a check has built, for people: graphs as text and Graphviz (`proofline dump arg`), summaries (`proofline dump
+//! summaries`), states by location (hovers). Reads only.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    fmt,
+};
+
+use proofline_cfa::{Loc, Name, op_text};
+
+use crate::{
+    Unknown,
+    arg::{Labels, Node, SummaryRef, Via},
+    bam::{
+        SummaryStore,
+        engine::{Engine, WHOLE},
+        trace::Home,
+    },
+    check::Checker,
+    cpa::{BlockCpa, BlockId, Cpa, Domain, Reduced},
+    exploration::Exploration,
+    outcome::Refine,
+};
+
+/// A format for graphs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GraphFormat {
+    /// For reading.
+    Text,
+    /// For Graphviz.
+    Dot,
+}
+
+/// What a block does, from one entry state.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Summary<S, P> {
+    /// The block.
+    pub block: BlockId,
+    /// Entered with a state below this one …
+    pub entry: Reduced<S>,
+    /// (with this precision)
+    pub precision: Reduced<P>,
+    /// … it is left with one of these. None: it never returns.
+    pub exits: Vec<(Loc, Reduced<S>)>,
+    /// False while it is being computed: exits may be missing.
+    pub is_stable: bool,
+}
+
+/// A summary of an analysis.
+pub type SummaryOf<A> = Summary<<A as Domain>::State, <A as Cpa>::Precision>;
+
+impl fmt::Display for BlockId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BlockId::Function(function) => write!(f, "{function}"),
+            BlockId::Loop(function, head) => write!(f, "{function}:{head}"),
+        }
+    }
+}
+
+impl<A: BlockCpa, S: SummaryStore<A>> Engine<'_, A, S> {
+    /// The whole program's abstraction and all it rests on, in the order of discovery.
+    pub(crate) fn abstractions(&self) -> Result<Vec<Home<A>>, Unknown> {
+        let (mut found, mut known) = (Vec::new(), BTreeSet::new());
+        let mut work = VecDeque::from([Home::Open(WHOLE)]);
+        while let Some(home) = work.pop_front() {
+            if !known.insert(home.identity()) {
+                continue;
+            }
+            for (_, read) in self.at_home(&home)?.reads() {
+                work.push_back(self.resolve(&home, read.summary)?.0);
+            }
+            found.push(home);
+        }
+        Ok(found)
+    }
+
+    fn is_stable(&self, home: &Home<A>) -> bool {
+        match home {
+            Home::Closed(..) => true,
+            // Open abstractions are stable together, when the engine has nothing left to do.
+            Home::Open(_) => self.stack.is_empty(),
+        }
+    }
+}
+
+impl<A: BlockCpa + Refine, S: SummaryStore<A>> Checker<'_, A, S> {
+    /// The summaries that the program's abstraction rests on, the whole program first.
+    pub fn summaries(&self) -> Result<Vec<SummaryOf<A>>, Unknown> {
+        let mut summaries = Vec::new();
+        for home in self.engine.abstractions()? {
+            let (key, exploration) = (self.engine.key_of(&home), self.engine.at_home(&home)?);
+            summaries.push(Summary {
+                block: key.block.clone(),
+                entry: key.entry.clone(),
+                precision: key.precision.clone(),
+                exits: exploration.exits().map(|exit| (exit.loc, exit.state.clone())).collect(),
+                is_stable: self.engine.is_stable(&home),
+            });
+        }
+        Ok(summaries)
+    }
+
+    /// Summaries as text.
+    pub fn write_summaries(&self, out: &mut dyn fmt::Write) -> Result<(), Unknown> {
+        for summary in self.summaries()? {
+            let open = if summary.is_stable { "" } else { " (being computed)" };
+            let analysis = self.engine.analysis;
+            write(
+                out,
+                format_args!("{}{open}\n    enters: {}\n", summary.block, analysis.show(&summary.entry.0)),
+            )?;
+            for (loc, exit) in &summary.exits {
+                write(out, format_args!("    leaves at {loc}: {}\n", analysis.show(&exit.0)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything reached at the locations of a function, over all entries and inlined calls: at each location the states are
+    /// alternatives.
+    pub fn states_of(&self, function: Name) -> Result<BTreeMap<Loc, Vec<A::State>>, Unknown> {
+        let mut states: BTreeMap<Loc, Vec<A::State>> = BTreeMap::new();
+        for home in self.engine.abstractions()? {
+            let exploration = self.engine.at_home(&home)?;
+            for (id, node) in exploration.arg.nodes() {
+                if node.covered_by.is_empty() && exploration.arg.function(id) == function {
+                    let here = states.entry(node.spot.loc).or_default();
+                    if !here.contains(&node.state) {
+                        here.push(node.state.clone());
+                    }
+                }
+            }
+        }
+        Ok(states)
+    }
+
+    /// The graphs of the program's abstraction and of all it rests on.
+    pub fn write_graphs(&self, out: &mut dyn fmt::Write, format: GraphFormat) -> Result<(), Unknown> {
+        for (number, home) in self.engine.abstractions()?.iter().enumerate() {
+            let (key, exploration) = (self.engine.key_of(home), self.engine.at_home(home)?);
+            let name = format!("{} {number}: {}", key.block, self.engine.analysis.show(&key.entry.0));
+            let state = |state: &A::State| self.engine.analysis.show(state);
+            let step = |from: &Node<A::State>, via: Via| self.step(home, exploration, from, via);
+            let is_exit = |node: &Node<A::State>| {
+                let function = self.engine.scene.shape(exploration.block.function);
+                function.is_ok_and(|shape| exploration.block.is_exit(shape.function, node.spot))
+            };
+            let labels = Labels { state: &state, step: &step, is_exit: &is_exit };
+            let written = match format {
+                GraphFormat::Text => {
+                    write(out, format_args!("graph {name}\n"))?;
+                    exploration.arg.write_text(out, &labels)
+                }
+                GraphFormat::Dot => exploration.arg.write_dot(out, &name, &labels),
+            };
+            written.map_err(not_written)?;
+        }
+        Ok(())
+    }
+
+    fn step(&self, home: &Home<A>, exploration: &Exploration<A>, from: &Node<A::State>, via: Via) -> String {
+        let function = exploration.arg.context(from.spot.context).function;
+        match via {
+            Via::Edge(edge) => {
+                let shape = self.engine.scene.shape(function);
+                let text = shape.ok().and_then(|s| op_text(s.function, &s.function.edge(edge).op));
+                text.unwrap_or_else(|| edge.to_string())
+            }
+            Via::Enter(edge) => format!("call {edge}"),
+            Via::Leave(edge) => format!("return from {function} to {edge}"),
+            Via::Block { summary, exit, .. } => {
+                let inner = self.engine.resolve(home, summary);
+                let block =
+                    inner.map_or_else(|_| "?".to_owned(), |(h, _)| self.engine.key_of(&h).block.to_string());
+                let open = if matches!(summary, SummaryRef::Open(_)) { " (open)" } else { "" };
+                format!("summary of {block}{open}, exit {exit}")
+            }
+        }
+    }
+}
+
+fn write(out: &mut dyn fmt::Write, text: fmt::Arguments<'_>) -> Result<(), Unknown> {
+    out.write_fmt(text).map_err(not_written)
+}
+
+fn not_written(_: fmt::Error) -> Unknown {
+    Unknown::InternalError("the dump could not be written".to_owned())
+}

@@ -1,0 +1,52 @@
+//! What a run did, in numbers that do not depend on the machine.
+
+use std::fmt;
+
+/// Counts of a run.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Statistics {
+    /// Successor states computed (each is one step of the budget).
+    pub successors: u64,
+    /// Nodes added to graphs, covered ones included.
+    pub nodes: u64,
+    /// Reached states that were weakened by merging.
+    pub merges: u64,
+    /// States that were covered when they arrived.
+    pub covered: u64,
+    /// Block abstractions begun.
+    pub blocks: u64,
+    /// Block applications answered by a stable abstraction.
+    pub hits: u64,
+    /// Block abstractions that an earlier run had computed.
+    pub recalled: u64,
+    /// Calls within a recursive component answered by an abstraction that is still being computed.
+    pub provisional_reads: u64,
+    /// Entry states of recursive blocks that were widened.
+    pub widened: u64,
+    /// Block abstractions that were explored again because a summary they had read grew.
+    pub resumed: u64,
+    /// Error paths that refinement excluded.
+    pub refinements: u64,
+    /// Nodes removed by lazy abstraction.
+    pub pruned: u64,
+}
+
+impl fmt::Display for Statistics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rows = [
+            ("successors", self.successors),
+            ("nodes", self.nodes),
+            ("merges", self.merges),
+            ("covered", self.covered),
+            ("blocks", self.blocks),
+            ("summary hits", self.hits),
+            ("recalled blocks", self.recalled),
+            ("provisional reads", self.provisional_reads),
+            ("widened entries", self.widened),
+            ("resumed blocks", self.resumed),
+            ("refinements", self.refinements),
+            ("pruned nodes", self.pruned),
+        ];
+        rows.iter().try_for_each(|(name, count)| writeln!(f, "{name:>18}: {count}"))
+    }
+}

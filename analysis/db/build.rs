@@ -1,0 +1,37 @@
+//! Names the engines by their sources, so that answers on the disk are found only by the program that would give the same ones.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+fn main() {
+    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let analysis = here.parent().map(Path::to_path_buf).unwrap_or_default();
+    let mut files = Vec::new();
+    for layer in ["syntax", "hir", "cfa", "smt", "cpa", "domains", "verifier", "db"] {
+        let folder = analysis.join(layer).join("src");
+        println!("cargo::rerun-if-changed={}", folder.display());
+        collect(&folder, &mut files);
+    }
+    let lock = analysis.join("../Cargo.lock");
+    if lock.exists() {
+        println!("cargo::rerun-if-changed={}", lock.display());
+        files.push(lock);
+    }
+    files.sort();
+    let mut hasher = blake3::Hasher::new();
+    for file in files {
+        let content = fs::read(&file).unwrap_or_default();
+        hasher.update(&(content.len() as u64).to_le_bytes());
+        hasher.update(&content);
+    }
+    println!("cargo::rustc-env=PROOFLINE_ENGINES={}", hasher.finalize().to_hex());
+}
+
+fn collect(folder: &Path, out: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for path in entries.filter_map(|entry| entry.ok().map(|entry| entry.path())) {
+        if path.is_dir() { collect(&path, out) } else { out.push(path) }
+    }
+}

@@ -1,0 +1,79 @@
+//! Queries per file: from its text to automata without positions, and the positions beside them.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use proofline_cfa::{Unit, UnitMap};
+use proofline_syntax::{FoundFlags, flags_for};
+use proofline_verifier::load::{self, LoadError, Options, Source};
+
+use crate::{Db, files::Reader, work::Work};
+
+/// What is verified: the files of one program, and how to read them.
+#[salsa::input]
+pub(crate) struct Project {
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) options: Options,
+}
+
+/// A file's name.
+#[salsa::interned]
+pub(crate) struct FileName<'db> {
+    pub(crate) path: PathBuf,
+}
+
+/// A file's own flags. A compilation database can be longer than all the files of a program: it is not read again when a file changes.
+#[salsa::tracked]
+fn own_flags<'db>(db: &'db dyn Db, file: FileName<'db>) -> Arc<FoundFlags> {
+    let reader = Reader::new(&db.shared().files);
+    let found = flags_for(file.path(db), &reader);
+    reader.depend(db);
+    Arc::new(found)
+}
+
+/// A file, read.
+#[salsa::tracked(no_eq)]
+pub(crate) fn source<'db>(
+    db: &'db dyn Db,
+    project: Project,
+    file: FileName<'db>,
+) -> Result<Arc<Source>, LoadError> {
+    let path: &Path = file.path(db);
+    db.shared().log(Work::Read(path.to_owned()));
+    let reader = Reader::new(&db.shared().files);
+    let own = FoundFlags::clone(own_flags(db, file));
+    let source = load::read_with(path, own, project.options(db), &reader);
+    reader.depend(db);
+    source.map(Arc::new)
+}
+
+/// A file's automata, with positions beside them.
+#[salsa::tracked(no_eq)]
+fn lowered<'db>(db: &'db dyn Db, project: Project, file: FileName<'db>) -> Option<(Arc<Unit>, Arc<UnitMap>)> {
+    let source = source(db, project, file).as_ref().ok()?;
+    let (unit, map) = proofline_cfa::lower(&source.module, &source.map);
+    Some((Arc::new(unit), Arc::new(map)))
+}
+
+/// A file's automata. Stays as it is when only positions change.
+#[salsa::tracked]
+pub(crate) fn automata<'db>(db: &'db dyn Db, project: Project, file: FileName<'db>) -> Option<Arc<Unit>> {
+    lowered(db, project, file).as_ref().map(|(unit, _)| unit.clone())
+}
+
+/// Where a file's automata are in the text.
+#[salsa::tracked(no_eq)]
+pub(crate) fn unit_positions<'db>(
+    db: &'db dyn Db,
+    project: Project,
+    file: FileName<'db>,
+) -> Option<Arc<UnitMap>> {
+    lowered(db, project, file).as_ref().map(|(_, map)| map.clone())
+}
+
+/// The files of the project, by name.
+pub(crate) fn files<'db>(db: &'db dyn Db, project: Project) -> Vec<FileName<'db>> {
+    project.files(db).iter().map(|path| FileName::new(db, path.clone())).collect()
+}

@@ -1,0 +1,265 @@
+//! Answers on the disk, keyed by content: what was verified once is not verified again, by whichever process. A store is a hint that may
+//! be missing, old, damaged or in use; then the work is done again. Several processes may share a folder: each write is a transaction, and
+//! who finds the file open elsewhere waits a moment and then goes without.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition};
+
+use crate::fingerprint::Fingerprint;
+
+/// Answers by fingerprint of everything they depend on; the value begins with a hash of the rest of it under its key.
+const ANSWERS: TableDefinition<'_, &[u8; 32], &[u8]> = TableDefinition::new("answers");
+/// When an answer was last written or used: a counter of the sessions.
+const USED: TableDefinition<'_, &[u8; 32], u64> = TableDefinition::new("used");
+/// `session`: number of the last session; `bytes`: bytes of all answers.
+const COUNTS: TableDefinition<'_, &str, u64> = TableDefinition::new("counts");
+
+/// Part of the file's name: files of another format are left alone, and go when they are old.
+const FORMAT: &str = "answers-1.redb";
+
+/// The same for blocks.
+const BLOCKS: &str = "blocks-1.redb";
+
+/// Bytes of blocks: all are read when the first is asked for.
+const MOST_BLOCKS: u64 = 1 << 23;
+
+/// How long to wait for another process that has the file open.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// A folder with answers.
+pub struct Store {
+    path: PathBuf,
+    most_bytes: u64,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// Found on the disk, by key.
+    known: BTreeMap<Fingerprint, Vec<u8>>,
+    /// To be written.
+    new: BTreeMap<Fingerprint, Vec<u8>>,
+    used: Vec<Fingerprint>,
+    is_read: bool,
+    is_damaged: bool,
+}
+
+impl Store {
+    /// In this folder, with at most so many bytes of answers. Nothing is read or made yet.
+    pub fn new(folder: &Path, most_bytes: u64) -> Store {
+        Store { path: folder.join(FORMAT), most_bytes, inner: Mutex::default() }
+    }
+
+    /// Beside this one, for blocks.
+    pub(crate) fn blocks(&self) -> Store {
+        let path = self.path.with_file_name(BLOCKS);
+        Store { path, most_bytes: self.most_bytes.min(MOST_BLOCKS), inner: Mutex::default() }
+    }
+
+    /// Where answers of this user are kept: `$XDG_CACHE_HOME/proofline`, or `~/.cache/proofline`.
+    pub fn default_folder() -> Option<PathBuf> {
+        let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let base = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))?;
+        Some(base.join("proofline"))
+    }
+
+    /// The bytes under a key, as they were put there.
+    pub(crate) fn find(&self, key: Fingerprint) -> Option<Vec<u8>> {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        if !inner.is_read {
+            inner.is_read = true;
+            (inner.known, inner.is_damaged) = self.read_all();
+        }
+        let found = inner.known.get(&key).or_else(|| inner.new.get(&key)).cloned()?;
+        inner.used.push(key);
+        Some(found)
+    }
+
+    /// Keeps bytes under a key, from [`Store::save`] on also on the disk.
+    pub(crate) fn put(&self, key: Fingerprint, bytes: Vec<u8>) {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner).new.insert(key, bytes);
+    }
+
+    /// Writes what is new. Whatever goes wrong, answers are only missing next time.
+    pub fn save(&self) {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut new, used) = (std::mem::take(&mut inner.new), std::mem::take(&mut inner.used));
+        if inner.is_damaged && self.is_free() && fs::remove_file(&self.path).is_ok() {
+            // What could be read is whole; the file around it is made anew.
+            inner.is_damaged = false;
+            new.extend(std::mem::take(&mut inner.known));
+        }
+        if new.is_empty() {
+            return;
+        }
+        let Some(folder) = self.path.parent() else { return };
+        if fs::create_dir_all(folder).is_err() {
+            return;
+        }
+        if self.write(&new, &used).is_err() {
+            // Not ours, or broken: once more with an empty one.
+            if self.is_free() && fs::remove_file(&self.path).is_ok() {
+                let _ = self.write(&new, &used);
+            }
+        }
+        inner.known.extend(new);
+    }
+
+    fn is_free(&self) -> bool {
+        // A panic is the reader's way to say that the file is damaged; nobody else has it open then.
+        let opened = catch_unwind(AssertUnwindSafe(|| open(&self.path).map(drop)));
+        !matches!(opened, Ok(Err(redb::DatabaseError::DatabaseAlreadyOpen)))
+    }
+
+    /// What is there, and whether the file is damaged.
+    fn read_all(&self) -> (BTreeMap<Fingerprint, Vec<u8>>, bool) {
+        let mut found = BTreeMap::new();
+        let mut is_whole = true;
+        if !self.path.exists() {
+            return (found, false);
+        }
+        // A damaged file may show itself by an error or by a panic of the reader; both mean that there is nothing.
+        let mut read = || -> Result<(), redb::Error> {
+            let database = patiently(&self.path)?;
+            let transaction = database.begin_read()?;
+            for entry in transaction.open_table(ANSWERS)?.iter()? {
+                let (key, value) = entry?;
+                match unsealed(key.value(), value.value()) {
+                    Some(bytes) => {
+                        found.insert(Fingerprint(*key.value()), bytes);
+                    }
+                    None => is_whole = false,
+                }
+            }
+            Ok(())
+        };
+        match catch_unwind(AssertUnwindSafe(&mut read)) {
+            Ok(Ok(())) | Ok(Err(redb::Error::DatabaseAlreadyOpen)) => {}
+            Ok(Err(_)) | Err(_) => is_whole = false,
+        }
+        (found, !is_whole)
+    }
+
+    fn write(&self, new: &BTreeMap<Fingerprint, Vec<u8>>, used: &[Fingerprint]) -> Result<(), Failed> {
+        let write = || -> Result<(), redb::Error> {
+            let database = patiently(&self.path)?;
+            let transaction = database.begin_write()?;
+            {
+                let mut answers = transaction.open_table(ANSWERS)?;
+                let mut times = transaction.open_table(USED)?;
+                let mut counts = transaction.open_table(COUNTS)?;
+                let session = counts.get("session")?.map_or(0, |n| n.value()) + 1;
+                counts.insert("session", session)?;
+                let mut bytes = counts.get("bytes")?.map_or(0, |n| n.value());
+                for (key, value) in new {
+                    let sealed = sealed(&key.0, value);
+                    let before = answers.insert(&key.0, sealed.as_slice())?;
+                    bytes = bytes.saturating_sub(before.map_or(0, |old| old.value().len() as u64));
+                    bytes += sealed.len() as u64;
+                    times.insert(&key.0, session)?;
+                }
+                for key in used {
+                    if answers.get(&key.0)?.is_some() {
+                        times.insert(&key.0, session)?;
+                    }
+                }
+                if bytes > self.most_bytes {
+                    bytes = shrink(&mut answers, &mut times, self.most_bytes / 2)?;
+                }
+                counts.insert("bytes", bytes)?;
+            }
+            transaction.commit()?;
+            Ok(())
+        };
+        match catch_unwind(AssertUnwindSafe(write)) {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) | Err(_) => Err(Failed),
+        }
+    }
+
+    /// Number of answers on the disk.
+    pub fn len(&self) -> u64 {
+        let count = || -> Result<u64, redb::Error> {
+            Ok(patiently(&self.path)?.begin_read()?.open_table(ANSWERS)?.len()?)
+        };
+        if !self.path.exists() {
+            return 0;
+        }
+        catch_unwind(AssertUnwindSafe(count)).ok().and_then(Result::ok).unwrap_or(0)
+    }
+
+    /// Whether there is nothing on the disk.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+struct Failed;
+
+fn open(path: &Path) -> Result<redb::Database, redb::DatabaseError> {
+    redb::Database::create(path)
+}
+
+/// Opens the file; another process may have it for a moment.
+fn patiently(path: &Path) -> Result<redb::Database, redb::Error> {
+    let start = Instant::now();
+    loop {
+        match open(path) {
+            Err(redb::DatabaseError::DatabaseAlreadyOpen) if start.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            result => return Ok(result?),
+        }
+    }
+}
+
+/// Removes what was not used for longest until at most so many bytes are left; how many there are then.
+fn shrink(
+    answers: &mut redb::Table<'_, &[u8; 32], &[u8]>,
+    times: &mut redb::Table<'_, &[u8; 32], u64>,
+    most: u64,
+) -> Result<u64, redb::Error> {
+    let mut all: Vec<(u64, [u8; 32], u64)> = Vec::new();
+    for entry in answers.iter()? {
+        let (key, value) = entry?;
+        let time = times.get(key.value())?.map_or(0, |time| time.value());
+        all.push((time, *key.value(), value.value().len() as u64));
+    }
+    all.sort_unstable();
+    let mut bytes: u64 = all.iter().map(|(_, _, size)| size).sum();
+    for (_, key, size) in all {
+        if bytes <= most {
+            break;
+        }
+        answers.remove(&key)?;
+        times.remove(&key)?;
+        bytes -= size;
+    }
+    Ok(bytes)
+}
+
+/// With a hash of key and bytes before them.
+fn sealed(key: &[u8; 32], bytes: &[u8]) -> Vec<u8> {
+    let mut out = seal(key, bytes).to_vec();
+    out.extend_from_slice(bytes);
+    out
+}
+
+fn unsealed(key: &[u8; 32], bytes: &[u8]) -> Option<Vec<u8>> {
+    let (hash, rest) = bytes.split_at_checked(32)?;
+    (seal(key, rest) == hash).then(|| rest.to_vec())
+}
+
+fn seal(key: &[u8; 32], bytes: &[u8]) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new_keyed(key);
+    hasher.update(bytes);
+    *hasher.finalize().as_bytes()
+}

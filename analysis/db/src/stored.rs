@@ -1,0 +1,180 @@
+//! Answers as bytes. The form of its own keeps the file's format apart from the types of the program.
+
+use std::collections::BTreeMap;
+
+use proofline_cpa::Unknown;
+use proofline_verifier::{
+    Name, ObligationId, Shelf, counterexample::Counterexample, engines::names, judge::Verdict,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{Question, Store, answer::Answer, fingerprint::Fingerprint};
+
+/// Says which engines answered: another version's answers are not found.
+const ENGINES: &str = env!("PROOFLINE_ENGINES");
+
+/// The key of an answer: everything that it is a function of.
+pub(crate) fn key(slice: Fingerprint, question: &Question, wrapv: bool) -> Fingerprint {
+    let mut hasher = blake3::Hasher::new();
+    for part in [ENGINES, &question.property.name(), &question.engines.join(",")] {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    hasher.update(&question.steps.to_le_bytes());
+    hasher.update(&[u8::from(question.first_only), u8::from(wrapv)]);
+    hasher.update(&slice.0);
+    Fingerprint(*hasher.finalize().as_bytes())
+}
+
+/// Block abstractions on the disk.
+pub(crate) struct Blocks(pub(crate) Store);
+
+impl Blocks {
+    fn key(name: [u8; 32]) -> Fingerprint {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(ENGINES.as_bytes());
+        hasher.update(&name);
+        Fingerprint(*hasher.finalize().as_bytes())
+    }
+}
+
+impl Shelf for Blocks {
+    fn find(&self, name: [u8; 32]) -> Option<Vec<u8>> {
+        self.0.find(Blocks::key(name))
+    }
+    fn put(&self, name: [u8; 32], bytes: Vec<u8>) {
+        self.0.put(Blocks::key(name), bytes);
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    verdicts: Vec<(String, u32, StoredVerdict)>,
+    counterexamples: Vec<StoredCounterexample>,
+    decided_by: Vec<(String, u64)>,
+    last_engine: Option<String>,
+    rests_on: Vec<String>,
+    reason: Option<(u8, String)>,
+}
+
+#[derive(Serialize, Deserialize)]
+enum StoredVerdict {
+    Proved(String),
+    Violated(u32),
+    Unknown(u8, String),
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredCounterexample {
+    entry: String,
+    is_library: bool,
+    function: String,
+    obligation: u32,
+    inputs: Vec<i128>,
+    steps: u64,
+}
+
+/// `None` for what must not be kept.
+pub(crate) fn bytes(answer: &Answer) -> Option<Vec<u8>> {
+    let mut verdicts = Vec::new();
+    for ((function, obligation), verdict) in &answer.verdicts {
+        let verdict = match verdict {
+            Verdict::Proved(engine) => StoredVerdict::Proved((*engine).to_owned()),
+            Verdict::Violated(index) => StoredVerdict::Violated(*index as u32),
+            Verdict::Unknown(why) => {
+                let (kind, text) = reason(why)?;
+                StoredVerdict::Unknown(kind, text)
+            }
+        };
+        verdicts.push((function.to_string(), obligation.0, verdict));
+    }
+    let counterexamples = answer.counterexamples.iter().map(|found| StoredCounterexample {
+        entry: found.entry.to_string(),
+        is_library: found.is_library,
+        function: found.function.to_string(),
+        obligation: found.obligation.0,
+        inputs: found.inputs.clone(),
+        steps: found.steps,
+    });
+    let stored = Stored {
+        verdicts,
+        counterexamples: counterexamples.collect(),
+        decided_by: answer.decided_by.iter().map(|(name, n)| ((*name).to_owned(), *n as u64)).collect(),
+        last_engine: answer.last_engine.map(str::to_owned),
+        rests_on: answer.rests_on.iter().cloned().collect(),
+        reason: match &answer.reason {
+            None => None,
+            Some(why) => Some(reason(why)?),
+        },
+    };
+    postcard::to_stdvec(&stored).ok()
+}
+
+/// `None` if the bytes are no answer.
+pub(crate) fn answer(bytes: &[u8]) -> Option<Answer> {
+    let stored: Stored = postcard::from_bytes(bytes).ok()?;
+    let mut verdicts = BTreeMap::new();
+    for (function, obligation, verdict) in stored.verdicts {
+        let verdict = match verdict {
+            StoredVerdict::Proved(name) => Verdict::Proved(engine(&name)?),
+            StoredVerdict::Violated(index) => {
+                stored.counterexamples.get(index as usize)?;
+                Verdict::Violated(index as usize)
+            }
+            StoredVerdict::Unknown(kind, text) => Verdict::Unknown(unknown(kind, text)?),
+        };
+        verdicts.insert((Name::new(&function), ObligationId(obligation)), verdict);
+    }
+    let counterexamples = stored.counterexamples.into_iter().map(|found| Counterexample {
+        entry: Name::new(&found.entry),
+        is_library: found.is_library,
+        function: Name::new(&found.function),
+        obligation: ObligationId(found.obligation),
+        inputs: found.inputs,
+        steps: found.steps,
+    });
+    let counterexamples = counterexamples.collect();
+    let mut decided_by = BTreeMap::new();
+    for (name, count) in stored.decided_by {
+        decided_by.insert(engine(&name)?, count as usize);
+    }
+    Some(Answer {
+        verdicts,
+        counterexamples,
+        decided_by,
+        last_engine: match stored.last_engine {
+            None => None,
+            Some(name) => Some(engine(&name)?),
+        },
+        rests_on: stored.rests_on.into_iter().collect(),
+        reason: match stored.reason {
+            None => None,
+            Some((kind, text)) => Some(unknown(kind, text)?),
+        },
+    })
+}
+
+fn engine(name: &str) -> Option<&'static str> {
+    names().iter().find(|known| **known == name).copied()
+}
+
+/// What is worth keeping of a reason: a stop or a defect of ours is none.
+fn reason(why: &Unknown) -> Option<(u8, String)> {
+    Some(match why {
+        Unknown::Cancelled | Unknown::InternalError(_) => return None,
+        Unknown::OutOfBudget => (0, String::new()),
+        Unknown::Unsupported(text) => (1, text.clone()),
+        Unknown::NoProgress(text) => (2, text.clone()),
+        Unknown::Unconfirmed(text) => (3, text.clone()),
+    })
+}
+
+fn unknown(kind: u8, text: String) -> Option<Unknown> {
+    Some(match kind {
+        0 => Unknown::OutOfBudget,
+        1 => Unknown::Unsupported(text),
+        2 => Unknown::NoProgress(text),
+        3 => Unknown::Unconfirmed(text),
+        _ => return None,
+    })
+}

@@ -1,0 +1,26 @@
+//! What was done: for tests that name the work, and for statistics. Never for answers.
+
+use std::path::PathBuf;
+
+use proofline_verifier::Name;
+
+/// A piece of work.
+#[derive(Clone, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub enum Work {
+    /// A file was preprocessed, parsed and resolved.
+    Read(PathBuf),
+    /// The program was linked.
+    Linked,
+    /// The slice of an entry was put together.
+    Sliced(Name),
+    /// Engines decided an entry's obligations.
+    Verified(Name),
+    /// An entry's verdicts were found on the disk.
+    Recalled(Name),
+    /// Blocks of a function were explored.
+    Rechecked(Name),
+    /// Blocks of a function were used that had been explored before the last edit, or for another entry; none had to be explored.
+    Reused(Name),
+    /// A path was run again to explain it.
+    Explained(Name),
+}

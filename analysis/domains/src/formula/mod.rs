@@ -1,0 +1,48 @@
+//! Formulas of C: expressions as terms over mathematical integers or bit vectors, memory as cells and arrays, blocks of automata as
+//! relations between the state before and after. Knows terms and automata; must not know which engine asks.
+//!
+//! Everything here over-approximates: what is not encoded exactly becomes a fresh variable, and is counted. An unreachable error is
+//! therefore proved; a reachable one is a candidate that the interpreter confirms.
+
+mod aggregate;
+mod arithmetic;
+mod beyond;
+mod bits;
+mod bytes;
+mod calls;
+mod encoding;
+mod explore;
+mod floats;
+mod integers;
+mod liveness;
+mod memory;
+mod place;
+mod plan;
+mod segment;
+mod state;
+mod step;
+mod vectors;
+
+pub use beyond::is_beyond_integers;
+pub use encoding::Encoding;
+pub use explore::Unfold;
+pub use plan::{Plan, Representation};
+pub use segment::{Applied, Cut, Explored, Instances, Segment, SegmentEnd};
+pub use state::{Fresh, Key, State};
+pub use step::{Walker, memory_keys};
+
+use proofline_cfa::{IntType, Scalar};
+use proofline_smt::{Term, build as t};
+
+/// That a mathematical integer is in the range of a format. Floats are opaque.
+pub fn in_range(term: Term, scalar: Scalar) -> Term {
+    Encoding::Integers.in_range(term, scalar)
+}
+
+/// `min <= term <= max`
+pub fn within(term: Term, ty: IntType) -> Term {
+    if !ty.is_exact() {
+        return t::le(t::int(0), term);
+    }
+    t::and([t::le(t::int(ty.min()), term), t::le(term, t::int(ty.max()))])
+}

@@ -1,0 +1,638 @@
+//! Operators of the interval analysis on its scalars: integers by [`Arith`], pointers by their targets, floats by exact evaluation.
+
+use proofline_cfa::{
+    BinaryOp, CompareOp, Expr, Function, IntType, LocalId, Name, Object, Scalar, UnaryOp,
+    eval::{self, Semantics},
+};
+
+use crate::{
+    interval::{
+        operators::{self, Arith},
+        ranges::Ranges,
+        scalar::{Abstract, Pointee, Pointer, Targets, known_int, pointer_bits_range, pointer_of_range},
+    },
+    memory::{Addresses, Arithmetic, CellValue, Eval, Impossible, Objects, Offsets},
+    value::{are_apart, is_inside},
+};
+
+/// The domain of intervals.
+#[derive(Clone, Copy, Debug)]
+pub struct Intervals {
+    /// Meaning of overflow, width of pointers.
+    pub semantics: Semantics,
+}
+
+type Both = Result<(Option<Abstract>, Option<Abstract>), Impossible>;
+
+/// The integers an operand may be.
+fn ranges(ty: IntType, value: Option<&Abstract>) -> Ranges {
+    match value {
+        Some(Abstract::Int(ranges)) => ranges.clone(),
+        Some(Abstract::Float(_) | Abstract::Pointer(_)) | None => Ranges::of(ty),
+    }
+}
+
+/// The pointers an operand may be.
+fn pointer(value: Option<&Abstract>) -> Pointer {
+    match value {
+        Some(Abstract::Pointer(pointer)) => pointer.clone(),
+        Some(Abstract::Int(_) | Abstract::Float(_)) | None => Pointer { null: true, to: Targets::Any },
+    }
+}
+
+fn float(value: Option<&Abstract>) -> Option<eval::Value> {
+    if let Some(Abstract::Float(bits)) = value { Some(eval::Value::Float(*bits)) } else { None }
+}
+
+impl Intervals {
+    fn arith(&self) -> Arith {
+        Arith { overflow: self.semantics.overflow }
+    }
+
+    fn address_type(&self) -> IntType {
+        IntType { bits: self.semantics.pointer_bits, signed: false }
+    }
+
+    /// Widening of values: see [`Ranges::widen`]; pointers have few targets, their offsets go to the limit.
+    pub fn widen(
+        &self,
+        scalar: Scalar,
+        old: &Abstract,
+        new: &Abstract,
+        thresholds: &[i128],
+    ) -> Option<Abstract> {
+        let joined = old.join(new, scalar)?;
+        match (old, &joined, scalar) {
+            (Abstract::Int(old), Abstract::Int(joined), Scalar::Int(ty)) => {
+                known_int(ty, old.widen(joined, thresholds, ty))
+            }
+            (Abstract::Pointer(old), Abstract::Pointer(joined), _) => {
+                let to = match (&old.to, &joined.to) {
+                    (Targets::These(old), Targets::These(joined)) => {
+                        let widened = joined.iter().map(|(to, offsets)| {
+                            let before = old.iter().find(|(other, _)| other == to);
+                            (*to, before.map_or(*offsets, |(_, before)| before.widen(*offsets)))
+                        });
+                        Targets::these(widened.collect())
+                    }
+                    (Targets::Any, _) | (_, Targets::Any) => Targets::Any,
+                };
+                Pointer { null: joined.null, to }.known()
+            }
+            _ => Some(joined),
+        }
+    }
+}
+
+impl Arithmetic for Intervals {
+    type Value = Abstract;
+
+    fn int(&self, ty: IntType, value: i128) -> Option<Abstract> {
+        eval::int::representable(ty, value).and_then(|value| known_int(ty, Ranges::single(value)))
+    }
+    fn float(&self, bits: u64) -> Option<Abstract> {
+        Some(Abstract::Float(eval::float::canonical(bits)))
+    }
+    fn null(&self) -> Abstract {
+        Abstract::Pointer(Pointer::null())
+    }
+    fn address(&self, object: Object, offsets: Offsets) -> Option<Abstract> {
+        Some(Abstract::Pointer(Pointer {
+            null: false,
+            to: Targets::these(vec![(Pointee::Object(object), offsets)]),
+        }))
+    }
+    fn function(&self, name: Name) -> Option<Abstract> {
+        let to = Targets::these(vec![(Pointee::Function(name), Offsets::at(0))]);
+        Some(Abstract::Pointer(Pointer { null: false, to }))
+    }
+    fn any_of(&self, ty: IntType) -> Option<Abstract> {
+        ty.is_exact().then(|| Abstract::Int(Ranges::of(ty)))
+    }
+    fn non_null(&self) -> Option<Abstract> {
+        Some(Abstract::Pointer(Pointer { null: false, to: Targets::Any }))
+    }
+    fn between(&self, ty: IntType, lo: i128, hi: i128) -> Option<Abstract> {
+        known_int(ty, Ranges::new(lo, hi))
+    }
+
+    fn unary(&self, op: UnaryOp, ty: Scalar, arg: Option<&Abstract>) -> Eval<Abstract> {
+        match ty {
+            Scalar::Int(ty) if ty.is_exact() => {
+                let arg = ranges(ty, arg);
+                let result = match op {
+                    UnaryOp::Negate => self.arith().negate(ty, &arg)?,
+                    UnaryOp::BitNot => self.arith().complement(ty, &arg),
+                };
+                Ok(known_int(ty, result))
+            }
+            Scalar::Float(_) => {
+                let result = float(arg).and_then(|arg| eval::unary(op, ty, arg, self.semantics));
+                Ok(result.and_then(from_float))
+            }
+            Scalar::Int(_) | Scalar::Pointer => Ok(None),
+        }
+    }
+
+    fn binary(
+        &self,
+        op: BinaryOp,
+        ty: Scalar,
+        lhs: Option<&Abstract>,
+        rhs_ty: Scalar,
+        rhs: Option<&Abstract>,
+    ) -> Eval<Abstract> {
+        match (ty, rhs_ty) {
+            (Scalar::Int(ty), Scalar::Int(rhs_ty)) if ty.is_exact() => {
+                let result = self.arith().binary(op, ty, &ranges(ty, lhs), &ranges(rhs_ty, rhs))?;
+                Ok(known_int(ty, result))
+            }
+            (Scalar::Float(_), _) => match (float(lhs), float(rhs)) {
+                (Some(lhs), Some(rhs)) => {
+                    Ok(eval::binary(op, ty, lhs, rhs, self.semantics).and_then(from_float))
+                }
+                _ => Ok(None),
+            },
+            (Scalar::Int(_) | Scalar::Pointer, _) => Ok(None),
+        }
+    }
+
+    fn compare(
+        &self,
+        op: CompareOp,
+        ty: Scalar,
+        lhs: Option<&Abstract>,
+        rhs: Option<&Abstract>,
+        objects: &dyn Objects,
+    ) -> Option<bool> {
+        match ty {
+            Scalar::Int(ty) if ty.is_exact() => operators::compare(op, &ranges(ty, lhs), &ranges(ty, rhs)),
+            Scalar::Float(_) => eval::compare(op, float(lhs)?, float(rhs)?),
+            Scalar::Pointer => compare_pointers(op, &pointer(lhs), &pointer(rhs), objects),
+            Scalar::Int(_) => None,
+        }
+    }
+
+    fn cast(&self, from: Scalar, to: Scalar, arg: Option<&Abstract>) -> Eval<Abstract> {
+        Ok(match (from, to) {
+            (Scalar::Int(from), Scalar::Int(to)) if from.is_exact() && to.is_exact() => {
+                known_int(to, ranges(from, arg).wrap(to))
+            }
+            (Scalar::Int(from), Scalar::Pointer) if from.is_exact() => {
+                let arg = ranges(from, arg).wrap(self.address_type());
+                pointer_of_range(&arg)
+            }
+            (Scalar::Pointer, Scalar::Int(to)) => {
+                let pointer = pointer(arg);
+                // Of an address the low bits may be zero.
+                if to.bits >= self.semantics.pointer_bits || pointer.is_null() {
+                    let address = pointer_bits_range(&pointer, self.address_type());
+                    let bits = ranges(self.address_type(), address.as_ref());
+                    if to.is_exact() { known_int(to, bits.wrap(to)) } else { None }
+                } else {
+                    None
+                }
+            }
+            (Scalar::Pointer, Scalar::Pointer) => arg.cloned(),
+            (Scalar::Int(_), Scalar::Float(_)) => match arg {
+                Some(Abstract::Int(ranges)) => ranges
+                    .as_single()
+                    .and_then(|value| eval::cast(from, to, eval::Value::Int(value), self.semantics))
+                    .and_then(from_float),
+                Some(Abstract::Float(_) | Abstract::Pointer(_)) | None => None,
+            },
+            (Scalar::Float(_), Scalar::Float(_)) => {
+                float(arg).and_then(|arg| eval::cast(from, to, arg, self.semantics)).and_then(from_float)
+            }
+            (Scalar::Float(_), Scalar::Int(ty)) => {
+                let value = float(arg).and_then(|arg| eval::cast(from, to, arg, self.semantics));
+                value.and_then(eval::Value::int).and_then(|value| known_int(ty, Ranges::single(value)))
+            }
+            (Scalar::Int(_), Scalar::Int(_) | Scalar::Pointer)
+            | (Scalar::Pointer, Scalar::Float(_))
+            | (Scalar::Float(_), Scalar::Pointer) => None,
+        })
+    }
+
+    fn overflows(
+        &self,
+        op: BinaryOp,
+        ty: Scalar,
+        lhs: Option<&Abstract>,
+        rhs: Option<&Abstract>,
+    ) -> Option<bool> {
+        match ty {
+            Scalar::Int(ty) if ty.is_exact() => {
+                // Of a shift the amount may have another type; its values outside of this one's width do not matter.
+                let rhs = match rhs {
+                    None if matches!(op, BinaryOp::Shl | BinaryOp::Shr) => {
+                        Ranges::new(0, i128::from(ty.bits))
+                    }
+                    _ => ranges(ty, rhs),
+                };
+                operators::overflows(op, ty, &ranges(ty, lhs), &rhs)
+            }
+            Scalar::Int(_) | Scalar::Float(_) | Scalar::Pointer => None,
+        }
+    }
+
+    fn difference(
+        &self,
+        lhs: Option<&Abstract>,
+        rhs: Option<&Abstract>,
+        stride: u64,
+        ty: IntType,
+    ) -> Option<Abstract> {
+        let (Abstract::Pointer(left), Abstract::Pointer(right)) = (lhs?, rhs?) else { return None };
+        let (Targets::These(left), Targets::These(right)) = (&left.to, &right.to) else { return None };
+        match (&left[..], &right[..]) {
+            ([(from, a)], [(to, b)]) if from == to && stride > 0 => {
+                let stride = i128::from(stride);
+                let lo = (i128::from(a.lo) - i128::from(b.hi)).div_euclid(stride);
+                let hi = (i128::from(a.hi) - i128::from(b.lo)).div_euclid(stride);
+                Ranges::new(lo, hi).within(ty).and_then(|ranges| known_int(ty, ranges))
+            }
+            _ => None,
+        }
+    }
+
+    fn shift(&self, pointer: &Abstract, by: Offsets) -> Option<Abstract> {
+        let Abstract::Pointer(pointer) = pointer else { return None };
+        if by == Offsets::at(0) {
+            return Some(Abstract::Pointer(pointer.clone()));
+        }
+        if pointer.is_null() {
+            return None;
+        }
+        let to = match &pointer.to {
+            Targets::Any => Targets::Any,
+            Targets::These(these) => {
+                Targets::these(these.iter().map(|(to, at)| (*to, at.plus(by))).collect())
+            }
+        };
+        Pointer { null: pointer.null, to }.known()
+    }
+
+    fn truncate(&self, field: IntType, value: &Abstract) -> Option<Abstract> {
+        match value {
+            // A field's range is worth keeping even when it is all of the field.
+            Abstract::Int(ranges) if field.is_exact() => Some(Abstract::Int(ranges.wrap(field))),
+            Abstract::Int(_) | Abstract::Float(_) | Abstract::Pointer(_) => None,
+        }
+    }
+
+    fn truth(&self, value: &Abstract) -> Option<bool> {
+        match value {
+            Abstract::Int(ranges) if !ranges.contains(0) => Some(true),
+            Abstract::Int(ranges) => ranges.as_single().map(|value| value != 0),
+            Abstract::Float(bits) => Some(eval::Value::Float(*bits).truth()),
+            Abstract::Pointer(pointer) if !pointer.null => Some(true),
+            Abstract::Pointer(pointer) => pointer.is_null().then_some(false),
+        }
+    }
+
+    fn range(&self, value: &Abstract) -> Option<(i128, i128)> {
+        if let Abstract::Int(ranges) = value { Some((ranges.lo(), ranges.hi())) } else { None }
+    }
+
+    fn addresses(&self, value: &Abstract) -> Option<Addresses> {
+        let Abstract::Pointer(Pointer { to: Targets::These(these), .. }) = value else { return None };
+        let objects = these.iter().filter_map(|(to, offsets)| match to {
+            Pointee::Object(object) => Some((*object, *offsets)),
+            Pointee::Function(_) => None,
+        });
+        Some(objects.collect())
+    }
+
+    fn may_call(&self, value: &Abstract, function: Name) -> bool {
+        match value {
+            Abstract::Pointer(Pointer { to: Targets::These(these), .. }) => {
+                these.iter().any(|(to, _)| *to == Pointee::Function(function))
+            }
+            Abstract::Pointer(_) | Abstract::Int(_) | Abstract::Float(_) => true,
+        }
+    }
+
+    fn meet(
+        &self,
+        value: Option<&Abstract>,
+        wanted: &Abstract,
+        ty: Scalar,
+        objects: &dyn Objects,
+    ) -> Eval<Abstract> {
+        let Some(value) = value else { return Ok(Some(wanted.clone())) };
+        match (value, wanted) {
+            (Abstract::Int(mine), Abstract::Int(theirs)) => match ty {
+                Scalar::Int(_) => mine.meet(theirs).map(|both| Some(Abstract::Int(both))).ok_or(Impossible),
+                Scalar::Pointer | Scalar::Float(_) => Ok(Some(value.clone())),
+            },
+            (Abstract::Pointer(mine), Abstract::Pointer(theirs)) => {
+                equal_pointers(mine, theirs, objects).map(Pointer::known)
+            }
+            (Abstract::Int(_) | Abstract::Float(_) | Abstract::Pointer(_), _) => Ok(Some(value.clone())),
+        }
+    }
+
+    fn where_compares(
+        &self,
+        op: CompareOp,
+        ty: Scalar,
+        lhs: Option<&Abstract>,
+        rhs: Option<&Abstract>,
+        objects: &dyn Objects,
+    ) -> Both {
+        match ty {
+            Scalar::Int(ty) if ty.is_exact() => {
+                let (left, right) =
+                    operators::where_compares(op, &ranges(ty, lhs), &ranges(ty, rhs)).ok_or(Impossible)?;
+                Ok((known_int(ty, left), known_int(ty, right)))
+            }
+            Scalar::Pointer => {
+                let (left, right) = (pointer(lhs), pointer(rhs));
+                match op {
+                    CompareOp::Eq => Ok((
+                        equal_pointers(&left, &right, objects)?.known(),
+                        equal_pointers(&right, &left, objects)?.known(),
+                    )),
+                    CompareOp::Ne => {
+                        let without = |mine: &Pointer, other: &Pointer| {
+                            let null = mine.null && !other.is_null();
+                            let result = Pointer { null, to: mine.to.clone() };
+                            if !null && result.to == Targets::nothing() {
+                                Err(Impossible)
+                            } else {
+                                Ok(result.known())
+                            }
+                        };
+                        Ok((without(&left, &right)?, without(&right, &left)?))
+                    }
+                    CompareOp::Lt | CompareOp::Le | CompareOp::Gt | CompareOp::Ge => Ok((None, None)),
+                }
+            }
+            Scalar::Float(_) => {
+                let learn = |mine: Option<&Abstract>, other: Option<&Abstract>| match (mine, other) {
+                    (None, Some(Abstract::Float(bits))) if op == CompareOp::Eq => {
+                        let value = f64::from_bits(*bits);
+                        // Of the two zeros, and of what is not a number, nothing can be learnt.
+                        (value != 0.0 && !value.is_nan()).then_some(Abstract::Float(*bits))
+                    }
+                    _ => None,
+                };
+                Ok((learn(lhs, rhs), learn(rhs, lhs)))
+            }
+            Scalar::Int(_) => Ok((None, None)),
+        }
+    }
+
+    fn where_true(&self, ty: Scalar, value: Option<&Abstract>) -> Eval<Abstract> {
+        match ty {
+            Scalar::Int(ty) if ty.is_exact() => {
+                ranges(ty, value).without(0).map(|ranges| known_int(ty, ranges)).ok_or(Impossible)
+            }
+            Scalar::Pointer => {
+                let now = pointer(value);
+                if now.is_null() { Err(Impossible) } else { Ok(Pointer { null: false, ..now }.known()) }
+            }
+            Scalar::Int(_) | Scalar::Float(_) => Ok(None),
+        }
+    }
+
+    fn unary_backward(&self, op: UnaryOp, ty: Scalar, wanted: &Abstract) -> Eval<Abstract> {
+        match (ty, wanted) {
+            (Scalar::Int(ty), Abstract::Int(wanted)) if ty.is_exact() => {
+                let arg = match op {
+                    UnaryOp::Negate => self.arith().negate(ty, wanted)?,
+                    UnaryOp::BitNot => self.arith().complement(ty, wanted),
+                };
+                Ok(known_int(ty, arg))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn cast_backward(
+        &self,
+        from: Scalar,
+        to: Scalar,
+        now: Option<&Abstract>,
+        wanted: &Abstract,
+    ) -> Eval<Abstract> {
+        match (from, to, wanted) {
+            (Scalar::Int(from), Scalar::Int(to), Abstract::Int(wanted))
+                if from.is_exact() && to.is_exact() =>
+            {
+                preimage(from, to, &ranges(from, now), wanted)
+                    .map(|arg| known_int(from, arg))
+                    .ok_or(Impossible)
+            }
+            (Scalar::Int(from), Scalar::Pointer, Abstract::Pointer(wanted))
+                if from.is_exact() && from.bits <= self.semantics.pointer_bits =>
+            {
+                Ok(pointer_bits_range(wanted, from))
+            }
+            (Scalar::Pointer, Scalar::Int(to), Abstract::Int(wanted))
+                if to.bits >= self.semantics.pointer_bits =>
+            {
+                Ok(pointer_of_range(wanted))
+            }
+            // What is left after cutting off is not zero, so the whole was not.
+            (Scalar::Pointer, Scalar::Int(_), Abstract::Int(wanted)) if !wanted.contains(0) => {
+                Ok(self.non_null())
+            }
+            (Scalar::Pointer, Scalar::Pointer, _) => Ok(Some(wanted.clone())),
+            _ => Ok(None),
+        }
+    }
+
+    fn binary_backward(
+        &self,
+        op: BinaryOp,
+        ty: Scalar,
+        lhs: Option<&Abstract>,
+        rhs_ty: Scalar,
+        rhs: Option<&Abstract>,
+        wanted: &Abstract,
+    ) -> Both {
+        match (ty, rhs_ty, wanted) {
+            (Scalar::Int(ty), Scalar::Int(rhs_ty), Abstract::Int(wanted)) if ty.is_exact() => {
+                let (left, right) =
+                    self.arith().backward(op, ty, &ranges(ty, lhs), &ranges(rhs_ty, rhs), wanted)?;
+                Ok((left.and_then(|set| known_int(ty, set)), right.and_then(|set| known_int(rhs_ty, set))))
+            }
+            _ => Ok((None, None)),
+        }
+    }
+
+    fn where_overflows(
+        &self,
+        op: BinaryOp,
+        ty: Scalar,
+        lhs: Option<&Abstract>,
+        rhs: Option<&Abstract>,
+        overflows: bool,
+    ) -> Both {
+        match ty {
+            Scalar::Int(ty) if ty.is_exact() => {
+                let (left, right) =
+                    self.arith().where_overflows(op, ty, &ranges(ty, lhs), &ranges(ty, rhs), overflows)?;
+                Ok((left.and_then(|set| known_int(ty, set)), right.and_then(|set| known_int(ty, set))))
+            }
+            Scalar::Int(_) | Scalar::Float(_) | Scalar::Pointer => Ok((None, None)),
+        }
+    }
+
+    fn keeps_definition(&self, _: &Function, _: LocalId, expr: &Expr, value: Option<&Abstract>) -> bool {
+        let is_exact = match value {
+            Some(Abstract::Int(ranges)) => ranges.as_single().is_some(),
+            Some(Abstract::Float(_)) => true,
+            Some(Abstract::Pointer(pointer)) => pointer.is_null(),
+            None => false,
+        };
+        !is_exact && !matches!(expr.scalar(), Scalar::Float(_))
+    }
+
+    fn show(&self, value: &Abstract, ty: Scalar) -> Option<String> {
+        match (value, ty) {
+            (Abstract::Int(ranges), Scalar::Int(ty)) => match ranges.as_single() {
+                Some(value) => Some(format!("= {value}")),
+                // The end of the type is no information.
+                None if ranges.parts().len() == 1 && ranges.lo() == ty.min() => {
+                    Some(format!("<= {}", ranges.hi()))
+                }
+                None if ranges.parts().len() == 1 && ranges.hi() == ty.max() => {
+                    Some(format!(">= {}", ranges.lo()))
+                }
+                None if Ranges::of(ty).without(0).as_ref() == Some(ranges) => Some("!= 0".to_owned()),
+                None => Some(format!("in {ranges}")),
+            },
+            (Abstract::Int(ranges), Scalar::Pointer | Scalar::Float(_)) => Some(format!("in {ranges}")),
+            (Abstract::Float(bits), _) => Some(format!("= {:?}", f64::from_bits(*bits))),
+            (Abstract::Pointer(pointer), _) => show_pointer(pointer),
+        }
+    }
+}
+
+fn from_float(value: eval::Value) -> Option<Abstract> {
+    match value {
+        eval::Value::Float(bits) => Some(Abstract::Float(bits)),
+        eval::Value::Int(_) => None,
+    }
+}
+
+/// Integers of `from`, among `now`, whose conversion to `to` is wanted.
+fn preimage(from: IntType, to: IntType, now: &Ranges, wanted: &Ranges) -> Option<Ranges> {
+    if now.within(to).as_ref() == Some(now) {
+        return wanted.meet(now);
+    }
+    // The conversion shifts by a multiple of 2^bits, by another one on each stretch of `now`.
+    if to.bits > 64 || from.bits > 64 {
+        return Some(now.clone());
+    }
+    let period = 1i128 << to.bits;
+    let (first, last) = ((now.lo() - to.min()).div_euclid(period), (now.hi() - to.min()).div_euclid(period));
+    if last - first > 3 {
+        return Some(now.clone());
+    }
+    let parts = (first..=last)
+        .flat_map(|k| wanted.parts().iter().map(move |(lo, hi)| (lo + k * period, hi + k * period)));
+    Ranges::union_of(parts).and_then(|set| set.meet(now))
+}
+
+/// Those of `mine` that may equal one of `theirs`.
+fn equal_pointers(mine: &Pointer, theirs: &Pointer, objects: &dyn Objects) -> Result<Pointer, Impossible> {
+    let null = mine.null && theirs.null;
+    let to = match (&mine.to, &theirs.to) {
+        (Targets::These(mine), Targets::These(theirs)) => {
+            let possible = mine.iter().filter(|target| {
+                theirs.iter().any(|other| compare_targets(target, other, objects) != Some(false))
+            });
+            Targets::these(possible.copied().collect())
+        }
+        // Null is all the other one can be.
+        (Targets::Any, Targets::These(theirs)) if theirs.is_empty() => Targets::nothing(),
+        // An equal address may be one past the end of another object, and then leads elsewhere.
+        (to, _) => to.clone(),
+    };
+    if !null && to == Targets::nothing() { Err(Impossible) } else { Ok(Pointer { null, to }) }
+}
+
+/// Whether two addresses that are not null are equal.
+fn compare_targets(
+    left: &(Pointee, Offsets),
+    right: &(Pointee, Offsets),
+    objects: &dyn Objects,
+) -> Option<bool> {
+    match (left.0, right.0) {
+        (Pointee::Object(a), Pointee::Object(b)) if a == b => {
+            if !objects.is_single(a) {
+                return None;
+            }
+            match (left.1.single(), right.1.single()) {
+                (Some(from), Some(to)) => Some(from == to),
+                _ if left.1.hi < right.1.lo || right.1.hi < left.1.lo => Some(false),
+                _ => None,
+            }
+        }
+        (Pointee::Object(a), Pointee::Object(b)) => {
+            let ends = [(left.1.lo, right.1.lo), (left.1.hi, right.1.hi)];
+            ends.iter().all(|(from, to)| are_apart((a, *from), (b, *to), objects)).then_some(false)
+        }
+        (Pointee::Function(a), Pointee::Function(b)) => Some(a == b),
+        (Pointee::Object(object), Pointee::Function(_)) => {
+            (is_inside(object, left.1.lo, objects) && is_inside(object, left.1.hi, objects)).then_some(false)
+        }
+        (Pointee::Function(_), Pointee::Object(_)) => compare_targets(right, left, objects),
+    }
+}
+
+fn compare_pointers(op: CompareOp, left: &Pointer, right: &Pointer, objects: &dyn Objects) -> Option<bool> {
+    match op {
+        CompareOp::Eq => {
+            if left.is_null() && right.is_null() {
+                return Some(true);
+            }
+            if equal_pointers(left, right, objects).is_err() {
+                return Some(false);
+            }
+            match (&left.to, &right.to) {
+                (Targets::These(a), Targets::These(b)) if !left.null && !right.null => match (&a[..], &b[..])
+                {
+                    ([a], [b]) => compare_targets(a, b, objects),
+                    _ => None,
+                },
+                _ => None,
+            }
+        }
+        CompareOp::Ne => compare_pointers(CompareOp::Eq, left, right, objects).map(|equal| !equal),
+        CompareOp::Lt | CompareOp::Le | CompareOp::Gt | CompareOp::Ge => {
+            let (Targets::These(a), Targets::These(b)) = (&left.to, &right.to) else { return None };
+            match (&a[..], &b[..]) {
+                ([(Pointee::Object(x), from)], [(Pointee::Object(y), to)])
+                    if x == y && objects.is_single(*x) && !left.null && !right.null =>
+                {
+                    let range =
+                        |offsets: &Offsets| Ranges::new(i128::from(offsets.lo), i128::from(offsets.hi));
+                    operators::compare(op, &range(from), &range(to))
+                }
+                _ => None,
+            }
+        }
+    }
+}
+
+fn show_pointer(pointer: &Pointer) -> Option<String> {
+    if pointer.is_null() {
+        return Some("= NULL".to_owned());
+    }
+    match (&pointer.to, pointer.null) {
+        (Targets::These(these), false) => match &these[..] {
+            [(Pointee::Object(Object::Global(name)), offsets)] if offsets.single() == Some(0) => {
+                Some(format!("= &{name}"))
+            }
+            [(Pointee::Function(name), _)] => Some(format!("= {name}")),
+            _ => Some("!= NULL".to_owned()),
+        },
+        (Targets::Any, false) => Some("!= NULL".to_owned()),
+        (Targets::These(_) | Targets::Any, true) => None,
+    }
+}

@@ -1,0 +1,327 @@
+//! Interval analysis: a state maps variables to a few ranges, pointers to their targets. Joined where control flow meets, widened at
+//! loop heads and at entries of recursive blocks with thresholds from the function's conditions (0, ±1 and the types' ends among
+//! them). There is no narrowing pass: a bound that a condition imposes is a threshold, and what comes after the
+//! condition is cut by it; the reached set only grows, as the algorithm above expects.
+
+mod arithmetic;
+mod operators;
+mod ranges;
+mod scalar;
+mod thresholds;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+};
+
+use proofline_cfa::{
+    CompareOp, Edge, EdgeId, Environment, Expr, Function, Lvalue, Name, Op, Role, Scalar,
+    eval::{Overflow, Semantics},
+};
+use proofline_cpa::{
+    Adjusted, BlockContext, BlockCpa, Budget, CallContext, Cpa, Domain, EdgeContext, Facts, Merge, Path,
+    Place, Reduced, Refine, Refinement, Unknown,
+};
+
+pub use arithmetic::Intervals;
+pub use operators::Arith;
+pub use ranges::Ranges;
+pub use scalar::{Abstract, Pointee, Pointer, Targets};
+
+use crate::{
+    facts::StateFacts,
+    memory::{CellValue, Mode, Model, State, block, calls, liveness::Liveness, show, state::Frame, transfer},
+    path::resolve,
+    value::retain_locals,
+};
+
+/// A set of concrete states.
+pub type IntervalState = State<Abstract>;
+
+/// What may be chosen.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IntervalOptions {
+    /// Where the run starts.
+    pub entry: Name,
+    /// What is assumed there.
+    pub mode: Mode,
+    /// Signed overflow wraps.
+    pub wrapv: bool,
+    /// Keep states of different paths apart instead of joining them. Then loops must be bounded by the program.
+    pub separate: bool,
+    /// Entries of a recursive block that are unrolled before they are widened.
+    pub unrollings: u32,
+    /// Assumed of the values that these havocs of the entry function give: a case of a proof by cases. Smallest, largest.
+    pub inputs: BTreeMap<EdgeId, (i128, i128)>,
+}
+
+impl IntervalOptions {
+    /// The usual choice.
+    pub fn new(entry: Name, mode: Mode) -> IntervalOptions {
+        IntervalOptions { entry, mode, wrapv: false, separate: false, unrollings: 2, inputs: BTreeMap::new() }
+    }
+}
+
+/// The analysis of one program.
+pub struct IntervalAnalysis {
+    model: Model<Intervals>,
+    options: IntervalOptions,
+    thresholds: BTreeMap<Name, OnceLock<Vec<i128>>>,
+}
+
+impl IntervalAnalysis {
+    /// Prepares a program.
+    pub fn new(env: Arc<Environment>, options: IntervalOptions) -> IntervalAnalysis {
+        let overflow = if options.wrapv { Overflow::Wraps } else { Overflow::Undefined };
+        let semantics = Semantics { overflow, pointer_bits: env.program().pointer_bits() };
+        let thresholds = env.program().functions.keys().map(|name| (*name, OnceLock::new())).collect();
+        let model = Model::new(env, Intervals { semantics }, options.entry, options.mode);
+        IntervalAnalysis { model, options, thresholds }
+    }
+
+    /// The value of an expression for people: `[-2147483648, -1] | [1, 2147483647]`.
+    pub fn reveal(&self, state: &IntervalState, function: &Function, expr: &Expr) -> String {
+        let value = self.value_of(state, function, expr);
+        match (value, expr.scalar()) {
+            (Some(Abstract::Int(ranges)), _) => ranges.to_string(),
+            (None, Scalar::Int(ty)) if ty.is_exact() => Ranges::of(ty).to_string(),
+            (None, _) => "unknown".to_owned(),
+            (Some(Abstract::Float(bits)), _) => format!("{:?}", f64::from_bits(bits)),
+            (Some(Abstract::Pointer(pointer)), _) => self.pointer_text(&pointer),
+        }
+    }
+
+    fn pointer_text(&self, pointer: &Pointer) -> String {
+        let mut parts = Vec::new();
+        if pointer.null {
+            parts.push("NULL".to_owned());
+        }
+        match &pointer.to {
+            Targets::Any if pointer.null => return "unknown".to_owned(),
+            Targets::Any => parts.push("not NULL".to_owned()),
+            Targets::These(these) => parts.extend(these.iter().map(|(to, offsets)| match to {
+                Pointee::Function(name) => name.to_string(),
+                Pointee::Object(object) => {
+                    let name = show::object_text(self.model.env.program(), *object);
+                    match offsets.single() {
+                        Some(0) => format!("&{name}"),
+                        Some(offset) => format!("&{name} + {offset} bytes"),
+                        None => format!("in {name}"),
+                    }
+                }
+            })),
+        }
+        parts.join(" | ")
+    }
+
+    /// What is known of an expression's value.
+    pub fn value_of(&self, state: &IntervalState, function: &Function, expr: &Expr) -> Option<Abstract> {
+        StateFacts::new(&self.model, state, function).value(expr)
+    }
+
+    /// What is known, for hovers: `i` and `in [0, 9]`, one entry per variable.
+    pub fn entries(&self, state: &IntervalState) -> Vec<(String, String)> {
+        show::entries(&self.model, state)
+    }
+
+    fn thresholds(&self, name: Name) -> &[i128] {
+        let Some(cell) = self.thresholds.get(&name) else { return &[] };
+        cell.get_or_init(|| self.model.env.function(name).map(thresholds::of).unwrap_or_default())
+    }
+
+    /// The state where `input` is in `range`.
+    fn assume_case(
+        &self,
+        state: &IntervalState,
+        input: &Lvalue,
+        (low, high): (i128, i128),
+        at: EdgeContext<'_>,
+    ) -> Vec<IntervalState> {
+        let value = Arc::new(Expr::Load(input.clone()));
+        let Scalar::Int(ty) = value.scalar() else { return vec![state.clone()] };
+        let mut states = vec![state.clone()];
+        for (op, bound) in [(CompareOp::Ge, low), (CompareOp::Le, high)] {
+            let condition = Expr::Compare(op, value.clone(), Arc::new(Expr::Int(bound, ty)));
+            let edge = Edge { op: Op::Assume(condition), ..at.edge.clone() };
+            let at = EdgeContext { edge: &edge, ..at };
+            states = states
+                .iter()
+                .flat_map(|state| transfer::transfer(&self.model, state, at, &proofline_cpa::NoFacts))
+                .collect();
+        }
+        states
+    }
+
+    /// An upper bound after which there are only finitely many more.
+    fn widen(&self, old: &IntervalState, new: &IntervalState) -> Option<IntervalState> {
+        let thresholds = self.thresholds(new.frame.function);
+        old.combine(new, &mut |scalar, old, new| self.model.arithmetic.widen(scalar, old, new, thresholds))
+    }
+}
+
+impl Domain for IntervalAnalysis {
+    type State = IntervalState;
+
+    fn leq(&self, lower: &IntervalState, upper: &IntervalState) -> bool {
+        lower.leq(upper)
+    }
+
+    /// As for values: asked only of states with the same open calls.
+    fn join(&self, a: &IntervalState, b: &IntervalState) -> IntervalState {
+        a.combine(b, &mut |scalar, old, new| old.join(new, scalar)).unwrap_or_else(|| a.forgotten())
+    }
+
+    fn explain_not_leq(&self, lower: &IntervalState, upper: &IntervalState) -> String {
+        lower.explain_not_leq(upper)
+    }
+
+    fn show(&self, state: &IntervalState) -> String {
+        show::line(&self.model, state)
+    }
+}
+
+impl Cpa for IntervalAnalysis {
+    type Precision = ();
+
+    fn name(&self) -> &'static str {
+        "interval"
+    }
+
+    fn entry(&self) -> (IntervalState, ()) {
+        (self.model.entry_state(), ())
+    }
+
+    fn transfer(
+        &self,
+        from: &IntervalState,
+        (): &(),
+        at: EdgeContext<'_>,
+        facts: &dyn Facts,
+    ) -> Vec<IntervalState> {
+        let after = transfer::transfer(&self.model, from, at, facts);
+        if !self.options.inputs.is_empty()
+            && at.function.name == self.options.entry
+            && let Some(range) = self.options.inputs.get(&at.id)
+            && let Op::Havoc(input, _) = &at.edge.op
+        {
+            return after.into_iter().flat_map(|state| self.assume_case(&state, input, *range, at)).collect();
+        }
+        after
+    }
+
+    fn enter(&self, from: &IntervalState, (): &(), call: CallContext<'_>) -> Vec<IntervalState> {
+        calls::enter(&self.model, from, call).into_iter().collect()
+    }
+
+    fn leave(
+        &self,
+        at_call: &IntervalState,
+        exit: &IntervalState,
+        (): &(),
+        call: CallContext<'_>,
+    ) -> Vec<IntervalState> {
+        calls::leave(&self.model, at_call, exit, call).into_iter().collect()
+    }
+
+    fn merge(&self, new: &IntervalState, reached: &IntervalState, (): &()) -> Merge<IntervalState> {
+        if self.options.separate {
+            return Merge::Separate;
+        }
+        match reached.combine(new, &mut |scalar, old, new| old.join(new, scalar)) {
+            Some(joined) => Merge::Into(joined),
+            None => Merge::Separate,
+        }
+    }
+
+    fn partition(&self, state: &IntervalState) -> u64 {
+        state.calls()
+    }
+
+    fn adjust(
+        &self,
+        mut state: IntervalState,
+        (): (),
+        here: &[&IntervalState],
+        at: Place<'_>,
+    ) -> Adjusted<IntervalState, ()> {
+        if let Some(live) = self.model.liveness(at.function) {
+            let is_live = |id| Liveness::is_live(live, at.loc, id);
+            if at.loc == at.function.exit {
+                retain_locals(&mut state, at.function, is_live);
+                calls::close_frame(&mut state);
+            } else {
+                // What the programmer named is kept for people.
+                let transient = |id| matches!(at.function.local(id).role, Role::Temporary | Role::Shadow);
+                retain_locals(&mut state, at.function, |id| !transient(id) || is_live(id));
+            }
+        }
+        if at.is_loop_head
+            && !self.options.separate
+            && let Some(old) = here.iter().rev().find(|old| old.has_same_stack(&state))
+            && !state.leq(old)
+            && let Some(widened) = self.widen(old, &state)
+        {
+            state = widened;
+        }
+        Adjusted::Continue(state, ())
+    }
+
+    fn facts<'a>(&'a self, state: &'a IntervalState, function: &'a Function) -> Box<dyn Facts + 'a> {
+        Box::new(StateFacts::new(&self.model, state, function))
+    }
+
+    fn join_precision(&self, (): &(), (): &()) {}
+}
+
+impl BlockCpa for IntervalAnalysis {
+    fn reduce(&self, entry: &IntervalState, block: BlockContext<'_>) -> Reduced<IntervalState> {
+        Reduced(block::reduce(&self.model, entry, block))
+    }
+
+    fn expand(
+        &self,
+        before: &IntervalState,
+        block: BlockContext<'_>,
+        exit: &Reduced<IntervalState>,
+    ) -> Option<IntervalState> {
+        Some(block::expand(&self.model, before, block, &exit.0))
+    }
+
+    fn reduce_precision(&self, (): &(), _: BlockContext<'_>) -> Reduced<()> {
+        Reduced(())
+    }
+
+    fn widen_entry(
+        &self,
+        open: &Reduced<IntervalState>,
+        new: &Reduced<IntervalState>,
+        unrollings: u32,
+    ) -> Reduced<IntervalState> {
+        if unrollings <= self.options.unrollings {
+            return new.clone();
+        }
+        self.widen(&open.0, &new.0).map_or_else(|| new.clone(), Reduced)
+    }
+}
+
+impl Refine for IntervalAnalysis {
+    /// The path alone, without joins, may be contradictory; then joining lost it, and there is no precision that would help.
+    fn refine(&self, path: &Path, (): &(), budget: &Budget) -> Result<Refinement<()>, Unknown> {
+        let steps = resolve(&self.model.env, path)?;
+        let mut entry = self.model.entry_state();
+        if path.entry != self.model.entry_function() {
+            entry = IntervalState { frame: Arc::new(Frame::new(path.entry, None)), ..entry.forgotten() };
+        }
+        let mut states = vec![entry];
+        for step in &steps {
+            budget.spend(states.len() as u64)?;
+            states = step.run(self, &states, &());
+            if states.is_empty() {
+                return Err(Unknown::NoProgress(
+                    "intervals exclude this path alone, but not together with others".to_owned(),
+                ));
+            }
+        }
+        Ok(Refinement::Feasible(path.clone()))
+    }
+}

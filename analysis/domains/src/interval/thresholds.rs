@@ -1,0 +1,91 @@
+//! Where widening stops: numbers that a function's own text makes likely bounds. Deterministic; only precision depends on them.
+
+use std::collections::BTreeSet;
+
+use proofline_cfa::{BinaryOp, Expr, Function, Lvalue, Op, Step, visit};
+
+/// Constants of one function beyond this number are not used.
+const MOST: usize = 48;
+/// With at most so many bounds and steps their sums are thresholds, too.
+const FEW: usize = 6;
+
+/// Numbers near which a function's variables may stop growing, ascending.
+pub(super) fn of(function: &Function) -> Vec<i128> {
+    let (mut conditions, mut steps) = (BTreeSet::new(), BTreeSet::new());
+    for edge in &function.edges {
+        match &edge.op {
+            Op::Assume(condition) => constants(condition, &mut conditions),
+            Op::Assign(dst, expr) => {
+                lengths(dst, &mut conditions);
+                visit::walk(expr, &mut |part| {
+                    if let Expr::Binary(BinaryOp::Add | BinaryOp::Sub, _, by, _) = part
+                        && let Expr::Int(by, _) = **by
+                        && (2..1 << 16).contains(&by.unsigned_abs())
+                    {
+                        steps.insert(by);
+                    }
+                });
+                // A condition that was put into a temporary.
+                if matches!(expr, Expr::Compare(..)) {
+                    constants(expr, &mut conditions);
+                }
+            }
+            Op::Skip
+            | Op::Copy(..)
+            | Op::Havoc(..)
+            | Op::Clobber(..)
+            | Op::Call(_)
+            | Op::Allocate(_)
+            | Op::Free(_)
+            | Op::CopyBytes(..)
+            | Op::FillBytes(..)
+            | Op::HavocBytes(..)
+            | Op::Begin(_)
+            | Op::End(_) => {}
+        }
+    }
+    // Small numbers first: they are bounds more often.
+    let mut chosen: Vec<i128> = conditions.into_iter().collect();
+    chosen.sort_by_key(|value| (value.unsigned_abs(), *value));
+    chosen.truncate(MOST);
+    let mut all: BTreeSet<i128> = chosen.iter().flat_map(|value| [value - 1, *value, value + 1]).collect();
+    // Where a loop ends that goes in larger steps: up to one step beyond its bound. Only where that stays few.
+    if chosen.len() <= FEW && steps.len() <= FEW {
+        let near: Vec<i128> = all.iter().copied().collect();
+        all.extend(steps.iter().flat_map(|step| near.iter().flat_map(move |at| [at + step, at - step])));
+    }
+    all.extend([-1, 0, 1]);
+    for bits in [7u32, 8, 15, 16, 31, 32, 63, 64] {
+        all.insert((1i128 << bits) - 1);
+        all.insert(-(1i128 << bits));
+    }
+    all.into_iter().collect()
+}
+
+fn constants(expr: &Expr, out: &mut BTreeSet<i128>) {
+    visit::walk(expr, &mut |part| match part {
+        Expr::Int(value, _) => {
+            if value.unsigned_abs() < 1 << 64 {
+                out.insert(*value);
+            }
+        }
+        Expr::Load(lvalue) | Expr::Address(lvalue) => lengths(lvalue, out),
+        Expr::Float(..)
+        | Expr::Null
+        | Expr::Function(_)
+        | Expr::Unary(..)
+        | Expr::Cast(..)
+        | Expr::Binary(..)
+        | Expr::Compare(..)
+        | Expr::Overflows(..)
+        | Expr::PointerDifference(..) => {}
+    });
+}
+
+fn lengths(lvalue: &Lvalue, out: &mut BTreeSet<i128>) {
+    for step in &lvalue.path {
+        if let Step::Index { length: Some(length), .. } = step {
+            out.insert(i128::from(*length));
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Memory for value domains: frames, objects, cells; reads and writes at places known exactly or not; calls and blocks. Generic
+//! in the values ([`Arithmetic`]); knows no particular domain and no driver.
+
+pub mod arithmetic;
+pub mod assume;
+pub mod block;
+pub mod calls;
+pub mod cell;
+pub mod liveness;
+pub mod model;
+pub mod offsets;
+mod order;
+pub mod region;
+mod region_order;
+pub mod show;
+pub mod state;
+pub mod transfer;
+pub mod update;
+pub mod view;
+pub mod walk;
+mod weak;
+
+pub use arithmetic::{Addresses, Arithmetic, Eval, Impossible, Objects};
+pub use cell::CellValue;
+pub use model::{Mode, Model};
+pub use offsets::Offsets;
+pub use state::State;

@@ -1,0 +1,346 @@
+//! Predicate analysis with adjustable-block encoding, ALGORITHMS.md §7: between abstractions a state is a formula of every way since the
+//! last one; at abstractions it is the strongest Boolean combination of the predicates tracked there. Summaries of functions
+//! relate the ghosts `x₀` (values at entry) with the result and the final memory.
+//!
+//! Everything is over-approximated by `formula`; what the solver does not decide counts as possible.
+
+mod abstraction;
+mod affine;
+mod entry;
+mod guess;
+mod lean;
+mod precision;
+mod refine;
+mod scope;
+mod session;
+mod state;
+mod trace;
+mod walk;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, OnceLock, PoisonError, RwLock},
+    time::Instant,
+};
+
+use proofline_cfa::{Environment, Loc, Name, ObligationId, Scalar};
+use proofline_cpa::{
+    BlockContext, BlockCpa, CallContext, Cancel, Cpa, Domain, EdgeContext, Facts, Merge, Place, Reduced,
+};
+use proofline_smt::{
+    LibraryMismatch, Term, Var, build as t,
+    interpolate::{Method, Strategy},
+};
+
+pub use guess::{Guess, Trial};
+pub use precision::{PredicatePrecision, Reach};
+pub use refine::Witness;
+pub use session::Shape;
+pub use state::PredicateState;
+
+use crate::{formula::Plan, memory::Mode};
+use scope::Scope;
+use session::Session;
+
+/// Where states are abstracted: the operator `blk`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum Blk {
+    /// After every edge.
+    Edges,
+    /// At heads of loops.
+    Loops,
+    /// At heads of loops, and at entries and exits of functions.
+    Functions,
+}
+
+/// What may be chosen.
+#[derive(Clone, Debug)]
+pub struct PredicateOptions {
+    /// Where the run starts.
+    pub entry: Name,
+    /// What is assumed there.
+    pub mode: Mode,
+    /// Signed overflow wraps.
+    pub wrapv: bool,
+    /// Where states are abstracted. Function blocks need [`Blk::Functions`] to be of use.
+    pub blk: Blk,
+    /// How.
+    pub shape: Shape,
+    /// How far predicates are carried.
+    pub reach: Reach,
+    /// Predicates at exits that speak of the values at entry only are tracked at the entry, too: callers are told apart by them.
+    pub contexts: bool,
+    /// `x = 5` is tracked as `x <= 5` and `x <= 4`.
+    pub split: bool,
+    /// How interpolants are looked for, in this order.
+    pub attempts: Vec<(Strategy, Method)>,
+    /// The solver's own units per question.
+    pub resource: u32,
+    /// Error locations somebody asks about; states at others are not looked at. `None`: all.
+    pub targets: Option<BTreeSet<(Name, ObligationId)>>,
+    /// Tries out what an abstract path suggests; see [`Trial`].
+    pub trial: Option<Trial>,
+    /// Ends everything.
+    pub cancel: Cancel,
+    /// Ends everything.
+    pub deadline: Option<Instant>,
+}
+
+impl PredicateOptions {
+    /// The usual choice.
+    pub fn new(entry: Name, mode: Mode) -> PredicateOptions {
+        PredicateOptions {
+            entry,
+            mode,
+            wrapv: false,
+            blk: Blk::Functions,
+            shape: Shape::Boolean,
+            reach: Reach::Location,
+            contexts: false,
+            split: false,
+            attempts: vec![
+                (Strategy::Tree, Method::Wp),
+                (Strategy::Tree, Method::Farkas),
+                (Strategy::Nested, Method::Mbp),
+                (Strategy::Tree, Method::Horn),
+                (Strategy::Tree, Method::Sp),
+            ],
+            resource: 2_000_000,
+            targets: None,
+            trial: None,
+            cancel: Cancel::default(),
+            deadline: None,
+        }
+    }
+}
+
+/// The analysis of one program.
+pub struct PredicateAnalysis {
+    env: Arc<Environment>,
+    plan: Plan,
+    options: PredicateOptions,
+    scopes: BTreeMap<Name, OnceLock<Scope>>,
+    formats: RwLock<BTreeMap<Var, Scalar>>,
+    reachable: Mutex<BTreeMap<Name, Arc<BTreeSet<Name>>>>,
+    session: Session,
+    witness: Mutex<Option<Witness>>,
+    guessed: Mutex<BTreeSet<Guess>>,
+}
+
+impl PredicateAnalysis {
+    /// Prepares a program.
+    ///
+    /// # Errors
+    /// If the solver is not one we may use.
+    pub fn new(
+        env: Arc<Environment>,
+        options: PredicateOptions,
+    ) -> Result<PredicateAnalysis, LibraryMismatch> {
+        proofline_smt::check_library()?;
+        let plan = Plan::new(&env);
+        let scopes = env.program().functions.keys().map(|name| (*name, OnceLock::new())).collect();
+        let session = Session::new(options.resource, options.cancel.clone(), options.deadline);
+        Ok(PredicateAnalysis {
+            env,
+            plan,
+            options,
+            scopes,
+            formats: RwLock::default(),
+            reachable: Mutex::default(),
+            session,
+            witness: Mutex::default(),
+            guessed: Mutex::default(),
+        })
+    }
+
+    fn scope(&self, name: Name) -> &Scope {
+        let (Some(cell), Some(function)) = (self.scopes.get(&name), self.env.function(name)) else {
+            unreachable!("states are of functions with bodies: {name}")
+        };
+        cell.get_or_init(|| {
+            let scope = Scope::new(&self.env, &self.plan, function);
+            let mut formats = self.formats.write().unwrap_or_else(PoisonError::into_inner);
+            formats.extend(scope.formats());
+            scope
+        })
+    }
+
+    fn format(&self, var: Var) -> Option<Scalar> {
+        self.formats.read().unwrap_or_else(PoisonError::into_inner).get(&var).copied()
+    }
+
+    /// Whether states are abstracted at a location that was reached along an edge.
+    fn is_cut(&self, scope: &Scope, loc: Loc) -> bool {
+        match self.options.blk {
+            Blk::Edges => true,
+            Blk::Loops => scope.is_head(loc),
+            Blk::Functions => scope.is_head(loc) || scope.is_exit(loc),
+        }
+    }
+
+    /// Whether states are abstracted where a call enters.
+    fn is_cut_at_entry(&self) -> bool {
+        match self.options.blk {
+            Blk::Edges | Blk::Functions => true,
+            Blk::Loops => false,
+        }
+    }
+
+    /// Whether states must be possible at a location to be of interest there.
+    fn is_watched(&self, function: &proofline_cfa::Function, loc: Loc) -> bool {
+        let unsupported = function.unsupported.iter().any(|(at, _)| *at == loc);
+        unsupported
+            || function.obligation_at(loc).is_some_and(|id| match &self.options.targets {
+                Some(targets) => targets.contains(&(function.name, id)),
+                None => true,
+            })
+    }
+
+    /// The functions that a call of one may run, itself included.
+    fn reachable_from(&self, function: Name) -> Arc<BTreeSet<Name>> {
+        let mut cache = self.reachable.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = cache.entry(function);
+        known.or_insert_with(|| Arc::new(self.env.call_graph().reachable([function]))).clone()
+    }
+
+    /// A formula of a function for people.
+    pub fn readable(&self, function: Name, formula: Term) -> String {
+        scope::readable(&self.env, function, formula)
+    }
+}
+
+impl Domain for PredicateAnalysis {
+    type State = PredicateState;
+
+    fn leq(&self, lower: &PredicateState, upper: &PredicateState) -> bool {
+        lower.function == upper.function && lower.path.is_within(&upper.path) && self.entails(lower, upper)
+    }
+
+    /// Either. States of different functions or calls have no bound: this must not be asked of them (no driver does).
+    fn join(&self, a: &PredicateState, b: &PredicateState) -> PredicateState {
+        let abstraction = t::or([a.abstraction, b.abstraction]);
+        if a.path.is_within(&b.path) {
+            return PredicateState { abstraction, ..b.clone() };
+        }
+        if b.path.is_within(&a.path) {
+            return PredicateState { abstraction, ..a.clone() };
+        }
+        match a.path.either(&b.path, true) {
+            Some(path) => PredicateState { function: b.function, abstraction, path: Arc::new(path) },
+            None => PredicateState { abstraction: t::bool(true), ..b.clone() },
+        }
+    }
+
+    fn show(&self, state: &PredicateState) -> String {
+        let known = self.readable(state.function, state.abstraction);
+        if state.is_abstract() {
+            known
+        } else {
+            format!("{known}, then {}", self.readable(state.function, state.path.guard))
+        }
+    }
+}
+
+impl Cpa for PredicateAnalysis {
+    type Precision = PredicatePrecision;
+
+    fn name(&self) -> &'static str {
+        "predicate"
+    }
+
+    fn entry(&self) -> (PredicateState, PredicatePrecision) {
+        (self.entry_state(self.options.entry), PredicatePrecision::default())
+    }
+
+    fn transfer(
+        &self,
+        from: &PredicateState,
+        precision: &PredicatePrecision,
+        at: EdgeContext<'_>,
+        _: &dyn Facts,
+    ) -> Vec<PredicateState> {
+        let Some(path) = self.over(&from.path, at.function, &at.edge.op) else { return Vec::new() };
+        let state = PredicateState { path: Arc::new(path), ..from.clone() };
+        self.arrive(state, at.function, at.edge.to, precision).into_iter().collect()
+    }
+
+    fn enter(
+        &self,
+        from: &PredicateState,
+        precision: &PredicatePrecision,
+        call: CallContext<'_>,
+    ) -> Vec<PredicateState> {
+        let Some(path) = self.entering(&from.path, call) else { return Vec::new() };
+        let function = call.callee.name;
+        let state = PredicateState { function, abstraction: from.abstraction, path: Arc::new(path) };
+        if self.is_cut_at_entry() {
+            return self.abstracted(&state, call.callee.entry, true, precision).into_iter().collect();
+        }
+        self.arrive(state, call.callee, call.callee.entry, precision).into_iter().collect()
+    }
+
+    fn leave(
+        &self,
+        at_call: &PredicateState,
+        exit: &PredicateState,
+        precision: &PredicatePrecision,
+        call: CallContext<'_>,
+    ) -> Vec<PredicateState> {
+        let Some(state) = self.returning(at_call, exit, call) else { return Vec::new() };
+        self.arrive(state, call.at.function, call.at.edge.to, precision).into_iter().collect()
+    }
+
+    /// Ways from the same abstraction become one formula; abstractions are kept apart.
+    fn merge(
+        &self,
+        new: &PredicateState,
+        reached: &PredicateState,
+        _: &PredicatePrecision,
+    ) -> Merge<PredicateState> {
+        let same = new.function == reached.function && new.abstraction == reached.abstraction;
+        if !same || new.path.is_within(&reached.path) {
+            return Merge::Separate;
+        }
+        match new.path.either(&reached.path, false) {
+            Some(path) => Merge::Into(PredicateState { path: Arc::new(path), ..reached.clone() }),
+            None => Merge::Separate,
+        }
+    }
+
+    fn same_precision_at(&self, a: &PredicatePrecision, b: &PredicatePrecision, at: Place<'_>) -> bool {
+        let scope = self.scope(at.function.name);
+        let is_entry = self.is_cut_at_entry() && at.loc == at.function.entry;
+        if !is_entry && !self.is_cut(scope, at.loc) {
+            return true;
+        }
+        self.predicates_at(scope, at.loc, a) == self.predicates_at(scope, at.loc, b)
+    }
+
+    fn join_precision(&self, a: &PredicatePrecision, b: &PredicatePrecision) -> PredicatePrecision {
+        a.join(b)
+    }
+}
+
+impl BlockCpa for PredicateAnalysis {
+    /// A state is of one activation already, and an abstraction speaks of what is tracked at the entry only.
+    fn reduce(&self, entry: &PredicateState, _: BlockContext<'_>) -> Reduced<PredicateState> {
+        Reduced(entry.clone())
+    }
+
+    fn expand(
+        &self,
+        _: &PredicateState,
+        _: BlockContext<'_>,
+        exit: &Reduced<PredicateState>,
+    ) -> Option<PredicateState> {
+        Some(exit.0.clone())
+    }
+
+    fn reduce_precision(
+        &self,
+        precision: &PredicatePrecision,
+        block: BlockContext<'_>,
+    ) -> Reduced<PredicatePrecision> {
+        Reduced(precision.restricted_to(&self.reachable_from(block.function.name)))
+    }
+}

@@ -1,0 +1,261 @@
+//! Refinement, ALGORITHMS.md §8.2: a path is decided as one formula; if it cannot be gone, certified interpolants of its tree say which
+//! predicates exclude it, and at which abstraction each belongs.
+
+use std::{collections::BTreeMap, sync::PoisonError};
+
+use proofline_cfa::{Loc, Name};
+use proofline_cpa::{Budget, Path, Refine, Refinement, Unknown};
+use proofline_smt::{
+    Limits, Op, Outcome, Reason, Solver, Sort, Term, Value, build as t,
+    interpolate::{Failure, Interpolants, Method, NodeId, Options, Strategy, interpolate_by},
+    term::{atoms, free_vars, rewrite, uninstantiate},
+};
+
+use super::{
+    PredicateAnalysis, PredicatePrecision,
+    scope::GHOST,
+    trace::{Trace, Ways},
+};
+use crate::{formula::Key, path::resolve};
+
+/// A path with the values that the solver found for it. Formulas over-approximate: the interpreter must confirm it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Witness {
+    /// The path.
+    pub path: Path,
+    /// Values of inputs, by the number of the step that asks for them, in order.
+    pub inputs: Vec<(usize, i128)>,
+    /// Values of the entry function's parameters and of memory at the beginning.
+    pub parameters: Vec<(Key, i128)>,
+}
+
+/// What the solver says of a path.
+enum Decided {
+    Possible(Witness),
+    Impossible,
+}
+
+/// The solver's units for one step of an interpolation.
+const INTERPOLATION: u32 = 6_000_000;
+
+impl PredicateAnalysis {
+    /// The values found for the path that was last called feasible.
+    pub fn witness(&self) -> Option<Witness> {
+        self.witness.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn decide(&self, trace: &Trace, path: &Path) -> Result<Decided, Unknown> {
+        let limits =
+            Limits { resource: Some(self.options.resource.saturating_mul(10)), ..self.session.limits() };
+        let decided = self.session.with(|z3| {
+            let mut solver = z3.solver();
+            solver.set_limits(limits);
+            solver.assert(trace.formula());
+            match solver.check() {
+                Outcome::Unsat => Ok(Decided::Impossible),
+                Outcome::Unknown(reason) => Err(reason),
+                Outcome::Sat => {
+                    let choices: Vec<Term> = trace.choices().into_iter().collect();
+                    let holds: BTreeMap<Term, bool> = choices
+                        .iter()
+                        .copied()
+                        .zip(solver.values(&choices))
+                        .filter_map(|(term, value)| Some((term, value?.as_bool()?)))
+                        .collect();
+                    let is_true = |term: Term| holds.get(&term).copied().unwrap_or(false);
+                    let (path, inputs) = trace.path(path, &is_true);
+                    let terms: Vec<Term> = inputs
+                        .iter()
+                        .map(|(_, term)| *term)
+                        .chain(trace.parameters.iter().map(|(_, t)| *t))
+                        .collect();
+                    let values = solver.values(&terms);
+                    let number = |value: &Option<Value>| -> i128 {
+                        let int = value.as_ref().and_then(|value| value.as_int());
+                        int.and_then(|int| i128::try_from(int).ok()).unwrap_or(0)
+                    };
+                    let (of_inputs, of_parameters) = values.split_at(inputs.len());
+                    Ok(Decided::Possible(Witness {
+                        inputs: inputs.iter().map(|(i, _)| *i).zip(of_inputs.iter().map(number)).collect(),
+                        parameters: trace
+                            .parameters
+                            .iter()
+                            .map(|(key, _)| *key)
+                            .zip(of_parameters.iter().map(number))
+                            .collect(),
+                        path,
+                    }))
+                }
+            }
+        });
+        self.answer(decided)
+    }
+
+    fn answer<T>(&self, result: Option<Result<T, Reason>>) -> Result<T, Unknown> {
+        match result {
+            Some(Ok(found)) => Ok(found),
+            _ if self.options.cancel.is_cancelled() => Err(Unknown::Cancelled),
+            _ if self.session.is_over() => Err(Unknown::OutOfBudget),
+            Some(Err(reason)) => Err(Unknown::NoProgress(format!("a path is not decided: {reason}"))),
+            None => Err(Unknown::InternalError("there is no solver".into())),
+        }
+    }
+
+    fn interpolants(&self, trace: &Trace, attempt: (Strategy, Method)) -> Result<Interpolants, Failure> {
+        let limits = Limits { resource: Some(INTERPOLATION), ..self.session.limits() };
+        let options = Options { limits, ..Options::default() };
+        let found = self.session.with(|z3| {
+            interpolate_by(z3, &trace.tree(), &[(attempt.0, attempt.1, options)]).map(|found| found.0)
+        });
+        found.unwrap_or(Err(Failure::Unknown(Reason::Failed("there is no solver".into()))))
+    }
+
+    /// The atoms of interpolants, as predicates of the places where they were cut.
+    fn predicates(&self, trace: &Trace, interpolants: &Interpolants) -> Vec<Found> {
+        let mut found = Vec::new();
+        for (index, node) in trace.nodes.iter().enumerate() {
+            let Some(place) = node.place else { continue };
+            for atom in atoms(interpolants.at(NodeId(index as u32))) {
+                self.note(place, uninstantiate(atom), &mut found);
+            }
+        }
+        found
+    }
+
+    fn note(&self, place: (Name, Loc), predicate: Term, found: &mut Vec<Found>) {
+        let (scope, vars) = (self.scope(place.0), free_vars(predicate));
+        if vars.is_empty() || !vars.is_subset(&scope.vocabulary_at(place.1)) {
+            return;
+        }
+        for part in if self.options.split { halves(predicate) } else { vec![predicate] } {
+            found.push((place, part));
+            let is_of_entry = vars.iter().all(|var| var.name.as_str().ends_with(GHOST));
+            if self.options.contexts
+                && is_of_entry
+                && scope.is_exit(place.1)
+                && let Some(function) = self.env.function(place.0)
+            {
+                found.push(((place.0, function.entry), part));
+            }
+        }
+    }
+
+    /// With the predicates of the first method that finds new ones; `None`: no method does.
+    fn excluding(
+        &self,
+        traces: &[Trace],
+        given: &dyn Fn() -> Result<Trace, Unknown>,
+        precision: &PredicatePrecision,
+        budget: &Budget,
+    ) -> Result<Option<PredicatePrecision>, Unknown> {
+        for attempt in &self.options.attempts {
+            for trace in traces {
+                budget.spend(1000)?;
+                let Ok(interpolants) = self.interpolants(trace, *attempt) else { continue };
+                let found = self.predicates(trace, &interpolants);
+                let new = precision.with(found.iter().copied(), self.options.reach);
+                if new == *precision {
+                    continue;
+                }
+                // Predicates that a method finds again and again with other numbers exclude a path each, and never the next one:
+                // what the nodes of a place have in common is preferred, as long as that is new.
+                if found.iter().any(|one| self.is_one_of_many(*one, precision))
+                    && let Some(better) = self.in_common(&given()?, precision)
+                {
+                    return Ok(Some(better));
+                }
+                return Ok(Some(new));
+            }
+        }
+        Ok(None)
+    }
+
+    /// With what the nodes of each place on the path have in common, if that is more.
+    fn in_common(&self, given: &Trace, precision: &PredicatePrecision) -> Option<PredicatePrecision> {
+        let mut found = Vec::new();
+        for (place, predicate) in given.common_equalities() {
+            self.note(place, predicate, &mut found);
+        }
+        let new = precision.with(found, self.options.reach);
+        (new != *precision).then_some(new)
+    }
+
+    /// Whether a predicate is one of a series at its place that differ in numbers only.
+    fn is_one_of_many(&self, (place, predicate): Found, precision: &PredicatePrecision) -> bool {
+        let like = shape(predicate);
+        let known = precision.at(place.0, place.1);
+        !known.contains(&predicate)
+            && known.iter().filter(|old| shape(**old) == like).count()
+                >= if self.options.split { 4 } else { 2 }
+    }
+}
+
+/// A predicate and its place.
+type Found = ((Name, Loc), Term);
+
+/// An equation of a variable with a number, as two inequalities.
+fn halves(predicate: Term) -> Vec<Term> {
+    if let (Op::Eq, [a, b]) = (predicate.op(), predicate.args()) {
+        let (number, other) = if a.as_int().is_some() { (*a, *b) } else { (*b, *a) };
+        if number.as_int().is_some() && other.as_var().is_some() {
+            return vec![t::le(other, number), t::lt(other, number)];
+        }
+    }
+    vec![predicate]
+}
+
+/// A formula with its numbers taken out.
+fn shape(predicate: Term) -> Term {
+    rewrite(predicate, |term, _| term.as_int().map(|_| t::named("%number", Sort::Int)))
+}
+
+impl Refine for PredicateAnalysis {
+    fn refine(
+        &self,
+        path: &Path,
+        precision: &PredicatePrecision,
+        budget: &Budget,
+    ) -> Result<Refinement<PredicatePrecision>, Unknown> {
+        let steps = resolve(&self.env, path)?;
+        budget.spend(1000)?;
+        let whole = Trace::build(self, path, &steps, Ways::All)?;
+        let given = || Trace::build(self, path, &steps, Ways::Given);
+        if let Some(lean) = self.lean(&whole, precision) {
+            if self.is_violated_by_guess(&whole) {
+                return Ok(Refinement::Feasible(path.clone()));
+            }
+            if let Some(better) = self.excluding(&[lean], &given, precision, budget)? {
+                return Ok(Refinement::Spurious(better));
+            }
+        }
+        let mut traces = Vec::new();
+        let mut undecided = None;
+        for trace in [whole, given()?] {
+            match self.decide(&trace, path) {
+                Ok(Decided::Possible(witness)) => {
+                    let path = witness.path.clone();
+                    *self.witness.lock().unwrap_or_else(PoisonError::into_inner) = Some(witness);
+                    return Ok(Refinement::Feasible(path));
+                }
+                Ok(Decided::Impossible) => traces.push(trace),
+                Err(ended @ (Unknown::Cancelled | Unknown::OutOfBudget)) => return Err(ended),
+                Err(other) => undecided = Some(other),
+            }
+        }
+        if let Some(trace) = traces.first()
+            && self.is_violated_by_guess(trace)
+        {
+            return Ok(Refinement::Feasible(path.clone()));
+        }
+        if let Some(better) = self.excluding(&traces, &given, precision, budget)? {
+            return Ok(Refinement::Spurious(better));
+        }
+        if self.session.is_over() {
+            return Err(Unknown::OutOfBudget);
+        }
+        match undecided {
+            Some(why) if traces.is_empty() => Err(why),
+            _ => Ok(Refinement::Spurious(precision.clone())),
+        }
+    }
+}

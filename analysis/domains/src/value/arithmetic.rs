@@ -1,0 +1,485 @@
+//! Operators on explicit values: [`proofline_cfa::eval`] where operands are known, unknown otherwise, and a few laws that need one
+//! operand only.
+
+use proofline_cfa::{
+    BinaryOp, CompareOp, Expr, Function, IntType, LocalId, Name, Object, Role, Scalar, UnaryOp,
+    eval::{self, Overflow, Semantics},
+};
+
+use crate::{
+    memory::{Addresses, Arithmetic, Eval, Impossible, Objects, Offsets, walk},
+    value::scalar::Known,
+};
+
+/// The domain of explicit values.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Explicit {
+    /// Meaning of overflow, width of pointers.
+    pub(super) semantics: Semantics,
+}
+
+fn constant(value: &Known) -> Option<eval::Value> {
+    match value {
+        Known::Int(value) => Some(eval::Value::Int(*value)),
+        Known::Float(bits) => Some(eval::Value::Float(*bits)),
+        Known::Address(..) | Known::Function(_) => None,
+    }
+}
+
+fn known(value: eval::Value) -> Known {
+    match value {
+        eval::Value::Int(value) => Known::Int(value),
+        eval::Value::Float(bits) => Known::Float(bits),
+    }
+}
+
+fn int(value: Option<&Known>) -> Option<i128> {
+    if let Some(Known::Int(value)) = value { Some(*value) } else { None }
+}
+
+type Both = Result<(Option<Known>, Option<Known>), Impossible>;
+
+impl Explicit {
+    /// The type in which an operation of integers cannot leave its range without being undefined.
+    fn is_checked(&self, ty: IntType) -> bool {
+        ty.signed && self.semantics.overflow == Overflow::Undefined
+    }
+
+    /// An integer found by calculating backwards: modulo 2^bits, or undefined outside the type.
+    fn solved(&self, ty: IntType, value: Option<i128>) -> Eval<Known> {
+        let Some(value) = value else { return Ok(None) };
+        if !ty.is_exact() || ty.bits >= 127 {
+            return Ok(None);
+        }
+        if self.is_checked(ty) {
+            return if ty.contains(value) { Ok(Some(Known::Int(value))) } else { Err(Impossible) };
+        }
+        Ok(Some(Known::Int(ty.wrap(value))))
+    }
+}
+
+impl Arithmetic for Explicit {
+    type Value = Known;
+
+    fn int(&self, ty: IntType, value: i128) -> Option<Known> {
+        eval::int::representable(ty, value).map(Known::Int)
+    }
+    fn float(&self, bits: u64) -> Option<Known> {
+        Some(Known::Float(eval::float::canonical(bits)))
+    }
+    fn null(&self) -> Known {
+        Known::Int(0)
+    }
+    fn address(&self, object: Object, offsets: Offsets) -> Option<Known> {
+        match object {
+            Object::External => None,
+            Object::Global(_) | Object::Local(..) | Object::Heap(..) => {
+                offsets.single().map(|offset| Known::Address(object, offset))
+            }
+        }
+    }
+    fn function(&self, name: Name) -> Option<Known> {
+        Some(Known::Function(name))
+    }
+    fn any_of(&self, _: IntType) -> Option<Known> {
+        None
+    }
+    fn non_null(&self) -> Option<Known> {
+        None
+    }
+    fn between(&self, ty: IntType, lo: i128, hi: i128) -> Option<Known> {
+        if lo == hi { self.int(ty, lo) } else { None }
+    }
+
+    fn unary(&self, op: UnaryOp, ty: Scalar, arg: Option<&Known>) -> Eval<Known> {
+        let Some(arg) = arg.and_then(constant) else { return Ok(None) };
+        Ok(eval::unary(op, ty, arg, self.semantics).map(known))
+    }
+
+    fn binary(
+        &self,
+        op: BinaryOp,
+        ty: Scalar,
+        lhs: Option<&Known>,
+        _: Scalar,
+        rhs: Option<&Known>,
+    ) -> Eval<Known> {
+        if let (Some(left), Some(right)) = (lhs.and_then(constant), rhs.and_then(constant)) {
+            let result = eval::binary(op, ty, left, right, self.semantics).map(known);
+            // Division by zero ends every execution.
+            return match (op, ty, right) {
+                (BinaryOp::Div | BinaryOp::Rem, Scalar::Int(_), eval::Value::Int(0)) => Err(Impossible),
+                _ => Ok(result),
+            };
+        }
+        if !matches!(ty, Scalar::Int(_)) {
+            return Ok(None);
+        }
+        let (left, right) = (int(lhs), int(rhs));
+        Ok(match (op, left, right) {
+            (BinaryOp::Mul | BinaryOp::BitAnd, Some(0), _)
+            | (BinaryOp::Mul | BinaryOp::BitAnd, _, Some(0)) => Some(Known::Int(0)),
+            (BinaryOp::Rem, _, Some(1)) => Some(Known::Int(0)),
+            (BinaryOp::Div | BinaryOp::Rem | BinaryOp::Shl | BinaryOp::Shr, Some(0), _) => {
+                Some(Known::Int(0))
+            }
+            _ => None,
+        })
+    }
+
+    fn compare(
+        &self,
+        op: CompareOp,
+        ty: Scalar,
+        lhs: Option<&Known>,
+        rhs: Option<&Known>,
+        objects: &dyn Objects,
+    ) -> Option<bool> {
+        match (lhs, rhs) {
+            (Some(left), Some(right)) => compare(op, left, right, objects),
+            // A bound of the type.
+            (None, Some(Known::Int(bound))) => match ty {
+                Scalar::Int(ty) if ty.is_exact() => match op {
+                    CompareOp::Lt if *bound <= ty.min() => Some(false),
+                    CompareOp::Lt if *bound > ty.max() => Some(true),
+                    CompareOp::Ge if *bound <= ty.min() => Some(true),
+                    CompareOp::Ge if *bound > ty.max() => Some(false),
+                    CompareOp::Gt if *bound >= ty.max() => Some(false),
+                    CompareOp::Gt if *bound < ty.min() => Some(true),
+                    CompareOp::Le if *bound >= ty.max() => Some(true),
+                    CompareOp::Le if *bound < ty.min() => Some(false),
+                    CompareOp::Eq if !ty.contains(*bound) => Some(false),
+                    CompareOp::Ne if !ty.contains(*bound) => Some(true),
+                    CompareOp::Lt
+                    | CompareOp::Le
+                    | CompareOp::Gt
+                    | CompareOp::Ge
+                    | CompareOp::Eq
+                    | CompareOp::Ne => None,
+                },
+                Scalar::Int(_) | Scalar::Pointer | Scalar::Float(_) => None,
+            },
+            (Some(_), None) if matches!(lhs, Some(Known::Int(_))) => {
+                self.compare(mirrored(op), ty, None, lhs, objects)
+            }
+            (Some(_) | None, None) | (None, Some(_)) => None,
+        }
+    }
+
+    fn cast(&self, from: Scalar, to: Scalar, arg: Option<&Known>) -> Eval<Known> {
+        let Some(arg) = arg else { return Ok(None) };
+        Ok(match constant(arg) {
+            Some(value) => eval::cast(from, to, value, self.semantics).map(known),
+            // An address keeps its bits.
+            None => match to {
+                Scalar::Pointer => Some(*arg),
+                Scalar::Int(ty) if ty.bits == self.semantics.pointer_bits => Some(*arg),
+                Scalar::Int(_) | Scalar::Float(_) => None,
+            },
+        })
+    }
+
+    fn overflows(&self, op: BinaryOp, ty: Scalar, lhs: Option<&Known>, rhs: Option<&Known>) -> Option<bool> {
+        if let (Some(left), Some(right)) = (lhs.and_then(constant), rhs.and_then(constant)) {
+            return eval::overflows(op, ty, left, right);
+        }
+        let (left, right) = (int(lhs), int(rhs));
+        match (op, left, right) {
+            (BinaryOp::Add, Some(0), _) | (BinaryOp::Add | BinaryOp::Sub, _, Some(0)) => Some(false),
+            (BinaryOp::Mul, Some(0 | 1), _) | (BinaryOp::Mul, _, Some(0 | 1)) => Some(false),
+            (BinaryOp::Div | BinaryOp::Rem, _, Some(by)) if by != -1 && by != 0 => Some(false),
+            _ => None,
+        }
+    }
+
+    fn difference(
+        &self,
+        lhs: Option<&Known>,
+        rhs: Option<&Known>,
+        stride: u64,
+        ty: IntType,
+    ) -> Option<Known> {
+        match (lhs?, rhs?) {
+            // Both point into one array, so into the same instance.
+            (Known::Address(left, from), Known::Address(right, to)) if left == right => {
+                let (bytes, stride) = (i128::from(*from) - i128::from(*to), i128::from(stride));
+                (stride != 0 && bytes % stride == 0)
+                    .then(|| bytes / stride)
+                    .and_then(|value| self.int(ty, value))
+            }
+            (Known::Int(0), Known::Int(0)) => Some(Known::Int(0)),
+            _ => None,
+        }
+    }
+
+    fn shift(&self, pointer: &Known, by: Offsets) -> Option<Known> {
+        let by = by.single()?;
+        match pointer {
+            Known::Address(object, offset) => self.address(*object, Offsets::at(offset.checked_add(by)?)),
+            Known::Int(address) => {
+                let width = IntType { bits: self.semantics.pointer_bits, signed: false };
+                Some(Known::Int(width.wrap(address.checked_add(i128::from(by))?)))
+            }
+            Known::Function(_) if by == 0 => Some(*pointer),
+            Known::Function(_) | Known::Float(_) => None,
+        }
+    }
+
+    fn truncate(&self, field: IntType, value: &Known) -> Option<Known> {
+        int(Some(value)).and_then(|value| eval::int::cast(field, value)).map(Known::Int)
+    }
+
+    fn truth(&self, value: &Known) -> Option<bool> {
+        Some(match value {
+            Known::Int(value) => *value != 0,
+            Known::Float(bits) => eval::Value::Float(*bits).truth(),
+            Known::Address(..) | Known::Function(_) => true,
+        })
+    }
+
+    fn range(&self, value: &Known) -> Option<(i128, i128)> {
+        int(Some(value)).map(|value| (value, value))
+    }
+
+    fn addresses(&self, value: &Known) -> Option<Addresses> {
+        match value {
+            Known::Address(object, offset) => Some(vec![(*object, Offsets::at(*offset))]),
+            Known::Int(0) | Known::Function(_) => Some(Vec::new()),
+            Known::Int(_) | Known::Float(_) => None,
+        }
+    }
+
+    fn may_call(&self, value: &Known, function: Name) -> bool {
+        match value {
+            Known::Function(name) => *name == function,
+            Known::Int(0) | Known::Address(..) => false,
+            Known::Int(_) | Known::Float(_) => true,
+        }
+    }
+
+    fn meet(&self, value: Option<&Known>, wanted: &Known, ty: Scalar, objects: &dyn Objects) -> Eval<Known> {
+        let Some(value) = value else { return Ok(Some(*wanted)) };
+        if !matches!(ty, Scalar::Float(_)) && compare(CompareOp::Eq, value, wanted, objects) == Some(false) {
+            return Err(Impossible);
+        }
+        Ok(Some(*value))
+    }
+
+    fn where_compares(
+        &self,
+        op: CompareOp,
+        ty: Scalar,
+        lhs: Option<&Known>,
+        rhs: Option<&Known>,
+        _: &dyn Objects,
+    ) -> Both {
+        let learnt = |op, bound: &Known| self.only_value(op, ty, bound);
+        Ok(match (lhs, rhs) {
+            (None, Some(bound)) => (learnt(op, bound)?, None),
+            (Some(bound), None) => (None, learnt(mirrored(op), bound)?),
+            (None, None) | (Some(_), Some(_)) => (None, None),
+        })
+    }
+
+    fn where_true(&self, _: Scalar, _: Option<&Known>) -> Eval<Known> {
+        Ok(None)
+    }
+
+    fn unary_backward(&self, op: UnaryOp, ty: Scalar, wanted: &Known) -> Eval<Known> {
+        match (ty, wanted) {
+            (Scalar::Int(ty), Known::Int(wanted)) => match op {
+                UnaryOp::Negate => self.solved(ty, wanted.checked_neg()),
+                UnaryOp::BitNot => {
+                    Ok(eval::int::unary(op, ty, *wanted, self.semantics.overflow).map(Known::Int))
+                }
+            },
+            _ => Ok(None),
+        }
+    }
+
+    fn cast_backward(&self, from: Scalar, to: Scalar, _: Option<&Known>, wanted: &Known) -> Eval<Known> {
+        match (from, to, wanted) {
+            (Scalar::Int(from), Scalar::Int(to), Known::Int(wanted))
+                if from.bits <= to.bits && to.is_exact() =>
+            {
+                let value = from.wrap(*wanted);
+                if !from.is_exact() {
+                    return Ok(None);
+                }
+                if to.wrap(value) == *wanted { Ok(Some(Known::Int(value))) } else { Err(Impossible) }
+            }
+            (Scalar::Pointer, Scalar::Int(to), Known::Int(wanted))
+                if to.bits >= self.semantics.pointer_bits =>
+            {
+                let address = IntType { bits: self.semantics.pointer_bits, signed: false };
+                Ok(Some(Known::Int(address.wrap(*wanted))))
+            }
+            (Scalar::Int(from), Scalar::Pointer, Known::Int(wanted))
+                if from.bits <= self.semantics.pointer_bits =>
+            {
+                let value = from.wrap(*wanted);
+                let address = IntType { bits: self.semantics.pointer_bits, signed: false };
+                if address.wrap(value) == *wanted { Ok(Some(Known::Int(value))) } else { Err(Impossible) }
+            }
+            (Scalar::Pointer, Scalar::Pointer, _) => Ok(Some(*wanted)),
+            _ => Ok(None),
+        }
+    }
+
+    fn binary_backward(
+        &self,
+        op: BinaryOp,
+        ty: Scalar,
+        lhs: Option<&Known>,
+        _: Scalar,
+        rhs: Option<&Known>,
+        wanted: &Known,
+    ) -> Both {
+        let (Scalar::Int(ty), Known::Int(wanted)) = (ty, wanted) else { return Ok((None, None)) };
+        let (left, right) = (int(lhs), int(rhs));
+        let first = |value: Eval<Known>| value.map(|value| (value, None));
+        let second = |value: Eval<Known>| value.map(|value| (None, value));
+        match (op, left, right) {
+            (BinaryOp::Add, None, Some(right)) => first(self.solved(ty, wanted.checked_sub(right))),
+            (BinaryOp::Add, Some(left), None) => second(self.solved(ty, wanted.checked_sub(left))),
+            (BinaryOp::Sub, None, Some(right)) => first(self.solved(ty, wanted.checked_add(right))),
+            (BinaryOp::Sub, Some(left), None) => second(self.solved(ty, left.checked_sub(*wanted))),
+            (BinaryOp::BitXor, None, Some(right)) => Ok((self.int(ty, wanted ^ right), None)),
+            (BinaryOp::BitXor, Some(left), None) => Ok((None, self.int(ty, wanted ^ left))),
+            (BinaryOp::Mul, None, Some(by)) | (BinaryOp::Mul, Some(by), None)
+                if by != 0 && self.is_checked(ty) =>
+            {
+                let factor = match wanted.checked_rem(by) {
+                    Some(0) => self.solved(ty, wanted.checked_div(by))?,
+                    Some(_) => return Err(Impossible),
+                    None => None,
+                };
+                Ok(if left.is_none() { (factor, None) } else { (None, factor) })
+            }
+            (BinaryOp::BitOr, _, _) if *wanted == 0 => Ok((Some(Known::Int(0)), Some(Known::Int(0)))),
+            _ => Ok((None, None)),
+        }
+    }
+
+    fn where_overflows(&self, _: BinaryOp, _: Scalar, _: Option<&Known>, _: Option<&Known>, _: bool) -> Both {
+        Ok((None, None))
+    }
+
+    /// Only for temporaries and what is defined by them, so that equalities die soon and states meet again; and only where
+    /// the value is not known anyway.
+    fn keeps_definition(
+        &self,
+        function: &Function,
+        local: LocalId,
+        expr: &Expr,
+        value: Option<&Known>,
+    ) -> bool {
+        if value.is_some() {
+            return false;
+        }
+        let is_temporary = |id: LocalId| matches!(function.local(id).role, Role::Temporary);
+        let by_temporary = || {
+            walk::any_read(expr, &mut |lvalue| walk::whole_local(function, lvalue).is_some_and(is_temporary))
+        };
+        is_temporary(local) || by_temporary()
+    }
+
+    fn show(&self, value: &Known, _: Scalar) -> Option<String> {
+        Some(match value {
+            Known::Int(value) => format!("= {value}"),
+            Known::Float(bits) => format!("= {:?}", f64::from_bits(*bits)),
+            Known::Address(object, offset) => return self.show_address(*object, *offset),
+            Known::Function(name) => format!("= {name}"),
+        })
+    }
+}
+
+impl Explicit {
+    fn show_address(&self, object: Object, offset: i64) -> Option<String> {
+        let name = match object {
+            Object::Global(name) => name,
+            Object::Local(..) | Object::Heap(..) | Object::External => return None,
+        };
+        Some(if offset == 0 { format!("= &{name}") } else { format!("= &{name} + {offset} bytes") })
+    }
+
+    /// The one value that satisfies `x op bound`.
+    fn only_value(&self, op: CompareOp, ty: Scalar, bound: &Known) -> Eval<Known> {
+        match (ty, bound) {
+            (Scalar::Int(ty), Known::Int(bound)) if ty.is_exact() => Ok(match op {
+                CompareOp::Eq if !ty.contains(*bound) => return Err(Impossible),
+                CompareOp::Eq => Some(*bound),
+                CompareOp::Le if *bound == ty.min() => Some(*bound),
+                CompareOp::Ge if *bound == ty.max() => Some(*bound),
+                CompareOp::Lt if *bound == ty.min() + 1 => Some(ty.min()),
+                CompareOp::Gt if *bound == ty.max() - 1 => Some(ty.max()),
+                CompareOp::Lt | CompareOp::Le | CompareOp::Gt | CompareOp::Ge | CompareOp::Ne => None,
+            }
+            .map(Known::Int)),
+            // Of the two zeros, and of what is not a number, nothing can be learnt.
+            (Scalar::Float(_), Known::Float(bits)) => {
+                let value = f64::from_bits(*bits);
+                Ok((op == CompareOp::Eq && value != 0.0 && !value.is_nan()).then_some(*bound))
+            }
+            (Scalar::Pointer, Known::Int(_) | Known::Function(_)) => {
+                Ok((op == CompareOp::Eq).then_some(*bound))
+            }
+            // An equal address may be one past the end of another object, and then leads elsewhere.
+            (Scalar::Pointer | Scalar::Int(_) | Scalar::Float(_), _) => Ok(None),
+        }
+    }
+}
+
+fn mirrored(op: CompareOp) -> CompareOp {
+    match op {
+        CompareOp::Lt => CompareOp::Gt,
+        CompareOp::Le => CompareOp::Ge,
+        CompareOp::Gt => CompareOp::Lt,
+        CompareOp::Ge => CompareOp::Le,
+        CompareOp::Eq | CompareOp::Ne => op,
+    }
+}
+
+fn compare(op: CompareOp, lhs: &Known, rhs: &Known, objects: &dyn Objects) -> Option<bool> {
+    if let (Some(left), Some(right)) = (constant(lhs), constant(rhs)) {
+        return eval::compare(op, left, right);
+    }
+    let equal = match (lhs, rhs) {
+        (Known::Address(left, from), Known::Address(right, to))
+            if left == right && objects.is_single(*left) =>
+        {
+            return Some(eval::int::compare(op, i128::from(*from), i128::from(*to)));
+        }
+        (Known::Address(left, from), Known::Address(right, to)) => {
+            (left != right && are_apart((*left, *from), (*right, *to), objects)).then_some(false)
+        }
+        (Known::Function(left), Known::Function(right)) => Some(left == right),
+        (Known::Address(object, offset), Known::Function(_))
+        | (Known::Function(_), Known::Address(object, offset)) => {
+            is_inside(*object, *offset, objects).then_some(false)
+        }
+        (Known::Int(0), Known::Function(_)) | (Known::Function(_), Known::Int(0)) => Some(false),
+        (Known::Int(0), Known::Address(..)) | (Known::Address(..), Known::Int(0)) => Some(false),
+        _ => None,
+    };
+    match op {
+        CompareOp::Eq => equal,
+        CompareOp::Ne => equal.map(|equal| !equal),
+        CompareOp::Lt | CompareOp::Le | CompareOp::Gt | CompareOp::Ge => None,
+    }
+}
+
+/// Whether an address is that of a byte of the object, which no other object has.
+pub(crate) fn is_inside(object: Object, offset: i64, objects: &dyn Objects) -> bool {
+    // Literals may share their bytes.
+    let is_literal = matches!(object, Object::Global(name) if name.contains('"'));
+    !is_literal
+        && offset >= 0
+        && (offset == 0 && matches!(object, Object::Heap(..))
+            || objects.size(object).is_some_and(|size| (offset as u64) < size))
+}
+
+/// Whether two addresses in different objects are certainly different.
+pub(crate) fn are_apart(left: (Object, i64), right: (Object, i64), objects: &dyn Objects) -> bool {
+    is_inside(left.0, left.1, objects) && is_inside(right.0, right.1, objects)
+}

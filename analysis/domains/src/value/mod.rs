@@ -1,0 +1,321 @@
+//! Explicit-value analysis [EXP12]: a state maps variables to known values; an absent one is unknown. `merge_sep`, `stop_sep`; `adjust`
+//! restricts to the precision, drops locals that are dead, and gives up variables that take too many values.
+
+mod arithmetic;
+mod precision;
+mod refine;
+mod roles;
+mod scalar;
+
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+};
+
+use proofline_cfa::{
+    Base, Environment, Expr, Function, Name, Object, Role,
+    eval::{Overflow, Semantics},
+};
+use proofline_cpa::{
+    Adjusted, BlockContext, BlockCpa, CallContext, Cpa, Domain, EdgeContext, Facts, Place, Reduced,
+};
+
+pub(crate) use arithmetic::{are_apart, is_inside};
+pub use precision::{Part, Precision, Variable};
+pub use scalar::Known;
+pub(crate) use scalar::{bits_known, known_bits};
+
+use crate::{
+    facts::StateFacts,
+    memory::{
+        Arithmetic, Mode, Model, State, block, calls, liveness::Liveness, show, state::Frame, transfer, walk,
+    },
+};
+use arithmetic::Explicit;
+
+/// A set of concrete states: those with these values.
+pub type ValueState = State<Known>;
+
+/// What may be chosen.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ValueOptions {
+    /// Where the run starts.
+    pub entry: Name,
+    /// What is assumed there.
+    pub mode: Mode,
+    /// Signed overflow wraps.
+    pub wrapv: bool,
+    /// Start with everything tracked, instead of nothing (CEGAR then finds what must be).
+    pub track_everything: bool,
+    /// A variable that took more values than this at one location is given up.
+    pub threshold: Option<u32>,
+    /// An entry of a recursive block is joined with the open one after so many unrollings; otherwise it is unrolled to the end.
+    pub unrollings: Option<u32>,
+}
+
+impl ValueOptions {
+    /// The usual choice.
+    pub fn new(entry: Name, mode: Mode) -> ValueOptions {
+        ValueOptions { entry, mode, wrapv: false, track_everything: false, threshold: None, unrollings: None }
+    }
+}
+
+/// The analysis of one program.
+pub struct ValueAnalysis {
+    model: Model<Explicit>,
+    options: ValueOptions,
+    roles: roles::Roles,
+}
+
+impl ValueAnalysis {
+    /// Prepares a program.
+    pub fn new(env: Arc<Environment>, options: ValueOptions) -> ValueAnalysis {
+        let overflow = if options.wrapv { Overflow::Wraps } else { Overflow::Undefined };
+        let semantics = Semantics { overflow, pointer_bits: env.program().pointer_bits() };
+        let roles = roles::Roles::new(env.program());
+        let model = Model::new(env, Explicit { semantics }, options.entry, options.mode);
+        ValueAnalysis { model, options, roles }
+    }
+
+    /// The value of an expression for people: `5`, or `unknown`.
+    pub fn reveal(&self, state: &ValueState, function: &Function, expr: &Expr) -> String {
+        match self.value_of(state, function, expr) {
+            Some(Known::Address(object, 0)) => {
+                format!("&{}", show::object_text(self.model.env.program(), object))
+            }
+            Some(Known::Address(object, offset)) => {
+                format!("&{} + {offset} bytes", show::object_text(self.model.env.program(), object))
+            }
+            Some(value) => {
+                let text = self.model.arithmetic.show(&value, expr.scalar()).unwrap_or_default();
+                text.trim_start_matches("= ").to_owned()
+            }
+            None => "unknown".to_owned(),
+        }
+    }
+
+    /// The value of an expression, if it is known.
+    pub fn value_of(&self, state: &ValueState, function: &Function, expr: &Expr) -> Option<Known> {
+        let facts = StateFacts::new(&self.model, state, function);
+        facts.value(expr)
+    }
+
+    /// What is known, for hovers: `x` and `= 3`, one entry per variable.
+    pub fn entries(&self, state: &ValueState) -> Vec<(String, String)> {
+        show::entries(&self.model, state)
+    }
+}
+
+/// Forgets locals for which `keep` does not hold, and equalities with them.
+pub(crate) fn retain_locals<V: crate::memory::CellValue>(
+    state: &mut State<V>,
+    function: &Function,
+    keep: impl Fn(proofline_cfa::LocalId) -> bool,
+) {
+    let frame: &Frame<V> = &state.frame;
+    let dead = frame.locals.iter().any(|(id, _)| !keep(*id)) || !frame.definitions.is_empty();
+    if !dead {
+        return;
+    }
+    let temporary = |id: proofline_cfa::LocalId| matches!(function.local(id).role, Role::Temporary);
+    let mentions_dead = |expr: &Expr| {
+        walk::any_read(expr, &mut |lvalue| match lvalue.base {
+            Base::Local(id) => temporary(id) && !keep(id),
+            Base::Global(_) | Base::Deref(..) => false,
+        })
+    };
+    let needless = |id: proofline_cfa::LocalId, expr: &Expr| !keep(id) || mentions_dead(expr);
+    if frame.locals.iter().all(|(id, _)| keep(*id))
+        && !frame.definitions.iter().any(|(id, expr)| needless(*id, expr))
+    {
+        return;
+    }
+    let frame = Arc::make_mut(&mut state.frame);
+    frame.locals.retain(|(id, _)| keep(*id));
+    frame.definitions.retain(|(id, expr)| !needless(*id, expr));
+}
+
+impl Domain for ValueAnalysis {
+    type State = ValueState;
+
+    fn leq(&self, lower: &ValueState, upper: &ValueState) -> bool {
+        lower.leq(upper)
+    }
+
+    /// Keeps what both know. States of different call stacks have no bound: the first one's is then wrong for the second, so
+    /// that this must not be asked (no driver merges across stacks); everything is forgotten but the first one's frames' names.
+    fn join(&self, a: &ValueState, b: &ValueState) -> ValueState {
+        use crate::memory::CellValue;
+        a.combine(b, &mut |scalar, old, new| old.join(new, scalar)).unwrap_or_else(|| a.forgotten())
+    }
+
+    fn explain_not_leq(&self, lower: &ValueState, upper: &ValueState) -> String {
+        lower.explain_not_leq(upper)
+    }
+
+    fn show(&self, state: &ValueState) -> String {
+        show::line(&self.model, state)
+    }
+}
+
+impl Cpa for ValueAnalysis {
+    type Precision = Precision;
+
+    fn name(&self) -> &'static str {
+        "value"
+    }
+
+    fn entry(&self) -> (ValueState, Precision) {
+        let precision =
+            if self.options.track_everything { Precision::everything() } else { Precision::nothing() };
+        (self.model.entry_state(), precision)
+    }
+
+    fn transfer(
+        &self,
+        from: &ValueState,
+        _: &Precision,
+        at: EdgeContext<'_>,
+        facts: &dyn Facts,
+    ) -> Vec<ValueState> {
+        transfer::transfer(&self.model, from, at, facts)
+    }
+
+    fn enter(&self, from: &ValueState, _: &Precision, call: CallContext<'_>) -> Vec<ValueState> {
+        calls::enter(&self.model, from, call).into_iter().collect()
+    }
+
+    fn leave(
+        &self,
+        at_call: &ValueState,
+        exit: &ValueState,
+        _: &Precision,
+        call: CallContext<'_>,
+    ) -> Vec<ValueState> {
+        calls::leave(&self.model, at_call, exit, call).into_iter().collect()
+    }
+
+    fn adjust(
+        &self,
+        mut state: ValueState,
+        mut precision: Precision,
+        here: &[&ValueState],
+        at: Place<'_>,
+    ) -> Adjusted<ValueState, Precision> {
+        self.restrict(&mut state, &precision, at.function, at.loc);
+        if let Some(threshold) = self.options.threshold
+            && at.is_loop_head
+        {
+            let abandoned = self.too_many(&state, here, threshold);
+            if !abandoned.is_empty() {
+                precision = precision.without(abandoned);
+                precision.restrict(at.function, &mut state);
+            }
+        }
+        Adjusted::Continue(state, precision)
+    }
+
+    /// Open calls. Values cannot be part of it: a state that does not know a variable covers those that do.
+    fn partition(&self, state: &ValueState) -> u64 {
+        state.calls()
+    }
+
+    fn same_precision_at(&self, a: &Precision, b: &Precision, at: Place<'_>) -> bool {
+        a.is_same_in(b, at.function.name)
+    }
+
+    fn facts<'a>(&'a self, state: &'a ValueState, function: &'a Function) -> Box<dyn Facts + 'a> {
+        Box::new(StateFacts::new(&self.model, state, function))
+    }
+
+    fn join_precision(&self, a: &Precision, b: &Precision) -> Precision {
+        a.join(b)
+    }
+}
+
+impl ValueAnalysis {
+    fn restrict(
+        &self,
+        state: &mut ValueState,
+        precision: &Precision,
+        function: &Function,
+        loc: proofline_cfa::Loc,
+    ) {
+        if let Some(live) = self.model.liveness(function) {
+            retain_locals(state, function, |id| Liveness::is_live(live, loc, id));
+            if loc == function.exit {
+                calls::close_frame(state);
+            }
+        }
+        precision.restrict(function, state);
+    }
+
+    /// Variables that have more than `threshold` values among the newest states at the place.
+    fn too_many(&self, state: &ValueState, here: &[&ValueState], threshold: u32) -> Vec<Variable> {
+        let window = (threshold as usize).saturating_mul(4).max(16);
+        if here.len() < threshold as usize {
+            return Vec::new();
+        }
+        let recent = &here[here.len().saturating_sub(window)..];
+        let exceeds = |mut others: Box<dyn Iterator<Item = u64> + '_>, mine: u64| {
+            let mut seen = std::collections::BTreeSet::from([mine]);
+            others.any(|hash| {
+                seen.insert(hash);
+                seen.len() > threshold as usize
+            })
+        };
+        let digest = |region: &crate::memory::region::Region<Known>| {
+            let mut hasher = DefaultHasher::new();
+            region.hash(&mut hasher);
+            hasher.finish()
+        };
+        let mut result = Vec::new();
+        for (id, region) in &state.frame.locals {
+            let same = recent.iter().filter(|other| other.frame.function == state.frame.function);
+            let others = same.filter_map(|other| other.frame.local(*id).map(|region| digest(region)));
+            if exceeds(Box::new(others), digest(region)) {
+                result.push(Variable::Local(state.frame.function, *id));
+            }
+        }
+        for (object, region) in state.memory.objects() {
+            let others =
+                recent.iter().filter_map(|other| other.memory.get(*object).map(|region| digest(region)));
+            if exceeds(Box::new(others), digest(region)) {
+                result.push(Variable::Object(*object));
+            }
+        }
+        result
+    }
+}
+
+impl BlockCpa for ValueAnalysis {
+    fn reduce(&self, entry: &ValueState, block: BlockContext<'_>) -> Reduced<ValueState> {
+        Reduced(block::reduce(&self.model, entry, block))
+    }
+
+    fn expand(
+        &self,
+        before: &ValueState,
+        block: BlockContext<'_>,
+        exit: &Reduced<ValueState>,
+    ) -> Option<ValueState> {
+        Some(block::expand(&self.model, before, block, &exit.0))
+    }
+
+    fn reduce_precision(&self, precision: &Precision, block: BlockContext<'_>) -> Reduced<Precision> {
+        let scope = block::Scope::of(&self.model, block);
+        Reduced(precision.restricted(|name| scope.runs(name), |object: Object| scope.contains(object)))
+    }
+
+    fn widen_entry(
+        &self,
+        open: &Reduced<ValueState>,
+        new: &Reduced<ValueState>,
+        unrollings: u32,
+    ) -> Reduced<ValueState> {
+        match self.options.unrollings {
+            Some(limit) if unrollings > limit => Reduced(self.join(&open.0, &new.0)),
+            Some(_) | None => new.clone(),
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Refinement of explicit values [EXP12 §III], ALGORITHMS.md §8.1: no solver, the path is run with the analysis' own operators.
+//!
+//! The interpolants of the paper are variable assignments; with scoped precision only their variables matter, and those of one
+//! function together. So this looks for a small set of variables with which the path is still contradictory: starting from all
+//! that were ever known along it, variables are dropped, the costly ones first, in halves and then one by one, as long as a run
+//! that tracks only the rest ends in a contradiction. Running from the start with the final set is at once the proof that
+//! the path cannot come back. Among the infeasible prefixes of the path (each found by leaving out the contradictory conditions before) the one
+//! whose variables cost least is taken.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proofline_cfa::Role;
+use proofline_cpa::{Budget, Path, Refine, Refinement, Unknown};
+
+use crate::{
+    memory::state::Frame,
+    path::{Step, resolve},
+    value::{Known, Part, Precision, ValueAnalysis, ValueState, Variable},
+};
+
+/// So many prefixes are compared.
+const PREFIXES: usize = 6;
+/// On long paths fewer: about so many steps are spent on all of them.
+const STEPS: usize = 400_000;
+/// Objects with more known parts than this are tracked as a whole.
+const PARTS: usize = 64;
+
+/// What was ever known along a path: runs of bits per variable.
+type Seen = BTreeMap<Variable, BTreeSet<(i64, i64)>>;
+
+struct Run<'r> {
+    analysis: &'r ValueAnalysis,
+    steps: &'r [Step<'r>],
+    entry: ValueState,
+    budget: &'r Budget,
+}
+
+/// An infeasible prefix: its length, and conditions in it that are left out.
+#[derive(Clone)]
+struct Prefix {
+    end: usize,
+    skipped: BTreeSet<usize>,
+    seen: Seen,
+}
+
+impl Run<'_> {
+    /// Runs the path; the step at which it is contradictory.
+    fn contradiction(
+        &self,
+        precision: &Precision,
+        skipped: &BTreeSet<usize>,
+        mut visit: impl FnMut(&[ValueState]),
+    ) -> Result<Option<usize>, Unknown> {
+        let mut states = vec![self.entry.clone()];
+        for (index, step) in self.steps.iter().enumerate() {
+            self.budget.spend(states.len() as u64)?;
+            if !skipped.contains(&index) {
+                states = step.run(self.analysis, &states, precision);
+                if states.is_empty() {
+                    return Ok(Some(index));
+                }
+            }
+            for state in &mut states {
+                self.analysis.restrict(state, precision, step.function, step.to);
+            }
+            visit(&states);
+        }
+        Ok(None)
+    }
+
+    fn refutes(&self, prefix: &Prefix, precision: &Precision) -> Result<bool, Unknown> {
+        let cut = Run {
+            analysis: self.analysis,
+            steps: &self.steps[..=prefix.end],
+            entry: self.entry.clone(),
+            budget: self.budget,
+        };
+        Ok(cut.contradiction(precision, &prefix.skipped, |_| {})?.is_some())
+    }
+
+    /// The infeasible prefixes, shortest first.
+    fn prefixes(&self, full: &Precision) -> Result<Vec<Prefix>, Unknown> {
+        let most = (STEPS / (self.steps.len() + 1) / 8).clamp(1, PREFIXES);
+        let (mut skipped, mut result) = (BTreeSet::new(), Vec::new());
+        while result.len() < most {
+            let mut seen = Seen::new();
+            let Some(end) =
+                self.contradiction(full, &skipped, |states| note(states, self.analysis, &mut seen))?
+            else {
+                break;
+            };
+            result.push(Prefix { end, skipped: skipped.clone(), seen });
+            if !self.steps[end].is_assume() {
+                break;
+            }
+            skipped.insert(end);
+        }
+        Ok(result)
+    }
+
+    /// A small set of variables that refutes the prefix beside what is tracked already, and what it costs.
+    fn needed(&self, prefix: &Prefix, now: &Precision) -> Result<(Vec<(Variable, Part)>, u64), Unknown> {
+        let mut candidates: Vec<Variable> =
+            prefix.seen.keys().copied().filter(|variable| !now.is_abandoned(*variable)).collect();
+        candidates
+            .sort_by_key(|variable| (std::cmp::Reverse(self.analysis.roles.cost(*variable)), *variable));
+        let mut kept: BTreeSet<Variable> = candidates.iter().copied().collect();
+        self.drop_variables(prefix, now, &candidates, &mut kept)?;
+        let cost = kept.iter().map(|variable| u64::from(self.analysis.roles.cost(*variable))).sum();
+        let mut parts: BTreeMap<Variable, Part> =
+            kept.iter().map(|variable| (*variable, Part::Whole)).collect();
+        for variable in kept {
+            let runs: Vec<(i64, i64)> = prefix.seen[&variable].iter().copied().collect();
+            if runs.len() < 2 || runs.len() > PARTS {
+                continue;
+            }
+            let mut wanted: BTreeSet<(i64, i64)> = runs.iter().copied().collect();
+            for run in runs {
+                wanted.remove(&run);
+                parts.insert(variable, part(&wanted));
+                let tried = now.with(parts.iter().map(|(variable, part)| (*variable, part.clone())));
+                if wanted.is_empty() || !self.refutes(prefix, &tried)? {
+                    wanted.insert(run);
+                }
+            }
+            parts.insert(variable, part(&wanted));
+        }
+        Ok((parts.into_iter().collect(), cost))
+    }
+
+    /// Drops as many of `group` from `kept` as the contradiction allows.
+    fn drop_variables(
+        &self,
+        prefix: &Prefix,
+        now: &Precision,
+        group: &[Variable],
+        kept: &mut BTreeSet<Variable>,
+    ) -> Result<(), Unknown> {
+        if group.is_empty() {
+            return Ok(());
+        }
+        let without: BTreeSet<Variable> =
+            kept.iter().copied().filter(|variable| !group.contains(variable)).collect();
+        let tried = now.with(without.iter().map(|variable| (*variable, Part::Whole)));
+        if self.refutes(prefix, &tried)? {
+            *kept = without;
+            return Ok(());
+        }
+        if group.len() > 1 {
+            let (costly, cheap) = group.split_at(group.len() / 2);
+            self.drop_variables(prefix, now, costly, kept)?;
+            self.drop_variables(prefix, now, cheap, kept)?;
+        }
+        Ok(())
+    }
+}
+
+/// The runs, overlapping ones merged.
+fn part(runs: &BTreeSet<(i64, i64)>) -> Part {
+    let mut merged: Vec<(i64, i64)> = Vec::new();
+    for (start, len) in runs {
+        match merged.last_mut() {
+            Some(last) if *start < last.0 + last.1 => last.1 = last.1.max(start + len - last.0),
+            _ => merged.push((*start, *len)),
+        }
+    }
+    Part::Runs(merged)
+}
+
+fn note(states: &[ValueState], analysis: &ValueAnalysis, seen: &mut Seen) {
+    for state in states {
+        let frame: &Frame<Known> = &state.frame;
+        let Some(function) = analysis.model.env.function(frame.function) else { continue };
+        for (id, region) in &frame.locals {
+            if function.local(*id).role != Role::Temporary {
+                let runs = seen.entry(Variable::Local(frame.function, *id)).or_default();
+                runs.extend(region.cells().iter().map(|cell| (cell.start, cell.len)));
+            }
+        }
+        for (object, region) in state.memory.objects() {
+            let runs = seen.entry(Variable::Object(*object)).or_default();
+            if runs.len() <= PARTS {
+                runs.extend(region.cells().iter().map(|cell| (cell.start, cell.len)));
+            }
+        }
+    }
+}
+
+impl Refine for ValueAnalysis {
+    fn refine(
+        &self,
+        path: &Path,
+        precision: &Precision,
+        budget: &Budget,
+    ) -> Result<Refinement<Precision>, Unknown> {
+        let steps = resolve(&self.model.env, path)?;
+        let mut entry = self.model.entry_state();
+        if path.entry != self.model.entry_function() {
+            entry =
+                ValueState { frame: std::sync::Arc::new(Frame::new(path.entry, None)), ..entry.forgotten() };
+        }
+        let run = Run { analysis: self, steps: &steps, entry, budget };
+        // What was given up stays given up: then the path is for others to exclude.
+        let full = Precision::everything().join_abandoned(precision);
+        let prefixes = run.prefixes(&full)?;
+        if prefixes.is_empty() {
+            return Ok(Refinement::Feasible(path.clone()));
+        }
+        if run.contradiction(precision, &BTreeSet::new(), |_| {})?.is_some() {
+            // Tracked already and yet found: not for this precision to exclude.
+            return Ok(Refinement::Spurious(precision.clone()));
+        }
+        let mut best: Option<(u64, Vec<(Variable, Part)>)> = None;
+        for prefix in &prefixes {
+            let (needed, cost) = run.needed(prefix, precision)?;
+            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                best = Some((cost, needed));
+            }
+        }
+        let needed = best.map(|(_, needed)| needed).unwrap_or_default();
+        Ok(Refinement::Spurious(precision.with(needed)))
+    }
+}

@@ -1,0 +1,449 @@
+//! A concrete machine for automata, written to be obviously right rather than fast: every object is bytes at an address. What has no defined
+//! behaviour ends the run.
+
+use std::collections::BTreeMap;
+
+use proofline_cfa::{
+    Argument, Base, Constant, EdgeId, Environment, Expr, Function, Loc, LocalId, Lvalue, Name, Object, Op,
+    Scalar, Step, Type, eval,
+};
+use proofline_hir::TypeKind;
+
+pub(crate) const SEMANTICS: eval::Semantics =
+    eval::Semantics { overflow: eval::Overflow::Undefined, pointer_bits: 64 };
+
+/// A concrete object.
+pub(crate) struct Instance {
+    /// How analyses name it.
+    pub(crate) object: Object,
+    pub(crate) base: i128,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) live: bool,
+}
+
+pub(crate) struct Frame {
+    pub(crate) function: Name,
+    pub(crate) loc: Loc,
+    /// Instance of each local.
+    pub(crate) locals: Vec<usize>,
+    /// The call edge below.
+    call: Option<EdgeId>,
+}
+
+pub(crate) struct Machine<'e> {
+    pub(crate) env: &'e Environment,
+    pub(crate) instances: Vec<Instance>,
+    pub(crate) frames: Vec<Frame>,
+    globals: BTreeMap<Name, usize>,
+    functions: Vec<Name>,
+    random: u64,
+}
+
+/// What one step did.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Did {
+    Edge(EdgeId),
+    Enter(EdgeId, Name),
+    Leave(EdgeId, Name),
+}
+
+/// The run cannot go on: undefined behaviour, a condition that does not hold, the end.
+pub(crate) struct Stuck;
+
+impl<'e> Machine<'e> {
+    pub(crate) fn new(env: &'e Environment, entry: Name, seed: u64) -> Machine<'e> {
+        let mut machine = Machine {
+            env,
+            instances: Vec::new(),
+            frames: Vec::new(),
+            globals: BTreeMap::new(),
+            functions: env.program().functions.keys().copied().collect(),
+            random: seed | 1,
+        };
+        for global in env.program().globals.values() {
+            let instance = machine.allocate(Object::Global(global.name), global.size);
+            machine.globals.insert(global.name, instance);
+            if global.defined {
+                machine.instances[instance].bytes.fill(0);
+            }
+        }
+        for global in env.program().globals.values().filter(|global| global.defined) {
+            for init in &global.init {
+                let value = match &init.value {
+                    Constant::Int(value) => eval::Value::Int(*value),
+                    Constant::Float(bits) => eval::Value::Float(*bits),
+                    Constant::Address(name, offset) => {
+                        eval::Value::Int(machine.instances[machine.globals[name]].base + i128::from(*offset))
+                    }
+                    Constant::Function(name) => eval::Value::Int(machine.function_address(*name)),
+                    Constant::Unknown => continue,
+                };
+                let bits =
+                    init.bits.map_or((0, width(init.scalar)), |bits| (bits.first.into(), bits.width.into()));
+                machine.write_bits(
+                    machine.globals[&global.name],
+                    init.offset as usize * 8 + bits.0,
+                    bits.1,
+                    init.scalar,
+                    value,
+                );
+            }
+        }
+        machine.push(entry, None);
+        machine
+    }
+
+    pub(crate) fn next_random(&mut self) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random
+    }
+
+    pub(crate) fn function_address(&self, name: Name) -> i128 {
+        0x100 + 16 * self.functions.iter().position(|known| *known == name).expect("a body") as i128
+    }
+
+    fn allocate(&mut self, object: Object, size: u64) -> usize {
+        let bytes = (0..size).map(|_| self.next_random() as u8).collect();
+        let base = 0x10000 * (self.instances.len() as i128 + 1);
+        self.instances.push(Instance { object, base, bytes, live: true });
+        self.instances.len() - 1
+    }
+
+    fn push(&mut self, name: Name, call: Option<EdgeId>) {
+        let function = self.env.function(name).expect("a body");
+        let locals = function.locals.iter().enumerate();
+        let locals = locals.map(|(i, local)| (LocalId(i as u32), local.size)).collect::<Vec<_>>();
+        let locals =
+            locals.into_iter().map(|(id, size)| self.allocate(Object::Local(name, id), size)).collect();
+        self.frames.push(Frame { function: name, loc: function.entry, locals, call });
+    }
+
+    pub(crate) fn function(&self) -> &'e Function {
+        self.env.function(self.frames.last().expect("a frame").function).expect("a body")
+    }
+
+    fn read_bits(&self, instance: usize, first: usize, len: usize, scalar: Scalar) -> eval::Value {
+        let bytes = &self.instances[instance].bytes;
+        let bits = (0..len).fold(0u128, |bits, i| {
+            let at = first + i;
+            bits | u128::from(bytes[at / 8] >> (at % 8) & 1) << i
+        });
+        decode(scalar, len, bits)
+    }
+
+    fn write_bits(&mut self, instance: usize, first: usize, len: usize, scalar: Scalar, value: eval::Value) {
+        let bits = match (value, scalar) {
+            (eval::Value::Int(value), _) => value as u128,
+            (eval::Value::Float(bits), Scalar::Float(proofline_cfa::FloatType::F32)) => {
+                u128::from((f64::from_bits(bits) as f32).to_bits())
+            }
+            (eval::Value::Float(bits), _) => u128::from(bits),
+        };
+        for i in 0..len {
+            let at = first + i;
+            let byte = &mut self.instances[instance].bytes[at / 8];
+            *byte = *byte & !(1 << (at % 8)) | ((bits >> i & 1) as u8) << (at % 8);
+        }
+    }
+
+    /// Reads a scalar at a bit of an instance, if it is inside.
+    pub(crate) fn peek(&self, instance: usize, first: i64, len: i64, scalar: Scalar) -> Option<eval::Value> {
+        let inside = first >= 0 && (first + len) as usize <= self.instances[instance].bytes.len() * 8;
+        inside.then(|| self.read_bits(instance, first as usize, len as usize, scalar))
+    }
+
+    pub(crate) fn eval(&self, frame: usize, expr: &Expr) -> Result<eval::Value, Stuck> {
+        eval::expr(expr, SEMANTICS, &mut |leaf| match leaf {
+            Expr::Load(lvalue) => self.load(frame, lvalue).ok(),
+            Expr::Address(lvalue) => self.address(frame, lvalue, false).ok().map(eval::Value::Int),
+            Expr::Function(name) => Some(eval::Value::Int(self.function_address(*name))),
+            Expr::PointerDifference(lhs, rhs, stride, ty) => {
+                let lhs = self.eval(frame, lhs).ok()?.int()?;
+                let rhs = self.eval(frame, rhs).ok()?.int()?;
+                let (a, b) = (self.instance_at(lhs), self.instance_at(rhs));
+                let exact = a == b && a.is_some() && (lhs - rhs) % i128::from(*stride) == 0;
+                exact
+                    .then(|| (lhs - rhs) / i128::from(*stride))
+                    .filter(|d| ty.contains(*d))
+                    .map(eval::Value::Int)
+            }
+            _ => None,
+        })
+        .ok_or(Stuck)
+    }
+
+    /// The instance that an address belongs to, one past its end included.
+    fn instance_at(&self, address: i128) -> Option<usize> {
+        self.instances.iter().position(|i| i.base <= address && address <= i.base + i.bytes.len() as i128)
+    }
+
+    fn address(&self, frame: usize, lvalue: &Lvalue, access: bool) -> Result<i128, Stuck> {
+        let mut address = match &lvalue.base {
+            Base::Local(id) => self.instances[self.frames[frame].locals[id.index()]].base,
+            Base::Global(name) => self.instances[self.globals[name]].base,
+            Base::Deref(pointer, _) => self.eval(frame, pointer)?.int().ok_or(Stuck)?,
+        };
+        for step in &lvalue.path {
+            address += match step {
+                Step::Field { offset, .. } => i128::from(*offset),
+                Step::Index { index, stride, length, .. } => {
+                    let index = self.eval(frame, index)?.int().ok_or(Stuck)?;
+                    // Outside of its array (one past is an address, no place): undefined.
+                    let last = length.map(|length| i128::from(length) - i128::from(access));
+                    if length.is_some() && !(0..=last.unwrap_or(0)).contains(&index) {
+                        return Err(Stuck);
+                    }
+                    index * i128::from(*stride)
+                }
+            };
+        }
+        if !access && !lvalue.path.is_empty() && self.instance_at(address).is_none() {
+            return Err(Stuck);
+        }
+        Ok(address)
+    }
+
+    /// Instance and first byte of `size` accessible bytes.
+    fn place(&self, address: i128, size: u64) -> Result<(usize, usize), Stuck> {
+        let found = self.instances.iter().position(|i| {
+            i.live && i.base <= address && address + i128::from(size) <= i.base + i.bytes.len() as i128
+        });
+        let instance = found.ok_or(Stuck)?;
+        Ok((instance, (address - self.instances[instance].base) as usize))
+    }
+
+    fn designate(&self, lvalue: &Lvalue) -> Result<(usize, usize), Stuck> {
+        let frame = self.frames.len() - 1;
+        self.place(self.address(frame, lvalue, true)?, lvalue.size)
+    }
+
+    fn load(&self, frame: usize, lvalue: &Lvalue) -> Result<eval::Value, Stuck> {
+        let (instance, byte) = self.place(self.address(frame, lvalue, true)?, lvalue.size)?;
+        let scalar = lvalue.scalar.ok_or(Stuck)?;
+        let (first, len) = span(lvalue, scalar);
+        let value = self.read_bits(instance, byte * 8 + first, len, scalar);
+        // A `_Bool` that is neither has no value.
+        match value {
+            eval::Value::Int(value) if *lvalue.ty.kind() == TypeKind::Bool && !(0..=1).contains(&value) => {
+                Err(Stuck)
+            }
+            value => Ok(value),
+        }
+    }
+
+    fn store(&mut self, lvalue: &Lvalue, value: eval::Value) -> Result<(), Stuck> {
+        let (instance, byte) = self.designate(lvalue)?;
+        let scalar = lvalue.scalar.ok_or(Stuck)?;
+        let (first, len) = span(lvalue, scalar);
+        self.write_bits(instance, byte * 8 + first, len, scalar, value);
+        Ok(())
+    }
+
+    fn some_value(&mut self, ty: Type, scalar: Scalar) -> eval::Value {
+        let random = self.next_random();
+        match scalar {
+            Scalar::Int(_) if *ty.kind() == TypeKind::Bool => eval::Value::Int(i128::from(random & 1)),
+            Scalar::Int(ty) => {
+                let small = i128::from(random >> 8 & 15) - 4;
+                let edges = [ty.min(), ty.max(), 0, 1, small, small, small, i128::from(random)];
+                eval::Value::Int(ty.wrap(edges[(random & 7) as usize]))
+            }
+            Scalar::Pointer => eval::Value::Int(0),
+            Scalar::Float(_) => eval::Value::Float((((random >> 8 & 15) as f64) / 2.0).to_bits()),
+        }
+    }
+
+    /// One step along the first edge that can be taken.
+    pub(crate) fn step(&mut self) -> Result<Did, Stuck> {
+        let (top, function) = (self.frames.len() - 1, self.function());
+        if self.frames[top].loc == function.exit {
+            return self.leave();
+        }
+        let edges: Vec<EdgeId> = self.env.structure(function.name).successors(self.frames[top].loc).to_vec();
+        for id in edges {
+            let edge = function.edge(id);
+            if let Op::Assume(condition) = &edge.op {
+                if self.eval(top, condition)?.truth() {
+                    self.frames[top].loc = edge.to;
+                    return Ok(Did::Edge(id));
+                }
+                continue;
+            }
+            return self.run(id);
+        }
+        Err(Stuck)
+    }
+
+    fn run(&mut self, id: EdgeId) -> Result<Did, Stuck> {
+        let (top, function) = (self.frames.len() - 1, self.function());
+        let edge = function.edge(id);
+        match &edge.op {
+            Op::Skip => {}
+            Op::Assume(_) => return Err(Stuck),
+            Op::Assign(dst, value) => {
+                let value = self.eval(top, value)?;
+                self.store(dst, value)?;
+            }
+            Op::Copy(dst, src) => {
+                let (from, at) = self.designate(src)?;
+                let bytes = self.instances[from].bytes[at..at + src.size as usize].to_vec();
+                let (to, at) = self.designate(dst)?;
+                self.instances[to].bytes[at..at + bytes.len()].copy_from_slice(&bytes);
+            }
+            Op::Havoc(dst, _) => {
+                let Some(scalar) = dst.scalar else { return Err(Stuck) };
+                let value = self.some_value(dst.ty, scalar);
+                self.store(dst, value)?;
+            }
+            Op::Clobber(..) => {}
+            Op::Call(call) => {
+                let callees = self.env.callees(function.name, call);
+                let callee = match &call.callee {
+                    proofline_cfa::Callee::Direct(name) => *name,
+                    proofline_cfa::Callee::Indirect(pointer, _) => {
+                        let address = self.eval(top, pointer)?.int().ok_or(Stuck)?;
+                        let known = self
+                            .functions
+                            .iter()
+                            .copied()
+                            .find(|name| self.function_address(*name) == address);
+                        known.ok_or(Stuck)?
+                    }
+                };
+                if !self.functions.contains(&callee) || self.frames.len() > 40 {
+                    return Err(Stuck);
+                }
+                assert!(callees.functions.contains(&callee), "points-to knows whom a pointer calls");
+                let mut passed = Vec::new();
+                for argument in &call.arguments {
+                    passed.push(match argument {
+                        Argument::Value(value) => Err(self.eval(top, value)?),
+                        Argument::Aggregate(lvalue) => {
+                            let (from, at) = self.designate(lvalue)?;
+                            Ok(self.instances[from].bytes[at..at + lvalue.size as usize].to_vec())
+                        }
+                    });
+                }
+                self.push(callee, Some(id));
+                let callee_body = self.function();
+                for (parameter, value) in callee_body.parameters.clone().into_iter().zip(passed) {
+                    let instance = self.frames[top + 1].locals[parameter.index()];
+                    match value {
+                        Ok(bytes) => self.instances[instance].bytes = bytes,
+                        Err(value) => {
+                            let ty = callee_body.local(parameter).ty;
+                            let scalar = proofline_cfa::scalar_of(ty, proofline_syntax::DataModel::Lp64)
+                                .ok_or(Stuck)?;
+                            self.write_bits(instance, 0, width(scalar), scalar, value);
+                        }
+                    }
+                }
+                return Ok(Did::Enter(id, callee));
+            }
+            Op::Allocate(allocation) => {
+                let size = self.eval(top, &allocation.size)?.int().ok_or(Stuck)?;
+                if allocation.may_fail && self.next_random().is_multiple_of(8) {
+                    self.store(&allocation.dst, eval::Value::Int(0))?;
+                } else if (0..0x1000).contains(&size) {
+                    let instance = self.allocate(Object::Heap(function.name, allocation.site), size as u64);
+                    if allocation.zeroed {
+                        self.instances[instance].bytes.fill(0);
+                    }
+                    let base = self.instances[instance].base;
+                    self.store(&allocation.dst, eval::Value::Int(base))?;
+                } else {
+                    return Err(Stuck);
+                }
+            }
+            Op::Free(pointer) => {
+                let address = self.eval(top, pointer)?.int().ok_or(Stuck)?;
+                if address != 0 {
+                    let heap =
+                        |i: &Instance| i.live && i.base == address && matches!(i.object, Object::Heap(..));
+                    let freed = self.instances.iter().position(heap).ok_or(Stuck)?;
+                    self.instances[freed].live = false;
+                }
+            }
+            Op::CopyBytes(to, from, size) => {
+                let size = self.eval(top, size)?.int().ok_or(Stuck)? as u64;
+                let from = self.eval(top, from)?.int().ok_or(Stuck)?;
+                let to = self.eval(top, to)?.int().ok_or(Stuck)?;
+                let ((from, start), (to, at)) = (self.place(from, size)?, self.place(to, size)?);
+                let bytes = self.instances[from].bytes[start..start + size as usize].to_vec();
+                self.instances[to].bytes[at..at + bytes.len()].copy_from_slice(&bytes);
+            }
+            Op::FillBytes(to, byte, size) => {
+                let size = self.eval(top, size)?.int().ok_or(Stuck)? as u64;
+                let byte = self.eval(top, byte)?.int().ok_or(Stuck)? as u8;
+                let to = self.eval(top, to)?.int().ok_or(Stuck)?;
+                let (to, at) = self.place(to, size)?;
+                self.instances[to].bytes[at..at + size as usize].fill(byte);
+            }
+            Op::HavocBytes(..) => return Err(Stuck),
+            Op::Begin(local) | Op::End(local) => {
+                // A new object in the same place.
+                let instance = self.frames[top].locals[local.index()];
+                for at in 0..self.instances[instance].bytes.len() {
+                    self.instances[instance].bytes[at] = self.next_random() as u8;
+                }
+            }
+        }
+        self.frames[top].loc = edge.to;
+        Ok(Did::Edge(id))
+    }
+
+    fn leave(&mut self) -> Result<Did, Stuck> {
+        let Some(frame) = self.frames.pop() else { return Err(Stuck) };
+        let (Some(id), Some(_)) = (frame.call, self.frames.last()) else {
+            self.frames.push(frame);
+            return Err(Stuck);
+        };
+        let callee = self.env.function(frame.function).expect("a body");
+        let caller = self.function();
+        let Op::Call(call) = &caller.edge(id).op else { return Err(Stuck) };
+        let bytes = callee.result.map(|id| self.instances[frame.locals[id.index()]].bytes.clone());
+        for local in &frame.locals {
+            self.instances[*local].live = false;
+        }
+        if let (Some(dst), Some(bytes)) = (&call.dst, bytes) {
+            let (to, at) = self.designate(dst)?;
+            if bytes.len() as u64 != dst.size || dst.bits.is_some() {
+                return Err(Stuck);
+            }
+            self.instances[to].bytes[at..at + bytes.len()].copy_from_slice(&bytes);
+        }
+        let top = self.frames.len() - 1;
+        self.frames[top].loc = caller.edge(id).to;
+        Ok(Did::Leave(id, frame.function))
+    }
+}
+
+/// First bit and width of a scalar lvalue, from its first byte.
+fn span(lvalue: &Lvalue, scalar: Scalar) -> (usize, usize) {
+    lvalue.bits.map_or((0, width(scalar)), |bits| (bits.first.into(), bits.width.into()))
+}
+
+fn width(scalar: Scalar) -> usize {
+    match scalar {
+        Scalar::Int(ty) => ty.bits as usize,
+        Scalar::Pointer => 64,
+        Scalar::Float(proofline_cfa::FloatType::F32) => 32,
+        Scalar::Float(_) => 64,
+    }
+}
+
+fn decode(scalar: Scalar, len: usize, bits: u128) -> eval::Value {
+    match scalar {
+        Scalar::Int(ty) => {
+            let field = proofline_cfa::IntType { bits: len as u8, ..ty };
+            eval::Value::Int(field.wrap(bits as i128))
+        }
+        Scalar::Pointer => eval::Value::Int(bits as i128),
+        Scalar::Float(proofline_cfa::FloatType::F32) => {
+            eval::Value::Float(eval::float::canonical(f64::from(f32::from_bits(bits as u32)).to_bits()))
+        }
+        Scalar::Float(_) => eval::Value::Float(eval::float::canonical(bits as u64)),
+    }
+}

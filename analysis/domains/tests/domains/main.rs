@@ -1,0 +1,12 @@
+//! The domains as the drivers see them: through their operators, on C programs. One binary, because linking takes longest.
+
+mod common;
+mod concrete;
+mod driver;
+mod generate;
+mod laws;
+mod memory;
+mod precision;
+mod predicates;
+mod refinement;
+mod soundness;

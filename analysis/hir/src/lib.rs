@@ -1,0 +1,22 @@
+//! Meaning: from a syntax tree to typed, resolved, position-free C. Must not know automata or analyses.
+//!
+//! [`Module`] is a translation unit; [`ModuleMap`] beside it holds the positions.
+
+pub mod body;
+pub mod consteval;
+mod digest;
+mod float;
+pub mod integer;
+pub mod layout;
+mod lower;
+pub mod module;
+mod name;
+pub mod print;
+pub mod types;
+pub mod verify;
+
+pub use digest::Digest;
+pub use lower::{HirError, Lowered, lower};
+pub use module::{Function, FunctionAttributes, Global, Linkage, Module, ModuleMap, StringLiteral};
+pub use name::Name;
+pub use types::{Record, Records, Type, TypeKind};

@@ -1,0 +1,359 @@
+//! What holds at the places of a file: values of variables, invariants of loops, results of functions, code that nothing reaches.
+//! Everything here was proved: it comes from a reached set that was checked again. Knows no verdicts.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use proofline_cfa::{Base, Edge, Environment, Function, Loc, Op};
+use proofline_db::{Control, Database};
+use proofline_verifier::{
+    Cancel, Name,
+    facts::{FunctionFacts, Here, Known, Variable},
+    load::Loaded,
+};
+
+use crate::{
+    host::{Cancellable, Cancelled},
+    index::{Statement, Symbol},
+    place::Place,
+    program::{Program, Role},
+};
+
+/// Seconds that finding all of it out may take.
+const SECONDS: u64 = 8;
+
+/// A loop with what holds whenever its condition is about to be looked at.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LoopKnowledge {
+    /// The statement.
+    pub place: Place,
+    /// `0 <= i <= 10`
+    pub invariants: Vec<String>,
+}
+
+/// What is known of the program of a file.
+pub struct Knowledge {
+    program: Arc<Program>,
+    functions: BTreeMap<Name, (Arc<Environment>, FunctionFacts)>,
+    loops: Vec<LoopKnowledge>,
+    ensures: BTreeMap<String, Known>,
+    unreachable: Vec<Place>,
+}
+
+/// Finds out what is known of a file's program.
+pub(crate) fn knowledge(program: &Arc<Program>, db: &Database, cancel: &Cancel) -> Cancellable<Knowledge> {
+    let mut out = Knowledge {
+        program: program.clone(),
+        functions: BTreeMap::new(),
+        loops: Vec::new(),
+        ensures: BTreeMap::new(),
+        unreachable: Vec::new(),
+    };
+    let Some(loaded) = program.loaded().filter(|_| !program.has_errors()) else { return Ok(out) };
+    let deadline = Some(Instant::now() + Duration::from_secs(SECONDS));
+    let mut lost: BTreeSet<Name> = BTreeSet::new();
+    for entry in program.entries() {
+        let control = Control { cancel: cancel.clone(), deadline, ..Control::default() };
+        // A defect of ours costs what is known from this entry, and no more.
+        let known = catch_unwind(AssertUnwindSafe(|| db.known(Name::new(&entry.name), &control)));
+        if cancel.is_cancelled() {
+            return Err(Cancelled);
+        }
+        let known = match known {
+            Ok(Ok(Some(known))) => Some(known),
+            Ok(Ok(None)) | Err(_) => None,
+            // Out of time, or the text changed.
+            Ok(Err(_)) => None,
+        };
+        let decided: Vec<Name> = entry.decides.iter().map(|name| Name::new(name)).collect();
+        let Some((environment, facts)) = known else {
+            lost.extend(decided);
+            continue;
+        };
+        for name in decided {
+            let facts = facts.functions.get(&name).cloned().unwrap_or_default();
+            match out.functions.get_mut(&name) {
+                None => {
+                    out.functions.insert(name, (environment.clone(), facts));
+                }
+                // Locations mean the same only in the same automaton.
+                Some((known, all)) if known.function(name) == environment.function(name) => all.join(&facts),
+                Some(_) => {
+                    lost.insert(name);
+                }
+            }
+        }
+    }
+    out.functions.retain(|name, _| !lost.contains(name));
+    out.derive(loaded);
+    Ok(out)
+}
+
+impl Knowledge {
+    /// Of which program.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// Loops about which something is known.
+    pub fn loops(&self) -> &[LoopKnowledge] {
+        &self.loops
+    }
+
+    /// What the result of a function satisfies, said with a name for it. `None`: nothing is known, or it returns nothing.
+    pub fn ensures(&self, function: &str, result: &str) -> Option<String> {
+        self.ensures.get(function).map(|known| known.text(result))
+    }
+
+    /// Whether that is so for all arguments, and not just for the calls in this program.
+    pub fn is_for_all_callers(&self, function: &str) -> bool {
+        self.program.entries().iter().any(|e| e.name == function && e.role == Role::Library)
+    }
+
+    /// Expressions that no execution evaluates, joined where nothing else is between them.
+    pub fn unreachable(&self) -> &[Place] {
+        &self.unreachable
+    }
+
+    /// The loop that a place is the first word of, or whose first line it is on.
+    pub fn loop_at(&self, place: &Place) -> Option<&LoopKnowledge> {
+        self.loops.iter().find(|l| l.place.path == place.path && l.place.range.start == place.range.start)
+    }
+
+    /// What is known of the variable that is named at a place.
+    pub fn value_at(&self, function: &str, place: &Place) -> Option<Value> {
+        let loaded = self.program.loaded()?;
+        let index = self.program.index();
+        let occurrence = index.at(&place.path, place.range.start)?;
+        let is_it =
+            |name: &&Name| name.as_str() == function || name.as_str().ends_with(&format!(":{function}"));
+        let name = *self.functions.keys().find(is_it)?;
+        let (environment, facts) = self.functions.get(&name)?;
+        let automaton = environment.function(name)?;
+        let variable = self.variable(loaded, name, automaton, &occurrence.symbol)?;
+        let written = index.written(occurrence);
+        if written.is_none() && occurrence.is_declaration {
+            return None;
+        }
+        // Where a name is written, every edge of that expression that assigns it counts; where it is read, those of the smallest expression
+        // around it. What several edges do is joined.
+        let mut smallest: Option<(u32, u32)> = None;
+        let mut edges: Vec<&Edge> = Vec::new();
+        for edge in automaton.edges.iter().filter(|edge| is_code(&edge.op)) {
+            let Some(at) = loaded.position(name, edge.site).as_ref().map(Place::of) else { continue };
+            let size = at.range.size();
+            match written {
+                Some(whole) if whole.holds(&at) && assigns(&edge.op, variable) => edges.push(edge),
+                None if at.holds(place) && smallest.is_none_or(|known| size <= known) => {
+                    if smallest != Some(size) {
+                        edges.clear();
+                    }
+                    smallest = Some(size);
+                    edges.push(edge);
+                }
+                Some(_) | None => {}
+            }
+        }
+        if edges.is_empty() {
+            return None;
+        }
+        edges.retain(|edge| facts.at.contains_key(&edge.from));
+        let of = |edge: &&Edge| {
+            let there = if written.is_some() { edge.to } else { edge.from };
+            // An assignment that does not end tells nothing of what is after it.
+            facts.at.get(&there).map(|here| here.get(&variable).cloned())
+        };
+        let mut known = edges.iter().filter_map(of);
+        let Some(first) = known.next() else { return Some(Value::NeverReached) };
+        let joined = known.try_fold(first?, |all, next| all.join(&next?))?;
+        let text = joined.text(&index.declaration(&occurrence.symbol)?.name);
+        Some(if written.is_some() { Value::After(text) } else { Value::Before(text) })
+    }
+
+    fn variable(
+        &self,
+        loaded: &Loaded,
+        name: Name,
+        automaton: &Function,
+        symbol: &Symbol,
+    ) -> Option<Variable> {
+        match symbol {
+            Symbol::Function(_) => None,
+            Symbol::Global(global) => Some(Variable::Global(Name::new(global))),
+            Symbol::Local(..) => {
+                let declared = &self.program.index().declaration(symbol)?.place;
+                let locals = (0..).zip(&automaton.locals).map(|(n, _)| proofline_cfa::LocalId(n));
+                locals
+                    .filter(|id| loaded.local(name, *id).as_ref().map(Place::of).as_ref() == Some(declared))
+                    .map(Variable::Local)
+                    .next()
+            }
+        }
+    }
+
+    /// What people ask for most, found out once.
+    fn derive(&mut self, loaded: &Loaded) {
+        let program = self.program.clone();
+        let loops: Vec<&Statement> = program.index().loops().collect();
+        for (name, (environment, facts)) in &self.functions {
+            let Some(automaton) = environment.function(*name) else { continue };
+            if let Some(result) = automaton.result
+                && let Some(known) =
+                    facts.at.get(&automaton.exit).and_then(|h| h.get(&Variable::Local(result)))
+            {
+                self.ensures.insert(name.to_string(), known.clone());
+            }
+            self.unreachable.extend(unreachable(loaded, *name, automaton, facts));
+            let structure = environment.structure(*name);
+            for found in structure.loops() {
+                let Some(here) = facts.at.get(&found.head) else { continue };
+                let Some(statement) = statement_of(loaded, *name, automaton, found.head, &found.body, &loops)
+                else {
+                    continue;
+                };
+                let invariants = self.invariants(loaded, *name, automaton, here, statement);
+                if !invariants.is_empty() && !self.loops.iter().any(|l| l.place == statement.place) {
+                    let place = statement.place.clone();
+                    self.loops.push(LoopKnowledge { place, invariants });
+                }
+            }
+        }
+        self.loops.sort_by(|a, b| a.place.cmp(&b.place));
+        self.unreachable.sort();
+        self.unreachable.dedup();
+    }
+
+    /// What is known of the variables that a loop names, in the order in which it names them.
+    fn invariants(
+        &self,
+        loaded: &Loaded,
+        name: Name,
+        automaton: &Function,
+        here: &Here,
+        statement: &Statement,
+    ) -> Vec<String> {
+        let index = self.program.index();
+        let mut seen = BTreeSet::new();
+        let mut out = Vec::new();
+        for occurrence in index.inside(&statement.place) {
+            let Some(variable) = self.variable(loaded, name, automaton, &occurrence.symbol) else { continue };
+            if !seen.insert(variable) {
+                continue;
+            }
+            let Some(declared) = index.declaration(&occurrence.symbol) else { continue };
+            // What the body declares is not there yet when the loop is entered; what its first clause declares is.
+            let is_own = declared.place.path == statement.place.path
+                && statement.place.range.start < declared.place.range.start
+                && declared.place.range.start.line > statement.place.range.start.line;
+            if is_own {
+                continue;
+            }
+            out.extend(here.get(&variable).map(|known| known.text(&declared.name)));
+        }
+        out
+    }
+}
+
+/// What is known of a variable at a place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Value {
+    /// Whenever an execution is about to go through here.
+    Before(String),
+    /// Whenever the assignment here is done.
+    After(String),
+    /// No execution comes here.
+    NeverReached,
+}
+
+/// Whether the operation gives the variable as a whole another value.
+fn assigns(op: &Op, variable: Variable) -> bool {
+    let (Op::Assign(target, _) | Op::Havoc(target, _)) = op else { return false };
+    let is_same = match (&target.base, variable) {
+        (Base::Local(id), Variable::Local(other)) => *id == other,
+        (Base::Global(global), Variable::Global(other)) => *global == other,
+        (Base::Local(_) | Base::Global(_) | Base::Deref(..), _) => false,
+    };
+    is_same && target.path.is_empty()
+}
+
+/// What evaluates something that the text says.
+fn is_code(op: &Op) -> bool {
+    match op {
+        Op::Assume(_)
+        | Op::Assign(..)
+        | Op::Copy(..)
+        | Op::Call(_)
+        | Op::Havoc(..)
+        | Op::Clobber(..)
+        | Op::Allocate(_)
+        | Op::Free(_)
+        | Op::CopyBytes(..)
+        | Op::FillBytes(..)
+        | Op::HavocBytes(..) => true,
+        Op::Skip | Op::Begin(_) | Op::End(_) => false,
+    }
+}
+
+/// The loop statement whose head a location is: the innermost one around what the loop evaluates first.
+fn statement_of<'s>(
+    loaded: &Loaded,
+    name: Name,
+    automaton: &Function,
+    head: Loc,
+    body: &BTreeSet<Loc>,
+    loops: &[&'s Statement],
+) -> Option<&'s Statement> {
+    // All that the loop evaluates is inside of its statement; the smallest one that holds it all is the loop.
+    let places: Vec<Place> = automaton
+        .edges
+        .iter()
+        .filter(|edge| body.contains(&edge.from) && is_code(&edge.op))
+        .filter(|edge| body.contains(&edge.to) || edge.from == head)
+        .filter_map(|edge| loaded.position(name, edge.site).as_ref().map(Place::of))
+        .collect();
+    let holds =
+        |statement: &Statement| !places.is_empty() && places.iter().all(|place| statement.place.holds(place));
+    loops.iter().copied().filter(|statement| holds(statement)).max_by_key(|s| s.place.range.start)
+}
+
+/// The parts of a function's text that no execution evaluates. What is also evaluated on another way is reached.
+fn unreachable(loaded: &Loaded, name: Name, automaton: &Function, facts: &FunctionFacts) -> Vec<Place> {
+    if !facts.at.contains_key(&automaton.entry) {
+        // It is never called: that is about its callers.
+        return Vec::new();
+    }
+    let errors: BTreeSet<Loc> = automaton.obligations.iter().map(|o| o.error).collect();
+    let mut places: BTreeMap<Place, bool> = BTreeMap::new();
+    for edge in automaton.edges.iter().filter(|edge| is_code(&edge.op) && !errors.contains(&edge.to)) {
+        let Some(place) = loaded.position(name, edge.site).as_ref().map(Place::of) else { continue };
+        *places.entry(place).or_default() |= facts.at.contains_key(&edge.from);
+    }
+    let overlaps =
+        |a: &Place, b: &Place| a.path == b.path && a.range.start < b.range.end && b.range.start < a.range.end;
+    let reached: Vec<&Place> = places.iter().filter(|(_, is)| **is).map(|(place, _)| place).collect();
+    let mut out: Vec<Place> = Vec::new();
+    for (place, is_reached) in &places {
+        let is_dead = !is_reached
+            && place.range.start < place.range.end
+            && !reached.iter().any(|other| overlaps(place, other));
+        if !is_dead {
+            continue;
+        }
+        // Joined with the one before if nothing that is reached is between them.
+        if let Some(last) = out.last_mut()
+            && last.path == place.path
+            && !reached.iter().any(|r| {
+                r.path == place.path && last.range.end <= r.range.start && r.range.start < place.range.start
+            })
+        {
+            last.range.end = last.range.end.max(place.range.end);
+            continue;
+        }
+        out.push(place.clone());
+    }
+    out
+}

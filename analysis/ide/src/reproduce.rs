@@ -1,0 +1,159 @@
+//! A counterexample as a C test: the file itself, with its inputs fixed. Writes text; whoever runs it decides where.
+
+use std::{collections::BTreeMap, fmt::Write, path::Path};
+
+use proofline_cfa::{Cause, Scalar, scalar_of};
+use proofline_verifier::{Name, load};
+
+use crate::{finding::Finding, index::Symbol, program::Program, settings::Settings};
+
+/// A test.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Test {
+    /// A file name.
+    pub name: String,
+    /// C, with one `#include` of the file under test: [`Test::INCLUDE`] stands for its path.
+    pub text: String,
+    /// Whether sanitizers can see the failure.
+    pub is_visible: bool,
+}
+
+impl Test {
+    /// Where the path of the file under test goes.
+    pub const INCLUDE: &'static str = "@FILE@";
+}
+
+/// Writes the test of a finding. The error says why there is none.
+pub fn test(program: &Program, finding: &Finding) -> Result<Test, String> {
+    let loaded = program.loaded().ok_or("the file could not be read")?;
+    let counterexample = &finding.counterexample;
+    let run = counterexample.replay(loaded).ok_or("the text has changed")?;
+    let entry = counterexample.entry;
+    let function = loaded.program().function(entry).ok_or("the function is gone")?;
+    let mut inputs = run.inputs.iter().peekable();
+    let mut arguments = Vec::new();
+    for &parameter in &function.parameters {
+        let local = function.local(parameter);
+        let scalar = scalar_of(local.ty, loaded.program().data_model);
+        match (scalar, inputs.peek()) {
+            (Some(scalar), Some((question, answer)))
+                if question.function == entry && question.cause == Cause::Input(local.name) =>
+            {
+                arguments.push(literal(scalar, *answer)?);
+                inputs.next();
+            }
+            (Some(_), _) => arguments.push("0".to_owned()),
+            (None, _) => return Err(format!("the argument `{}` is a record", local.name)),
+        }
+    }
+    let mut given: BTreeMap<Name, Vec<String>> = BTreeMap::new();
+    for (question, answer) in inputs {
+        match question.cause {
+            Cause::Input(name) | Cause::External(name) => {
+                given.entry(name).or_default().push(literal(question.scalar, *answer)?);
+            }
+            Cause::Unmodelled(what) => {
+                return Err(format!("the path depends on something a test cannot set: {what}"));
+            }
+            Cause::Volatile => return Err("the path depends on a volatile object".to_owned()),
+            Cause::Indeterminate => return Err("the path depends on memory without a value".to_owned()),
+        }
+    }
+    let mut text = String::new();
+    let _ = writeln!(text, "/* Reproduces: {}", finding.message().replace("*/", "* /"));
+    for step in &finding.steps {
+        let _ = writeln!(text, "   {}. {}", step.number, step.text.replace("*/", "* /"));
+    }
+    let _ = writeln!(text, "   Build with -fsanitize=undefined,address. */");
+    let _ = writeln!(text, "#include <stdlib.h>");
+    let has_main = loaded.program().function(Name::new("main")).is_some();
+    if has_main {
+        text.push_str("#define main program_under_test\n");
+    }
+    let _ = writeln!(text, "#include \"{}\"", Test::INCLUDE);
+    if has_main {
+        text.push_str("#undef main\n");
+    }
+    text.push('\n');
+    for (name, values) in &given {
+        input(program, *name, values, &mut text)?;
+    }
+    ends(program, &mut text);
+    let called = if entry.as_str() == "main" { "program_under_test" } else { entry.as_str() };
+    let _ =
+        writeln!(text, "int main(void) {{\n    (void){called}({});\n    return 0;\n}}", arguments.join(", "));
+    let function = finding.function.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+    Ok(Test {
+        name: format!("reproduce_{function}_{}.c", finding.check.replace('-', "_")),
+        text,
+        is_visible: finding.check != "uninitialised",
+    })
+}
+
+/// A function that gives these values one after the other.
+fn input(program: &Program, name: Name, values: &[String], text: &mut String) -> Result<(), String> {
+    let symbol = Symbol::Function(name.to_string());
+    let known = program
+        .index()
+        .declaration(&symbol)
+        .ok_or_else(|| format!("`{name}` is no function a test can replace"))?;
+    if known.is_defined {
+        return Err(format!("`{name}` has a body"));
+    }
+    let list = values.join(", ");
+    let _ = writeln!(text, "{} {{", known.text);
+    let result = known.text.split(name.as_str()).next().unwrap_or("int").trim().to_owned();
+    let result = if result.is_empty() { "int".to_owned() } else { result };
+    let _ = writeln!(text, "    static {result} const values[] = {{ {list} }};");
+    let _ = writeln!(text, "    static unsigned next;");
+    let _ = writeln!(text, "    return next < sizeof values / sizeof *values ? values[next++] : 0;\n}}\n");
+    Ok(())
+}
+
+/// What verification tasks declare and nobody defines.
+fn ends(program: &Program, text: &mut String) {
+    for (name, body) in [
+        ("reach_error", "abort();"),
+        ("__VERIFIER_error", "abort();"),
+        ("__VERIFIER_assume", "if (!condition) exit(0);"),
+    ] {
+        let symbol = Symbol::Function(name.to_owned());
+        if program.index().declaration(&symbol).is_some_and(|known| !known.is_defined) {
+            let parameters = if body.contains("condition") { "int condition" } else { "void" };
+            let _ = writeln!(text, "void {name}({parameters}) {{ {body} }}\n");
+        }
+    }
+}
+
+/// A value as C writes it.
+fn literal(scalar: Scalar, answer: i128) -> Result<String, String> {
+    match scalar {
+        Scalar::Pointer if answer == 0 => Ok("0".to_owned()),
+        Scalar::Pointer => Err("the path depends on what a pointer from outside points to".to_owned()),
+        Scalar::Float(_) => {
+            let value = f64::from_bits(answer as u64);
+            if value.is_finite() {
+                Ok(format!("{value:?}"))
+            } else {
+                Err("an input is not a number".to_owned())
+            }
+        }
+        Scalar::Int(ty) => {
+            let value = ty.wrap(answer);
+            Ok(match value {
+                v if v > i128::from(u64::MAX) || v < i128::from(i64::MIN) => {
+                    return Err("an input has more than 64 bits".to_owned());
+                }
+                v if v == i128::from(i64::MIN) => "-9223372036854775807LL - 1".to_owned(),
+                v if v > i128::from(i64::MAX) => format!("{v}ULL"),
+                v if v > i128::from(i32::MAX) || v < i128::from(i32::MIN) => format!("{v}LL"),
+                v => v.to_string(),
+            })
+        }
+    }
+}
+
+/// The flags that a compiler needs for a file.
+pub fn compiler_flags(file: &Path, settings: &Settings) -> Vec<String> {
+    load::compiler_flags(file, &settings.options)
+}

@@ -1,0 +1,225 @@
+//! A glance at a C file: which functions it defines and whom they call, from the text alone, without preprocessing. Fast and never
+//! certain: whoever needs to know reads the file properly.
+
+use crate::place::Point;
+
+/// A function whose body the text seems to have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Glimpse {
+    pub(crate) name: Box<str>,
+    /// Where its name starts.
+    pub(crate) at: Point,
+    /// Only its own file can name it.
+    pub(crate) is_static: bool,
+    /// Whom it seems to call, and where, each name once.
+    pub(crate) calls: Vec<(Box<str>, Point)>,
+}
+
+const NO_CALLS: &[&str] = &[
+    "if",
+    "for",
+    "while",
+    "switch",
+    "return",
+    "sizeof",
+    "_Alignof",
+    "_Static_assert",
+    "defined",
+    "__attribute__",
+    "__attribute",
+    "__declspec",
+    "__asm__",
+    "asm",
+    "typeof",
+    "__typeof__",
+    "_Generic",
+    "do",
+    "else",
+    "case",
+];
+
+/// What a text defines.
+pub(crate) fn glance(text: &[u8]) -> Vec<Glimpse> {
+    let mut scan = Scan { text, at: 0, line: 0, line_start: 0, is_line_start: true };
+    let mut out: Vec<Glimpse> = Vec::new();
+    let mut depth = 0u32;
+    let mut parens = 0u32;
+    // Of the declaration that is being read: its function, `static`, an initialiser.
+    let mut head: Option<(Box<str>, Point)> = None;
+    let mut last: Option<(Box<str>, Point)> = None;
+    let mut is_static = false;
+    let mut has_value = false;
+    // The body that is being read belongs to the last function found.
+    let mut is_body = false;
+    while let Some(token) = scan.next() {
+        match token {
+            Token::Word(word, at) => {
+                if depth == 0 && parens == 0 && word == b"static" {
+                    is_static = true;
+                }
+                last = Some((String::from_utf8_lossy(word).into(), at));
+                continue;
+            }
+            Token::Open(b'(') => {
+                if let Some((name, at)) = last.take().filter(|(name, _)| !NO_CALLS.contains(&&**name)) {
+                    if depth == 0 && parens == 0 && head.is_none() {
+                        head = Some((name, at));
+                    } else if is_body
+                        && let Some(function) = out.last_mut()
+                        && !function.calls.iter().any(|(known, _)| *known == name)
+                    {
+                        function.calls.push((name, at));
+                    }
+                }
+                parens += 1;
+            }
+            Token::Open(_) => {
+                if depth == 0 {
+                    is_body = false;
+                    if parens == 0
+                        && !has_value
+                        && let Some((name, at)) = head.take()
+                    {
+                        out.push(Glimpse { name, at, is_static, calls: Vec::new() });
+                        is_body = true;
+                    }
+                }
+                parens = 0;
+                depth += 1;
+            }
+            Token::Close(b')') => parens = parens.saturating_sub(1),
+            Token::Close(_) => {
+                // Conditional parts may leave braces open; what closes in the first column closes everything.
+                depth = if scan.at - scan.line_start == 1 { 0 } else { depth.saturating_sub(1) };
+                parens = 0;
+                if depth == 0 {
+                    (head, is_static, has_value, is_body) = (None, false, false, false);
+                }
+            }
+            Token::Other(b';') => {
+                parens = 0;
+                if depth == 0 {
+                    // Between `)` and `{` of an old-style definition stand declarations; those are rare.
+                    (head, is_static, has_value) = (None, false, false);
+                }
+            }
+            Token::Other(b'=') if depth == 0 && parens == 0 => has_value = true,
+            Token::Other(_) => {}
+        }
+        last = None;
+    }
+    out
+}
+
+enum Token<'t> {
+    Word(&'t [u8], Point),
+    Open(u8),
+    Close(u8),
+    Other(u8),
+}
+
+struct Scan<'t> {
+    text: &'t [u8],
+    at: usize,
+    line: u32,
+    line_start: usize,
+    is_line_start: bool,
+}
+
+impl<'t> Scan<'t> {
+    fn newline(&mut self) {
+        self.at += 1;
+        self.line += 1;
+        self.line_start = self.at;
+        self.is_line_start = true;
+    }
+
+    /// Goes behind the end of the line, with the lines that a backslash joins to it.
+    fn skip_line(&mut self) {
+        while let Some(&byte) = self.text.get(self.at) {
+            if byte == b'\n' {
+                let before = self.text[..self.at].strip_suffix(b"\r").unwrap_or(&self.text[..self.at]);
+                let goes_on = before.ends_with(b"\\");
+                self.newline();
+                if !goes_on {
+                    return;
+                }
+            } else if self.text[self.at..].starts_with(b"/*") {
+                self.skip_comment();
+            } else {
+                self.at += 1;
+            }
+        }
+    }
+
+    fn skip_comment(&mut self) {
+        self.at += 2;
+        while let Some(&byte) = self.text.get(self.at) {
+            match byte {
+                b'\n' => self.newline(),
+                b'*' if self.text.get(self.at + 1) == Some(&b'/') => {
+                    self.at += 2;
+                    return;
+                }
+                _ => self.at += 1,
+            }
+        }
+    }
+
+    fn skip_quoted(&mut self, quote: u8) {
+        self.at += 1;
+        while let Some(&byte) = self.text.get(self.at) {
+            match byte {
+                b'\\' if self.text.get(self.at + 1) == Some(&b'\n') => {
+                    self.at += 1;
+                    self.newline();
+                }
+                b'\\' => self.at += 2,
+                b'\n' => return,
+                _ if byte == quote => {
+                    self.at += 1;
+                    return;
+                }
+                _ => self.at += 1,
+            }
+        }
+    }
+
+    fn next(&mut self) -> Option<Token<'t>> {
+        loop {
+            let byte = *self.text.get(self.at)?;
+            let next = self.text.get(self.at + 1).copied();
+            match byte {
+                b'\n' => self.newline(),
+                b' ' | b'\t' | b'\r' | 0x0b | 0x0c => self.at += 1,
+                b'#' if self.is_line_start => self.skip_line(),
+                b'/' if next == Some(b'/') => self.skip_line(),
+                b'/' if next == Some(b'*') => self.skip_comment(),
+                b'"' | b'\'' => {
+                    self.skip_quoted(byte);
+                    self.is_line_start = false;
+                    return Some(Token::Other(byte));
+                }
+                _ if byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80 => {
+                    let start = self.at;
+                    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;
+                    while self.text.get(self.at).is_some_and(is_word) {
+                        self.at += 1;
+                    }
+                    self.is_line_start = false;
+                    let at = Point { line: self.line, column: (start - self.line_start) as u32 };
+                    return Some(Token::Word(&self.text[start..self.at], at));
+                }
+                _ => {
+                    self.at += 1;
+                    self.is_line_start = false;
+                    return Some(match byte {
+                        b'(' | b'{' => Token::Open(byte),
+                        b')' | b'}' => Token::Close(byte),
+                        _ => Token::Other(byte),
+                    });
+                }
+            }
+        }
+    }
+}

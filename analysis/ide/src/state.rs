@@ -1,0 +1,152 @@
+//! What is known about a function, merged over the entries that decide it.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use crate::{
+    finding::Nature,
+    program::Program,
+    verify::{EntryReport, Obligation, Verdict},
+};
+
+/// One state machine per function: lens, gutter and status say the same.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum State {
+    /// Nothing is known yet.
+    Queued,
+    /// Somebody works on it.
+    Running,
+    /// Every obligation holds.
+    Proved,
+    /// One fails.
+    Violated,
+    /// Not everything is decided.
+    Unknown,
+    /// What is known is about an older text.
+    Stale,
+    /// A defect of ours.
+    InternalError,
+}
+
+impl State {
+    /// Its name in protocols.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Queued => "queued",
+            State::Running => "running",
+            State::Proved => "proved",
+            State::Violated => "violated",
+            State::Unknown => "unknown",
+            State::Stale => "stale",
+            State::InternalError => "internal-error",
+        }
+    }
+}
+
+/// A function's verdicts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FunctionReport {
+    /// From the verdicts alone: `Queued` if an entry has not reported.
+    pub state: State,
+    /// Why it is not proved.
+    pub reason: Option<String>,
+    /// Obligations that hold.
+    pub proved: u32,
+    /// Obligations that fail.
+    pub violated: u32,
+    /// Obligations that hold only for some callers: no failure of this function.
+    pub asked: u32,
+    /// Obligations not decided.
+    pub unknown: u32,
+    /// Milliseconds.
+    pub millis: u64,
+    /// Obligations, merged.
+    pub obligations: Vec<Obligation>,
+    /// What proofs rest on.
+    pub rests_on: Vec<String>,
+}
+
+/// Merges what the entries say about a function: violated from one is violated, proved only if proved from all.
+pub fn report(
+    program: &Program,
+    reports: &BTreeMap<String, Arc<EntryReport>>,
+    function: &str,
+) -> FunctionReport {
+    let mut out = FunctionReport {
+        state: State::Proved,
+        reason: None,
+        proved: 0,
+        violated: 0,
+        asked: 0,
+        unknown: 0,
+        millis: 0,
+        obligations: Vec::new(),
+        rests_on: Vec::new(),
+    };
+    let mut natures: BTreeMap<&str, Nature> = BTreeMap::new();
+    let mut missing = false;
+    for entry in program.entries().iter().filter(|entry| entry.decides.contains(function)) {
+        let Some(report) = reports.get(&entry.name) else {
+            missing = true;
+            continue;
+        };
+        out.millis += report.millis;
+        out.rests_on.extend(report.rests_on.iter().cloned());
+        natures.extend(report.findings.iter().map(|finding| (finding.id.as_str(), finding.nature)));
+        for obligation in report.functions.get(function).into_iter().flatten() {
+            let same = |o: &&mut Obligation| {
+                o.check == obligation.check && o.text == obligation.text && o.place == obligation.place
+            };
+            match out.obligations.iter_mut().find(same) {
+                Some(known) if worse(&obligation.verdict, &known.verdict, &natures) => {
+                    known.verdict = obligation.verdict.clone();
+                }
+                Some(_) => {}
+                None => out.obligations.push(obligation.clone()),
+            }
+        }
+    }
+    out.rests_on.sort();
+    out.rests_on.dedup();
+    let mut internal = None;
+    for obligation in &out.obligations {
+        match &obligation.verdict {
+            Verdict::Proved(_) => out.proved += 1,
+            Verdict::Violated(id) if natures.get(id.as_str()) == Some(&Nature::Latent) => {
+                out.asked += 1;
+                out.reason.get_or_insert_with(|| format!("holds only if {}", obligation.text));
+            }
+            Verdict::Violated(_) => out.violated += 1,
+            Verdict::Unknown(why) => {
+                out.unknown += 1;
+                out.reason.get_or_insert_with(|| why.clone());
+            }
+            Verdict::InternalError(why) => {
+                out.unknown += 1;
+                internal.get_or_insert_with(|| why.clone());
+            }
+        }
+    }
+    out.state = match () {
+        () if missing => State::Queued,
+        () if internal.is_some() => State::InternalError,
+        () if out.violated > 0 => State::Violated,
+        () if out.unknown > 0 || out.asked > 0 => State::Unknown,
+        () => State::Proved,
+    };
+    if internal.is_some() {
+        out.reason = internal;
+    }
+    out
+}
+
+/// Whether the first verdict must replace the second.
+fn worse(new: &Verdict, known: &Verdict, natures: &BTreeMap<&str, Nature>) -> bool {
+    let rank = |verdict: &Verdict| match verdict {
+        Verdict::Proved(_) => 0,
+        Verdict::Unknown(_) => 1,
+        Verdict::InternalError(_) => 2,
+        Verdict::Violated(id) if natures.get(id.as_str()) == Some(&Nature::Latent) => 3,
+        Verdict::Violated(_) => 4,
+    };
+    rank(new) > rank(known)
+}

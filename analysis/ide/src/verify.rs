@@ -1,0 +1,208 @@
+//! Verdicts of the executions from one entry, with the effort the caller allows.
+
+use std::{
+    any::Any,
+    collections::{BTreeMap, BTreeSet},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use proofline_db::{Control, Database, Listener, Question};
+use proofline_verifier::{
+    Cancel, Name, Unknown,
+    judge::{self, Report},
+};
+
+use crate::{
+    finding::Finding,
+    host::{Cancellable, Cancelled},
+    place::{Place, Range},
+    program::{Program, Role},
+    settings::Settings,
+};
+
+/// How hard to try. Verdicts are a function of the text, the settings and this, unless the time ends first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Effort {
+    /// Steps per engine and question.
+    pub steps: u64,
+    /// Engines by name; empty: those of the settings, or the portfolio.
+    pub engines: &'static [&'static str],
+    /// Seconds after which what is open is unknown; a safety net beside the steps.
+    pub seconds: u64,
+}
+
+impl Effort {
+    /// For the moment after an edit: no solver, few steps.
+    pub const QUICK: Effort = Effort { steps: 20_000, engines: &["concrete", "intervals"], seconds: 2 };
+
+    /// Everything, with so many steps.
+    pub fn full(steps: u64) -> Effort {
+        Effort { steps, engines: &[], seconds: 10 }
+    }
+}
+
+/// What is known about an obligation.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Verdict {
+    /// It cannot fail; which engine says so.
+    Proved(&'static str),
+    /// It is not decided; why.
+    Unknown(String),
+    /// A defect of ours kept it from being decided.
+    InternalError(String),
+    /// It fails; the finding's id.
+    Violated(String),
+}
+
+/// An obligation with its verdict.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Obligation {
+    /// The check's code.
+    pub check: &'static str,
+    /// What must hold.
+    pub text: String,
+    /// Where.
+    pub place: Option<Place>,
+    /// What is known.
+    pub verdict: Verdict,
+}
+
+/// What is known about the executions from one entry.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EntryReport {
+    /// The function they start in.
+    pub entry: String,
+    /// What a failure means.
+    pub role: Role,
+    /// Obligations of the functions it decides, in the order of the automata. A function without obligations has none.
+    pub functions: BTreeMap<String, Vec<Obligation>>,
+    /// Violations.
+    pub findings: Vec<Finding>,
+    /// What proofs rest on besides the text.
+    pub rests_on: Vec<String>,
+    /// Nothing is left undecided, so that more effort is useless.
+    pub is_settled: bool,
+    /// Milliseconds the computation took when it was made.
+    pub millis: u64,
+}
+
+impl EntryReport {
+    /// Defects of ours that kept something from being decided, each once.
+    pub fn internal_errors(&self) -> BTreeSet<&str> {
+        let verdicts = self.functions.values().flatten().map(|obligation| &obligation.verdict);
+        verdicts
+            .filter_map(|verdict| match verdict {
+                Verdict::InternalError(why) => Some(why.as_str()),
+                Verdict::Proved(_) | Verdict::Unknown(_) | Verdict::Violated(_) => None,
+            })
+            .collect()
+    }
+
+    /// Where the obligations of a function are.
+    pub fn ranges(&self, function: &str) -> impl Iterator<Item = Range> {
+        self.functions.get(function).into_iter().flatten().filter_map(|o| o.place.as_ref().map(|p| p.range))
+    }
+}
+
+pub(crate) fn verify(
+    program: &Program,
+    db: &Database,
+    entry: &str,
+    settings: &Settings,
+    effort: &Effort,
+    cancel: &Cancel,
+    progress: Arc<Listener>,
+) -> Cancellable<Arc<EntryReport>> {
+    let Some(plan) = program.entries().iter().find(|e| e.name == entry) else { return Err(Cancelled) };
+    let Some(loaded) = program.loaded() else { return Err(Cancelled) };
+    let name = Name::new(entry);
+    let question = Question {
+        property: settings.property.clone(),
+        engines: match effort.engines {
+            [] => settings.engines.clone(),
+            names => names.iter().map(|name| (*name).to_owned()).collect(),
+        },
+        steps: effort.steps,
+        first_only: false,
+    };
+    let control = Control {
+        cancel: cancel.clone(),
+        deadline: Some(Instant::now() + Duration::from_secs(effort.seconds)),
+        progress: Some(progress),
+        threads: 1,
+    };
+    // Engines are guarded inside; this guards what is around them.
+    let outcome = catch_unwind(AssertUnwindSafe(|| db.report(&question, name, &control)));
+    let report = match outcome {
+        Ok(Ok(report)) => report,
+        Ok(Err(_)) => return Err(Cancelled),
+        Err(panic) => {
+            Report { reason: Some(Unknown::InternalError(panic_text(&*panic))), ..Report::default() }
+        }
+    };
+    if cancel.is_cancelled() {
+        return Err(Cancelled);
+    }
+    db.save_now_and_then();
+    let millis = db.millis(name);
+    let mut functions: BTreeMap<String, Vec<Obligation>> =
+        plan.decides.iter().map(|name| (name.clone(), Vec::new())).collect();
+    let findings: Vec<Finding> =
+        report.findings.iter().map(|finding| Finding::new(finding, plan.role)).collect();
+    let mut is_settled = report.reason.is_none();
+    for ((function, id), verdict) in &report.verdicts {
+        let Some(list) = functions.get_mut(function.as_str()) else { continue };
+        let Some(automaton) = loaded.env().function(*function) else { continue };
+        let Some(obligation) = automaton.obligations.get(id.index()) else { continue };
+        let verdict = match verdict {
+            judge::Verdict::Proved(_) if program.has_errors() => {
+                Verdict::Unknown("the text has errors, so parts of it were not understood".into())
+            }
+            judge::Verdict::Proved(engine) => Verdict::Proved(engine),
+            judge::Verdict::Violated(index) => match findings.get(*index) {
+                Some(finding) => Verdict::Violated(finding.id.clone()),
+                None => Verdict::InternalError("a finding is missing".into()),
+            },
+            judge::Verdict::Unknown(Unknown::InternalError(why)) => Verdict::InternalError(why.clone()),
+            judge::Verdict::Unknown(why) => Verdict::Unknown(why.to_string()),
+        };
+        is_settled &= matches!(verdict, Verdict::Proved(_) | Verdict::Violated(_));
+        list.push(Obligation {
+            check: obligation.check.code(),
+            text: obligation.text.to_string(),
+            place: loaded.position(*function, obligation.site).as_ref().map(Place::of),
+            verdict,
+        });
+    }
+    if let Some(Unknown::InternalError(why)) = &report.reason {
+        for list in functions.values_mut() {
+            list.push(Obligation {
+                check: "internal-error",
+                text: why.clone(),
+                place: None,
+                verdict: Verdict::InternalError(why.clone()),
+            });
+        }
+    }
+    Ok(Arc::new(EntryReport {
+        entry: entry.to_owned(),
+        role: plan.role,
+        functions,
+        // A library entry also runs into what `main` decides; that is told from `main`.
+        findings: findings.into_iter().filter(|finding| plan.decides.contains(&finding.function)).collect(),
+        rests_on: report.rests_on.iter().cloned().collect(),
+        is_settled,
+        millis,
+    }))
+}
+
+/// A panic's message.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
+    match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+        (Some(text), _) => (*text).to_owned(),
+        (None, Some(text)) => text.clone(),
+        (None, None) => "a panic without a message".to_owned(),
+    }
+}

@@ -1,0 +1,46 @@
+//! Checks a solution against its definition: every rule is valid under it, every formula speaks of its arguments only
+//! and has no quantifier.
+
+use super::{HornSystem, PredId, Solution, argument};
+use crate::build::{and, not};
+use crate::solver::{Limits, Outcome, Reason, Solver};
+use crate::term::{Var, free_vars, has_quantifier};
+use crate::z3::Z3;
+
+pub(super) fn solution(
+    z3: &Z3,
+    system: &HornSystem,
+    solution: &Solution,
+    limits: Limits,
+) -> Result<(), Reason> {
+    for (i, predicate) in system.predicates.iter().enumerate() {
+        let formula = solution.formulas[i];
+        let allowed: Vec<Var> = predicate.sorts.iter().enumerate().map(|(i, s)| argument(i, *s)).collect();
+        let foreign = free_vars(formula).into_iter().find(|v| !allowed.contains(v));
+        if has_quantifier(formula) {
+            return Err(Reason::Incomplete(format!("the solution of {} has a quantifier", predicate.name)));
+        }
+        if let Some(v) = foreign {
+            return Err(Reason::Failed(format!("the solution of {} mentions {v}", predicate.name)));
+        }
+    }
+    let mut solver = z3.solver();
+    solver.set_limits(limits);
+    for (i, rule) in system.rules.iter().enumerate() {
+        let holds = |p: PredId, args: &[_]| solution.at(p, args);
+        let body = and(rule.body.iter().map(|a| holds(a.predicate, &a.args)));
+        let head = rule.head.as_ref().map_or(crate::build::bool(false), |a| holds(a.predicate, &a.args));
+        solver.push();
+        solver.assert(and([body, rule.constraint, not(head)]));
+        let outcome = solver.check();
+        solver.pop();
+        match outcome {
+            Outcome::Unsat => {}
+            Outcome::Sat => {
+                return Err(Reason::Failed(format!("rule {i} does not hold under the solution found")));
+            }
+            Outcome::Unknown(reason) => return Err(reason),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,311 @@
+//! Invariants by symbolic abstraction: the least solution of a system in the domain of polynomial equations (Karr's, with products as
+//! further columns) and bounds of differences, kept apart by cases of the arguments. The solver supplies points that the current
+//! candidate does not cover, until there is none. Needs no refutation: finds `ret = m + n` where unrolling never ends.
+
+mod cases;
+mod cell;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use num_bigint::BigInt;
+
+use self::{
+    cases::Cases,
+    cell::{Cell, Template},
+};
+use super::{Atom, HornSystem, PredId, Rule, Solution, argument, certify};
+use crate::build as t;
+use crate::solver::{Limits, Outcome, Reason, Solver};
+use crate::term::{Op, Sort, Term, postorder};
+use crate::z3::Z3;
+
+/// Which cases are kept apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Split {
+    /// None.
+    None,
+    /// Ranges between the constants that arguments are compared with.
+    Constants,
+    /// Every value between the least and the greatest such constant, where these are few.
+    Values,
+}
+
+/// How invariants are looked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HullOptions {
+    /// 1: linear equations; 2: with products of two arguments.
+    pub degree: u8,
+    /// Cases.
+    pub split: Split,
+    /// Limits of each question.
+    pub limits: Limits,
+    /// Questions, at most; one about a large rule counts as many.
+    pub questions: u32,
+}
+
+/// A formula per predicate, over [`argument`] variables, that every rule with a head preserves. (Rules without head may fail.)
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Invariants(Solution);
+
+impl Invariants {
+    /// The formula of a predicate at `args`.
+    #[must_use]
+    pub fn at(&self, predicate: PredId, args: &[Term]) -> Term {
+        self.0.at(predicate, args)
+    }
+
+    /// The system with the invariants assumed: what solves it, together with them, solves `system`.
+    #[must_use]
+    pub fn assumed_in(&self, system: &HornSystem) -> HornSystem {
+        let mut out = system.clone();
+        for rule in &mut out.rules {
+            let known = rule.body.iter().map(|a| self.at(a.predicate, &a.args));
+            rule.constraint = t::and(known.chain([rule.constraint]));
+        }
+        out
+    }
+
+    /// The rules without head that the invariants exclude: their bodies cannot be satisfied. Certified: every rule with a head is
+    /// checked to be preserved.
+    ///
+    /// # Errors
+    /// If some rule with a head cannot be shown to be preserved.
+    pub fn excluded(&self, z3: &Z3, system: &HornSystem, limits: Limits) -> Result<BTreeSet<usize>, Reason> {
+        let mut derives = system.clone();
+        derives.rules.retain(|rule| rule.head.is_some());
+        certify::solution(z3, &derives, &self.0, limits)?;
+        let mut excluded = BTreeSet::new();
+        for (i, rule) in system.rules.iter().enumerate().filter(|(_, rule)| rule.head.is_none()) {
+            let known = rule.body.iter().map(|a| self.at(a.predicate, &a.args));
+            let mut solver = z3.solver();
+            solver.set_limits(limits);
+            solver.assert(t::and(known.chain([rule.constraint])));
+            match solver.check() {
+                Outcome::Unsat => drop(excluded.insert(i)),
+                Outcome::Unknown(Reason::Interrupted) => return Err(Reason::Interrupted),
+                Outcome::Sat | Outcome::Unknown(_) => {}
+            }
+        }
+        Ok(excluded)
+    }
+
+    /// Together with a solution of the system they were assumed in: certified for `system` itself.
+    ///
+    /// # Errors
+    /// If some rule cannot be shown to hold.
+    pub fn with(
+        &self,
+        z3: &Z3,
+        system: &HornSystem,
+        solution: &Solution,
+        limits: Limits,
+    ) -> Result<Solution, Reason> {
+        let formulas =
+            self.0.formulas.iter().zip(&solution.formulas).map(|(a, b)| t::and([*a, *b])).collect();
+        let both = Solution { formulas };
+        certify::solution(z3, system, &both, limits)?;
+        Ok(both)
+    }
+}
+
+/// Terms of a rule that one question is worth.
+const LARGE: u32 = 400;
+
+type Cells = BTreeMap<Vec<usize>, Cell>;
+
+struct Search<'s> {
+    system: &'s HornSystem,
+    /// Positions of the integer arguments.
+    columns: Vec<Vec<usize>>,
+    templates: Vec<Template>,
+    cases: Vec<Cases>,
+    cells: Vec<Cells>,
+    /// Per rule the cells of its body's atoms when it was looked at last: only what is new since then can give new points.
+    seen: Vec<Vec<Cells>>,
+    /// Predicates about which nothing matters.
+    irrelevant: BTreeSet<PredId>,
+}
+
+/// Computes invariants of a system.
+///
+/// # Errors
+/// If the solver does not answer, or after too many questions.
+pub fn invariants(z3: &Z3, system: &HornSystem, options: HullOptions) -> Result<Invariants, Reason> {
+    let thresholds = thresholds(system);
+    let columns: Vec<Vec<usize>> = system
+        .predicates
+        .iter()
+        .map(|p| (0..p.sorts.len()).filter(|i| p.sorts[*i] == Sort::Int).collect())
+        .collect();
+    // Among many cases differences are told apart by the cases themselves.
+    let differences = options.split != Split::Values;
+    let template = |c: &Vec<usize>| Template::new(c.len(), options.degree, differences, thresholds.clone());
+    let relevant = system.relevant();
+    let mut search = Search {
+        system,
+        templates: columns.iter().map(template).collect(),
+        cells: vec![BTreeMap::new(); columns.len()],
+        columns,
+        seen: system.rules.iter().map(|rule| vec![Cells::new(); rule.body.len()]).collect(),
+        cases: Cases::of(system, options.split),
+        irrelevant: (0..)
+            .map(PredId)
+            .take(system.predicates.len())
+            .filter(|p| !relevant.contains(p))
+            .collect(),
+    };
+    search.run(z3, options)?;
+    let formulas = (0..).map(PredId).take(system.predicates.len()).map(|p| {
+        let sorts = &system.predicates[p.index()].sorts;
+        let args: Vec<Term> = sorts.iter().enumerate().map(|(i, s)| t::var(argument(i, *s))).collect();
+        search.formula(p, &args)
+    });
+    Ok(Invariants(Solution { formulas: formulas.collect() }))
+}
+
+impl Search<'_> {
+    fn formula(&self, predicate: PredId, args: &[Term]) -> Term {
+        if self.irrelevant.contains(&predicate) {
+            return t::bool(true);
+        }
+        self.union(predicate, args, &self.cells[predicate.index()])
+    }
+
+    fn union(&self, predicate: PredId, args: &[Term], cells: &Cells) -> Term {
+        let p = predicate.index();
+        let columns: Vec<Term> = self.columns[p].iter().map(|i| args[*i]).collect();
+        t::or(cells.iter().map(|(case, cell)| {
+            t::and([self.cases[p].condition(case, args), cell.formula(&self.templates[p], &columns)])
+        }))
+    }
+
+    fn atom(&self, atom: &Atom) -> Term {
+        self.formula(atom.predicate, &atom.args)
+    }
+
+    /// Chaotic iteration, in the order of rules.
+    fn run(&mut self, z3: &Z3, options: HullOptions) -> Result<(), Reason> {
+        let system = self.system;
+        let mut left = options.questions;
+        let mut open: BTreeSet<usize> = (0..system.rules.len()).collect();
+        while let Some(next) = open.pop_first() {
+            let rule = &system.rules[next];
+            let Some(head) = &rule.head else { continue };
+            if self.irrelevant.contains(&head.predicate)
+                || rule.body.iter().any(|a| self.cells[a.predicate.index()].is_empty())
+            {
+                continue;
+            }
+            let mut grew = false;
+            let now: Vec<Cells> = rule.body.iter().map(|a| self.cells[a.predicate.index()].clone()).collect();
+            let before = std::mem::replace(&mut self.seen[next], now.clone());
+            for fresh in 0..rule.body.len().max(1) {
+                // One atom with what is new, those before it with what was there, those after it with everything.
+                let mut body = Vec::new();
+                for (i, atom) in rule.body.iter().enumerate() {
+                    let is_new = |case: &Vec<usize>, cell: &Cell| before[i].get(case) != Some(cell);
+                    let cells = match i.cmp(&fresh) {
+                        std::cmp::Ordering::Less => before[i].clone(),
+                        std::cmp::Ordering::Greater => now[i].clone(),
+                        std::cmp::Ordering::Equal => now[i]
+                            .iter()
+                            .filter(|(k, c)| is_new(k, c))
+                            .map(|(k, c)| (k.clone(), c.clone()))
+                            .collect(),
+                    };
+                    body.push(self.union(atom.predicate, &atom.args, &cells));
+                }
+                let body = t::and(body.into_iter().chain([rule.constraint]));
+                grew |= !body.is_false() && self.rule(z3, body, head, options, &mut left)?;
+            }
+            // A rule that feeds itself is looked at again.
+            if grew {
+                let fed = |r: &Rule| r.body.iter().any(|a| a.predicate == head.predicate);
+                open.extend((0..system.rules.len()).filter(|i| fed(&system.rules[*i])));
+            }
+        }
+        Ok(())
+    }
+
+    /// Covers everything that the rule derives from the current candidates. Whether the head grew.
+    fn rule(
+        &mut self,
+        z3: &Z3,
+        body: Term,
+        head: &Atom,
+        options: HullOptions,
+        left: &mut u32,
+    ) -> Result<bool, Reason> {
+        let mut solver = z3.solver();
+        solver.set_limits(options.limits);
+        solver.assert(body);
+        let p = head.predicate.index();
+        let cost = 1 + postorder(&[body]).len() as u32 / LARGE;
+        let mut grew = false;
+        loop {
+            *left = left.checked_sub(cost).ok_or(Reason::Limit)?;
+            let covered = self.atom(head);
+            match solver.check_assuming(&[t::not(covered)]) {
+                Outcome::Unsat => return Ok(grew),
+                Outcome::Unknown(Reason::Interrupted) => return Err(Reason::Interrupted),
+                Outcome::Unknown(reason) => {
+                    if self.cases[p].is_single()
+                        && !self.cells[p].values().any(|c| *c == Cell::top(&self.templates[p]))
+                    {
+                        self.cells[p].insert(Vec::new(), Cell::top(&self.templates[p]));
+                        return Ok(true);
+                    }
+                    return Err(reason);
+                }
+                Outcome::Sat => {
+                    let values = solver.values(&head.args);
+                    let mut numbers = Vec::with_capacity(values.len());
+                    for (value, sort) in values.iter().zip(&self.system.predicates[p].sorts) {
+                        let number = value.as_ref().and_then(|v| v.as_int());
+                        match (number, sort) {
+                            (Some(number), _) => numbers.push(number.clone()),
+                            (None, Sort::Int) => {
+                                return Err(Reason::Incomplete("a model without a value".into()));
+                            }
+                            (None, _) => numbers.push(BigInt::ZERO),
+                        }
+                    }
+                    let case = self.cases[p].case(|i| numbers[i].clone());
+                    let point: Vec<BigInt> = self.columns[p].iter().map(|i| numbers[*i].clone()).collect();
+                    let template = &self.templates[p];
+                    match self.cells[p].get_mut(&case) {
+                        None => {
+                            self.cells[p].insert(case, Cell::point(template, &point));
+                        }
+                        Some(cell) => {
+                            if !cell.join(template, &point) {
+                                return Err(Reason::Incomplete("a point that is covered already".into()));
+                            }
+                        }
+                    }
+                    grew = true;
+                }
+            }
+        }
+    }
+}
+
+/// Bounds worth trying: the constants of the rules and their neighbours.
+fn thresholds(system: &HornSystem) -> Vec<BigInt> {
+    let mut out: BTreeSet<BigInt> = [-1, 0, 1].map(BigInt::from).into();
+    for rule in &system.rules {
+        let args = rule.body.iter().chain(&rule.head).flat_map(|a| a.args.iter().copied());
+        let roots: Vec<Term> = args.chain([rule.constraint]).collect();
+        for term in postorder(&roots) {
+            if let Op::Int(c) = term.op() {
+                out.extend([c - 1, c.clone(), c + 1, -c]);
+            }
+        }
+    }
+    // The ones near zero matter most; keep the extremes.
+    let mut all: Vec<BigInt> = out.into_iter().collect();
+    all.sort_by_key(|c| (c.bits(), c.clone()));
+    all.truncate(60);
+    all.sort();
+    all
+}

@@ -1,0 +1,40 @@
+//! Logic: our own terms, and the only place that knows Z3.
+//!
+//! * [`term`]: hash-consed, sorted terms: plain values, ordered by structure, printed as and parsed from SMT-LIB 2.
+//! * [`build`]: their constructors, which fold and normalise (the rules are in `simplify`).
+//! * [`solver`]: the trait of a solver; [`Z3`] is a session of the one we have, [`Z3Solver`] its incremental solver.
+//!
+//! ```no_run
+//! use proofline_smt::{Outcome, Solver, Sort, Z3, build as t};
+//!
+//! let z3 = Z3::new()?;
+//! let mut solver = z3.solver();
+//! let x = t::named("x", Sort::Int);
+//! solver.assert(t::lt(t::int(3), x));
+//! solver.assert(t::lt(x, t::int(5)));
+//! assert_eq!(solver.check(), Outcome::Sat);
+//! assert_eq!(solver.values(&[x])[0].as_ref().map(|v| v.to_term()), Some(t::int(4)));
+//! # Ok::<(), proofline_smt::LibraryMismatch>(())
+//! ```
+//!
+//! **Architecture invariant:** nothing outside this crate names Z3, and nothing in here knows C, automata or analyses.
+
+pub mod abstraction;
+pub mod build;
+pub mod horn;
+pub mod interpolate;
+pub mod project;
+mod simplify;
+pub mod solver;
+pub mod term;
+mod tidy;
+mod z3;
+
+pub use simplify::simplify;
+pub use solver::{Limits, Outcome, Reason, Recorder, Solver};
+pub use term::{Op, Sort, Term, Value, Var};
+pub use tidy::tidy;
+pub use z3::{
+    COMPATIBLE, Interrupter, LibraryMismatch, PatientSolver, SHIPPED, Version, Z3, Z3Solver, check_library,
+    check_version, limit_memory,
+};

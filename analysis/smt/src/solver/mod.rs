@@ -1,0 +1,137 @@
+//! What a solver is: a stack of formulas that can be decided. Everything above this crate that asks satisfiability
+//! questions asks this trait; Z3 is one implementation, [`Recorder`] a wrapper that writes SMT-LIB.
+
+mod recorder;
+
+use std::collections::BTreeSet;
+
+pub use recorder::Recorder;
+
+use crate::term::{Assignment, Term, Value, Var};
+
+/// What a check found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// The formulas have a model.
+    Sat,
+    /// They have none.
+    Unsat,
+    /// Not decided.
+    Unknown(Reason),
+}
+
+/// Why something was not decided.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, thiserror::Error)]
+pub enum Reason {
+    /// Somebody asked to stop. Never a property of the question: nothing may be remembered from it.
+    #[error("interrupted")]
+    Interrupted,
+    /// A limit was reached.
+    #[error("a limit was reached")]
+    Limit,
+    /// The procedure does not decide such formulas.
+    #[error("incomplete: {0}")]
+    Incomplete(String),
+    /// Z3 reported an error, or answered something we have no term for.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl Reason {
+    /// From Z3's words. A procedure that runs into a limit may say "interrupted", too; whether somebody asked to stop, the
+    /// interrupter knows (see `Z3::run`).
+    pub(crate) fn of(text: &str) -> Reason {
+        let has = |word: &str| text.contains(word);
+        if ["resource limit", "timeout", "canceled", "interrupted", "out of memory"].into_iter().any(has) {
+            Reason::Limit
+        } else if has("incomplete") || has("unknown") {
+            Reason::Incomplete(text.to_owned())
+        } else {
+            Reason::Failed(text.to_owned())
+        }
+    }
+}
+
+impl Reason {
+    /// From what a procedure says when it answers "unknown": whatever the words, it did not fail.
+    pub(crate) fn of_unknown(text: &str) -> Reason {
+        match Reason::of(text) {
+            Reason::Failed(text) => Reason::Incomplete(text),
+            reason => reason,
+        }
+    }
+}
+
+/// How much work one call may do. `resource` is Z3's own count: the same on every machine and in every run (roughly
+/// a million per second on an easy formula); `millis` is wall-clock time and makes answers depend on the machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Limits {
+    /// Resource units, if limited.
+    pub resource: Option<u32>,
+    /// Milliseconds, if limited.
+    pub millis: Option<u32>,
+}
+
+impl Limits {
+    /// No limit: only for questions known to be easy.
+    pub const NONE: Limits = Limits { resource: None, millis: None };
+
+    /// This many resource units.
+    #[must_use]
+    pub fn resource(units: u32) -> Limits {
+        Limits { resource: Some(units), millis: None }
+    }
+}
+
+/// A stack of formulas.
+pub trait Solver {
+    /// Opens a scope.
+    fn push(&mut self);
+
+    /// Closes the innermost scope and forgets what was asserted in it.
+    fn pop(&mut self);
+
+    /// Adds a formula to the innermost scope.
+    fn assert(&mut self, formula: Term);
+
+    /// A literal that stands for `formula` in the innermost scope: assuming it is assuming the formula. For questions
+    /// about many subsets of the same formulas.
+    fn name(&mut self, formula: Term) -> Term;
+
+    /// Decides the formulas on the stack.
+    fn check(&mut self) -> Outcome {
+        self.check_assuming(&[])
+    }
+
+    /// Decides the formulas on the stack together with `assumptions` (any formulas; literals are cheapest).
+    fn check_assuming(&mut self, assumptions: &[Term]) -> Outcome;
+
+    /// After `Sat`, until the stack changes: values of `terms` in one model. `None` for a term without a value we
+    /// can write down.
+    fn values(&mut self, terms: &[Term]) -> Vec<Option<Value>>;
+
+    /// After `Sat`, until the stack changes: one model's values of `vars`; those we cannot write down are left out.
+    fn assignment(&mut self, vars: &BTreeSet<Var>) -> Assignment {
+        let terms: Vec<Term> = vars.iter().map(|v| crate::build::var(*v)).collect();
+        let values = vars.iter().zip(self.values(&terms));
+        Assignment {
+            vars: values.filter_map(|(v, value)| Some((*v, value?))).collect(),
+            ..Assignment::default()
+        }
+    }
+
+    /// After `Unsat`, until the stack changes: which assumptions (by position) sufficed. Not minimal.
+    fn core(&mut self) -> Vec<usize>;
+
+    /// Sets the limits of every later check.
+    fn set_limits(&mut self, limits: Limits);
+
+    /// Whether `formula` follows from what is on the stack; `None` if not decided.
+    fn implies(&mut self, formula: Term) -> Result<bool, Reason> {
+        match self.check_assuming(&[crate::build::not(formula)]) {
+            Outcome::Sat => Ok(false),
+            Outcome::Unsat => Ok(true),
+            Outcome::Unknown(reason) => Err(reason),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Finding the flags of a file: `compile_commands.json`, else `compile_flags.txt`, else defaults.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::Flags;
+use crate::fs::{FileSystem, lexical};
+
+/// Where flags came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FlagsOrigin {
+    /// An entry of this `compile_commands.json`.
+    Database(PathBuf),
+    /// This `compile_flags.txt`.
+    FlagsFile(PathBuf),
+    /// No file says anything; the defaults.
+    Default,
+}
+
+/// The flags of a file with their origin and everything odd on the way, in words for the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundFlags {
+    /// The flags.
+    pub flags: Flags,
+    /// Where they came from.
+    pub origin: FlagsOrigin,
+    /// What was odd. An unreadable database is a warning and not an error: the defaults are used.
+    pub warnings: Vec<String>,
+}
+
+/// Names under which a compilation database is looked for in every directory above the file.
+const DATABASES: [&str; 2] = ["compile_commands.json", "build/compile_commands.json"];
+
+/// The flags of `file`. Always gives an answer: zero configuration works.
+pub fn flags_for(file: &Path, fs: &dyn FileSystem) -> FoundFlags {
+    let file = absolute(file);
+    let mut warnings = Vec::new();
+    for dir in file.ancestors().skip(1) {
+        for name in DATABASES {
+            let path = dir.join(name);
+            if let Some(flags) = from_database(&path, &file, fs, &mut warnings) {
+                return FoundFlags { flags, origin: FlagsOrigin::Database(path), warnings };
+            }
+        }
+        let path = dir.join("compile_flags.txt");
+        if let Some(flags) = from_flags_file(&path, dir, fs, &mut warnings) {
+            return FoundFlags { flags, origin: FlagsOrigin::FlagsFile(path), warnings };
+        }
+    }
+    FoundFlags { flags: Flags::default(), origin: FlagsOrigin::Default, warnings }
+}
+
+/// The C files that a compilation database lists, in order, each once; none if it cannot be read.
+pub fn database_files(database: &Path, fs: &dyn FileSystem) -> Vec<PathBuf> {
+    let database = absolute(database);
+    let entries: Vec<Entry> =
+        fs.read(&database).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    let base = database.parent().unwrap_or(Path::new(""));
+    let full = |entry: &Entry| lexical(&lexical(&base.join(&entry.directory)).join(&entry.file));
+    let mut files: Vec<PathBuf> = entries.iter().map(full).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "c"));
+    files.sort();
+    files.dedup();
+    files
+}
+
+fn absolute(file: &Path) -> PathBuf {
+    lexical(&std::path::absolute(file).unwrap_or_else(|_| file.to_owned()))
+}
+
+#[derive(Debug, Deserialize)]
+struct Entry {
+    directory: PathBuf,
+    file: PathBuf,
+    arguments: Option<Vec<String>>,
+    command: Option<String>,
+}
+
+fn from_database(path: &Path, file: &Path, fs: &dyn FileSystem, warnings: &mut Vec<String>) -> Option<Flags> {
+    let bytes = fs.read(path).ok()?;
+    let entries: Vec<Entry> = match serde_json::from_slice(&bytes) {
+        Ok(entries) => entries,
+        Err(error) => {
+            warnings.push(format!("{}: {error}", path.display()));
+            return None;
+        }
+    };
+    let base = path.parent().unwrap_or(Path::new(""));
+    let dir_of = |entry: &Entry| lexical(&base.join(&entry.directory));
+    let entry = entries
+        .iter()
+        .find(|entry| lexical(&dir_of(entry).join(&entry.file)) == file)
+        .or_else(|| neighbour(&entries, file, &dir_of))?;
+    let dir = dir_of(entry);
+    let args = match (&entry.arguments, &entry.command) {
+        (Some(args), _) => args.clone(),
+        (None, Some(command)) => match shlex::split(command) {
+            Some(args) => args,
+            None => {
+                warnings.push(format!("{}: unbalanced quotes in `{command}`", path.display()));
+                return None;
+            }
+        },
+        (None, None) => Vec::new(),
+    };
+    // The first argument is the compiler.
+    read(args.get(1..).unwrap_or(&[]), &dir, path, warnings)
+}
+
+/// A header is in no database: it is read with the flags of the first C file beside it.
+fn neighbour<'a>(entries: &'a [Entry], file: &Path, dir_of: &dyn Fn(&Entry) -> PathBuf) -> Option<&'a Entry> {
+    if file.extension().is_none_or(|extension| extension != "h") {
+        return None;
+    }
+    let is_c = |entry: &&Entry| entry.file.extension().is_some_and(|extension| extension == "c");
+    let beside = |entry: &&Entry| lexical(&dir_of(entry).join(&entry.file)).parent() == file.parent();
+    entries.iter().filter(is_c).find(beside).or_else(|| entries.iter().find(is_c))
+}
+
+fn from_flags_file(
+    path: &Path,
+    dir: &Path,
+    fs: &dyn FileSystem,
+    warnings: &mut Vec<String>,
+) -> Option<Flags> {
+    let bytes = fs.read(path).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let args: Vec<String> =
+        text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect();
+    read(&args, dir, path, warnings)
+}
+
+fn read(args: &[String], dir: &Path, path: &Path, warnings: &mut Vec<String>) -> Option<Flags> {
+    match Flags::from_args(args, dir) {
+        Ok((flags, odd)) => {
+            let told = odd.iter().map(|w| format!("{}: `{}`: {}", path.display(), w.flag, w.message));
+            warnings.extend(told);
+            Some(flags)
+        }
+        Err(error) => {
+            warnings.push(format!("{}: {error}", path.display()));
+            None
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Where text is read from. The only door to the disk; unsaved buffers lie on top of it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+/// A place to read files from.
+pub trait FileSystem: Send + Sync {
+    /// The bytes of a file.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system says; [`io::ErrorKind::NotFound`] is ordinary in an include search.
+    fn read(&self, path: &Path) -> io::Result<Arc<[u8]>>;
+
+    /// One name for all the names of a file, so that `#pragma once` and include guards know it.
+    fn identity(&self, path: &Path) -> PathBuf {
+        lexical(path)
+    }
+
+    /// Whether the bytes of this path are held in memory only (an unsaved buffer).
+    fn is_unsaved(&self, path: &Path) -> bool {
+        let _ = path;
+        false
+    }
+}
+
+/// The disk.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RealFs;
+
+impl FileSystem for RealFs {
+    fn read(&self, path: &Path) -> io::Result<Arc<[u8]>> {
+        let size = std::fs::metadata(path)?;
+        if size.is_dir() {
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a directory"));
+        }
+        if size.len() > crate::limits::MAX_FILE_BYTES {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "file too large"));
+        }
+        std::fs::read(path).map(Arc::from)
+    }
+
+    fn identity(&self, path: &Path) -> PathBuf {
+        std::fs::canonicalize(path).unwrap_or_else(|_| lexical(path))
+    }
+}
+
+/// Buffers on top of another file system. A buffer hides the file of the same name.
+pub struct OverlayFs<F> {
+    below: F,
+    buffers: BTreeMap<PathBuf, Arc<[u8]>>,
+}
+
+impl<F: FileSystem> OverlayFs<F> {
+    /// Nothing unsaved yet.
+    pub fn new(below: F) -> Self {
+        Self { below, buffers: BTreeMap::new() }
+    }
+
+    /// Puts a buffer in place of the file at `path`.
+    pub fn insert(&mut self, path: impl AsRef<Path>, bytes: impl Into<Arc<[u8]>>) {
+        self.buffers.insert(lexical(path.as_ref()), bytes.into());
+    }
+
+    /// Shows the file below again.
+    pub fn remove(&mut self, path: impl AsRef<Path>) {
+        self.buffers.remove(&lexical(path.as_ref()));
+    }
+
+    fn buffer(&self, path: &Path) -> Option<&Arc<[u8]>> {
+        self.buffers.get(&lexical(path))
+    }
+}
+
+impl<F: FileSystem> FileSystem for OverlayFs<F> {
+    fn read(&self, path: &Path) -> io::Result<Arc<[u8]>> {
+        match self.buffer(path) {
+            Some(bytes) => Ok(bytes.clone()),
+            None => self.below.read(path),
+        }
+    }
+
+    fn identity(&self, path: &Path) -> PathBuf {
+        if self.buffer(path).is_some() { lexical(path) } else { self.below.identity(path) }
+    }
+
+    fn is_unsaved(&self, path: &Path) -> bool {
+        self.buffer(path).is_some() || self.below.is_unsaved(path)
+    }
+}
+
+/// A file system without files: everything comes from the buffers of an [`OverlayFs`] on it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoFs;
+
+impl FileSystem for NoFs {
+    fn read(&self, path: &Path) -> io::Result<Arc<[u8]>> {
+        Err(io::Error::new(io::ErrorKind::NotFound, format!("{}: no such file", path.display())))
+    }
+}
+
+impl<F: FileSystem + ?Sized> FileSystem for &F {
+    fn read(&self, path: &Path) -> io::Result<Arc<[u8]>> {
+        (**self).read(path)
+    }
+
+    fn identity(&self, path: &Path) -> PathBuf {
+        (**self).identity(path)
+    }
+
+    fn is_unsaved(&self, path: &Path) -> bool {
+        (**self).is_unsaved(path)
+    }
+}
+
+/// A path without `.` and, as far as the text alone can tell, without `..`.
+#[must_use]
+pub fn lexical(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(out.components().next_back(), Some(Component::Normal(_))) => {
+                out.pop();
+            }
+            Component::ParentDir | Component::Normal(_) | Component::RootDir | Component::Prefix(_) => {
+                out.push(part);
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,27 @@
+//! From C text to a syntax tree with exact positions: flags, preprocessing, normalising, parsing.
+//!
+//! Knows tokens and grammar, never types, scopes or meaning. See `analysis/ARCHITECTURE.md`.
+
+pub mod ast;
+mod error;
+mod flags;
+pub mod fs;
+pub mod limits;
+pub mod marks;
+mod normalise;
+mod preprocess;
+mod source;
+mod token;
+mod unit;
+
+pub use error::{Severity, SyntaxError};
+pub use flags::{
+    DataModel, Edition, FlagError, FlagWarning, Flags, FlagsOrigin, FoundFlags, Standard, database_files,
+    flags_for,
+};
+pub use fs::{FileSystem, NoFs, OverlayFs, RealFs};
+pub use normalise::AttributeStyle;
+pub use preprocess::{CcPreprocessor, Preprocessor, RuccPreprocessor};
+pub use source::{FileId, SourceFiles, Span};
+pub use token::{Pragma, Preprocessed, TextId, Texts, Token, TokenKind};
+pub use unit::{Attribute, Place, Unit, parse};

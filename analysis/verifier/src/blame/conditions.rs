@@ -1,0 +1,179 @@
+//! Conditions over the arguments of the entry function: what follows from them by looking, and how they are shortened for people.
+
+use std::collections::BTreeMap;
+
+use proofline_cfa::{CompareOp, Expr, Function, visit};
+
+use super::readable;
+
+/// A conjunction.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Conditions {
+    known: Vec<Expr>,
+    /// Some that could not be expressed.
+    unknown: usize,
+}
+
+/// The values that comparisons with constants leave to an expression.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Range {
+    low: i128,
+    high: i128,
+}
+
+impl Conditions {
+    /// One more.
+    pub(super) fn add(&mut self, condition: Option<Expr>) {
+        match condition {
+            Some(condition) if !self.known.contains(&condition) => self.known.push(condition),
+            Some(_) => {}
+            None => self.unknown += 1,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.known.is_empty() && self.unknown == 0
+    }
+
+    pub(super) fn all_known(&self) -> bool {
+        self.unknown == 0
+    }
+
+    pub(super) fn joined(&self, other: &Conditions) -> Conditions {
+        let mut all = self.clone();
+        other.known.iter().for_each(|condition| all.add(Some(condition.clone())));
+        all.unknown += other.unknown;
+        all
+    }
+
+    /// Those that speak of something that `condition` reads.
+    pub(super) fn about(&self, condition: &Expr) -> Conditions {
+        let mut read = Vec::new();
+        loads(condition, &mut read);
+        let speaks = |other: &&Expr| {
+            let mut theirs = Vec::new();
+            loads(other, &mut theirs);
+            theirs.iter().any(|load| read.contains(load))
+        };
+        Conditions { known: self.known.iter().filter(speaks).cloned().collect(), unknown: 0 }
+    }
+
+    /// Whether `condition` holds wherever these do, as far as comparisons with constants show.
+    pub(super) fn imply(&self, condition: &Expr) -> bool {
+        if self.known.contains(condition) {
+            return true;
+        }
+        let ranges = self.ranges();
+        if let Some((subject, op, bound)) = atom(condition)
+            && let Some(range) = ranges.get(subject)
+        {
+            return match op {
+                CompareOp::Eq => range.low == bound && range.high == bound,
+                CompareOp::Ne => bound < range.low || range.high < bound,
+                CompareOp::Lt => range.high < bound,
+                CompareOp::Le => range.high <= bound,
+                CompareOp::Gt => range.low > bound,
+                CompareOp::Ge => range.low >= bound,
+            };
+        }
+        // Everything it reads is pinned to one value: then it is what it was in the run.
+        let mut read = Vec::new();
+        loads(condition, &mut read);
+        !read.is_empty()
+            && read.iter().all(|load| ranges.get(load).is_some_and(|range| range.low == range.high))
+    }
+
+    fn ranges(&self) -> BTreeMap<&Expr, Range> {
+        let mut ranges: BTreeMap<&Expr, Range> = BTreeMap::new();
+        for condition in &self.known {
+            let Some((subject, op, bound)) = atom(condition) else { continue };
+            let range = ranges.entry(subject).or_insert(Range { low: i128::MIN, high: i128::MAX });
+            match op {
+                CompareOp::Eq => (range.low, range.high) = (bound, bound),
+                CompareOp::Ne => {}
+                CompareOp::Lt => range.high = range.high.min(bound - 1),
+                CompareOp::Le => range.high = range.high.min(bound),
+                CompareOp::Gt => range.low = range.low.max(bound + 1),
+                CompareOp::Ge => range.low = range.low.max(bound),
+            }
+        }
+        ranges
+    }
+
+    /// As one line: of several bounds of one thing the strongest, of the rest each once. `None` if nobody would read it.
+    pub(super) fn text(&self, entry: &Function) -> Option<String> {
+        const MOST: usize = 4;
+        let ranges = self.ranges();
+        let mut parts: Vec<String> = Vec::new();
+        for condition in &self.known {
+            let is_weaker = match atom(condition) {
+                None => false,
+                Some((subject, op, bound)) => {
+                    let range = ranges[subject];
+                    match op {
+                        CompareOp::Eq => false,
+                        CompareOp::Ne => bound < range.low || bound > range.high,
+                        CompareOp::Lt => bound - 1 > range.high,
+                        CompareOp::Le => bound > range.high,
+                        CompareOp::Gt => bound + 1 < range.low,
+                        CompareOp::Ge => bound < range.low,
+                    }
+                }
+            };
+            if !is_weaker {
+                let text = readable(entry, &canonical(condition), false);
+                if !parts.contains(&text) {
+                    parts.push(text);
+                }
+            }
+        }
+        if parts.is_empty() || parts.len() > MOST {
+            return None;
+        }
+        Some(parts.join(" and "))
+    }
+}
+
+/// `subject op constant`, from either side.
+fn atom(condition: &Expr) -> Option<(&Expr, CompareOp, i128)> {
+    let Expr::Compare(op, left, right) = condition else { return None };
+    let number = |e: &Expr| match e {
+        Expr::Int(value, _) => Some(*value),
+        Expr::Null => Some(0),
+        _ => None,
+    };
+    match (number(left), number(right)) {
+        (None, Some(bound)) => Some((left, *op, bound)),
+        (Some(bound), None) => Some((right, mirrored(*op), bound)),
+        _ => None,
+    }
+}
+
+/// The constant on the right.
+fn canonical(condition: &Expr) -> Expr {
+    match condition {
+        Expr::Compare(op, left, right) if matches!(**left, Expr::Int(..) | Expr::Null) => {
+            Expr::Compare(mirrored(*op), right.clone(), left.clone())
+        }
+        _ => condition.clone(),
+    }
+}
+
+fn mirrored(op: CompareOp) -> CompareOp {
+    match op {
+        CompareOp::Eq => CompareOp::Eq,
+        CompareOp::Ne => CompareOp::Ne,
+        CompareOp::Lt => CompareOp::Gt,
+        CompareOp::Le => CompareOp::Ge,
+        CompareOp::Gt => CompareOp::Lt,
+        CompareOp::Ge => CompareOp::Le,
+    }
+}
+
+fn loads(expr: &Expr, out: &mut Vec<Expr>) {
+    visit::walk(expr, &mut |part| {
+        if matches!(part, Expr::Load(_)) && !out.contains(part) {
+            out.push(part.clone());
+        }
+    });
+}

@@ -1,0 +1,117 @@
+//! Walks an operation's parts in the order of evaluation: operands first.
+
+use proofline_cfa::{Argument, Base, Callee, Expr, Lvalue, Op, Scalar, Site, Step};
+
+use super::Part;
+
+type Visitor<'v> = dyn FnMut(Part<'_>, Site) + 'v;
+
+/// Every part of the operation of an edge at `site`.
+pub(super) fn operation(_function: &proofline_cfa::Function, op: &Op, site: Site, visit: &mut Visitor<'_>) {
+    match op {
+        Op::Skip | Op::Begin(_) | Op::End(_) => {}
+        Op::Assume(value) | Op::Free(value) => expr(value, site, visit),
+        Op::Assign(dst, value) => {
+            expr(value, site, visit);
+            lvalue(dst, Use::Access, site, visit);
+        }
+        Op::Copy(dst, src) => {
+            lvalue(src, Use::Access, site, visit);
+            lvalue(dst, Use::Access, site, visit);
+        }
+        Op::Havoc(dst, _) => lvalue(dst, Use::Access, site, visit),
+        Op::Clobber(values, _) => values.iter().for_each(|value| expr(value, site, visit)),
+        Op::Call(call) => {
+            if let Callee::Indirect(pointer, _) = &call.callee {
+                expr(pointer, site, visit);
+                visit(Part::Dereference { pointer, site }, site);
+            }
+            for argument in &call.arguments {
+                match argument {
+                    Argument::Value(value) => expr(value, site, visit),
+                    Argument::Aggregate(src) => lvalue(src, Use::Access, site, visit),
+                }
+            }
+            if let Some(dst) = &call.dst {
+                lvalue(dst, Use::Access, site, visit);
+            }
+        }
+        Op::Allocate(allocation) => {
+            expr(&allocation.size, site, visit);
+            lvalue(&allocation.dst, Use::Access, site, visit);
+        }
+        Op::HavocBytes(a, b, _) => {
+            for value in [a, b] {
+                expr(value, site, visit);
+            }
+        }
+        Op::CopyBytes(a, b, c) | Op::FillBytes(a, b, c) => {
+            for value in [a, b, c] {
+                expr(value, site, visit);
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Use {
+    /// Read or written.
+    Access,
+    /// Only its address is taken: nothing is followed.
+    Address,
+}
+
+fn expr(value: &Expr, site: Site, visit: &mut Visitor<'_>) {
+    match value {
+        Expr::Int(..) | Expr::Float(..) | Expr::Null | Expr::Function(_) => {}
+        Expr::Load(source) => {
+            lvalue(source, Use::Access, site, visit);
+            if let (Base::Local(id), []) = (&source.base, source.path.as_slice()) {
+                visit(Part::Read(*id), site);
+            }
+        }
+        Expr::Address(target) => lvalue(target, Use::Address, site, visit),
+        Expr::Unary(_, arg, own) => {
+            expr(arg, site, visit);
+            visit(Part::Expr(value), *own);
+        }
+        Expr::Cast(to, arg, own) => {
+            expr(arg, site, visit);
+            // Conversions are defined by the implementation, except from floating point out of range.
+            if matches!((to, arg.scalar()), (Scalar::Int(_), Scalar::Float(_))) {
+                visit(Part::Expr(value), *own);
+            }
+        }
+        Expr::Binary(_, lhs, rhs, own) => {
+            expr(lhs, site, visit);
+            expr(rhs, site, visit);
+            visit(Part::Expr(value), *own);
+        }
+        Expr::Compare(_, lhs, rhs) | Expr::Overflows(_, lhs, rhs) | Expr::PointerDifference(lhs, rhs, ..) => {
+            expr(lhs, site, visit);
+            expr(rhs, site, visit);
+        }
+    }
+}
+
+fn lvalue(target: &Lvalue, how: Use, site: Site, visit: &mut Visitor<'_>) {
+    if let Base::Deref(pointer, own) = &target.base {
+        expr(pointer, site, visit);
+        if how == Use::Access {
+            visit(Part::Dereference { pointer, site: *own }, *own);
+        }
+    }
+    let last = target.path.len().saturating_sub(1);
+    for (i, step) in target.path.iter().enumerate() {
+        match step {
+            Step::Field { .. } => {}
+            Step::Index { index, length, site: own, .. } => {
+                expr(index, site, visit);
+                if let Some(length) = *length {
+                    let past_end = how == Use::Address && i == last;
+                    visit(Part::Element { index, length, past_end }, *own);
+                }
+            }
+        }
+    }
+}

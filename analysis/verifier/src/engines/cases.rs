@@ -1,0 +1,191 @@
+//! Proof by cases: the values of the program's first inputs are split into ranges, down to single values where it must be, and intervals
+//! decide each range. With one value per input, recursion is followed to its end, so that programs over few inputs that lie in small
+//! ranges are decided completely. The ranges of one round cover all values: that is the whole argument.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+};
+
+use proofline_cfa::{Cause, Check, EdgeId, Environment, Expr, Function, Name, Op, Scalar, visit};
+use proofline_cpa::{
+    Budget, Checker, Config, Outcome, Unknown,
+    bam::{Blocks, MemoryStore},
+};
+use proofline_domains::{IntervalAnalysis, IntervalOptions, Mode};
+
+use super::{Answer, Decision, Engine, Targets};
+use crate::load::Loaded;
+
+/// Ranges that are looked at, at most.
+const MOST_CASES: usize = 3_000;
+/// After so many ranges there must be an end in sight:
+const EARLY_CASES: usize = 200;
+/// so few values left.
+const FEW_VALUES: u128 = 20_000;
+/// Steps for a range, and for a single value of each input.
+const RANGE_STEPS: u64 = 20_000;
+const POINT_STEPS: u64 = 300_000;
+/// How often a recursive call is followed with different ranges before they are widened.
+const RANGE_UNROLLINGS: u32 = 8;
+/// More inputs than this are not split.
+const MOST_INPUTS: usize = 3;
+
+/// The engine.
+#[derive(Clone, Copy, Debug)]
+pub struct Cases;
+
+/// A range per input: smallest and largest value.
+type Case = Vec<(i128, i128)>;
+
+impl Engine for Cases {
+    fn name(&self) -> &'static str {
+        "cases"
+    }
+
+    fn decide(&self, loaded: &Loaded, entry: Name, targets: &Targets, budget: &Budget) -> Decision {
+        Decision::new(match decide(loaded, entry, targets, budget) {
+            Ok(count) => {
+                Answer::Holds(format!("{count} ranges of the inputs' values were excluded one by one"))
+            }
+            Err(why) => Answer::Unknown(why),
+        })
+    }
+}
+
+fn decide(loaded: &Loaded, entry: Name, targets: &Targets, budget: &Budget) -> Result<usize, Unknown> {
+    let env = loaded.env();
+    let function =
+        env.function(entry).ok_or_else(|| Unknown::InternalError("an entry without a body".into()))?;
+    let inputs = inputs(env, function);
+    if loaded.is_library(entry) || inputs.is_empty() {
+        return Err(Unknown::Unconfirmed("there is no input to split".into()));
+    }
+    let cuts = cuts(function);
+    let whole: Case = inputs.iter().map(|(_, range)| *range).collect();
+    let mut open = VecDeque::from([whole]);
+    let mut count = 0;
+    while let Some(case) = open.pop_front() {
+        count += 1;
+        if holds(loaded, entry, targets, &inputs, &case, budget)? {
+            continue;
+        }
+        let Some((a, b)) = split(&case, &cuts) else {
+            return Err(Unknown::Unconfirmed("intervals do not decide a single case".into()));
+        };
+        open.push_back(a);
+        open.push_back(b);
+        if count + open.len() > MOST_CASES || count > EARLY_CASES && left(&open) > FEW_VALUES {
+            return Err(Unknown::OutOfBudget);
+        }
+    }
+    Ok(count)
+}
+
+/// Whether intervals exclude every violation with these inputs.
+fn holds(
+    loaded: &Loaded,
+    entry: Name,
+    targets: &Targets,
+    inputs: &[(EdgeId, (i128, i128))],
+    case: &Case,
+    budget: &Budget,
+) -> Result<bool, Unknown> {
+    let is_point = case.iter().all(|(low, high)| low == high);
+    let ranges: BTreeMap<EdgeId, (i128, i128)> =
+        inputs.iter().map(|(id, _)| *id).zip(case.iter().copied()).collect();
+    let mut options = IntervalOptions {
+        wrapv: loaded.options().wrapv,
+        inputs: ranges,
+        ..IntervalOptions::new(entry, Mode::Program)
+    };
+    options.unrollings = if is_point { u32::MAX } else { RANGE_UNROLLINGS };
+    let analysis = IntervalAnalysis::new(loaded.env().clone(), options);
+    let checks: BTreeSet<Check> = Check::ALL.into_iter().collect();
+    let config = Config { blocks: Blocks::FUNCTIONS, cegar: false, ..Config::default() };
+    let store = MemoryStore::default();
+    let mut checker = Checker::restricted(
+        &analysis,
+        loaded.env(),
+        entry,
+        &checks,
+        Some(targets.set().clone()),
+        &config,
+        None,
+        store,
+    )?;
+    let steps = if is_point { POINT_STEPS } else { RANGE_STEPS }.min(budget.left());
+    let own = Budget::steps(steps).with_cancel(budget.cancel().clone()).with_deadline(budget.deadline());
+    let outcome = checker.run(&own);
+    budget.spend(steps - own.left())?;
+    match outcome {
+        Outcome::Holds => Ok(true),
+        Outcome::Unknown(Unknown::Cancelled) => Err(Unknown::Cancelled),
+        Outcome::Reaches(_) | Outcome::Unknown(_) => Ok(false),
+    }
+}
+
+/// The inputs that are read at most once in each execution, with all their values. Others stay as they are.
+fn inputs(env: &Arc<Environment>, function: &Function) -> Vec<(EdgeId, (i128, i128))> {
+    if env.call_graph().is_recursive(function.name) {
+        return Vec::new();
+    }
+    let structure = env.structure(function.name);
+    function
+        .edge_ids()
+        .filter_map(|(id, edge)| match &edge.op {
+            Op::Havoc(input, Cause::Input(_))
+                if structure.loops().iter().all(|l| !l.body.contains(&edge.from)) =>
+            {
+                match input.scalar {
+                    Some(Scalar::Int(ty)) if ty.is_exact() => Some((id, (ty.min(), ty.max()))),
+                    _ => None,
+                }
+            }
+            _ => None,
+        })
+        .take(MOST_INPUTS)
+        .collect()
+}
+
+/// First values of ranges between which the function's conditions tell.
+fn cuts(function: &Function) -> BTreeSet<i128> {
+    let mut cuts = BTreeSet::from([0]);
+    for edge in &function.edges {
+        if let Op::Assume(condition) = &edge.op {
+            visit::walk(condition, &mut |part| {
+                if let Expr::Int(value, _) = part {
+                    cuts.extend([*value, value.saturating_add(1)]);
+                }
+            });
+        }
+    }
+    cuts
+}
+
+/// Two cases for one: the widest range is cut at a value that the program names, or in the middle.
+fn split(case: &Case, cuts: &BTreeSet<i128>) -> Option<(Case, Case)> {
+    let (at, (low, high)) = case
+        .iter()
+        .copied()
+        .enumerate()
+        .max_by_key(|(at, (low, high))| (high - low, std::cmp::Reverse(*at)))?;
+    if low == high {
+        return None;
+    }
+    let named: Vec<i128> = cuts.range(low + 1..=high).copied().collect();
+    let cut = named.get(named.len() / 2).copied().unwrap_or(low + (high - low) / 2 + 1);
+    let (mut below, mut above) = (case.clone(), case.clone());
+    below[at].1 = cut - 1;
+    above[at].0 = cut;
+    Some((below, above))
+}
+
+/// How many values are not decided.
+fn left(open: &VecDeque<Case>) -> u128 {
+    open.iter().fold(0u128, |sum, case| {
+        let volume =
+            case.iter().fold(1u128, |product, (low, high)| product.saturating_mul((high - low) as u128 + 1));
+        sum.saturating_add(volume)
+    })
+}

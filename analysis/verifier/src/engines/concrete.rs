@@ -1,0 +1,326 @@
+//! Concrete execution: runs the program with small, boundary and program-specific values for its inputs. Finds violations
+//! fast; decides programs without inputs. Never proves anything about inputs it has not tried.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeSet, BinaryHeap},
+};
+
+use proofline_cfa::{Expr, Name, Scalar, visit};
+use proofline_cpa::{Budget, Path, Unknown};
+
+use super::{Answer, Decision, Engine, Targets};
+use crate::{
+    counterexample::Counterexample,
+    interpret::{Code, End, Limits, Machine, Oracle, Question, Run},
+    load::Loaded,
+};
+
+/// Runs the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Concrete {
+    /// Edges taken in all runs together, at most.
+    pub total_steps: u64,
+    /// Edges taken in the first run, which decides a program without inputs.
+    pub first_steps: u64,
+    /// Edges taken in a later run.
+    pub run_steps: u64,
+}
+
+impl Default for Concrete {
+    fn default() -> Concrete {
+        Concrete { total_steps: 2_000_000, first_steps: 20_000_000, run_steps: 50_000 }
+    }
+}
+
+impl Concrete {
+    /// A longer search, for when nothing else has decided.
+    pub fn long() -> Concrete {
+        Concrete { total_steps: 60_000_000, first_steps: 200_000_000, run_steps: 2_000_000 }
+    }
+}
+
+impl Engine for Concrete {
+    fn name(&self) -> &'static str {
+        "concrete"
+    }
+
+    fn decide(&self, loaded: &Loaded, entry: Name, targets: &Targets, budget: &Budget) -> Decision {
+        let code = Code::new(loaded.program());
+        let pool = Pool::of(loaded);
+        let mut search =
+            Search { code: &code, pool: &pool, entry, is_library: loaded.is_library(entry), spent: 0 };
+        match search.explore(self, targets, budget) {
+            Ok(answer) => Decision::new(answer),
+            Err(why) => Decision::new(Answer::Unknown(why)),
+        }
+    }
+}
+
+struct Search<'s> {
+    code: &'s Code,
+    pool: &'s Pool,
+    entry: Name,
+    is_library: bool,
+    spent: u64,
+}
+
+/// A vector of choices: at the k-th question, which candidate. What it does not name is 0. Its last element is not 0, so that each
+/// vector is generated once.
+type Choices = Vec<u32>;
+
+impl Search<'_> {
+    fn explore(&mut self, limits: &Concrete, targets: &Targets, budget: &Budget) -> Result<Answer, Unknown> {
+        let mut queue: BinaryHeap<Reverse<(u32, Choices)>> = BinaryHeap::new();
+        queue.push(Reverse((0, Choices::new())));
+        let mut random = Random(0x9e37_79b9_7f4a_7c15);
+        let mut stuck = None;
+        for round in 0u64.. {
+            let first = round == 0;
+            // Systematic and random choices take turns: the first find shallow bugs, the second those behind many inputs.
+            let (choices, random_source) = if first || round % 2 == 1 {
+                match queue.pop() {
+                    Some(Reverse((_, choices))) => (choices, None),
+                    None => return Err(Unknown::Unconfirmed("every small input was tried".into())),
+                }
+            } else {
+                (Choices::new(), Some(Random(random.next())))
+            };
+            let steps = if first { limits.first_steps } else { limits.run_steps };
+            let systematic = random_source.is_none();
+            let oracle = Chooser { pool: self.pool, choices: &choices, next: 0, random: random_source };
+            let run = Machine::new(self.code, oracle, Limits { steps, ..Limits::default() })
+                .with_budget(budget)
+                .run(self.entry, self.is_library);
+            self.spent += run.steps;
+            budget.spend(run.steps / 16 + 1)?;
+            if let Some(answer) = self.judge(&run, targets) {
+                return Ok(answer);
+            }
+            if let End::Stuck(why) = &run.end {
+                stuck.get_or_insert_with(|| why.clone());
+            }
+            if first && run.inputs.is_empty() && run.is_determined {
+                // Every run is this run, and it decided nothing.
+                let why = stuck.unwrap_or_else(|| "the only run does not end within the limit".into());
+                return Err(Unknown::Unconfirmed(why));
+            }
+            if systematic {
+                self.extend(&mut queue, &choices, run.inputs.len());
+            }
+            if self.spent > limits.total_steps {
+                return Err(match stuck {
+                    Some(why) => Unknown::Unconfirmed(why),
+                    None => Unknown::OutOfBudget,
+                });
+            }
+        }
+        Err(Unknown::OutOfBudget)
+    }
+
+    fn judge(&self, run: &Run, targets: &Targets) -> Option<Answer> {
+        match &run.end {
+            End::Violates(function, obligation)
+                if targets.contains(*function, *obligation) && !run.is_guess =>
+            {
+                Some(Answer::Violated(Counterexample {
+                    entry: self.entry,
+                    is_library: self.is_library,
+                    function: *function,
+                    obligation: *obligation,
+                    inputs: run.inputs.iter().map(|(_, answer)| *answer).collect(),
+                    steps: run.steps,
+                }))
+            }
+            // One run without inputs is all runs; what it does not violate holds.
+            End::Finished | End::Violates(..)
+                if run.inputs.is_empty() && run.is_determined && !run.is_guess =>
+            {
+                Some(Answer::Holds("the program has no input: its only execution was run to the end".into()))
+            }
+            End::Finished | End::Violates(..) | End::Stuck(_) | End::OutOfSteps | End::Deviated(_) => None,
+        }
+    }
+
+    /// The neighbours of a vector: its last choice one further, or one more choice after it.
+    fn extend(&self, queue: &mut BinaryHeap<Reverse<(u32, Choices)>>, choices: &Choices, asked: usize) {
+        const QUEUE: usize = 20_000;
+        const AHEAD: usize = 24;
+        if queue.len() > QUEUE {
+            return;
+        }
+        let cost: u32 = choices.iter().sum();
+        if let Some((&last, before)) = choices.split_last()
+            && (last as usize) + 1 < self.pool.len()
+        {
+            let mut next = before.to_vec();
+            next.push(last + 1);
+            queue.push(Reverse((cost + 1, next)));
+        }
+        for at in choices.len()..asked.min(choices.len() + AHEAD) {
+            let mut next = choices.clone();
+            next.resize(at, 0);
+            next.push(1);
+            queue.push(Reverse((cost + 1, next)));
+        }
+    }
+}
+
+/// Answers by position in the pool.
+struct Chooser<'s> {
+    pool: &'s Pool,
+    choices: &'s Choices,
+    next: usize,
+    random: Option<Random>,
+}
+
+impl Oracle for Chooser<'_> {
+    fn choose(&mut self, question: &Question) -> i128 {
+        let index = match &mut self.random {
+            Some(random) => {
+                let r = random.next();
+                // Small indices are likelier: they hold the values that matter.
+                let len = self.pool.len() as u64;
+                if r & 3 == 0 { r >> 8 & 7 } else { (r >> 8) % len }
+            }
+            None => u64::from(self.choices.get(self.next).copied().unwrap_or(0)),
+        };
+        self.next += 1;
+        self.pool.value(index as usize, question.scalar)
+    }
+}
+
+/// A small deterministic generator (splitmix64).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Random(pub(crate) u64);
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+}
+
+/// Candidate values, most telling first: small ones, then the program's own constants and their neighbours, then limits.
+#[derive(Clone, Debug)]
+pub(crate) struct Pool {
+    values: Vec<i128>,
+}
+
+impl Pool {
+    pub(crate) fn of(loaded: &Loaded) -> Pool {
+        let mut constants = BTreeSet::new();
+        for function in loaded.program().functions.values() {
+            for edge in &function.edges {
+                visit::exprs(&edge.op, &mut |expr| {
+                    if let Expr::Int(value, _) = expr {
+                        constants.insert(*value);
+                    }
+                });
+            }
+        }
+        Pool::new(constants)
+    }
+
+    pub(crate) fn new(constants: impl IntoIterator<Item = i128>) -> Pool {
+        let mut values: Vec<i128> = vec![0, 1, 2, 3, -1, 4, 5, 7, 8, 10, -2];
+        let mut constants: Vec<i128> = constants.into_iter().filter(|c| c.unsigned_abs() < 1 << 64).collect();
+        constants.sort_by_key(|c| (c.unsigned_abs(), *c));
+        constants.truncate(200);
+        for c in &constants {
+            values.extend([*c, c + 1, c - 1]);
+        }
+        values.extend([
+            -3,
+            6,
+            9,
+            11,
+            13,
+            16,
+            20,
+            32,
+            100,
+            127,
+            128,
+            255,
+            256,
+            1000,
+            32767,
+            65535,
+            i128::from(i32::MAX),
+            i128::from(i32::MIN),
+            i128::from(u32::MAX),
+            i128::from(i64::MAX),
+            i128::from(i64::MIN),
+            i128::from(u64::MAX),
+            i128::from(i32::MAX) - 1,
+            i128::from(i32::MIN) + 1,
+        ]);
+        let mut seen = BTreeSet::new();
+        values.retain(|value| seen.insert(*value));
+        Pool { values }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// The candidate for a question of this format; out of range ones are brought into range.
+    pub(crate) fn value(&self, index: usize, scalar: Scalar) -> i128 {
+        let value = self.values[index % self.values.len()];
+        match scalar {
+            Scalar::Int(ty) => ty.wrap(value),
+            // An address that means something cannot be invented.
+            Scalar::Pointer => 0,
+            Scalar::Float(_) => i128::from((value as f64).to_bits()),
+        }
+    }
+}
+
+/// Tries to find inputs that drive the program along a path.
+pub(crate) fn follow(
+    loaded: &Loaded,
+    path: &Path,
+    budget: &Budget,
+) -> Result<Option<Counterexample>, Unknown> {
+    let code = Code::new(loaded.program());
+    let pool = Pool::of(loaded);
+    let is_library = loaded.is_library(path.entry);
+    let Some((function, obligation)) = path.target else { return Ok(None) };
+    // Depth-first over the answers; an answer that makes the run leave the path before the next question is wrong.
+    let mut answers: Vec<u32> = Vec::new();
+    loop {
+        let oracle = Chooser { pool: &pool, choices: &answers, next: 0, random: None };
+        let limits = Limits { steps: path.steps.len() as u64 * 2 + 1000, ..Limits::default() };
+        let run = Machine::new(&code, oracle, limits)
+            .with_budget(budget)
+            .with_guide(path)
+            .run(path.entry, is_library);
+        budget.spend(run.steps / 16 + 1)?;
+        if matches!(run.end, End::Violates(f, o) if (f, o) == (function, obligation)) && !run.is_guess {
+            let inputs = run.inputs.iter().map(|(_, answer)| *answer).collect();
+            return Ok(Some(Counterexample {
+                entry: path.entry,
+                is_library,
+                function,
+                obligation,
+                inputs,
+                steps: run.steps,
+            }));
+        }
+        // Change the last question that was asked and has candidates left.
+        answers.resize(run.inputs.len(), 0);
+        loop {
+            match answers.pop() {
+                None => return Ok(None),
+                Some(last) if (last as usize) + 1 < pool.len() => {
+                    answers.push(last + 1);
+                    break;
+                }
+                Some(_) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! Configurations as data: `configurations.yml` lists every engine by name with its parts; this file says which parts there are and
+//! builds engines from them. Knows what can be chosen, not what the choices do.
+
+use std::{collections::BTreeMap, sync::LazyLock};
+
+use proofline_cfa::Name;
+use proofline_cpa::{Budget, bam::Blocks};
+use proofline_domains::formula::Encoding;
+use proofline_smt::horn::{Cells, Split};
+use serde::Deserialize;
+
+use super::{
+    Abstraction, Bounded, Cases, Concrete, CpaRec, Decision, Domain, Engine, Equations, Horn, KInduction,
+    Predicate, Targets, horn::View,
+};
+use crate::load::Loaded;
+
+/// The file.
+#[derive(Deserialize, Debug)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct File {
+    portfolio: Vec<String>,
+    side_by_side: Vec<Vec<String>>,
+    solver_free: Vec<String>,
+    library: Vec<String>,
+    engines: BTreeMap<String, Parts>,
+}
+
+/// How Horn clauses are looked at.
+#[derive(Deserialize, Clone, Copy, PartialEq, Debug)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum ViewName {
+    Plain,
+    /// A cell of each array, all at one index.
+    SharedCells,
+    /// A cell of each array.
+    Cells,
+    /// The same with all that is known of the cells that are read.
+    AllCells,
+}
+
+impl ViewName {
+    fn view(self) -> View {
+        match self {
+            ViewName::Plain => View::Plain,
+            ViewName::SharedCells => View::Cells(Cells { shared: true, all: false }),
+            ViewName::Cells => View::Cells(Cells { shared: false, all: false }),
+            ViewName::AllCells => View::Cells(Cells { shared: false, all: true }),
+        }
+    }
+}
+
+fn plainly() -> Vec<ViewName> {
+    vec![ViewName::Plain]
+}
+
+/// What an engine is made of.
+#[derive(Deserialize, Clone, PartialEq, Debug)]
+#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+pub(super) enum Parts {
+    /// Runs the program.
+    Concrete { total_steps: u64, first_steps: u64, run_steps: u64 },
+    /// A configurable program analysis over explicit values or intervals.
+    Abstraction {
+        domain: DomainName,
+        blocks: BlocksName,
+        /// Starts with nothing tracked and learns from infeasible paths.
+        #[serde(default)]
+        refines: bool,
+        /// One pass that stops at no target.
+        #[serde(default)]
+        collects: bool,
+    },
+    /// Proof by cases.
+    Cases,
+    /// Spacer.
+    Horn {
+        resource: u32,
+        #[serde(default = "plainly")]
+        views: Vec<ViewName>,
+    },
+    /// Symbolic abstraction in the domain of equations: degree and cases of each attempt.
+    Equations { attempts: Vec<(u8, SplitName)>, resource: u32, questions: u32, spacer: u32 },
+    /// Symbolic execution up to a number of layers.
+    Bounded {
+        layers: u32,
+        resource: u32,
+        #[serde(default)]
+        encoding: EncodingName,
+        /// Asked only where integers know less than bit vectors.
+        #[serde(default)]
+        only_beyond_integers: bool,
+    },
+    /// k-induction, strengthened by intervals.
+    KInduction {
+        most: u32,
+        resource: u32,
+        #[serde(default)]
+        encoding: EncodingName,
+        #[serde(default)]
+        only_beyond_integers: bool,
+    },
+    /// Predicate analysis.
+    Predicate(super::predicate::Settings),
+    /// Unwinding of recursion around a predicate analysis.
+    Cparec { most: u32, inner: super::predicate::Settings },
+}
+
+/// Domains.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum DomainName {
+    Values,
+    Intervals,
+}
+
+/// How values become terms.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum EncodingName {
+    #[default]
+    Integers,
+    BitVectors,
+}
+
+impl EncodingName {
+    fn encoding(self) -> Encoding {
+        match self {
+            EncodingName::Integers => Encoding::Integers,
+            EncodingName::BitVectors => Encoding::BitVectors,
+        }
+    }
+}
+
+/// Cases of equations.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum SplitName {
+    None,
+    Constants,
+    Values,
+}
+
+impl SplitName {
+    fn split(self) -> Split {
+        match self {
+            SplitName::None => Split::None,
+            SplitName::Constants => Split::Constants,
+            SplitName::Values => Split::Values,
+        }
+    }
+}
+
+/// What is summarised.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum BlocksName {
+    None,
+    Loops,
+    Functions,
+    All,
+}
+
+impl BlocksName {
+    /// As the drivers take it.
+    pub(super) fn blocks(self) -> Blocks {
+        match self {
+            BlocksName::None => Blocks::NONE,
+            BlocksName::Loops => Blocks::LOOPS,
+            BlocksName::Functions => Blocks::FUNCTIONS,
+            BlocksName::All => Blocks::ALL,
+        }
+    }
+}
+
+/// What the file says, with names that live as long as the program.
+struct Table {
+    portfolio: Vec<&'static str>,
+    side_by_side: Vec<Vec<&'static str>>,
+    solver_free: Vec<&'static str>,
+    library: Vec<&'static str>,
+    names: Vec<&'static str>,
+    engines: BTreeMap<&'static str, Parts>,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let file: File = match serde_saphyr::from_str(include_str!("configurations.yml")) {
+        Ok(file) => file,
+        // The text is part of the program, and a test reads it.
+        Err(error) => unreachable!("configurations.yml: {error}"),
+    };
+    let keep = |name: String| -> &'static str { Box::leak(name.into_boxed_str()) };
+    let engines: BTreeMap<&'static str, Parts> =
+        file.engines.into_iter().map(|(name, parts)| (keep(name), parts)).collect();
+    Table {
+        portfolio: file.portfolio.into_iter().map(keep).collect(),
+        side_by_side: file
+            .side_by_side
+            .into_iter()
+            .map(|lane| lane.into_iter().map(keep).collect())
+            .collect(),
+        solver_free: file.solver_free.into_iter().map(keep).collect(),
+        library: file.library.into_iter().map(keep).collect(),
+        names: engines.keys().copied().collect(),
+        engines,
+    }
+});
+
+/// Every engine's name.
+pub fn names() -> &'static [&'static str] {
+    &TABLE.names
+}
+
+/// The engines that the portfolio asks, in this order.
+pub fn portfolio() -> &'static [&'static str] {
+    &TABLE.portfolio
+}
+
+/// Lanes of the portfolio's last engines: where cores are free, each lane runs on its own.
+pub fn side_by_side() -> &'static [Vec<&'static str>] {
+    &TABLE.side_by_side
+}
+
+/// The engines without a solver, in the order in which they are asked together.
+pub fn solver_free() -> &'static [&'static str] {
+    &TABLE.solver_free
+}
+
+/// The engines that are asked of functions that nobody calls, in order: brief ones, for there are many such functions.
+pub fn library() -> &'static [&'static str] {
+    &TABLE.library
+}
+
+/// The engine with this name.
+pub fn by_name(name: &str) -> Option<Box<dyn Engine>> {
+    let (&name, parts) = TABLE.engines.get_key_value(name)?;
+    Some(Box::new(Configured { name, engine: build(name, parts) }))
+}
+
+fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
+    match parts.clone() {
+        Parts::Concrete { total_steps, first_steps, run_steps } => {
+            Box::new(Concrete { total_steps, first_steps, run_steps })
+        }
+        Parts::Abstraction { domain, blocks, refines, collects } => {
+            let domain = match domain {
+                DomainName::Values => Domain::Values,
+                DomainName::Intervals => Domain::Intervals,
+            };
+            let mut engine = Abstraction::new(name, domain).with_blocks(blocks.blocks());
+            if refines {
+                engine = engine.with_refinement();
+            }
+            if collects {
+                engine = engine.collecting();
+            }
+            Box::new(engine)
+        }
+        Parts::Cases => Box::new(Cases),
+        Parts::Horn { resource, views } => {
+            Box::new(Horn { resource, views: views.into_iter().map(ViewName::view).collect() })
+        }
+        Parts::Equations { attempts, resource, questions, spacer } => {
+            let attempts = attempts.into_iter().map(|(degree, split)| (degree, split.split())).collect();
+            Box::new(Equations { attempts, resource, questions, spacer })
+        }
+        Parts::Bounded { layers, resource, encoding, only_beyond_integers } => {
+            Box::new(Bounded { layers, resource, encoding: encoding.encoding(), only_beyond_integers })
+        }
+        Parts::KInduction { most, resource, encoding, only_beyond_integers } => {
+            Box::new(KInduction { most, resource, encoding: encoding.encoding(), only_beyond_integers })
+        }
+        Parts::Predicate(settings) => Box::new(Predicate::new(name, settings)),
+        Parts::Cparec { most, inner } => Box::new(CpaRec::new(name, inner, most)),
+    }
+}
+
+/// An engine under the name it was asked for by.
+struct Configured {
+    name: &'static str,
+    engine: Box<dyn Engine>,
+}
+
+impl Engine for Configured {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+    fn decide(&self, loaded: &Loaded, entry: Name, targets: &Targets, budget: &Budget) -> Decision {
+        self.engine.decide(loaded, entry, targets, budget)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_in_the_file_is_an_engine_and_every_name_asked_in_order_is_in_the_file() {
+        assert!(names().len() > 10);
+        for name in names().iter().chain(portfolio()).chain(solver_free()).chain(library()) {
+            assert_eq!(by_name(name).map(|engine| engine.name()), Some(*name));
+        }
+        // Lanes hold what the portfolio would ask last, each engine once.
+        let mut lanes: Vec<&str> = side_by_side().concat();
+        let last = portfolio().len() - lanes.len();
+        let mut tail = portfolio()[last..].to_vec();
+        lanes.sort_unstable();
+        tail.sort_unstable();
+        assert_eq!(lanes, tail);
+    }
+}

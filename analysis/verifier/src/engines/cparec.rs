@@ -1,0 +1,279 @@
+//! CPArec [REC14], ALGORITHMS.md §10: recursion through an analysis of programs without recursion. Calls within recursive components are
+//! unwound `k` times, each depth with functions of its own, and deeper ones do not return: what goes wrong there is real, and the
+//! predicates that prove the rest are candidates for summaries of the recursive functions. These are checked for inductiveness on the
+//! program as it is; the proof is its certificate, and nothing rests on the unwinding.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use proofline_cfa::{Callee, Check, Environment, Expr, IntType, Name, ObligationId, Op, Program};
+use proofline_cpa::{
+    Budget, Checker, Config, Outcome, Unknown,
+    bam::{Blocks, MemoryStore},
+};
+use proofline_domains::{
+    PredicateAnalysis, PredicateOptions,
+    predicate::{PredicatePrecision, Trial},
+};
+
+use super::{
+    Answer, Decision, Engine, Targets,
+    predicate::Settings,
+    witness::{self, Tried},
+};
+use crate::load::Loaded;
+
+/// A configuration.
+#[derive(Clone, Debug)]
+pub struct CpaRec {
+    name: &'static str,
+    inner: Settings,
+    /// Unwindings at most.
+    most: u32,
+}
+
+impl CpaRec {
+    pub(super) fn new(name: &'static str, inner: Settings, most: u32) -> CpaRec {
+        CpaRec { name, inner, most }
+    }
+
+    fn ask(
+        &self,
+        loaded: &Loaded,
+        entry: Name,
+        targets: &Targets,
+        budget: &Budget,
+    ) -> Result<Answer, Unknown> {
+        let recursive = recursive_functions(loaded, entry)?;
+        let mut precision = PredicatePrecision::default();
+        for depth in 1..=self.most {
+            budget.step()?;
+            let unwound = Unwound::new(loaded, entry, targets, &recursive, depth);
+            match self.inside(&unwound, precision, (loaded, entry, targets), budget)? {
+                Inside::Violated(answer) => return Ok(answer),
+                Inside::Proved(found) => precision = found,
+            }
+            if self.is_inductive(&precision, (loaded, entry, targets), budget)? {
+                return Ok(Answer::Holds(if recursive.is_empty() {
+                    format!("no error location is reachable with {}", self.name)
+                } else {
+                    format!(
+                        "summaries that {} found at depth {depth} of the recursion are inductive",
+                        self.name
+                    )
+                }));
+            }
+        }
+        Err(Unknown::OutOfBudget)
+    }
+
+    /// The inner analysis on an unwound program.
+    fn inside(
+        &self,
+        unwound: &Unwound,
+        precision: PredicatePrecision,
+        question: (&Loaded, Name, &Targets),
+        budget: &Budget,
+    ) -> Result<Inside, Unknown> {
+        let (loaded, entry, targets) = question;
+        let tried = Tried::default();
+        let usual = self.inner.options(question, &tried, budget);
+        // Guesses are about copies; the program itself is run.
+        let origins = unwound.origins.clone();
+        let trial = usual.trial.clone().map(|Trial(run)| {
+            Trial(Arc::new(move |guess| {
+                let mut guess = guess.clone();
+                for ((function, _), _) in &mut guess.inputs {
+                    *function = origins.get(function).copied().unwrap_or(*function);
+                }
+                run(&guess)
+            }))
+        });
+        let options = PredicateOptions { targets: Some(unwound.targets.clone()), trial, ..usual };
+        let analysis = analysis(unwound.environment.clone(), options)?;
+        let config = Config { blocks: self.inner.blocks(), ..Config::default() };
+        let checks: BTreeSet<Check> = Check::ALL.into_iter().collect();
+        let precision = Some(unwound.forth(&precision));
+        let only = Some(unwound.targets.clone());
+        let store = MemoryStore::default();
+        let env = &unwound.environment;
+        let mut checker =
+            Checker::restricted(&analysis, env, entry, &checks, only, &config, precision, store)?;
+        match checker.run(budget) {
+            Outcome::Holds => Ok(Inside::Proved(unwound.back(checker.precision()))),
+            Outcome::Unknown(why) => Err(why),
+            Outcome::Reaches(path) => {
+                let shown = witness::take(&tried).or_else(|| {
+                    let witness = analysis.witness().filter(|witness| witness.path == path)?;
+                    witness::confirm(loaded, &witness, targets)
+                });
+                shown.map(|shown| Inside::Violated(Answer::Violated(shown))).ok_or_else(|| {
+                    Unknown::Unconfirmed("the inputs found for an unwound path do not show it".into())
+                })
+            }
+        }
+    }
+
+    /// Whether the strongest summaries over these predicates are inductive and exclude the targets.
+    fn is_inductive(
+        &self,
+        precision: &PredicatePrecision,
+        question: (&Loaded, Name, &Targets),
+        budget: &Budget,
+    ) -> Result<bool, Unknown> {
+        let (loaded, entry, targets) = question;
+        let usual = self.inner.options(question, &Tried::default(), budget);
+        let blk = proofline_domains::predicate::Blk::Functions;
+        let analysis = analysis(loaded.env().clone(), PredicateOptions { blk, ..usual })?;
+        let config =
+            Config { blocks: Blocks::FUNCTIONS, cegar: false, certificate: true, ..Config::default() };
+        let checks: BTreeSet<Check> = Check::ALL.into_iter().collect();
+        let (only, precision) = (Some(targets.set().clone()), Some(precision.clone()));
+        let store = MemoryStore::default();
+        let mut checker =
+            Checker::restricted(&analysis, loaded.env(), entry, &checks, only, &config, precision, store)?;
+        match checker.run(budget) {
+            Outcome::Reaches(_) => Ok(false),
+            Outcome::Unknown(why) => Err(why),
+            Outcome::Holds => {
+                let certificate = checker
+                    .into_verification(Outcome::Holds)
+                    .certificate
+                    .ok_or_else(|| Unknown::InternalError("a proof without a certificate".into()))?;
+                match certificate.verify(&analysis, loaded.env(), entry, budget) {
+                    Ok(_) => Ok(true),
+                    Err(proofline_cpa::CertificateError::Unfinished(why)) => Err(why),
+                    Err(wrong) => Err(Unknown::InternalError(format!("no certificate: {wrong}"))),
+                }
+            }
+        }
+    }
+}
+
+impl Engine for CpaRec {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn decide(&self, loaded: &Loaded, entry: Name, targets: &Targets, budget: &Budget) -> Decision {
+        Decision::new(self.ask(loaded, entry, targets, budget).unwrap_or_else(Answer::Unknown))
+    }
+}
+
+enum Inside {
+    Violated(Answer),
+    /// With these predicates, about the functions of the program itself.
+    Proved(PredicatePrecision),
+}
+
+fn analysis(env: Arc<Environment>, options: PredicateOptions) -> Result<PredicateAnalysis, Unknown> {
+    PredicateAnalysis::new(env, options).map_err(|mismatch| Unknown::InternalError(mismatch.to_string()))
+}
+
+fn recursive_functions(loaded: &Loaded, entry: Name) -> Result<BTreeSet<Name>, Unknown> {
+    let graph = loaded.env().call_graph();
+    let recursive: BTreeSet<Name> =
+        graph.reachable([entry]).into_iter().filter(|name| graph.is_recursive(*name)).collect();
+    // A pointer to a function does not say which copy it means.
+    let through_pointers = loaded.program().functions.values().any(|caller| {
+        caller.edge_ids().any(|(id, edge)| {
+            let Op::Call(call) = &edge.op else { return false };
+            let callees = graph.call(caller.name, id).map(|callees| &callees.functions);
+            matches!(call.callee, Callee::Indirect(..))
+                && callees.is_some_and(|callees| callees.iter().any(|callee| recursive.contains(callee)))
+        })
+    });
+    if through_pointers {
+        return Err(Unknown::Unsupported("recursion through a pointer is not unwound".into()));
+    }
+    Ok(recursive)
+}
+
+/// A program with its recursion unwound.
+struct Unwound {
+    environment: Arc<Environment>,
+    targets: BTreeSet<(Name, ObligationId)>,
+    /// What each copy is a copy of.
+    origins: BTreeMap<Name, Name>,
+    copies: BTreeMap<Name, Vec<Name>>,
+}
+
+/// Begins the depth in the name of a copy.
+const DEPTH: char = '%';
+
+impl Unwound {
+    fn new(
+        loaded: &Loaded,
+        entry: Name,
+        targets: &Targets,
+        recursive: &BTreeSet<Name>,
+        most: u32,
+    ) -> Unwound {
+        let graph = loaded.env().call_graph();
+        let mut program: Program = loaded.program().clone();
+        let copy = |name: Name, depth: u32| Name::new(&format!("{name}{DEPTH}{depth}"));
+        let mut functions = BTreeMap::new();
+        let (mut origins, mut copies) = (BTreeMap::new(), BTreeMap::<Name, Vec<Name>>::new());
+        for (name, function) in &program.functions {
+            let is_copied = recursive.contains(name) && *name != entry;
+            let depths = if is_copied { 1..=most } else { 0..=0 };
+            for depth in depths {
+                let mut of_depth = (**function).clone();
+                of_depth.name = if is_copied { copy(*name, depth) } else { *name };
+                for edge in &mut of_depth.edges {
+                    let Op::Call(call) = &mut edge.op else { continue };
+                    let Callee::Direct(callee) = &mut call.callee else { continue };
+                    if !recursive.contains(callee) {
+                        continue;
+                    }
+                    let stays = graph.component_of(*name) == graph.component_of(*callee);
+                    let next = if stays { depth + 1 } else { 1 };
+                    if next <= most {
+                        *callee = copy(*callee, next);
+                    } else {
+                        // Deeper calls do not return.
+                        edge.op = Op::Assume(Expr::Int(0, IntType::INT));
+                    }
+                }
+                origins.insert(of_depth.name, *name);
+                copies.entry(*name).or_default().push(of_depth.name);
+                functions.insert(of_depth.name, Arc::new(of_depth));
+            }
+        }
+        program.functions = functions;
+        let of_copies = |(name, id): (Name, ObligationId)| {
+            copies.get(&name).into_iter().flatten().map(move |copy| (*copy, id))
+        };
+        let targets = targets.iter().flat_map(of_copies).collect();
+        let environment = if loaded.is_library(entry) {
+            Environment::library(program, entry)
+        } else {
+            Environment::new(program)
+        };
+        Unwound { environment: Arc::new(environment), targets, origins, copies }
+    }
+
+    /// Predicates of the program, for every copy.
+    fn forth(&self, precision: &PredicatePrecision) -> PredicatePrecision {
+        let copies = |name: Name| self.copies.get(&name).cloned().unwrap_or_default();
+        precision.carried(&copies, &|from, to, variable| match variable.strip_prefix(&format!("{from}::")) {
+            Some(local) => format!("{to}::{local}"),
+            None => match variable.strip_prefix(&format!("::{from}.")) {
+                Some(object) => format!("::{to}.{object}"),
+                None => variable.to_owned(),
+            },
+        })
+    }
+
+    /// Predicates of the copies, for what they are copies of.
+    fn back(&self, precision: &PredicatePrecision) -> PredicatePrecision {
+        let origin = |name: Name| self.origins.get(&name).copied().into_iter().collect();
+        precision.carried(&origin, &|_, _, variable| {
+            let mut parts = variable.split(DEPTH);
+            let first = parts.next().unwrap_or_default().to_owned();
+            parts.fold(first, |text, part| text + part.trim_start_matches(|c: char| c.is_ascii_digit()))
+        })
+    }
+}

@@ -1,0 +1,360 @@
+//! Constrained Horn clauses: the program as rules over unknown predicates, one per loop head and a pair (before, after) per recursive
+//! function; Spacer finds the predicates, which are invariants and summaries. Calls that do not recurse are inlined.
+//!
+//! `Holds` rests on a solution that the solver re-checked rule by rule, of the clauses as they were viewed; that it gives one of the
+//! program's own is the law of each view. A refutation is only a candidate here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proofline_cfa::{Environment, Function, Name, Object, ObligationId};
+use proofline_cpa::{Budget, Unknown};
+use proofline_domains::formula::{Cut, Key, Plan, Segment, SegmentEnd, State, Unfold, in_range};
+use proofline_smt::{
+    Limits, Reason, Sort, Term, Var, build as t,
+    horn::{Atom, Cells, HornOptions, HornOutcome, HornSystem, PredId, solve_with},
+};
+
+use super::{Answer, Decision, Engine, Targets, session::Session, start};
+use crate::load::Loaded;
+
+/// The solver's units that a step of writing rules is worth.
+const UNITS_PER_STEP: u32 = 20;
+
+/// Spacer over the whole program.
+#[derive(Clone, Debug)]
+pub struct Horn {
+    /// The solver's own units, for each view.
+    pub resource: u32,
+    /// What is solved, in this order.
+    pub views: Vec<View>,
+}
+
+/// How the clauses are looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum View {
+    /// As they are.
+    Plain,
+    /// Instead of each array some of its cells, and any numbers for large constants: finds what holds of every element.
+    Cells(Cells),
+}
+
+impl Engine for Horn {
+    fn name(&self) -> &'static str {
+        "horn"
+    }
+
+    fn decide(&self, loaded: &Loaded, entry: Name, targets: &Targets, budget: &Budget) -> Decision {
+        let mut reason = Unknown::OutOfBudget;
+        for view in &self.views {
+            match self.ask(*view, loaded, entry, targets, budget) {
+                Ok(answer) => return Decision::new(answer),
+                Err(why) => reason = why,
+            }
+            // No other view has arrays either.
+            if reason == no_arrays() || budget.spend(1000).is_err() {
+                break;
+            }
+        }
+        Decision::new(Answer::Unknown(reason))
+    }
+}
+
+fn no_arrays() -> Unknown {
+    Unknown::Unconfirmed("there are no arrays to look into".into())
+}
+
+impl Horn {
+    fn ask(
+        &self,
+        view: View,
+        loaded: &Loaded,
+        entry: Name,
+        targets: &Targets,
+        budget: &Budget,
+    ) -> Result<Answer, Unknown> {
+        let plan = Plan::new(loaded.env());
+        let arrays = view != View::Plain;
+        // What a brief question may cost, its rules may not exceed.
+        let steps = match view {
+            View::Plain => u64::from(self.resource / UNITS_PER_STEP).min(budget.left()),
+            View::Cells(_) => budget.left(),
+        };
+        let own = Budget::steps(steps).with_cancel(budget.cancel().clone()).with_deadline(budget.deadline());
+        let built = Clauses::build(loaded, &plan, entry, targets, &own, arrays);
+        budget.spend(steps - own.left())?;
+        let (mut system, _) = built?;
+        if let View::Cells(cells) = view {
+            let about = system.about(cells);
+            system = about.ok_or_else(no_arrays)?;
+            system = system.for_any_numbers().unwrap_or(system);
+        }
+        let session = Session::new(budget)?;
+        let options = HornOptions { limits: self.limits(budget), guided: arrays, ..HornOptions::default() };
+        match solve_with(&session.z3, &system, options) {
+            HornOutcome::Solved(_) => Ok(Answer::Holds("inductive invariants found and re-checked".into())),
+            HornOutcome::Refuted(_) => {
+                Err(Unknown::Unconfirmed("the integer encoding reaches the error".into()))
+            }
+            HornOutcome::Unknown(Reason::Limit) => Err(Unknown::OutOfBudget),
+            HornOutcome::Unknown(Reason::Interrupted) => Err(Session::interrupted(budget)),
+            HornOutcome::Unknown(reason) => {
+                // The solver goes on with the rule that it did not like, pages long.
+                let said = reason.to_string();
+                Err(Unknown::NoProgress(said.split(" in rule").next().unwrap_or_default().to_owned()))
+            }
+        }
+    }
+
+    /// The solver's units keep the answer the same everywhere; a deadline of the caller ends it in any case.
+    fn limits(&self, budget: &Budget) -> Limits {
+        let millis = budget.deadline().map(|deadline| {
+            let left = deadline.saturating_duration_since(std::time::Instant::now());
+            u32::try_from(left.as_millis()).unwrap_or(u32::MAX).max(1)
+        });
+        Limits { resource: Some(self.resource), millis }
+    }
+}
+
+/// Turns a program into rules.
+pub(super) struct Clauses<'c> {
+    environment: &'c Environment,
+    plan: &'c Plan,
+    system: HornSystem,
+    /// Predicate and keys: at the entry of a root.
+    before: BTreeMap<Name, (PredId, Vec<Key>)>,
+    /// At the exit of a summarised function: the keys at entry, then those at exit.
+    after: BTreeMap<Name, (PredId, Vec<Key>)>,
+    targets: &'c Targets,
+    /// Arrays of activations are kept at loop heads.
+    arrays: bool,
+    goals: Goals,
+}
+
+/// What the rules without head stand for: an obligation, or (`None`) a construct that must not be reached.
+pub(super) type Goals = BTreeMap<usize, Option<(Name, ObligationId)>>;
+
+impl<'c> Clauses<'c> {
+    pub(super) fn build(
+        loaded: &'c Loaded,
+        plan: &'c Plan,
+        entry: Name,
+        targets: &'c Targets,
+        budget: &'c Budget,
+        arrays: bool,
+    ) -> Result<(HornSystem, Goals), Unknown> {
+        let environment = &**loaded.env();
+        let reachable = loaded.reachable_from(entry);
+        let summarised: BTreeSet<Name> =
+            reachable.iter().copied().filter(|name| environment.call_graph().is_recursive(*name)).collect();
+        let mut roots: Vec<Name> = vec![entry];
+        roots.extend(summarised.iter().copied().filter(|name| *name != entry));
+        let mut clauses = Clauses {
+            environment,
+            plan,
+            system: HornSystem::default(),
+            before: BTreeMap::new(),
+            after: BTreeMap::new(),
+            targets,
+            arrays,
+            goals: Goals::new(),
+        };
+        for &root in &roots {
+            let unfold = Unfold::new(environment, plan, root, &summarised, loaded.options().wrapv, budget);
+            clauses.declare(root, &unfold, summarised.contains(&root));
+        }
+        clauses.initial(loaded, entry)?;
+        for &root in &roots {
+            let mut unfold =
+                Unfold::new(environment, plan, root, &summarised, loaded.options().wrapv, budget);
+            clauses.root(root, &mut unfold)?;
+        }
+        Ok((clauses.system, clauses.goals))
+    }
+
+    fn declare(&mut self, root: Name, unfold: &Unfold<'_>, is_summarised: bool) {
+        let Some(function) = self.environment.function(root) else { return };
+        let mut keys: Vec<Key> = function
+            .parameters
+            .iter()
+            .filter(|id| is_register(function, **id))
+            .map(|id| Key::Local(0, *id))
+            .collect();
+        let memory = unfold.memory_keys(root);
+        keys.extend(memory.iter().copied());
+        let id = self.predicate(&format!("before {root}"), &keys, &[]);
+        if is_summarised {
+            let written = self.environment.writes(root);
+            let mut result: Vec<Key> = memory
+                .into_iter()
+                .filter(|key| object_of(*key).is_some_and(|o| written.contains(&o)))
+                .collect();
+            result.extend(
+                function.result.filter(|slot| is_register(function, *slot)).map(|slot| Key::Local(0, slot)),
+            );
+            let after = self.predicate(&format!("after {root}"), &keys, &result);
+            self.after.insert(root, (after, result));
+        }
+        self.before.insert(root, (id, keys));
+    }
+
+    fn predicate(&mut self, name: &str, keys: &[Key], more: &[Key]) -> PredId {
+        let sorts: Vec<Sort> = keys.iter().chain(more).map(|key| key.sort()).collect();
+        self.system.predicate(name, &sorts)
+    }
+
+    /// How execution begins.
+    fn initial(&mut self, loaded: &Loaded, entry: Name) -> Result<(), Unknown> {
+        let Some((id, keys)) = self.before.get(&entry).cloned() else {
+            return Err(Unknown::Unsupported(format!("{entry} has no body")));
+        };
+        let mut guard = Vec::new();
+        let mut arguments = Vec::new();
+        for (i, key) in keys.iter().enumerate() {
+            let variable = t::var(Var::new(&format!("i{i}"), key.sort()));
+            guard.extend(start::initial_condition(loaded, self.plan, entry, *key, variable));
+            arguments.push(variable);
+        }
+        self.system.rule(Vec::new(), t::and(guard), Some(Atom { predicate: id, args: arguments }));
+        Ok(())
+    }
+
+    /// The rules of one root.
+    fn root(&mut self, root: Name, unfold: &mut Unfold<'_>) -> Result<(), Unknown> {
+        let (before, keys) = self.before[&root].clone();
+        let ghosts: Vec<Term> =
+            keys.iter().enumerate().map(|(i, key)| t::var(Var::new(&format!("g{i}"), key.sort()))).collect();
+        let has_summary = self.after.contains_key(&root);
+        let mut cuts: BTreeMap<Cut, (PredId, Vec<Key>)> = BTreeMap::new();
+        let mut open: Vec<Option<Cut>> = vec![None];
+        while let Some(from) = open.pop() {
+            let mut state = State::top();
+            let (body, explored) = match from {
+                None => {
+                    self.name_values(&mut state, &keys, &ghosts, unfold);
+                    ((before, ghosts.clone()), unfold.explore_entry(state)?)
+                }
+                Some(cut) => {
+                    let (id, keys) = cuts[&cut].clone();
+                    let values: Vec<Term> = keys
+                        .iter()
+                        .enumerate()
+                        .map(|(i, key)| t::var(Var::new(&format!("v{i}"), key.sort())))
+                        .collect();
+                    self.name_values(&mut state, &keys, &values, unfold);
+                    let mut arguments = if has_summary { ghosts.clone() } else { Vec::new() };
+                    arguments.extend(values);
+                    ((id, arguments), unfold.explore(cut, state)?)
+                }
+            };
+            for segment in explored.segments {
+                if let SegmentEnd::Cut(cut) = segment.end
+                    && !cuts.contains_key(&cut)
+                {
+                    let keys = unfold.keys(cut, self.arrays);
+                    let name = format!("{root} {} {}", cut.instance, cut.loc);
+                    let ghosts = if has_summary { self.before[&root].1.clone() } else { Vec::new() };
+                    let id = self.predicate(&name, &ghosts, &keys);
+                    cuts.insert(cut, (id, keys));
+                    open.push(Some(cut));
+                }
+                self.rule(root, &body, &ghosts, has_summary, &cuts, segment, unfold)?;
+            }
+            if cuts.len() > 2000 {
+                return Err(Unknown::Unsupported("too many loops after inlining".into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Names the values at a segment's beginning; they are in range, whatever the solver finds.
+    fn name_values(&self, state: &mut State, keys: &[Key], values: &[Term], unfold: &Unfold<'_>) {
+        for (key, value) in keys.iter().zip(values) {
+            let instance = if let Key::Local(instance, _) = key { *instance } else { 0 };
+            let function = unfold.instances.function(instance);
+            if let Some(scalar) = start::scalar_of_key(self.environment, *key, function) {
+                state.assume(in_range(*value, scalar));
+            }
+            state.values.insert(*key, *value);
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one call site; everything a rule is made of")]
+    fn rule(
+        &mut self,
+        root: Name,
+        body: &(PredId, Vec<Term>),
+        ghosts: &[Term],
+        has_summary: bool,
+        cuts: &BTreeMap<Cut, (PredId, Vec<Key>)>,
+        segment: Segment,
+        unfold: &mut Unfold<'_>,
+    ) -> Result<(), Unknown> {
+        let mut value = |state: &State, key: Key| -> Term {
+            match state.values.get(&key) {
+                Some(&term) => term,
+                None => unfold.fresh.variable(key.sort()),
+            }
+        };
+        let mut bodies = vec![body.clone()];
+        if let Some(applied) = &segment.applied {
+            let Some((id, result)) = self.after.get(&applied.callee) else { return Ok(()) };
+            let (_, keys) = &self.before[&applied.callee];
+            let before = State { guard: t::bool(true), values: applied.before.clone() };
+            let after = State { guard: t::bool(true), values: applied.after.clone() };
+            let mut arguments: Vec<Term> = keys.iter().map(|key| value(&before, *key)).collect();
+            arguments.extend(result.iter().map(|key| value(&after, *key)));
+            bodies.push((*id, arguments));
+        }
+        let state = &segment.state;
+        let head = match segment.end {
+            SegmentEnd::Cut(cut) => {
+                let (id, keys) = &cuts[&cut];
+                let mut arguments = if has_summary { ghosts.to_vec() } else { Vec::new() };
+                arguments.extend(keys.iter().map(|key| value(state, *key)));
+                Some((*id, arguments))
+            }
+            SegmentEnd::Exit => match self.after.get(&root) {
+                None => return Ok(()),
+                Some((id, keys)) => {
+                    let mut arguments = ghosts.to_vec();
+                    arguments.extend(keys.iter().map(|key| value(state, *key)));
+                    Some((*id, arguments))
+                }
+            },
+            SegmentEnd::Enter(callee) => {
+                let (id, keys) = &self.before[&callee];
+                Some((*id, keys.iter().map(|key| value(state, *key)).collect()))
+            }
+            SegmentEnd::Error(function, obligation) => {
+                if !self.targets.contains(function, obligation) {
+                    return Ok(());
+                }
+                self.goals.insert(self.system.rules.len(), Some((function, obligation)));
+                None
+            }
+            SegmentEnd::Unsupported(what) => {
+                // Only an unreachable one does no harm.
+                if what.as_str().is_empty() {
+                    return Err(Unknown::Unsupported("a construct without a name".into()));
+                }
+                self.goals.insert(self.system.rules.len(), None);
+                None
+            }
+        };
+        let atom = |(predicate, args)| Atom { predicate, args };
+        self.system.rule(bodies.into_iter().map(atom).collect(), state.guard, head.map(atom));
+        Ok(())
+    }
+}
+
+fn is_register(function: &Function, id: proofline_cfa::LocalId) -> bool {
+    let local = function.local(id);
+    local.ty.is_scalar() && !local.address_taken
+}
+
+fn object_of(key: Key) -> Option<Object> {
+    match key {
+        Key::Cell(object, ..) | Key::Elements(object, ..) => Some(object),
+        Key::Local(..) => None,
+    }
+}

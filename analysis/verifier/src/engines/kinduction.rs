@@ -1,0 +1,253 @@
+//! k-induction: no error within the first k + 1 segments from the entry, and none after k segments without errors from *any* state at
+//! a loop head that the intervals allow. Knows how to ask; what a segment is, [`Unfold`] knows.
+//!
+//! `Holds` rests on the questions of base and step, which a second session answers once more before it is given.
+
+use std::collections::BTreeMap;
+
+use proofline_cfa::{Environment, Name, Scalar};
+use proofline_cpa::{Budget, Unknown};
+use proofline_domains::formula::{Cut, Encoding, Explored, Key, Plan, Segment, SegmentEnd, State, Unfold};
+use proofline_smt::{Limits, Outcome, Solver, Term, build as t};
+
+use super::{
+    Answer, Decision, Engine, Targets,
+    abstraction::{Invariants, interval_invariants},
+    bounded::{Names, beyond_integers, initial},
+    session::Session,
+    start,
+};
+use crate::load::Loaded;
+
+/// The engine.
+#[derive(Clone, Copy, Debug)]
+pub struct KInduction {
+    /// Largest k.
+    pub most: u32,
+    /// The solver's units per question.
+    pub resource: u32,
+    /// How values become terms.
+    pub encoding: Encoding,
+    /// Asked only where integers know less than bit vectors.
+    pub only_beyond_integers: bool,
+}
+
+impl Engine for KInduction {
+    fn name(&self) -> &'static str {
+        "k-induction"
+    }
+
+    fn decide(&self, loaded: &Loaded, entry: Name, targets: &Targets, budget: &Budget) -> Decision {
+        Decision::new(self.prove(loaded, entry, targets, budget).unwrap_or_else(Answer::Unknown))
+    }
+}
+
+/// How far a search from some states got.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Searched {
+    /// No error in the segments that were asked about.
+    Clean,
+    /// An error in one of them may be reached.
+    MayFail,
+    /// The solver does not know.
+    Undecided,
+}
+
+impl KInduction {
+    fn prove(
+        &self,
+        loaded: &Loaded,
+        entry: Name,
+        targets: &Targets,
+        budget: &Budget,
+    ) -> Result<Answer, Unknown> {
+        let environment = &**loaded.env();
+        if self.only_beyond_integers && !beyond_integers(loaded, entry) {
+            return Err(Unknown::OutOfBudget);
+        }
+        let reachable = loaded.reachable_from(entry);
+        if reachable.iter().any(|f| environment.call_graph().is_recursive(*f)) {
+            return Err(Unknown::Unsupported("k-induction over recursive calls".into()));
+        }
+        // What is not known is not assumed.
+        let known = interval_invariants(loaded, entry, budget).unwrap_or_default();
+        let plan = Plan::encoded(environment, self.encoding);
+        let mut k = 1;
+        while k <= self.most {
+            let question = Question {
+                loaded,
+                entry,
+                targets,
+                budget,
+                plan: &plan,
+                known: &known,
+                resource: self.resource,
+            };
+            if question.holds(k)? == Searched::Clean {
+                // Once more in a session of its own: nothing is left over from the first.
+                return match question.holds(k)? {
+                    Searched::Clean => {
+                        Ok(Answer::Holds(format!("no error within {k} segments, and {k}-inductive")))
+                    }
+                    Searched::Undecided => Err(Unknown::OutOfBudget),
+                    Searched::MayFail => {
+                        Err(Unknown::InternalError("a step of induction that holds only once".into()))
+                    }
+                };
+            }
+            k = if k < 3 { k + 1 } else { k * 2 };
+        }
+        Err(Unknown::NoProgress(format!("not inductive up to k = {}", self.most)))
+    }
+}
+
+struct Question<'q> {
+    loaded: &'q Loaded,
+    entry: Name,
+    targets: &'q Targets,
+    budget: &'q Budget,
+    plan: &'q Plan,
+    known: &'q Invariants,
+    resource: u32,
+}
+
+impl Question<'_> {
+    /// Base and step for one k.
+    fn holds(&self, k: u32) -> Result<Searched, Unknown> {
+        let environment = &**self.loaded.env();
+        let none = std::collections::BTreeSet::new();
+        let mut unfold =
+            Unfold::new(environment, self.plan, self.entry, &none, self.loaded.options().wrapv, self.budget);
+        let session = Session::new(self.budget)?;
+        let mut solver = session.solver(self.plan.encoding());
+        let solver = &mut *solver;
+        solver
+            .set_limits(Limits { resource: Some(self.resource), millis: Session::millis_left(self.budget) });
+        let mut names = Names { next: 0 };
+        let (state, _) = initial(self.loaded, self.plan, self.entry, &unfold, &mut names, solver);
+        let mut cuts = Vec::new();
+        let from = [(None, state)].into();
+        let base = self.search(&mut unfold, solver, &mut names, from, k + 1, false, &mut cuts)?;
+        if base != Searched::Clean {
+            return Ok(base);
+        }
+        // Cuts beyond the base are found while the step explores; each is a place to start from.
+        let mut next = 0;
+        while next < cuts.len() {
+            let cut = cuts[next];
+            next += 1;
+            solver.push();
+            let state = self.any_state(&mut unfold, &mut names, solver, cut);
+            let from = [(Some(cut), state)].into();
+            let searched = self.search(&mut unfold, solver, &mut names, from, k + 1, true, &mut cuts);
+            solver.pop();
+            let searched = searched?;
+            if searched != Searched::Clean {
+                return Ok(searched);
+            }
+        }
+        Ok(Searched::Clean)
+    }
+
+    /// Every state at a cut that the intervals allow.
+    fn any_state(
+        &self,
+        unfold: &mut Unfold<'_>,
+        names: &mut Names,
+        solver: &mut dyn Solver,
+        cut: Cut,
+    ) -> State {
+        let environment: &Environment = self.loaded.env();
+        let mut state = State::top();
+        for key in unfold.keys(cut, true) {
+            let instance = if let Key::Local(instance, _) = key { instance } else { 0 };
+            let function = unfold.instances.function(instance);
+            let variable = names.fresh(start::sort_of_key(environment, self.plan, key, function));
+            let encoding = self.plan.encoding();
+            if let Some(scalar) = start::scalar_of_key(environment, key, function) {
+                solver.assert(encoding.in_range(variable, scalar));
+                if let (Scalar::Int(ty), Key::Local(of, id)) = (scalar, key)
+                    && of == cut.instance
+                    && let Some((lo, hi)) = self.known.get(&(function, cut.loc)).and_then(|at| at.get(&id))
+                {
+                    solver.assert(encoding.between(variable, *lo, *hi, ty));
+                }
+            }
+            state.values.insert(key, variable);
+        }
+        state
+    }
+
+    /// Goes through `segments` segments from some states. In a step only the last may fail, and the others are taken not to.
+    #[expect(clippy::too_many_arguments, reason = "what a search works on; two call sites")]
+    fn search(
+        &self,
+        unfold: &mut Unfold<'_>,
+        solver: &mut dyn Solver,
+        names: &mut Names,
+        from: BTreeMap<Option<Cut>, State>,
+        segments: u32,
+        is_step: bool,
+        cuts: &mut Vec<Cut>,
+    ) -> Result<Searched, Unknown> {
+        let mut frontier = from;
+        for layer in 0..segments {
+            let mut next: BTreeMap<Cut, State> = BTreeMap::new();
+            let mut errors: Vec<Term> = Vec::new();
+            for (from, state) in std::mem::take(&mut frontier) {
+                self.budget.spend(1000)?;
+                let Explored { segments } = match from {
+                    None => unfold.explore_entry(state)?,
+                    Some(cut) => unfold.explore(cut, state)?,
+                };
+                for Segment { state, end, .. } in segments {
+                    match end {
+                        SegmentEnd::Cut(cut) => {
+                            if !cuts.contains(&cut) {
+                                cuts.push(cut);
+                            }
+                            let merged = match next.remove(&cut) {
+                                Some(other) => other.either(state, &mut unfold.fresh),
+                                None => state,
+                            };
+                            next.insert(cut, merged);
+                        }
+                        SegmentEnd::Exit => {}
+                        SegmentEnd::Error(function, obligation) => {
+                            if self.targets.contains(function, obligation) {
+                                errors.push(state.guard);
+                            }
+                        }
+                        // Reaching it is as bad as an error.
+                        SegmentEnd::Unsupported(_) | SegmentEnd::Enter(_) => errors.push(state.guard),
+                    }
+                }
+            }
+            for guard in errors {
+                self.budget.spend(1000)?;
+                if is_step && layer + 1 < segments {
+                    solver.assert(t::not(guard));
+                } else {
+                    match solver.check_assuming(&[guard]) {
+                        Outcome::Unsat => {}
+                        Outcome::Sat => return Ok(Searched::MayFail),
+                        Outcome::Unknown(_) => return Ok(Searched::Undecided),
+                    }
+                }
+            }
+            if layer + 1 == segments {
+                break;
+            }
+            for (cut, state) in next {
+                self.budget.spend(1000)?;
+                if solver.check_assuming(&[state.guard]) != Outcome::Unsat {
+                    frontier.insert(Some(cut), names.name(state, &unfold.registers(cut), solver));
+                }
+            }
+            if frontier.is_empty() {
+                break;
+            }
+        }
+        Ok(Searched::Clean)
+    }
+}

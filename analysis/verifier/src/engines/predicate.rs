@@ -1,0 +1,224 @@
+//! Predicate analysis as engines, by blocks and encoding, alone or together with values or intervals.
+
+use std::collections::BTreeSet;
+
+use proofline_cfa::{Check, Name};
+use proofline_cpa::{
+    BlockCpa, Budget, Checker, Config, Outcome, Product, Refine, Strengthening, Unknown, Variant,
+    bam::MemoryStore,
+};
+use proofline_domains::{
+    IntervalAnalysis, IntervalOptions, Mode, PredicateAnalysis, PredicateOptions, ValueAnalysis,
+    ValueOptions,
+    predicate::{Blk, Reach, Shape, Witness},
+};
+use proofline_smt::interpolate::{Method, Strategy};
+use serde::Deserialize;
+
+use super::{
+    Answer, Decision, Engine, Targets,
+    configuration::BlocksName,
+    witness::{self, Tried},
+};
+use crate::load::Loaded;
+
+/// What `configurations.yml` says of one.
+#[derive(Deserialize, Clone, PartialEq, Debug)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) struct Settings {
+    blocks: BlocksName,
+    abstracts_at: BlkName,
+    #[serde(default)]
+    shape: ShapeName,
+    #[serde(default)]
+    reach: ReachName,
+    /// Predicates over values at entry are tracked at the entry, too.
+    #[serde(default)]
+    contexts: bool,
+    /// `x = 5` as two inequalities.
+    #[serde(default)]
+    split: bool,
+    /// Together with explicit values; a variable that takes more values than this at one place is left to the predicates.
+    values: Option<u32>,
+    /// Together with intervals, combined in one of the ways that [CPA10] §3.3 compares; predicates are the key.
+    intervals: Option<VariantName>,
+    #[serde(default)]
+    interpolants: Vec<(StrategyName, MethodName)>,
+}
+
+macro_rules! names {
+    ($(#[$doc:meta] $name:ident = $of:ident { $($variant:ident),* } $(default $default:ident)?;)*) => {$(
+        #[$doc]
+        #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+        #[serde(rename_all = "kebab-case")]
+        pub(super) enum $name { $($variant),* }
+        impl From<$name> for $of {
+            fn from(name: $name) -> $of {
+                match name { $($name::$variant => $of::$variant),* }
+            }
+        }
+        $(impl Default for $name {
+            fn default() -> $name { $name::$default }
+        })?
+    )*};
+}
+names! {
+    /// Where states are abstracted.
+    BlkName = Blk { Edges, Loops, Functions };
+    /// How.
+    ShapeName = Shape { Boolean, Cartesian } default Boolean;
+    /// How far predicates are carried.
+    ReachName = Reach { Location, Function, Everywhere } default Location;
+    /// In which order cuts are interpolated.
+    StrategyName = Strategy { Tree, TreeBinary, Nested, WellScoped };
+    /// How.
+    MethodName = Method { Horn, Wp, Sp, Mbp, Farkas };
+}
+
+/// Ways to combine; see [`Variant`].
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum VariantName {
+    A,
+    B,
+    C,
+    D,
+    E,
+    F,
+}
+
+impl From<VariantName> for Variant {
+    fn from(name: VariantName) -> Variant {
+        match name {
+            VariantName::A => Variant::A,
+            VariantName::B => Variant::B,
+            VariantName::C => Variant::C,
+            VariantName::D => Variant::D,
+            VariantName::E => Variant::E,
+            VariantName::F => Variant::F,
+        }
+    }
+}
+
+impl Settings {
+    /// What is summarised.
+    pub(super) fn blocks(&self) -> proofline_cpa::bam::Blocks {
+        self.blocks.blocks()
+    }
+
+    /// For the analysis.
+    pub(super) fn options(
+        &self,
+        (loaded, entry, targets): (&Loaded, Name, &Targets),
+        tried: &Tried,
+        budget: &Budget,
+    ) -> PredicateOptions {
+        let usual = PredicateOptions::new(entry, mode(loaded, entry));
+        let named = &self.interpolants;
+        let attempts =
+            named.iter().map(|(strategy, method)| ((*strategy).into(), (*method).into())).collect();
+        PredicateOptions {
+            wrapv: loaded.options().wrapv,
+            blk: self.abstracts_at.into(),
+            shape: self.shape.into(),
+            reach: self.reach.into(),
+            contexts: self.contexts,
+            split: self.split,
+            attempts: if named.is_empty() { usual.attempts.clone() } else { attempts },
+            targets: Some(targets.set().clone()),
+            trial: Some(witness::trial(loaded, entry, targets, tried)),
+            cancel: budget.cancel().clone(),
+            deadline: budget.deadline(),
+            ..usual
+        }
+    }
+}
+
+/// What is assumed at an entry.
+pub(super) fn mode(loaded: &Loaded, entry: Name) -> Mode {
+    if loaded.is_library(entry) { Mode::Library } else { Mode::Program }
+}
+
+/// A configuration of the predicate analysis.
+#[derive(Clone, Debug)]
+pub struct Predicate {
+    name: &'static str,
+    settings: Settings,
+}
+
+impl Predicate {
+    pub(super) fn new(name: &'static str, settings: Settings) -> Predicate {
+        Predicate { name, settings }
+    }
+
+    fn ask(
+        &self,
+        loaded: &Loaded,
+        entry: Name,
+        targets: &Targets,
+        budget: &Budget,
+    ) -> Result<Answer, Unknown> {
+        let (question, tried) = ((loaded, entry, targets), Tried::default());
+        let options = self.settings.options(question, &tried, budget);
+        let analysis = PredicateAnalysis::new(loaded.env().clone(), options)
+            .map_err(|mismatch| Unknown::InternalError(mismatch.to_string()))?;
+        let (mode, wrapv) = (mode(loaded, entry), loaded.options().wrapv);
+        if let Some(variant) = self.settings.intervals {
+            let options = IntervalOptions { wrapv, ..IntervalOptions::new(entry, mode) };
+            let intervals = IntervalAnalysis::new(loaded.env().clone(), options);
+            let both = Product::new(analysis, intervals, variant.into());
+            return self.run(&both, &|| both.left.witness(), &tried, question, budget);
+        }
+        let Some(threshold) = self.settings.values else {
+            return self.run(&analysis, &|| analysis.witness(), &tried, question, budget);
+        };
+        // Values first: what they refute they learn from, the rest is for the predicates.
+        let options = ValueOptions { wrapv, threshold: Some(threshold), ..ValueOptions::new(entry, mode) };
+        let values = ValueAnalysis::new(loaded.env().clone(), options);
+        let variant = Variant { strengthening: Strengthening::Off, ..Variant::DEFAULT };
+        let both = Product::new(values, analysis, variant);
+        self.run(&both, &|| both.right.witness(), &tried, question, budget)
+    }
+
+    fn run<A: BlockCpa + Refine>(
+        &self,
+        analysis: &A,
+        found: &dyn Fn() -> Option<Witness>,
+        tried: &Tried,
+        (loaded, entry, targets): (&Loaded, Name, &Targets),
+        budget: &Budget,
+    ) -> Result<Answer, Unknown> {
+        let checks: BTreeSet<Check> = Check::ALL.into_iter().collect();
+        let config = Config { blocks: self.settings.blocks.blocks(), ..Config::default() };
+        let only = Some(targets.set().clone());
+        let store = MemoryStore::default();
+        let mut checker =
+            Checker::restricted(analysis, loaded.env(), entry, &checks, only, &config, None, store)?;
+        match checker.run(budget) {
+            Outcome::Holds => Ok(Answer::Holds(format!("no error location is reachable with {}", self.name))),
+            Outcome::Unknown(why) => Err(why),
+            Outcome::Reaches(path) => {
+                if let Some(counterexample) = witness::take(tried) {
+                    return Ok(Answer::Violated(counterexample));
+                }
+                let witness = found().filter(|witness| witness.path == path);
+                match witness.and_then(|witness| witness::confirm(loaded, &witness, targets)) {
+                    Some(counterexample) => Ok(Answer::Violated(counterexample)),
+                    None => {
+                        let why = "the inputs found for an abstract path do not show it";
+                        Err(Unknown::Unconfirmed(why.into()))
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Engine for Predicate {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn decide(&self, loaded: &Loaded, entry: Name, targets: &Targets, budget: &Budget) -> Decision {
+        Decision::new(self.ask(loaded, entry, targets, budget).unwrap_or_else(Answer::Unknown))
+    }
+}

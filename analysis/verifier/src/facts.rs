@@ -1,0 +1,244 @@
+//! What holds wherever an execution is: the values of variables at every location, from one pass of intervals whose reached set was
+//! checked again by the certificate's checker. For hovers, hints and contracts; decides nothing. Without positions.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+};
+
+use proofline_cfa::{
+    Base, Check, Expr, Function, IntType, Loc, LocalId, Lvalue, Mentions, Name, Role, Scalar, Type, scalar_of,
+};
+use proofline_cpa::{
+    Budget, Checker, Config, Outcome, Unknown,
+    bam::{Blocks, MemoryStore},
+};
+use proofline_domains::{
+    IntervalAnalysis, IntervalOptions, Mode,
+    interval::{Abstract, IntervalState, Ranges},
+};
+
+use crate::load::Loaded;
+
+/// More entries than this nobody reads, and they take memory.
+const MOST: usize = 2_000_000;
+
+/// A variable of a function.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Variable {
+    /// A parameter, a variable or the result.
+    Local(LocalId),
+    /// An object with static storage.
+    Global(Name),
+}
+
+/// What is known of a value beyond its type.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Known {
+    /// It is one of these integers; the type's own bounds beside them.
+    Within(Ranges, IntType),
+    /// A null pointer.
+    Null,
+    /// Not a null pointer.
+    NotNull,
+}
+
+impl Known {
+    /// What is known where either holds.
+    pub fn join(&self, other: &Known) -> Option<Known> {
+        match (self, other) {
+            (Known::Within(a, ty), Known::Within(b, _)) => {
+                let joined = a.join(b);
+                (joined != Ranges::of(*ty)).then(|| Known::Within(joined, *ty))
+            }
+            (Known::Null, Known::Null) => Some(Known::Null),
+            (Known::NotNull, Known::NotNull) => Some(Known::NotNull),
+            (Known::Within(..) | Known::Null | Known::NotNull, _) => None,
+        }
+    }
+
+    /// As people and ACSL write it: `0 <= i <= 10`, `b != 0`, `p != NULL`.
+    pub fn text(&self, name: &str) -> String {
+        let (ranges, ty) = match self {
+            Known::Null => return format!("{name} == NULL"),
+            Known::NotNull => return format!("{name} != NULL"),
+            Known::Within(ranges, ty) => (ranges, *ty),
+        };
+        let parts = ranges.parts();
+        // Everything but a few single values.
+        let is_whole = ranges.lo() == ty.min() && ranges.hi() == ty.max();
+        let holes = parts.windows(2).map(|two| (two[0].1 + 1, two[1].0 - 1));
+        if is_whole && holes.clone().all(|(lo, hi)| lo == hi) {
+            let texts: Vec<String> = holes.map(|(hole, _)| format!("{name} != {hole}")).collect();
+            return texts.join(" && ");
+        }
+        let mut out = String::new();
+        for (at, (lo, hi)) in parts.iter().enumerate() {
+            if at > 0 {
+                out.push_str(" || ");
+            }
+            let _ = match (*lo, *hi) {
+                (lo, hi) if lo == hi => write!(out, "{name} == {lo}"),
+                (lo, hi) if lo == ty.min() => write!(out, "{name} <= {hi}"),
+                (lo, hi) if hi == ty.max() => write!(out, "{name} >= {lo}"),
+                (lo, hi) => write!(out, "{lo} <= {name} <= {hi}"),
+            };
+        }
+        out
+    }
+}
+
+/// What is known at a location, by variable; nothing of variables that may have any value.
+pub type Here = BTreeMap<Variable, Known>;
+
+/// What is known of a function, whoever calls it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FunctionFacts {
+    /// By location. No execution reaches the others.
+    pub at: BTreeMap<Loc, Here>,
+}
+
+impl FunctionFacts {
+    /// What is known if either is the case.
+    pub fn join(&mut self, other: &FunctionFacts) {
+        for (loc, here) in &other.at {
+            match self.at.get_mut(loc) {
+                None => {
+                    self.at.insert(*loc, here.clone());
+                }
+                Some(known) => join(known, here),
+            }
+        }
+    }
+}
+
+fn join(known: &mut Here, here: &Here) {
+    known.retain(|variable, known| match here.get(variable).and_then(|other| known.join(other)) {
+        Some(joined) => {
+            *known = joined;
+            true
+        }
+        None => false,
+    });
+}
+
+/// What is known of every function that executions from one entry may be in.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Facts {
+    /// By function. Those that are not here are never called.
+    pub functions: BTreeMap<Name, FunctionFacts>,
+}
+
+/// Explores the executions from `entry` and has the result checked again.
+///
+/// # Errors
+/// If the budget ends first, or something in the program makes every proof impossible.
+pub fn facts(loaded: &Loaded, entry: Name, budget: &Budget) -> Result<Facts, Unknown> {
+    if let Some(why) = loaded.unsupported(&loaded.reachable_from(entry)) {
+        return Err(why);
+    }
+    let mode = if loaded.is_library(entry) { Mode::Library } else { Mode::Program };
+    let options = IntervalOptions { wrapv: loaded.options().wrapv, ..IntervalOptions::new(entry, mode) };
+    let analysis = IntervalAnalysis::new(loaded.env().clone(), options);
+    let checks: BTreeSet<Check> = Check::ALL.into_iter().collect();
+    let config = Config { blocks: Blocks::FUNCTIONS, cegar: false, certificate: true, ..Config::default() };
+    let only = Some(BTreeSet::new());
+    let store = MemoryStore::default();
+    let mut checker =
+        Checker::restricted(&analysis, loaded.env(), entry, &checks, only, &config, None, store)?;
+    let outcome = checker.run(budget);
+    let verification = checker.into_verification(outcome);
+    let certificate = match (verification.outcome, verification.certificate) {
+        (Outcome::Holds, Some(certificate)) => certificate,
+        (Outcome::Unknown(why), _) => return Err(why),
+        (Outcome::Holds | Outcome::Reaches(_), _) => {
+            return Err(Unknown::InternalError("a pass without targets reached one".into()));
+        }
+    };
+    certificate
+        .verify(&analysis, loaded.env(), entry, budget)
+        .map_err(|error| Unknown::Unconfirmed(format!("the reached set was not confirmed: {error}")))?;
+    let mut facts = Facts::default();
+    let mut variables: BTreeMap<Name, Vec<(Variable, Expr)>> = BTreeMap::new();
+    let mut entries = 0;
+    for abstraction in &certificate.abstractions {
+        for (spot, states) in &abstraction.states {
+            let Some(context) = abstraction.contexts.get(spot.context.0 as usize) else {
+                return Err(Unknown::InternalError("a state without a frame".into()));
+            };
+            let name = context.function;
+            let Some(function) = loaded.env().function(name) else { continue };
+            let variables = variables.entry(name).or_insert_with(|| variables_of(loaded, function));
+            let at = &mut facts.functions.entry(name).or_default().at;
+            for (state, _) in states {
+                budget.spend(1)?;
+                let here = known(&analysis, state, function, variables);
+                match at.get_mut(&spot.loc) {
+                    None => {
+                        entries += here.len() + 1;
+                        at.insert(spot.loc, here);
+                    }
+                    Some(all) => join(all, &here),
+                }
+            }
+            if entries > MOST {
+                return Err(Unknown::OutOfBudget);
+            }
+        }
+    }
+    Ok(facts)
+}
+
+fn known(
+    analysis: &IntervalAnalysis,
+    state: &IntervalState,
+    function: &Function,
+    variables: &[(Variable, Expr)],
+) -> Here {
+    let of = |(variable, load): &(Variable, Expr)| {
+        let known = match (analysis.value_of(state, function, load)?, load.scalar()) {
+            (Abstract::Int(ranges), Scalar::Int(ty)) => {
+                let ranges = ranges.within(ty)?;
+                (ranges != Ranges::of(ty)).then_some(Known::Within(ranges, ty))
+            }
+            (Abstract::Pointer(pointer), _) if pointer.is_null() => Some(Known::Null),
+            (Abstract::Pointer(pointer), _) if !pointer.null => Some(Known::NotNull),
+            (Abstract::Int(_) | Abstract::Pointer(_) | Abstract::Float(_), _) => None,
+        };
+        Some((*variable, known?))
+    };
+    variables.iter().filter_map(of).collect()
+}
+
+/// Integers and pointers that the programmer has names for.
+fn variables_of(loaded: &Loaded, function: &Function) -> Vec<(Variable, Expr)> {
+    let program = loaded.env().program();
+    let pointer = u64::from(program.pointer_bits()) / 8;
+    let load = |base: Base, ty: Type| {
+        if ty.qualifiers().is_volatile {
+            return None;
+        }
+        let scalar = scalar_of(ty, program.data_model)?;
+        let size = match scalar {
+            Scalar::Int(int) if int.is_exact() => int.bytes(),
+            Scalar::Pointer => pointer,
+            Scalar::Int(_) | Scalar::Float(_) => return None,
+        };
+        let value = Lvalue { base, path: Vec::new(), ty, scalar: Some(scalar), bits: None, size };
+        Some(Expr::Load(value))
+    };
+    let mut out = Vec::new();
+    for (number, local) in (0..).zip(&function.locals) {
+        let id = LocalId(number);
+        match local.role {
+            Role::Parameter | Role::Variable | Role::Result => {}
+            Role::Temporary | Role::Shadow => continue,
+        }
+        out.extend(load(Base::Local(id), local.ty).map(|load| (Variable::Local(id), load)));
+    }
+    for name in Mentions::of_function(function).names {
+        let Some(global) = program.globals.get(&name) else { continue };
+        out.extend(load(Base::Global(name), global.ty).map(|load| (Variable::Global(name), load)));
+    }
+    out
+}

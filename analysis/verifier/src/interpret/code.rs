@@ -1,0 +1,151 @@
+//! A program made ready to run: dense numbers for functions, successors per location, which locals live in registers.
+
+use std::sync::Arc;
+
+use proofline_cfa::{
+    Argument, Base, Callee, EdgeId, Expr, Function, LocalId, Name, ObligationId, Op, Program,
+};
+use rustc_hash::FxHashMap;
+
+/// Number of a function in [`Code`].
+pub(crate) type FunctionIndex = u32;
+
+/// A program ready to run.
+pub struct Code {
+    pub(crate) program: Program,
+    pub(crate) functions: Vec<FunctionCode>,
+    pub(crate) by_name: FxHashMap<Name, FunctionIndex>,
+}
+
+/// A function ready to run.
+pub(crate) struct FunctionCode {
+    pub(crate) function: Arc<Function>,
+    pub(crate) successors: Vec<Vec<EdgeId>>,
+    pub(crate) obligation: Vec<Option<ObligationId>>,
+    pub(crate) unsupported: Vec<Option<Name>>,
+    pub(crate) homes: Vec<Home>,
+    /// Its result depends on nothing but its arguments, and it changes nothing.
+    pub(crate) pure: bool,
+}
+
+/// Where a local lives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Home {
+    /// A scalar that only its function names.
+    Register,
+    /// An object in memory of that many bytes.
+    Memory(u64),
+}
+
+impl Code {
+    /// Makes a program ready.
+    pub fn new(program: &Program) -> Code {
+        let mut functions = Vec::new();
+        let mut by_name = FxHashMap::default();
+        for (name, function) in &program.functions {
+            by_name.insert(*name, functions.len() as u32);
+            let mut obligation = vec![None; function.locations as usize];
+            for (i, o) in function.obligations.iter().enumerate() {
+                obligation[o.error.index()] = Some(ObligationId(i as u32));
+            }
+            let mut unsupported = vec![None; function.locations as usize];
+            for (loc, what) in &function.unsupported {
+                unsupported[loc.index()] = Some(*what);
+            }
+            functions.push(FunctionCode {
+                successors: function.successors(),
+                obligation,
+                unsupported,
+                homes: homes(function),
+                pure: false,
+                function: function.clone(),
+            });
+        }
+        // Maps of shared parts: a clone is cheap, and a lifetime less for everyone who runs programs.
+        let mut code = Code { program: program.clone(), functions, by_name };
+        code.find_pure();
+        code
+    }
+
+    /// Greatest fixpoint: start from "everything that looks harmless by itself", remove what calls something else.
+    fn find_pure(&mut self) {
+        for code in &mut self.functions {
+            code.pure = code.homes.iter().all(|home| matches!(home, Home::Register))
+                && code.unsupported.iter().all(Option::is_none)
+                && code.function.edges.iter().all(|edge| is_harmless(&edge.op));
+        }
+        loop {
+            let remove: Vec<usize> = (0..self.functions.len())
+                .filter(|&i| {
+                    self.functions[i].pure
+                        && self.functions[i].function.edges.iter().any(|edge| {
+                            matches!(&edge.op, Op::Call(call) if !matches!(call.callee, Callee::Direct(name)
+                        if self.by_name.get(&name).is_some_and(|&f| self.functions[f as usize].pure)))
+                        })
+                })
+                .collect();
+            if remove.is_empty() {
+                return;
+            }
+            for i in remove {
+                self.functions[i].pure = false;
+            }
+        }
+    }
+}
+
+fn homes(function: &Function) -> Vec<Home> {
+    function
+        .locals
+        .iter()
+        .map(|local| {
+            let register = local.ty.is_scalar() && !local.address_taken;
+            if register { Home::Register } else { Home::Memory(local.size) }
+        })
+        .collect()
+}
+
+/// Touches registers only, and asks for nothing from outside.
+fn is_harmless(op: &Op) -> bool {
+    let register =
+        |lvalue: &proofline_cfa::Lvalue| matches!(lvalue.base, Base::Local(_)) && lvalue.path.is_empty();
+    match op {
+        Op::Skip | Op::Begin(_) | Op::End(_) => true,
+        Op::Assume(value) => is_harmless_expr(value),
+        Op::Assign(dst, value) => register(dst) && is_harmless_expr(value),
+        Op::Call(call) => {
+            call.dst.as_ref().is_none_or(register)
+                && call
+                    .arguments
+                    .iter()
+                    .all(|a| matches!(a, Argument::Value(value) if is_harmless_expr(value)))
+        }
+        Op::Copy(..)
+        | Op::Havoc(..)
+        | Op::Clobber(..)
+        | Op::Allocate(_)
+        | Op::Free(_)
+        | Op::CopyBytes(..)
+        | Op::HavocBytes(..)
+        | Op::FillBytes(..) => false,
+    }
+}
+
+fn is_harmless_expr(expr: &Expr) -> bool {
+    match expr {
+        Expr::Int(..) | Expr::Float(..) | Expr::Null | Expr::Function(_) => true,
+        Expr::Load(lvalue) => matches!(lvalue.base, Base::Local(_)) && lvalue.path.is_empty(),
+        Expr::Address(_) => false,
+        Expr::Unary(_, arg, _) | Expr::Cast(_, arg, _) => is_harmless_expr(arg),
+        Expr::Binary(_, lhs, rhs, _)
+        | Expr::Compare(_, lhs, rhs)
+        | Expr::Overflows(_, lhs, rhs)
+        | Expr::PointerDifference(lhs, rhs, ..) => is_harmless_expr(lhs) && is_harmless_expr(rhs),
+    }
+}
+
+impl FunctionCode {
+    pub(crate) fn home(&self, local: LocalId) -> Home {
+        self.homes[local.index()]
+    }
+}

@@ -1,0 +1,428 @@
+//! The machine: frames, budgets, the main loop.
+
+use proofline_cfa::{
+    EdgeId, Loc, LocalId, Lvalue, Name, ObligationId, Op, Site,
+    eval::{Overflow, Semantics, Value},
+};
+use proofline_cpa::{Budget, Path, PathStep};
+use rustc_hash::FxHashMap;
+
+use super::{
+    code::{Code, FunctionCode, FunctionIndex, Home},
+    memory::{Area, Memory},
+    oracle::{Oracle, Passing, Question},
+    trace::{Event, Trace},
+};
+
+/// How a run ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum End {
+    /// The entry function returned, or the program halted (`exit`, `abort`, an assumption that does not hold).
+    Finished,
+    /// An obligation failed.
+    Violates(Name, ObligationId),
+    /// The run cannot go on for a reason of ours: something is not modelled concretely.
+    Stuck(String),
+    /// The limit was reached.
+    OutOfSteps,
+    /// The run left the path it was to follow, after so many of its steps.
+    Deviated(usize),
+}
+
+/// Limits of one run.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Edges taken.
+    pub steps: u64,
+    /// Open calls.
+    pub depth: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { steps: 1_000_000, depth: 100_000 }
+    }
+}
+
+/// What is known about a run besides its end.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// How it ended.
+    pub end: End,
+    /// Edges taken.
+    pub steps: u64,
+    /// The questions that were asked, with the answers, in order.
+    pub inputs: Vec<(Question, i128)>,
+    /// Other choices would have been possible that the inputs do not record (addresses looked at as numbers, calls without
+    /// a model, unmodelled constructs): the run is one of the program's runs, but says nothing about others.
+    pub is_determined: bool,
+    /// It went through something whose effect was guessed: a violation after it is not confirmed.
+    pub is_guess: bool,
+    /// What happened, when asked for.
+    pub trace: Option<Trace>,
+}
+
+pub(super) enum Stop {
+    End(End),
+}
+pub(super) type Step<T> = Result<T, Stop>;
+
+pub(super) fn stuck<T>(why: impl Into<String>) -> Step<T> {
+    Err(Stop::End(End::Stuck(why.into())))
+}
+
+/// The budget is looked at after so many steps.
+const POLL: u64 = 1 << 10;
+
+/// A path to follow.
+struct Guide {
+    steps: Vec<(Name, EdgeId)>,
+    taken: usize,
+}
+
+pub(super) struct Frame {
+    pub(super) function: FunctionIndex,
+    pub(super) at: Loc,
+    /// Per local: the value of a register, or the base address of an object.
+    pub(super) locals: Vec<Option<Value>>,
+    /// Objects of this frame that are not locals (`alloca`).
+    pub(super) extra: Vec<u64>,
+    /// Call edge in the caller, to come back to.
+    pub(super) call: Option<EdgeId>,
+    /// Key in the memo table, when the call is pure, and how many questions had been asked.
+    pub(super) memo: Option<(Vec<Value>, usize)>,
+}
+
+/// One running program.
+pub struct Machine<'c, O> {
+    pub(super) code: &'c Code,
+    pub(super) oracle: O,
+    pub(super) memory: Memory,
+    pub(super) frames: Vec<Frame>,
+    pub(super) globals: FxHashMap<Name, u64>,
+    pub(super) semantics: Semantics,
+    pub(super) inputs: Vec<(Question, i128)>,
+    pub(super) is_determined: bool,
+    pub(super) is_guess: bool,
+    pub(super) trace: Option<Trace>,
+    /// The trace leaves out what a pure call does again.
+    is_short: bool,
+    pub(super) written: Option<(Value, proofline_cfa::Scalar)>,
+    memo: FxHashMap<(FunctionIndex, Vec<Value>), Option<Value>>,
+    guide: Option<Guide>,
+    /// Looked at now and then: a run may take seconds.
+    budget: Option<&'c Budget>,
+    steps: u64,
+    limits: Limits,
+}
+
+impl<'c, O: Oracle> Machine<'c, O> {
+    /// A machine at the entry of a function, whose parameters are inputs. Globals have their initial values, or are inputs too
+    /// when `unknown_globals` (a function of a library, called at any time).
+    pub fn new(code: &'c Code, oracle: O, limits: Limits) -> Machine<'c, O> {
+        let semantics = Semantics { overflow: Overflow::Wraps, pointer_bits: code.program.pointer_bits() };
+        Machine {
+            memory: Memory::new(code.program.data_model),
+            code,
+            oracle,
+            frames: Vec::new(),
+            globals: FxHashMap::default(),
+            semantics,
+            inputs: Vec::new(),
+            is_determined: true,
+            is_guess: false,
+            trace: None,
+            is_short: false,
+            written: None,
+            memo: FxHashMap::default(),
+            guide: None,
+            budget: None,
+            steps: 0,
+            limits,
+        }
+    }
+
+    /// Follows a path: the run ends where it would leave it. Pure calls are then executed each time.
+    pub fn with_guide(mut self, path: &Path) -> Machine<'c, O> {
+        let steps = path.steps.iter().map(|step| match *step {
+            PathStep::Edge(function, edge) => (function, edge),
+            PathStep::Enter { caller, edge, .. } | PathStep::Leave { caller, edge, .. } => (caller, edge),
+        });
+        self.guide = Some(Guide { steps: steps.collect(), taken: 0 });
+        self
+    }
+
+    /// Ends (as out of steps) soon after the budget is cancelled or its deadline has passed. Spends nothing.
+    pub fn with_budget(mut self, budget: &'c Budget) -> Machine<'c, O> {
+        self.budget = Some(budget);
+        self
+    }
+
+    /// Keeps a trace. Pure calls are then executed each time.
+    pub fn with_trace(mut self) -> Machine<'c, O> {
+        self.trace = Some(Trace::default());
+        self
+    }
+
+    /// Keeps a trace in which a pure call that was executed before is one step: some programs run too long otherwise.
+    pub fn with_short_trace(mut self) -> Machine<'c, O> {
+        self.is_short = true;
+        self.with_trace()
+    }
+
+    /// Runs the function to its end. `is_library`: globals that can change hold any value.
+    pub fn run(mut self, entry: Name, is_library: bool) -> Run {
+        let Err(Stop::End(end)) = self.start(entry, is_library).and_then(|()| self.go());
+        Run {
+            end,
+            steps: self.steps,
+            inputs: self.inputs,
+            is_determined: self.is_determined,
+            is_guess: self.is_guess,
+            trace: self.trace,
+        }
+    }
+
+    fn go(&mut self) -> Step<std::convert::Infallible> {
+        loop {
+            self.steps += 1;
+            let is_over = self.steps.is_multiple_of(POLL) && self.budget.is_some_and(Budget::is_over);
+            if self.steps > self.limits.steps || is_over {
+                return Err(Stop::End(End::OutOfSteps));
+            }
+            let frame = self.frame();
+            let (index, at) = (frame.function, frame.at);
+            let code = &self.code.functions[index as usize];
+            if let Some(id) = code.obligation[at.index()] {
+                return Err(Stop::End(End::Violates(code.function.name, id)));
+            }
+            if let Some(what) = code.unsupported[at.index()] {
+                return stuck(what.as_str());
+            }
+            if at == code.function.exit {
+                self.leave()?;
+                continue;
+            }
+            self.advance(code, at)?;
+        }
+    }
+
+    /// Takes the first edge that can be taken. Locations branch on complementary assumptions, or (where the automaton
+    /// over-approximates) freely; a free choice is not determined.
+    fn advance(&mut self, code: &'c FunctionCode, at: Loc) -> Step<()> {
+        let edges = &code.successors[at.index()];
+        if edges.len() > 1 && edges.iter().any(|&id| !matches!(code.function.edge(id).op, Op::Assume(_))) {
+            self.is_determined = false;
+            self.is_guess = true;
+        }
+        for &id in edges {
+            let edge = code.function.edge(id);
+            if let Op::Assume(condition) = &edge.op {
+                let value = self.eval(code, condition)?;
+                if !value.truth() {
+                    continue;
+                }
+                self.follow(code, id, Passing::Edge)?;
+                self.note(code, id, Some((value, proofline_cfa::Scalar::Int(proofline_cfa::IntType::INT))));
+                self.frame_mut().at = edge.to;
+                return Ok(());
+            }
+            return self.take(code, id);
+        }
+        // No edge: the program halts here, or an assumption excludes this run.
+        Err(Stop::End(End::Finished))
+    }
+
+    fn take(&mut self, code: &'c FunctionCode, id: EdgeId) -> Step<()> {
+        let edge = code.function.edge(id);
+        if let Op::Call(call) = &edge.op {
+            return self.call(code, id, call);
+        }
+        self.follow(code, id, Passing::Edge)?;
+        self.written = None;
+        let asked = self.inputs.len();
+        self.operation(code, edge)?;
+        let written = self.written.take();
+        self.note(code, id, written);
+        if self.inputs.len() > asked
+            && let Some(event) = self.trace.as_mut().and_then(|t| t.events.last_mut())
+        {
+            event.is_input = true;
+        }
+        self.frame_mut().at = edge.to;
+        Ok(())
+    }
+
+    pub(super) fn note(
+        &mut self,
+        code: &FunctionCode,
+        edge: EdgeId,
+        value: Option<(Value, proofline_cfa::Scalar)>,
+    ) {
+        let depth = self.frames.len() as u32;
+        if let Some(trace) = &mut self.trace {
+            let function = code.function.name;
+            trace.push(Event { function, edge, depth, value, arguments: Vec::new(), is_input: false });
+        }
+    }
+
+    /// Opens a frame for a function; `values` are its arguments (an aggregate: the address it is copied from).
+    pub(super) fn enter(
+        &mut self,
+        index: FunctionIndex,
+        values: &[Value],
+        call: Option<EdgeId>,
+        memo: Option<(Vec<Value>, usize)>,
+    ) -> Step<()> {
+        if self.frames.len() >= self.limits.depth as usize {
+            return Err(Stop::End(End::OutOfSteps));
+        }
+        let code = &self.code.functions[index as usize];
+        let mut locals = vec![None; code.homes.len()];
+        let is_early = |i: usize| {
+            matches!(
+                code.function.locals[i].role,
+                proofline_cfa::Role::Parameter | proofline_cfa::Role::Result | proofline_cfa::Role::Temporary
+            )
+        };
+        for (i, home) in code.homes.iter().enumerate() {
+            if let Home::Memory(size) = *home
+                && is_early(i)
+            {
+                let object = proofline_cfa::Object::Local(code.function.name, LocalId(i as u32));
+                locals[i] = Some(Value::Int(i128::from(self.allocate(Area::Stack, size, object)?)));
+            }
+        }
+        for (&parameter, &value) in code.function.parameters.iter().zip(values) {
+            let slot = &mut locals[parameter.index()];
+            match (code.home(parameter), *slot) {
+                (Home::Register, _) => *slot = Some(value),
+                (Home::Memory(size), Some(Value::Int(base))) => {
+                    if code.function.local(parameter).ty.is_scalar() {
+                        self.store_scalar_bytes(base as u64, size, value)?;
+                    } else if let Value::Int(from) = value {
+                        self.copy(base as u64, from as u64, size)?;
+                    }
+                }
+                (Home::Memory(_), _) => return stuck("parameter without a place"),
+            }
+        }
+        let at = code.function.entry;
+        self.frames.push(Frame { function: index, at, locals, extra: Vec::new(), call, memo });
+        Ok(())
+    }
+
+    /// Returns from the innermost function.
+    fn leave(&mut self) -> Step<()> {
+        let frame = self.frame();
+        let code = &self.code.functions[frame.function as usize];
+        let index = frame.function;
+        let Some(call) = frame.call else { return Err(Stop::End(End::Finished)) };
+        let caller_frame = self.frames.len() - 2;
+        let caller = &self.code.functions[self.frames[caller_frame].function as usize];
+        let edge = caller.function.edge(call);
+        let Op::Call(operation) = &edge.op else { return stuck("return to an edge that is no call") };
+        let result = match code.function.result {
+            None => None,
+            Some(slot) => match code.home(slot) {
+                Home::Register => match self.frame().locals[slot.index()] {
+                    Some(value) => Some(value),
+                    None => Some(self.indeterminate(code, slot, &operation.dst)?),
+                },
+                Home::Memory(_) => self.frame().locals[slot.index()],
+            },
+        };
+        let mut frame = match self.frames.pop() {
+            Some(frame) => frame,
+            None => return stuck("no frame"),
+        };
+        if let Some((key, asked)) = frame.memo.take()
+            && asked == self.inputs.len()
+        {
+            self.memo.insert((index, key), result);
+        }
+        self.written = None;
+        if let (Some(dst), Some(value)) = (&operation.dst, result) {
+            self.give_result(caller, dst, value)?;
+        }
+        for (i, home) in code.homes.iter().enumerate().rev() {
+            if let (Home::Memory(_), Some(Value::Int(base))) = (home, frame.locals[i]) {
+                self.memory.release(base as u64);
+            }
+        }
+        for base in frame.extra.into_iter().rev() {
+            self.memory.release(base);
+        }
+        let written = self.written.take();
+        self.follow(caller, call, Passing::Leave)?;
+        self.note(caller, call, written);
+        self.frame_mut().at = edge.to;
+        Ok(())
+    }
+
+    pub(super) fn follow(&mut self, code: &FunctionCode, edge: EdgeId, passing: Passing) -> Step<()> {
+        self.oracle.passes(code.function.name, edge, passing);
+        let Some(guide) = &mut self.guide else { return Ok(()) };
+        if guide.steps.get(guide.taken) != Some(&(code.function.name, edge)) {
+            return Err(Stop::End(End::Deviated(guide.taken)));
+        }
+        guide.taken += 1;
+        Ok(())
+    }
+
+    /// Assigns a call's result in the caller's frame, which is the innermost one now.
+    pub(super) fn give_result(&mut self, caller: &'c FunctionCode, dst: &Lvalue, value: Value) -> Step<()> {
+        match dst.scalar {
+            Some(_) => self.assign(caller, dst, value),
+            None => match (self.place(caller, dst)?, value) {
+                (super::place::Place::Memory(to), Value::Int(from)) => self.copy(to, from as u64, dst.size),
+                _ => stuck("a record result without a place"),
+            },
+        }
+    }
+
+    /// The memoised result of a pure call.
+    pub(super) fn remembered(&self, index: FunctionIndex, key: &[Value]) -> Option<Option<Value>> {
+        if self.trace.is_some() && !self.is_short || self.guide.is_some() || self.oracle.hears_edges() {
+            return None;
+        }
+        // The table is keyed by owned vectors; a look-up of a borrowed pair needs one clone.
+        self.memo.get(&(index, key.to_vec())).copied()
+    }
+
+    fn indeterminate(&mut self, code: &FunctionCode, slot: LocalId, dst: &Option<Lvalue>) -> Step<Value> {
+        let _ = slot;
+        let Some(scalar) = dst.as_ref().and_then(|d| d.scalar) else { return Ok(Value::Int(0)) };
+        Ok(self.ask(code, Site(0), proofline_cfa::Cause::Indeterminate, scalar))
+    }
+
+    /// Asks the oracle.
+    pub(super) fn ask(
+        &mut self,
+        code: &FunctionCode,
+        site: Site,
+        cause: proofline_cfa::Cause,
+        scalar: proofline_cfa::Scalar,
+    ) -> Value {
+        use proofline_cfa::{FloatType, Scalar};
+        let question = Question { function: code.function.name, site, cause, scalar };
+        let answer = self.oracle.choose(&question);
+        self.inputs.push((question, answer));
+        match scalar {
+            Scalar::Int(ty) => Value::Int(ty.wrap(answer)),
+            Scalar::Pointer => Value::Int(answer),
+            Scalar::Float(FloatType::F32) => {
+                Value::Float(f64::from(f64::from_bits(answer as u64) as f32).to_bits())
+            }
+            Scalar::Float(_) => Value::Float(answer as u64),
+        }
+    }
+
+    pub(super) fn frame(&self) -> &Frame {
+        &self.frames[self.frames.len() - 1]
+    }
+    pub(super) fn frame_mut(&mut self) -> &mut Frame {
+        let last = self.frames.len() - 1;
+        &mut self.frames[last]
+    }
+}

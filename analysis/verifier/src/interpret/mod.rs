@@ -1,0 +1,16 @@
+//! The interpreter of automata: runs one concrete execution bit-precisely, as the compiled program would run. It confirms
+//! counterexamples, finds violations by trying inputs, and decides programs that have no input. Knows no abstraction.
+
+mod code;
+mod machine;
+mod memory;
+mod oracle;
+mod place;
+mod start;
+mod step;
+mod trace;
+
+pub use code::Code;
+pub use machine::{End, Limits, Machine, Run};
+pub use oracle::{Oracle, Passing, Question, Script};
+pub use trace::{Event, Trace};

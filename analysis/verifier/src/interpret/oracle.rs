@@ -1,0 +1,65 @@
+//! Where a run gets the values from that the program does not determine.
+
+use proofline_cfa::{Cause, EdgeId, Name, Scalar, Site};
+
+/// A question: which value does this input have?
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Question {
+    /// In which function.
+    pub function: Name,
+    /// Where.
+    pub site: Site,
+    /// Why the value is not determined.
+    pub cause: Cause,
+    /// Its format.
+    pub scalar: Scalar,
+}
+
+/// How an edge is passed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Passing {
+    /// An ordinary edge.
+    Edge,
+    /// A call edge, into this function.
+    Enter(Name),
+    /// A call edge, back from its function.
+    Leave,
+}
+
+/// Chooses values. The same answers give the same run.
+pub trait Oracle {
+    /// Whether it wants to hear of edges: pure calls are then executed each time.
+    fn hears_edges(&self) -> bool {
+        false
+    }
+    /// Hears of every edge before it is executed.
+    fn passes(&mut self, _function: Name, _edge: EdgeId, _passing: Passing) {}
+
+    /// A value in the range of the format: integers as they are, pointers as addresses (only 0 is always right), floats as the bits of an `f64`.
+    fn choose(&mut self, question: &Question) -> i128;
+}
+
+/// Gives recorded answers, then zeros.
+#[derive(Clone, Debug, Default)]
+pub struct Script {
+    answers: Vec<i128>,
+    next: usize,
+}
+
+impl Script {
+    /// These answers in order.
+    pub fn new(answers: Vec<i128>) -> Script {
+        Script { answers, next: 0 }
+    }
+}
+
+impl Oracle for Script {
+    fn choose(&mut self, question: &Question) -> i128 {
+        let answer = self.answers.get(self.next).copied().unwrap_or(0);
+        self.next += 1;
+        match question.scalar {
+            Scalar::Int(ty) => ty.wrap(answer),
+            Scalar::Float(_) | Scalar::Pointer => answer,
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! Lvalues and expressions of a running program.
+
+use proofline_cfa::{
+    Base, Expr, FloatType, IntType, LocalId, Lvalue, Object, Scalar, Site, Step as PathStep,
+    eval::{self, Value},
+};
+
+use super::{
+    code::{FunctionCode, Home},
+    machine::{Machine, Step, stuck},
+    memory::{Area, Fault},
+    oracle::Oracle,
+};
+
+/// Where an lvalue is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    /// A register of the innermost frame.
+    Register(LocalId),
+    /// An address.
+    Memory(u64),
+}
+
+impl<'c, O: Oracle> Machine<'c, O> {
+    pub(super) fn allocate(&mut self, area: Area, size: u64, object: Object) -> Step<u64> {
+        self.memory.allocate(area, size, object).or_else(refused)
+    }
+
+    pub(super) fn copy(&mut self, to: u64, from: u64, size: u64) -> Step<()> {
+        if size == 0 {
+            return Ok(());
+        }
+        self.memory.copy(to, from, size).or_else(refused)
+    }
+
+    /// Finds the place of an lvalue.
+    pub(super) fn place(&mut self, code: &'c FunctionCode, lvalue: &Lvalue) -> Step<Place> {
+        let base = match &lvalue.base {
+            Base::Local(id) => match code.home(*id) {
+                Home::Register => return Ok(Place::Register(*id)),
+                Home::Memory(size) => match self.frame().locals[id.index()] {
+                    Some(Value::Int(base)) => base as u64,
+                    // A goto may jump past the declaration: the object lives all the same.
+                    _ => self.revive(code, *id, size)?,
+                },
+            },
+            Base::Global(name) => match self.globals.get(name) {
+                Some(&base) => base,
+                None => return stuck(format!("object {name} has no storage")),
+            },
+            Base::Deref(pointer, _) => match self.eval(code, pointer)? {
+                Value::Int(address) => address as u64,
+                Value::Float(_) => return stuck("a float is followed as a pointer"),
+            },
+        };
+        let mut address = i128::from(base);
+        for step in &lvalue.path {
+            match step {
+                PathStep::Field { offset, .. } => address += i128::from(*offset),
+                PathStep::Index { index, stride, .. } => match self.eval(code, index)? {
+                    Value::Int(index) => {
+                        address = address.wrapping_add(index.wrapping_mul(i128::from(*stride)))
+                    }
+                    Value::Float(_) => return stuck("a float as an index"),
+                },
+            }
+        }
+        Ok(Place::Memory(self.address_type().wrap(address) as u64))
+    }
+
+    pub(super) fn revive(&mut self, code: &FunctionCode, id: LocalId, size: u64) -> Step<u64> {
+        let object = Object::Local(code.function.name, id);
+        let base = self.allocate(Area::Stack, size, object)?;
+        self.frame_mut().locals[id.index()] = Some(Value::Int(i128::from(base)));
+        Ok(base)
+    }
+
+    pub(super) fn address_type(&self) -> IntType {
+        IntType { bits: self.semantics.pointer_bits, signed: false }
+    }
+
+    /// Reads a scalar.
+    pub(super) fn load(&mut self, code: &'c FunctionCode, lvalue: &Lvalue) -> Step<Value> {
+        let Some(scalar) = lvalue.scalar else { return stuck("a record is read as a scalar") };
+        match self.place(code, lvalue)? {
+            Place::Register(id) => match self.frame().locals[id.index()] {
+                Some(value) => Ok(value),
+                None => {
+                    let value = self.ask(code, Site(0), proofline_cfa::Cause::Indeterminate, scalar);
+                    self.frame_mut().locals[id.index()] = Some(value);
+                    Ok(value)
+                }
+            },
+            Place::Memory(address) => self.load_at(code, address, lvalue, scalar),
+        }
+    }
+
+    fn load_at(
+        &mut self,
+        code: &'c FunctionCode,
+        address: u64,
+        lvalue: &Lvalue,
+        scalar: Scalar,
+    ) -> Step<Value> {
+        let read = match lvalue.bits {
+            Some(bits) => {
+                let (size, mask) = field(bits);
+                self.memory.read_bits(address, size, mask)
+            }
+            None => self.memory.read(address, self.code.program.scalar_bytes(scalar)),
+        };
+        match read.or_else(refused)? {
+            Some(raw) => decode(raw, scalar, lvalue.bits),
+            None => {
+                // Indeterminate bytes get a value when they are first looked at, and keep it.
+                let value = self.ask(code, Site(0), proofline_cfa::Cause::Indeterminate, scalar);
+                let value = in_bits(value, scalar, lvalue.bits);
+                self.store_at(address, lvalue, scalar, value)?;
+                Ok(value)
+            }
+        }
+    }
+
+    /// Writes a scalar.
+    pub(super) fn assign(&mut self, code: &'c FunctionCode, lvalue: &Lvalue, value: Value) -> Step<()> {
+        let Some(scalar) = lvalue.scalar else { return stuck("a scalar is written to a record") };
+        let value = in_bits(value, scalar, lvalue.bits);
+        self.written = Some((value, scalar));
+        match self.place(code, lvalue)? {
+            Place::Register(id) => {
+                self.frame_mut().locals[id.index()] = Some(value);
+                Ok(())
+            }
+            Place::Memory(address) => self.store_at(address, lvalue, scalar, value),
+        }
+    }
+
+    fn store_at(&mut self, address: u64, lvalue: &Lvalue, scalar: Scalar, value: Value) -> Step<()> {
+        let Some(raw) = encode(value, scalar) else {
+            return stuck(format!("a value of format {scalar} in memory"));
+        };
+        let Some(bits) = lvalue.bits else {
+            let size = self.code.program.scalar_bytes(scalar);
+            return self.memory.write(address, size, raw).or_else(refused);
+        };
+        let (size, mask) = field(bits);
+        self.memory.write_bits(address, size, mask, raw << bits.first).or_else(refused)
+    }
+
+    /// Writes a parameter that lives in memory.
+    pub(super) fn store_scalar_bytes(&mut self, address: u64, size: u64, value: Value) -> Step<()> {
+        let raw = match (value, size) {
+            (Value::Int(value), _) => value as u128,
+            (Value::Float(bits), 4) => u128::from((f64::from_bits(bits) as f32).to_bits()),
+            (Value::Float(bits), 8) => u128::from(bits),
+            (Value::Float(_), _) => return stuck("a long double in memory"),
+        };
+        self.memory.write(address, size, raw).or_else(refused)
+    }
+
+    /// Evaluates an expression.
+    pub(super) fn eval(&mut self, code: &'c FunctionCode, expr: &Expr) -> Step<Value> {
+        let undefined = |what: &str| stuck(format!("{what} without a defined value"));
+        Ok(match expr {
+            Expr::Int(value, ty) if ty.is_exact() => Value::Int(*value),
+            Expr::Int(..) => return stuck("an unsigned 128-bit integer"),
+            Expr::Float(bits, _) => Value::Float(*bits),
+            Expr::Null => Value::Int(0),
+            Expr::Load(lvalue) => self.load(code, lvalue)?,
+            Expr::Address(lvalue) => match self.place(code, lvalue)? {
+                Place::Memory(address) => Value::Int(i128::from(address)),
+                Place::Register(_) => return stuck("the address of a register"),
+            },
+            Expr::Function(name) => match self.code.by_name.get(name) {
+                Some(&index) => Value::Int(super::start::function_address(index)),
+                None => return stuck(format!("the address of {name}, which has no body")),
+            },
+            Expr::Unary(op, arg, _) => {
+                let value = self.eval(code, arg)?;
+                match eval::unary(*op, arg.scalar(), value, self.semantics) {
+                    Some(value) => value,
+                    None => return undefined("an operation"),
+                }
+            }
+            Expr::Binary(op, lhs, rhs, _) => {
+                let (a, b) = (self.eval(code, lhs)?, self.eval(code, rhs)?);
+                match eval::binary(*op, lhs.scalar(), a, b, self.semantics) {
+                    Some(value) => value,
+                    None => return undefined("an operation"),
+                }
+            }
+            Expr::Compare(op, lhs, rhs) => {
+                let (a, b) = (self.eval(code, lhs)?, self.eval(code, rhs)?);
+                if lhs.scalar() == Scalar::Pointer
+                    && !matches!(op, proofline_cfa::CompareOp::Eq | proofline_cfa::CompareOp::Ne)
+                {
+                    self.is_determined = false;
+                }
+                match eval::compare(*op, a, b) {
+                    Some(truth) => Value::Int(i128::from(truth)),
+                    None => return undefined("a comparison"),
+                }
+            }
+            Expr::Cast(to, arg, _) => {
+                let value = self.eval(code, arg)?;
+                if arg.scalar() == Scalar::Pointer && *to != Scalar::Pointer && value != Value::Int(0) {
+                    self.is_determined = false;
+                }
+                match eval::cast(arg.scalar(), *to, value, self.semantics) {
+                    Some(value) => value,
+                    None => return undefined("a conversion"),
+                }
+            }
+            Expr::Overflows(op, lhs, rhs) => {
+                let (a, b) = (self.eval(code, lhs)?, self.eval(code, rhs)?);
+                match eval::overflows(*op, lhs.scalar(), a, b) {
+                    Some(truth) => Value::Int(i128::from(truth)),
+                    None => return undefined("an overflow"),
+                }
+            }
+            Expr::PointerDifference(lhs, rhs, stride, ty) => {
+                match (self.eval(code, lhs)?, self.eval(code, rhs)?) {
+                    (Value::Int(a), Value::Int(b)) => {
+                        Value::Int(ty.wrap((a - b) / i128::from(*stride).max(1)))
+                    }
+                    _ => return undefined("a difference of pointers"),
+                }
+            }
+        })
+    }
+}
+
+pub(super) fn refused<T>(fault: Fault) -> Step<T> {
+    match fault {
+        Fault::Outside => stuck("an access outside every object"),
+        Fault::Exhausted => stuck("more memory than an execution may use"),
+    }
+}
+
+/// Bytes that a bit-field touches, and its bits in them.
+pub(super) fn field(bits: proofline_cfa::BitField) -> (u64, u128) {
+    let size = u64::from(bits.first + bits.width).div_ceil(8);
+    (size, ((1u128 << bits.width) - 1) << bits.first)
+}
+
+/// The value as a bit-field of this width keeps it.
+fn in_bits(value: Value, scalar: Scalar, bits: Option<proofline_cfa::BitField>) -> Value {
+    match (value, scalar, bits) {
+        (Value::Int(value), Scalar::Int(ty), Some(bits)) => {
+            Value::Int(IntType { bits: bits.width, signed: ty.signed }.wrap(value))
+        }
+        _ => value,
+    }
+}
+
+fn decode(raw: u128, scalar: Scalar, bits: Option<proofline_cfa::BitField>) -> Step<Value> {
+    Ok(match scalar {
+        Scalar::Int(ty) => match bits {
+            Some(bits) => {
+                let value = raw >> bits.first & ((1u128 << bits.width) - 1);
+                Value::Int(IntType { bits: bits.width, signed: ty.signed }.wrap(value as i128))
+            }
+            None => Value::Int(ty.wrap(raw as i128)),
+        },
+        Scalar::Pointer => Value::Int(raw as i128),
+        Scalar::Float(FloatType::F32) => Value::Float(f64::from(f32::from_bits(raw as u32)).to_bits()),
+        Scalar::Float(FloatType::F64) => Value::Float(raw as u64),
+        Scalar::Float(_) => return stuck("a long double in memory"),
+    })
+}
+
+fn encode(value: Value, scalar: Scalar) -> Option<u128> {
+    match (value, scalar) {
+        (Value::Int(value), Scalar::Int(_) | Scalar::Pointer) => Some(value as u128),
+        (Value::Float(bits), Scalar::Float(FloatType::F32)) => {
+            Some(u128::from((f64::from_bits(bits) as f32).to_bits()))
+        }
+        (Value::Float(bits), Scalar::Float(FloatType::F64)) => Some(u128::from(bits)),
+        _ => None,
+    }
+}

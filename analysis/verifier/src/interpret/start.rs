@@ -1,0 +1,95 @@
+//! How a run begins: globals with their initial bytes, the entry function with its inputs.
+
+use proofline_cfa::{Cause, Constant, FloatType, Function, Name, Object, Scalar, Site, eval::Value};
+
+use super::{
+    code::{FunctionIndex, Home},
+    machine::{Machine, Step, stuck},
+    memory::Area,
+    oracle::Oracle,
+    place::refused,
+};
+
+/// Functions have addresses below every object.
+pub(super) fn function_address(index: FunctionIndex) -> i128 {
+    0x1000 + 16 * i128::from(index)
+}
+
+impl<'c, O: Oracle> Machine<'c, O> {
+    pub(super) fn start(&mut self, entry: Name, is_library: bool) -> Step<()> {
+        let code = self.code;
+        for (name, global) in &code.program.globals {
+            let base = self.allocate(Area::Static, global.size, Object::Global(*name))?;
+            self.globals.insert(*name, base);
+            let keeps_initial = global.defined && (!is_library || global.constant);
+            if keeps_initial && global.size > 0 {
+                self.memory.fill(base, global.size, 0).or_else(refused)?;
+            }
+        }
+        for (name, global) in &code.program.globals {
+            if global.defined && (!is_library || global.constant) {
+                let base = self.globals[name];
+                for value in &global.init {
+                    self.initialise(base, value)?;
+                }
+            }
+        }
+        let Some(&index) = code.by_name.get(&entry) else { return stuck(format!("{entry} has no body")) };
+        let function = code.functions[index as usize].function.clone();
+        let arguments = self.parameters(index, &function)?;
+        self.enter(index, &arguments, None, None)
+    }
+
+    fn initialise(&mut self, base: u64, initial: &proofline_cfa::InitialValue) -> Step<()> {
+        let address = base + initial.offset;
+        let size = self.code.program.scalar_bytes(initial.scalar);
+        let value = match &initial.value {
+            Constant::Int(value) => *value as u128,
+            Constant::Float(bits) => match initial.scalar {
+                Scalar::Float(FloatType::F32) => u128::from((f64::from_bits(*bits) as f32).to_bits()),
+                Scalar::Float(FloatType::F64) => u128::from(*bits),
+                // Other formats stay unknown: reading them asks, and then gets stuck in arithmetic.
+                _ => return self.memory.forget(address, size).or_else(refused),
+            },
+            Constant::Address(name, offset) => match self.globals.get(name) {
+                Some(&target) => i128::from(target).wrapping_add(i128::from(*offset)) as u128,
+                None => return self.memory.forget(address, size).or_else(refused),
+            },
+            Constant::Function(name) => match self.code.by_name.get(name) {
+                Some(&index) => function_address(index) as u128,
+                None => return self.memory.forget(address, size).or_else(refused),
+            },
+            Constant::Unknown => return self.memory.forget(address, size).or_else(refused),
+        };
+        match initial.bits {
+            None => self.memory.write(address, size, value).or_else(refused),
+            Some(bits) => {
+                let (size, mask) = super::place::field(bits);
+                self.memory.write_bits(address, size, mask, value << bits.first).or_else(refused)
+            }
+        }
+    }
+
+    /// The entry function's arguments are inputs: records come from a fresh object with unknown bytes.
+    fn parameters(&mut self, index: FunctionIndex, function: &Function) -> Step<Vec<Value>> {
+        let code = &self.code.functions[index as usize];
+        let mut values = Vec::new();
+        for &parameter in &function.parameters {
+            let local = function.local(parameter);
+            let input = Cause::Input(local.name);
+            let value = match (
+                code.home(parameter),
+                proofline_cfa::scalar_of(local.ty, self.code.program.data_model),
+            ) {
+                (_, Some(scalar)) => self.ask(code, Site(0), input, scalar),
+                (Home::Memory(size), None) => {
+                    let base = self.allocate(Area::Static, size, Object::External)?;
+                    Value::Int(i128::from(base))
+                }
+                (Home::Register, None) => return stuck("a record in a register"),
+            };
+            values.push(value);
+        }
+        Ok(values)
+    }
+}

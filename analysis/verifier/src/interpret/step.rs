@@ -1,0 +1,208 @@
+//! What edges do to a running program.
+
+use proofline_cfa::{
+    Allocation, Argument, Call, Callee, Cause, Edge, EdgeId, IntType, Object, Op, Scalar, Site, eval::Value,
+};
+
+use super::{
+    code::{FunctionCode, Home},
+    machine::{Machine, Step, stuck},
+    memory::Area,
+    oracle::{Oracle, Passing},
+    place::{Place, refused},
+};
+
+impl<'c, O: Oracle> Machine<'c, O> {
+    /// Every operation but assumptions and calls.
+    pub(super) fn operation(&mut self, code: &'c FunctionCode, edge: &'c Edge) -> Step<()> {
+        match &edge.op {
+            Op::Skip => Ok(()),
+            Op::Assume(_) | Op::Call(_) => stuck("a branch or call out of place"),
+            Op::Assign(dst, value) => {
+                let value = self.eval(code, value)?;
+                self.assign(code, dst, value)
+            }
+            Op::Copy(dst, src) => match (self.place(code, dst)?, self.place(code, src)?) {
+                (Place::Memory(to), Place::Memory(from)) => self.copy(to, from, dst.size),
+                _ => stuck("a record in a register"),
+            },
+            Op::Havoc(dst, cause) => self.havoc(code, dst, cause, edge.site),
+            Op::Clobber(_, cause) => {
+                // That an unknown function changes nothing is one thing it may do; that a construct of ours does not
+                // model changes nothing is a guess.
+                self.is_determined = false;
+                self.is_guess |= matches!(cause, Cause::Unmodelled(_));
+                Ok(())
+            }
+            Op::Allocate(allocation) => self.allocation(code, allocation),
+            Op::Free(pointer) => match self.eval(code, pointer)? {
+                Value::Int(0) => Ok(()),
+                Value::Int(address) => match self.memory.object_at(address as u64) {
+                    Some((Object::Heap(..), base, _)) if base == address as u64 => {
+                        self.memory.release(base);
+                        Ok(())
+                    }
+                    _ => stuck("free of what is no live heap object"),
+                },
+                Value::Float(_) => stuck("free of a float"),
+            },
+            Op::CopyBytes(to, from, size) => {
+                let (to, from, size) =
+                    (self.address(code, to)?, self.address(code, from)?, self.address(code, size)?);
+                self.copy(to, from, size)
+            }
+            Op::FillBytes(to, byte, size) => {
+                let (to, byte, size) =
+                    (self.address(code, to)?, self.eval(code, byte)?, self.address(code, size)?);
+                let byte = byte.int().map_or(0, |b| IntType { bits: 8, signed: false }.wrap(b)) as u8;
+                if size == 0 { Ok(()) } else { self.memory.fill(to, size, byte).or_else(refused) }
+            }
+            Op::HavocBytes(to, size, cause) => {
+                let (to, size) = (self.address(code, to)?, self.address(code, size)?);
+                self.is_determined = false;
+                self.is_guess |= matches!(cause, Cause::Unmodelled(_));
+                let Some((_, base, whole)) = self.memory.object_at(to) else {
+                    return stuck("a write outside every object");
+                };
+                let size = size.min(base + whole - to);
+                if size == 0 { Ok(()) } else { self.memory.forget(to, size).or_else(refused) }
+            }
+            Op::Begin(id) => {
+                match code.home(*id) {
+                    Home::Register => self.frame_mut().locals[id.index()] = None,
+                    Home::Memory(size) => {
+                        self.end_object(*id);
+                        self.revive(code, *id, size)?;
+                    }
+                }
+                Ok(())
+            }
+            Op::End(id) => {
+                match code.home(*id) {
+                    Home::Register => self.frame_mut().locals[id.index()] = None,
+                    Home::Memory(_) => self.end_object(*id),
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn end_object(&mut self, id: proofline_cfa::LocalId) {
+        if let Some(Value::Int(base)) = self.frame_mut().locals[id.index()].take() {
+            self.memory.release(base as u64);
+        }
+    }
+
+    fn address(&mut self, code: &'c FunctionCode, expr: &proofline_cfa::Expr) -> Step<u64> {
+        match self.eval(code, expr)? {
+            Value::Int(value) => Ok(value as u64),
+            Value::Float(_) => stuck("a float as an address or size"),
+        }
+    }
+
+    fn havoc(
+        &mut self,
+        code: &'c FunctionCode,
+        dst: &proofline_cfa::Lvalue,
+        cause: &Cause,
+        site: Site,
+    ) -> Step<()> {
+        if let Cause::Unmodelled(_) = cause {
+            self.is_guess = true;
+        }
+        if let Cause::Unmodelled(_) | Cause::External(_) | Cause::Volatile = cause {
+            self.is_determined = false;
+        }
+        if dst.scalar.is_some() {
+            let scalar = dst.scalar.unwrap_or(Scalar::Pointer);
+            let value = self.ask(code, site, *cause, scalar);
+            return self.assign(code, dst, value);
+        }
+        match self.place(code, dst)? {
+            Place::Memory(address) if dst.size > 0 => self.memory.forget(address, dst.size).or_else(refused),
+            Place::Memory(_) => Ok(()),
+            Place::Register(_) => stuck("a record in a register"),
+        }
+    }
+
+    fn allocation(&mut self, code: &'c FunctionCode, allocation: &Allocation) -> Step<()> {
+        let size = self.address(code, &allocation.size)?;
+        let object = Object::Heap(code.function.name, allocation.site);
+        let area = if allocation.on_heap { Area::Heap } else { Area::Stack };
+        if allocation.may_fail {
+            // Success is what is tried; that it may fail is another run.
+            let ty = Scalar::Int(IntType::BOOL);
+            let cause = Cause::External(proofline_cfa::Name::new("malloc fails"));
+            if self.ask(code, allocation.site, cause, ty).truth() {
+                return self.assign(code, &allocation.dst, Value::Int(0));
+            }
+        }
+        let base = self.allocate(area, size, object)?;
+        if allocation.zeroed && size > 0 {
+            self.memory.fill(base, size, 0).or_else(refused)?;
+        }
+        if !allocation.on_heap {
+            self.frame_mut().extra.push(base);
+        }
+        self.assign(code, &allocation.dst, Value::Int(i128::from(base)))
+    }
+
+    pub(super) fn call(&mut self, code: &'c FunctionCode, id: EdgeId, call: &'c Call) -> Step<()> {
+        let index = match &call.callee {
+            Callee::Direct(name) => match self.code.by_name.get(name) {
+                Some(&index) => index,
+                None => return stuck(format!("a call of {name}, which has no body")),
+            },
+            Callee::Indirect(pointer, _) => {
+                let address = self.eval(code, pointer)?;
+                let found = (0..self.code.functions.len() as u32)
+                    .find(|&index| Value::Int(super::start::function_address(index)) == address);
+                match found {
+                    Some(index) => index,
+                    None => return stuck("a call through a pointer to no known function"),
+                }
+            }
+        };
+        let callee = &self.code.functions[index as usize];
+        self.follow(code, id, Passing::Enter(callee.function.name))?;
+        if call.arguments.len() < callee.function.parameters.len() {
+            return stuck(format!("a call of {} with too few arguments", callee.function.name));
+        }
+        let mut values = Vec::with_capacity(call.arguments.len());
+        for argument in &call.arguments {
+            values.push(match argument {
+                Argument::Value(value) => self.eval(code, value)?,
+                Argument::Aggregate(lvalue) => match self.place(code, lvalue)? {
+                    Place::Memory(address) => Value::Int(i128::from(address)),
+                    Place::Register(_) => return stuck("a record in a register"),
+                },
+            });
+        }
+        values.truncate(callee.function.parameters.len());
+        self.note(code, id, None);
+        if let Some(event) = self.trace.as_mut().and_then(|t| t.events.last_mut()) {
+            event.arguments = call
+                .arguments
+                .iter()
+                .zip(&values)
+                .map(|(argument, value)| match argument {
+                    Argument::Value(expr) => Some((*value, expr.scalar())),
+                    Argument::Aggregate(_) => None,
+                })
+                .collect();
+        }
+        let known = if callee.pure { self.remembered(index, &values) } else { None };
+        let Some(result) = known else {
+            let memo = callee.pure.then(|| (values.clone(), self.inputs.len()));
+            return self.enter(index, &values, Some(id), memo);
+        };
+        self.written = None;
+        if let (Some(dst), Some(value)) = (&call.dst, result) {
+            self.give_result(code, dst, value)?;
+        }
+        let written = self.written.take();
+        self.note(code, id, written);
+        self.frame_mut().at = code.function.edge(id).to;
+        Ok(())
+    }
+}

@@ -1,0 +1,43 @@
+//! What a run did, for people: the edges it took and the values it wrote.
+
+use proofline_cfa::{EdgeId, Name, Scalar, eval::Value};
+
+/// One taken edge.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Event {
+    /// Function it belongs to.
+    pub function: Name,
+    /// The edge.
+    pub edge: EdgeId,
+    /// Number of open calls.
+    pub depth: u32,
+    /// The scalar it wrote, with its format; for a branch its condition's value.
+    pub value: Option<(Value, Scalar)>,
+    /// The values of scalar arguments, at a call that is entered.
+    pub arguments: Vec<Option<(Value, Scalar)>>,
+    /// An input was chosen here.
+    pub is_input: bool,
+}
+
+/// The events of a run, the oldest dropped when there are too many.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// In order.
+    pub events: Vec<Event>,
+    /// How many were dropped at the start of long loops.
+    pub dropped: u64,
+}
+
+/// More than this nobody reads; memory stays bounded.
+const LONGEST: usize = 200_000;
+
+impl Trace {
+    pub(crate) fn push(&mut self, event: Event) {
+        if self.events.len() >= LONGEST {
+            let half = LONGEST / 2;
+            self.events.drain(..half);
+            self.dropped += half as u64;
+        }
+        self.events.push(event);
+    }
+}

@@ -1,0 +1,30 @@
+//! Judgement: obligations become verdicts. Reads programs, inserts obligations, asks engines, confirms counterexamples by
+//! running them. Must not know a database, an editor or a terminal.
+
+pub mod blame;
+pub mod checks;
+pub mod counterexample;
+pub mod dump;
+pub mod engines;
+pub mod facts;
+pub mod finding;
+pub mod inside;
+pub mod interpret;
+pub mod judge;
+pub mod load;
+pub mod property;
+mod steps;
+mod summaries;
+pub mod task;
+
+pub use proofline_cfa::{Check, Name, ObligationId};
+pub use proofline_cpa::{Budget, Cancel, GraphFormat, Unknown, bam::Shelf};
+pub use summaries::Summaries;
+
+/// Whether the solver's library is one whose answers can be trusted; the error says what to do.
+///
+/// # Errors
+/// If another version was loaded.
+pub fn check_solver() -> Result<(), proofline_smt::LibraryMismatch> {
+    proofline_smt::check_library().map(|_| ())
+}

@@ -1,0 +1,101 @@
+//! What is asked of a program: which checks are obligations.
+
+use std::collections::BTreeSet;
+
+use proofline_cfa::{Check, Program};
+
+use crate::engines::Targets;
+
+/// A question about a program.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Property {
+    /// Every check there is.
+    Everything,
+    /// SV-COMP's `unreach-call`: `reach_error` is never called.
+    UnreachCall,
+    /// SV-COMP's `no-overflow`.
+    NoOverflow,
+    /// These checks.
+    Checks(BTreeSet<Check>),
+}
+
+/// A property that nobody knows.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "unknown property `{0}`\n  help: use unreach-call, no-overflow, or a list of checks such as `division-by-zero,array-bounds`; \
+     all checks: {1}"
+)]
+pub struct UnknownProperty(String, String);
+
+impl Property {
+    /// Reads a property's name, a comma-separated list of checks, or the text of an SV-COMP property file.
+    pub fn parse(text: &str) -> Result<Property, UnknownProperty> {
+        let text = text.trim();
+        let unknown = || {
+            let all: Vec<&str> = Check::ALL.iter().map(|check| check.code()).collect();
+            UnknownProperty(text.to_owned(), all.join(", "))
+        };
+        if text.contains("CHECK(") {
+            return if text.contains("call(reach_error())")
+                || text.contains("call(__VERIFIER_error())")
+                || text.contains("label(ERROR)")
+            {
+                Ok(Property::UnreachCall)
+            } else if text.contains("! overflow") {
+                Ok(Property::NoOverflow)
+            } else {
+                Err(unknown())
+            };
+        }
+        match text {
+            "all" | "everything" => return Ok(Property::Everything),
+            "unreach-call" => return Ok(Property::UnreachCall),
+            "no-overflow" => return Ok(Property::NoOverflow),
+            _ => {}
+        }
+        text.split(',')
+            .map(|code| Check::from_code(code.trim()).ok_or_else(unknown))
+            .collect::<Result<_, _>>()
+            .map(Property::Checks)
+    }
+
+    /// Its short name, as in `RESULT: false(unreach-call)`.
+    pub fn name(&self) -> String {
+        match self {
+            Property::Everything => "all".into(),
+            Property::UnreachCall => "unreach-call".into(),
+            Property::NoOverflow => "no-overflow".into(),
+            Property::Checks(checks) => checks.iter().map(|c| c.code()).collect::<Vec<_>>().join(","),
+        }
+    }
+
+    /// The checks it selects in this program. The label `ERROR` counts only where the program has no call that says the same.
+    pub fn checks(&self, program: &Program) -> BTreeSet<Check> {
+        let has_call = program
+            .functions
+            .values()
+            .any(|function| function.obligations.iter().any(|o| o.check == Check::ReachError));
+        match self {
+            Property::Everything => {
+                Check::ALL.into_iter().filter(|&check| check != Check::ErrorLabel || !has_call).collect()
+            }
+            Property::UnreachCall if has_call => [Check::ReachError].into(),
+            Property::UnreachCall => [Check::ReachError, Check::ErrorLabel].into(),
+            Property::NoOverflow => [Check::SignedOverflow].into(),
+            Property::Checks(checks) => checks.clone(),
+        }
+    }
+
+    /// Its obligations in the given functions.
+    pub fn targets<'f>(
+        &self,
+        program: &Program,
+        functions: impl IntoIterator<Item = &'f proofline_cfa::Function>,
+    ) -> Targets {
+        let checks = self.checks(program);
+        Targets::new(functions.into_iter().flat_map(|function| {
+            let selected = function.obligations.iter().enumerate().filter(|(_, o)| checks.contains(&o.check));
+            selected.map(|(i, _)| (function.name, proofline_cfa::ObligationId(i as u32))).collect::<Vec<_>>()
+        }))
+    }
+}

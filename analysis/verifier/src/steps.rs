@@ -1,0 +1,308 @@
+//! From the events of a run to the steps people read: names as written, temporaries left out, long stretches shortened.
+
+use proofline_cfa::{
+    Base, Callee, Cause, Check, EdgeId, Function, Lvalue, Name, Obligation, Op, Scalar, eval::Value,
+    lvalue_text,
+};
+use rustc_hash::FxHashMap;
+
+use crate::{
+    finding::{StepKind, TraceStep, is_theirs, mentioned},
+    interpret::{Event, Run, Trace},
+    load::Loaded,
+};
+
+/// More steps than this are shortened in the middle.
+const MOST: usize = 60;
+
+/// A told trace.
+pub(crate) struct Told {
+    pub(crate) steps: Vec<TraceStep>,
+    /// Values at the failure of what its condition mentions.
+    pub(crate) values: Vec<(String, String)>,
+}
+
+/// Tells a trace.
+pub(crate) fn tell(
+    loaded: &Loaded,
+    run: &Run,
+    entry: Name,
+    trace: &Trace,
+    obligation: &Obligation,
+    at: &Function,
+) -> Told {
+    let mut teller = Teller { loaded, steps: Vec::new(), values: FxHashMap::default(), open: Vec::new() };
+    teller.arguments(run, entry);
+    for event in &trace.events {
+        teller.event(event);
+    }
+    let depth = trace.events.last().map_or(0, |event| event.depth);
+    let values = teller.values_at_failure(trace, obligation, at, depth);
+    let position = loaded.position(at.name, obligation.site);
+    let source = position.as_ref().map(|place| loaded.text_at(place)).unwrap_or_default();
+    teller.steps.push(TraceStep {
+        position,
+        function: at.name,
+        depth: depth.saturating_sub(1),
+        kind: StepKind::Failure,
+        text: failure_text(obligation, &source),
+        change: None,
+        is_global: false,
+        arguments: Vec::new(),
+    });
+    Told { steps: teller.steps, values }
+}
+
+/// What fails, in the program's words where it can be said so.
+fn failure_text(obligation: &Obligation, source: &str) -> String {
+    let is_short = !source.is_empty() && source.len() <= 60 && !source.contains('\n');
+    if obligation.check == Check::SignedOverflow && is_short {
+        return format!("`{source}` overflows");
+    }
+    format!("`{}` does not hold", obligation.text)
+}
+
+struct Teller<'l> {
+    loaded: &'l Loaded,
+    steps: Vec<TraceStep>,
+    /// Last value by (depth, or 0 for globals; text).
+    values: FxHashMap<(u32, String), String>,
+    /// Calls that have been entered and not left.
+    open: Vec<(Name, EdgeId)>,
+}
+
+impl Teller<'_> {
+    /// The arguments that the entry was called with: the first questions of the run.
+    fn arguments(&mut self, run: &Run, entry: Name) {
+        let Some(function) = self.loaded.program().function(entry).cloned() else { return };
+        let mut inputs = run.inputs.iter();
+        for &parameter in &function.parameters {
+            let local = function.local(parameter);
+            let Some(scalar) = proofline_cfa::scalar_of(local.ty, self.loaded.program().data_model) else {
+                continue;
+            };
+            let Some((question, answer)) = inputs.next() else { return };
+            if question.function != entry || question.cause != Cause::Input(local.name) {
+                return;
+            }
+            let shown = match scalar {
+                Scalar::Int(ty) => ty.wrap(*answer).to_string(),
+                Scalar::Pointer => value_text(Value::Int(*answer), scalar),
+                Scalar::Float(_) => value_text(Value::Float(*answer as u64), scalar),
+            };
+            let name = local.name.to_string();
+            // The entry's own depth is 1.
+            self.values.insert((1, name.clone()), shown.clone());
+            self.steps.push(TraceStep {
+                position: self.loaded.local(entry, parameter).or_else(|| self.loaded.definition(entry)),
+                function: entry,
+                depth: 0,
+                kind: StepKind::Input,
+                text: format!("`{name} = {shown}` (argument)"),
+                change: Some((name, shown)),
+                is_global: false,
+                arguments: Vec::new(),
+            });
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        let Some(function) = self.loaded.program().function(event.function).cloned() else { return };
+        let edge = function.edge(event.edge);
+        match &edge.op {
+            Op::Call(call) => {
+                if self.open.last() == Some(&(event.function, event.edge))
+                    && event.depth as usize == self.open_depth()
+                {
+                    self.open.pop();
+                    if let (Some(dst), Some(value)) = (&call.dst, event.value) {
+                        self.assigned(&function, event, dst, value, StepKind::Return);
+                    }
+                    return;
+                }
+                self.open.push((event.function, event.edge));
+                self.called(&function, event, &call.callee);
+            }
+            Op::Assume(condition) => {
+                let text = self.branch_text(&function, event, condition);
+                if let Some(text) = text {
+                    self.push(&function, event, StepKind::Branch, text, None);
+                }
+            }
+            Op::Assign(dst, _) => {
+                if let Some(value) = event.value {
+                    self.assigned(&function, event, dst, value, StepKind::Assign);
+                }
+            }
+            Op::Havoc(dst, cause) => {
+                if let Some(value) = event.value {
+                    let kind = if matches!(cause, Cause::Indeterminate) {
+                        StepKind::Assign
+                    } else {
+                        StepKind::Input
+                    };
+                    self.assigned(&function, event, dst, value, kind);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The depth an event of the caller of the innermost open call has.
+    fn open_depth(&self) -> usize {
+        self.open.len()
+    }
+
+    fn called(&mut self, function: &Function, event: &Event, callee: &Callee) {
+        let name = match callee {
+            Callee::Direct(name) => *name,
+            Callee::Indirect(..) => Name::new("(a pointer)"),
+        };
+        let mut shown = Vec::new();
+        let mut arguments = Vec::new();
+        let target = self.loaded.program().function(name).cloned();
+        for (i, argument) in event.arguments.iter().enumerate() {
+            let parameter = target.as_ref().and_then(|t| t.parameters.get(i).map(|&p| t.local(p).name));
+            let value = argument.map_or_else(|| "…".to_owned(), |(value, scalar)| value_text(value, scalar));
+            if let Some(parameter) = parameter {
+                self.values.insert((event.depth + 1, parameter.to_string()), value.clone());
+                shown.push(format!("{parameter} = {value}"));
+                arguments.push((parameter.to_string(), value));
+            } else {
+                shown.push(value);
+            }
+        }
+        let text = format!("call `{name}({})`", shown.join(", "));
+        self.push(function, event, StepKind::Call, text, None);
+        if let Some(step) = self.steps.last_mut() {
+            step.arguments = arguments;
+        }
+    }
+
+    fn assigned(
+        &mut self,
+        function: &Function,
+        event: &Event,
+        dst: &Lvalue,
+        value: (Value, Scalar),
+        kind: StepKind,
+    ) {
+        let shown = value_text(value.0, value.1);
+        let name = lvalue_text(function, dst);
+        let depth = if matches!(dst.base, Base::Local(_)) { event.depth } else { 0 };
+        self.values.insert((depth, name.clone()), shown.clone());
+        if let Base::Local(id) = dst.base
+            && !is_theirs(function, id)
+        {
+            return;
+        }
+        let text = match kind {
+            StepKind::Input => format!("`{name} = {shown}` (input)"),
+            _ => format!("`{name} = {shown}`"),
+        };
+        self.push(function, event, kind, text, Some((name, shown)));
+        if let Some(step) = self.steps.last_mut() {
+            step.is_global = !matches!(dst.base, Base::Local(_));
+        }
+    }
+
+    fn branch_text(
+        &self,
+        function: &Function,
+        event: &Event,
+        condition: &proofline_cfa::Expr,
+    ) -> Option<String> {
+        let edge = function.edge(event.edge);
+        // Obligations that hold are no news.
+        let siblings: Vec<_> = function.edges.iter().filter(|other| other.from == edge.from).collect();
+        if siblings.len() < 2 || siblings.iter().any(|other| function.obligation_at(other.to).is_some()) {
+            return None;
+        }
+        let position = self.loaded.position(function.name, edge.site)?;
+        let source = self.loaded.text_at(&position);
+        // The first of the two edges is the one on which the condition as written is true.
+        let is_true = siblings.first().is_some_and(|first| std::ptr::eq(*first, edge));
+        let text = if source.is_empty() || source.len() > 60 || source.contains('\n') {
+            return Some(format!("`{}`", proofline_cfa::expr_text(function, condition)));
+        } else {
+            source
+        };
+        Some(format!("`{text}` is {is_true}"))
+    }
+
+    fn push(
+        &mut self,
+        function: &Function,
+        event: &Event,
+        kind: StepKind,
+        text: String,
+        change: Option<(String, String)>,
+    ) {
+        let site = function.edge(event.edge).site;
+        self.steps.push(TraceStep {
+            position: self.loaded.position(function.name, site),
+            function: function.name,
+            depth: event.depth.saturating_sub(1),
+            kind,
+            text,
+            change,
+            is_global: false,
+            arguments: Vec::new(),
+        });
+    }
+
+    fn values_at_failure(
+        &self,
+        _trace: &Trace,
+        obligation: &Obligation,
+        at: &Function,
+        depth: u32,
+    ) -> Vec<(String, String)> {
+        let mut lvalues = Vec::new();
+        for edge in at.edges.iter().filter(|edge| edge.to == obligation.error) {
+            if let Op::Assume(condition) = &edge.op {
+                mentioned(condition, &mut lvalues);
+            }
+        }
+        let mut out = Vec::new();
+        for lvalue in &lvalues {
+            let is_local = matches!(lvalue.base, Base::Local(_));
+            if let Base::Local(id) = lvalue.base
+                && !is_theirs(at, id)
+            {
+                continue;
+            }
+            let name = lvalue_text(at, lvalue);
+            if let Some(value) = self.values.get(&(if is_local { depth } else { 0 }, name.clone())) {
+                out.push((name, value.clone()));
+            }
+        }
+        out
+    }
+}
+
+/// A value as people write it.
+pub(crate) fn value_text(value: Value, scalar: Scalar) -> String {
+    match (value, scalar) {
+        (Value::Int(0), Scalar::Pointer) => "NULL".to_owned(),
+        (Value::Int(address), Scalar::Pointer) => format!("{address:#x}"),
+        (Value::Int(value), _) => value.to_string(),
+        (Value::Float(bits), _) => format!("{:?}", f64::from_bits(bits)),
+    }
+}
+
+/// Keeps the beginning and the end of a long path, and every input and call at its open depth.
+pub(crate) fn shorten(steps: Vec<TraceStep>) -> Vec<TraceStep> {
+    if steps.len() <= MOST {
+        return steps;
+    }
+    let (head, tail) = (MOST / 3, MOST - MOST / 3);
+    let left_out = steps.len() - head - tail;
+    let mut out: Vec<TraceStep> = steps[..head].to_vec();
+    let mut gap = steps[head].clone();
+    gap.text = format!("… {left_out} more steps …");
+    gap.change = None;
+    out.push(gap);
+    out.extend(steps[steps.len() - tail..].iter().cloned());
+    out
+}

@@ -1,0 +1,124 @@
+//! Library code: what is the function's own fault, and what callers must see to.
+
+use std::path::PathBuf;
+
+use proofline_verifier::{
+    Cancel,
+    blame::Blame,
+    judge::{Overall, Report, Request, judge},
+    load::{Options, load_texts},
+    property::Property,
+};
+
+fn report(code: &str) -> Report {
+    let loaded = load_texts(&[(PathBuf::from("t.c"), code.to_owned())], &Options::default()).expect("loads");
+    let request = Request {
+        property: Property::Everything,
+        entries: Vec::new(),
+        engines: vec!["concrete".into(), "intervals".into()],
+        steps: 100_000,
+        deadline: None,
+        first_only: false,
+        cancel: Cancel::default(),
+        threads: 1,
+    };
+    judge(&loaded, &request, &mut |_| {})
+}
+
+/// `function: manifest`, `function: requires …`, `function: fails when …`
+fn blames(code: &str) -> Vec<String> {
+    let mut all: Vec<String> = report(code)
+        .findings
+        .iter()
+        .map(|finding| {
+            let what = match &finding.blame {
+                Blame::Manifest => "manifest".to_owned(),
+                Blame::Latent(condition) => match (&condition.requires, &condition.fails_when) {
+                    (Some(requires), _) => format!("requires {requires}"),
+                    (None, Some(when)) => format!("fails when {when}"),
+                    (None, None) => "latent".to_owned(),
+                },
+            };
+            format!("{}: {what}", finding.counterexample.entry)
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn arguments_are_the_callers_matter() {
+    let code = "struct n { int v; };
+        int first(struct n *p) { return p->v; }
+        int divide(int a, unsigned char b) { return a / b; }
+        static int inverse(int x) { return 100 / x; }
+        int outer(int y) { return inverse(y); }
+        int fill(int n) { int a[10]; for (int i = 0; i < n; i++) a[i] = i; return 0; }
+        int scale; int by_global(void) { return 5 % scale; }";
+    assert_eq!(
+        blames(code),
+        [
+            "by_global: requires `scale != 0`",
+            "divide: requires `b != 0`",
+            "fill: fails when `n > 10`",
+            "first: requires `p != NULL`",
+            "outer: requires `y != 0`",
+        ]
+    );
+}
+
+#[test]
+fn a_global_s_part_is_named_also_when_its_address_was_passed_on() {
+    let code = "struct limits { int least, most; };
+        static struct limits own = { 1, 2 };
+        static int share(const struct limits *p) { return 100 / p->most; }
+        void set(int n) { own.most = n; }
+        int by_address(void) { const struct limits *p = &own; return share(p); }";
+    assert_eq!(blames(code), ["by_address: requires `own.most != 0`"]);
+}
+
+#[test]
+fn what_no_argument_avoids_is_the_functions_own() {
+    let code = "int always(void) { int a[3]; a[3] = 1; return 0; }
+        static int inverse(int x) { return 100 / x; }
+        int wrong(void) { return inverse(0); }
+        int input(void); int outside(void) { return 7 / input(); }
+        int half(int n) { if (n < 0) { int d = 0; return n / d; } return n / 2; }";
+    assert_eq!(blames(code), ["always: manifest", "half: manifest", "outside: latent", "wrong: manifest"]);
+}
+
+#[test]
+fn what_contradicts_the_functions_own_tests_is_its_own() {
+    let code = "struct n { int v; };
+        int null(struct n *p) { if (p == 0) return p->v; return 0; }
+        int least(int x) { if (x == -2147483647 - 1) return -x; return 0; }
+        int shift(int k) { if (k > 40) return 1 << k; return 0; }
+        int not_this_one(int k, int j) { if (j > 40) return 1 << k; return 0; }";
+    assert_eq!(
+        blames(code),
+        [
+            "least: manifest",
+            "not_this_one: requires `k < 32`",
+            "not_this_one: requires `k >= 0`",
+            "null: manifest",
+            "shift: manifest"
+        ]
+    );
+}
+
+#[test]
+fn latent_failures_are_no_failures_of_a_library_and_no_proof_either() {
+    let code = "int divide(int a, unsigned char b) { return a / b; }";
+    let report = report(code);
+    assert_eq!(report.failures().count(), 0);
+    assert_eq!(report.latent().count(), 1);
+    assert!(matches!(report.overall(), Overall::Unknown(_)));
+}
+
+#[test]
+fn what_unknown_functions_write_is_not_the_function_s_fault() {
+    let code = "extern void ask(int *);
+        int twice(void) { int n; ask(&n); return 2 * n; }
+        int own(void) { int n, zero = 0; ask(&n); return n / zero; }";
+    assert_eq!(blames(code), ["own: manifest", "twice: latent"]);
+}

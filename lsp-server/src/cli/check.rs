@@ -1,0 +1,271 @@
+//! `proofline check`
+
+use std::{
+    io::Write,
+    path::PathBuf,
+    process::ExitCode,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, anyhow, bail};
+use proofline_db::{Control, Database, Question, Stopped, Store, Work};
+use proofline_verifier::{
+    Cancel, Name, Unknown,
+    engines::{names, portfolio},
+    judge::{Overall, Report},
+    property::Property,
+    task::Task,
+};
+
+use super::{
+    formats::{self, Format},
+    input::Input,
+    render,
+    terminal::{Color, Progress, Style},
+};
+
+/// What to check and how.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    input: Input,
+    /// What must hold: `all`, `unreach-call`, `no-overflow`, or a list of checks (`division-by-zero,array-bounds`).
+    #[arg(long, value_name = "PROPERTY")]
+    property: Option<String>,
+    /// Function that execution starts in (default: main; without one, every function that nobody calls).
+    #[arg(long, value_name = "FUNCTION")]
+    entry: Vec<String>,
+    /// An SV-COMP task definition: names the files, the data model and the properties.
+    #[arg(long, value_name = "TASK.yml")]
+    task: Option<PathBuf>,
+    /// Engine, or several separated by commas (default: the portfolio).
+    #[arg(long, value_name = "ENGINE")]
+    engine: Option<String>,
+    /// Steps per engine and question: the same budget gives the same verdict on every machine.
+    #[arg(long, value_name = "STEPS", default_value_t = 3_000_000)]
+    budget: u64,
+    /// Ends everything after so many seconds.
+    #[arg(long, value_name = "SECONDS")]
+    limit: Option<u64>,
+    /// Stops at the first violation.
+    #[arg(long)]
+    first: bool,
+    /// Verifies everything again, and remembers nothing.
+    #[arg(long)]
+    no_cache: bool,
+    /// Folder for what was verified before (default: `proofline` in the user's cache folder).
+    #[arg(long, value_name = "DIR", conflicts_with = "no_cache")]
+    cache: Option<PathBuf>,
+    /// Says what was verified and what was known from before.
+    #[arg(long)]
+    statistics: bool,
+    /// Says on standard error what is being done, line by line (a terminal shows the last line anyway).
+    #[arg(long)]
+    progress: bool,
+    /// How results are written to standard output. Exit codes and verdicts are the same in every format.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Writes the first violation as a witness of SV-COMP: GraphML 1.0 if the name ends in `.graphml`, else YAML 2.0.
+    #[arg(long, value_name = "FILE")]
+    witness: Option<PathBuf>,
+    /// Colours.
+    #[arg(long, value_enum, default_value_t = Color::Auto)]
+    color: Color,
+}
+
+/// Bytes of answers that are kept on the disk.
+const MOST_BYTES: u64 = 64 << 20;
+
+fn stopped(why: Stopped) -> anyhow::Error {
+    match why {
+        Stopped::Load(error) => error.into(),
+        Stopped::Cancelled | Stopped::Edited => anyhow!("stopped"),
+    }
+}
+
+/// What is known about one property.
+pub(crate) struct Answer {
+    /// `all`, `unreach-call` …
+    pub(crate) property: String,
+    /// Everything found out.
+    pub(crate) report: Report,
+}
+
+impl Answer {
+    /// `true`, `false(property)`, `unknown(reason)`, and the exit code.
+    pub(crate) fn result(&self) -> (String, u8) {
+        match self.report.overall() {
+            Overall::True => ("true".to_owned(), 0),
+            Overall::False => (format!("false({})", self.property), 1),
+            Overall::Unknown(why) => (format!("unknown({why})"), 2),
+        }
+    }
+}
+
+/// Runs the checks and prints what they found.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let started = Instant::now();
+    // A solver of another version answers wrongly without an error.
+    proofline_verifier::check_solver().map_err(|mismatch| anyhow!("{mismatch}"))?;
+    let style = Style::new(arguments.color);
+    let mut input = arguments.input.clone();
+    let mut properties = Vec::new();
+    if let Some(file) = &arguments.task {
+        let task = Task::read(file)?;
+        input.files.extend(task.inputs);
+        input.m32 |= task.is_ilp32;
+        properties.extend(task.properties.into_iter().map(|(property, _)| property));
+    }
+    if let Some(text) = &arguments.property {
+        properties = vec![property(text)?];
+    }
+    if properties.is_empty() {
+        properties.push(Property::Everything);
+    }
+    let engines = engines(arguments)?;
+    let cancel = interruptible();
+    let progress = Progress::new(arguments.progress);
+    progress.say("reading the program");
+    let mut db = input.database()?;
+    let folder = arguments.cache.clone().or_else(Store::default_folder);
+    if let Some(folder) = folder.filter(|_| !arguments.no_cache) {
+        db.set_store(Store::new(&folder, MOST_BYTES));
+    }
+    let loaded = db.texts().map_err(stopped)?;
+    let entries: Vec<Name> = arguments.entry.iter().map(|name| Name::new(name)).collect();
+    let mut out = std::io::stdout().lock();
+    let is_text = arguments.format == Format::Text;
+    if is_text {
+        for problem in loaded.problems() {
+            write!(out, "{}", render::problem(&loaded, problem, style))?;
+        }
+    }
+    let listener = progress.clone();
+    let control = Control {
+        cancel: cancel.clone(),
+        deadline: arguments.limit.map(|seconds| started + Duration::from_secs(seconds)),
+        progress: Some(Arc::new(move |text| listener.say(text))),
+        threads: std::thread::available_parallelism().map_or(1, usize::from),
+    };
+    let mut answers = Vec::new();
+    for property in &properties {
+        let question = Question {
+            property: property.clone(),
+            engines: engines.clone(),
+            steps: arguments.budget,
+            first_only: arguments.first || matches!(property, Property::UnreachCall | Property::NoOverflow),
+        };
+        let report = checked(&db, &question, &entries, &control)?;
+        if is_text {
+            for finding in report.failures() {
+                write!(out, "{}", render::finding(&loaded, finding, style))?;
+            }
+            write!(out, "{}", render::latent(&report, style))?;
+            write!(out, "{}", render::table(&loaded, &report, style))?;
+        }
+        answers.push(Answer { property: property.name(), report });
+    }
+    progress.done();
+    db.save();
+    if arguments.statistics && is_text {
+        let work = db.take_work();
+        let verified = work.iter().filter(|work| matches!(work, Work::Verified(_))).count();
+        let recalled = work.iter().filter(|work| matches!(work, Work::Recalled(_))).count();
+        writeln!(out, "entries verified: {verified}, known from before: {recalled}")?;
+        let rechecked = work.iter().filter(|work| matches!(work, Work::Rechecked(_))).count();
+        let reused = work.iter().filter(|work| matches!(work, Work::Reused(_))).count();
+        writeln!(out, "functions whose blocks were rechecked: {rechecked}, reused: {reused}")?;
+        writeln!(out, "blocks found on the disk: {}", db.blocks_from_disk())?;
+    }
+    if cancel.is_cancelled() {
+        eprintln!("interrupted: this is what is known so far");
+    }
+    // Violated is worse news than unknown, and unknown than proved.
+    let worst = |code: u8, next: u8| if code == 1 || next == 1 { 1 } else { code.max(next) };
+    let code = answers.iter().map(|answer| answer.result().1).fold(0, worst);
+    match arguments.format {
+        Format::Text => {
+            for answer in &answers {
+                if let Some(engine) = answer.report.last_engine {
+                    writeln!(out, "decided by: {engine}")?;
+                }
+                writeln!(out, "RESULT: {}", answer.result().0)?;
+            }
+        }
+        Format::Json => writeln!(out, "{:#}", formats::json(&db.loaded().map_err(stopped)?, &answers))?,
+        Format::Sarif => writeln!(out, "{:#}", formats::sarif(&loaded, &answers))?,
+    }
+    if let Some(file) = &arguments.witness {
+        write_witness(&input, &answers, file)?;
+    }
+    Ok(ExitCode::from(code))
+}
+
+/// What the database says, or what is known when somebody stops it; nothing is proved of what was not understood.
+fn checked(db: &Database, question: &Question, entries: &[Name], control: &Control) -> Result<Report> {
+    let mut report = match db.check(question, entries, control) {
+        Ok(report) => report,
+        Err(Stopped::Cancelled) => Report { reason: Some(Unknown::Cancelled), ..Report::default() },
+        Err(why) => return Err(stopped(why)),
+    };
+    let texts = db.texts().map_err(stopped)?;
+    if texts.has_errors() && report.overall() == Overall::True {
+        let whole = db.loaded().map_err(stopped)?;
+        let functions = report.entries.iter().flat_map(|entry| whole.reachable_from(*entry)).collect();
+        report.reason = whole.misunderstood(&functions);
+    }
+    for entry in entries {
+        if report.reason.is_some() && db.loaded().map_err(stopped)?.program().function(*entry).is_none() {
+            bail!(
+                "there is no function `{entry}` with a body\n  help: --entry names a function of the program"
+            );
+        }
+    }
+    Ok(report)
+}
+
+/// A property's name, or a property file.
+fn property(text: &str) -> Result<Property> {
+    if text.ends_with(".prp") {
+        let content = std::fs::read_to_string(text).with_context(|| format!("cannot read {text}"))?;
+        return Ok(Property::parse(&content)?);
+    }
+    Ok(Property::parse(text)?)
+}
+
+fn engines(arguments: &Arguments) -> Result<Vec<String>> {
+    let engines: Vec<String> =
+        arguments.engine.iter().flat_map(|e| e.split(',')).map(str::to_owned).collect();
+    if let Some(unknown) = engines.iter().find(|name| !names().contains(&name.as_str())) {
+        bail!(
+            "unknown engine `{unknown}`\n  help: engines are {}; the portfolio is {}",
+            names().join(", "),
+            portfolio().join(", ")
+        );
+    }
+    Ok(engines)
+}
+
+/// Ctrl-C ends the work, and what is known is reported; a second one ends the program at once.
+fn interruptible() -> Cancel {
+    let cancel = Cancel::default();
+    let handler = cancel.clone();
+    let _ = ctrlc::set_handler(move || {
+        if handler.is_cancelled() {
+            std::process::exit(130);
+        }
+        handler.cancel();
+    });
+    cancel
+}
+
+fn write_witness(input: &Input, answers: &[Answer], file: &std::path::Path) -> Result<()> {
+    let violation = answers.iter().find_map(|answer| Some((answer, answer.report.failures().next()?)));
+    let Some((answer, finding)) = violation else {
+        eprintln!("note: no violation, so {} is not written", file.display());
+        return Ok(());
+    };
+    let text = formats::witness(input, &answer.property, finding, file)?;
+    std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+}

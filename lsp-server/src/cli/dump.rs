@@ -1,0 +1,143 @@
+//! `proofline dump`
+
+use std::process::ExitCode;
+
+use anyhow::{Result, anyhow, bail};
+use proofline_verifier::{
+    Budget, GraphFormat, Name, dump,
+    inside::{self, Domain, View},
+    load::Loaded,
+};
+
+use super::input::Input;
+
+/// What to show.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Layer.
+    #[arg(value_enum)]
+    what: What,
+    #[command(flatten)]
+    input: Input,
+    /// Only this function; the last word may name it too: `dump cfa FILE FUNCTION`. For `arg` and `summaries`: where execution
+    /// starts.
+    #[arg(long, value_name = "FUNCTION")]
+    function: Option<String>,
+    /// For Graphviz instead of for reading (`| dot -Tsvg`).
+    #[arg(long)]
+    dot: bool,
+    /// Which analysis' states, for `arg` and `summaries`.
+    #[arg(long, value_enum, default_value_t = Analysis::Interval)]
+    domain: Analysis,
+    /// Steps of the analysis, for `arg` and `summaries`.
+    #[arg(long, value_name = "STEPS", default_value_t = 100_000)]
+    budget: u64,
+}
+
+/// The layers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum What {
+    /// Tokens after preprocessing, with both positions.
+    Tokens,
+    /// The syntax tree.
+    Tree,
+    /// Typed bodies.
+    Hir,
+    /// Automata with their obligations.
+    Cfa,
+    /// Who calls whom, in components.
+    Callgraph,
+    /// Function and loop blocks with what they read and write.
+    Blocks,
+    /// The graph of abstract states, one per block.
+    Arg,
+    /// What each block does, from which states.
+    Summaries,
+}
+
+/// The analyses whose states can be shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum Analysis {
+    /// Ranges.
+    Interval,
+    /// Known values.
+    Value,
+    /// Predicates that refinement finds.
+    Predicate,
+}
+
+/// Prints a layer.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let mut function = arguments.function.as_deref().map(Name::new);
+    let mut input = arguments.input.clone();
+    let options = input.options();
+    // `dump cfa FILE FUNCTION` reads well; a last word that is no file is the function.
+    if function.is_none()
+        && input.files.len() > 1
+        && input.files.last().is_some_and(|last| !last.exists() && last.extension().is_none())
+    {
+        function = input.files.pop().and_then(|last| last.to_str().map(Name::new));
+    }
+    let first =
+        || input.files.first().ok_or_else(|| anyhow!("no input file\n  help: proofline dump LAYER FILE"));
+    let program = || -> Result<Loaded> {
+        let loaded = input.load()?;
+        match function {
+            Some(name) if loaded.program().function(name).is_none() => {
+                bail!("there is no function `{name}` with a body{}", known(&loaded))
+            }
+            Some(_) | None => Ok(loaded),
+        }
+    };
+    let text = match (arguments.what, arguments.dot) {
+        (What::Tokens, false) => dump::tokens(first()?, &options)?,
+        (What::Tree, false) => dump::tree(first()?, &options)?,
+        (What::Tree, true) => dump::tree_dot(first()?, &options)?,
+        (What::Hir, false) => dump::hir(first()?, &options, function)?,
+        (What::Cfa, false) => dump::cfa(&program()?, function),
+        (What::Cfa, true) => dump::cfa_dot(&program()?, function),
+        (What::Callgraph, false) => dump::call_graph(&program()?),
+        (What::Callgraph, true) => dump::call_graph_dot(&program()?),
+        (What::Blocks, false) => dump::blocks(&program()?, function),
+        (What::Blocks, true) => dump::blocks_dot(&program()?, function),
+        (What::Arg, dot) => {
+            let format = if dot { GraphFormat::Dot } else { GraphFormat::Text };
+            states(&program()?, function, arguments, View::Graphs(format))?
+        }
+        (What::Summaries, false) => states(&program()?, function, arguments, View::Summaries)?,
+        (What::Tokens | What::Hir | What::Summaries, true) => {
+            bail!(
+                "this layer is no graph\n  help: leave out --dot; graphs are tree, cfa, callgraph, blocks, arg"
+            )
+        }
+    };
+    print!("{text}");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// States of the executions from a function, or from the default entries.
+fn states(loaded: &Loaded, function: Option<Name>, arguments: &Arguments, view: View) -> Result<String> {
+    let entries = function.map_or_else(|| loaded.default_entries(), |name| vec![name]);
+    let mut out = String::new();
+    for entry in entries {
+        let budget = Budget::steps(arguments.budget);
+        let text = match arguments.domain {
+            Analysis::Interval => inside::view(loaded, entry, Domain::Intervals, view, &budget),
+            Analysis::Value => inside::view(loaded, entry, Domain::Values, view, &budget),
+            Analysis::Predicate => inside::view_predicates(loaded, entry, view, &budget),
+        };
+        out.push_str(&text.map_err(|why| {
+            anyhow!("the states from `{entry}` are not known: {why}\n  help: a larger --budget may help")
+        })?);
+    }
+    Ok(out)
+}
+
+/// The functions there are, when they are few.
+fn known(loaded: &Loaded) -> String {
+    let names: Vec<&str> = loaded.program().functions.keys().map(|name| name.as_str()).collect();
+    if names.is_empty() || names.len() > 20 {
+        return String::new();
+    }
+    format!("\n  help: there are {}", names.join(", "))
+}

@@ -1,0 +1,131 @@
+//! Results for other programs: JSON, SARIF, witnesses. Says the same as the text, in other words.
+
+mod sarif;
+mod sha256;
+mod witness;
+
+use proofline_verifier::{
+    finding::{Finding, StepKind, TraceStep},
+    judge::Verdict,
+    load::{Loaded, Position},
+};
+use serde_json::{Value, json};
+
+pub(super) use sarif::sarif;
+pub(super) use witness::witness;
+
+use super::check::Answer;
+
+/// How results are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// For people.
+    Text,
+    /// One JSON object: problems of the text, and per property the result, verdicts per function, findings with their steps.
+    Json,
+    /// SARIF 2.1.0, for code scanning services and editors.
+    Sarif,
+}
+
+/// Everything as one JSON object.
+pub(super) fn json(loaded: &Loaded, answers: &[Answer]) -> Value {
+    let problems: Vec<Value> = loaded
+        .problems()
+        .iter()
+        .map(|problem| {
+            json!({
+                "severity": if problem.is_error { "error" } else { "warning" },
+                "message": problem.message,
+                "help": problem.help,
+                "place": problem.position.as_ref().map(place),
+            })
+        })
+        .collect();
+    let results: Vec<Value> = answers.iter().map(|answer| result(loaded, answer)).collect();
+    json!({ "version": env!("CARGO_PKG_VERSION"), "problems": problems, "results": results })
+}
+
+fn result(loaded: &Loaded, answer: &Answer) -> Value {
+    let report = &answer.report;
+    let (text, exit) = answer.result();
+    let mut obligations = Vec::new();
+    for ((function, id), verdict) in &report.verdicts {
+        let Some(automaton) = loaded.program().function(*function) else { continue };
+        let Some(obligation) = automaton.obligations.get(id.index()) else { continue };
+        let (word, detail) = match verdict {
+            Verdict::Proved(engine) => ("proved", (*engine).to_owned()),
+            Verdict::Violated(index) => ("violated", index.to_string()),
+            Verdict::Unknown(why) => ("unknown", why.to_string()),
+        };
+        let key = match verdict {
+            Verdict::Proved(_) => "by",
+            Verdict::Violated(_) => "finding",
+            Verdict::Unknown(_) => "reason",
+        };
+        obligations.push(json!({
+            "function": function.as_str(),
+            "check": obligation.check.code(),
+            "condition": obligation.text.as_str(),
+            "place": loaded.position(*function, obligation.site).as_ref().map(place),
+            "verdict": word,
+            key: detail,
+        }));
+    }
+    let findings: Vec<Value> = report.findings.iter().map(|f| finding(f, report.is_failure(f))).collect();
+    json!({
+        "property": answer.property,
+        "result": text,
+        "exit": exit,
+        "decided_by": report.last_engine,
+        "rests_on": report.rests_on,
+        "obligations": obligations,
+        "findings": findings,
+    })
+}
+
+fn finding(finding: &Finding, is_failure: bool) -> Value {
+    let values: serde_json::Map<String, Value> =
+        finding.values.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+    json!({
+        "check": finding.check.code(),
+        "function": finding.function.as_str(),
+        "title": finding.title,
+        "help": finding.help,
+        "kind": if is_failure { "failure" } else { "condition on callers" },
+        "place": finding.position.as_ref().map(place),
+        "values": values,
+        "entry": finding.counterexample.entry.as_str(),
+        "inputs": finding.counterexample.inputs.iter().map(i128::to_string).collect::<Vec<_>>(),
+        "steps": finding.steps.iter().map(step).collect::<Vec<_>>(),
+    })
+}
+
+fn step(step: &TraceStep) -> Value {
+    let kind = match step.kind {
+        StepKind::Input => "input",
+        StepKind::Assign => "assign",
+        StepKind::Branch => "branch",
+        StepKind::Call => "call",
+        StepKind::Return => "return",
+        StepKind::Failure => "failure",
+    };
+    json!({
+        "kind": kind,
+        "text": step.text,
+        "function": step.function.as_str(),
+        "depth": step.depth,
+        "place": step.position.as_ref().map(place),
+        "change": step.change.as_ref().map(|(name, value)| json!({ "name": name, "value": value })),
+    })
+}
+
+/// Lines and columns from 1, columns in bytes, the end behind the last one.
+fn place(position: &Position) -> Value {
+    json!({
+        "file": position.path.display().to_string(),
+        "line": position.line + 1,
+        "column": position.column + 1,
+        "end_line": position.end_line + 1,
+        "end_column": position.end_column + 1,
+    })
+}

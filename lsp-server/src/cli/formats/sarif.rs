@@ -1,0 +1,97 @@
+//! SARIF 2.1.0: a result per violation with its path as a code flow, the program's problems as notifications.
+
+use proofline_verifier::{
+    Check,
+    finding::Finding,
+    load::{Loaded, Position},
+};
+use serde_json::{Value, json};
+
+use crate::cli::check::Answer;
+
+/// The whole log.
+pub(crate) fn sarif(loaded: &Loaded, answers: &[Answer]) -> Value {
+    let rules: Vec<Value> = Check::ALL.iter().map(|check| json!({ "id": check.code() })).collect();
+    let results: Vec<Value> = answers
+        .iter()
+        .flat_map(|answer| {
+            let report = &answer.report;
+            report.findings.iter().map(|finding| result(finding, report.is_failure(finding)))
+        })
+        .collect();
+    let notifications: Vec<Value> = loaded
+        .problems()
+        .iter()
+        .map(|problem| {
+            json!({
+                "level": if problem.is_error { "error" } else { "warning" },
+                "message": { "text": problem.message },
+                "locations": problem.position.iter().map(location).collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    // What is neither proved nor violated must not look like success.
+    let outcomes: Vec<Value> = answers
+        .iter()
+        .map(|answer| json!({ "message": { "text": format!("{}: {}", answer.property, answer.result().0) } }))
+        .collect();
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": { "name": "Proofline", "version": env!("CARGO_PKG_VERSION"), "rules": rules } },
+            "columnKind": "unicodeCodePoints",
+            "invocations": [{
+                "executionSuccessful": true,
+                "toolExecutionNotifications": notifications.into_iter().chain(outcomes).collect::<Vec<_>>(),
+            }],
+            "results": results,
+        }],
+    })
+}
+
+fn result(finding: &Finding, is_failure: bool) -> Value {
+    let steps: Vec<Value> = finding
+        .steps
+        .iter()
+        .filter_map(|step| {
+            let mut location = location(step.position.as_ref()?);
+            location["message"] = json!({ "text": step.text });
+            Some(json!({ "location": location, "nestingLevel": step.depth }))
+        })
+        .collect();
+    json!({
+        "ruleId": finding.check.code(),
+        "level": if is_failure { "error" } else { "warning" },
+        "message": { "text": format!("{}\nhelp: {}", finding.title, finding.help) },
+        "locations": finding.position.iter().map(location).collect::<Vec<_>>(),
+        "codeFlows": [{ "threadFlows": [{ "locations": steps }] }],
+    })
+}
+
+fn location(position: &Position) -> Value {
+    json!({
+        "physicalLocation": {
+            "artifactLocation": { "uri": uri(&position.path.display().to_string()) },
+            "region": {
+                "startLine": position.line + 1,
+                "startColumn": position.column + 1,
+                "endLine": position.end_line + 1,
+                "endColumn": position.end_column + 1,
+            },
+        },
+    })
+}
+
+/// A path as a URI reference.
+fn uri(path: &str) -> String {
+    let mut out = if path.starts_with('/') { "file://".to_owned() } else { String::new() };
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}

@@ -1,0 +1,128 @@
+//! Input files and flags of every command.
+
+use std::{
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, bail};
+use proofline_db::Database;
+use proofline_verifier::load::{self, Loaded, Options};
+
+/// Files and how to read them.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct Input {
+    /// C files of one program. Flags come from `compile_commands.json` or `compile_flags.txt` where there is one.
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Adds a folder to look for headers in.
+    #[arg(short = 'I', value_name = "DIR")]
+    include: Vec<String>,
+    /// Defines a macro.
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    define: Vec<String>,
+    /// Undefines a macro.
+    #[arg(short = 'U', value_name = "NAME")]
+    undefine: Vec<String>,
+    /// Includes a file before the first line.
+    #[arg(long = "include", value_name = "FILE")]
+    force_include: Vec<String>,
+    /// Language standard, as gcc names it.
+    #[arg(long, value_name = "STD")]
+    std: Option<String>,
+    /// 32-bit data model (ILP32).
+    #[arg(long = "m32")]
+    pub(crate) m32: bool,
+    /// Signed overflow wraps around instead of being undefined.
+    #[arg(long)]
+    wrapv: bool,
+}
+
+impl Input {
+    /// The flags as gcc takes them.
+    fn flags(&self) -> Vec<String> {
+        let mut flags = Vec::new();
+        flags.extend(self.include.iter().map(|dir| format!("-I{dir}")));
+        flags.extend(self.define.iter().map(|name| format!("-D{name}")));
+        flags.extend(self.undefine.iter().map(|name| format!("-U{name}")));
+        for file in &self.force_include {
+            flags.extend(["-include".to_owned(), file.clone()]);
+        }
+        flags.extend(self.std.iter().map(|std| format!("-std={std}")));
+        if self.m32 {
+            flags.push("-m32".to_owned());
+        }
+        flags
+    }
+
+    /// Reads the program. Problems in the text are data of the result; what cannot be read at all is an error.
+    pub(crate) fn load(&self) -> Result<Loaded> {
+        if self.files.is_empty() {
+            bail!("no input file\n  help: proofline check FILE…, or --task TASK.yml");
+        }
+        for file in &self.files {
+            usable(file)?;
+        }
+        Ok(load::load(&self.files, &self.options())?)
+    }
+
+    /// The program as a query graph.
+    pub(crate) fn database(&self) -> Result<Database> {
+        if self.files.is_empty() {
+            bail!("no input file\n  help: proofline check FILE…, or --task TASK.yml");
+        }
+        for file in &self.files {
+            usable(file)?;
+        }
+        Ok(Database::new(self.files.clone(), self.options()))
+    }
+
+    /// ILP32 was asked for.
+    pub(crate) fn is_ilp32(&self) -> bool {
+        self.m32
+    }
+
+    /// How to read the files.
+    pub(crate) fn options(&self) -> Options {
+        Options { flags: self.flags(), wrapv: self.wrapv }
+    }
+}
+
+/// Larger files are not read.
+const MOST_MEGABYTES: u64 = 64;
+
+/// What is no C text at all is refused before anything is made of it.
+fn usable(file: &Path) -> Result<()> {
+    let shown = file.display();
+    let found = std::fs::metadata(file).with_context(|| format!("cannot read {shown}"))?;
+    if found.is_dir() {
+        bail!("{shown} is a directory\n  help: name the C files in it, or a task definition with --task");
+    }
+    let mut start = Vec::new();
+    File::open(file)
+        .and_then(|file| file.take(8192).read_to_end(&mut start))
+        .with_context(|| format!("cannot read {shown}"))?;
+    if start.contains(&0) {
+        bail!("{shown} is a binary file\n  help: give the C source text, not the compiled program");
+    }
+    if found.len() > MOST_MEGABYTES << 20 {
+        bail!(
+            "{shown} has {} MB, more than the {MOST_MEGABYTES} MB that are read\n  help: check its parts one by one",
+            found.len() >> 20
+        );
+    }
+    Ok(())
+}
+
+/// gcc spells some flags with one dash; people paste them from build logs.
+pub(crate) fn gcc_spelling(arguments: impl Iterator<Item = std::ffi::OsString>) -> Vec<std::ffi::OsString> {
+    arguments
+        .map(|argument| match argument.to_str() {
+            Some("-m32") => "--m32".into(),
+            Some("-include") => "--include".into(),
+            Some(text) if text.starts_with("-std=") => format!("-{text}").into(),
+            _ => argument,
+        })
+        .collect()
+}

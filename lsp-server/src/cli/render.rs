@@ -1,0 +1,248 @@
+//! Findings, problems and verdicts as text, in the manner of a good compiler.
+
+use std::fmt::Write;
+
+use proofline_verifier::{
+    blame::Blame,
+    finding::{Finding, StepKind},
+    judge::{Report, Verdict},
+    load::{Loaded, Position, Problem},
+};
+
+use super::terminal::Style;
+
+/// A finding: what fails, the source, the numbered path, what to do.
+pub(crate) fn finding(loaded: &Loaded, finding: &Finding, style: Style) -> String {
+    let mut out = String::new();
+    let code = format!("error[{}]", finding.check.code());
+    let _ = writeln!(out, "{}: {}", style.red(&code), style.bold(&finding.title));
+    if let Some(position) = &finding.position {
+        let label = if finding.values.is_empty() {
+            String::new()
+        } else {
+            let values: Vec<String> =
+                finding.values.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+            format!("when {}", values.join(", "))
+        };
+        excerpt(&mut out, loaded, position, &label, style);
+    }
+    let _ = writeln!(out, "  {}", style.bold("how it gets there:"));
+    let width = finding.steps.len().to_string().len();
+    for (i, step) in finding.steps.iter().enumerate() {
+        let place = step.position.as_ref().map(place).unwrap_or_default();
+        let indent = "  ".repeat(step.depth as usize % 12);
+        let text = match step.kind {
+            StepKind::Failure => style.red(&step.text),
+            StepKind::Input => style.yellow(&step.text),
+            StepKind::Assign | StepKind::Branch | StepKind::Call | StepKind::Return => step.text.clone(),
+        };
+        let _ = writeln!(out, "  {:>width$}. {} {indent}{text}", i + 1, style.dim(&format!("{place}:")));
+    }
+    let _ = writeln!(out, "  {} {}\n", style.blue("help:"), finding.help);
+    out
+}
+
+/// One thing that callers must see to.
+struct Demand {
+    entries: Vec<String>,
+    what: String,
+    check: &'static str,
+    places: Vec<String>,
+}
+
+/// More functions than this are counted, not named.
+const MOST_NAMED: usize = 8;
+
+/// What callers must see to: what is the same at several places, or for several functions, is said once.
+pub(crate) fn latent(report: &Report, style: Style) -> String {
+    let mut out = String::new();
+    let demands = demands(report);
+    if demands.is_empty() {
+        return out;
+    }
+    let _ = writeln!(out, "{}", style.bold("callers must see to it:"));
+    let mut last: &[String] = &[];
+    for demand in &demands {
+        if last != demand.entries {
+            let mut names = demand.entries[..demand.entries.len().min(MOST_NAMED)].join(", ");
+            if demand.entries.len() > MOST_NAMED {
+                let _ = write!(names, " and {} more", demand.entries.len() - MOST_NAMED);
+            }
+            let _ = writeln!(out, "  {names}");
+            last = &demand.entries;
+        }
+        let at = format!("({} at {})", demand.check, demand.places.join(", "));
+        let _ = writeln!(out, "    {} {}", demand.what, style.dim(&at));
+    }
+    out.push('\n');
+    out
+}
+
+fn demands(report: &Report) -> Vec<Demand> {
+    let mut single: Vec<Demand> = Vec::new();
+    for finding in report.latent() {
+        let Blame::Latent(condition) = &finding.blame else { continue };
+        let entry = finding.counterexample.entry.to_string();
+        let place = finding.position.as_ref().map(place).unwrap_or_default();
+        let what = match (&condition.requires, &condition.fails_when) {
+            (Some(requires), _) => format!("requires {requires}"),
+            (None, Some(when)) => format!("fails when {when}"),
+            (None, None) => {
+                let inputs = finding.values.iter().map(|(name, value)| format!("{name} = {value}"));
+                let inputs: Vec<String> = inputs.collect();
+                if inputs.is_empty() {
+                    "fails for some arguments".to_owned()
+                } else {
+                    format!("fails for some arguments ({})", inputs.join(", "))
+                }
+            }
+        };
+        let check = finding.check.code();
+        let same =
+            |other: &&mut Demand| other.entries[0] == entry && other.what == what && other.check == check;
+        match single.iter_mut().find(same) {
+            Some(demand) => demand.places.push(place),
+            None => single.push(Demand { entries: vec![entry], what, check, places: vec![place] }),
+        }
+    }
+    let mut out: Vec<Demand> = Vec::new();
+    for demand in single {
+        let same = |other: &&mut Demand| {
+            other.what == demand.what && other.check == demand.check && other.places == demand.places
+        };
+        match out.iter_mut().find(same) {
+            Some(other) => other.entries.extend(demand.entries),
+            None => out.push(demand),
+        }
+    }
+    out
+}
+
+/// A problem with the text of the program.
+pub(crate) fn problem(loaded: &Loaded, problem: &Problem, style: Style) -> String {
+    let mut out = String::new();
+    let head = if problem.is_error { style.red("error") } else { style.yellow("warning") };
+    let _ = writeln!(out, "{head}: {}", style.bold(&problem.message));
+    if let Some(position) = &problem.position {
+        excerpt(&mut out, loaded, position, "", style);
+    }
+    if let Some(help) = &problem.help {
+        let _ = writeln!(out, "  {} {help}", style.blue("help:"));
+    }
+    out.push('\n');
+    out
+}
+
+fn place(position: &Position) -> String {
+    format!("{}:{}:{}", position.path.display(), position.line + 1, position.column + 1)
+}
+
+/// The line of a position, with the place marked.
+fn excerpt(out: &mut String, loaded: &Loaded, position: &Position, label: &str, style: Style) {
+    let number = (position.line + 1).to_string();
+    let margin = " ".repeat(number.len());
+    let _ = writeln!(out, "{margin}{} {}", style.blue("-->"), place(position));
+    let Some(line) = loaded.line(position) else { return };
+    let line = line.trim_end();
+    let end = if position.end_line == position.line { position.end_column as usize } else { line.len() };
+    let (line, start, end) = window(line, position.column as usize, end);
+    let marked = line.char_indices().filter(|(i, _)| (start..end).contains(i)).count().max(1);
+    // A tab stays a tab, so that the mark stands under the text.
+    let before = line.char_indices().take_while(|(i, _)| *i < start).map(|(_, c)| c);
+    let pad: String = before.map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+    let bar = style.blue("|");
+    let _ = writeln!(out, "{margin} {bar}");
+    let _ = writeln!(out, "{} {bar} {line}", style.blue(&number));
+    let mark = format!("{pad}{} {}", style.red(&"^".repeat(marked)), style.red(label));
+    let _ = writeln!(out, "{margin} {bar} {}", mark.trim_end());
+}
+
+/// Longer lines are shown in part.
+const WIDEST: usize = 160;
+
+/// The part of a line around a range of its bytes, and the range in it.
+fn window(line: &str, start: usize, end: usize) -> (String, usize, usize) {
+    if line.len() <= WIDEST {
+        return (line.to_owned(), start, end);
+    }
+    let mut from = start.saturating_sub(40).min(line.len());
+    while !line.is_char_boundary(from) {
+        from -= 1;
+    }
+    let mut to = (from + WIDEST).min(line.len());
+    while !line.is_char_boundary(to) {
+        to += 1;
+    }
+    let (left, right) = (if from > 0 { "…" } else { "" }, if to < line.len() { "…" } else { "" });
+    let shift = |at: usize| at.clamp(from, to) - from + left.len();
+    (format!("{left}{}{right}", &line[from..to]), shift(start), shift(end))
+}
+
+/// Verdicts per function.
+pub(crate) fn table(loaded: &Loaded, report: &Report, style: Style) -> String {
+    let mut out = String::new();
+    let mut functions: Vec<proofline_verifier::Name> =
+        report.verdicts.keys().map(|(function, _)| *function).collect();
+    functions.dedup();
+    if functions.is_empty() {
+        return out;
+    }
+    let has_latent = report.latent().next().is_some();
+    let width = functions.iter().map(|name| name.len()).max().unwrap_or(0).max("function".len());
+    let _ = writeln!(
+        out,
+        "{}",
+        style.bold(&format!(
+            "{:width$}  {:>6}  {:>8}  {}{:>7}",
+            "function",
+            "proved",
+            "violated",
+            if has_latent { " callers  " } else { "" },
+            "unknown"
+        ))
+    );
+    for function in functions {
+        let mut counts = [0u32; 4];
+        let mut reason = None;
+        for ((_, _), verdict) in report.verdicts.iter().filter(|((name, _), _)| *name == function) {
+            match verdict {
+                Verdict::Proved(_) => counts[0] += 1,
+                Verdict::Violated(index) => {
+                    let is_failure = report.findings.get(*index).is_none_or(|f| report.is_failure(f));
+                    counts[if is_failure { 1 } else { 3 }] += 1;
+                }
+                Verdict::Unknown(why) => {
+                    counts[2] += 1;
+                    reason.get_or_insert(why);
+                }
+            }
+        }
+        let state = match counts {
+            [_, 0, 0, 0] => style.green("proved"),
+            [_, 0, 0, _] => style.yellow("depends on callers"),
+            [_, 0, ..] => format!(
+                "{} {}",
+                style.yellow("unknown"),
+                reason.map_or_else(String::new, |why| format!("({why})"))
+            ),
+            _ => style.red("violated"),
+        };
+        let latent = if has_latent { format!("{:>8}  ", counts[3]) } else { String::new() };
+        let _ = writeln!(
+            out,
+            "{function:width$}  {:>6}  {:>8}  {latent}{:>7}  {state}",
+            counts[0], counts[1], counts[2]
+        );
+    }
+    if !report.rests_on.is_empty() {
+        let _ = writeln!(out, "{}", style.dim("proofs rest on:"));
+        for text in report.rests_on.iter().take(12) {
+            let _ = writeln!(out, "  {}", style.dim(text));
+        }
+        if report.rests_on.len() > 12 {
+            let _ = writeln!(out, "  {}", style.dim(&format!("… and {} more", report.rests_on.len() - 12)));
+        }
+    }
+    let _ = loaded;
+    out
+}

@@ -1,0 +1,273 @@
+//! The actor: owns the buffers, the inputs of the analysis and everything that is known, and hears one event at a time. It never
+//! computes: workers do.
+
+mod execute;
+mod folders;
+mod inputs;
+mod results;
+
+use std::{
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
+    sync::mpsc,
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use proofline_db::Store;
+use proofline_ide::AnalysisHost;
+use serde_json::Value;
+use tower_lsp_server::ls_types::*;
+
+use super::{
+    capabilities::{self, Client},
+    document::Document,
+    event::{Event, Reply},
+    jobs::{Jobs, Task},
+    memory::{Memory, Pressure},
+    outbox::Outbox,
+    progress::Progress,
+    reproduce::Ran,
+    requests::Pull,
+    settings::Settings,
+    worker,
+};
+
+use folders::Folders;
+
+/// Results of an older text are published again, marked, when nothing newer came for so long.
+const MARK_AFTER: Duration = Duration::from_millis(250);
+
+/// Everything the server knows.
+pub(super) struct Actor {
+    pub(super) outbox: Outbox,
+    pub(super) host: AnalysisHost,
+    pub(super) documents: BTreeMap<PathBuf, Document>,
+    pub(super) client: Client,
+    pub(super) settings: Settings,
+    pub(super) jobs: Jobs,
+    /// What the client was told, by the buffer it came from and the file it is about.
+    published: BTreeMap<(PathBuf, PathBuf), Vec<Diagnostic>>,
+    /// Version, and whether it was final, of the last diagnostics of a buffer that were all of its text.
+    confirmed: BTreeMap<PathBuf, (i32, bool)>,
+    /// The last lenses per buffer.
+    lenses: BTreeMap<PathBuf, Vec<CodeLens>>,
+    /// The last list per buffer.
+    told: BTreeMap<PathBuf, Value>,
+    /// Buffers about which there is news.
+    news: BTreeMap<PathBuf, News>,
+    /// Who waits for a test, by buffer and finding.
+    tests: BTreeMap<(PathBuf, String), Vec<Reply<Option<Value>>>>,
+    /// Who waits for diagnostics of a buffer.
+    pub(super) pulls: BTreeMap<PathBuf, Vec<Pull>>,
+    /// The C files of the open folders.
+    pub(super) folders: Folders,
+    /// The inlay hints may be others now.
+    hints_changed: bool,
+    progress: Progress,
+    memory: Memory,
+    clock: u64,
+    is_shut_down: bool,
+}
+
+/// What is to be told about a buffer.
+#[derive(Clone, Copy)]
+struct News {
+    /// Not before.
+    at: Instant,
+}
+
+/// A test, with what running it showed if it was run.
+type Written = (proofline_ide::Test, Option<Result<Ran, String>>);
+
+/// Starts the actor and its workers.
+pub(super) fn start(
+    outbox: Outbox,
+    events: mpsc::Sender<Event>,
+    inbox: mpsc::Receiver<Event>,
+) -> std::io::Result<JoinHandle<()>> {
+    let count = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 8);
+    let workers = (0..count).map(|n| worker::start(n, events.clone())).collect::<Result<Vec<_>, _>>()?;
+    drop(events);
+    let mut actor = Actor {
+        outbox,
+        host: host(),
+        documents: BTreeMap::new(),
+        client: Client::default(),
+        settings: Settings::default(),
+        jobs: Jobs::new(workers),
+        published: BTreeMap::new(),
+        confirmed: BTreeMap::new(),
+        lenses: BTreeMap::new(),
+        told: BTreeMap::new(),
+        news: BTreeMap::new(),
+        tests: BTreeMap::new(),
+        pulls: BTreeMap::new(),
+        folders: Folders::default(),
+        hints_changed: false,
+        progress: Progress::default(),
+        memory: Memory::default(),
+        clock: 0,
+        is_shut_down: false,
+    };
+    std::thread::Builder::new().name("actor".into()).spawn(move || actor.run(&inbox))
+}
+
+impl Actor {
+    fn run(&mut self, inbox: &mpsc::Receiver<Event>) {
+        loop {
+            let now = Instant::now();
+            let watch = (!self.jobs.is_quiet()).then(|| self.memory.next());
+            let next = self.news.values().map(|news| news.at).chain(self.progress.next()).chain(watch).min();
+            let wait = next.map_or(Duration::from_secs(3600), |at| at.saturating_duration_since(now));
+            let event = match inbox.recv_timeout(wait) {
+                Ok(Event::Exit) | Err(mpsc::RecvTimeoutError::Disconnected) => {
+                    self.jobs.cancel_all();
+                    return;
+                }
+                Ok(event) => Some(event),
+                Err(mpsc::RecvTimeoutError::Timeout) => None,
+            };
+            // A defect in one answer must not end the server. The reply that was under way is dropped, which is an error to its client.
+            let outcome = catch_unwind(AssertUnwindSafe(|| {
+                if let Some(event) = event {
+                    self.hear(event);
+                }
+                self.proceed();
+            }));
+            if let Err(panic) = outcome {
+                let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
+                self.outbox.log(MessageType::ERROR, format!("internal error: {text}"));
+            }
+        }
+    }
+
+    fn hear(&mut self, event: Event) {
+        match event {
+            Event::Initialize(params, reply) => {
+                self.client = Client::new(&params);
+                self.folders.open(&params);
+                if let Some(options) = &params.initialization_options {
+                    self.configure(options);
+                }
+                let _ = reply.send(Ok(InitializeResult {
+                    capabilities: capabilities::server(&self.client),
+                    server_info: Some(ServerInfo {
+                        name: "proofline".into(),
+                        version: Some(env!("CARGO_PKG_VERSION").into()),
+                    }),
+                    ..InitializeResult::default()
+                }));
+            }
+            Event::Initialized => self.initialized(),
+            Event::Open(params) => self.open(params.text_document),
+            Event::Change(params) => self.change(params),
+            Event::Save(params) => self.save(&params.text_document.uri),
+            Event::Close(params) => self.close(&params.text_document.uri),
+            Event::ConfigurationChanged(value) => {
+                if self.client.configuration {
+                    self.ask_configuration();
+                } else {
+                    self.configure(&value);
+                }
+            }
+            Event::Configuration(value) => self.configure(&value),
+            Event::FilesChanged(params) => self.files_changed(&params),
+            Event::FoldersChanged(params) => self.folders_changed(&params),
+            Event::ProgressCancelled(token) => {
+                if self.progress.is(&token) {
+                    self.stop();
+                }
+            }
+            Event::Request(request) => self.request(request),
+            Event::TestAllowed { path, finding, may_run, reply } => {
+                self.test(&path, &finding, may_run, reply)
+            }
+            Event::Progress { job, text } => self.jobs.set_text(job, text),
+            Event::Done { worker, job, outcome } => {
+                let ended = self.jobs.done(worker, job).filter(|ended| ended.is_wanted);
+                match ended.filter(|_| outcome.is_cancelled()) {
+                    Some(ended) => self.again(ended),
+                    None => self.done(outcome),
+                }
+            }
+            Event::Shutdown(reply) => {
+                self.is_shut_down = true;
+                self.jobs.cancel_all();
+                self.news.clear();
+                let _ = reply.send(Ok(()));
+            }
+            Event::Exit => {}
+        }
+    }
+
+    /// After every event: work for idle workers, news for the client.
+    fn proceed(&mut self) {
+        if self.is_shut_down {
+            return;
+        }
+        let analysis = self.host.analysis();
+        for (path, task) in self.jobs.dispatch(&analysis) {
+            if let (Task::Verify { entry, .. }, Some(document)) = (task, self.documents.get_mut(&path)) {
+                document.board.running.insert(entry);
+                self.news.entry(path).or_insert(News { at: Instant::now() + MARK_AFTER });
+            }
+        }
+        let now = Instant::now();
+        let due: Vec<PathBuf> =
+            self.news.iter().filter(|(_, news)| news.at <= now).map(|(path, _)| path.clone()).collect();
+        for path in due {
+            self.news.remove(&path);
+            self.publish(&path);
+        }
+        if !self.jobs.is_quiet() {
+            match self.memory.look(self.settings.memory_limit_mb) {
+                Pressure::Fine => {}
+                Pressure::Forget => self.host.forget(),
+                Pressure::Stop => {
+                    let limit = self.settings.memory_limit_mb;
+                    let text = format!(
+                        "more than {limit} MB were needed (proofline.memoryLimitMb): work was stopped"
+                    );
+                    self.outbox.log(MessageType::WARNING, text);
+                    self.stop();
+                }
+            }
+        }
+        self.progress.look(&self.jobs, &self.outbox, self.client.progress);
+    }
+
+    /// Stops all work; an edit or a command starts it again.
+    fn stop(&mut self) {
+        self.jobs.cancel_all();
+        for (path, document) in &mut self.documents {
+            document.board.stop();
+            self.news.insert(path.clone(), News { at: Instant::now() });
+        }
+    }
+
+    pub(super) fn document(&self, uri: &Uri) -> Option<&Document> {
+        self.documents.get(&path_of(uri)?)
+    }
+}
+
+/// The path of a URI. What is no file (`untitled:…`) gets a path that no file has.
+fn path_of(uri: &Uri) -> Option<PathBuf> {
+    if uri.scheme().as_str() == "file" {
+        return uri.to_file_path().map(|path| path.into_owned());
+    }
+    let name: String =
+        uri.as_str().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    Some(PathBuf::from("/proofline-unsaved").join(name).join("untitled.c"))
+}
+
+/// Answers outlive the process in the user's cache folder, unless `PROOFLINE_CACHE` says another one, or nothing.
+fn host() -> AnalysisHost {
+    let folder = match std::env::var_os("PROOFLINE_CACHE") {
+        Some(folder) if folder.is_empty() => None,
+        Some(folder) => Some(folder.into()),
+        None => Store::default_folder(),
+    };
+    folder.map_or_else(AnalysisHost::default, AnalysisHost::with_cache)
+}

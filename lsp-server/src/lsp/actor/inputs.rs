@@ -1,0 +1,186 @@
+//! What the client changes: settings, buffers, files on disk. Everything that was made from what changed is done again.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Instant,
+};
+
+use proofline_ide::Change;
+use serde_json::{Value, json};
+use tower_lsp_server::ls_types::{request as asked, *};
+
+use super::{Actor, MARK_AFTER, News, path_of};
+use crate::lsp::{document::Document, event::Event, has_fault, settings::Settings};
+
+impl Actor {
+    pub(super) fn initialized(&mut self) {
+        if self.client.configuration {
+            self.ask_configuration();
+        }
+        if self.client.watches {
+            let watcher = |glob: &str| json!({ "globPattern": glob });
+            let options = json!({ "watchers": [
+                watcher("**/*.{c,h}"), watcher("**/compile_commands.json"), watcher("**/compile_flags.txt"),
+            ] });
+            let registration = Registration {
+                id: "watched-files".into(),
+                method: "workspace/didChangeWatchedFiles".into(),
+                register_options: Some(options),
+            };
+            let params = RegistrationParams { registrations: vec![registration] };
+            self.outbox.request::<asked::RegisterCapability>(params, |_| None);
+        }
+    }
+
+    pub(super) fn ask_configuration(&self) {
+        let item = ConfigurationItem { scope_uri: None, section: Some("proofline".into()) };
+        let params = ConfigurationParams { items: vec![item] };
+        self.outbox.request::<asked::WorkspaceConfiguration>(params, |answer| {
+            let value = answer.ok()?.into_iter().next()?;
+            Some(Event::Configuration(value))
+        });
+    }
+
+    pub(super) fn configure(&mut self, value: &Value) {
+        match Settings::read(value) {
+            Ok(settings) if settings == self.settings => {}
+            Ok(settings) => {
+                let is_same = settings.analysis() == self.settings.analysis()
+                    && settings.program_files == self.settings.program_files
+                    && settings.budget == self.settings.budget;
+                let is_same_program = settings.program_files == self.settings.program_files;
+                self.settings = settings;
+                if !is_same_program {
+                    self.sources_changed();
+                }
+                if !is_same {
+                    for document in self.documents.values_mut() {
+                        document.linked = None;
+                    }
+                    let settings = Some(self.settings.analysis());
+                    self.host.apply(Change { settings, ..Change::default() });
+                    self.read_all_again();
+                }
+            }
+            Err(text) => self.outbox.show(MessageType::WARNING, text),
+        }
+    }
+
+    pub(super) fn open(&mut self, item: TextDocumentItem) {
+        let Some(path) = path_of(&item.uri) else { return };
+        self.clock += 1;
+        let document = Document::new(item.uri, path.clone(), item.version, &item.text, self.clock);
+        self.documents.insert(path.clone(), document);
+        self.text_changed(&path);
+    }
+
+    pub(super) fn change(&mut self, params: DidChangeTextDocumentParams) {
+        let Some(path) = path_of(&params.text_document.uri) else { return };
+        let encoding = self.client.encoding;
+        let Some(document) = self.documents.get_mut(&path) else { return };
+        document.version = params.text_document.version;
+        self.clock += 1;
+        document.stamp = self.clock;
+        for change in &params.content_changes {
+            let edit = document.change(change, encoding);
+            document.board.edit(edit);
+            document.last_edit = Some(edit);
+        }
+        document.confirmed.clear();
+        self.news.insert(path.clone(), News { at: Instant::now() + MARK_AFTER });
+        // The seeded fault: every other text is never looked at, so that the answers about the one before count for it.
+        if has_fault("stale") && params.text_document.version % 2 == 1 {
+            self.read_again(&path);
+            return;
+        }
+        self.text_changed(&path);
+    }
+
+    /// The buffer has another text: everything that was made from the old one is done again.
+    pub(super) fn text_changed(&mut self, path: &Path) {
+        let Some(document) = self.documents.get(path) else { return };
+        let text: Arc<str> = document.text.to_string().into();
+        self.host.apply(Change { texts: vec![(path.to_path_buf(), Some(text))], ..Change::default() });
+        self.read_again(path);
+        self.touch_users(path);
+    }
+
+    /// Programs of other buffers that have the file in them are other programs now.
+    fn touch_users(&mut self, path: &Path) {
+        let uses = |document: &Document| {
+            document.path != path
+                && document.board.program().is_some_and(|program| program.files().contains(path))
+        };
+        let users: Vec<PathBuf> =
+            self.documents.values().filter(|document| uses(document)).map(|d| d.path.clone()).collect();
+        for user in users {
+            self.touch(&user);
+        }
+    }
+
+    /// Something besides its text changed that a buffer's answers depend on.
+    pub(super) fn touch(&mut self, path: &Path) {
+        self.clock += 1;
+        let Some(document) = self.documents.get_mut(path) else { return };
+        document.stamp = self.clock;
+        document.board.invalidate();
+        self.read_again(path);
+    }
+
+    pub(super) fn read_again(&mut self, path: &Path) {
+        self.jobs.cancel(path);
+        if let Some(document) = self.documents.get(path) {
+            self.jobs.push(path, document.stamp, self.reading(&document.linked), 0);
+        }
+    }
+
+    pub(super) fn read_all_again(&mut self) {
+        for path in self.documents.keys().cloned().collect::<Vec<_>>() {
+            self.touch(&path);
+        }
+    }
+
+    pub(super) fn save(&mut self, uri: &Uri) {
+        // Files that include this one and are not open as buffers with it are read from disk.
+        if path_of(uri).is_some_and(|path| !self.documents.contains_key(&path)) {
+            self.host.apply(Change { disk: true, ..Change::default() });
+            self.read_all_again();
+        }
+    }
+
+    pub(super) fn close(&mut self, uri: &Uri) {
+        let Some(path) = path_of(uri) else { return };
+        self.jobs.cancel(&path);
+        self.documents.remove(&path);
+        self.news.remove(&path);
+        self.told.remove(&path);
+        self.confirmed.remove(&path);
+        let companions = vec![(path.clone(), Vec::new())];
+        self.host.apply(Change { texts: vec![(path.clone(), None)], companions, ..Change::default() });
+        self.touch_users(&path);
+        let about: Vec<PathBuf> =
+            self.published.keys().filter(|(of, _)| *of == path).map(|(_, p)| p.clone()).collect();
+        for file in about {
+            self.published.remove(&(path.clone(), file.clone()));
+            self.send(&file);
+        }
+    }
+
+    pub(super) fn files_changed(&mut self, params: &DidChangeWatchedFilesParams) {
+        let is_source =
+            |change: &FileEvent| [".c", ".json"].iter().any(|end| change.uri.as_str().ends_with(end));
+        if params.changes.iter().any(is_source) {
+            for document in self.documents.values_mut() {
+                document.linked = None;
+            }
+            self.sources_changed();
+        }
+        // A buffer hides its file.
+        let is_hidden = |uri: &Uri| path_of(uri).is_some_and(|path| self.documents.contains_key(&path));
+        if params.changes.iter().any(|change| !is_hidden(&change.uri)) {
+            self.host.apply(Change { disk: true, ..Change::default() });
+            self.read_all_again();
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! What workers found out, and what the client is told of it.
+
+use std::{path::Path, time::Instant};
+
+use proofline_ide::Effort;
+use tower_lsp_server::ls_types::{notification as sent, request as asked, *};
+
+use super::{Actor, News};
+use crate::lsp::{
+    diagnostics,
+    diagnostics::Places,
+    event::Outcome,
+    features, functions,
+    jobs::{Running, Task},
+};
+
+impl Actor {
+    /// A job was stopped that nobody asked to stop: by a write on behalf of another buffer, or with work that it waited for.
+    pub(super) fn again(&mut self, ended: Running) {
+        match ended.task {
+            Task::Load { .. } | Task::Look { .. } | Task::Test { .. } => self.jobs.again(ended),
+            // The program may be another one now.
+            Task::Verify { .. } | Task::Know => self.touch(&ended.path),
+        }
+    }
+
+    pub(super) fn done(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Looked(outcome) => self.looked(outcome),
+            Outcome::Loaded { path, stamp, program, linked } => {
+                if self.documents.get(&path).is_none_or(|d| d.stamp != stamp) {
+                    return;
+                }
+                let Ok(program) = program else { return };
+                if self.link(&path, linked) {
+                    return;
+                }
+                if !program.undefined().is_empty() {
+                    self.look();
+                }
+                let Some(document) = self.documents.get_mut(&path) else { return };
+                if document.board.is_of(&program) {
+                    return;
+                }
+                self.news.insert(path.clone(), News { at: Instant::now() });
+                if !document.board.loaded(program.clone()) {
+                    return;
+                }
+                // The entries that decide what was edited last come first.
+                let edited =
+                    document.last_edit.and_then(|edit| features::function_at(document, edit.span().end));
+                let decides = |entry: &&proofline_ide::Entry| {
+                    edited.as_ref().is_some_and(|name| entry.decides.contains(name))
+                };
+                let (first, rest): (Vec<_>, Vec<_>) = program.entries().iter().partition(decides);
+                self.jobs.push(&path, stamp, Task::Know, 0);
+                for (place, entry) in first.into_iter().chain(rest).enumerate() {
+                    let task =
+                        Task::Verify { entry: entry.name.clone(), effort: Effort::QUICK, is_final: false };
+                    self.jobs.push(&path, stamp, task, place);
+                }
+            }
+            Outcome::Verified { path, stamp, entry, report, is_final, .. } => {
+                let Some(document) = self.documents.get_mut(&path).filter(|d| d.stamp == stamp) else {
+                    return;
+                };
+                document.board.running.remove(&entry);
+                let Ok(report) = report else { return };
+                self.news.insert(path.clone(), News { at: Instant::now() });
+                if !is_final && !report.is_settled {
+                    let effort = Effort::full(self.settings.budget);
+                    let place = usize::from(report.role == proofline_ide::Role::Library);
+                    self.jobs.push(&path, stamp, Task::Verify { entry, effort, is_final: true }, place);
+                }
+                if is_final || report.is_settled {
+                    for text in report.internal_errors() {
+                        let version = env!("CARGO_PKG_VERSION");
+                        let text = format!(
+                            "internal error while `{}` of {} was verified: {text}\nPlease report this with the file; it is \
+                             proofline {version} with these settings: {:?}",
+                            report.entry,
+                            path.display(),
+                            self.settings,
+                        );
+                        self.outbox.log(MessageType::ERROR, text);
+                    }
+                }
+                document.board.verified(report, is_final);
+            }
+            Outcome::Known { path, stamp, knowledge } => {
+                let Some(document) = self.documents.get_mut(&path).filter(|d| d.stamp == stamp) else {
+                    return;
+                };
+                let Ok(knowledge) = knowledge else { return };
+                document.board.known(knowledge);
+                self.news.insert(path.clone(), News { at: Instant::now() });
+                self.hints_changed = true;
+            }
+            Outcome::Tested { path, stamp, finding, result } => self.tested(&path, stamp, finding, result),
+            Outcome::Panicked { path, stamp, text } => {
+                let text = format!("internal error in {} (change {stamp}): {text}", path.display());
+                self.outbox.log(MessageType::ERROR, text);
+                if let Some(document) = self.documents.get_mut(&path) {
+                    document.board.running.clear();
+                    self.news.insert(path, News { at: Instant::now() });
+                }
+            }
+        }
+    }
+
+    /// Tells the client what is new about a buffer.
+    pub(super) fn publish(&mut self, path: &Path) {
+        let Some(document) = self.documents.get(path) else { return };
+        let places = Places::new(&self.documents, self.client.encoding);
+        let mut lists = diagnostics::of(document, &places, &self.client);
+        let states = self.client.functions.then(|| functions::of(document, &places));
+        // Files about which there is nothing to say any more are told so.
+        for (_, file) in self.published.keys().filter(|(of, _)| of == path) {
+            lists.entry(file.clone()).or_default();
+        }
+        let mut has_news = false;
+        for (file, list) in lists {
+            let key = (path.to_path_buf(), file.clone());
+            let is_own = file == path;
+            let version = (document.version, document.board.is_settled());
+            let is_news = self.published.get(&key) != Some(&list);
+            let is_first =
+                is_own && document.board.is_current() && self.confirmed.get(path) != Some(&version);
+            let is_nothing =
+                list.is_empty() && !self.published.contains_key(&key) && !document.board.is_settled();
+            if is_nothing || !is_news && !is_first {
+                continue;
+            }
+            has_news |= is_news;
+            if is_own && document.board.is_current() {
+                self.confirmed.insert(path.to_path_buf(), version);
+            }
+            if list.is_empty() && !is_own {
+                self.published.remove(&key);
+            } else {
+                self.published.insert(key, list);
+            }
+            self.send(&file);
+        }
+        self.refresh(path, has_news);
+        if let Some(states) = states
+            && self.told.get(path) != Some(&states)
+        {
+            self.told.insert(path.to_path_buf(), states.clone());
+            self.outbox.notify::<functions::Functions>(states);
+        }
+    }
+
+    /// What the client has asked for before is to be asked for again.
+    pub(super) fn refresh(&mut self, path: &Path, has_news: bool) {
+        self.answer_pulls(path);
+        let refreshes = self.client.refreshes;
+        if refreshes.diagnostics && self.client.pulls && has_news {
+            self.outbox.request::<asked::WorkspaceDiagnosticRefresh>((), |_| None);
+        }
+        let titles = self.documents.get(path).map(|document| {
+            let places = Places::new(&self.documents, self.client.encoding);
+            features::lenses(document, &self.client, &places)
+        });
+        if refreshes.lenses && self.settings.lens && titles != self.lenses.get(path).cloned() {
+            self.lenses.insert(path.to_path_buf(), titles.unwrap_or_default());
+            self.outbox.request::<asked::CodeLensRefresh>((), |_| None);
+            self.hints_changed = true;
+        }
+        if std::mem::take(&mut self.hints_changed) && refreshes.hints && self.settings.inlay_hints {
+            self.outbox.request::<asked::InlayHintRefreshRequest>((), |_| None);
+        }
+    }
+
+    /// Everything that is known about a file, whoever found it.
+    pub(in super::super) fn diagnostics(&self, file: &Path) -> Vec<Diagnostic> {
+        let mut diagnostics: Vec<Diagnostic> = Vec::new();
+        for (_, list) in self.published.iter().filter(|((_, about), _)| about == file) {
+            for diagnostic in list {
+                if !diagnostics.contains(diagnostic) {
+                    diagnostics.push(diagnostic.clone());
+                }
+            }
+        }
+        diagnostics
+    }
+
+    /// Sends what is known about a file, unless the client asks for it.
+    pub(super) fn send(&self, file: &Path) {
+        if self.client.pulls && self.documents.contains_key(file) {
+            return;
+        }
+        let places = Places::new(&self.documents, self.client.encoding);
+        let Some(uri) = places.uri(file) else { return };
+        let diagnostics = self.diagnostics(file);
+        let version = self.documents.get(file).map(|document| document.version);
+        self.outbox.notify::<sent::PublishDiagnostics>(PublishDiagnosticsParams {
+            uri,
+            diagnostics,
+            version,
+        });
+    }
+}

@@ -1,0 +1,96 @@
+//! `workspace/executeCommand`: the trace and the summary as data and as text, for editors with and without an extension.
+
+use std::path::Path;
+
+use proofline_ide::{Finding, Place, Summary};
+use serde_json::{Value, json};
+
+use super::{board::Shown, diagnostics::Places, document::Document};
+
+pub(super) const TRACE: &str = "proofline.trace";
+pub(super) const SUMMARY: &str = "proofline.summary";
+pub(super) const VERIFY: &str = "proofline.verify";
+pub(super) const FUNCTIONS: &str = "proofline.functions";
+
+pub(super) const TEST: &str = "proofline.test";
+
+/// Stops the work for a file.
+pub(super) const CANCEL: &str = "proofline.cancel";
+
+/// Every command.
+pub(super) const ALL: &[&str] = &[TRACE, SUMMARY, VERIFY, TEST, FUNCTIONS, CANCEL];
+
+/// A counterexample with positions in the texts as they are now.
+pub(super) fn trace(shown: &Shown<'_>, document: &Document, places: &Places<'_>) -> Value {
+    let finding: &Finding = shown.finding;
+    let buffer: &Path = &document.path;
+    let pair = |(name, value): &(String, String)| json!({ "name": name, "value": value });
+    let place = |place: &Option<Place>| match place {
+        Some(place) => {
+            let range = places.range(&place.path, shown.now(place, buffer));
+            (json!(places.uri(&place.path)), json!(range))
+        }
+        None => (Value::Null, Value::Null),
+    };
+    let steps: Vec<Value> = finding
+        .steps
+        .iter()
+        .map(|step| {
+            let (uri, range) = place(&step.place);
+            json!({
+                "number": step.number,
+                "depth": step.depth,
+                "kind": step.kind.name(),
+                "text": step.text,
+                "function": step.function,
+                "uri": uri,
+                "range": range,
+                "values": step.values.iter().map(pair).collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    let (uri, range) = place(&finding.place);
+    json!({
+        "finding": finding.id,
+        "check": finding.check,
+        "title": finding.title,
+        "message": finding.message(),
+        "help": finding.help,
+        "uri": uri,
+        "version": document.version,
+        "isOlder": shown.is_older,
+        "range": range,
+        "entry": finding.entry,
+        "inputs": finding.inputs.iter().map(pair).collect::<Vec<_>>(),
+        "steps": steps,
+        "text": finding.text(),
+    })
+}
+
+/// A function's summary.
+pub(super) fn summary(summary: &Summary, document: &Document, places: &Places<'_>, state: &str) -> Value {
+    let board = &document.board;
+    let function = board.program().and_then(|program| program.function(&summary.name));
+    let range = function.map(|f| places.range(&f.selection.path, board.now(f.selection.range)));
+    let checks: Vec<Value> = summary
+        .checks
+        .iter()
+        .map(
+            |c| json!({ "check": c.check, "proved": c.proved, "violated": c.violated, "unknown": c.unknown }),
+        )
+        .collect();
+    json!({
+        "name": summary.name,
+        "uri": document.uri,
+        "range": range,
+        "state": state,
+        "requires": summary.requires,
+        "ensures": summary.ensures,
+        "reads": summary.reads,
+        "writes": summary.writes,
+        "checks": checks,
+        "timeMs": summary.report.millis,
+        "restsOn": summary.report.rests_on,
+        "markdown": summary.markdown(),
+    })
+}

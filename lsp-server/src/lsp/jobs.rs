@@ -1,0 +1,189 @@
+//! Which job which worker does next: reading before verifying, small budgets before large ones, the most recently edited first.
+//! One worker is always kept free of large jobs, so that an edit never waits for one.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    sync::{Arc, mpsc},
+    time::Instant,
+};
+
+use proofline_ide::{Analysis, Cancel, Effort, Finding, Program, Workspace};
+
+/// What to do.
+#[derive(Clone)]
+pub(super) enum Task {
+    /// Read the file; what its program consists of was found out before for these undefined functions.
+    Load { workspace: Option<Arc<Workspace>>, linked: Linked },
+    /// Decide what an entry decides.
+    Verify { entry: String, effort: Effort, is_final: bool },
+    /// Look at the C files under the roots, again if there is something to start from.
+    Look { roots: Vec<PathBuf>, program: Vec<PathBuf>, before: Option<Arc<Workspace>> },
+    /// Find out what holds where in the file.
+    Know,
+    /// Write the test of a finding, and run it.
+    Test { program: Arc<Program>, finding: Box<Finding>, may_run: bool },
+}
+
+/// Smaller is earlier: class, then how long ago the buffer was touched, then the place in the plan.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Priority {
+    class: u8,
+    age: u64,
+    place: usize,
+}
+
+/// A job that waits.
+struct Waiting {
+    path: PathBuf,
+    stamp: u64,
+    task: Task,
+    priority: Priority,
+}
+
+/// A job for a worker.
+pub(super) struct Job {
+    pub(super) id: u64,
+    pub(super) path: PathBuf,
+    pub(super) stamp: u64,
+    pub(super) task: Task,
+    pub(super) analysis: Analysis,
+    pub(super) cancel: Cancel,
+}
+
+/// A job a worker does.
+pub(super) struct Running {
+    pub(super) path: PathBuf,
+    pub(super) task: Task,
+    pub(super) since: Instant,
+    pub(super) text: String,
+    cancel: Cancel,
+    stamp: u64,
+    /// Nobody has asked to stop it. (Its `cancel` also says when a write stopped it, or other work that it waited for.)
+    pub(super) is_wanted: bool,
+}
+
+impl Running {
+    fn stop(&mut self) {
+        self.is_wanted = false;
+        self.cancel.cancel();
+    }
+}
+
+/// The queue and the workers.
+pub(super) struct Jobs {
+    workers: Vec<mpsc::Sender<Job>>,
+    idle: Vec<usize>,
+    waiting: Vec<Waiting>,
+    running: BTreeMap<u64, Running>,
+    next: u64,
+}
+
+const LOAD: u8 = 0;
+const QUICK: u8 = 1;
+/// Before large budgets: what is found changes the program that they are spent on.
+const LOOK: u8 = 2;
+const KNOW: u8 = 3;
+const FULL: u8 = 4;
+
+/// The functions that a file does not define, and the files that do.
+pub(super) type Linked = Option<(BTreeSet<String>, Vec<PathBuf>)>;
+
+impl Jobs {
+    pub(super) fn new(workers: Vec<mpsc::Sender<Job>>) -> Jobs {
+        let idle = (0..workers.len()).rev().collect();
+        Jobs { workers, idle, waiting: Vec::new(), running: BTreeMap::new(), next: 0 }
+    }
+
+    /// Adds a job.
+    pub(super) fn push(&mut self, path: &Path, stamp: u64, task: Task, place: usize) {
+        let class = match &task {
+            Task::Load { .. } | Task::Test { .. } => LOAD,
+            Task::Look { .. } => LOOK,
+            Task::Verify { is_final: false, .. } => QUICK,
+            Task::Know => KNOW,
+            Task::Verify { is_final: true, .. } => FULL,
+        };
+        let priority = Priority { class, age: u64::MAX - stamp, place };
+        self.waiting.push(Waiting { path: path.to_path_buf(), stamp, task, priority });
+    }
+
+    /// Forgets the jobs of a file and stops those that run.
+    pub(super) fn cancel(&mut self, path: &Path) {
+        self.waiting.retain(|waiting| waiting.path != path);
+        self.running.values_mut().filter(|running| running.path == path).for_each(Running::stop);
+    }
+
+    /// Forgets and stops everything.
+    pub(super) fn cancel_all(&mut self) {
+        self.waiting.clear();
+        self.running.values_mut().for_each(Running::stop);
+    }
+
+    /// Gives jobs to workers as long as both are there. Returns what was begun.
+    pub(super) fn dispatch(&mut self, analysis: &Analysis) -> Vec<(PathBuf, Task)> {
+        let mut begun = Vec::new();
+        while let Some(&worker) = self.idle.last() {
+            let large = self.running.values().filter(|running| is_large(&running.task)).count();
+            let may = |waiting: &Waiting| !is_large(&waiting.task) || large + 1 < self.workers.len().max(2);
+            let best = self.waiting.iter().enumerate().filter(|(_, waiting)| may(waiting));
+            let Some((at, _)) = best.min_by_key(|(_, waiting)| waiting.priority) else { break };
+            let Waiting { path, stamp, task, .. } = self.waiting.swap_remove(at);
+            let (id, cancel) = (self.next, Cancel::default());
+            self.next += 1;
+            let running = Running {
+                path: path.clone(),
+                task: task.clone(),
+                since: Instant::now(),
+                text: String::new(),
+                cancel: cancel.clone(),
+                stamp,
+                is_wanted: true,
+            };
+            begun.push((path.clone(), task.clone()));
+            let job = Job { id, path, stamp, task, analysis: analysis.clone(), cancel };
+            if self.workers[worker].send(job).is_ok() {
+                self.running.insert(id, running);
+            }
+            self.idle.pop();
+        }
+        begun
+    }
+
+    /// A worker is done.
+    pub(super) fn done(&mut self, worker: usize, id: u64) -> Option<Running> {
+        self.idle.push(worker);
+        self.running.remove(&id)
+    }
+
+    /// Does a job again from the start.
+    pub(super) fn again(&mut self, running: Running) {
+        self.push(&running.path, running.stamp, running.task, 0);
+    }
+
+    /// Jobs that are being done.
+    pub(super) fn running(&self) -> impl Iterator<Item = &Running> {
+        self.running.values()
+    }
+
+    /// What a job is at.
+    pub(super) fn set_text(&mut self, id: u64, text: String) {
+        if let Some(running) = self.running.get_mut(&id) {
+            running.text = text;
+        }
+    }
+
+    /// Nothing waits and nothing runs.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.waiting.is_empty() && self.running.is_empty()
+    }
+
+    /// How many jobs wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+}
+
+fn is_large(task: &Task) -> bool {
+    matches!(task, Task::Know | Task::Look { .. } | Task::Verify { is_final: true, .. })
+}

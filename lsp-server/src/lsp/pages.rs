@@ -1,0 +1,40 @@
+//! The page of each check: the suite in `tests/suites/checks` is its documentation, put where an editor can open it.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::OnceLock};
+
+use tower_lsp_server::ls_types::Uri;
+
+/// Pages by the check's code.
+const PAGES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/pages.rs"));
+
+/// Where a check's page is, if there is one and it could be written.
+pub(super) fn link(check: &str) -> Option<Uri> {
+    static WRITTEN: OnceLock<BTreeMap<&'static str, Uri>> = OnceLock::new();
+    WRITTEN.get_or_init(write).get(check).cloned()
+}
+
+/// A check's page.
+pub(super) fn text(check: &str) -> Option<&'static str> {
+    PAGES.iter().find(|(code, _)| *code == check).map(|(_, text)| *text)
+}
+
+/// Writes the pages into the cache folder. What cannot be written has no link.
+fn write() -> BTreeMap<&'static str, Uri> {
+    let cache = std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
+    let Some(folder) = cache.map(|cache| cache.join("proofline").join("checks")) else {
+        return BTreeMap::new();
+    };
+    if std::fs::create_dir_all(&folder).is_err() {
+        return BTreeMap::new();
+    }
+    let write = |(code, text): &(&'static str, &str)| {
+        let path = folder.join(format!("{code}.md"));
+        if std::fs::read_to_string(&path).ok().as_deref() != Some(text) {
+            std::fs::write(&path, text).ok()?;
+        }
+        Some((*code, Uri::from_file_path(&path)?))
+    };
+    PAGES.iter().filter_map(write).collect()
+}

@@ -1,0 +1,146 @@
+//! The settings section `proofline`, from `initializationOptions`, `workspace/configuration` and `didChangeConfiguration`.
+
+use proofline_ide::{Property, Settings as Analysis};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// What the user chose.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Settings {
+    /// `"all"`, a property, or a list of checks.
+    checks: Value,
+    /// Compiler flags.
+    flags: Vec<String>,
+    /// Steps per engine and question.
+    pub(super) budget: u64,
+    /// Engines by name.
+    engines: Vec<String>,
+    /// Signed overflow wraps around.
+    wrapv: bool,
+    /// Inferred facts in the text.
+    pub(super) inlay_hints: bool,
+    /// States above functions.
+    pub(super) lens: bool,
+    /// Whether tests that reproduce a failure may be run.
+    pub(super) run_tests: RunTests,
+    /// Megabytes the server may use.
+    pub(super) memory_limit_mb: u64,
+    /// Every function from all arguments, even if there is a `main`.
+    library_mode: bool,
+    /// Files that make one program; a `.json` is a compilation database that stands for its files.
+    pub(super) program_files: Vec<std::path::PathBuf>,
+}
+
+/// Whether tests may be run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum RunTests {
+    Never,
+    #[default]
+    Ask,
+    Always,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            checks: Value::String("all".into()),
+            flags: Vec::new(),
+            budget: 3_000_000,
+            engines: Vec::new(),
+            wrapv: false,
+            inlay_hints: false,
+            lens: true,
+            run_tests: RunTests::Ask,
+            memory_limit_mb: 2048,
+            library_mode: false,
+            program_files: Vec::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// Reads the section, or an object that has it as `proofline`. `null` is the default. The error is for people.
+    pub(super) fn read(value: &Value) -> Result<Settings, String> {
+        let section = value.get("proofline").unwrap_or(value);
+        if section.is_null() {
+            return Ok(Settings::default());
+        }
+        let settings: Settings =
+            serde_json::from_value(section.clone()).map_err(|error| format!("setting proofline: {error}"))?;
+        settings.property()?;
+        Ok(settings)
+    }
+
+    fn property(&self) -> Result<Property, String> {
+        let text = match &self.checks {
+            Value::String(text) => text.clone(),
+            Value::Array(list) => list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","),
+            Value::Null => "all".to_owned(),
+            Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
+                return Err("setting proofline.checks: \"all\" or a list of checks".to_owned());
+            }
+        };
+        Property::parse(&text).map_err(|error| format!("setting proofline.checks: {error}"))
+    }
+
+    /// Those that change answers.
+    pub(super) fn analysis(&self) -> Analysis {
+        let mut out = Analysis { library: self.library_mode, ..Analysis::default() };
+        out.property = self.property().unwrap_or(out.property);
+        out.options.flags = self.flags.clone();
+        out.options.wrapv = self.wrapv;
+        out.engines = self.engines.clone();
+        out
+    }
+}
+
+/// The JSON schema of the section, in the form of VS Code's `contributes.configuration.properties`.
+pub(super) fn schema() -> Value {
+    json!({
+        "proofline.checks": {
+            "description": "Which checks: \"all\" or a list of their codes.",
+            "oneOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }],
+            "default": "all"
+        },
+        "proofline.flags": {
+            "description": "Compiler flags after those of compile_commands.json or compile_flags.txt.",
+            "type": "array", "items": { "type": "string" }, "default": []
+        },
+        "proofline.budget": {
+            "description": "Steps per engine and question. The same number gives the same verdicts on every machine.",
+            "type": "integer", "minimum": 1000, "default": 3_000_000
+        },
+        "proofline.engines": {
+            "description": "Engines in the order in which they are asked; empty: the portfolio.",
+            "type": "array", "items": { "type": "string" }, "default": []
+        },
+        "proofline.wrapv": {
+            "description": "Signed overflow wraps around instead of being undefined.",
+            "type": "boolean", "default": false
+        },
+        "proofline.inlayHints": {
+            "description": "Shows inferred facts in the text.", "type": "boolean", "default": false
+        },
+        "proofline.lens": {
+            "description": "Shows the state of each function above it.", "type": "boolean", "default": true
+        },
+        "proofline.runTests": {
+            "description": "Whether a test that reproduces a failure may be compiled and run.",
+            "type": "string", "enum": ["never", "ask", "always"], "default": "ask"
+        },
+        "proofline.memoryLimitMb": {
+            "description": "Megabytes the server may use before it forgets and works with less.",
+            "type": "integer", "minimum": 256, "default": 2048
+        },
+        "proofline.libraryMode": {
+            "description": "Checks every function from all arguments, even if there is a main.",
+            "type": "boolean", "default": false
+        },
+        "proofline.programFiles": {
+            "description": "C files that make one program, relative to the folders that are open; a compile_commands.json stands for its C files, if all of them are one program. Without it every file is verified alone, for whatever the functions that it only declares may do.",
+            "type": "array", "items": { "type": "string" }, "default": []
+        }
+    })
+}

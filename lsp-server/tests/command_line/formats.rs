@@ -1,0 +1,78 @@
+//! The same answers in every format.
+
+use serde_json::Value;
+
+use crate::common::Scratch;
+
+const WRONG: &str = "extern int __VERIFIER_nondet_int(void);\nextern void reach_error(void);\nint main(void) {\n    int x = \
+                     __VERIFIER_nondet_int();\n    if (x == 4711)\n        reach_error();\n    return 0;\n}\n";
+
+#[test]
+fn json_says_what_the_text_says() {
+    let scratch = Scratch::new();
+    scratch.write("test.c", WRONG);
+    let said = scratch.run(&["check", "--format", "json", "test.c"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    let json: Value = serde_json::from_str(&said.out).expect("JSON");
+    let result = &json["results"][0];
+    assert_eq!(result["result"], "false(all)");
+    assert_eq!(result["exit"], 1);
+    let finding = &result["findings"][0];
+    assert_eq!(finding["check"], "reach-error");
+    assert_eq!(finding["place"]["line"], 6);
+    assert_eq!(finding["inputs"][0], "4711");
+    assert!(finding["steps"].as_array().is_some_and(|steps| steps.len() >= 3));
+    assert_eq!(result["obligations"][0]["verdict"], "violated");
+
+    scratch.write("good.c", "int main(void) { int a[1] = {3}; return a[0]; }\n");
+    let said = scratch.run(&["check", "--format", "json", "good.c"]);
+    let json: Value = serde_json::from_str(&said.out).expect("JSON");
+    assert_eq!((said.code, &json["results"][0]["result"]), (0, &Value::from("true")));
+}
+
+#[test]
+fn sarif_has_a_result_with_its_path() {
+    let scratch = Scratch::new();
+    scratch.write("test.c", WRONG);
+    let said = scratch.run(&["check", "--format", "sarif", "test.c"]);
+    assert_eq!(said.code, 1, "{}", said.all());
+    let log: Value = serde_json::from_str(&said.out).expect("JSON");
+    assert_eq!(log["version"], "2.1.0");
+    let result = &log["runs"][0]["results"][0];
+    assert_eq!(result["ruleId"], "reach-error");
+    assert_eq!(result["level"], "error");
+    assert_eq!(result["locations"][0]["physicalLocation"]["region"]["startLine"], 6);
+    let steps = &result["codeFlows"][0]["threadFlows"][0]["locations"];
+    assert!(steps.as_array().is_some_and(|steps| steps.len() >= 3), "{result}");
+}
+
+#[test]
+fn witnesses_hold_the_inputs_and_the_file_s_hash() {
+    let scratch = Scratch::new();
+    scratch.write("test.c", WRONG);
+    let line = ["check", "--property", "unreach-call", "--witness"];
+    let said = scratch.run(&[&line[..], &["w.yml", "test.c"]].concat());
+    assert_eq!(said.code, 1, "{}", said.all());
+    let text = std::fs::read_to_string(scratch.path().join("w.yml")).expect("a witness");
+    for part in [
+        "violation_sequence",
+        "\\result == 4711",
+        "type: target",
+        "line: 6",
+        "CHECK( init(main()), LTL(G ! call(reach_error())) )",
+    ] {
+        assert!(text.contains(part), "`{part}` is missing:\n{text}");
+    }
+    scratch.run(&[&line[..], &["w.graphml", "test.c"]].concat()).expect(1, &[]);
+    let graph = std::fs::read_to_string(scratch.path().join("w.graphml")).expect("a witness");
+    for part in ["violation_witness", "x == (4711);", "programhash", "<data key=\"violation\">true</data>"] {
+        assert!(graph.contains(part), "`{part}` is missing:\n{graph}");
+    }
+}
+
+#[test]
+fn help_tells_of_formats_and_exit_codes() {
+    let said = Scratch::new().run(&["check", "--help"]);
+    said.expect(0, &["--format", "sarif", "--witness", "Exit code: 0 proved, 1 violated, 2 unknown, 3"]);
+    Scratch::new().run(&["dump", "--help"]).expect(0, &["summaries", "--dot"]);
+}

@@ -1,0 +1,7 @@
+//! The command line as people and scripts use it: what it says, and its exit code.
+
+mod common;
+mod dumps;
+mod formats;
+mod inputs;
+mod interrupt;

@@ -1,0 +1,278 @@
+// What VS Code shows, checked in the real program. Usage: node checks.mjs URL FOLDER PICTURES
+// Each check starts from an open, unchanged average.c and leaves it so; a failed one is tried once more after a reload.
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { Window } from './window.mjs';
+
+const [url, folder, pictures] = process.argv.slice(2);
+const original = Object.fromEntries(['average.c', 'table.c', 'limit.h', 'slow.c'].map((f) => [f, readFileSync(path.join(folder, f), 'utf8')]));
+const w = await Window.open(url, pictures);
+const { page } = w;
+/** Where the path begins in average.c. */
+const FIRST_STEP = 15;
+
+/** The file as it was, open, with its verdict. */
+async function fresh() {
+  await w.key('Escape', 'Escape');
+  await w.command('View: Close All Editors').catch(() => undefined);
+  // Nothing typed by a check before is kept.
+  const discard = page.locator('.monaco-dialog-box .monaco-button', { hasText: "Don't Save" });
+  if (await discard.isVisible().catch(() => false)) await discard.click();
+  if (await page.locator('.part.panel').isVisible()) await w.key('Control+j');
+  for (const [file, text] of Object.entries(original)) writeFileSync(path.join(folder, file), text);
+  await w.go('average.c');
+  await page.locator('.view-lines', { hasText: 'careful' }).first().waitFor();
+  await w.until('the squiggle', () => w.squiggles(), (n) => n > 0);
+}
+
+/** Undoes what a check typed. */
+async function revert(file = 'average.c') {
+  await w.go(file);
+  await w.command('File: Revert File');
+}
+
+async function openTrace() {
+  await w.go('average.c:11:13');
+  await page.keyboard.press('Control+.');
+  await page.locator('.action-widget', { hasText: 'Show counterexample trace' }).waitFor();
+  await page.waitForTimeout(300);
+}
+
+async function showTrace() {
+  await w.go('average.c:11:13');
+  await w.command('Proofline: Show Counterexample Trace');
+  await w.until('steps in the tree', () => w.rows('.pane-body'), (rows) => rows.length > 4);
+  await w.until('the first step', () => w.cursorLine(), (line) => line === FIRST_STEP);
+}
+
+const checks = {
+  async 'a folder opens, a failure is underlined'() {
+    const gutter = await w.until('gutter icons', () => w.gutter(), (icons) => icons.length === 3 && !icons.includes('running') && !icons.includes('queued'));
+    assert.deepEqual(gutter.slice(0, 2), ['proved', 'violated']);
+    assert.match(await w.until('the status bar', () => w.statusBar(), (t) => /\d/.test(t)), /Proofline/);
+  },
+  async 'Problems has the failure with its numbered steps'() {
+    await w.command('View: Focus Problems');
+    const rows = await w.until('problem rows', () => w.rows('.markers-panel'), (r) => r.length > 5);
+    assert.ok(rows.some((r) => r.includes('signed overflow') && r.includes('signed-overflow')), rows.join('\n'));
+    const steps = rows.filter((r) => /^\s*\d+: /.test(r.replace(/^[^\d]*(\d+: )/, '$1'))).map((r) => Number(/(\d+): /.exec(r)[1]));
+    assert.deepEqual(steps, steps.map((_, i) => i + 1));
+    await w.picture('problems');
+    await w.key('Control+j');
+    await page.locator('.part.panel').waitFor({ state: 'hidden' });
+  },
+  async 'hover says what a function ensures'() {
+    await w.go('average.c:6:13');
+    await w.command('Show or Focus Hover');
+    const hover = page.locator('.monaco-hover:not(.hidden) .hover-contents');
+    await hover.first().waitFor();
+    const text = (await hover.allInnerTexts()).join('\n');
+    assert.match(text, /ensures|proved/i);
+    await w.picture('hover');
+    await w.key('Escape');
+  },
+  async 'a lens over every function'() {
+    const lenses = await w.until('lenses', () => page.locator('.codelens-decoration').allInnerTexts(), (l) => l.filter((t) => t.trim() !== '').length >= 3);
+    assert.ok(lenses.some((t) => /proved/i.test(t)), lenses.join('\n'));
+  },
+  async 'a code action opens the trace: tree by depth of calls, numbered values behind the lines'() {
+    await openTrace();
+    await w.picture('code-action');
+    await w.key('Enter');
+    const rows = await w.until('steps in the tree', () => w.rows('.pane-body'), (r) => r.length > 4);
+    assert.ok(rows.some((r) => /\d+: call average\(/.test(r)), rows.join('\n'));
+    const levels = await page.locator('.pane-body .monaco-list-row').evaluateAll((all) => all.map((e) => Number(e.getAttribute('aria-level'))));
+    assert.ok(Math.max(...levels) === 2, `levels ${levels}`);
+    const behind = await w.until('values behind the lines', () => w.behindLines(), (b) => b.length > 4);
+    assert.ok(behind.some(([line, text]) => line.includes('int low =') && text.includes('low = ')), JSON.stringify(behind));
+    assert.ok(behind.some(([line]) => line.includes('(low + high) / 2')), JSON.stringify(behind));
+    await w.picture('trace');
+    await w.command('Proofline: Close the Counterexample');
+    await w.until('values are gone', () => w.behindLines(), (b) => b.length === 0);
+  },
+  async 'keys step through the trace'() {
+    await showTrace();
+    const first = await w.cursorLine();
+    await w.key('Alt+]');
+    const second = await w.until('the next step', () => w.cursorLine(), (line) => line !== first);
+    assert.ok(second > first);
+    await w.key('Alt+[');
+    await w.until('the step before', () => w.cursorLine(), (line) => line === first);
+    await w.command('Proofline: Close the Counterexample');
+  },
+  async 'an edit elsewhere keeps failure and trace, at their new places'() {
+    await showTrace();
+    const before = await w.behindLines();
+    await w.go('average.c:1:1');
+    await w.type('// one more line');
+    await w.key('Enter');
+    await page.waitForTimeout(3000);
+    await w.until('the squiggle', () => w.squiggles(), (n) => n > 0);
+    const behind = await w.until('the trace', () => w.behindLines(), (b) => b.length === before.length);
+    assert.deepEqual(behind.map(([line]) => line), before.map(([line]) => line));
+    await w.command('Proofline: Close the Counterexample');
+    await revert();
+  },
+  async 'replay in the debugger, forward and back'() {
+    await w.go('average.c:11:13');
+    await w.command('Proofline: Replay Counterexample in the Debugger');
+    await page.locator('.debug-top-stack-frame-line').first().waitFor();
+    await w.command('View: Show Run and Debug');
+    await page.locator('.debug-variables').first().waitFor();
+    const first = await w.cursorLine();
+    await w.key('F11');
+    const second = await w.until('a step forward', () => w.cursorLine(), (line) => line !== first);
+    for (let i = 0; i < 3; i++) await w.key('F11'), await page.waitForTimeout(400);
+    const variables = await w.until('variables', () => w.rows('.debug-variables'), (rows) => rows.some((r) => /low/.test(r)));
+    assert.ok(variables.some((r) => /high/.test(r)), variables.join('\n'));
+    assert.notEqual(first, second);
+    await w.picture('replay');
+    const back = page.locator('.codicon-debug-step-back').first();
+    for (let i = 0; i < 12 && (await w.cursorLine()) !== first; i++) await back.click(), await page.waitForTimeout(500);
+    assert.equal(await w.cursorLine(), first);
+    await w.key('Shift+F5');
+    await page.locator('.debug-top-stack-frame-line').first().waitFor({ state: 'detached' });
+    await w.command('View: Show Explorer');
+  },
+  async 'a test that reproduces the failure is written, and confirmed by running it'() {
+    await w.go('average.c:11:13');
+    await w.command('Proofline: Write a Test that Reproduces the Failure');
+    const run = page.locator('.notification-toast .monaco-button', { hasText: 'Run' });
+    await run.first().click();
+    await page.locator('.view-lines', { hasText: '2147483646' }).first().waitFor();
+    await page.locator('.notification-toast', { hasText: 'confirmed the failure' }).first().waitFor();
+    await page.waitForTimeout(2000);
+    assert.equal(await w.squiggles(), 1, 'the failure is shown once');
+    await w.picture('test');
+    await w.command('Notifications: Clear All Notifications');
+  },
+  async 'the panel with a function summary'() {
+    await w.go('average.c:6:13');
+    await w.command('Proofline: Show Function Summary');
+    const text = await w.until('the panel', () => w.webview('CHECKS'), (t) => t !== undefined);
+    assert.match(text, /careful/);
+    assert.match(text, /REQUIRES/);
+    await w.picture('summary');
+  },
+  async 'the Testing view lists functions with their verdicts; run'() {
+    await w.command('Testing: Focus on Test Explorer View');
+    const tree = page.locator('.test-explorer .monaco-list-row');
+    const file = tree.filter({ hasText: 'average.c' }).first();
+    await file.waitFor();
+    if ((await file.getAttribute('aria-expanded')) === 'false') {
+      await file.click();
+      await w.key('ArrowRight');
+    }
+    const rows = await w.until('functions', () => tree.allInnerTexts(), (r) => ['careful', 'average', 'main'].every((f) => r.some((row) => row.includes(f))));
+    assert.ok(rows.some((r) => /careful/.test(r) && /proved/.test(r)), rows.join('\n'));
+    await w.command('Test: Run All Tests');
+    await w.until('the verdicts again', () => tree.allInnerTexts(), (r) => r.some((row) => /careful/.test(row) && /proved/.test(row)) && r.some((row) => /average/.test(row) && /violated/.test(row)));
+    await w.picture('testing');
+    await w.command('View: Show Explorer');
+  },
+  async 'stop means stop'() {
+    await w.go('slow.c');
+    await page.locator('.view-lines', { hasText: 'Nobody knows' }).first().waitFor();
+    await w.until('the work', () => w.gutter(), (icons) => icons.length === 1 && ['queued', 'running'].includes(icons[0]));
+    await page.waitForTimeout(2500);
+    assert.ok(['queued', 'running'].includes((await w.gutter())[0]), 'it is meant to take long');
+    await w.command('Proofline: Stop Verifying this File');
+    await w.until('the end of the work', () => w.gutter(), (icons) => icons.length === 1 && icons[0] === 'unknown', 10000);
+    // The same from the Testing view.
+    await w.command('Testing: Focus on Test Explorer View');
+    const row = page.locator('.test-explorer .monaco-list-row', { hasText: 'slow.c' }).first();
+    await row.click();
+    await page.waitForTimeout(300);
+    await row.locator('.codicon-testing-run-icon').click();
+    await w.until('the work again', () => w.gutter(), (icons) => ['queued', 'running'].includes(icons[0]));
+    await w.command('Test: Cancel Test Run');
+    await w.until('the end again', () => w.gutter(), (icons) => icons[0] === 'unknown', 10000);
+    await w.command('View: Show Explorer');
+    await w.go('average.c');
+  },
+  async 'an edit that mends the failure clears it, and the trace with it'() {
+    await showTrace();
+    await w.go('average.c:11:12');
+    await w.key('Shift+End');
+    await w.type('low + (high - low) / 2;');
+    await w.until('no squiggle', () => w.squiggles(), (n) => n === 0);
+    await w.until('no trace', () => w.behindLines(), (b) => b.length === 0);
+    const gutter = await w.until('all proved', () => w.gutter(), (g) => g.length === 3 && g[1] === 'proved');
+    assert.equal(gutter[1], 'proved');
+    await w.picture('mended');
+    await revert();
+    await w.until('the squiggle again', () => w.squiggles(), (n) => n > 0);
+  },
+  async 'an unsaved edit of a header reaches the file that includes it'() {
+    await w.go('table.c');
+    await page.locator('.view-lines', { hasText: 'table[i]' }).first().waitFor();
+    await w.until('no squiggle', () => w.squiggles(), (n) => n === 0);
+    await w.go('limit.h:4:16');
+    await w.key('Backspace');
+    await w.type('9');
+    await w.go('table.c');
+    await w.until('the squiggle', () => w.squiggles(), (n) => n > 0);
+    await w.picture('header');
+    await revert('limit.h');
+    await w.go('table.c');
+    await w.until('no squiggle again', () => w.squiggles(), (n) => n === 0);
+    await w.go('average.c');
+  },
+  async 'light and high-contrast themes'() {
+    // Settings that the browser side reads are read when the window loads.
+    for (const [name, theme, mark] of [['light', 'Default Light Modern', 'vs'], ['contrast', 'Default High Contrast', 'hc-black']]) {
+      await settings({ 'workbench.colorTheme': theme });
+      await w.load(url);
+      await page.locator(`.monaco-workbench.${mark}`).waitFor();
+      await w.go('average.c');
+      await w.until('the squiggle', () => w.squiggles(), (n) => n > 0);
+      await showTrace();
+      await w.picture(`trace-${name}`);
+      await w.command('Proofline: Close the Counterexample');
+    }
+    await settings({ 'workbench.colorTheme': 'Default Dark Modern' });
+    await w.load(url);
+    await page.locator('.monaco-workbench.vs-dark').waitFor();
+  },
+  async 'a missing program is said, with what to do'() {
+    const file = process.env.MACHINE_SETTINGS;
+    const { 'proofline.path': program } = JSON.parse(readFileSync(file, 'utf8'));
+    await settings({ 'proofline.path': '/nowhere/proofline' }, file);
+    const note = page.locator('.notification-toast', { hasText: 'is not a program' });
+    await note.first().waitFor();
+    assert.match(await note.first().innerText(), /Choose the program/);
+    await w.picture('missing');
+    await settings({ 'proofline.path': program }, file);
+    await w.until('the server again', () => w.gutter(), (icons) => icons.includes('proved'));
+    await w.command('Notifications: Clear All Notifications').catch(() => undefined);
+  },
+};
+
+/** Changes the user's settings on disk; VS Code notices. */
+async function settings(change, file = process.env.SETTINGS) {
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), ...change }, null, 2));
+  await page.waitForTimeout(500);
+}
+
+const only = process.env.ONLY;
+let failed = 0;
+for (const [name, check] of Object.entries(checks)) {
+  if (only !== undefined && !name.includes(only)) continue;
+  for (let attempt = 1; attempt <= 2; attempt++) {
+    const start = Date.now();
+    try {
+      await fresh();
+      await check();
+      console.log(`ok      ${name} (${((Date.now() - start) / 1000).toFixed(1)} s)`);
+      break;
+    } catch (error) {
+      await page.screenshot({ path: path.join(pictures, `failed-${attempt}-${name.replaceAll(/\W+/g, '-')}.png`) }).catch(() => undefined);
+      console.log(`${attempt === 2 ? 'FAILED ' : 'again  '} ${name}\n        ${String(error.message).replaceAll('\n', '\n        ')}`);
+      if (attempt === 2) failed++;
+      await w.load(url).catch(() => undefined);
+    }
+  }
+}
+await w.close();
+process.exitCode = failed === 0 ? 0 : 1;

@@ -1,0 +1,160 @@
+//! Random programs by the thousand. Every disagreement is printed and written to a folder, reduced.
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail};
+use clap::Parser;
+use proofline_fuzz::programs::{
+    Compiler, Engines, Fault, examine, examine_text, examine_twins, generate, reduce, twins,
+};
+
+/// Compares random programs with what the interpreter and the engines say about them.
+#[derive(Parser)]
+struct Arguments {
+    /// Seeds: `A..B`, or one. Even seeds give programs without undefined behaviour, odd ones may fail.
+    #[arg(long, default_value = "0..200")]
+    seeds: String,
+    /// Engines, separated by commas (default: all); `portfolio` for what is asked when nobody names one.
+    #[arg(long)]
+    engines: Option<String>,
+    /// Programs whose assertions are all true by construction, and twins with one that is not.
+    #[arg(long)]
+    twins: bool,
+    /// Steps per question.
+    #[arg(long, default_value_t = 60_000)]
+    steps: u64,
+    /// Milliseconds per engine and program.
+    #[arg(long, default_value_t = 2_000)]
+    limit: u64,
+    /// Prints the program instead of examining it.
+    #[arg(long)]
+    print: bool,
+    /// Does not make faulty programs smaller.
+    #[arg(long)]
+    no_reduce: bool,
+    /// Where faulty programs go.
+    #[arg(long, default_value = "target/fuzz")]
+    folder: PathBuf,
+    /// Stops after so many faults.
+    #[arg(long, default_value_t = 20)]
+    faults: usize,
+}
+
+fn main() -> Result<ExitCode> {
+    let work = std::thread::Builder::new().stack_size(1 << 29).spawn(run)?;
+    match work.join() {
+        Ok(done) => done,
+        Err(_) => bail!("a panic ended the run"),
+    }
+}
+
+fn run() -> Result<ExitCode> {
+    let arguments = Arguments::parse();
+    // What an engine panics with is in its verdict.
+    std::panic::set_hook(Box::new(|_| ()));
+    let number = |text: &str| text.parse::<u64>().with_context(|| format!("`{text}` is no seed"));
+    let seeds = match arguments.seeds.split_once("..") {
+        Some((from, to)) => number(from)?..number(to)?,
+        None => number(&arguments.seeds)?..number(&arguments.seeds)? + 1,
+    };
+    let mut engines = Engines::all(arguments.steps);
+    engines.limit = Some(Duration::from_millis(arguments.limit));
+    if let Some(names) = &arguments.engines {
+        engines.names = names.split(',').map(str::to_owned).collect();
+    }
+    let compiler = Compiler::new()?;
+    let started = Instant::now();
+    let (mut programs, mut skipped, mut faults) = (0usize, 0usize, 0usize);
+    let mut counts: BTreeMap<String, [usize; 3]> = BTreeMap::new();
+    for seed in seeds {
+        let (outcome, vectors, is_risky) = if arguments.twins {
+            let twins = twins(seed);
+            if arguments.print {
+                print!("{}", twins.lying);
+                continue;
+            }
+            (examine_twins(&twins, &compiler, &engines)?, twins.vectors, false)
+        } else {
+            let program = generate(seed, seed % 2 == 1);
+            if arguments.print {
+                print!("{}", program.observing());
+                continue;
+            }
+            let outcome = examine(&program, seed, &compiler, &engines)?;
+            (outcome, program.vectors, program.is_risky)
+        };
+        programs += 1;
+        skipped += usize::from(outcome.is_skipped);
+        for (engine, these) in &outcome.counts {
+            let sum = counts.entry(engine.clone()).or_default();
+            for (sum, this) in sum.iter_mut().zip(these) {
+                *sum += this;
+            }
+        }
+        if let Some(fault) = outcome.faults.first() {
+            faults += outcome.faults.len();
+            for fault in &outcome.faults {
+                println!("seed {seed}: {fault}");
+            }
+            let text = outcome.texts.last().cloned().unwrap_or_default();
+            std::fs::create_dir_all(&arguments.folder)?;
+            let file = arguments.folder.join(format!("{seed}.c"));
+            std::fs::write(&file, &text)?;
+            if !arguments.no_reduce && !matches!(fault, Fault::Generator(_)) {
+                let small = smaller(&text, fault, &vectors, is_risky, &compiler, &engines);
+                let file = arguments.folder.join(format!("{seed}.small.c"));
+                std::fs::write(&file, format!("// {fault}\n{small}"))?;
+                println!("{}", file.display());
+            }
+            if faults >= arguments.faults {
+                break;
+            }
+        }
+        if programs % 100 == 0 {
+            eprintln!("{programs} programs, {faults} faults, {:.0} s", started.elapsed().as_secs_f64());
+        }
+    }
+    println!(
+        "{programs} programs ({skipped} too long), {faults} faults, {:.0} s",
+        started.elapsed().as_secs_f64()
+    );
+    println!("obligations by engine: proved, violated, unknown");
+    for (engine, [proved, violated, unknown]) in &counts {
+        println!("  {engine:20} {proved:7} {violated:7} {unknown:7}");
+    }
+    Ok(if faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Smaller text with a fault of the same kind.
+fn smaller(
+    text: &str,
+    fault: &Fault,
+    vectors: &[Vec<i64>],
+    is_risky: bool,
+    compiler: &Compiler,
+    engines: &Engines,
+) -> String {
+    let mut engines = engines.clone();
+    let mut vectors = vectors.to_vec();
+    match fault {
+        Fault::Unsound { engine, inputs, .. } => {
+            engines.names = vec![engine.clone()];
+            vectors = vec![inputs.clone()];
+        }
+        Fault::FalseAlarm { engine, .. } | Fault::Internal { engine, .. } => {
+            engines.names = vec![engine.clone()];
+        }
+        Fault::Interpreter(_) | Fault::Refused(_) | Fault::Generator(_) => engines.names.clear(),
+    }
+    let until = Instant::now() + Duration::from_secs(90);
+    reduce(text, |text| {
+        Instant::now() < until
+            && examine_text(text, &vectors, is_risky, compiler, &engines)
+                .is_ok_and(|outcome| outcome.faults.iter().any(|other| other.kind() == fault.kind()))
+    })
+}

@@ -1,0 +1,198 @@
+//! Compiles a program with sanitizers and runs it. What it does is the truth that everyone else is compared with.
+
+use std::{
+    io::Write as _,
+    path::PathBuf,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use proofline_verifier::Check;
+
+use super::program::Vector;
+
+/// What a compiled program needs besides itself: inputs from its standard input, observations and failures to its output.
+const RUNTIME: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+static long long next(void)
+{
+    static int ended;
+    long long value = 0;
+    if (ended || scanf("%lld", &value) != 1) { ended = 1; value = 0; }
+    return value;
+}
+_Bool __VERIFIER_nondet_bool(void) { return next() & 1; }
+signed char __VERIFIER_nondet_schar(void) { return next(); }
+unsigned char __VERIFIER_nondet_uchar(void) { return next(); }
+short __VERIFIER_nondet_short(void) { return next(); }
+unsigned short __VERIFIER_nondet_ushort(void) { return next(); }
+int __VERIFIER_nondet_int(void) { return next(); }
+unsigned __VERIFIER_nondet_uint(void) { return next(); }
+long __VERIFIER_nondet_long(void) { return next(); }
+unsigned long __VERIFIER_nondet_ulong(void) { return next(); }
+static int seen;
+void observe(unsigned id, long long value)
+{
+    if (++seen > 20000) { puts("many"); fflush(stdout); _Exit(0); }
+    printf("%u %lld\n", id, value);
+    fflush(stdout);
+}
+void failed(int line) { printf("failed %d\n", line); fflush(stdout); _Exit(0); }
+"#;
+
+/// Warnings are of no interest; undefined behaviour ends a run and says where.
+const FLAGS: &[&str] = &[
+    "-std=gnu11",
+    "-O0",
+    "-g1",
+    "-Werror=implicit-function-declaration",
+    "-Werror=return-type",
+    "-Werror=uninitialized",
+    "-Werror=maybe-uninitialized",
+    "-DCOMPILED",
+    "-fsanitize=address,signed-integer-overflow,shift-exponent,integer-divide-by-zero,bounds-strict,null,unreachable,alignment,bool",
+    "-fno-sanitize-recover=all",
+];
+
+/// How a run of a compiled program ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Ended {
+    /// `main` returned.
+    Finished,
+    /// An error call on that line (from 1).
+    Failed(u32),
+    /// Undefined behaviour on that line; what it is, when it is one of the kinds that are checked; the message.
+    Undefined { line: u32, check: Option<Check>, message: String },
+    /// It took too long or said too much.
+    TooLong,
+}
+
+/// What a run did.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Behaviour {
+    pub(crate) ended: Ended,
+    pub(crate) observed: Vec<(usize, i64)>,
+}
+
+/// gcc, with a folder to work in.
+#[derive(Debug)]
+pub struct Compiler {
+    folder: tempfile::TempDir,
+    runtime: PathBuf,
+}
+
+/// A compiled program.
+#[derive(Debug)]
+pub(crate) struct Executable {
+    path: PathBuf,
+}
+
+impl Compiler {
+    /// Finds the compiler and prepares what programs need.
+    pub fn new() -> Result<Compiler> {
+        let folder = tempfile::tempdir()?;
+        let source = folder.path().join("runtime.c");
+        let runtime = folder.path().join("runtime.o");
+        std::fs::write(&source, RUNTIME)?;
+        let status = Command::new("gcc")
+            .args(["-c", "-O1", "-w", "-o"])
+            .args([&runtime, &source])
+            .status()
+            .context("cannot run gcc")?;
+        ensure!(status.success(), "gcc cannot compile the runtime");
+        Ok(Compiler { folder, runtime })
+    }
+
+    /// Compiles a program; fails if it is none.
+    pub(crate) fn compile(&self, text: &str, name: &str) -> Result<Executable> {
+        let source = self.folder.path().join(format!("{name}.c"));
+        let path = self.folder.path().join(name);
+        std::fs::write(&source, text)?;
+        let output = Command::new("gcc")
+            .args(FLAGS)
+            .arg("-o")
+            .args([&path, &source, &self.runtime])
+            .output()
+            .context("cannot run gcc")?;
+        if !output.status.success() {
+            bail!("gcc refuses it:\n{}", String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(Executable { path })
+    }
+}
+
+impl Executable {
+    /// Runs it on these inputs.
+    pub(crate) fn run(&self, vector: &Vector) -> Result<Behaviour> {
+        let mut child = Command::new(&self.path)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .env("ASAN_OPTIONS", "detect_leaks=0:detect_stack_use_after_return=1")
+            .spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            let text: Vec<String> = vector.iter().map(i64::to_string).collect();
+            // A program that asks for nothing may be gone already.
+            let _ = stdin.write_all(text.join(" ").as_bytes());
+        }
+        // The output is bounded by the runtime, so pipes that nobody empties are the only danger: read them beside.
+        let started = Instant::now();
+        let pid = child.id();
+        let watch = std::thread::spawn(move || child.wait_with_output());
+        while !watch.is_finished() {
+            if started.elapsed() > Duration::from_secs(20) {
+                let _ = Command::new("kill").args(["-9", &pid.to_string()]).status();
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let Ok(output) = watch.join() else { bail!("a thread that waits panicked") };
+        let output = output?;
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        let mut behaviour = Behaviour { ended: Ended::Finished, observed: Vec::new() };
+        for line in stdout.lines() {
+            match line.split_once(' ') {
+                Some(("failed", at)) => behaviour.ended = Ended::Failed(at.parse()?),
+                Some((id, value)) => behaviour.observed.push((id.parse()?, value.parse()?)),
+                None => behaviour.ended = Ended::TooLong,
+            }
+        }
+        if !output.status.success() {
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            behaviour.ended = undefined(&stderr);
+        }
+        Ok(behaviour)
+    }
+}
+
+/// What a sanitizer says: `program.c:12:5: runtime error: division by zero`.
+fn undefined(stderr: &str) -> Ended {
+    let line_of = |text: &str| {
+        let (_, rest) = text.split_once(".c:")?;
+        rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok()
+    };
+    if let Some(text) = stderr.lines().find(|line| line.contains("runtime error:")) {
+        let message = text.split_once("runtime error: ").map_or(text, |(_, rest)| rest).to_owned();
+        let has = |word: &str| message.contains(word);
+        let check = if has("division by zero") {
+            Some(Check::DivisionByZero)
+        } else if has("signed integer overflow") || has("cannot be represented") {
+            Some(Check::SignedOverflow)
+        } else if has("shift exponent") {
+            Some(Check::InvalidShift)
+        } else if has("out of bounds") {
+            Some(Check::ArrayBounds)
+        } else if has("null pointer") {
+            Some(Check::NullDereference)
+        } else {
+            None
+        };
+        return Ended::Undefined { line: line_of(text).unwrap_or(0), check, message };
+    }
+    let summary = stderr.lines().find(|line| line.contains("SUMMARY")).unwrap_or("killed");
+    if summary == "killed" && stderr.is_empty() {
+        return Ended::TooLong;
+    }
+    Ended::Undefined { line: line_of(summary).unwrap_or(0), check: None, message: summary.to_owned() }
+}

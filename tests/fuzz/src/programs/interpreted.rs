@@ -1,0 +1,83 @@
+//! Runs a program in the interpreter of automata and tells the same things as a compiled run.
+
+use proofline_cfa::{Callee, Cause, Op, Scalar, eval::Value};
+use proofline_verifier::{
+    Check, Name,
+    interpret::{Code, End, Limits, Machine, Oracle, Question},
+    load::Loaded,
+};
+
+use super::{compiled::Ended, program::Vector};
+
+/// What the interpreter did.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Interpreted {
+    pub(crate) ended: Result<Ended, String>,
+    pub(crate) observed: Vec<(usize, i64)>,
+    /// The check whose obligation failed.
+    pub(crate) check: Option<Check>,
+    /// Somewhere a value was guessed, or not determined.
+    pub(crate) is_vague: bool,
+}
+
+/// Gives inputs as the runtime of a compiled program does.
+struct Inputs<'v> {
+    vector: &'v Vector,
+    next: usize,
+}
+
+impl Oracle for Inputs<'_> {
+    fn choose(&mut self, question: &Question) -> i128 {
+        // That memory is used up, a compiled program does not see.
+        if let Cause::External(_) = question.cause {
+            return 0;
+        }
+        let answer = i128::from(self.vector.get(self.next).copied().unwrap_or(0));
+        self.next += 1;
+        match (question.cause, question.scalar) {
+            (Cause::Input(name), _) if name.ends_with("_bool") => answer & 1,
+            (_, Scalar::Int(ty)) => ty.wrap(answer),
+            (_, Scalar::Pointer | Scalar::Float(_)) => 0,
+        }
+    }
+}
+
+/// Runs `main` on these inputs.
+pub(crate) fn interpret(loaded: &Loaded, vector: &Vector) -> Interpreted {
+    let code = Code::new(loaded.program());
+    let inputs = Inputs { vector, next: 0 };
+    let run = Machine::new(&code, inputs, Limits { steps: 3_000_000, ..Limits::default() })
+        .with_trace()
+        .run(Name::new("main"), false);
+    let mut check = None;
+    let ended = match &run.end {
+        End::Finished => Ok(Ended::Finished),
+        End::Violates(function, obligation) => {
+            let obligation = loaded.program().function(*function).map(|f| &f.obligations[obligation.index()]);
+            let line = obligation
+                .and_then(|o| loaded.position(*function, o.site))
+                .map_or(0, |position| position.line + 1);
+            check = obligation.map(|o| o.check);
+            Ok(match check {
+                Some(Check::ReachError) => Ended::Failed(line),
+                check => Ended::Undefined { line, check, message: String::new() },
+            })
+        }
+        End::Stuck(why) => Err(why.clone()),
+        End::OutOfSteps => Ok(Ended::TooLong),
+        End::Deviated(_) => Err("it was not to follow a path".into()),
+    };
+    let trace = run.trace.unwrap_or_default();
+    let mut observed = Vec::new();
+    for event in &trace.events {
+        let Some(function) = loaded.program().function(event.function) else { continue };
+        if let Op::Call(call) = &function.edge(event.edge).op
+            && matches!(call.callee, Callee::Direct(name) if name.as_str() == "observe")
+            && let [Some((Value::Int(id), _)), Some((Value::Int(value), _))] = event.arguments.as_slice()
+        {
+            observed.push((*id as usize, *value as i64));
+        }
+    }
+    let ended = if trace.dropped > 0 { Ok(Ended::TooLong) } else { ended };
+    Interpreted { ended, observed, check, is_vague: run.is_guess || !run.is_determined }
+}

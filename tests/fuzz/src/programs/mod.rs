@@ -1,0 +1,27 @@
+//! Random programs without undefined behaviour (or with, when asked for), and what everyone says about them.
+//!
+//! A program observes values. Compiled with sanitizers and run on several inputs it tells which; the interpreter must see the
+//! same. Then observations become assertions, some of which a run violates: no engine may prove those, and every violation an engine
+//! reports must happen when the compiled program gets the reported inputs.
+
+mod claims;
+mod compiled;
+mod examine;
+mod expression;
+mod function;
+mod generate;
+mod interpreted;
+mod program;
+mod reduce;
+mod relations;
+mod scope;
+mod special;
+mod statement;
+mod types;
+
+pub use compiled::Compiler;
+pub use examine::{Engines, Fault, Outcome, examine, examine_text, examine_twins};
+pub use generate::generate;
+pub use program::{Line, Program, Vector};
+pub use reduce::reduce;
+pub use relations::{Twins, twins};

@@ -1,0 +1,82 @@
+//! A generated program: lines of text, some of which observe a value, and the inputs it is run on.
+
+use std::fmt::Write;
+
+use super::types::Int;
+
+/// Answers to the program's questions, in order; then zeros.
+pub type Vector = Vec<i64>;
+
+/// A line of a program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Line {
+    /// C text.
+    Text(String),
+    /// A place where the value of an expression without side effects can be looked at.
+    Observe {
+        /// Number of the place.
+        id: usize,
+        /// What is looked at.
+        expression: String,
+        /// Its type.
+        ty: Int,
+    },
+}
+
+/// A program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Program {
+    /// Its lines.
+    pub lines: Vec<Line>,
+    /// What it is run on.
+    pub vectors: Vec<Vector>,
+    /// Some operations are not guarded.
+    pub is_risky: bool,
+}
+
+/// What every program begins with. Compiled, an error call says where it is.
+pub(crate) const HEAD: &str = "\
+#ifdef COMPILED
+extern void failed(int line);
+#define reach_error() failed(__LINE__)
+extern void observe(unsigned id, long long value);
+#else
+extern void reach_error(void);
+static void observe(unsigned id, long long value) { }
+#endif
+extern _Bool __VERIFIER_nondet_bool(void);
+extern signed char __VERIFIER_nondet_schar(void);
+extern unsigned char __VERIFIER_nondet_uchar(void);
+extern short __VERIFIER_nondet_short(void);
+extern unsigned short __VERIFIER_nondet_ushort(void);
+extern int __VERIFIER_nondet_int(void);
+extern unsigned __VERIFIER_nondet_uint(void);
+extern long __VERIFIER_nondet_long(void);
+extern unsigned long __VERIFIER_nondet_ulong(void);
+extern void *memcpy(void *to, const void *from, unsigned long size);
+extern void *memset(void *to, int byte, unsigned long size);
+extern void *malloc(unsigned long size);
+extern void *calloc(unsigned long count, unsigned long size);
+extern void free(void *);
+";
+
+impl Program {
+    /// Its text, with something in place of each observation.
+    pub fn text(&self, mut observation: impl FnMut(usize, &str, Int) -> String) -> String {
+        let mut out = HEAD.to_owned();
+        for line in &self.lines {
+            let _ = match line {
+                Line::Text(text) => writeln!(out, "{text}"),
+                Line::Observe { id, expression, ty } => {
+                    writeln!(out, "    {}", observation(*id, expression, *ty))
+                }
+            };
+        }
+        out
+    }
+
+    /// Its text with observations.
+    pub fn observing(&self) -> String {
+        self.text(|id, expression, _| format!("observe({id}, (long long)({expression}));"))
+    }
+}

@@ -1,0 +1,111 @@
+//! Every test of every suite, edited: numbers, linkage, an address taken elsewhere. After every edit what would be recalled of
+//! blocks is compared with what computing gives, and the verdicts with those of a fresh process. Knows no expectation.
+
+use std::{collections::BTreeSet, path::Path};
+
+use proofline_db::{Control, Database, Question};
+use proofline_verifier::{judge::Report, property::Property};
+
+use crate::{
+    incremental::{FILE, database},
+    markdown::Case,
+    run::asked,
+};
+
+/// Engines whose blocks survive edits.
+const ENGINES: [&str; 2] = ["intervals", "value-bam"];
+
+/// Edits `most` times, beginning with edit number `first`. The error says what was wrong.
+pub fn edit(case: &Case, first: usize, most: usize) -> Result<(), String> {
+    let mut plain = case.clone();
+    plain.options.retain(|word| !word.starts_with("each="));
+    let (options, _) = asked(&plain)?;
+    let texts = edited(&case.text, first, most);
+    for engine in ENGINES {
+        let question = Question {
+            property: Property::Everything,
+            engines: vec![engine.to_owned()],
+            steps: 2_000,
+            first_only: false,
+        };
+        let ask = |db: &Database| -> Result<Report, String> {
+            db.check(&question, &[], &Control::default()).map_err(|stopped| format!("{stopped:?}"))
+        };
+        let mut audited = database(&case.text, &options);
+        audited.audit_blocks();
+        let mut recalling = database(&case.text, &options);
+        // There and back.
+        for text in [&case.text].into_iter().chain(&texts).chain([&case.text]) {
+            audited.set_text(Path::new(FILE), text);
+            recalling.set_text(Path::new(FILE), text);
+            let fresh = ask(&database(text, &options))?.verdicts;
+            let mistakes = match ask(&audited)? {
+                report if report.verdicts == fresh => audited.take_mistakes(),
+                _ => vec!["other verdicts than a fresh process, though nothing was recalled".to_owned()],
+            };
+            if !mistakes.is_empty() {
+                return Err(format!("with {engine}: {}\n{text}", mistakes.join("\n")));
+            }
+            if ask(&recalling)?.verdicts != fresh {
+                return Err(format!("with {engine}: other verdicts than a fresh process\n{text}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The text after each of some edits.
+fn edited(text: &str, first: usize, most: usize) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for (at, number) in numbers(text) {
+        let new = number.parse::<u64>().unwrap_or(0) + 1;
+        all.push(format!("{}{new}{}", &text[..at], &text[at + number.len()..]));
+    }
+    for (at, _) in text.match_indices("static ") {
+        all.push(format!("{}{}", &text[..at], &text[at + "static ".len()..]));
+    }
+    for name in functions(text) {
+        all.push(format!("{text}\nvoid *taken_elsewhere(void) {{ return (void *){name}; }}\n"));
+    }
+    let count = all.len();
+    let chosen: BTreeSet<usize> = (0..most.min(count)).map(|n| (first + n * 7) % count).collect();
+    chosen.into_iter().map(|at| all[at].clone()).collect()
+}
+
+/// Decimal numbers that stand alone, outside of comments.
+fn numbers(text: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let code = line.split("//").next().unwrap_or("");
+        let mut at = 0;
+        while let Some(offset) = code[at..].find(|c: char| c.is_ascii_digit()) {
+            let from = at + offset;
+            let rest = &code[from..];
+            let len = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+            let part_of_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+            let alone = !code[..from].ends_with(part_of_word) && !rest[len..].starts_with(part_of_word);
+            if alone && (len == 1 || !rest.starts_with('0')) {
+                found.push((start + from, &text[start + from..start + from + len]));
+            }
+            at = from + len;
+        }
+        start += line.len();
+    }
+    found
+}
+
+/// Names that stand before a parenthesis in lines that begin at the margin and open a body.
+fn functions(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    for line in text.lines().filter(|line| line.starts_with(char::is_alphabetic) && line.contains('{')) {
+        let Some(open) = line.find('(') else { continue };
+        let before = &line[..open];
+        let name =
+            &before[before.rfind(|c: char| !c.is_ascii_alphanumeric() && c != '_').map_or(0, |at| at + 1)..];
+        if !name.is_empty() && name != before {
+            found.push(name);
+        }
+    }
+    found
+}

@@ -1,0 +1,274 @@
+//! Runs one test and compares what was said with what was expected.
+
+use std::{fmt::Write, path::PathBuf};
+
+use proofline_verifier::{
+    Budget, Cancel, Check, Name,
+    inside::{self, Domain},
+    judge::{Report, Request, Verdict, judge},
+    load::{self, Loaded, Options},
+    property::Property,
+};
+
+use crate::{
+    expect::{Expectation, Mark, expectations},
+    incremental,
+    markdown::Case,
+};
+
+/// An obligation as a suite sees it.
+struct Seen<'r> {
+    line: u32,
+    check: Check,
+    verdict: &'r Verdict,
+}
+
+/// What the words on a fence ask for.
+pub(crate) fn asked(case: &Case) -> Result<(Options, Request), String> {
+    let mut options = Options::default();
+    let mut request = Request {
+        property: Property::Everything,
+        entries: Vec::new(),
+        engines: Vec::new(),
+        steps: 300_000,
+        deadline: None,
+        first_only: false,
+        cancel: Cancel::default(),
+        threads: 1,
+    };
+    for word in &case.options {
+        match word.split_once('=') {
+            Some(("entry", name)) => request.entries.push(Name::new(name)),
+            Some(("engine", names)) => request.engines.extend(names.split(',').map(str::to_owned)),
+            Some(("property", text)) => {
+                request.property = Property::parse(text).map_err(|e| e.to_string())?
+            }
+            Some(("steps", n)) => request.steps = n.parse().map_err(|_| format!("steps={n} is no number"))?,
+            Some(("flag", flag)) => options.flags.push(flag.to_owned()),
+            None if word == "m32" => options.flags.push("-m32".into()),
+            None if word == "wrapv" => options.wrapv = true,
+            _ => return Err(format!("unknown option `{word}` on the fence")),
+        }
+    }
+    Ok((options, request))
+}
+
+/// Runs a test. The error lists everything that differs.
+pub fn run(case: &Case) -> Result<(), String> {
+    let Some((at, names)) =
+        case.options.iter().enumerate().find_map(|(at, word)| Some((at, word.strip_prefix("each=")?)))
+    else {
+        return run_once(case);
+    };
+    let mut faults = String::new();
+    for name in names.split(',') {
+        let mut one = case.clone();
+        one.options[at] = format!("engine={name}");
+        if let Err(fault) = run_once(&one) {
+            let _ = writeln!(faults, "with {name}: {fault}");
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+fn run_once(case: &Case) -> Result<(), String> {
+    if !case.edits.is_empty() {
+        return incremental::run(case);
+    }
+    let expected = expectations(&case.text)?;
+    let (options, request) = asked(case)?;
+    let file = PathBuf::from("/suite/test.c");
+    let text = revealing(&case.text);
+    let loaded = load::load_texts(&[(file, text)], &options).map_err(|e| e.to_string())?;
+    let mut faults: Vec<String> = loaded
+        .problems()
+        .iter()
+        .filter(|problem| problem.is_error)
+        .map(|p| format!("line {}: {}", p.position.as_ref().map_or(0, |p| p.line + 1), p.message))
+        .collect();
+    let report = judge(&loaded, &request, &mut |_| ());
+    compare(&loaded, &report, &expected, &mut faults);
+    reveals(&loaded, &report, &expected, request.steps, &mut faults);
+    if let Some(snapshot) = &case.snapshot {
+        let told = told(&report);
+        if told != snapshot.text {
+            faults.push(format!("the snapshot is another one (UPDATE_SNAPSHOTS=1 rewrites it):\n{told}"));
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
+}
+
+/// The text of a test's snapshot as it is now.
+pub fn snapshot(case: &Case) -> Option<String> {
+    let mut told_now = None;
+    let other = Case {
+        snapshot: Some(crate::markdown::Snapshot { text: "\0".into(), first: 0, last: 0 }),
+        ..case.clone()
+    };
+    if let Err(faults) = run(&other) {
+        told_now = faults.split_once("rewrites it):\n").map(|(_, rest)| rest.to_owned());
+    }
+    told_now
+}
+
+/// Findings with their paths, without what a version of the text decides (file names).
+fn told(report: &Report) -> String {
+    let mut out = String::new();
+    for finding in &report.findings {
+        let place = finding
+            .position
+            .as_ref()
+            .map_or_else(String::new, |p| format!("{}:{}: ", p.line + 1, p.column + 1));
+        let _ = writeln!(out, "{place}error[{}]: {}", finding.check.code(), finding.title);
+        for (i, step) in finding.steps.iter().enumerate() {
+            let place = step
+                .position
+                .as_ref()
+                .map_or_else(String::new, |p| format!("{}:{}: ", p.line + 1, p.column + 1));
+            let _ = writeln!(out, "  {}. {place}{}{}", i + 1, "  ".repeat(step.depth as usize), step.text);
+        }
+    }
+    out
+}
+
+/// `__reveal(e);` becomes an assignment to a variable that nobody reads. Lines stay.
+fn revealing(text: &str) -> String {
+    let mut out = String::new();
+    for (number, line) in text.lines().enumerate() {
+        match line.split_once("__reveal(").and_then(|(before, rest)| Some((before, rest.split_once(");")?))) {
+            Some((before, (argument, after))) => {
+                let _ = writeln!(
+                    out,
+                    "{before}{{ __typeof__({argument}) {}{number} = ({argument}); }}{after}",
+                    inside::REVEAL
+                );
+            }
+            None => {
+                let _ = writeln!(out, "{line}");
+            }
+        }
+    }
+    out
+}
+
+/// What the domains know at each `__reveal`.
+fn reveals(loaded: &Loaded, report: &Report, expected: &[Expectation], steps: u64, faults: &mut Vec<String>) {
+    for (word, domain) in [("interval", Domain::Intervals), ("value", Domain::Values)] {
+        let marks: Vec<(u32, &String)> = expected
+            .iter()
+            .filter_map(|e| match &e.mark {
+                Mark::Reveal { domain, text } if domain == word => Some((e.line, text)),
+                _ => None,
+            })
+            .collect();
+        if marks.is_empty() {
+            continue;
+        }
+        let mut known = Vec::new();
+        for entry in &report.entries {
+            match inside::reveal(loaded, *entry, domain, &Budget::steps(steps)) {
+                Ok(here) => known.extend(here),
+                Err(why) => faults.push(format!("{word}: {why}")),
+            }
+        }
+        for (line, text) in marks {
+            let here: Vec<&str> =
+                known.iter().filter(|(p, _)| p.line == line).map(|(_, text)| text.as_str()).collect();
+            if here != [text.as_str()] {
+                faults.push(format!("line {}: {word} should be {text}, is {}", line + 1, here.join("; ")));
+            }
+        }
+    }
+}
+
+pub(crate) fn compare(loaded: &Loaded, report: &Report, expected: &[Expectation], faults: &mut Vec<String>) {
+    let seen: Vec<Seen<'_>> = report
+        .verdicts
+        .iter()
+        .filter_map(|((function, id), verdict)| {
+            let obligation = &loaded.program().function(*function)?.obligations[id.index()];
+            let line = loaded.position(*function, obligation.site)?.line;
+            Some(Seen { line, check: obligation.check, verdict })
+        })
+        .collect();
+    for expectation in expected {
+        let line = expectation.line;
+        let on = |code: &str| {
+            seen.iter().filter(move |s| s.line == line && s.check.code() == code).collect::<Vec<_>>()
+        };
+        let fault = match &expectation.mark {
+            Mark::Error { check, text } => {
+                let found = report.findings.iter().any(|f| {
+                    f.check.code() == check
+                        && f.position.as_ref().is_some_and(|p| p.line == line)
+                        && f.title.contains(text.as_str())
+                });
+                (!found).then(|| {
+                    format!("expected error [{check}] {text:?}, got {}", describe(&on(check), report))
+                })
+            }
+            Mark::Proved(check) => {
+                let here = on(check);
+                let good = !here.is_empty() && here.iter().all(|s| matches!(s.verdict, Verdict::Proved(_)));
+                (!good).then(|| format!("expected proved [{check}], got {}", describe(&here, report)))
+            }
+            Mark::Unknown { check, reason } => {
+                let here = on(check);
+                let good = here.iter().any(
+                    |s| matches!(s.verdict, Verdict::Unknown(why) if why.to_string().contains(reason.as_str())),
+                );
+                (!good).then(|| {
+                    format!("expected unknown [{check}] {reason:?}, got {}", describe(&here, report))
+                })
+            }
+            Mark::NeverProved(check) => {
+                let here = on(check);
+                let bad = here.is_empty() || here.iter().all(|s| matches!(s.verdict, Verdict::Proved(_)));
+                bad.then(|| format!("UNSOUND: [{check}] must not be proved, got {}", describe(&here, report)))
+            }
+            Mark::Step(text) => {
+                let found = report.findings.iter().flat_map(|f| &f.steps).any(|step| {
+                    step.position.as_ref().is_some_and(|p| p.line == line)
+                        && step.text.contains(text.as_str())
+                });
+                (!found).then(|| format!("no step {text:?} on this line"))
+            }
+            Mark::Reveal { .. } => None,
+        };
+        faults.extend(fault.map(|fault| format!("line {}: {fault}", line + 1)));
+    }
+    for finding in &report.findings {
+        let line = finding.position.as_ref().map_or(0, |p| p.line);
+        let is_expected = expected.iter().any(|e| {
+            e.line == line
+                && match &e.mark {
+                    Mark::Error { check, .. } | Mark::NeverProved(check) => finding.check.code() == check,
+                    Mark::Proved(_) | Mark::Unknown { .. } | Mark::Step(_) | Mark::Reveal { .. } => false,
+                }
+        });
+        if !is_expected {
+            faults.push(format!(
+                "line {}: unexpected error [{}] {}",
+                line + 1,
+                finding.check.code(),
+                finding.title
+            ));
+        }
+    }
+}
+
+fn describe(seen: &[&Seen<'_>], report: &Report) -> String {
+    if seen.is_empty() {
+        return "no such obligation on this line".to_owned();
+    }
+    seen.iter()
+        .map(|s| match s.verdict {
+            Verdict::Proved(engine) => format!("proved by {engine}"),
+            Verdict::Violated(index) => {
+                format!("violated: {}", report.findings.get(*index).map_or("", |f| f.title.as_str()))
+            }
+            Verdict::Unknown(why) => format!("unknown: {why}"),
+        })
+        .collect::<Vec<_>>()
+        .join("; ")
+}

@@ -1,0 +1,188 @@
+//! Runs verification tasks, one after the other, each on one core with a limit of CPU time, and writes a table.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+use wait4::Wait4;
+
+use crate::table::{Row, Table};
+
+/// `cargo xtask bench`
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Folders with task definitions (`*.yml`), task definitions, or lists of them (`*.txt`, one a line). With `--compare`: two tables.
+    #[arg(required = true)]
+    tasks: Vec<PathBuf>,
+    /// CPU seconds per task.
+    #[arg(long, default_value_t = 15)]
+    limit: u64,
+    /// Property: the name of the property file.
+    #[arg(long, default_value = "unreach-call")]
+    property: String,
+    /// Engine or configuration (default: the portfolio).
+    #[arg(long)]
+    engine: Option<String>,
+    /// Where the table goes.
+    #[arg(long, default_value = "target/bench.csv")]
+    csv: PathBuf,
+    /// Compares two tables instead of running anything.
+    #[arg(long)]
+    compare: bool,
+    /// Tasks at the same time.
+    #[arg(long, default_value_t = 1)]
+    jobs: usize,
+    /// The program to run instead of the release build of this tree.
+    #[arg(long)]
+    program: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Definition {
+    #[serde(default)]
+    properties: Vec<Entry>,
+}
+#[derive(Deserialize)]
+struct Entry {
+    property_file: String,
+    #[serde(default)]
+    expected_verdict: Option<bool>,
+}
+
+/// Runs or compares.
+pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
+    if arguments.compare {
+        let [old, new] = arguments.tasks.as_slice() else { bail!("--compare needs two tables") };
+        print!("{}", Table::read(old)?.compare(&Table::read(new)?));
+        return Ok(());
+    }
+    let program = match &arguments.program {
+        Some(program) => program.clone(),
+        None => {
+            crate::run(root, "cargo", &["build", "--release", "--quiet", "--package", "proofline"])?;
+            root.join("target/release/proofline")
+        }
+    };
+    let mut tasks = Vec::new();
+    for path in &arguments.tasks {
+        collect(path, &mut tasks)?;
+    }
+    ensure!(!tasks.is_empty(), "no task definitions (*.yml) in {:?}", arguments.tasks);
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let rows = std::sync::Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..arguments.jobs.max(1) {
+            scope.spawn(|| {
+                while let Some(task) = tasks.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+                    let result = one(&program, task, arguments);
+                    if let Ok(Some(row)) = &result {
+                        eprintln!("{}", row.line());
+                    }
+                    rows.lock().unwrap_or_else(|e| e.into_inner()).push(result);
+                }
+            });
+        }
+    });
+    let rows: Vec<Option<Row>> =
+        rows.into_inner().unwrap_or_else(|e| e.into_inner()).into_iter().collect::<Result<_>>()?;
+    let mut table = Table { rows: rows.into_iter().flatten().collect() };
+    table.rows.sort_by(|a, b| a.task.cmp(&b.task));
+    table.write(&root.join(&arguments.csv))?;
+    print!("{}", table.summary());
+    ensure!(table.wrong() == 0, "{} wrong verdicts", table.wrong());
+    Ok(())
+}
+
+fn collect(path: &Path, out: &mut Vec<PathBuf>) -> Result<()> {
+    if path.is_dir() {
+        let mut inside: Vec<PathBuf> = fs::read_dir(path)?.filter_map(|e| e.ok().map(|e| e.path())).collect();
+        inside.sort();
+        out.extend(inside.into_iter().filter(|p| p.extension().is_some_and(|e| e == "yml")));
+    } else if path.extension().is_some_and(|e| e == "yml") {
+        out.push(path.to_path_buf());
+    } else {
+        let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            collect(&folder.join(line), out)?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs one task; `None` when it has no verdict for the property.
+fn one(program: &Path, task: &Path, arguments: &Arguments) -> Result<Option<Row>> {
+    let text = fs::read_to_string(task)?;
+    let definition: Definition =
+        serde_saphyr::from_str(&text).map_err(|e| anyhow::anyhow!("{}: {e}", task.display()))?;
+    let entry = definition.properties.iter().find(|entry| {
+        Path::new(&entry.property_file).file_stem().is_some_and(|stem| stem == arguments.property.as_str())
+    });
+    let Some(expected) = entry.and_then(|entry| entry.expected_verdict) else { return Ok(None) };
+    let limit = arguments.limit.to_string();
+    let mut line = vec![
+        "check",
+        "--no-cache",
+        "--property",
+        &arguments.property,
+        "--limit",
+        &limit,
+        "--color",
+        "never",
+        "--task",
+    ];
+    let task_text = task.to_string_lossy().into_owned();
+    line.push(&task_text);
+    if let Some(engine) = &arguments.engine {
+        line.extend(["--engine", engine]);
+    }
+    // The shell's limit ends a run that does not end itself; its own limit lets it say what it knows.
+    let scratch = tempfile_path(task);
+    let child = Command::new("sh")
+        .args(["-c", &format!("ulimit -t {}; exec \"$0\" \"$@\"", arguments.limit + 5)])
+        .arg(program)
+        .args(&line)
+        .stdin(Stdio::null())
+        .stdout(fs::File::create(&scratch)?)
+        .stderr(Stdio::null())
+        .spawn()
+        .with_context(|| format!("cannot run {}", program.display()))?;
+    let usage = child.wait4()?;
+    let stdout = String::from_utf8_lossy(&fs::read(&scratch)?).into_owned();
+    let _ = fs::remove_file(&scratch);
+    let last =
+        stdout.lines().rev().find_map(|line| line.strip_prefix("RESULT: ")).unwrap_or("unknown(no result)");
+    let engine = stdout.lines().rev().find_map(|line| line.strip_prefix("decided by: ")).unwrap_or("");
+    let cpu = usage.rusage.utime + usage.rusage.stime;
+    Ok(Some(Row {
+        task: task
+            .components()
+            .rev()
+            .take(2)
+            .map(|part| part.as_os_str().to_string_lossy().into_owned())
+            .collect::<Vec<_>>()
+            .into_iter()
+            .rev()
+            .collect::<Vec<_>>()
+            .join("/"),
+        expected,
+        result: if cpu > Duration::from_secs(arguments.limit + 1) {
+            "unknown(limit)".into()
+        } else {
+            last.to_owned()
+        },
+        cpu: cpu.as_secs_f64(),
+        memory: usage.rusage.maxrss / 1_048_576,
+        engine: engine.to_owned(),
+    }))
+}
+
+fn tempfile_path(task: &Path) -> PathBuf {
+    let name = task.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    std::env::temp_dir().join(format!("proofline-bench-{}-{name}.out", std::process::id()))
+}

@@ -1,0 +1,96 @@
+//! The chores of the project, as `cargo xtask …`. Depends on no crate of the project, so that it builds before Z3 is there.
+
+mod bench;
+mod demo;
+mod fuzz;
+mod server;
+mod table;
+mod tidy;
+mod verify;
+mod z3;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+
+/// The chores of the project.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Fetches the pinned, hash-checked prebuilt Z3 into `.z3` (needs Python with pip once).
+    Z3,
+    /// Fetches Z3, builds Proofline and runs it on the program in `examples/`.
+    Demo,
+    /// Everything CI checks: Z3, tidiness, formatting, lints, tests.
+    Verify,
+    /// The architecture's invariants: arrows between crates, file heads, no `#[allow]`.
+    Tidy,
+    /// Drives the real editors: `tests/editors/run.sh` with its arguments (`neovim helix emacs vscode`, `--docs`).
+    Editors {
+        /// Which editors, and options; none means all.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Tests the language server and the debug adapter under foreign clients: `tests/lsp`.
+    Server,
+    /// Prints how long people wait for the language server (release build).
+    Latency {
+        /// Fails when a limit is missed.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Runs verification tasks and writes a table; see `--help`.
+    Bench(bench::Arguments),
+    /// Compares random programs with what is said about them: `--seeds A..B`, `--engines …`, `--limit MS`.
+    FuzzPrograms(fuzz::Arguments),
+    /// Feeds broken text to everything before the engines: `--seconds N`, `--from NUMBER`.
+    FuzzFrontEnd(fuzz::Arguments),
+    /// Fetches real programs (Debian's sources of lua, zlib, zstd, cJSON, SQLite) and makes automata of every function of them:
+    /// `--folder DIR` (default: `target/corpus`), `--only NAME`, `--gcc`.
+    Corpus(fuzz::Arguments),
+}
+
+fn main() -> Result<()> {
+    let root = root()?;
+    match Arguments::parse().chore {
+        Chore::Z3 => z3::fetch(&root),
+        Chore::Demo => demo::run(&root),
+        Chore::Verify => verify::run(&root),
+        Chore::Tidy => tidy::run(&root),
+        Chore::Editors { arguments } => {
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            run(&root, "tests/editors/run.sh", &arguments)
+        }
+        Chore::Server => server::test(&root),
+        Chore::Latency { check } => server::latency(&root, check),
+        Chore::Bench(arguments) => bench::run(&root, &arguments),
+        Chore::FuzzPrograms(arguments) => fuzz::run(&root, "fuzz-programs", &arguments),
+        Chore::FuzzFrontEnd(arguments) => fuzz::run(&root, "fuzz-front-end", &arguments),
+        Chore::Corpus(arguments) => fuzz::run(&root, "corpus", &arguments),
+    }
+}
+
+/// The repository's root.
+fn root() -> Result<PathBuf> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.ancestors().nth(2).map(Path::to_path_buf).context("xtask is not where it was built")
+}
+
+/// Runs a program and fails if it does.
+fn run(root: &Path, program: &str, arguments: &[&str]) -> Result<()> {
+    eprintln!("$ {program} {}", arguments.join(" "));
+    let status = std::process::Command::new(program)
+        .args(arguments)
+        .current_dir(root)
+        .status()
+        .with_context(|| format!("cannot run `{program}`"))?;
+    anyhow::ensure!(status.success(), "`{program} {}` failed: {status}", arguments.join(" "));
+    Ok(())
+}

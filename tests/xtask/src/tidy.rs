@@ -1,0 +1,112 @@
+//! The invariants of `analysis/ARCHITECTURE.md` that a compiler does not hold.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// Arrows that must not exist: `.0` must not depend on `.1`, directly or not.
+const FORBIDDEN: &[(&str, &[&str])] = &[
+    ("proofline-syntax", &["proofline-hir", "z3", "salsa"]),
+    ("proofline-hir", &["proofline-cfa", "z3", "salsa"]),
+    ("proofline-cfa", &["proofline-cpa", "z3", "salsa"]),
+    ("proofline-cpa", &["proofline-domains", "z3", "salsa"]),
+    ("proofline-domains", &["proofline-verifier", "salsa"]),
+    ("proofline-verifier", &["proofline", "salsa"]),
+    ("proofline-ide", &["proofline", "tower-lsp-server", "ls-types"]),
+    ("proofline-smt", &["proofline-syntax", "salsa"]),
+    ("xtask", &["z3", "proofline-syntax"]),
+];
+
+/// Only these crates may name a solver's crate.
+const KNOWS_Z3: &[&str] = &["proofline-smt"];
+
+/// Checks the invariants and lists everything that is wrong.
+pub(crate) fn run(root: &Path) -> Result<()> {
+    let mut faults = Vec::new();
+    arrows(root, &mut faults)?;
+    let mut files = Vec::new();
+    for folder in ["analysis", "lsp-server", "tests"] {
+        rust_files(&root.join(folder), &mut files)?;
+    }
+    files.sort();
+    ensure!(!files.is_empty(), "no Rust files under {}", root.display());
+    for file in &files {
+        source(root, file, &mut faults)?;
+    }
+    if faults.is_empty() {
+        return Ok(());
+    }
+    bail!("the tree is not tidy:\n{}", faults.join("\n"))
+}
+
+fn arrows(root: &Path, faults: &mut Vec<String>) -> Result<()> {
+    for (package, forbidden) in FORBIDDEN {
+        let output = Command::new("cargo")
+            .args(["tree", "--package", package, "--edges", "normal", "--prefix", "none", "--format", "{p}"])
+            .current_dir(root)
+            .output()
+            .context("cannot run cargo tree")?;
+        ensure!(output.status.success(), "cargo tree: {}", String::from_utf8_lossy(&output.stderr));
+        let tree = String::from_utf8_lossy(&output.stdout);
+        let mut names: Vec<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+        names.dedup();
+        for name in *forbidden {
+            if names.iter().skip(1).any(|dependency| dependency == name) {
+                faults.push(format!("{package} must not depend on {name}"));
+            }
+        }
+    }
+    for manifest in
+        fs::read_dir(root.join("analysis"))?.filter_map(|e| e.ok()).map(|e| e.path().join("Cargo.toml"))
+    {
+        let Ok(text) = fs::read_to_string(&manifest) else { continue };
+        let names_z3 = text.lines().any(|line| line.starts_with("z3.") || line.starts_with("z3-sys"));
+        let allowed = KNOWS_Z3.iter().any(|name| text.contains(&format!("name = \"{name}\"")));
+        if names_z3 && !allowed {
+            faults.push(format!("{}: only proofline-smt may know z3", manifest.display()));
+        }
+    }
+    Ok(())
+}
+
+fn rust_files(folder: &Path, out: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            if path.file_name().is_some_and(|name| name != "target" && name != "node_modules") {
+                rust_files(&path, out)?;
+            }
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            out.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn source(root: &Path, file: &Path, faults: &mut Vec<String>) -> Result<()> {
+    let text = fs::read_to_string(file)?;
+    let name = file.strip_prefix(root).unwrap_or(file).display();
+    if !text.starts_with("//!") {
+        faults.push(format!("{name}: does not open with `//!`, what it is and what it must not know"));
+    }
+    // Spelled apart, so that this file does not find itself.
+    for (marker, instead) in [
+        (concat!("#[", "allow("), "#[expect(lint, reason = \"…\")]"),
+        (concat!("#![", "allow("), "#![expect(lint, reason = \"…\")]"),
+        (concat!("#[", "ignore"), "assert today's behaviour with a FIXME"),
+        (concat!("#[", "should_panic"), "assert the outcome"),
+        (concat!("todo", "!("), "an outcome with a reason"),
+        (concat!("unimplemented", "!("), "an outcome with a reason"),
+    ] {
+        for (i, line) in text.lines().enumerate() {
+            if line.trim_start().starts_with(marker) {
+                faults.push(format!("{name}:{}: `{marker}`: use {instead}", i + 1));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,144 @@
+/** The extension: puts its parts together and keeps the server running. */
+import * as vscode from 'vscode';
+import { findBinary } from './binary';
+import { Client } from './client';
+import { Functions } from './functions';
+import { Gutter } from './gutter';
+import type { FindingArgument, Reproduction } from './protocol';
+import { registerReplay } from './replay';
+import { Status } from './status';
+import { SummaryPanel } from './summary';
+import { Testing } from './testing';
+import { Traces } from './trace';
+
+let client: Client | undefined;
+
+export async function activate(context: vscode.ExtensionContext): Promise<void> {
+  client = new Client();
+  const functions = new Functions();
+  const status = new Status(functions);
+  const traces = new Traces(client);
+  context.subscriptions.push(client, functions, status, traces, new Gutter(context, functions), new Testing(client, functions), new SummaryPanel(client, functions));
+  context.subscriptions.push(...registerReplay(context, traces));
+
+  const server = client;
+  /** Set while the extension itself stops the server. */
+  let deliberate = false;
+  let problem = '';
+  const context_ = (name: string, value: boolean) => vscode.commands.executeCommand('setContext', `proofline.${name}`, value);
+
+  const explain = async () => {
+    const choose = 'Choose the program…';
+    const how = 'How to install it';
+    const again = 'Try again';
+    const log = 'Show the log';
+    const chosen = await vscode.window.showErrorMessage(`Proofline is not running. ${problem}`, choose, how, log, again);
+    if (chosen === choose) await vscode.commands.executeCommand('proofline.choosePath');
+    if (chosen === how) await vscode.commands.executeCommand('workbench.action.openWalkthrough', 'proofline.proofline#proofline.firstSteps');
+    if (chosen === log) server.show();
+    if (chosen === again) await restart();
+  };
+  const stopped = (why: string) => {
+    problem = why;
+    functions.clear();
+    status.set({ kind: 'stopped', why: `Proofline is not running. ${why}` });
+    void context_('running', false);
+  };
+  const start = async () => {
+    const binary = findBinary(context);
+    if ('missing' in binary) {
+      stopped(`${binary.missing} Install it, or say in the setting "proofline.path" where it is.`);
+      return void explain();
+    }
+    status.set({ kind: 'starting' });
+    try {
+      await server.start(binary.path);
+      status.set({ kind: 'running' });
+      void context_('running', true);
+    } catch (error) {
+      stopped(`"${binary.path} lsp" did not start: ${error instanceof Error ? error.message : String(error)}`);
+      void explain();
+    }
+  };
+  const restart = async () => {
+    deliberate = true;
+    await server.stop();
+    functions.clear();
+    deliberate = false;
+    await start();
+  };
+
+  context.subscriptions.push(
+    server.onFunctions((params) => {
+      functions.update(params);
+      void context_('functionsKnown', true);
+    }),
+    server.onDidStop(() => {
+      if (deliberate) return;
+      functions.clear();
+      // The language client starts it again by itself, a few times; if it succeeds, the functions come again.
+      status.set({ kind: 'starting' });
+      setTimeout(() => {
+        if (server.running) status.set({ kind: 'running' });
+        else {
+          stopped('It ended unexpectedly; the log has its last words.');
+          void explain();
+        }
+      }, 5000);
+    }),
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration('proofline.path')) void restart();
+    }),
+    vscode.commands.registerCommand('proofline.restart', restart),
+    vscode.commands.registerCommand('proofline.showOutput', () => server.show()),
+    vscode.commands.registerCommand('proofline.explainStop', explain),
+    vscode.commands.registerCommand('proofline.status', () => status.pick()),
+    vscode.commands.registerCommand('proofline.choosePath', async () => {
+      const [chosen] = (await vscode.window.showOpenDialog({ title: 'The program proofline', openLabel: 'Use this program', canSelectMany: false })) ?? [];
+      if (chosen !== undefined) await vscode.workspace.getConfiguration('proofline').update('path', chosen.fsPath, vscode.ConfigurationTarget.Global);
+    }),
+    ...fileCommands(server, functions),
+    vscode.commands.registerCommand('proofline.openTest', async (argument?: FindingArgument) => {
+      const { trace } = traces.open;
+      const finding = argument ?? (trace === undefined ? await traces.choose() : { uri: trace.uri, finding: trace.finding });
+      if (finding !== undefined) await openTest(server, finding);
+    }),
+  );
+  await start();
+}
+
+/** Commands about the file or the function at the cursor. */
+function fileCommands(server: Client, functions: Functions): vscode.Disposable[] {
+  const document = () => vscode.window.activeTextEditor?.document;
+  const whole = (name: string, command: string) =>
+    vscode.commands.registerCommand(name, async () => {
+      const uri = document()?.uri.toString();
+      if (uri !== undefined) await server.command(command, { uri });
+    });
+  return [
+    whole('proofline.verifyFile', 'proofline.verify'),
+    whole('proofline.cancelFile', 'proofline.cancel'),
+    vscode.commands.registerCommand('proofline.verifyFunction', async () => {
+      const editor = vscode.window.activeTextEditor;
+      if (editor === undefined) return;
+      const f = functions.at(editor.document.uri, editor.selection.active);
+      if (f === undefined) return void vscode.window.showInformationMessage('Proofline: the cursor is not in a function.');
+      await server.command('proofline.verify', { uri: editor.document.uri.toString(), function: f.name });
+    }),
+  ];
+}
+
+/** Shows the C test that reproduces a failure, and whether running it confirmed the failure. */
+async function openTest(server: Client, finding: FindingArgument): Promise<void> {
+  const progress = { location: vscode.ProgressLocation.Window, title: 'Proofline: writing a test' };
+  const test = await vscode.window.withProgress(progress, () => server.command<Reproduction>('proofline.test', finding));
+  if (test === null || test === undefined) return void vscode.window.showInformationMessage('Proofline: that failure is not there any more.');
+  const document = await vscode.workspace.openTextDocument({ language: 'c', content: test.text });
+  await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside });
+  if (test.confirmed === true) void vscode.window.showInformationMessage(`Proofline: running ${test.name} confirmed the failure.`);
+  if (test.confirmed === false) void vscode.window.showWarningMessage(`Proofline: running ${test.name} did not show the failure. ${test.output ?? ''}`);
+}
+
+export async function deactivate(): Promise<void> {
+  await client?.stop();
+}

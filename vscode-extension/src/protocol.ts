@@ -1,0 +1,118 @@
+/** What is said between this extension and the server beyond the language server protocol. Knows nothing of VS Code. */
+import type { Range } from 'vscode-languageclient';
+
+/** The state of a function: one state machine in the server; gutter, status bar and Testing view only draw it. */
+export type State = 'queued' | 'running' | 'proved' | 'violated' | 'unknown' | 'stale' | 'internal-error';
+
+/** A function with its verdict; the counts are obligations. */
+export interface FunctionState {
+  name: string;
+  range: Range;
+  selectionRange: Range;
+  state: State;
+  reason?: string;
+  proved: number;
+  violated: number;
+  unknown: number;
+  timeMs?: number;
+}
+
+/** Notification `proofline/functions`. */
+export interface FunctionsParams {
+  uri: string;
+  version?: number;
+  functions: FunctionState[];
+}
+
+export interface Value {
+  name: string;
+  value: string;
+}
+
+/** One step of a path; `depth` is the depth of calls. A step without a place in the text has neither `uri` nor `range`. */
+export interface Step {
+  number: number;
+  depth: number;
+  kind: 'input' | 'branch' | 'assign' | 'call' | 'return' | 'failure' | 'other';
+  text: string;
+  function?: string;
+  uri: string | null;
+  range: Range | null;
+  values: Value[];
+}
+
+/** Answer of `proofline.trace`. */
+export interface Trace {
+  finding: string;
+  check: string;
+  title: string;
+  message: string;
+  help?: string | null;
+  uri: string;
+  version?: number;
+  range: Range;
+  inputs: Value[];
+  steps: Step[];
+  text: string;
+}
+
+/** Answer of `proofline.summary`. */
+export interface Summary {
+  name: string;
+  uri: string;
+  range: Range | null;
+  state: State;
+  requires: string[];
+  ensures: string[];
+  reads: string[];
+  writes: string[];
+  checks: { check: string; proved: number; violated: number; unknown: number }[];
+  timeMs?: number;
+  restsOn: string[];
+  markdown: string;
+}
+
+/** Answer of `proofline.test`. */
+export interface Reproduction {
+  name: string;
+  text: string;
+  confirmed: boolean | null;
+  output?: string;
+}
+
+/** Argument of the commands about a finding. */
+export interface FindingArgument {
+  uri: string;
+  finding: string;
+}
+
+/** Argument of the commands about a function. */
+export interface FunctionArgument {
+  uri: string;
+  function?: string;
+}
+
+/** The commands that the server may put into code actions and lenses for this client. */
+export const CLIENT_COMMANDS = ['proofline.showTrace', 'proofline.replay', 'proofline.showSummary', 'proofline.openTest'];
+
+/** A state in words. */
+export function describe(f: { state: State; reason?: string; proved: number; violated: number; unknown: number; timeMs?: number | undefined }): string {
+  const total = f.proved + f.violated + f.unknown;
+  const time = f.timeMs === undefined ? '' : f.timeMs < 1000 ? `, ${Math.round(f.timeMs)} ms` : `, ${(f.timeMs / 1000).toFixed(1)} s`;
+  switch (f.state) {
+    case 'queued':
+      return 'waiting';
+    case 'running':
+      return 'being verified';
+    case 'proved':
+      return (total === 0 ? 'nothing to prove' : `proved: ${total === 1 ? '1 obligation' : `${total} obligations`}`) + time;
+    case 'violated':
+      return `violated: ${f.violated} of ${total}${time}`;
+    case 'unknown':
+      return `unknown: ${f.reason ?? `${f.unknown} of ${total} undecided`}${time}`;
+    case 'stale':
+      return 'result of an older text';
+    case 'internal-error':
+      return `internal error${f.reason === undefined ? '' : `: ${f.reason}`}`;
+  }
+}

@@ -1,0 +1,124 @@
+/** The panel of a function's summary: what it requires and ensures, what was proved, and what that rests on. Renewed when the verdict changes. */
+import * as vscode from 'vscode';
+import type { Client } from './client';
+import { range, type Functions } from './functions';
+import { describe, type FunctionArgument, type Summary } from './protocol';
+
+export class SummaryPanel implements vscode.Disposable {
+  private panel: vscode.WebviewPanel | undefined;
+  private shown: Summary | undefined;
+  private readonly subscriptions: vscode.Disposable[];
+  private renewal: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly client: Client,
+    functions: Functions,
+  ) {
+    this.subscriptions = [
+      vscode.commands.registerCommand('proofline.showSummary', (argument?: FunctionArgument) => this.show(argument)),
+      functions.onDidChange((uri) => {
+        if (this.panel === undefined || this.shown === undefined || this.shown.uri !== uri.toString()) return;
+        clearTimeout(this.renewal);
+        const { uri: file, name } = this.shown;
+        this.renewal = setTimeout(() => void this.load({ uri: file, function: name }).catch(() => undefined), 200);
+      }),
+    ];
+  }
+
+  private async show(argument?: FunctionArgument): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    const target =
+      argument ??
+      (editor === undefined
+        ? undefined
+        : { uri: editor.document.uri.toString(), position: { line: editor.selection.active.line, character: editor.selection.active.character } });
+    if (target === undefined) return;
+    if (!(await this.load(target))) void vscode.window.showInformationMessage('Proofline: there is no function here.');
+  }
+
+  /** Asks for a summary and shows it; false when there is none. */
+  private async load(target: object): Promise<boolean> {
+    const summary = await this.client.command<Summary>('proofline.summary', target);
+    if (summary === null || summary === undefined) return false;
+    this.shown = summary;
+    if (this.panel === undefined) {
+      const beside = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true };
+      this.panel = vscode.window.createWebviewPanel('proofline.summary', '', beside, { enableScripts: true, enableCommandUris: false });
+      this.panel.onDidDispose(() => {
+        this.panel = undefined;
+        this.shown = undefined;
+      });
+      this.panel.webview.onDidReceiveMessage(() => void this.goThere());
+    }
+    this.panel.title = `Summary: ${summary.name}`;
+    this.panel.webview.html = page(summary);
+    return true;
+  }
+
+  private async goThere(): Promise<void> {
+    if (this.shown === undefined) return;
+    const visible = vscode.window.visibleTextEditors.find((e) => e.document.uri.toString() === this.shown?.uri);
+    const column = visible?.viewColumn ?? vscode.ViewColumn.One;
+    await vscode.window.showTextDocument(vscode.Uri.parse(this.shown.uri), { viewColumn: column, ...(this.shown.range === null ? {} : { selection: range(this.shown.range) }) });
+  }
+
+  dispose(): void {
+    clearTimeout(this.renewal);
+    this.panel?.dispose();
+    this.subscriptions.forEach((s) => s.dispose());
+  }
+}
+
+function escape(text: string): string {
+  return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
+}
+
+/** Text whose parts between backticks are code; without any, all of it is when `formula` says so. */
+function prose(text: string, formula: boolean): string {
+  if (!text.includes('`')) return formula ? `<code>${escape(text)}</code>` : escape(text);
+  return text
+    .split('`')
+    .map((part, index) => (index % 2 === 1 ? `<code>${escape(part)}</code>` : escape(part)))
+    .join('');
+}
+
+/** A heading with a list of formulas; `none` is what an empty list means. */
+function list(title: string, items: string[], none: string, formulas = true): string {
+  const body = items.length === 0 ? `<p class="none">${none}</p>` : `<ul>${items.map((i) => `<li>${prose(i, formulas)}</li>`).join('')}</ul>`;
+  return `<h2>${title}</h2>${body}`;
+}
+
+const MARK: Record<string, string> = { proved: '✓', violated: '✗', unknown: '?', stale: '…', running: '…', queued: '…', 'internal-error': '!' };
+
+function page(s: Summary): string {
+  const total = s.checks.reduce((sum, c) => ({ proved: sum.proved + c.proved, violated: sum.violated + c.violated, unknown: sum.unknown + c.unknown }), { proved: 0, violated: 0, unknown: 0 });
+  const nonce = String(Math.random()).slice(2);
+  const row = (c: Summary['checks'][number]) => `<tr><td><code>${escape(c.check)}</code></td><td>${c.proved || ''}</td><td class="bad">${c.violated || ''}</td><td>${c.unknown || ''}</td></tr>`;
+  const checks =
+    s.checks.length === 0
+      ? '<p class="none">Nothing in this function can go wrong in a way that is checked.</p>'
+      : `<table><tr><th>check</th><th>proved</th><th>violated</th><th>unknown</th></tr>${s.checks.map(row).join('')}</table>`;
+  return `<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'">
+<style nonce="${nonce}">
+  body { font: var(--vscode-font-size) var(--vscode-font-family); color: var(--vscode-foreground); padding: 0 1.2em 2em; line-height: 1.5 }
+  h1 { font-size: 1.35em; font-weight: 600; margin: .8em 0 .2em } h1 code { font-size: 1em }
+  h2 { font-size: .85em; text-transform: uppercase; letter-spacing: .06em; margin: 1.4em 0 .3em; color: var(--vscode-descriptionForeground) }
+  code { font-family: var(--vscode-editor-font-family); color: var(--vscode-foreground) } ul { margin: 0; padding-left: 1.3em }
+  .none { margin: 0; color: var(--vscode-descriptionForeground) } a { color: var(--vscode-textLink-foreground); cursor: pointer }
+  table { border-collapse: collapse } th, td { text-align: left; padding: .15em 1em .15em 0; border-bottom: 1px solid var(--vscode-widget-border, transparent) } th { font-weight: normal; color: var(--vscode-descriptionForeground) }
+  .state { font-weight: 600 } .proved { color: var(--vscode-testing-iconPassed) } .violated, .bad, .internal-error { color: var(--vscode-errorForeground) } .unknown { color: var(--vscode-editorWarning-foreground) }
+</style></head><body>
+<h1><a id="go" role="link" tabindex="0"><code>${escape(s.name)}</code></a></h1>
+<p class="state ${s.state}">${MARK[s.state] ?? ''} ${escape(describe({ ...total, state: s.state, ...(s.timeMs === undefined ? {} : { timeMs: s.timeMs }) }))}</p>
+${list('Requires', s.requires, 'No condition was inferred. The verdict is about the calls that were analysed.')}
+${list('Ensures', s.ensures, 'None was inferred.')}
+${list('Reads', s.reads, 'Nothing but its arguments.')}
+${list('Writes', s.writes, 'Nothing.')}
+<h2>Checks</h2>${checks}
+${list('Rests on', s.restsOn, 'No assumption was recorded.', false)}
+<script nonce="${nonce}">const api = acquireVsCodeApi(), go = document.getElementById('go');
+go.addEventListener('click', () => api.postMessage('go')); go.addEventListener('keydown', (e) => e.key === 'Enter' && api.postMessage('go'));</script>
+</body></html>`;
+}

@@ -5,6 +5,7 @@
 
 mod arithmetic;
 mod operators;
+mod pointers;
 mod ranges;
 mod scalar;
 mod thresholds;

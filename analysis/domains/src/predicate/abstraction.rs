@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use proofline_cfa::{Function, Loc};
 use proofline_smt::{
-    Term, Var,
-    abstraction::{Cube, cube_formula},
-    build as t,
+    Term, Var, build as t,
     term::{Substitution, free_vars, substitute},
 };
 
@@ -112,7 +110,7 @@ impl PredicateAnalysis {
             ghosts: Arc::new(scope.identity_at_entry()),
             merged: Vec::new(),
         };
-        let abstraction = combination(&cubes, &predicates);
+        let abstraction = self.diagrams.combination(&cubes, &predicates);
         Some(PredicateState { function: state.function, abstraction, path: Arc::new(path) })
     }
 
@@ -121,20 +119,10 @@ impl PredicateAnalysis {
         if lower.abstraction == upper.abstraction || upper.abstraction.is_true() {
             return true;
         }
+        if self.diagrams.implies(lower.abstraction, upper.abstraction) {
+            return true;
+        }
         let known = t::and([lower.abstraction, self.ranges([lower.abstraction, upper.abstraction])]);
         self.session.implies(known, upper.abstraction)
     }
-}
-
-/// The disjunction of cubes, with what is common to all in front.
-pub(super) fn combination(cubes: &[Cube], predicates: &[Term]) -> Term {
-    let Some(first) = cubes.first() else { return t::bool(false) };
-    let common: Cube = (0..predicates.len())
-        .map(|i| first[i].filter(|_| cubes.iter().all(|cube| cube[i] == first[i])))
-        .collect();
-    let rest = |cube: &Cube| -> Cube {
-        cube.iter().zip(&common).map(|(value, shared)| if shared.is_some() { None } else { *value }).collect()
-    };
-    let rests = t::or(cubes.iter().map(|cube| cube_formula(&rest(cube), predicates)));
-    t::and([cube_formula(&common, predicates), rests])
 }

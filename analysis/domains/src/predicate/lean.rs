@@ -11,7 +11,7 @@ use proofline_smt::{
 
 use super::{
     PredicateAnalysis, PredicatePrecision,
-    abstraction::combination,
+    diagrams::combination,
     trace::{Node, Trace},
 };
 

@@ -6,6 +6,7 @@
 
 mod abstraction;
 mod affine;
+mod diagrams;
 mod entry;
 mod guess;
 mod lean;
@@ -39,6 +40,7 @@ pub use session::Shape;
 pub use state::PredicateState;
 
 use crate::{formula::Plan, memory::Mode};
+use diagrams::Diagrams;
 use scope::Scope;
 use session::Session;
 
@@ -123,6 +125,7 @@ pub struct PredicateAnalysis {
     formats: RwLock<BTreeMap<Var, Scalar>>,
     reachable: Mutex<BTreeMap<Name, Arc<BTreeSet<Name>>>>,
     session: Session,
+    diagrams: Diagrams,
     witness: Mutex<Option<Witness>>,
     guessed: Mutex<BTreeSet<Guess>>,
 }
@@ -148,6 +151,7 @@ impl PredicateAnalysis {
             formats: RwLock::default(),
             reachable: Mutex::default(),
             session,
+            diagrams: Diagrams::default(),
             witness: Mutex::default(),
             guessed: Mutex::default(),
         })
@@ -218,7 +222,7 @@ impl Domain for PredicateAnalysis {
 
     /// Either. States of different functions or calls have no bound: this must not be asked of them (no driver does).
     fn join(&self, a: &PredicateState, b: &PredicateState) -> PredicateState {
-        let abstraction = t::or([a.abstraction, b.abstraction]);
+        let abstraction = self.diagrams.either(a.abstraction, b.abstraction);
         if a.path.is_within(&b.path) {
             return PredicateState { abstraction, ..b.clone() };
         }

@@ -45,6 +45,9 @@ impl PredicateAnalysis {
     }
 
     fn decide(&self, trace: &Trace, path: &Path) -> Result<Decided, Unknown> {
+        if self.session.is_over() {
+            return Err(Unknown::OutOfBudget);
+        }
         let limits =
             Limits { resource: Some(self.options.resource.saturating_mul(10)), ..self.session.limits() };
         let decided = self.session.with(|z3| {

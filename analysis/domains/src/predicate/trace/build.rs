@@ -81,6 +81,10 @@ impl Trace {
         let mut run: Vec<EdgeContext<'_>> = Vec::new();
         let last = steps.len().saturating_sub(1);
         for (index, step) in steps.iter().enumerate() {
+            // Through blocks a path may be millions of steps long.
+            if analysis.session.is_over() {
+                return Err(Unknown::OutOfBudget);
+            }
             match step.kind {
                 StepKind::Edge(at) => {
                     run.push(at);

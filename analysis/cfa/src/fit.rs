@@ -2,75 +2,71 @@
 //! results are converted where the machine would reinterpret them, and are any value where it would read something else. Each such
 //! call is counted. Knows formats, nothing of what functions do.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use proofline_hir::{Name, Type};
+use proofline_syntax::DataModel;
 
 use crate::{
     Approximation, Argument, Base, Call, Callee, Cause, Edge, Expr, Function, Loc, Local, LocalId, Lvalue,
-    Op, Program, Role, Scalar,
-    lower::{Types, fold},
+    Op, Role, Scalar,
+    link::Linking,
+    lower::{Types, fold, scalar_of},
 };
 
 /// What a definition takes and gives.
-struct Shape {
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shape {
     parameters: Vec<Type>,
     result: Option<Type>,
     variadic: bool,
 }
 
-/// Makes every direct call fit.
-pub(crate) fn fit(program: &mut Program) {
-    let shapes: BTreeMap<Name, Shape> = program
-        .functions
-        .iter()
-        .map(|(name, function)| {
-            let parameters = function.parameters.iter().map(|id| function.local(*id).ty).collect();
-            let result = function.result.map(|id| function.local(id).ty);
-            (*name, Shape { parameters, result, variadic: function.variadic })
-        })
-        .collect();
-    let types = Types { records: &program.records, model: program.data_model };
-    for function in program.functions.values_mut() {
-        let is_odd = |op: &Op| match op {
-            Op::Call(call) => target(call, &shapes).is_some_and(|shape| !fits(call, shape, types)),
-            _ => false,
-        };
-        if function.edges.iter().any(|edge| is_odd(&edge.op)) {
-            let mut changed = Function::clone(function);
-            for at in 0..changed.edges.len() {
-                if let Op::Call(call) = &changed.edges[at].op
-                    && let Some(shape) = target(call, &shapes)
-                    && !fits(call, shape, types)
-                {
-                    let call = call.clone();
-                    Fitting { function: &mut changed, types, at }.call(call, shape);
-                }
-            }
-            *function = Arc::new(changed);
+impl Shape {
+    /// Of a definition.
+    pub(crate) fn of(function: &Function) -> Shape {
+        let parameters = function.parameters.iter().map(|id| function.local(*id).ty).collect();
+        let result = function.result.map(|id| function.local(id).ty);
+        Shape { parameters, result, variadic: function.variadic }
+    }
+}
+
+/// The function with direct calls that fit.
+pub(crate) fn fit(function: &Arc<Function>, linking: &dyn Linking) -> Arc<Function> {
+    let model = linking.data_model();
+    let odd_call = |op: &Op| match op {
+        Op::Call(call) => {
+            let Callee::Direct(name) = call.callee else { return None };
+            let shape = linking.shape(name)?;
+            (!fits(call, shape, model)).then(|| (call.clone(), shape))
+        }
+        _ => None,
+    };
+    if !function.edges.iter().any(|edge| odd_call(&edge.op).is_some()) {
+        return function.clone();
+    }
+    let types = Types { records: linking.records(), model };
+    let mut changed = Function::clone(function);
+    for at in 0..changed.edges.len() {
+        if let Some((call, shape)) = odd_call(&changed.edges[at].op) {
+            Fitting { function: &mut changed, types, at }.call(call, shape);
         }
     }
+    Arc::new(changed)
 }
 
-fn target<'s>(call: &Call, shapes: &'s BTreeMap<Name, Shape>) -> Option<&'s Shape> {
-    match call.callee {
-        Callee::Direct(name) => shapes.get(&name),
-        Callee::Indirect(..) => None,
-    }
-}
-
-fn fits(call: &Call, shape: &Shape, types: Types<'_>) -> bool {
+fn fits(call: &Call, shape: &Shape, model: DataModel) -> bool {
     let count = call.arguments.len();
     let right_count =
         if shape.variadic { count >= shape.parameters.len() } else { count == shape.parameters.len() };
     let right_arguments = call.arguments.iter().zip(&shape.parameters).all(|(argument, ty)| match argument {
-        Argument::Value(value) => types.scalar(*ty) == Some(value.scalar()),
+        Argument::Value(value) => scalar_of(*ty, model) == Some(value.scalar()),
         Argument::Aggregate(lvalue) => lvalue.ty.unqualified() == ty.unqualified(),
     });
     let right_result = match (&call.dst, shape.result) {
         (None, _) => true,
         (Some(_), None) => false,
-        (Some(dst), Some(ty)) => match types.scalar(ty) {
+        (Some(dst), Some(ty)) => match scalar_of(ty, model) {
             Some(scalar) => dst.scalar == Some(scalar),
             None => dst.ty.unqualified() == ty.unqualified(),
         },

@@ -12,7 +12,7 @@ mod fit;
 mod footprint;
 mod function;
 mod kept;
-mod link;
+pub mod link;
 mod lower;
 mod map;
 mod mod_ref;

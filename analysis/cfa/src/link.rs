@@ -1,20 +1,25 @@
 //! Linking: several units become one program. Names with internal linkage and tags are made unique where they clash, definitions
 //! win over declarations. Knows names and types, nothing of what automata do.
+//!
+//! What a name of the program means is found part by part: who has it ([`SymbolTable`]), what records are ([`Layouts`]), a unit under the
+//! program's names ([`LinkedUnit`]), and then [`function`], [`global`], [`external`] and [`unsupported`] through [`Linking`], which sees
+//! what each of them needs. [`link`] is all of them put together.
 
-use std::{
-    cell::RefCell,
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+mod layouts;
+mod renames;
+mod symbols;
 
-use proofline_hir::{Linkage, Name, Record, Records, Type, TypeKind, types::Signature, types::TypeData};
+use std::{collections::BTreeMap, sync::Arc};
+
+use proofline_hir::{Name, Records, Type};
 use proofline_syntax::{DataModel, Span};
-use rustc_hash::FxHashMap;
 
-use crate::{
-    Constant, Function, FunctionMap, Global, Program, Unit, UnitMap, fit,
-    visit::{self, Renaming},
-};
+use crate::{Function, FunctionMap, Global, Program, Unit, UnitMap, fit};
+
+pub use crate::fit::Shape;
+pub use layouts::Layouts;
+pub use renames::{LinkedUnit, Renames};
+pub use symbols::{Homes, Places, SymbolTable, Symbols};
 
 /// Positions of a program. A span means something only beside the files of its unit.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -45,284 +50,230 @@ impl ProgramMap {
     }
 }
 
-/// Links units of one data model (that of the first), in their order.
-pub fn link(units: Vec<(Unit, UnitMap)>) -> (Program, ProgramMap) {
-    let mut linker = Linker::new(&units);
-    for (number, (unit, map)) in units.into_iter().enumerate() {
-        linker.add(number, unit, map);
-    }
-    linker.finish()
+/// What linking one name asks of the rest. Whoever implements it can see what the name depends on.
+pub trait Linking {
+    /// Sizes of C's types: those of the first unit.
+    fn data_model(&self) -> DataModel;
+    /// Where a name of the program stands ([`SymbolTable::places`]).
+    fn places(&self, name: Name) -> Option<&Places>;
+    /// A unit under the names of the program.
+    fn unit(&self, number: usize) -> Option<&LinkedUnit>;
+    /// What a function with a body takes and gives ([`shape`]).
+    fn shape(&self, name: Name) -> Option<&Shape>;
+    /// The program's records ([`Layouts::records`]).
+    fn records(&self) -> &Records;
+    /// Functions that run before or after `main` ([`SymbolTable::outside_main`]).
+    fn outside_main(&self) -> &[Name];
 }
 
-struct Linker {
-    program: Program,
-    map: ProgramMap,
-    /// Per unit: new names of internal functions and objects, where they clash.
-    renamed: Vec<BTreeMap<Name, Name>>,
+/// The first definition of a function, as its unit has it.
+fn definition(linking: &dyn Linking, name: Name) -> Option<&Arc<Function>> {
+    let first = linking.places(name)?.functions.first()?;
+    linking.unit(*first)?.function(name)
 }
 
-impl Linker {
-    fn new(units: &[(Unit, UnitMap)]) -> Linker {
-        let program = Program {
-            data_model: units.first().map_or(DataModel::Lp64, |(unit, _)| unit.data_model),
-            records: Records::new(),
-            globals: BTreeMap::new(),
-            functions: BTreeMap::new(),
-            externals: BTreeMap::new(),
-            unsupported: Vec::new(),
-        };
-        Linker { program, map: ProgramMap::default(), renamed: clashes(units) }
-    }
+/// What a function with a body takes and gives.
+pub fn shape(linking: &dyn Linking, name: Name) -> Option<Shape> {
+    definition(linking, name).map(|function| Shape::of(function))
+}
 
-    fn add(&mut self, number: usize, unit: Unit, mut map: UnitMap) {
-        let tags = new_tags(&self.program.records, &unit.records);
-        let names = std::mem::take(&mut self.renamed[number]);
-        let renaming = Renames { names, tags, types: RefCell::default() };
-        let is_plain = renaming.names.is_empty() && renaming.tags.is_empty();
-        for (tag, record) in &unit.records {
-            let record =
-                if renaming.tags.is_empty() { record.clone() } else { Arc::new(renaming.record(record)) };
-            self.program.records.entry(renaming.tag(*tag)).or_insert(record);
-        }
-        for (_, global) in unit.globals {
-            let span = map.globals.get(&global.name).copied();
-            let global = if is_plain { global } else { Arc::new(renaming.object(&global)) };
-            self.add_global(number, global, span);
-        }
-        for function in unit.functions {
-            let positions = map.functions.remove(&function.name).unwrap_or_default();
-            let function = if is_plain { function } else { Arc::new(renaming.function(&function)) };
-            self.add_function(number, function, positions);
-        }
-        for (name, (ty, _)) in unit.declared {
-            self.program.externals.entry(renaming.global(name)).or_insert(renaming.ty(ty));
+/// A function with a body: its first definition, with calls that fit whom they call.
+pub fn function(linking: &dyn Linking, name: Name) -> Option<Arc<Function>> {
+    let mut function = fit::fit(definition(linking, name)?, linking);
+    // Nothing that `main` alone does is known to happen where something runs before it.
+    if name.as_str() == "main"
+        && let Some(what) = linking.outside_main().first()
+    {
+        let main = Arc::make_mut(&mut function);
+        main.unsupported.push((main.entry, outside(*what)));
+    }
+    Some(function)
+}
+
+fn outside(name: Name) -> Name {
+    Name::new(&format!("constructor or destructor `{name}`"))
+}
+
+/// Units whose definitions of a function are others than the first.
+fn other_definitions(linking: &dyn Linking, name: Name) -> Vec<usize> {
+    let of_unit = |unit: usize| linking.unit(unit).and_then(|unit| unit.function(name));
+    let Some([first, rest @ ..]) = linking.places(name).map(|places| &places.functions[..]) else {
+        return Vec::new();
+    };
+    rest.iter().copied().filter(|unit| of_unit(*unit) != of_unit(*first)).collect()
+}
+
+/// What makes every verdict unknown that rests on this function; sorted.
+pub fn unsupported(linking: &dyn Linking, name: Name) -> Vec<Name> {
+    let mut found = Vec::new();
+    if !other_definitions(linking, name).is_empty() {
+        found.push(Name::new("two different definitions"));
+    }
+    if name.as_str() == "main" && definition(linking, name).is_some() {
+        found.extend(linking.outside_main().iter().map(|what| outside(*what)));
+    }
+    found.sort_unstable();
+    found
+}
+
+/// An object with static storage.
+pub fn global(linking: &dyn Linking, name: Name) -> Option<Arc<Global>> {
+    chosen(linking, name).map(|chosen| chosen.global)
+}
+
+/// An object, and the units whose declarations of it counted in turn; those of the values that contradict others.
+struct Chosen {
+    global: Arc<Global>,
+    winners: Vec<usize>,
+    losers: Vec<usize>,
+}
+
+fn chosen(linking: &dyn Linking, name: Name) -> Option<Chosen> {
+    let mut chosen: Option<Chosen> = None;
+    for &unit in &linking.places(name)?.globals {
+        let Some(global) = linking.unit(unit).and_then(|unit| unit.global(name)) else { continue };
+        match &mut chosen {
+            None => {
+                chosen = Some(Chosen { global: global.clone(), winners: vec![unit], losers: Vec::new() });
+            }
+            Some(known) => known.add(unit, global),
         }
     }
+    let mut chosen = chosen?;
+    if !chosen.losers.is_empty() {
+        // Which of the values counts is not known: any.
+        let any = Arc::make_mut(&mut chosen.global);
+        any.defined = false;
+        any.init.clear();
+    }
+    Some(chosen)
+}
 
-    fn add_global(&mut self, number: usize, global: Arc<Global>, span: Option<Span>) {
-        let name = global.name;
-        let known = self.program.globals.get(&name);
-        let wins = match known {
-            None => true,
-            // Among definitions one with values wins over a tentative one; a literal is the same everywhere.
-            Some(known) => match (known.defined, global.defined) {
-                (false, true) => true,
-                (false, false) => known.size == 0 && global.size > 0,
-                (true, false) => false,
-                (true, true) => known.init.is_empty() && !global.init.is_empty(),
-            },
+impl Chosen {
+    /// Among definitions one with values wins over a tentative one; a literal is the same everywhere.
+    fn add(&mut self, unit: usize, global: &Arc<Global>) {
+        let known = &*self.global;
+        let wins = match (known.defined, global.defined) {
+            (false, true) => true,
+            (false, false) => known.size == 0 && global.size > 0,
+            (true, false) => false,
+            (true, true) => known.init.is_empty() && !global.init.is_empty(),
         };
-        if let Some(known) = known
-            && known.defined
+        if wins {
+            self.winners.push(unit);
+            self.global = global.clone();
+        } else if known.defined
             && global.defined
             && !known.init.is_empty()
             && !global.init.is_empty()
-            && **known != *global
+            && *known != **global
         {
-            self.map.problems.push(LinkProblem { name, unit: number, span });
-            // Which of the values counts is not known: any.
-            let mut any = Global::clone(known);
-            any.defined = false;
-            any.init.clear();
-            self.program.globals.insert(name, Arc::new(any));
-            return;
+            self.losers.push(unit);
         }
-        if wins {
-            if let Some(span) = span {
-                self.map.globals.insert(name, (number, span));
-            }
-            self.program.globals.insert(name, global);
-        }
-    }
-
-    fn add_function(&mut self, number: usize, function: Arc<Function>, positions: Arc<FunctionMap>) {
-        let name = function.name;
-        if let Some(known) = self.program.functions.get(&name) {
-            if **known != *function {
-                self.map.problems.push(LinkProblem { name, unit: number, span: positions.name });
-                self.program.unsupported.push((name, Name::new("two different definitions")));
-            }
-            return;
-        }
-        self.program.functions.insert(name, function);
-        self.map.functions.insert(name, (number, positions));
-    }
-
-    fn finish(mut self) -> (Program, ProgramMap) {
-        let functions = &self.program.functions;
-        self.program.externals.retain(|name, _| !functions.contains_key(name));
-        let main = Name::new("main");
-        let outside = functions.values().filter(|function| function.attributes.runs_outside_main);
-        let outside: Vec<Name> =
-            outside.map(|f| Name::new(&format!("constructor or destructor `{}`", f.name))).collect();
-        if let Some(main) = self.program.functions.get_mut(&main) {
-            self.program.unsupported.extend(outside.iter().map(|what| (main.name, *what)));
-            // Nothing that `main` alone does is known to happen, either.
-            if let Some(what) = outside.first() {
-                let main = Arc::make_mut(main);
-                main.unsupported.push((main.entry, *what));
-            }
-        }
-        self.program.unsupported.sort_unstable();
-        self.program.unsupported.dedup();
-        fit::fit(&mut self.program);
-        (self.program, self.map)
     }
 }
 
-/// Per unit, internal names that another unit uses too, with a new name each.
-fn clashes(units: &[(Unit, UnitMap)]) -> Vec<BTreeMap<Name, Name>> {
-    let mut users: BTreeMap<Name, usize> = BTreeMap::new();
-    for (unit, _) in units {
-        let globals = unit.globals.iter().map(|(_, global)| global.name);
-        let functions = unit.functions.iter().map(|function| function.name);
-        let names: BTreeSet<Name> = globals.chain(functions).chain(unit.declared.keys().copied()).collect();
-        for name in names {
-            *users.entry(name).or_insert(0) += 1;
-        }
-    }
-    let is_shared = |name: &Name| users.get(name).is_some_and(|count| *count > 1);
-    units
-        .iter()
-        .enumerate()
-        .map(|(number, (unit, _))| {
-            let globals = unit.globals.iter().filter(|(linkage, _)| *linkage == Linkage::Internal);
-            let globals = globals.map(|(_, global)| global.name);
-            let functions = unit.functions.iter().filter(|function| function.linkage == Linkage::Internal);
-            let names = globals.chain(functions.map(|function| function.name)).filter(is_shared);
-            let prefix = match unit.file {
-                Some(file) => file.to_string(),
-                None => format!("unit {}", number + 1),
-            };
-            names.map(|name| (name, Name::new(&format!("{prefix}:{name}")))).collect()
-        })
-        .collect()
+/// The type of a function without a body: as it is declared first.
+pub fn external(linking: &dyn Linking, name: Name) -> Option<Type> {
+    let places = linking.places(name)?;
+    let unit = places.declared.filter(|_| places.functions.is_empty())?;
+    linking.unit(unit)?.declared(name)
 }
 
-/// Tags of the unit that mean something else in the program so far, and those whose records mention one.
-fn new_tags(known: &Records, unit: &Records) -> BTreeMap<Name, Name> {
-    let mut clashing: BTreeSet<Name> = BTreeSet::new();
-    for (tag, record) in unit {
-        if known.get(tag).is_some_and(|known| known != record) {
-            clashing.insert(*tag);
-        }
+/// The whole program, from its parts.
+pub fn program(linking: &dyn Linking, names: impl IntoIterator<Item = Name>) -> Program {
+    let mut program = Program::empty(linking.data_model());
+    program.records = linking.records().clone();
+    for name in names {
+        program.functions.extend(function(linking, name).map(|function| (name, function)));
+        program.globals.extend(global(linking, name).map(|global| (name, global)));
+        program.externals.extend(external(linking, name).map(|ty| (name, ty)));
+        program.unsupported.extend(unsupported(linking, name).into_iter().map(|what| (name, what)));
     }
-    loop {
-        let before = clashing.len();
-        for (tag, record) in unit {
-            if !clashing.contains(tag) && record.fields.iter().any(|field| mentions(field.ty, &clashing)) {
-                clashing.insert(*tag);
-            }
-        }
-        if clashing.len() == before {
-            break;
-        }
-    }
-    let mut tags = BTreeMap::new();
-    for tag in clashing {
-        let free = (2..)
-            .map(|n| Name::new(&format!("{tag}~{n}")))
-            .find(|name| !known.contains_key(name) && !unit.contains_key(name));
-        tags.extend(free.map(|free| (tag, free)));
-    }
-    tags
+    program.unsupported.sort_unstable();
+    program
 }
 
-fn mentions(ty: Type, tags: &BTreeSet<Name>) -> bool {
-    match ty.kind() {
-        TypeKind::Record(tag) => tags.contains(tag),
-        TypeKind::Pointer(inner) | TypeKind::Array(inner, _) | TypeKind::Vector(inner, _) => {
-            mentions(*inner, tags)
-        }
-        TypeKind::Function(signature) => {
-            mentions(signature.result, tags) || signature.parameters.iter().any(|ty| mentions(*ty, tags))
-        }
-        TypeKind::Void
-        | TypeKind::Bool
-        | TypeKind::Int(_)
-        | TypeKind::Float(_)
-        | TypeKind::Complex(_)
-        | TypeKind::Enum(..)
-        | TypeKind::VaList
-        | TypeKind::Error => false,
-    }
+/// Number of the unit that a function is of, and its name there.
+pub fn own_name(linking: &dyn Linking, name: Name) -> Option<(usize, Name)> {
+    let unit = *linking.places(name)?.functions.first()?;
+    Some((unit, linking.unit(unit)?.renames().own_name(name)))
 }
 
-/// New names within one unit.
-struct Renames {
-    names: BTreeMap<Name, Name>,
-    tags: BTreeMap<Name, Name>,
-    types: RefCell<FxHashMap<Type, Type>>,
+/// Links units of one data model (that of the first), in their order.
+pub fn link(units: Vec<(Unit, UnitMap)>) -> (Program, ProgramMap) {
+    let (units, maps): (Vec<Unit>, Vec<UnitMap>) = units.into_iter().unzip();
+    let whole = Whole::new(units);
+    let names = whole.table.names();
+    let program = program(&whole, names.iter().copied());
+    let mut map = ProgramMap::default();
+    let (mut of_objects, mut of_functions) = (Vec::new(), Vec::new());
+    for name in names {
+        let own = |unit: usize| whole.unit(unit).map_or(name, |unit| unit.renames().own_name(name));
+        let span = |unit: usize| maps.get(unit)?.globals.get(&own(unit)).copied();
+        if let Some(Chosen { winners, losers, .. }) = chosen(&whole, name) {
+            let last = winners.iter().rev().find_map(|unit| Some((*unit, span(*unit)?)));
+            map.globals.extend(last.map(|place| (name, place)));
+            of_objects.extend(losers.into_iter().map(|unit| LinkProblem { name, unit, span: span(unit) }));
+        }
+        let positions = |unit: usize| maps.get(unit).and_then(|map| map.functions.get(&own(unit)).cloned());
+        if let Some((unit, _)) = own_name(&whole, name) {
+            map.functions.insert(name, (unit, positions(unit).unwrap_or_default()));
+        }
+        of_functions.extend(other_definitions(&whole, name).into_iter().map(|unit| {
+            let span = positions(unit).and_then(|map| map.name);
+            LinkProblem { name, unit, span }
+        }));
+    }
+    map.problems = of_objects;
+    map.problems.extend(of_functions);
+    map.problems.sort_by_key(|problem| problem.unit);
+    (program, map)
 }
 
-impl Renaming for Renames {
-    fn global(&self, name: Name) -> Name {
-        self.names.get(&name).copied().unwrap_or(name)
-    }
+/// Every part at hand.
+struct Whole {
+    data_model: DataModel,
+    table: SymbolTable,
+    layouts: Layouts,
+    units: Vec<LinkedUnit>,
+    shapes: BTreeMap<Name, Shape>,
+}
 
-    fn tag(&self, name: Name) -> Name {
-        self.tags.get(&name).copied().unwrap_or(name)
-    }
-
-    fn ty(&self, ty: Type) -> Type {
-        if self.tags.is_empty() {
-            return ty;
-        }
-        if let Some(known) = self.types.borrow().get(&ty) {
-            return *known;
-        }
-        let kind = match ty.kind() {
-            TypeKind::Record(tag) => TypeKind::Record(self.tag(*tag)),
-            TypeKind::Pointer(inner) => TypeKind::Pointer(self.ty(*inner)),
-            TypeKind::Array(inner, length) => TypeKind::Array(self.ty(*inner), *length),
-            TypeKind::Vector(inner, length) => TypeKind::Vector(self.ty(*inner), *length),
-            TypeKind::Function(signature) => TypeKind::Function(Arc::new(Signature {
-                result: self.ty(signature.result),
-                parameters: signature.parameters.iter().map(|ty| self.ty(*ty)).collect(),
-                variadic: signature.variadic,
-                unprototyped: signature.unprototyped,
-            })),
-            other @ (TypeKind::Void
-            | TypeKind::Bool
-            | TypeKind::Int(_)
-            | TypeKind::Float(_)
-            | TypeKind::Complex(_)
-            | TypeKind::Enum(..)
-            | TypeKind::VaList
-            | TypeKind::Error) => other.clone(),
-        };
-        let new = Type::intern(TypeData { kind, qualifiers: ty.qualifiers() });
-        self.types.borrow_mut().insert(ty, new);
-        new
+impl Whole {
+    fn new(units: Vec<Unit>) -> Whole {
+        let symbols: Vec<Symbols> = units.iter().map(Symbols::of).collect();
+        let table = SymbolTable::of(&symbols.iter().collect::<Vec<_>>());
+        let layouts = Layouts::of(units.iter().map(|unit| &unit.records));
+        let data_model = units.first().map_or(DataModel::Lp64, |unit| unit.data_model);
+        let linked = units.into_iter().enumerate().map(|(number, unit)| {
+            LinkedUnit::new(Arc::new(unit), Arc::new(Renames::of(&table, &layouts, number)))
+        });
+        let units = linked.collect();
+        let mut whole = Whole { data_model, table, layouts, units, shapes: BTreeMap::new() };
+        let names = whole.table.functions().iter();
+        whole.shapes = names.filter_map(|name| Some((*name, shape(&whole, *name)?))).collect();
+        whole
     }
 }
 
-impl Renames {
-    fn record(&self, record: &Record) -> Record {
-        let mut record = record.clone();
-        record.tag = self.tag(record.tag);
-        for field in &mut record.fields {
-            field.ty = self.ty(field.ty);
-        }
-        record
+impl Linking for Whole {
+    fn data_model(&self) -> DataModel {
+        self.data_model
     }
-
-    fn object(&self, global: &Global) -> Global {
-        let mut global = global.clone();
-        global.name = self.global(global.name);
-        global.ty = self.ty(global.ty);
-        for value in &mut global.init {
-            match &mut value.value {
-                Constant::Address(name, _) | Constant::Function(name) => *name = self.global(*name),
-                Constant::Int(_) | Constant::Float(_) | Constant::Unknown => {}
-            }
-        }
-        global
+    fn places(&self, name: Name) -> Option<&Places> {
+        self.table.places(name)
     }
-
-    fn function(&self, function: &Function) -> Function {
-        let mut function = function.clone();
-        visit::rename(&mut function, self);
-        function
+    fn unit(&self, number: usize) -> Option<&LinkedUnit> {
+        self.units.get(number)
+    }
+    fn shape(&self, name: Name) -> Option<&Shape> {
+        self.shapes.get(&name)
+    }
+    fn records(&self) -> &Records {
+        self.layouts.records()
+    }
+    fn outside_main(&self) -> &[Name] {
+        self.table.outside_main()
     }
 }

@@ -98,6 +98,17 @@ pub struct Place {
 }
 
 impl Program {
+    /// With nothing in it.
+    pub fn empty(data_model: DataModel) -> Program {
+        Program {
+            data_model,
+            records: Records::new(),
+            globals: BTreeMap::new(),
+            functions: BTreeMap::new(),
+            externals: BTreeMap::new(),
+            unsupported: Vec::new(),
+        }
+    }
     /// The function with a body.
     pub fn function(&self, name: Name) -> Option<&Arc<Function>> {
         self.functions.get(&name)

@@ -1,13 +1,9 @@
 //! Slices: the part of a program that executions from one entry can touch, found by what functions mention. A slice is a program of
 //! its own, so that whatever is computed from it depends on nothing else. Must not know where pointers point.
 
-use std::{
-    cell::RefCell,
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{cell::RefCell, collections::BTreeSet, sync::Arc};
 
-use proofline_hir::{Linkage, Name, Record, Records, Type, TypeKind};
+use proofline_hir::{Linkage, Name, Record, Type, TypeKind};
 use proofline_syntax::DataModel;
 
 use crate::{
@@ -136,14 +132,7 @@ pub trait Parts {
 /// The slice of a program that executions from `entry` can touch. As a library (anything but `main`) the entry may be called after other
 /// functions have run: what these can name, code outside the slice can name.
 pub fn slice(parts: &dyn Parts, entry: Name) -> Program {
-    let mut program = Program {
-        data_model: parts.data_model(),
-        records: Records::new(),
-        globals: BTreeMap::new(),
-        functions: BTreeMap::new(),
-        externals: BTreeMap::new(),
-        unsupported: Vec::new(),
-    };
+    let mut program = Program::empty(parts.data_model());
     let is_library = entry.as_str() != "main";
     let mut seen = BTreeSet::new();
     let mut tags = BTreeSet::new();

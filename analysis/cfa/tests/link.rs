@@ -57,6 +57,16 @@ fn two_definitions_are_a_problem_and_take_the_verdict() {
 }
 
 #[test]
+fn what_two_units_disagree_about_a_third_does_not_settle() {
+    for third in ["int g = 3;", "int g;", "int g = 1;"] {
+        let (program, map) = linked(&["int g = 1;", "int g = 2;", third]);
+        let global = &program.globals[&Name::new("g")];
+        assert!(!global.defined && global.init.is_empty(), "{third}");
+        assert_eq!(map.problems[0].unit, 1);
+    }
+}
+
+#[test]
 fn equal_inline_definitions_are_one() {
     let header = "static inline int one(void) { return 1; } inline int two(void) { return 2; }";
     let (program, map) = linked(&[header, header]);

@@ -14,7 +14,7 @@ use proofline_verifier::{
     Name, Summaries,
     facts::Facts,
     judge::{Report, engines_for, share},
-    load::{LoadError, Loaded, Options, Source, other_model},
+    load::{LoadError, Loaded, Options, Source},
     property::Property,
 };
 use salsa::{Cancelled, EventKind, Setter};
@@ -23,7 +23,8 @@ use crate::{
     Answer, Db, Store,
     files::Files,
     front::{FileName, Project, files, source},
-    program::{Symbol, default_entries, has_body, linked, positions, prepared, ready},
+    linked::{Symbol, data_model, has_body, trouble},
+    program::{default_entries, positions, prepared, ready},
     stored::Blocks,
     verdict::{Asked, Interrupted, answer, explain, findings, known},
     work::Work,
@@ -255,13 +256,9 @@ impl Database {
         Database { control: control.clone(), ..self.clone() }
     }
 
-    /// The texts with what is wrong with them, and no functions: enough to show positions.
+    /// The texts with what is wrong with them, and an empty program: enough to show positions.
     pub fn texts(&self) -> Result<Loaded, Stopped> {
-        self.load(|db| {
-            let mut program = Program::clone(linked(db, db.project()));
-            program.functions.clear();
-            program
-        })
+        self.load(|db| Program::empty(data_model(db, db.project())))
     }
 
     /// The whole program, to look at. Its obligations are those of the verdicts.
@@ -272,16 +269,15 @@ impl Database {
     fn load(&self, program: impl FnOnce(&Database) -> Program) -> Result<Loaded, Stopped> {
         let db = self.clone();
         caught(|| {
-            let mut units = Vec::new();
+            if let Some(error) = trouble(&db, db.project()) {
+                return Err(Stopped::Load(error.clone()));
+            }
+            let mut units = BTreeMap::new();
             let mut problems = Vec::new();
-            let mut model = None;
-            for file in files(&db, db.project()) {
+            for (number, file) in files(&db, db.project()).into_iter().enumerate() {
                 let source = source(&db, db.project(), file).clone().map_err(Stopped::Load)?;
-                if *model.get_or_insert(source.data_model) != source.data_model {
-                    return Err(Stopped::Load(other_model(file.path(&db))));
-                }
-                problems.extend(source.faults.iter().map(|fault| fault.problem(units.len(), &source.unit)));
-                units.push(source.unit.clone());
+                problems.extend(source.faults.iter().map(|fault| fault.problem(number, &source.unit)));
+                units.insert(number, source.unit.clone());
             }
             let map = positions(&db, db.project()).clone();
             let options = db.project().options(&db).clone();
@@ -340,7 +336,9 @@ impl Database {
     pub fn check(&self, question: &Question, entries: &[Name], control: &Control) -> Result<Report, Stopped> {
         let db = self.controlled(control);
         // What cannot be read is an error, not a program without it.
-        db.texts()?;
+        if let Some(error) = caught(|| trouble(&db, db.project()).clone())? {
+            return Err(Stopped::Load(error));
+        }
         if control.cancel.is_cancelled() {
             return Err(Stopped::Cancelled);
         }

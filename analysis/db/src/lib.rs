@@ -14,6 +14,7 @@ mod files;
 mod fingerprint;
 mod front;
 mod host;
+mod linked;
 mod program;
 mod store;
 mod stored;

@@ -1,6 +1,7 @@
 //! Queries from slices to verdicts, and from verdicts to findings.
 
 use std::{
+    collections::BTreeMap,
     panic::resume_unwind,
     sync::{Arc, PoisonError},
     time::Instant,
@@ -17,8 +18,9 @@ use proofline_verifier::{
 use crate::{
     Db, Question,
     answer::Answer,
-    front::{Project, files, source},
-    program::{Symbol, positions, ready},
+    front::Project,
+    linked::{Symbol, positions_of},
+    program::ready,
     stored,
     work::Work,
 };
@@ -66,9 +68,10 @@ pub(crate) fn answer<'db>(
     db.unwind_if_revision_cancelled();
     db.shared().log(Work::Verified(name));
     let environment = ready.environment.clone();
-    let loaded = Loaded::new(environment.program().clone(), Arc::default(), Vec::new(), Vec::new(), options)
-        .with_env(environment)
-        .with_summaries(db.shared().summaries.clone());
+    let loaded =
+        Loaded::new(environment.program().clone(), Arc::default(), BTreeMap::new(), Vec::new(), options)
+            .with_env(environment)
+            .with_summaries(db.shared().summaries.clone());
     let request = Request {
         property: question.property.clone(),
         entries: vec![name],
@@ -107,8 +110,9 @@ pub(crate) fn known<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) 
     let running = db.shared().register(db.cancel());
     db.unwind_if_revision_cancelled();
     let environment = ready.environment.clone();
-    let loaded = Loaded::new(environment.program().clone(), Arc::default(), Vec::new(), Vec::new(), options)
-        .with_env(environment);
+    let loaded =
+        Loaded::new(environment.program().clone(), Arc::default(), BTreeMap::new(), Vec::new(), options)
+            .with_env(environment);
     let budget = Budget::steps(KNOWN_STEPS).with_cancel(db.cancel().clone()).with_deadline(db.deadline());
     let facts = proofline_verifier::facts::facts(&loaded, entry.name(db), &budget).ok();
     drop(running);
@@ -143,15 +147,10 @@ pub(crate) fn explain<'db>(
     }
     db.shared().log(Work::Explained(entry.name(db)));
     let environment = ready(db, project, entry).environment.clone();
-    let units = files(db, project)
-        .into_iter()
-        .filter_map(|file| source(db, project, file).as_ref().ok())
-        .map(|source| source.unit.clone())
-        .collect();
+    let (map, units) = positions_of(db, project, environment.program().functions.keys());
     let options = Options { flags: Vec::new(), wrapv: wrapv(db, project) };
-    let map = positions(db, project).clone();
-    let loaded =
-        Loaded::new(environment.program().clone(), map, units, Vec::new(), options).with_env(environment);
+    let loaded = Loaded::new(environment.program().clone(), Arc::new(map), units, Vec::new(), options)
+        .with_env(environment);
     let explained = answer.counterexamples.iter();
     explained.map(|counterexample| Finding::explain(&loaded, counterexample.clone())).collect()
 }

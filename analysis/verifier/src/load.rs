@@ -74,7 +74,7 @@ pub struct Loaded {
     program: Program,
     environment: OnceLock<Arc<Environment>>,
     map: Arc<ProgramMap>,
-    units: Vec<Arc<Unit>>,
+    units: BTreeMap<usize, Arc<Unit>>,
     problems: Vec<Problem>,
     options: Options,
     summaries: Option<Arc<Summaries>>,
@@ -203,12 +203,12 @@ pub fn link_one(source: &Source, options: &Options) -> Loaded {
     let (mut program, map) = proofline_cfa::link(vec![proofline_cfa::lower(&source.module, &source.map)]);
     let labels = checks::ends_at_labels(&program);
     prepare(&mut program, labels);
-    Loaded::new(program, Arc::new(map), vec![source.unit.clone()], problems, options.clone())
+    Loaded::new(program, Arc::new(map), BTreeMap::from([(0, source.unit.clone())]), problems, options.clone())
 }
 
 fn load_from(files: &[PathBuf], options: &Options, fs: Arc<dyn FileSystem>) -> Result<Loaded, LoadError> {
     let mut problems = Vec::new();
-    let mut units = Vec::new();
+    let mut units = BTreeMap::new();
     let mut lowered = Vec::new();
     let mut model = None;
     for file in files {
@@ -218,7 +218,7 @@ fn load_from(files: &[PathBuf], options: &Options, fs: Arc<dyn FileSystem>) -> R
         }
         problems.extend(source.faults.iter().map(|fault| fault.problem(units.len(), &source.unit)));
         lowered.push(proofline_cfa::lower(&source.module, &source.map));
-        units.push(source.unit);
+        units.insert(units.len(), source.unit);
     }
     let (mut program, map) = proofline_cfa::link(lowered);
     let labels = checks::ends_at_labels(&program);
@@ -297,11 +297,12 @@ fn position(unit: usize, files: &SourceFiles, span: Span) -> Option<Position> {
 }
 
 impl Loaded {
-    /// From its parts: a program that is ready for engines, positions by function, and the units these count in.
+    /// From its parts: a program that is ready for engines, positions by function, and by number the units that these name: those that are
+    /// not there have no positions.
     pub fn new(
         program: Program,
         map: Arc<ProgramMap>,
-        units: Vec<Arc<Unit>>,
+        units: BTreeMap<usize, Arc<Unit>>,
         problems: Vec<Problem>,
         options: Options,
     ) -> Loaded {
@@ -347,38 +348,38 @@ impl Loaded {
     /// Where a site of a function is.
     pub fn position(&self, function: Name, site: Site) -> Option<Position> {
         let (unit, map) = self.map.function(function)?;
-        position(unit, self.units.get(unit)?.files(), map.span(site)?)
+        position(unit, self.units.get(&unit)?.files(), map.span(site)?)
     }
     /// Where a function is defined: its name.
     pub fn definition(&self, function: Name) -> Option<Position> {
         let (unit, map) = self.map.function(function)?;
-        position(unit, self.units.get(unit)?.files(), map.name?)
+        position(unit, self.units.get(&unit)?.files(), map.name?)
     }
     /// Where a local of a function is declared.
     pub fn local(&self, function: Name, local: LocalId) -> Option<Position> {
         let (unit, map) = self.map.function(function)?;
-        position(unit, self.units.get(unit)?.files(), (*map.locals.get(local.index())?)?)
+        position(unit, self.units.get(&unit)?.files(), (*map.locals.get(local.index())?)?)
     }
     /// Where a function's body ends: its closing brace.
     pub fn closing(&self, function: Name) -> Option<Position> {
         let (unit, map) = self.map.function(function)?;
-        position(unit, self.units.get(unit)?.files(), map.end?)
+        position(unit, self.units.get(&unit)?.files(), map.end?)
     }
     /// Every file that was read, headers included, in order, each once.
     pub fn files(&self) -> BTreeSet<PathBuf> {
-        let units = self.units.iter().map(|unit| unit.files());
+        let units = self.units.values().map(|unit| unit.files());
         units.flat_map(|files| files.ids().map(|id| files.path(id).to_path_buf())).collect()
     }
     /// The text at a position.
     pub fn text_at(&self, position: &Position) -> String {
         self.units
-            .get(position.unit)
+            .get(&position.unit)
             .map(|unit| unit.files().span_text(position.span).to_owned())
             .unwrap_or_default()
     }
     /// The first line of a position.
     pub fn line(&self, position: &Position) -> Option<&str> {
-        let files = self.units.get(position.unit)?.files();
+        let files = self.units.get(&position.unit)?.files();
         let start = files.line_start(position.span.file, position.line)?;
         files.text(position.span.file).get(start as usize..)?.lines().next()
     }

@@ -6,4 +6,5 @@ mod disk;
 mod edits_while_verifying;
 mod footprints;
 mod incremental;
+mod linking;
 mod sessions;

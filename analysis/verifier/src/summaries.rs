@@ -5,36 +5,50 @@
 use std::{
     any::Any,
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, PoisonError},
+    fmt,
+    hash::Hash,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use proofline_cfa::{Check, Environment, Name, ObligationId};
+use proofline_cfa::{Check, Digest, Environment, Name, ObligationId};
 use proofline_cpa::{
     BlockCpa, Config,
     bam::{self, BlockWork, Session, Shelf},
 };
 use proofline_domains::{IntervalAnalysis, IntervalOptions, ValueAnalysis, ValueOptions};
+use serde::{Serialize, de::DeserializeOwned};
+
+/// A precision with more bytes is not put on the shelf.
+const MOST_BYTES: usize = 1 << 16;
 
 /// Of some analysis.
 type Precision = Arc<dyn Any + Send + Sync>;
 
 /// Abstractions by analysis.
-#[derive(Debug)]
 pub struct Summaries {
     intervals: bam::Summaries<IntervalAnalysis>,
     values: bam::Summaries<ValueAnalysis>,
     /// With which precision an engine proved something last, by engine and entry.
     precisions: Mutex<BTreeMap<(&'static str, Name), Precision>>,
+    /// Where other processes leave theirs.
+    shelf: OnceLock<Arc<dyn Shelf>>,
     work: Mutex<BTreeMap<Name, BlockWork>>,
     mistakes: Mutex<Vec<String>>,
+}
+
+impl fmt::Debug for Summaries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} of intervals, {:?} of values", self.intervals, self.values)
+    }
 }
 
 impl Default for Summaries {
     fn default() -> Summaries {
         Summaries {
             intervals: bam::Summaries::default().shelved(),
-            values: bam::Summaries::default(),
+            values: bam::Summaries::default().shelved(),
             precisions: Mutex::default(),
+            shelf: OnceLock::new(),
             work: Mutex::default(),
             mistakes: Mutex::default(),
         }
@@ -42,19 +56,22 @@ impl Default for Summaries {
 }
 
 impl Summaries {
-    /// Where other processes leave the abstractions of intervals. The first counts.
+    /// Where other processes leave abstractions and precisions. The first counts.
     pub fn set_shelf(&self, shelf: Arc<dyn Shelf>) {
-        self.intervals.set_shelf(shelf);
+        self.intervals.set_shelf(shelf.clone());
+        self.values.set_shelf(shelf.clone());
+        let _ = self.shelf.set(shelf);
     }
 
-    /// Puts on the shelf what is new.
+    /// Puts on the shelf what abstractions are new.
     pub fn put_on_shelf(&self) {
         self.intervals.put_on_shelf();
+        self.values.put_on_shelf();
     }
 
     /// How many abstractions were found on the shelf.
     pub fn fetched(&self) -> u64 {
-        self.intervals.fetched()
+        self.intervals.fetched() + self.values.fetched()
     }
 
     /// What was done since the last call, by function.
@@ -84,21 +101,37 @@ impl Summaries {
         self.len() == 0
     }
 
-    /// A precision to begin with: the one that the engine's last proof from this entry ended with.
-    pub(crate) fn precision<P: Clone + 'static>(&self, engine: &'static str, entry: Name) -> Option<P> {
+    /// A precision to begin with: the one that the engine's last proof from this entry ended with, here or in another process.
+    pub(crate) fn precision<P: Clone + DeserializeOwned + 'static>(
+        &self,
+        engine: &'static str,
+        env: &Environment,
+        entry: Name,
+    ) -> Option<P> {
         let all = self.precisions.lock().unwrap_or_else(PoisonError::into_inner);
-        all.get(&(engine, entry))?.downcast_ref::<P>().cloned()
+        if let Some(known) = all.get(&(engine, entry)) {
+            return known.downcast_ref::<P>().cloned();
+        }
+        drop(all);
+        let bytes = self.shelf.get()?.find(precision_name(engine, env, entry))?;
+        postcard::from_bytes(&bytes).ok()
     }
 
     /// Remembers a precision.
-    pub(crate) fn set_precision<P: Clone + Send + Sync + 'static>(
+    pub(crate) fn set_precision<P: Clone + Serialize + Send + Sync + 'static>(
         &self,
         engine: &'static str,
+        env: &Environment,
         entry: Name,
         precision: &P,
     ) {
         let mut all = self.precisions.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert((engine, entry), Arc::new(precision.clone()));
+        drop(all);
+        let Some(shelf) = self.shelf.get() else { return };
+        if let Some(bytes) = postcard::to_stdvec(precision).ok().filter(|bytes| bytes.len() <= MOST_BYTES) {
+            shelf.put(precision_name(engine, env, entry), bytes);
+        }
     }
 
     /// Remembers what a run did.
@@ -118,8 +151,17 @@ impl Summaries {
     }
 }
 
+/// What a precision is found by in another process: the entry, and the names of all functions there are, for `main` is in every program.
+/// What the functions do is not in it: after an edit the precision is still a good one to begin with.
+fn precision_name(engine: &str, env: &Environment, entry: Name) -> [u8; 32] {
+    let names: Vec<&Name> = env.program().functions.keys().collect();
+    let mut digest = Digest::default();
+    ("precision", engine, entry, names).hash(&mut digest);
+    digest.bytes()
+}
+
 /// An analysis whose abstractions are kept.
-pub(crate) trait Kept: BlockCpa {
+pub(crate) trait Kept: BlockCpa<Precision: Serialize + DeserializeOwned> {
     /// Where.
     fn kept(summaries: &Summaries) -> &bam::Summaries<Self>
     where

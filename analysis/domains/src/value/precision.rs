@@ -7,6 +7,7 @@ use std::{
 };
 
 use proofline_cfa::{Function, LocalId, Name, Object, Role};
+use serde::{Deserialize, Serialize};
 
 use crate::memory::{
     CellValue, State,
@@ -14,7 +15,7 @@ use crate::memory::{
 };
 
 /// A variable.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Variable {
     /// A local whose address is not taken.
     Local(Name, LocalId),
@@ -23,7 +24,7 @@ pub enum Variable {
 }
 
 /// Which bits of a variable.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Part {
     /// All of it.
     Whole,
@@ -32,7 +33,7 @@ pub enum Part {
 }
 
 /// What is tracked. Ordered by information: more tracked variables, fewer abandoned ones.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Precision {
     everything: bool,
     locals: Arc<BTreeMap<Name, BTreeMap<LocalId, Part>>>,

@@ -1,11 +1,12 @@
 //! Explicit values [EXP12 §II-C]: one known scalar. Knows no state.
 
 use proofline_cfa::{FloatType, IntType, Name, Object, Scalar, eval};
+use serde::{Deserialize, Serialize};
 
 use crate::memory::CellValue;
 
 /// A known scalar. The null pointer is `Int(0)`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Known {
     /// An integer, in the range of its type; or a pointer with this address.
     Int(i128),

@@ -81,7 +81,8 @@ impl Abstraction {
         let only = if self.collects { BTreeSet::new() } else { targets.set().clone() };
         // What proved it before the last edit is tried first. Whatever comes of it but a proof is forgotten: then the answer is the one
         // that a first run gives.
-        let hint = loaded.summaries().filter(|_| self.refines).and_then(|s| s.precision(self.name, entry));
+        let summaries = loaded.summaries().filter(|_| self.refines);
+        let hint = summaries.and_then(|s| s.precision(self.name, loaded.env(), entry));
         let from = |precision: Option<A::Precision>, budget: &Budget| {
             let store = Rc::new(session(
                 loaded.summaries(),
@@ -120,11 +121,10 @@ impl Abstraction {
             Ok(run) => run,
             Err(why) => return Decision::new(Answer::Unknown(why)),
         };
-        if self.refines
-            && outcome == Outcome::Holds
-            && let Some(summaries) = loaded.summaries()
+        if outcome == Outcome::Holds
+            && let Some(summaries) = summaries
         {
-            summaries.set_precision(self.name, entry, checker.precision());
+            summaries.set_precision(self.name, loaded.env(), entry, checker.precision());
         }
         if self.collects {
             let verification = checker.into_verification(outcome);

@@ -135,12 +135,28 @@ pub enum Cause {
     Input(Name),
     /// Result or effect of a function without a body or model.
     External(Name),
+    /// What such a function decides on the way: whether it calls back, what it passes on, which of several results it gives.
+    Within(Name),
     /// Not modelled; see the function's approximations.
     Unmodelled(Name),
     /// A `volatile` read.
     Volatile,
     /// An uninitialised object.
     Indeterminate,
+}
+
+impl Cause {
+    /// Of what is decided on the way to a result or effect that has this cause.
+    pub fn within(self) -> Cause {
+        match self {
+            Cause::External(name) => Cause::Within(name),
+            Cause::Input(_)
+            | Cause::Within(_)
+            | Cause::Unmodelled(_)
+            | Cause::Volatile
+            | Cause::Indeterminate => self,
+        }
+    }
 }
 
 /// A call.

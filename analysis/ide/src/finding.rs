@@ -92,8 +92,10 @@ pub struct Finding {
     pub steps: Vec<Step>,
     /// What callers of the entry must make true so that it cannot happen, in C over its parameters and globals, where C can say it.
     pub condition: Option<String>,
-    /// When it happens, in the same words.
+    /// When it happens, in the same words and those of results of unknown functions.
     pub fails_when: Option<String>,
+    /// A function that nothing is known of, on whose result or effect it hangs, so that callers alone cannot prevent it.
+    pub unknown: Option<String>,
     /// How to get there again.
     pub(crate) counterexample: Counterexample,
 }
@@ -108,11 +110,12 @@ impl Finding {
             Role::Library if finding.blame == Blame::Manifest => Nature::Manifest,
             Role::Library => Nature::Latent,
         };
-        let (condition, fails_when) = match &finding.blame {
+        let (condition, fails_when, unknown) = match &finding.blame {
             Blame::Latent(asked) if role == Role::Library => {
-                (asked.requires.clone(), asked.fails_when.clone())
+                let unknown = asked.unknown.map(|name| name.to_string());
+                (asked.requires.clone(), asked.fails_when.clone(), unknown)
             }
-            Blame::Latent(_) | Blame::Manifest => (None, None),
+            Blame::Latent(_) | Blame::Manifest => (None, None, None),
         };
         let steps = steps(&finding.steps);
         let is_input = |step: &&Step| step.kind == StepKind::Input;
@@ -120,6 +123,7 @@ impl Finding {
         Finding {
             condition,
             fails_when,
+            unknown,
             counterexample: counterexample.clone(),
             id: format!("{}:{}:{obligation}", counterexample.entry, finding.function),
             check: finding.check.code(),
@@ -149,17 +153,18 @@ impl Finding {
 
     /// One sentence with the values.
     pub fn message(&self) -> String {
-        match (self.nature, &self.condition, self.when()) {
-            (Nature::Manifest, _, None) => self.title.clone(),
-            (Nature::Manifest, _, Some(when)) => format!("{} {when}", self.title),
+        let when = self.when().map(|when| format!(" {when}")).unwrap_or_default();
+        match (self.nature, &self.condition, &self.unknown) {
+            (Nature::Manifest, ..) => format!("{}{when}", self.title),
             (Nature::Latent, Some(condition), _) => {
                 format!("callers of `{}` must see to `{condition}`: {} otherwise", self.entry, self.title)
             }
+            (Nature::Latent, None, Some(unknown)) => match &self.fails_when {
+                Some(fails_when) => format!("possible when {fails_when}: {}", self.title),
+                None => format!("possible for something that `{unknown}` may do: {}{when}", self.title),
+            },
             (Nature::Latent, None, None) => {
-                format!("possible for some callers of `{}`: {}", self.entry, self.title)
-            }
-            (Nature::Latent, None, Some(when)) => {
-                format!("possible for some callers of `{}`: {} {when}", self.entry, self.title)
+                format!("possible for some callers of `{}`: {}{when}", self.entry, self.title)
             }
         }
     }

@@ -52,6 +52,9 @@ pub fn test(program: &Program, finding: &Finding) -> Result<Test, String> {
             Cause::Input(name) | Cause::External(name) => {
                 given.entry(name).or_default().push(literal(question.scalar, *answer)?);
             }
+            Cause::Within(name) => {
+                return Err(format!("the path depends on what `{name}` does on its way"));
+            }
             Cause::Unmodelled(what) => {
                 return Err(format!("the path depends on something a test cannot set: {what}"));
             }

@@ -41,6 +41,8 @@ pub struct Summary {
     pub requires: Vec<String>,
     /// Those of them that C can say, over the parameters.
     pub conditions: Vec<String>,
+    /// When it fails because of what functions return or write that nothing is known of.
+    pub hangs_on: Vec<String>,
     /// What holds at the end.
     pub ensures: Vec<String>,
     /// What holds at the end does so for all arguments, and not just for the calls in this program.
@@ -83,8 +85,14 @@ impl Summary {
                 Verdict::Violated(_) => checks[at].violated += 1,
             }
         }
+        let mut hangs_on = BTreeSet::new();
         for finding in findings.values().filter(|f| f.entry == function && f.nature == Nature::Latent) {
             let line = finding.place.as_ref().map_or(0, |place| place.range.start.line + 1);
+            if let Some(unknown) = &finding.unknown {
+                let when = finding.fails_when.clone().unwrap_or_else(|| format!("what {unknown} may do"));
+                hangs_on.insert(format!("{when} (line {line}: {})", finding.title));
+                continue;
+            }
             conditions.extend(finding.condition.clone());
             requires.insert(match (&finding.condition, &finding.fails_when) {
                 (Some(condition), _) => condition.clone(),
@@ -106,6 +114,7 @@ impl Summary {
             name: function.to_owned(),
             requires: requires.into_iter().collect(),
             conditions: conditions.into_iter().collect(),
+            hangs_on: hangs_on.into_iter().collect(),
             ensures: knowledge.and_then(|known| known.ensures(function, "result")).into_iter().collect(),
             is_for_all_callers: knowledge.is_some_and(|known| known.is_for_all_callers(function)),
             reads: shown(loaded.env().reads(name)),
@@ -143,6 +152,7 @@ impl Summary {
             }
         };
         list("requires", &self.requires);
+        list("fails when", &self.hangs_on);
         list(if self.is_for_all_callers { "ensures" } else { "ensures in this program" }, &self.ensures);
         list("reads", &self.reads);
         list("writes", &self.writes);

@@ -1,6 +1,7 @@
 //! Whose fault a violation in library code is. A function that nobody calls is run with all arguments; a failure that some arguments
 //! avoid is the callers' matter (*latent*: an inferred precondition), one that no argument avoids, or that stands in a branch which the
-//! function itself chose by testing the very thing, is the function's own (*manifest*).
+//! function itself chose by testing the very thing, is the function's own (*manifest*). What hangs on the result of a function that nothing
+//! is known of is latent, too, and names that function.
 //!
 //! The judgement walks the trace of one violating run and keeps, for every variable, what it is in terms of the entry function's
 //! arguments and of the globals at its start. It decides how a confirmed violation is shown, never whether it is one.
@@ -8,12 +9,14 @@
 mod conditions;
 mod symbols;
 
-use proofline_cfa::{Expr, Obligation, Op, expr_text};
+use std::fmt;
+
+use proofline_cfa::{Base, Expr, Lvalue, Name, Obligation, Op, Step, expr_text};
 
 use crate::{interpret::Run, load::Loaded};
 
 use conditions::Conditions;
-use symbols::Symbols;
+use symbols::{Influence, Symbols};
 
 /// Whose fault.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,91 +33,145 @@ pub struct Precondition {
     /// A condition over the entry's arguments and globals under which this violation cannot happen, as C text: `b != 0`. `None` if it
     /// cannot be said so.
     pub requires: Option<String>,
-    /// When it happens: `n > 10`.
+    /// When it happens: `n > 10`, or `input(…) == 0`.
     pub fails_when: Option<String>,
+    /// A function that nothing is known of and that has a say in it, by its result or by what it writes: no caller alone can prevent it.
+    pub unknown: Option<Name>,
+}
+
+impl fmt::Display for Blame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Blame::Manifest => write!(f, "manifest"),
+            Blame::Latent(asked) => match (&asked.requires, &asked.fails_when, asked.unknown) {
+                (Some(requires), ..) => write!(f, "requires {requires}"),
+                (None, Some(when), _) => write!(f, "fails when {when}"),
+                (None, None, Some(unknown)) => write!(f, "hangs on {unknown}"),
+                (None, None, None) => write!(f, "fails for some arguments"),
+            },
+        }
+    }
+}
+
+impl Precondition {
+    fn new(unknown: Option<Name>) -> Precondition {
+        Precondition { requires: None, fails_when: None, unknown }
+    }
+
+    fn fails_when(self, fails_when: Option<String>) -> Precondition {
+        Precondition { fails_when, ..self }
+    }
 }
 
 /// Judges a violating run that started in a function of a library.
 pub(crate) fn judge(loaded: &Loaded, run: &Run, obligation: &Obligation) -> Blame {
     let Some(trace) = run.trace.as_ref().filter(|trace| trace.dropped == 0) else {
-        return Blame::Latent(Precondition { requires: None, fails_when: None });
+        return Blame::Latent(Precondition::new(None));
     };
     let Some(first) = trace.events.first() else { return Blame::Manifest };
     let Some(entry) = loaded.program().function(first.function) else { return Blame::Manifest };
     let mut symbols = Symbols::new(loaded.program(), entry, first.depth);
     // What the function asks about its arguments on the way, and what its loops ask.
     let (mut asked, mut loops) = (Conditions::default(), Conditions::default());
-    let mut depends_on_loops = false;
+    let (mut asked_by, mut looped_by) = (Influence::default(), Influence::default());
+    // Who has a say in what loops compute, by how often and which way they go round.
+    let mut inside = Influence::default();
     let mut failure = None;
     for event in &trace.events {
         let Some(function) = loaded.program().function(event.function) else { continue };
+        symbols.enter(function, event.depth);
         let edge = function.edge(event.edge);
         if let Op::Assume(condition) = &edge.op {
-            let value = symbols.value(condition, event.depth);
+            let mut value = symbols.value(condition, event.depth);
+            value.expr = value.expr.filter(symbols::is_readable);
             if edge.to == obligation.error {
                 failure = Some(value);
                 continue;
             }
             let siblings: Vec<_> = function.edges.iter().filter(|other| other.from == edge.from).collect();
             let is_obligation = siblings.iter().any(|other| function.obligation_at(other.to).is_some());
-            if siblings.len() < 2 || is_obligation || !value.depends {
+            if siblings.len() < 2 || is_obligation || !value.on.is_some() {
                 continue;
             }
             let structure = loaded.env().structure(function.name);
-            let leaves = structure.innermost_loop(edge.from).is_some_and(|index| {
+            let innermost = structure.innermost_loop(edge.from);
+            let leaves = innermost.is_some_and(|index| {
                 let body = &structure.loops()[index].body;
                 siblings.iter().any(|other| !body.contains(&other.to))
             });
+            if innermost.is_some() {
+                inside = inside.and(value.on);
+            }
             if leaves {
-                depends_on_loops = true;
+                looped_by = looped_by.and(value.on);
                 loops.add(value.expr);
             } else {
+                asked_by = asked_by.and(value.on);
                 asked.add(value.expr);
             }
         }
-        symbols.event(loaded.program(), function, event);
+        let is_inside = || loaded.env().structure(function.name).innermost_loop(edge.from).is_some();
+        let by_loops = if inside.is_some() && is_inside() {
+            Influence { counted: true, ..inside }
+        } else {
+            Influence::default()
+        };
+        symbols.event(function, event, by_loops);
     }
+    let depends_on_loops = looped_by.is_some();
     // An error call is reached without a condition of its own.
     let Some(failure) = failure else {
-        return if asked.is_empty() && !depends_on_loops {
-            Blame::Manifest
-        } else {
-            let all = asked.joined(&loops);
-            let text = all.all_known().then(|| all.text(entry)).flatten();
-            Blame::Latent(Precondition { requires: None, fails_when: text })
-        };
+        let by = asked_by.and(looped_by);
+        if !by.is_some() {
+            return Blame::Manifest;
+        }
+        let all = asked.joined(&loops);
+        let text = all.all_known().then(|| all.text(entry)).flatten();
+        return Blame::Latent(Precondition::new(by.unknown).fails_when(text));
     };
-    if !failure.depends && !depends_on_loops {
+    if !failure.on.is_some() && !depends_on_loops {
         return Blame::Manifest;
     }
-    if failure.depends
+    if failure.on.is_some()
+        && !failure.on.counted
         && !depends_on_loops
         && let Some(condition) = &failure.expr
         && asked.imply(condition)
     {
         return Blame::Manifest;
     }
-    let Some(condition) = failure.expr.filter(|_| failure.depends) else {
+    let by = Precondition::new(failure.on.and(looped_by).unknown);
+    let Some(condition) = failure.expr.filter(|_| failure.on.is_some() && !failure.on.counted) else {
         let text = loops.all_known().then(|| loops.text(entry)).flatten();
-        return Blame::Latent(Precondition { requires: None, fails_when: text });
+        return Blame::Latent(by.fails_when(text));
     };
     let related = asked.joined(&loops).about(&condition);
+    if related.is_empty() && conditions::is_ambiguous([&condition].into_iter()) {
+        return Blame::Latent(by);
+    }
     if related.is_empty() {
-        let requires = Some(readable(entry, &condition.negated(), true));
-        return Blame::Latent(Precondition {
-            requires,
-            fails_when: Some(readable(entry, &condition, false)),
-        });
+        let fails_when = Some(readable(entry, &condition, false));
+        // What an unknown function returns is nothing that callers can be asked for.
+        let unknown = failure.on.unknown;
+        let requires = unknown.is_none().then(|| readable(entry, &condition.negated(), true));
+        return Blame::Latent(Precondition { requires, fails_when, unknown });
     }
     let mut all = related;
     all.add(Some(condition));
-    Blame::Latent(Precondition { requires: None, fails_when: all.text(entry) })
+    Blame::Latent(by.fails_when(all.text(entry)))
 }
 
 /// A condition as people write it.
 fn readable(entry: &proofline_cfa::Function, condition: &Expr, is_requirement: bool) -> String {
     use proofline_cfa::{CompareOp, Expr as E};
     let zero = |e: &E| matches!(e, E::Int(0, _));
+    if let E::Compare(op, left, right) = condition
+        && **right == E::Null
+        && let Some(whole) = whole_of(left)
+    {
+        let condition = E::Compare(*op, whole.clone(), right.clone());
+        return readable(entry, &condition, is_requirement);
+    }
     if let E::Compare(op @ (CompareOp::Eq | CompareOp::Ne), left, right) = condition
         && zero(right)
         && let E::Overflows(operator, a, b) = &**left
@@ -137,4 +194,11 @@ fn readable(entry: &proofline_cfa::Function, condition: &Expr, is_requirement: b
         };
     }
     format!("`{}`", expr_text(entry, condition))
+}
+
+/// The pointer to a record whose first member's address this is: one is null where the other is.
+fn whole_of(pointer: &Expr) -> Option<&std::sync::Arc<Expr>> {
+    let Expr::Address(Lvalue { base: Base::Deref(whole, _), path, .. }) = pointer else { return None };
+    let is_first = path.iter().all(|step| matches!(step, Step::Field { offset: 0, .. }));
+    is_first.then_some(whole)
 }

@@ -6,7 +6,9 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use proofline_cfa::{Environment, LocalId, Name, Program, ProgramMap, Site};
+use proofline_cfa::{
+    Call, Callee, Constant, Environment, Expr, LocalId, Name, Op, Program, ProgramMap, Site, visit,
+};
 use proofline_cpa::Unknown;
 use proofline_syntax::{
     DataModel, FileSystem, Flags, FoundFlags, OverlayFs, Preprocessor, RealFs, RuccPreprocessor, Severity,
@@ -396,16 +398,46 @@ impl Loaded {
         seen
     }
 
-    /// `main`, or every function that nobody calls.
+    /// `main`; or so many functions that every function is called from one of them: first those that nobody mentions. (That a pointer from
+    /// outside may lead to a function is no call of it.)
     pub fn default_entries(&self) -> Vec<Name> {
         let main = Name::new("main");
         if self.program().function(main).is_some() {
             return vec![main];
         }
-        let graph = self.env().call_graph();
-        let names: Vec<Name> = self.program().functions.keys().copied().collect();
-        let free: Vec<Name> = names.iter().copied().filter(|name| graph.callers(*name).is_empty()).collect();
-        if free.is_empty() { names } else { free }
+        let mut mentioned = BTreeSet::new();
+        for function in self.program().functions.values() {
+            for edge in &function.edges {
+                let mut see = |name: Name| {
+                    if name != function.name {
+                        mentioned.insert(name);
+                    }
+                };
+                if let Op::Call(Call { callee: Callee::Direct(name), .. }) = &edge.op {
+                    see(*name);
+                }
+                visit::exprs(&edge.op, &mut |expr| {
+                    if let Expr::Function(name) = expr {
+                        see(*name);
+                    }
+                });
+            }
+        }
+        let initial = self.program().globals.values().flat_map(|global| &global.init);
+        mentioned.extend(initial.filter_map(|initial| match initial.value {
+            Constant::Function(name) => Some(name),
+            Constant::Int(_) | Constant::Float(_) | Constant::Address(..) | Constant::Unknown => None,
+        }));
+        let all = self.program().functions.keys().copied();
+        let (others, free): (Vec<Name>, Vec<Name>) = all.partition(|name| mentioned.contains(name));
+        let (mut entries, mut seen) = (BTreeSet::new(), BTreeSet::new());
+        for name in free.into_iter().chain(others) {
+            if !seen.contains(&name) {
+                seen.extend(self.reachable_from(name));
+                entries.insert(name);
+            }
+        }
+        entries.into_iter().collect()
     }
 
     /// What proofs about these functions rest on: approximations and functions without bodies, counted.

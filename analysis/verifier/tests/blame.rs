@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use proofline_verifier::{
     Cancel,
-    blame::Blame,
     judge::{Overall, Report, Request, judge},
     load::{Options, load_texts},
     property::Property,
@@ -25,22 +24,12 @@ fn report(code: &str) -> Report {
     judge(&loaded, &request, &mut |_| {})
 }
 
-/// `function: manifest`, `function: requires …`, `function: fails when …`
+/// `entry: manifest`, `entry: requires …`, `entry: fails when …`, `entry: hangs on …`
 fn blames(code: &str) -> Vec<String> {
     let mut all: Vec<String> = report(code)
         .findings
         .iter()
-        .map(|finding| {
-            let what = match &finding.blame {
-                Blame::Manifest => "manifest".to_owned(),
-                Blame::Latent(condition) => match (&condition.requires, &condition.fails_when) {
-                    (Some(requires), _) => format!("requires {requires}"),
-                    (None, Some(when)) => format!("fails when {when}"),
-                    (None, None) => "latent".to_owned(),
-                },
-            };
-            format!("{}: {what}", finding.counterexample.entry)
-        })
+        .map(|finding| format!("{}: {}", finding.counterexample.entry, finding.blame))
         .collect();
     all.sort();
     all
@@ -84,7 +73,10 @@ fn what_no_argument_avoids_is_the_functions_own() {
         int wrong(void) { return inverse(0); }
         int input(void); int outside(void) { return 7 / input(); }
         int half(int n) { if (n < 0) { int d = 0; return n / d; } return n / 2; }";
-    assert_eq!(blames(code), ["always: manifest", "half: manifest", "outside: latent", "wrong: manifest"]);
+    assert_eq!(
+        blames(code),
+        ["always: manifest", "half: manifest", "outside: fails when `input(…) == 0`", "wrong: manifest"]
+    );
 }
 
 #[test]
@@ -120,5 +112,74 @@ fn what_unknown_functions_write_is_not_the_function_s_fault() {
     let code = "extern void ask(int *);
         int twice(void) { int n; ask(&n); return 2 * n; }
         int own(void) { int n, zero = 0; ask(&n); return n / zero; }";
-    assert_eq!(blames(code), ["own: manifest", "twice: latent"]);
+    assert_eq!(blames(code), ["own: manifest", "twice: hangs on ask"]);
+}
+
+#[test]
+fn what_an_unknown_function_returns_is_named_and_nobody_s_requirement() {
+    let code = "struct n { int v; };
+        struct n *find(int); int count(void);
+        int value(int k) { struct n *p = find(k); return p->v; }
+        static int share(int n) { return 100 / n; }
+        int inner(void) { int n = count(); return share(n); }
+        int two(void) { int a = count(), b = count(); if (a == 0) return 0; return 7 / b; }
+        int own(int k) { struct n *p = find(k); if (p == 0) return p->v; return 0; }
+        int fill(void) { int a[4], n = count(); for (int i = 0; i < n; i++) a[i] = i; return 0; }";
+    assert_eq!(
+        blames(code),
+        [
+            "fill: fails when `count(…) > 4`",
+            "inner: fails when `count(…) == 0`",
+            "own: manifest",
+            "two: fails when `count(…) == 0`",
+            "value: fails when `find(…) == NULL`",
+        ]
+    );
+}
+
+#[test]
+fn what_is_handed_on_by_the_address_of_a_local_is_followed() {
+    let code = "struct job { int (*write)(int); int size; };
+        static int put(struct job *j, int c) { if (j->size == 0) return 0; return j->write(c); }
+        int start(int (*write)(int), int n) { struct job j; j.write = write; j.size = n; return put(&j, 1); }
+        static void set(int *to, int value) { *to = value; }
+        int ratio(int n) { int d; set(&d, n); return 6 / d; }
+        static int part(struct job j) { return 9 / j.size; }
+        int by_copy(int n) { struct job a, b; a.size = n; b = a; return part(b); }
+        int by_value(struct job j) { return 8 / j.size; }
+        int cleared(int n) { struct job j; j.size = n; __builtin_memset(&j, 0, sizeof j); return 7 / j.size; }";
+    assert_eq!(
+        blames(code),
+        [
+            "by_copy: requires `n != 0`",
+            "by_value: requires `j.size != 0`",
+            "cleared: manifest",
+            "ratio: requires `n != 0`",
+            "start: requires `write != NULL`",
+        ]
+    );
+}
+
+#[test]
+fn the_last_unknown_function_that_could_write_it_is_named() {
+    let code = "void begin(void); void read_size(int *);
+        int twice(void) { int n; begin(); read_size(&n); return 2 * n; }
+        void each(void (*)(int *));
+        static void one(int *p) { *p = 1; }
+        void all(void) { each(one); }
+        struct s { int a, b; }; struct s *make(void);
+        static int *first(struct s *p) { return &p->a; }
+        int made(void) { return *first(make()); }";
+    assert_eq!(
+        blames(code),
+        ["all: hangs on each", "made: fails when `make(…) == NULL`", "twice: hangs on read_size",]
+    );
+}
+
+#[test]
+fn what_nobody_could_read_is_not_said() {
+    let code = "int count(void); int more(int);
+        int between(void) { int a = count(), b = count(); return a - b; }
+        int last(int from) { int n = 1; while (more(n)) n = 2 * n; return n - from; }";
+    assert_eq!(blames(code), ["between: hangs on count", "last: hangs on more", "last: hangs on more"]);
 }

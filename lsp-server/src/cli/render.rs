@@ -42,40 +42,56 @@ pub(crate) fn finding(loaded: &Loaded, finding: &Finding, style: Style) -> Strin
     out
 }
 
-/// One thing that callers must see to.
+/// One thing that callers, or functions that nothing is known of, must see to.
 struct Demand {
     entries: Vec<String>,
     what: String,
     check: &'static str,
     places: Vec<String>,
+    /// Not the callers' matter alone.
+    is_unknown: bool,
 }
 
 /// More functions than this are counted, not named.
 const MOST_NAMED: usize = 8;
 
-/// What callers must see to: what is the same at several places, or for several functions, is said once.
+/// And more places than this.
+const MOST_PLACES: usize = 4;
+
+/// What callers must see to, and what hangs on unknown functions: what is the same at several places, or for several functions, is said once.
 pub(crate) fn latent(report: &Report, style: Style) -> String {
     let mut out = String::new();
-    let demands = demands(report);
+    let (unknown, callers): (Vec<Demand>, Vec<Demand>) =
+        demands(report).into_iter().partition(|demand| demand.is_unknown);
+    list(&mut out, "callers must see to it:", &callers, style);
+    list(&mut out, "hangs on functions that are not here:", &unknown, style);
+    out
+}
+
+fn list(out: &mut String, title: &str, demands: &[Demand], style: Style) {
     if demands.is_empty() {
-        return out;
+        return;
     }
-    let _ = writeln!(out, "{}", style.bold("callers must see to it:"));
+    let _ = writeln!(out, "{}", style.bold(title));
     let mut last: &[String] = &[];
-    for demand in &demands {
+    for demand in demands {
         if last != demand.entries {
-            let mut names = demand.entries[..demand.entries.len().min(MOST_NAMED)].join(", ");
-            if demand.entries.len() > MOST_NAMED {
-                let _ = write!(names, " and {} more", demand.entries.len() - MOST_NAMED);
-            }
-            let _ = writeln!(out, "  {names}");
+            let _ = writeln!(out, "  {}", shortened(&demand.entries, MOST_NAMED));
             last = &demand.entries;
         }
-        let at = format!("({} at {})", demand.check, demand.places.join(", "));
+        let at = format!("({} at {})", demand.check, shortened(&demand.places, MOST_PLACES));
         let _ = writeln!(out, "    {} {}", demand.what, style.dim(&at));
     }
     out.push('\n');
-    out
+}
+
+/// The first ones, and how many there are besides.
+fn shortened(all: &[String], most: usize) -> String {
+    let mut text = all[..all.len().min(most)].join(", ");
+    if all.len() > most {
+        let _ = write!(text, " and {} more", all.len() - most);
+    }
+    text
 }
 
 fn demands(report: &Report) -> Vec<Demand> {
@@ -84,34 +100,45 @@ fn demands(report: &Report) -> Vec<Demand> {
         let Blame::Latent(condition) = &finding.blame else { continue };
         let entry = finding.counterexample.entry.to_string();
         let place = finding.position.as_ref().map(place).unwrap_or_default();
+        let is_unknown = condition.unknown.is_some();
         let what = match (&condition.requires, &condition.fails_when) {
             (Some(requires), _) => format!("requires {requires}"),
             (None, Some(when)) => format!("fails when {when}"),
             (None, None) => {
-                let inputs = finding.values.iter().map(|(name, value)| format!("{name} = {value}"));
-                let inputs: Vec<String> = inputs.collect();
-                if inputs.is_empty() {
-                    "fails for some arguments".to_owned()
-                } else {
-                    format!("fails for some arguments ({})", inputs.join(", "))
+                let inputs: Vec<String> =
+                    finding.values.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+                let values =
+                    if inputs.is_empty() { String::new() } else { format!(" ({})", inputs.join(", ")) };
+                match condition.unknown {
+                    Some(unknown) => format!("fails for something that `{unknown}` may do{values}"),
+                    None => format!("fails for some arguments{values}"),
                 }
             }
         };
         let check = finding.check.code();
-        let same =
-            |other: &&mut Demand| other.entries[0] == entry && other.what == what && other.check == check;
+        let same = |other: &&mut Demand| {
+            let is_same = other.entries[0] == entry && other.what == what && other.check == check;
+            is_same && other.is_unknown == is_unknown
+        };
         match single.iter_mut().find(same) {
             Some(demand) => demand.places.push(place),
-            None => single.push(Demand { entries: vec![entry], what, check, places: vec![place] }),
+            None => {
+                single.push(Demand { entries: vec![entry], what, check, places: vec![place], is_unknown })
+            }
         }
     }
     let mut out: Vec<Demand> = Vec::new();
     for demand in single {
         let same = |other: &&mut Demand| {
-            other.what == demand.what && other.check == demand.check && other.places == demand.places
+            let is_same = other.what == demand.what && other.check == demand.check;
+            is_same && other.is_unknown == demand.is_unknown
         };
         match out.iter_mut().find(same) {
-            Some(other) => other.entries.extend(demand.entries),
+            Some(other) => {
+                other.entries.extend(demand.entries);
+                let new = demand.places.into_iter().filter(|place| !other.places.contains(place));
+                other.places.extend(new.collect::<Vec<_>>());
+            }
             None => out.push(demand),
         }
     }

@@ -22,6 +22,9 @@ pub enum Mark {
     Unknown { check: String, reason: String },
     /// Anything but proved. Guards soundness; never to be loosened.
     NeverProved(String),
+    /// A violation is reported, and whose fault it is holds the text.
+    #[expect(missing_docs, reason = "named by meaning")]
+    Blame { check: String, text: String },
     /// A step of a reported path stands on this line and its text holds this text.
     Step(String),
     /// That domain knows this of the argument of the `__reveal` on this line.
@@ -58,6 +61,10 @@ fn mark(text: &str) -> Result<Option<Mark>, String> {
         "error" => {
             let (check, text) = check()?;
             Mark::Error { check, text }
+        }
+        "blame" => {
+            let (check, text) = check()?;
+            Mark::Blame { check, text }
         }
         "proved" => Mark::Proved(check()?.0),
         "unknown" => {

@@ -233,6 +233,14 @@ pub(crate) fn compare(loaded: &Loaded, report: &Report, expected: &[Expectation]
                 });
                 (!found).then(|| format!("no step {text:?} on this line"))
             }
+            Mark::Blame { check, text } => {
+                let here = report.findings.iter().filter(|f| {
+                    f.check.code() == check && f.position.as_ref().is_some_and(|p| p.line == line)
+                });
+                let blames: Vec<String> = here.map(|finding| finding.blame.to_string()).collect();
+                let found = blames.iter().any(|blame| blame.contains(text.as_str()));
+                (!found).then(|| format!("expected blame [{check}] {text:?}, got {blames:?}"))
+            }
             Mark::Reveal { .. } => None,
         };
         faults.extend(fault.map(|fault| format!("line {}: {fault}", line + 1)));
@@ -242,7 +250,9 @@ pub(crate) fn compare(loaded: &Loaded, report: &Report, expected: &[Expectation]
         let is_expected = expected.iter().any(|e| {
             e.line == line
                 && match &e.mark {
-                    Mark::Error { check, .. } | Mark::NeverProved(check) => finding.check.code() == check,
+                    Mark::Error { check, .. } | Mark::Blame { check, .. } | Mark::NeverProved(check) => {
+                        finding.check.code() == check
+                    }
                     Mark::Proved(_) | Mark::Unknown { .. } | Mark::Step(_) | Mark::Reveal { .. } => false,
                 }
         });

@@ -116,7 +116,7 @@ impl<'p> Emitter<'p> {
         first: impl FnOnce(&mut Self),
         second: impl FnOnce(&mut Self),
     ) {
-        let choice = self.any(Scalar::Int(IntType::INT), cause);
+        let choice = self.any(Scalar::Int(IntType::INT), cause.within());
         let (start, join) = (self.at, self.location());
         self.emit(Op::Assume(choice.clone()));
         first(self);
@@ -151,7 +151,7 @@ impl<'p> Emitter<'p> {
         let (head, end) = (self.location(), self.location());
         self.connect(Op::Skip, head);
         self.at = head;
-        let again = self.any(Scalar::Int(IntType::INT), cause);
+        let again = self.any(Scalar::Int(IntType::INT), cause.within());
         let start = self.at;
         self.emit(Op::Assume(again.clone()));
         body(self);

@@ -97,7 +97,7 @@ pub(super) fn emit_call(emitter: &mut Emitter<'_>, pointer: Expr, function: Type
 
 pub(super) fn any_argument(emitter: &mut Emitter<'_>, ty: Type, cause: Cause) -> Argument {
     let temporary = emitter.temporary(ty);
-    emitter.havoc(temporary.clone(), cause);
+    emitter.havoc(temporary.clone(), cause.within());
     match temporary.scalar {
         Some(_) => Argument::Value(Expr::Load(temporary)),
         None => Argument::Aggregate(temporary),

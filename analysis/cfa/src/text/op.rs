@@ -93,6 +93,7 @@ impl Printer<'_> {
         match cause {
             Cause::Input(name) => self.named_cause("input", *name),
             Cause::External(name) => self.named_cause("external", *name),
+            Cause::Within(name) => self.named_cause("within", *name),
             Cause::Unmodelled(name) => self.named_cause("unmodelled", *name),
             Cause::Volatile => self.text("volatile"),
             Cause::Indeterminate => self.text("indeterminate"),
@@ -223,6 +224,8 @@ impl Parser<'_> {
             Ok(Cause::Input(self.name()?))
         } else if self.word("external") {
             Ok(Cause::External(self.name()?))
+        } else if self.word("within") {
+            Ok(Cause::Within(self.name()?))
         } else if self.word("unmodelled") {
             Ok(Cause::Unmodelled(self.name()?))
         } else if self.word("volatile") {
@@ -230,7 +233,9 @@ impl Parser<'_> {
         } else if self.word("indeterminate") {
             Ok(Cause::Indeterminate)
         } else {
-            self.fail("a cause (`input f`, `external f`, `unmodelled x`, `volatile`, `indeterminate`)")
+            self.fail(
+                "a cause (`input f`, `external f`, `within f`, `unmodelled x`, `volatile`, `indeterminate`)",
+            )
         }
     }
 

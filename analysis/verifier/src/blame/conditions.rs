@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proofline_cfa::{CompareOp, Expr, Function, visit};
 
-use super::readable;
+use super::{readable, symbols::result_name};
 
 /// A conjunction.
 #[derive(Clone, Debug, Default)]
@@ -127,11 +127,22 @@ impl Conditions {
                 }
             }
         }
-        if parts.is_empty() || parts.len() > MOST {
+        if parts.is_empty() || parts.len() > MOST || is_ambiguous(self.known.iter()) {
             return None;
         }
-        Some(parts.join(" and "))
+        Some(parts.join(" and ")).filter(|text| text.len() <= LONGEST)
     }
+}
+
+/// Longer lines nobody reads.
+const LONGEST: usize = 160;
+
+/// Whether two results of one function stand for different values in these: then their names say nothing.
+pub(super) fn is_ambiguous<'e>(conditions: impl Iterator<Item = &'e Expr>) -> bool {
+    let mut read = Vec::new();
+    conditions.for_each(|condition| loads(condition, &mut read));
+    let results: Vec<&Expr> = read.iter().filter(|load| result_name(load).is_some()).collect();
+    results.iter().any(|a| results.iter().any(|b| a != b && result_name(a) == result_name(b)))
 }
 
 /// `subject op constant`, from either side.

@@ -1,13 +1,12 @@
-//! What variables are in terms of the arguments, along one trace. Knows the order of a trace's events; an expression that grows too
-//! large, or that memory was involved in, is forgotten, but not that it depends on the arguments.
+//! What variables are in terms of the arguments, at one moment of a trace. An expression that grows too large, or that unknown memory
+//! was involved in, is forgotten, but not who has a say in it. What events do stands in `events`.
 
-use proofline_cfa::{
-    Argument, Base, Callee, Cause, Expr, Function, LocalId, Lvalue, Name, Op, Program, Role, Step, visit,
-};
+mod events;
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use proofline_cfa::{Argument, Base, Expr, Function, LocalId, Lvalue, Name, Program, Site, Step, visit};
 use rustc_hash::FxHashMap;
-use std::sync::Arc;
-
-use crate::interpret::Event;
 
 /// Expressions with more parts are forgotten.
 const LARGEST: usize = 24;
@@ -15,42 +14,128 @@ const LARGEST: usize = 24;
 /// What is known of a value.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Symbol {
-    /// The value as an expression over the entry's arguments and the first values of globals.
+    /// The value as an expression over the entry's arguments, the first values of globals and the results of unknown functions.
     pub(super) expr: Option<Expr>,
-    /// It may depend on them.
-    pub(super) depends: bool,
+    /// What it may depend on of these.
+    pub(super) on: Influence,
+}
+
+impl Symbol {
+    fn new(expr: Option<Expr>, on: Influence) -> Symbol {
+        Symbol { expr, on }
+    }
+}
+
+/// Who, outside of the function, has a say in a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Influence {
+    /// The callers, by arguments and globals.
+    pub(super) callers: bool,
+    /// A function that nothing is known of, by its result or by what it writes: the first one met.
+    pub(super) unknown: Option<Name>,
+    /// By how often a loop goes round: the number in this run says nothing about others.
+    pub(super) counted: bool,
+}
+
+impl Influence {
+    const CALLERS: Influence = Influence { callers: true, unknown: None, counted: false };
+
+    fn unknown(name: Name) -> Influence {
+        Influence { unknown: Some(name), ..Influence::default() }
+    }
+
+    /// Somebody has.
+    pub(super) fn is_some(self) -> bool {
+        self.callers || self.unknown.is_some()
+    }
+
+    /// Both.
+    pub(super) fn and(self, other: Influence) -> Influence {
+        Influence {
+            callers: self.callers || other.callers,
+            unknown: self.unknown.or(other.unknown),
+            counted: self.counted || other.counted,
+        }
+    }
 }
 
 /// A variable of an activation (by depth; 0 for globals), and bytes into it.
 type Key = (u32, Root, u64);
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 enum Root {
     Local(LocalId),
     Global(Name),
 }
 
+/// What is known of the parts of a local that nobody has written one by one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rest {
+    on: Influence,
+    /// They are what they were when the entry function began.
+    is_first: bool,
+}
+
+/// A choice that an unknown function made; what follows at its site is its result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Choice {
+    by: Name,
+    site: Site,
+    depth: u32,
+}
+
+/// A call that has not come back.
+#[derive(Clone, Debug)]
+struct Open {
+    /// Of the caller.
+    depth: u32,
+    /// Until the callee is known, by its first event.
+    arguments: Vec<Argument>,
+    /// What the callee keeps its result in.
+    result: Option<LocalId>,
+}
+
 /// The state of the walk.
 pub(super) struct Symbols {
     known: FxHashMap<Key, Symbol>,
-    /// Something that depends on the arguments was written through a pointer or to an unknown element.
-    memory: bool,
+    rest: FxHashMap<(u32, Root), Rest>,
+    /// Locals whose addresses are about.
+    taken: BTreeSet<(u32, LocalId)>,
+    /// Who has a say in what was written through pointers or to unknown elements.
+    memory: Influence,
     /// Memory was written through pointers: expressions that read memory no longer speak of its first values.
     is_written: bool,
     /// Depth of the entry's activation.
     base: u32,
-    /// Arguments of open calls, until the callee's first event.
-    open: Vec<u32>,
+    /// Open calls.
+    open: Vec<Open>,
+    /// Results of unknown functions so far.
+    results: u32,
+    choice: Option<Choice>,
 }
 
 impl Symbols {
     /// At the start of the entry function.
     pub(super) fn new(program: &Program, entry: &Function, base: u32) -> Symbols {
-        let mut symbols =
-            Symbols { known: FxHashMap::default(), memory: false, is_written: false, base, open: Vec::new() };
+        let mut symbols = Symbols {
+            known: FxHashMap::default(),
+            rest: FxHashMap::default(),
+            taken: BTreeSet::new(),
+            memory: Influence::default(),
+            is_written: false,
+            base,
+            open: Vec::new(),
+            results: 0,
+            choice: None,
+        };
         for id in &entry.parameters {
             let local = entry.local(*id);
             let scalar = proofline_cfa::scalar_of(local.ty, program.data_model);
+            if scalar.is_none() {
+                let rest = Rest { on: Influence::CALLERS, is_first: true };
+                symbols.rest.insert((base, Root::Local(*id)), rest);
+                continue;
+            }
             let lvalue = Lvalue {
                 base: Base::Local(*id),
                 path: Vec::new(),
@@ -59,29 +144,43 @@ impl Symbols {
                 bits: None,
                 size: local.size,
             };
-            let expr = scalar.map(|_| Expr::Load(lvalue));
-            symbols.known.insert((base, Root::Local(*id), 0), Symbol { expr, depends: true });
+            let symbol = Symbol::new(Some(Expr::Load(lvalue)), Influence::CALLERS);
+            symbols.known.insert((base, Root::Local(*id), 0), symbol);
         }
         symbols
     }
 
-    fn key(lvalue: &Lvalue, depth: u32) -> Option<Key> {
-        let mut offset = 0u64;
-        for step in &lvalue.path {
-            match step {
-                Step::Field { offset: more, .. } => offset = offset.wrapping_add(*more),
-                Step::Index { index, stride, .. } => match &**index {
-                    Expr::Int(value, _) => {
-                        offset = offset.wrapping_add((*value as u64).wrapping_mul(*stride));
-                    }
-                    _ => return None,
-                },
-            }
-        }
+    /// The variable that an lvalue is a part of, if it is the same part in every run.
+    fn key(&self, lvalue: &Lvalue, depth: u32) -> Option<Key> {
+        let offset = |path: &[Step], start: u64| {
+            path.iter().try_fold(start, |offset, step| match step {
+                Step::Field { offset: more, .. } => Some(offset.wrapping_add(*more)),
+                Step::Index { index, stride, .. } => {
+                    let index = match &**index {
+                        Expr::Int(value, _) => *value,
+                        // Also a variable may be a number that nobody has a say in.
+                        other => match self.substituted(other, depth)? {
+                            Expr::Int(value, _) => value,
+                            _ => return None,
+                        },
+                    };
+                    Some(offset.wrapping_add((index as u64).wrapping_mul(*stride)))
+                }
+            })
+        };
         match &lvalue.base {
-            Base::Local(id) => Some((depth, Root::Local(*id), offset)),
-            Base::Global(name) => Some((0, Root::Global(*name), offset)),
-            Base::Deref(..) => None,
+            Base::Local(id) => Some((depth, Root::Local(*id), offset(&lvalue.path, 0)?)),
+            Base::Global(name) => Some((0, Root::Global(*name), offset(&lvalue.path, 0)?)),
+            Base::Deref(pointer, _) => {
+                let Expr::Address(target) = self.substituted(pointer, depth)? else { return None };
+                let Base::Global(name) = target.base else { return None };
+                let start = offset(&target.path, 0)?;
+                let offset = offset(&lvalue.path, start)?;
+                Some(match frame(name) {
+                    Some((depth, id)) => (depth, Root::Local(id), offset),
+                    None => (0, Root::Global(name), offset),
+                })
+            }
         }
     }
 
@@ -90,65 +189,88 @@ impl Symbols {
         let mut size = 0;
         visit::walk(expr, &mut |_| size += 1);
         if size > LARGEST {
-            return Symbol { expr: None, depends: self.depends(expr, depth) };
+            return Symbol::new(None, self.influence(expr, depth));
         }
         let result = self.substituted(expr, depth);
         let mut size = 0;
         if let Some(expr) = &result {
             visit::walk(expr, &mut |_| size += 1);
         }
-        Symbol { expr: result.filter(|_| size <= LARGEST), depends: self.depends(expr, depth) }
+        Symbol::new(result.filter(|_| size <= LARGEST), self.influence(expr, depth))
     }
 
-    fn depends(&self, expr: &Expr, depth: u32) -> bool {
-        let mut depends = false;
+    fn influence(&self, expr: &Expr, depth: u32) -> Influence {
+        let mut on = Influence::default();
         visit::walk(expr, &mut |part| {
             if let Expr::Load(lvalue) = part {
-                depends |= self.loaded(lvalue, depth).depends;
+                on = on.and(self.loaded(lvalue, depth).on);
             }
         });
-        depends
+        on
     }
 
     fn loaded(&self, lvalue: &Lvalue, depth: u32) -> Symbol {
-        if let Some(key) = Symbols::key(lvalue, depth) {
+        if let Some(key) = self.key(lvalue, depth) {
             if let Some(symbol) = self.known.get(&key) {
                 return symbol.clone();
             }
             return match key.1 {
                 // A global of a library may hold anything when the entry is called.
-                Root::Global(_) => {
-                    Symbol { expr: (!self.is_written).then(|| Expr::Load(lvalue.clone())), depends: true }
+                Root::Global(name) => {
+                    let expr = (!self.is_written)
+                        .then(|| {
+                            let path = self.whole_path(lvalue, depth)?;
+                            Some(Expr::Load(Lvalue { base: Base::Global(name), path, ..lvalue.clone() }))
+                        })
+                        .flatten();
+                    Symbol::new(expr, self.memory.and(Influence::CALLERS))
                 }
-                Root::Local(_) => Symbol { expr: None, depends: self.memory },
+                Root::Local(id) => {
+                    let rest = self.rest.get(&(key.0, key.1)).copied().unwrap_or_default();
+                    let expr = (rest.is_first && key.0 == self.base)
+                        .then(|| {
+                            let path = self.whole_path(lvalue, depth)?;
+                            Some(Expr::Load(Lvalue { base: Base::Local(id), path, ..lvalue.clone() }))
+                        })
+                        .flatten();
+                    Symbol::new(expr, rest.on.and(self.memory))
+                }
             };
         }
         match &lvalue.base {
             Base::Deref(pointer, site) => {
                 let pointer = self.value(pointer, depth);
-                // Through the address of a global it is that global's part.
-                if let Some(Expr::Address(target)) = &pointer.expr
-                    && matches!(target.base, Base::Global(_))
-                {
-                    let Some(inner) = self.path(&lvalue.path, depth) else {
-                        return Symbol { expr: None, depends: true };
-                    };
-                    let path = target.path.iter().cloned().chain(inner).collect();
-                    return self.loaded(&Lvalue { base: target.base.clone(), path, ..lvalue.clone() }, depth);
-                }
                 // What lies behind an argument is the caller's as long as nobody writes.
-                let expr = pointer.expr.filter(|_| pointer.depends && !self.is_written).and_then(|pointer| {
-                    Some(Expr::Load(Lvalue {
-                        base: Base::Deref(Arc::new(pointer), *site),
-                        path: self.path(&lvalue.path, depth)?,
-                        ..lvalue.clone()
-                    }))
-                });
+                let expr =
+                    pointer.expr.filter(|_| pointer.on.is_some() && !self.is_written).and_then(|pointer| {
+                        Some(Expr::Load(Lvalue {
+                            base: Base::Deref(Arc::new(pointer), *site),
+                            path: self.path(&lvalue.path, depth)?,
+                            ..lvalue.clone()
+                        }))
+                    });
                 // Other memory may be a global's, which the callers have filled.
-                Symbol { expr, depends: true }
+                Symbol::new(expr, self.memory.and(pointer.on).and(Influence::CALLERS))
             }
-            Base::Global(_) => Symbol { expr: None, depends: true },
-            Base::Local(_) => Symbol { expr: None, depends: self.memory },
+            Base::Global(_) => Symbol::new(None, self.memory.and(Influence::CALLERS)),
+            Base::Local(id) => {
+                let rest = self.rest.get(&(depth, Root::Local(*id))).copied().unwrap_or_default();
+                let parts = self.known.iter().filter(|((at, root, _), _)| {
+                    *at == depth && matches!(root, Root::Local(local) if local == id)
+                });
+                let on = parts.fold(rest.on.and(self.memory), |on, (_, part)| on.and(part.on));
+                Symbol::new(None, on)
+            }
+        }
+    }
+
+    /// The steps from a variable's start to the place, through a known pointer.
+    fn whole_path(&self, lvalue: &Lvalue, depth: u32) -> Option<Vec<Step>> {
+        let inner = self.path(&lvalue.path, depth)?;
+        let Base::Deref(pointer, _) = &lvalue.base else { return Some(inner) };
+        match self.substituted(pointer, depth)? {
+            Expr::Address(target) => Some(target.path.into_iter().chain(inner).collect()),
+            _ => None,
         }
     }
 
@@ -172,15 +294,21 @@ impl Symbols {
         Some(match expr {
             Expr::Int(..) | Expr::Float(..) | Expr::Null | Expr::Function(_) => expr.clone(),
             Expr::Load(lvalue) => self.loaded(lvalue, depth).expr?,
-            Expr::Address(lvalue) => match &lvalue.base {
-                Base::Global(_) => expr.clone(),
-                Base::Deref(pointer, site) => Expr::Address(Lvalue {
-                    base: Base::Deref(sub(pointer)?, *site),
-                    path: self.path(&lvalue.path, depth)?,
-                    ..lvalue.clone()
-                }),
-                Base::Local(_) => return None,
-            },
+            Expr::Address(lvalue) => {
+                let path = self.path(&lvalue.path, depth)?;
+                let (base, path) = match &lvalue.base {
+                    Base::Global(_) => (lvalue.base.clone(), path),
+                    Base::Local(id) => (Base::Global(name_of_frame(depth, *id)), path),
+                    // `&p->f` of a known `p` is a part of what `p` points to.
+                    Base::Deref(pointer, site) => match self.substituted(pointer, depth)? {
+                        Expr::Address(target) if matches!(target.base, Base::Global(_)) => {
+                            (target.base, target.path.into_iter().chain(path).collect())
+                        }
+                        pointer => (Base::Deref(Arc::new(pointer), *site), path),
+                    },
+                };
+                Expr::Address(Lvalue { base, path, ..lvalue.clone() })
+            }
             Expr::Unary(op, a, site) => Expr::Unary(*op, sub(a)?, *site),
             Expr::Binary(op, a, b, site) => Expr::Binary(*op, sub(a)?, sub(b)?, *site),
             Expr::Compare(op, a, b) => Expr::Compare(*op, sub(a)?, sub(b)?),
@@ -199,131 +327,48 @@ impl Symbols {
             }
         })
     }
+}
 
-    fn write(&mut self, lvalue: &Lvalue, depth: u32, value: Symbol) {
-        match Symbols::key(lvalue, depth) {
-            Some(key) => {
-                self.known.insert(key, value);
-            }
-            None => {
-                let depends = value.depends
-                    || match &lvalue.base {
-                        Base::Deref(pointer, _) => self.depends(pointer, depth),
-                        Base::Local(_) | Base::Global(_) => true,
-                    };
-                self.memory |= depends;
-                self.is_written = true;
-                // It may have been any variable in memory.
-                for ((_, root, _), symbol) in &mut self.known {
-                    if matches!(root, Root::Global(_)) {
-                        symbol.expr = None;
-                        symbol.depends |= depends;
-                    }
-                }
-            }
-        }
+/// The function whose result an expression is.
+pub(super) fn result_name(expr: &Expr) -> Option<Name> {
+    let Expr::Load(Lvalue { base: Base::Global(_), path, .. }) = expr else { return None };
+    match path.first() {
+        Some(Step::Field { record, name, .. }) if name.as_str() == RESULT => Some(*record),
+        _ => None,
     }
+}
 
-    /// What an event does to variables.
-    pub(super) fn event(&mut self, program: &Program, function: &Function, event: &Event) {
-        let depth = event.depth;
-        let edge = function.edge(event.edge);
-        match &edge.op {
-            Op::Assign(dst, value) => {
-                // Numbers that the arguments do not influence are what they are in this run.
-                let mut symbol = self.value(value, depth);
-                if !symbol.depends
-                    && let (Some((proofline_cfa::eval::Value::Int(n), scalar)), Some(_)) =
-                        (event.value, dst.scalar)
-                {
-                    symbol.expr = match scalar {
-                        proofline_cfa::Scalar::Int(ty) => Some(Expr::Int(n, ty)),
-                        proofline_cfa::Scalar::Pointer if n == 0 => Some(Expr::Null),
-                        proofline_cfa::Scalar::Pointer => {
-                            symbol.expr.filter(|expr| matches!(expr, Expr::Address(_)))
-                        }
-                        proofline_cfa::Scalar::Float(_) => None,
-                    };
-                }
-                self.write(dst, depth, symbol);
-            }
-            Op::Havoc(dst, cause) => {
-                let depends = match cause {
-                    // What a function does that nobody here knows is as little this function's fault as its arguments are.
-                    Cause::External(_) | Cause::Unmodelled(_) => true,
-                    Cause::Input(_) | Cause::Volatile | Cause::Indeterminate => false,
-                };
-                self.write(dst, depth, Symbol { expr: None, depends });
-            }
-            Op::Copy(dst, src) => {
-                let depends = self.loaded(src, depth).depends;
-                self.write(dst, depth, Symbol { expr: None, depends });
-            }
-            Op::Allocate(allocation) => self.write(&allocation.dst, depth, Symbol::default()),
-            Op::Call(call) => {
-                if self.open.last() == Some(&depth) {
-                    // The callee has returned.
-                    self.open.pop();
-                    let Callee::Direct(name) = call.callee else {
-                        if let Some(dst) = &call.dst {
-                            self.write(dst, depth, Symbol { expr: None, depends: true });
-                        }
-                        return;
-                    };
-                    let result = program.function(name).and_then(|callee| callee.result);
-                    let value = result
-                        .and_then(|id| self.known.get(&(depth + 1, Root::Local(id), 0)).cloned())
-                        .unwrap_or_default();
-                    self.known.retain(|(at, ..), _| *at <= depth);
-                    if let Some(dst) = &call.dst {
-                        self.write(dst, depth, value);
-                    }
-                    return;
-                }
-                self.open.push(depth);
-                self.known.retain(|(at, ..), _| *at <= depth);
-                let values: Vec<Symbol> = call
-                    .arguments
-                    .iter()
-                    .map(|argument| match argument {
-                        Argument::Value(value) => self.value(value, depth),
-                        Argument::Aggregate(lvalue) => {
-                            Symbol { expr: None, depends: self.loaded(lvalue, depth).depends }
-                        }
-                    })
-                    .collect();
-                if let Callee::Direct(name) = call.callee
-                    && let Some(callee) = program.function(name)
-                {
-                    for (id, value) in callee.parameters.iter().zip(values) {
-                        self.known.insert((depth + 1, Root::Local(*id), 0), value);
-                    }
-                }
-            }
-            Op::Clobber(_, cause) | Op::HavocBytes(_, _, cause) => {
-                self.is_written = true;
-                // What unknown functions write through pointers is as little this function's fault as their results.
-                if matches!(cause, Cause::External(_) | Cause::Unmodelled(_)) {
-                    self.memory = true;
-                    for ((at, root, _), symbol) in &mut self.known {
-                        let may_change = match root {
-                            Root::Global(_) => true,
-                            Root::Local(id) => *at == depth && function.local(*id).address_taken,
-                        };
-                        if may_change {
-                            *symbol = Symbol { expr: None, depends: true };
-                        }
-                    }
-                }
-            }
-            Op::CopyBytes(..) | Op::FillBytes(..) | Op::Free(_) => self.is_written = true,
-            Op::Skip | Op::Assume(_) | Op::Begin(_) | Op::End(_) => {}
+/// The member that tells results apart.
+const RESULT: &str = "#result";
+
+/// Whether people can read the expression: it speaks of no local by its address.
+pub(super) fn is_readable(expr: &Expr) -> bool {
+    let mut is_readable = true;
+    visit::walk(expr, &mut |part| {
+        if let Expr::Load(Lvalue { base: Base::Global(name), .. })
+        | Expr::Address(Lvalue { base: Base::Global(name), .. }) = part
+        {
+            is_readable &= frame(*name).is_none();
         }
-        // The entry's own parameters keep their first values in expressions; a variable that is no parameter has none.
-        debug_assert!(depth >= self.base, "events below the entry's activation");
-        debug_assert!(
-            function.parameters.iter().all(|id| function.local(*id).role == Role::Parameter),
-            "parameters are parameters"
-        );
-    }
+    });
+    is_readable
+}
+
+/// The address of a local in expressions is that of a global that no program has, so that it means the same in every activation.
+fn name_of_frame(depth: u32, id: LocalId) -> Name {
+    Name::new(&format!("#{depth}.{}", id.0))
+}
+
+fn frame(name: Name) -> Option<(u32, LocalId)> {
+    let (depth, id) = name.as_str().strip_prefix('#')?.split_once('.')?;
+    Some((depth.parse().ok()?, LocalId(id.parse().ok()?)))
+}
+
+/// The result of an unknown function in conditions: a global that no program has, so that it prints as a call. A nameless member tells
+/// the calls apart.
+fn result_of(name: Name, number: u32, dst: &Lvalue) -> Option<Expr> {
+    dst.scalar?;
+    let base = Base::Global(Name::new(&format!("{name}(…)")));
+    let which = Step::Field { record: name, name: Name::new(RESULT), offset: u64::from(number) };
+    Some(Expr::Load(Lvalue { base, path: vec![which], bits: None, ..dst.clone() }))
 }

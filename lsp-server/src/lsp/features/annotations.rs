@@ -63,7 +63,7 @@ fn contract(document: &Document, point: Point) -> Option<(u32, String, &'static 
     let mut clauses: Vec<String> =
         summary.conditions.iter().map(|text| format!("requires {text};")).collect();
     // A condition that C cannot say is missing: then nothing is promised either.
-    let is_whole = summary.conditions.len() == summary.requires.len();
+    let is_whole = summary.conditions.len() == summary.requires.len() && summary.hangs_on.is_empty();
     if summary.is_for_all_callers && is_whole {
         let result = board.knowledge()?.ensures(&function.name, "\\result");
         clauses.extend(result.map(|text| format!("ensures {text};")));

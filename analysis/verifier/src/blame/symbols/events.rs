@@ -1,0 +1,268 @@
+//! What the events of a trace do to variables.
+
+use proofline_cfa::{
+    Argument, Base, Call, Cause, Expr, Function, Lvalue, Op, Role, Scalar, eval::Value, visit,
+};
+
+use super::{Choice, Influence, Open, Rest, Root, Symbol, Symbols, frame, result_of};
+use crate::interpret::Event;
+
+impl Symbols {
+    /// What an event does to variables. In a loop that somebody has a say in, numbers are computed as often as they want.
+    pub(in crate::blame) fn event(&mut self, function: &Function, event: &Event, by_loops: Influence) {
+        let depth = event.depth;
+        let edge = function.edge(event.edge);
+        visit::exprs(&edge.op, &mut |expr| {
+            if let Expr::Address(Lvalue { base: Base::Local(id), .. }) = expr {
+                self.taken.insert((depth, *id));
+            }
+        });
+        let choice = self.choice.take().filter(|choice| choice.site == edge.site && choice.depth == depth);
+        match &edge.op {
+            Op::Assign(dst, value) => {
+                // Numbers that nobody outside has a say in are what they are in this run.
+                let mut symbol = self.value(value, depth);
+                let is_constant = matches!(value, Expr::Int(..) | Expr::Null | Expr::Address(_));
+                if !is_constant {
+                    symbol.on = symbol.on.and(by_loops);
+                }
+                if (!symbol.on.is_some() || symbol.expr.as_ref().is_some_and(is_closed))
+                    && let (Some((Value::Int(n), scalar)), Some(_)) = (event.value, dst.scalar)
+                {
+                    symbol.expr = match scalar {
+                        Scalar::Int(ty) => Some(Expr::Int(n, ty)),
+                        Scalar::Pointer if n == 0 => Some(Expr::Null),
+                        Scalar::Pointer => symbol.expr.filter(|expr| matches!(expr, Expr::Address(_))),
+                        Scalar::Float(_) => None,
+                    };
+                }
+                // Which of its results an unknown function gives is as unknown as the result.
+                if let Some(choice) = choice
+                    && matches!(symbol.expr, Some(Expr::Null))
+                {
+                    symbol = self.result(choice.by, dst);
+                }
+                self.write(dst, depth, symbol);
+            }
+            Op::Havoc(dst, cause) => {
+                let symbol = match cause {
+                    // What a function does that nobody here knows is as little this function's fault as its arguments are.
+                    Cause::External(name) => self.result(*name, dst),
+                    Cause::Within(name) | Cause::Unmodelled(name) => {
+                        Symbol::new(None, Influence::unknown(*name))
+                    }
+                    Cause::Input(_) | Cause::Volatile | Cause::Indeterminate => Symbol::default(),
+                };
+                if let Cause::Within(by) = cause {
+                    self.choice = Some(Choice { by: *by, site: edge.site, depth });
+                }
+                self.write(dst, depth, symbol);
+            }
+            Op::Copy(dst, src) => self.copy(dst, src, depth),
+            Op::Allocate(allocation) => self.write(&allocation.dst, depth, Symbol::default()),
+            Op::Call(call) => self.call(call, depth),
+            Op::Clobber(_, cause) => self.clobbered(*cause),
+            Op::HavocBytes(to, _, cause) => {
+                let on = match cause {
+                    Cause::External(name) | Cause::Within(name) | Cause::Unmodelled(name) => {
+                        Influence::unknown(*name)
+                    }
+                    Cause::Input(_) | Cause::Volatile | Cause::Indeterminate => Influence::default(),
+                };
+                self.overwritten(to, depth, on);
+            }
+            Op::CopyBytes(to, from, _) => {
+                let on = self.influence(from, depth).and(self.memory).and(Influence::CALLERS);
+                self.overwritten(to, depth, on);
+            }
+            Op::FillBytes(to, byte, _) => {
+                let on = self.influence(byte, depth);
+                self.overwritten(to, depth, on);
+            }
+            Op::Free(_) => self.is_written = true,
+            Op::Assume(_) => self.choice = choice,
+            Op::Skip | Op::Begin(_) | Op::End(_) => {}
+        }
+        // The entry's own parameters keep their first values in expressions; a variable that is no parameter has none.
+        debug_assert!(depth >= self.base, "events below the entry's activation");
+        debug_assert!(
+            function.parameters.iter().all(|id| function.local(*id).role == Role::Parameter),
+            "parameters are parameters"
+        );
+    }
+
+    /// Another result of an unknown function.
+    fn result(&mut self, name: proofline_cfa::Name, dst: &Lvalue) -> Symbol {
+        self.results += 1;
+        Symbol::new(result_of(name, self.results, dst), Influence::unknown(name))
+    }
+
+    fn write(&mut self, lvalue: &Lvalue, depth: u32, value: Symbol) {
+        match self.key(lvalue, depth) {
+            Some((at, root, offset)) if lvalue.scalar.is_none() => {
+                self.forget(at, root, (offset, lvalue.size), value.on);
+            }
+            Some(key) => {
+                self.known.insert(key, value);
+            }
+            None => {
+                let on = value.on.and(match &lvalue.base {
+                    Base::Deref(pointer, _) => self.influence(pointer, depth),
+                    Base::Local(_) | Base::Global(_) => Influence::CALLERS,
+                });
+                if let Base::Local(id) = lvalue.base {
+                    return self.forget(depth, Root::Local(id), (0, 0), on);
+                }
+                self.written_anywhere(on);
+            }
+        }
+    }
+
+    /// Bytes of a variable, from an offset on (a size of 0: all), have somebody else's values.
+    fn forget(&mut self, at: u32, root: Root, (offset, size): (u64, u64), on: Influence) {
+        let end = if size == 0 { u64::MAX } else { offset.saturating_add(size) };
+        let start = if size == 0 { 0 } else { offset };
+        self.known.retain(|(depth, other, byte), _| {
+            *depth != at || *other != root || *byte < start || *byte >= end
+        });
+        let rest = self.rest.entry((at, root)).or_default();
+        *rest = Rest { on: on.and(rest.on), is_first: false };
+        if matches!(root, Root::Global(_)) {
+            self.is_written = true;
+        }
+    }
+
+    /// Through a pointer, many bytes at a time.
+    fn overwritten(&mut self, to: &Expr, depth: u32, on: Influence) {
+        let target = match self.substituted(to, depth) {
+            Some(Expr::Address(target)) => Some(target.base),
+            _ => None,
+        };
+        match target {
+            Some(Base::Global(name)) => match frame(name) {
+                Some((at, id)) => self.forget(at, Root::Local(id), (0, 0), on),
+                None => self.forget(0, Root::Global(name), (0, 0), on),
+            },
+            _ => {
+                let on = on.and(self.influence(to, depth));
+                self.written_anywhere(on);
+            }
+        }
+    }
+
+    /// Something in memory was written: it may have been any variable whose address is about.
+    fn written_anywhere(&mut self, on: Influence) {
+        self.memory = on.and(self.memory);
+        self.is_written = true;
+        for ((at, root, _), symbol) in &mut self.known {
+            let may_change = match root {
+                Root::Global(_) => true,
+                Root::Local(id) => self.taken.contains(&(*at, *id)),
+            };
+            if may_change {
+                *symbol = Symbol::new(None, on.and(symbol.on));
+            }
+        }
+        for ((at, root), rest) in &mut self.rest {
+            if matches!(root, Root::Local(id) if self.taken.contains(&(*at, *id))) {
+                *rest = Rest { on: on.and(rest.on), is_first: false };
+            }
+        }
+    }
+
+    /// What unknown functions write through pointers is as little this function's fault as their results.
+    fn clobbered(&mut self, cause: Cause) {
+        match cause {
+            Cause::External(name) | Cause::Within(name) | Cause::Unmodelled(name) => {
+                self.written_anywhere(Influence::unknown(name));
+            }
+            Cause::Input(_) | Cause::Volatile | Cause::Indeterminate => self.is_written = true,
+        }
+    }
+
+    fn copy(&mut self, dst: &Lvalue, src: &Lvalue, depth: u32) {
+        let on = self.loaded(src, depth).on;
+        let (to, from) = (self.key(dst, depth), self.key(src, depth));
+        self.write(dst, depth, Symbol::new(None, on));
+        let (Some(to), Some(from)) = (to, from) else { return };
+        self.carry(from, to, src.size);
+    }
+
+    /// What is known of the bytes of one variable is so of another's.
+    fn carry(&mut self, from: super::Key, to: super::Key, size: u64) {
+        let parts: Vec<(u64, Symbol)> = self
+            .known
+            .iter()
+            .filter(|((at, root, byte), _)| {
+                *at == from.0 && *root == from.1 && *byte >= from.2 && byte - from.2 < size
+            })
+            .map(|((.., byte), symbol)| (byte - from.2, symbol.clone()))
+            .collect();
+        for (byte, symbol) in parts {
+            self.known.insert((to.0, to.1, to.2.wrapping_add(byte)), symbol);
+        }
+    }
+
+    /// A call is entered, or has come back.
+    fn call(&mut self, call: &Call, depth: u32) {
+        if let Some(open) = self.open.pop_if(|open| open.depth == depth) {
+            let value = open
+                .result
+                .and_then(|id| self.known.get(&(depth + 1, Root::Local(id), 0)).cloned())
+                .or_else(|| {
+                    let rest = self.rest.get(&(depth + 1, Root::Local(open.result?)))?;
+                    Some(Symbol::new(None, rest.on))
+                })
+                .unwrap_or_default();
+            if let Some(dst) = &call.dst {
+                let target = self.key(dst, depth).filter(|_| dst.scalar.is_none());
+                self.write(dst, depth, value);
+                if let (Some(target), Some(result)) = (target, open.result) {
+                    self.carry((depth + 1, Root::Local(result), 0), target, dst.size);
+                }
+            }
+            self.leave(depth);
+            return;
+        }
+        self.leave(depth);
+        self.open.push(Open { depth, arguments: call.arguments.clone(), result: None });
+    }
+
+    /// Control is in this function now: after a call its parameters are what was passed.
+    pub(in crate::blame) fn enter(&mut self, function: &Function, depth: u32) {
+        let Some(open) = self.open.last_mut().filter(|open| open.depth + 1 == depth) else { return };
+        open.result = function.result;
+        let arguments = std::mem::take(&mut open.arguments);
+        let caller = depth - 1;
+        for (id, argument) in function.parameters.iter().zip(&arguments) {
+            let root = Root::Local(*id);
+            match argument {
+                Argument::Value(value) => {
+                    let value = self.value(value, caller);
+                    self.known.insert((depth, root, 0), value);
+                }
+                Argument::Aggregate(lvalue) => {
+                    let on = self.loaded(lvalue, caller).on;
+                    self.rest.insert((depth, root), Rest { on, is_first: false });
+                    if let Some(from) = self.key(lvalue, caller) {
+                        self.carry(from, (depth, root, 0), lvalue.size);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Nothing is open above.
+    fn leave(&mut self, depth: u32) {
+        self.known.retain(|(at, ..), _| *at <= depth);
+        self.rest.retain(|(at, _), _| *at <= depth);
+        self.taken.retain(|(at, _)| *at <= depth);
+    }
+}
+
+/// Whether it reads nothing.
+fn is_closed(expr: &Expr) -> bool {
+    let mut is_closed = true;
+    visit::walk(expr, &mut |part| is_closed &= !matches!(part, Expr::Load(_)));
+    is_closed
+}

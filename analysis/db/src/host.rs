@@ -355,9 +355,13 @@ impl Database {
         let question = &Question { engines, ..question.clone() };
         let ones = db.reports(question, &entries, control)?;
         report.entries = entries;
+        if !question.first_only {
+            report.add_all(ones);
+            return Ok(report);
+        }
         for one in ones {
             report.add(one);
-            if question.first_only && report.failures().next().is_some() {
+            if report.failures().next().is_some() {
                 break;
             }
         }

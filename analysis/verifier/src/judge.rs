@@ -3,7 +3,7 @@
 mod round;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     time::Instant,
 };
 
@@ -121,21 +121,49 @@ impl Report {
     /// Adds what is known of further entries (`entries` stays as it is): violated from one is violated; proved only if proved
     /// from all.
     pub fn add(&mut self, other: Report) {
+        for (target, verdict) in self.take_in(other) {
+            match self.verdicts.entry(target) {
+                Entry::Vacant(vacant) => {
+                    vacant.insert(verdict);
+                }
+                Entry::Occupied(mut known) => merge(known.get_mut(), verdict),
+            }
+        }
+    }
+
+    /// The same for many, in their order: what it costs is sorting their verdicts once.
+    pub fn add_all(&mut self, others: Vec<Report>) {
+        let mut all: Vec<((Name, ObligationId), Verdict)> =
+            std::mem::take(&mut self.verdicts).into_iter().collect();
+        for other in others {
+            all.extend(self.take_in(other));
+        }
+        // Stable: verdicts about one target stay in order.
+        all.sort_by_key(|(target, _)| *target);
+        let mut merged: Vec<((Name, ObligationId), Verdict)> = Vec::with_capacity(all.len());
+        for (target, verdict) in all {
+            match merged.last_mut() {
+                Some((last, known)) if *last == target => merge(known, verdict),
+                _ => merged.push((target, verdict)),
+            }
+        }
+        self.verdicts = merged.into_iter().collect();
+    }
+
+    /// Adds everything but the verdicts, which are given back as they count here.
+    fn take_in(&mut self, other: Report) -> impl Iterator<Item = ((Name, ObligationId), Verdict)> + use<> {
         let before = self.findings.len();
         self.findings.extend(other.findings);
-        for (target, verdict) in other.verdicts {
-            let verdict = match verdict {
-                Verdict::Violated(index) => Verdict::Violated(before + index),
-                Verdict::Proved(_) | Verdict::Unknown(_) => verdict,
-            };
-            merge(&mut self.verdicts, target, verdict);
-        }
         for (engine, count) in other.decided_by {
             *self.decided_by.entry(engine).or_default() += count;
         }
         self.last_engine = other.last_engine.or(self.last_engine);
         self.rests_on.extend(other.rests_on);
         self.reason = self.reason.take().or(other.reason);
+        other.verdicts.into_iter().map(move |(target, verdict)| match verdict {
+            Verdict::Violated(index) => (target, Verdict::Violated(before + index)),
+            Verdict::Proved(_) | Verdict::Unknown(_) => (target, verdict),
+        })
     }
 }
 
@@ -201,12 +229,10 @@ pub fn judge_entry(
 }
 
 /// Verdicts from several entries: violated from one is violated; proved only if proved from all.
-fn merge(all: &mut Verdicts, target: (Name, ObligationId), verdict: Verdict) {
-    match (all.get(&target), &verdict) {
-        (Some(Verdict::Violated(_)), _) | (Some(Verdict::Unknown(_)), Verdict::Proved(_)) => {}
-        _ => {
-            all.insert(target, verdict);
-        }
+fn merge(known: &mut Verdict, new: Verdict) {
+    match (&*known, &new) {
+        (Verdict::Violated(_), _) | (Verdict::Unknown(_), Verdict::Proved(_)) => {}
+        _ => *known = new,
     }
 }
 

@@ -167,6 +167,24 @@ fn projection_is_exact() {
 }
 
 #[test]
+fn projection_knows_what_its_models_leave_open() {
+    let z3 = z3();
+    let [w, x, y, z] = ["w", "x", "y", "z"].map(int);
+    let keep = ["w", "x", "z"].map(|name| Var::new(name, Sort::Int)).into();
+    // Where `x < z` holds, the search needs no other number.
+    let sum = t::add([z, w]);
+    let formula = t::or([t::lt(x, z), t::and([t::lt(y, sum), t::lt(x, y), t::ne(y, z)])]);
+    let result = project(&z3, formula, &keep, ProjectOptions::default()).expect("a projection");
+    let mut solver = z3.solver();
+    solver.assert(t::not(t::iff(t::exists(&[Var::new("y", Sort::Int)], formula), result)));
+    assert_eq!(solver.check(), Outcome::Unsat, "{result}");
+    // Every model divides by zero.
+    let formula = t::and([t::lt(t::add([y, t::div(x, w)]), z), t::lt(x, y), t::eq(w, t::int(0))]);
+    let result = project(&z3, formula, &keep, ProjectOptions::default());
+    assert!(matches!(result, Err(Reason::Incomplete(_))), "{result:?}");
+}
+
+#[test]
 fn boolean_abstraction_is_the_strongest() {
     let z3 = z3();
     let mut solver = z3.solver();

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeSet;
 
+use num_bigint::BigInt;
+
 use super::ProjectOptions;
 use crate::build::{and, not, or, var};
 use crate::solver::{Outcome, Reason, Solver};
-use crate::term::{Term, Var, conjuncts, free_vars};
+use crate::term::{Op, Sort, Term, Var, conjuncts, free_vars, has_quantifier, postorder};
 use crate::z3::ffi::Result as Z3Result;
 use crate::z3::{Z3, Z3Solver};
 
@@ -20,6 +22,7 @@ pub fn project_model(
     formula: Term,
     gone: &BTreeSet<Var>,
 ) -> Result<Vec<Term>, Reason> {
+    complete(solver, formula)?;
     let z3 = solver.session().clone();
     let failed = |error: crate::z3::ffi::Error| Reason::of(&error.0);
     let constants: Vec<Term> = gone.iter().map(|v| var(*v)).collect();
@@ -34,6 +37,34 @@ pub fn project_model(
         return Err(Reason::Incomplete("Z3 cannot project here".into()));
     }
     Ok(conjuncts(term))
+}
+
+/// Makes the model say something of every number in the formula. Where it does not, Z3 ends a projection in the middle, and now and then
+/// with a damaged heap. Numbers that the search did not need get a value when they are asked for; what is divided by zero has none.
+fn complete(solver: &mut Z3Solver, formula: Term) -> Result<(), Reason> {
+    let open = |why: &str| Err(Reason::Incomplete(why.into()));
+    let mut asked: Vec<(Term, bool)> = Vec::new();
+    for term in postorder(&[formula]) {
+        match (term.op(), term.args()) {
+            (Op::Div | Op::Mod, [_, by]) if by.as_int().is_none() => asked.push((*by, true)),
+            _ if term.as_var().is_some_and(|var| !var.is_bound()) => asked.push((term, false)),
+            _ => {}
+        }
+    }
+    if asked.iter().any(|(_, divides)| *divides) && has_quantifier(formula) {
+        return open("a division beside a quantifier");
+    }
+    let terms: Vec<Term> = asked.iter().map(|(term, _)| *term).collect();
+    for ((term, divides), value) in asked.into_iter().zip(solver.values(&terms)) {
+        let number = value.as_ref().and_then(|value| value.as_int());
+        if term.sort() == Sort::Int && number.is_none() {
+            return open("a model that leaves a number open");
+        }
+        if divides && number.is_some_and(|number| *number == BigInt::ZERO) {
+            return open("a model that divides by zero");
+        }
+    }
+    Ok(())
 }
 
 /// `∃ gone. formula` as a disjunction of projections. Exact: the loop ends when no model of the formula is outside.

@@ -2,8 +2,8 @@
 //! depends on has changed. Must not know an editor or a terminal.
 //!
 //! ```text
-//! texts, options -> source -> lowered -> automata (no positions) -> linked program -> slice per entry -> verdicts
-//!                      \________________________________ positions __________________________________/-> findings
+//! texts, options -> source -> lowered -> automata (no positions) -> linked parts -> slice per entry -> verdicts
+//!                      \________________________________ positions ________________________________/-> findings
 //! ```
 //!
 //! A verdict is a function of the *slice* of its entry (see `proofline_cfa::slice`), a program of its own without positions.

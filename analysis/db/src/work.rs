@@ -9,7 +9,7 @@ use proofline_verifier::Name;
 pub enum Work {
     /// A file was preprocessed, parsed and resolved.
     Read(PathBuf),
-    /// The program was linked.
+    /// The names of the program were put together: a file has other ones than before.
     Linked,
     /// The slice of an entry was put together.
     Sliced(Name),

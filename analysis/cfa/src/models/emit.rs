@@ -132,6 +132,7 @@ impl<'p> Emitter<'p> {
     pub(super) fn if_not_null(&mut self, pointer: &Expr, then: impl FnOnce(&mut Self)) {
         match pointer {
             Expr::Null => {}
+            Expr::Function(_) => then(self),
             Expr::Address(lvalue) if !matches!(lvalue.base, Base::Deref(..)) => then(self),
             _ => {
                 let (start, join) = (self.at, self.location());

@@ -21,7 +21,8 @@ pub(super) fn call(
     emitter.emit(Op::Clobber(reachable.clone(), cause));
     for (pointer, function) in callbacks {
         emitter.repeatedly(cause, |emitter| {
-            call_back(emitter, pointer, function, cause);
+            // What it does with a null pointer is its own matter.
+            emitter.if_not_null(&pointer.clone(), |emitter| call_back(emitter, pointer, function, cause));
             emitter.emit(Op::Clobber(reachable.clone(), cause));
         });
     }

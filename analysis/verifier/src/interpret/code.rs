@@ -1,11 +1,13 @@
 //! A program made ready to run: dense numbers for functions, successors per location, which locals live in registers.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use proofline_cfa::{
     Argument, Base, Callee, EdgeId, Expr, Function, LocalId, Name, ObligationId, Op, Program,
 };
 use rustc_hash::FxHashMap;
+
+use super::memory::Memory;
 
 /// Number of a function in [`Code`].
 pub(crate) type FunctionIndex = u32;
@@ -15,6 +17,15 @@ pub struct Code {
     pub(crate) program: Program,
     pub(crate) functions: Vec<FunctionCode>,
     pub(crate) by_name: FxHashMap<Name, FunctionIndex>,
+    /// Memory at the start of a run: of a program, and of a library. Runs may be short, and tables long.
+    pub(crate) initial: [OnceLock<Initial>; 2],
+}
+
+/// Memory at the start of a run, and where the globals are in it.
+#[derive(Clone)]
+pub(crate) struct Initial {
+    pub(crate) memory: Memory,
+    pub(crate) globals: Arc<FxHashMap<Name, u64>>,
 }
 
 /// A function ready to run.
@@ -62,7 +73,7 @@ impl Code {
             });
         }
         // Maps of shared parts: a clone is cheap, and a lifetime less for everyone who runs programs.
-        let mut code = Code { program: program.clone(), functions, by_name };
+        let mut code = Code { program: program.clone(), functions, by_name, initial: Default::default() };
         code.find_pure();
         code
     }

@@ -1,5 +1,7 @@
 //! The machine: frames, budgets, the main loop.
 
+use std::sync::Arc;
+
 use proofline_cfa::{
     EdgeId, Loc, LocalId, Lvalue, Name, ObligationId, Op, Site,
     eval::{Overflow, Semantics, Value},
@@ -99,7 +101,7 @@ pub struct Machine<'c, O> {
     pub(super) oracle: O,
     pub(super) memory: Memory,
     pub(super) frames: Vec<Frame>,
-    pub(super) globals: FxHashMap<Name, u64>,
+    pub(super) globals: Arc<FxHashMap<Name, u64>>,
     pub(super) semantics: Semantics,
     pub(super) inputs: Vec<(Question, i128)>,
     pub(super) is_determined: bool,
@@ -126,7 +128,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             code,
             oracle,
             frames: Vec::new(),
-            globals: FxHashMap::default(),
+            globals: Arc::default(),
             semantics,
             inputs: Vec::new(),
             is_determined: true,

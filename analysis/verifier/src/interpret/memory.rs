@@ -1,6 +1,6 @@
 //! Memory of a running program: objects at concrete addresses, byte by byte. Knows nothing of automata.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use proofline_cfa::Object;
 use proofline_syntax::DataModel;
@@ -23,10 +23,10 @@ struct Block {
     object: Object,
 }
 
-/// All objects that are alive.
+/// All objects that are alive. A copy shares them until one side writes.
 #[derive(Clone, Debug)]
-pub(super) struct Memory {
-    blocks: BTreeMap<u64, Block>,
+pub(crate) struct Memory {
+    blocks: BTreeMap<u64, Arc<Block>>,
     /// Base of the block used last: most accesses hit the same object again.
     recent: u64,
     next: [u64; 3],
@@ -75,7 +75,7 @@ impl Memory {
         self.next[slot] = end;
         self.live_bytes += size;
         let empty = vec![0; size as usize];
-        self.blocks.insert(base, Block { bytes: empty.clone(), known: empty, object });
+        self.blocks.insert(base, Arc::new(Block { bytes: empty.clone(), known: empty, object }));
         Ok(base)
     }
 
@@ -98,7 +98,20 @@ impl Memory {
         (address - base <= size).then_some((block.object, base, size))
     }
 
-    fn block(&mut self, address: u64, size: u64) -> Result<(&mut Block, usize), Fault> {
+    /// The object that holds the bytes, and where they begin in it.
+    fn block(&mut self, address: u64, size: u64) -> Result<(&Block, usize), Fault> {
+        let base = self.base(address, size)?;
+        self.blocks.get(&base).map(|block| (&**block, (address - base) as usize)).ok_or(Fault::Outside)
+    }
+
+    /// The same, to write to.
+    fn block_mut(&mut self, address: u64, size: u64) -> Result<(&mut Block, usize), Fault> {
+        let base = self.base(address, size)?;
+        let block = self.blocks.get_mut(&base).ok_or(Fault::Outside)?;
+        Ok((Arc::make_mut(block), (address - base) as usize))
+    }
+
+    fn base(&mut self, address: u64, size: u64) -> Result<u64, Fault> {
         let inside =
             |base: u64, block: &Block| address >= base && address - base + size <= block.bytes.len() as u64;
         let base = match self.blocks.get(&self.recent) {
@@ -109,7 +122,7 @@ impl Memory {
             },
         };
         self.recent = base;
-        self.blocks.get_mut(&base).map(|block| (block, (address - base) as usize)).ok_or(Fault::Outside)
+        Ok(base)
     }
 
     /// Reads up to 16 bytes, little endian; `None` if one of them has never been written.
@@ -144,7 +157,7 @@ impl Memory {
         mask: u128,
         value: u128,
     ) -> Result<(), Fault> {
-        let (block, at) = self.block(address, size)?;
+        let (block, at) = self.block_mut(address, size)?;
         for i in 0..size as usize {
             let (mask, value) = ((mask >> (8 * i)) as u8, (value >> (8 * i)) as u8);
             block.bytes[at + i] = block.bytes[at + i] & !mask | value & mask;
@@ -158,7 +171,7 @@ impl Memory {
         let (source, at) = self.block(from, size)?;
         let bytes = source.bytes[at..at + size as usize].to_vec();
         let known = source.known[at..at + size as usize].to_vec();
-        let (target, at) = self.block(to, size)?;
+        let (target, at) = self.block_mut(to, size)?;
         target.bytes[at..at + size as usize].copy_from_slice(&bytes);
         target.known[at..at + size as usize].copy_from_slice(&known);
         Ok(())
@@ -166,7 +179,7 @@ impl Memory {
 
     /// Sets every byte.
     pub(super) fn fill(&mut self, to: u64, size: u64, byte: u8) -> Result<(), Fault> {
-        let (block, at) = self.block(to, size)?;
+        let (block, at) = self.block_mut(to, size)?;
         block.bytes[at..at + size as usize].fill(byte);
         block.known[at..at + size as usize].fill(u8::MAX);
         Ok(())
@@ -174,7 +187,7 @@ impl Memory {
 
     /// Forgets what the bytes hold.
     pub(super) fn forget(&mut self, to: u64, size: u64) -> Result<(), Fault> {
-        let (block, at) = self.block(to, size)?;
+        let (block, at) = self.block_mut(to, size)?;
         block.known[at..at + size as usize].fill(0);
         Ok(())
     }

@@ -1,9 +1,12 @@
 //! How a run begins: globals with their initial bytes, the entry function with its inputs.
 
+use std::sync::Arc;
+
 use proofline_cfa::{Cause, Constant, FloatType, Function, Name, Object, Scalar, Site, eval::Value};
+use rustc_hash::FxHashMap;
 
 use super::{
-    code::{FunctionIndex, Home},
+    code::{FunctionIndex, Home, Initial},
     machine::{Machine, Step, stuck},
     memory::Area,
     oracle::Oracle,
@@ -18,21 +21,14 @@ pub(super) fn function_address(index: FunctionIndex) -> i128 {
 impl<'c, O: Oracle> Machine<'c, O> {
     pub(super) fn start(&mut self, entry: Name, is_library: bool) -> Step<()> {
         let code = self.code;
-        for (name, global) in &code.program.globals {
-            let base = self.allocate(Area::Static, global.size, Object::Global(*name))?;
-            self.globals.insert(*name, base);
-            let keeps_initial = global.defined && (!is_library || global.constant);
-            if keeps_initial && global.size > 0 {
-                self.memory.fill(base, global.size, 0).or_else(refused)?;
-            }
-        }
-        for (name, global) in &code.program.globals {
-            if global.defined && (!is_library || global.constant) {
-                let base = self.globals[name];
-                for value in &global.init {
-                    self.initialise(base, value)?;
-                }
-            }
+        let initial = &code.initial[usize::from(is_library)];
+        if let Some(initial) = initial.get() {
+            self.memory = initial.memory.clone();
+            self.globals = initial.globals.clone();
+        } else {
+            self.globals = Arc::new(self.statics(is_library)?);
+            // Another thread's is the same.
+            let _ = initial.set(Initial { memory: self.memory.clone(), globals: self.globals.clone() });
         }
         let Some(&index) = code.by_name.get(&entry) else { return stuck(format!("{entry} has no body")) };
         let function = code.functions[index as usize].function.clone();
@@ -40,7 +36,35 @@ impl<'c, O: Oracle> Machine<'c, O> {
         self.enter(index, &arguments, None, None)
     }
 
-    fn initialise(&mut self, base: u64, initial: &proofline_cfa::InitialValue) -> Step<()> {
+    /// Makes the objects with static storage; where they are.
+    fn statics(&mut self, is_library: bool) -> Step<FxHashMap<Name, u64>> {
+        let code = self.code;
+        let mut globals = FxHashMap::default();
+        for (name, global) in &code.program.globals {
+            let base = self.allocate(Area::Static, global.size, Object::Global(*name))?;
+            globals.insert(*name, base);
+            let keeps_initial = global.defined && (!is_library || global.constant);
+            if keeps_initial && global.size > 0 {
+                self.memory.fill(base, global.size, 0).or_else(refused)?;
+            }
+        }
+        for (name, global) in &code.program.globals {
+            if global.defined && (!is_library || global.constant) {
+                let base = globals[name];
+                for value in &global.init {
+                    self.initialise(&globals, base, value)?;
+                }
+            }
+        }
+        Ok(globals)
+    }
+
+    fn initialise(
+        &mut self,
+        globals: &FxHashMap<Name, u64>,
+        base: u64,
+        initial: &proofline_cfa::InitialValue,
+    ) -> Step<()> {
         let address = base + initial.offset;
         let size = self.code.program.scalar_bytes(initial.scalar);
         let value = match &initial.value {
@@ -51,7 +75,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 // Other formats stay unknown: reading them asks, and then gets stuck in arithmetic.
                 _ => return self.memory.forget(address, size).or_else(refused),
             },
-            Constant::Address(name, offset) => match self.globals.get(name) {
+            Constant::Address(name, offset) => match globals.get(name) {
                 Some(&target) => i128::from(target).wrapping_add(i128::from(*offset)) as u128,
                 None => return self.memory.forget(address, size).or_else(refused),
             },

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use proofline_hir::Name;
+
 use crate::{
     Base, Edge, EdgeId, Expr, Function, FunctionMap, Loc, LocalId, Op, Role, Site,
     visit::{self, Mention, Renaming},
@@ -179,7 +181,34 @@ fn drop_repeated(function: &mut Function) {
     function.edges.retain(|edge| edge.op != Op::Skip || seen.insert((edge.from, edge.to)));
 }
 
-/// Removes temporaries that nothing mentions (they were used in dead code).
+/// Removes assignments to temporaries that nothing reads, unless the assignment itself is wanted: its value is checked.
+pub(crate) fn drop_unread(function: &mut Function, is_wanted: &dyn Fn(&Op) -> bool) {
+    let mut read = vec![false; function.locals.len()];
+    for edge in &function.edges {
+        visit::reads(&edge.op, &mut |lvalue| {
+            if let Base::Local(id) = lvalue.base {
+                read[id.index()] = true;
+            }
+        });
+    }
+    let is_unread = |id: LocalId| {
+        let local = &function.locals[id.index()];
+        local.role == Role::Temporary && !local.address_taken && !read[id.index()]
+    };
+    let idle: Vec<bool> = function
+        .edges
+        .iter()
+        .map(|edge| {
+            let Op::Assign(dst, _) = &edge.op else { return false };
+            matches!(dst.base, Base::Local(id) if is_unread(id)) && !is_wanted(&edge.op)
+        })
+        .collect();
+    for (edge, _) in function.edges.iter_mut().zip(idle).filter(|(_, idle)| *idle) {
+        edge.op = Op::Skip;
+    }
+}
+
+/// Removes temporaries that nothing mentions (they were used in dead code); those left are numbered without gaps.
 pub(crate) fn drop_unused_temporaries(function: &mut Function, positions: &mut FunctionMap) {
     let mut used = vec![false; function.locals.len()];
     for edge in &function.edges {
@@ -199,6 +228,10 @@ pub(crate) fn drop_unused_temporaries(function: &mut Function, positions: &mut F
     function.locals.retain(|_| keep.next().copied().unwrap_or(true));
     let mut keep = used.iter();
     positions.locals.retain(|_| keep.next().copied().unwrap_or(true));
+    let temporaries = function.locals.iter_mut().filter(|local| local.role == Role::Temporary);
+    for (number, local) in temporaries.enumerate() {
+        local.name = Name::new(&format!("${number}"));
+    }
     visit::rename(function, &renaming);
 }
 

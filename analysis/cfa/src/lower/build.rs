@@ -1,6 +1,6 @@
 //! The automaton under construction: locations, edges, sites, locals, temporaries. Knows no C construct.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use proofline_hir::{
     Name, Type, TypeKind,
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     Approximation, Base, Cause, Edge, Expr, Function, FunctionMap, Loc, Local, LocalId, Lvalue, Op, Role,
-    Scalar, Site, Step,
+    Scalar, Site, Step, visit,
 };
 
 /// Lowering of one function.
@@ -254,12 +254,26 @@ impl<'h> Lowering<'h> {
         Expr::Load(temporary)
     }
 
-    /// The value as it is before the effect.
+    /// The value as it is before the effect, and checked before it.
     pub(crate) fn settle(&mut self, value: Expr, effect: Option<&Effect>, site: Site) -> Expr {
-        match effect {
-            Some(effect) if effects::disturbs(effect, &value, self) => self.save(value, site),
-            _ => value,
+        let Some(effect) = effect else { return value };
+        if effects::disturbs(effect, &value, self) {
+            return self.save(value, site);
         }
+        if effect.edges && self.reads_variable(&value) {
+            // For its check that the variable has a value; without one it is removed again (`tidy::drop_unread`).
+            self.save(value.clone(), site);
+        }
+        value
+    }
+
+    /// Whether the value depends on a local that may have none yet.
+    fn reads_variable(&self, value: &Expr) -> bool {
+        let mut found = false;
+        visit::reads_of_expr(value, &mut |lvalue| {
+            found |= matches!(lvalue.base, Base::Local(id) if self.function.local(id).role == Role::Variable);
+        });
+        found
     }
 
     /// The place that the lvalue designates before the effect.
@@ -280,10 +294,12 @@ impl<'h> Lowering<'h> {
         lvalue
     }
 
-    /// An object that keeps the aggregate's value through the effect.
+    /// An object that keeps the aggregate's value through the effect; it is read before.
     pub(crate) fn settle_aggregate(&mut self, lvalue: Lvalue, effect: Option<&Effect>, site: Site) -> Lvalue {
         let changed = effect.is_some_and(|effect| {
-            effects::object_changed(effect, &lvalue, self) || effects::place_changed(effect, &lvalue, self)
+            effects::object_changed(effect, &lvalue, self)
+                || effects::place_changed(effect, &lvalue, self)
+                || (effect.edges && super::fold::is_partial(&Expr::Load(lvalue.clone())))
         });
         if !changed {
             return lvalue;
@@ -329,9 +345,7 @@ impl<'h> Lowering<'h> {
     pub(crate) fn write_effect(&self, lvalue: &Lvalue) -> Effect {
         match lvalue.base {
             Base::Local(id) => match self.origin(id) {
-                Some(local) if self.is_taken(local) => {
-                    Effect { memory: true, calls: false, locals: BTreeSet::from([local]) }
-                }
+                Some(local) if self.is_taken(local) => Effect { memory: true, ..Effect::write(Some(local)) },
                 origin => origin.map_or_else(Effect::default, |local| Effect::write(Some(local))),
             },
             Base::Global(_) | Base::Deref(..) => Effect::write(None),

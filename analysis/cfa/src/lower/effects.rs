@@ -1,5 +1,5 @@
-//! What evaluating an expression may change, computed once per body before lowering: it decides which earlier operand has to be
-//! kept in a temporary while a later one is evaluated. Over-approximates.
+//! What evaluating an expression does beyond giving a value, computed once per body before lowering: it decides which earlier operand
+//! has to be evaluated into a temporary before a later one is. Over-approximates.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -7,28 +7,28 @@ use proofline_hir::body::{Body, ExprId, ExprKind, Initializer, LocalId, Stmt, St
 
 use crate::{
     expr::{Base, Expr, Lvalue, Step},
-    lower::fold::is_partial,
+    lower::{fold::is_partial, types::is_variable},
 };
 
-/// What may change.
+/// What may happen.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Effect {
-    /// Globals, the heap, locals whose address is taken.
+    /// Globals, the heap, locals whose address is taken may change.
     pub(crate) memory: bool,
-    /// Something unknown runs and may not come back.
-    pub(crate) calls: bool,
-    /// These locals.
+    /// These locals may change.
     pub(crate) locals: BTreeSet<LocalId>,
+    /// It takes edges of its own: a check on them may fail, or they do not come back. What stands to its left is checked before.
+    pub(crate) edges: bool,
 }
 
 impl Effect {
     fn is_none(&self) -> bool {
-        !self.memory && !self.calls && self.locals.is_empty()
+        !self.memory && !self.edges && self.locals.is_empty()
     }
 
     fn add(&mut self, other: &Effect) {
         self.memory |= other.memory;
-        self.calls |= other.calls;
+        self.edges |= other.edges;
         self.locals.extend(&other.locals);
     }
 
@@ -83,14 +83,13 @@ impl Effects {
     }
 
     fn compute(&self, body: &Body, id: ExprId) -> Effect {
-        let mut effect = Effect::default();
+        let mut effect = Effect { edges: takes_edges(body, id), ..Effect::default() };
         match &body.expr(id).kind {
             ExprKind::Assign(target, _)
             | ExprKind::CompoundAssign { target, .. }
             | ExprKind::IncDec { target, .. } => effect.add(&self.write(body, *target)),
             ExprKind::Call { callee, .. } if !is_pure_builtin(body, *callee) => {
                 effect.memory = true;
-                effect.calls = true;
             }
             ExprKind::CompoundLiteral(local, _) => {
                 effect.locals.insert(*local);
@@ -130,17 +129,17 @@ impl Effects {
         match body.stmt(id) {
             Stmt::Declare(local, _) => {
                 effect.locals.insert(*local);
-                effect.calls |= body.local(*local).cleanup.is_some();
                 effect.memory = true;
             }
-            Stmt::Asm { .. } | Stmt::Unsupported(_) | Stmt::GotoComputed(_) => {
-                effect.memory = true;
-                effect.calls = true;
-            }
-            // Leaves the expression, perhaps: what stands before must have been evaluated.
-            Stmt::Goto(_) | Stmt::Break | Stmt::Continue | Stmt::Return(_) => effect.calls = true,
-            Stmt::While { .. } | Stmt::DoWhile { .. } | Stmt::For { .. } => effect.calls = true,
-            Stmt::Empty
+            Stmt::Asm { .. } | Stmt::Unsupported(_) | Stmt::GotoComputed(_) => effect.memory = true,
+            Stmt::Goto(_)
+            | Stmt::Break
+            | Stmt::Continue
+            | Stmt::Return(_)
+            | Stmt::While { .. }
+            | Stmt::DoWhile { .. }
+            | Stmt::For { .. }
+            | Stmt::Empty
             | Stmt::Expr(_)
             | Stmt::Block(_)
             | Stmt::If { .. }
@@ -156,7 +155,48 @@ impl Effects {
 }
 
 fn everything(body: &Body) -> Effect {
-    Effect { memory: true, calls: true, locals: (0..body.locals.len() as u32).map(LocalId).collect() }
+    Effect { memory: true, edges: true, locals: (0..body.locals.len() as u32).map(LocalId).collect() }
+}
+
+/// Whether lowering the expression itself, without its operands, makes edges.
+fn takes_edges(body: &Body, id: ExprId) -> bool {
+    let expr = body.expr(id);
+    match &expr.kind {
+        ExprKind::Int(_)
+        | ExprKind::Float(..)
+        | ExprKind::StringLiteral(_)
+        | ExprKind::Local(_)
+        | ExprKind::Global(_)
+        | ExprKind::Function(_)
+        | ExprKind::AddressOfLabel(_)
+        | ExprKind::Deref(_)
+        | ExprKind::Field { .. }
+        | ExprKind::AddressOf(_)
+        | ExprKind::Decay(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Compare(..)
+        | ExprKind::Cast(_)
+        | ExprKind::SizeOfVariable(_) => false,
+        // Each read of what may change by itself is one.
+        ExprKind::Load(place) => body.expr(*place).ty.qualifiers().is_volatile,
+        // Rows of variable length are not modelled; what they are indexed with is evaluated by itself.
+        ExprKind::Index { .. } => is_variable(expr.ty),
+        ExprKind::PointerAdd { .. } => expr.ty.pointee().is_some_and(is_variable),
+        ExprKind::PointerDifference(pointer, _) => body.expr(*pointer).ty.pointee().is_some_and(is_variable),
+        ExprKind::And(..)
+        | ExprKind::Or(..)
+        | ExprKind::Conditional { .. }
+        | ExprKind::Comma(..)
+        | ExprKind::Assign(..)
+        | ExprKind::CompoundAssign { .. }
+        | ExprKind::IncDec { .. }
+        | ExprKind::Call { .. }
+        | ExprKind::CompoundLiteral(..)
+        | ExprKind::StatementExpression(_)
+        | ExprKind::VaArg(_)
+        | ExprKind::Unmodelled(..) => true,
+    }
 }
 
 /// The local whose bytes an lvalue designates, when that is plain.
@@ -295,7 +335,7 @@ pub(crate) trait Origin {
 
 /// Whether the expression may have another value, or another fate, after the effect.
 pub(crate) fn disturbs(effect: &Effect, expr: &Expr, origin: &dyn Origin) -> bool {
-    (effect.calls && is_partial(expr)) || reads_changed(effect, expr, origin)
+    (effect.edges && is_partial(expr)) || reads_changed(effect, expr, origin)
 }
 
 fn reads_changed(effect: &Effect, expr: &Expr, origin: &dyn Origin) -> bool {
@@ -316,11 +356,11 @@ fn reads_changed(effect: &Effect, expr: &Expr, origin: &dyn Origin) -> bool {
 /// Whether what the lvalue designates may have other content.
 pub(crate) fn object_changed(effect: &Effect, lvalue: &Lvalue, origin: &dyn Origin) -> bool {
     match &lvalue.base {
-        Base::Local(id) => origin.origin(*id).is_some_and(|local| {
-            effect.locals.contains(&local) || ((effect.memory || effect.calls) && origin.is_taken(local))
-        }),
+        Base::Local(id) => origin
+            .origin(*id)
+            .is_some_and(|local| effect.locals.contains(&local) || (effect.memory && origin.is_taken(local))),
         Base::Global(_) | Base::Deref(..) => {
-            effect.memory || effect.calls || effect.locals.iter().any(|local| origin.is_taken(*local))
+            effect.memory || effect.locals.iter().any(|local| origin.is_taken(*local))
         }
     }
 }

@@ -68,7 +68,7 @@ impl Lowering<'_> {
     fn entry_value(&mut self, value: ExprId, detached: bool) -> Entry {
         let expr = self.body.expr(value);
         let site = self.site(value);
-        let any = Effect { memory: true, calls: true, locals: Default::default() };
+        let any = Effect { memory: true, edges: true, ..Effect::default() };
         if let ExprKind::StringLiteral(name) = expr.kind {
             return Entry::String(name, value);
         }

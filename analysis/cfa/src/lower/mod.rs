@@ -1,7 +1,7 @@
 //! Lowering: from typed bodies to automata. Says exactly what C says, in the order left to right; knows no analysis and no
 //! library function. The pass over a function: effects of its expressions (`effects`), edges (`stmt`, `switch`, `jump`, `scope`, `init`,
 //! `condition`, `expr`, `assign`, `call`, `builtin`, `atomic`, `aggregate`, `lvalue`), removal of dead locations (`crate::tidy`),
-//! shadows of locals that may be read too early (`shadow`).
+//! shadows of locals that may be read too early (`shadow`), removal of what only looked for them.
 
 mod aggregate;
 mod assign;
@@ -24,13 +24,16 @@ mod stmt;
 mod switch;
 pub(crate) mod types;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use proofline_hir::{FunctionAttributes, Linkage, Module, ModuleMap, Name, Records, StringLiteral, Type};
 use proofline_syntax::{DataModel, Span};
 use rustc_hash::FxHashMap;
 
-use crate::{Function, FunctionMap, Global, Scalar, tidy};
+use crate::{Base, Function, FunctionMap, Global, LocalId, Op, Scalar, tidy, visit};
 
 pub(crate) use types::Types;
 
@@ -156,10 +159,19 @@ fn lower_function(
     let places = tidy::tidy(&mut function);
     let mut alive = approximated.iter().map(|loc| places[loc.index()].is_some());
     function.approximations.retain(|_| alive.next().unwrap_or(true));
-    tidy::drop_unused_temporaries(&mut function, &mut positions);
     tidy::mark_taken(&mut function);
     let types = context.types;
-    shadow::add(&mut function, &mut positions, &|ty| types.scalar(ty).is_some());
+    let shadowed = shadow::add(&mut function, &mut positions, &|ty| types.scalar(ty).is_some());
+    tidy::drop_unread(&mut function, &|op| {
+        matches!(op, Op::Assign(_, value) if fold::is_partial(value)) || reads_any(op, &shadowed)
+    });
+    tidy::drop_unused_temporaries(&mut function, &mut positions);
     tidy::tidy(&mut function);
     (function, positions)
+}
+
+fn reads_any(op: &Op, locals: &BTreeSet<LocalId>) -> bool {
+    let mut found = false;
+    visit::reads(op, &mut |lvalue| found |= matches!(lvalue.base, Base::Local(id) if locals.contains(&id)));
+    found
 }

@@ -9,8 +9,12 @@ use crate::{
     Base, Edge, Expr, Function, FunctionMap, IntType, Loc, Local, LocalId, Lvalue, Op, Role, Scalar, visit,
 };
 
-/// Adds the shadows.
-pub(crate) fn add(function: &mut Function, positions: &mut FunctionMap, is_scalar: &dyn Fn(Type) -> bool) {
+/// Adds the shadows; the answer is what has one.
+pub(crate) fn add(
+    function: &mut Function,
+    positions: &mut FunctionMap,
+    is_scalar: &dyn Fn(Type) -> bool,
+) -> BTreeSet<LocalId> {
     let candidates: Vec<LocalId> = (0..function.locals.len() as u32)
         .map(LocalId)
         .filter(|id| {
@@ -20,10 +24,10 @@ pub(crate) fn add(function: &mut Function, positions: &mut FunctionMap, is_scala
         .collect();
     let doubtful = doubtful(function, &candidates);
     if doubtful.is_empty() {
-        return;
+        return doubtful;
     }
     let mut shadows = vec![None; function.locals.len()];
-    for id in doubtful {
+    for &id in &doubtful {
         let name = Name::new(&format!("{}?", function.local(id).name));
         let shadow = LocalId(function.locals.len() as u32);
         let ty = Type::new(TypeKind::Bool);
@@ -48,6 +52,7 @@ pub(crate) fn add(function: &mut Function, positions: &mut FunctionMap, is_scala
         let op = Op::Assign(shadow, Expr::Int(value, IntType::BOOL));
         function.edges.push(Edge { from: between, to, op, site });
     }
+    doubtful
 }
 
 /// The local that the operation gives a value as a whole.

@@ -2,7 +2,7 @@
 //! results are converted where the machine would reinterpret them, and are any value where it would read something else. Each such
 //! call is counted. Knows formats, nothing of what functions do.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use proofline_hir::{Name, Type};
 use proofline_syntax::DataModel;
@@ -10,14 +10,13 @@ use proofline_syntax::DataModel;
 use crate::{
     Approximation, Argument, Base, Call, Callee, Cause, Edge, Expr, Function, Loc, Local, LocalId, Lvalue,
     Op, Role, Scalar,
-    link::Linking,
     lower::{Types, fold, scalar_of},
 };
 
 /// What a definition takes and gives.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shape {
-    parameters: Vec<Type>,
+    pub(crate) parameters: Vec<Type>,
     result: Option<Type>,
     variadic: bool,
 }
@@ -31,25 +30,27 @@ impl Shape {
     }
 }
 
-/// The function with direct calls that fit.
-pub(crate) fn fit(function: &Arc<Function>, linking: &dyn Linking) -> Arc<Function> {
-    let model = linking.data_model();
+/// The function with direct calls that fit; `shape` knows every function with a body.
+pub(crate) fn fit<'s>(
+    function: &Arc<Function>,
+    types: Types<'_>,
+    shape: &dyn Fn(Name) -> Option<Cow<'s, Shape>>,
+) -> Arc<Function> {
     let odd_call = |op: &Op| match op {
         Op::Call(call) => {
             let Callee::Direct(name) = call.callee else { return None };
-            let shape = linking.shape(name)?;
-            (!fits(call, shape, model)).then(|| (call.clone(), shape))
+            let shape = shape(name)?;
+            (!fits(call, &shape, types.model)).then(|| (call.clone(), shape))
         }
         _ => None,
     };
     if !function.edges.iter().any(|edge| odd_call(&edge.op).is_some()) {
         return function.clone();
     }
-    let types = Types { records: linking.records(), model };
     let mut changed = Function::clone(function);
     for at in 0..changed.edges.len() {
         if let Some((call, shape)) = odd_call(&changed.edges[at].op) {
-            Fitting { function: &mut changed, types, at }.call(call, shape);
+            Fitting { function: &mut changed, types, at }.call(call, &shape);
         }
     }
     Arc::new(changed)

@@ -9,12 +9,12 @@ mod layouts;
 mod renames;
 mod symbols;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use proofline_hir::{Name, Records, Type};
 use proofline_syntax::{DataModel, Span};
 
-use crate::{Function, FunctionMap, Global, Program, Unit, UnitMap, fit};
+use crate::{Function, FunctionMap, Global, Program, Unit, UnitMap, fit, lower::Types};
 
 pub use crate::fit::Shape;
 pub use layouts::Layouts;
@@ -79,7 +79,9 @@ pub fn shape(linking: &dyn Linking, name: Name) -> Option<Shape> {
 
 /// A function with a body: its first definition, with calls that fit whom they call.
 pub fn function(linking: &dyn Linking, name: Name) -> Option<Arc<Function>> {
-    let mut function = fit::fit(definition(linking, name)?, linking);
+    let types = Types { records: linking.records(), model: linking.data_model() };
+    let shape = |name| linking.shape(name).map(Cow::Borrowed);
+    let mut function = fit::fit(definition(linking, name)?, types, &shape);
     // Nothing that `main` alone does is known to happen where something runs before it.
     if name.as_str() == "main"
         && let Some(what) = linking.outside_main().first()

@@ -1,5 +1,5 @@
 //! Broken text for everything before the engines: tokens and bytes of real C are left out, doubled, moved and replaced. Nothing may
-//! panic, and what comes out of text without errors must be well formed.
+//! panic, and what comes out must be well formed, errors or not.
 
 use std::{
     fs,
@@ -28,24 +28,22 @@ pub fn read(bytes: &[u8], flags: &Flags) -> Result<(), String> {
         let unit = proofline_syntax::parse(preprocessed);
         stage = "HIR";
         let hir = proofline_hir::lower(&unit, flags);
-        let is_c = !unit.has_errors() && hir.errors.is_empty();
         let violations = proofline_hir::verify::module(&hir.module);
-        // What stands for text that was not understood need not fit; nothing is proved about it.
-        if let Some(violation) = violations.first().filter(|_| is_c) {
+        if let Some(violation) = violations.first() {
             return Err(format!("the HIR is not well formed: {violation:?}"));
         }
         stage = "automata";
         let lowered = proofline_cfa::lower(&hir.module, &hir.map);
         let (mut program, _) = proofline_cfa::link(vec![lowered]);
         let defects = proofline_cfa::check::check_program(&program);
-        if let Some(defect) = defects.first().filter(|_| is_c) {
+        if let Some(defect) = defects.first() {
             return Err(format!("an automaton is not well formed: {defect:?}"));
         }
         stage = "library models";
         proofline_cfa::models::apply(&mut program, proofline_cfa::models::standard());
         stage = "obligations";
         proofline_verifier::checks::insert(&mut program);
-        if let Some(defect) = proofline_cfa::check::check_program(&program).first().filter(|_| is_c) {
+        if let Some(defect) = proofline_cfa::check::check_program(&program).first() {
             return Err(format!("an automaton with obligations is not well formed: {defect:?}"));
         }
         stage = "surroundings";

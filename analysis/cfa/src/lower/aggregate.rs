@@ -25,7 +25,7 @@ impl Lowering<'_> {
                 let lvalue = self.lvalue(*place);
                 if self.is_volatile(*place) {
                     let temporary = self.temporary(expr.ty);
-                    self.emit(Op::Copy(temporary.clone(), lvalue), site);
+                    self.copy(temporary.clone(), lvalue, site);
                     self.emit(Op::Havoc(temporary.clone(), crate::Cause::Volatile), site);
                     return temporary;
                 }
@@ -87,6 +87,15 @@ impl Lowering<'_> {
         lvalue
     }
 
+    /// `to = from` of aggregates. A scalar is among them only where a type was not understood; an error was reported.
+    pub(crate) fn copy(&mut self, to: Lvalue, from: Lvalue, site: Site) {
+        if to.scalar.is_some() || from.scalar.is_some() {
+            return self.havoc_unmodelled(to, "value of unknown type", site);
+        }
+        let from = retyped(from, &to);
+        self.emit(Op::Copy(to, from), site);
+    }
+
     /// `target = value`; the result is where the value can be found.
     pub(crate) fn assign_aggregate(&mut self, target: ExprId, value: ExprId, site: Site) -> Lvalue {
         let body = self.body;
@@ -102,8 +111,7 @@ impl Lowering<'_> {
         }
         let from = self.aggregate(value);
         if from != lvalue {
-            let from = retyped(from, &lvalue);
-            self.emit(Op::Copy(lvalue.clone(), from), site);
+            self.copy(lvalue.clone(), from, site);
         }
         // The place is named again by whoever uses the value: pin it down if the copy may have moved it.
         let own = self.write_effect(&lvalue);
@@ -112,7 +120,7 @@ impl Lowering<'_> {
 }
 
 /// The source of a copy, with the target's type (they differ in qualifiers at most).
-pub(crate) fn retyped(mut from: Lvalue, to: &Lvalue) -> Lvalue {
+fn retyped(mut from: Lvalue, to: &Lvalue) -> Lvalue {
     if from.ty.unqualified() == to.ty.unqualified() {
         from.ty = to.ty;
     }

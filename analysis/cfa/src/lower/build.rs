@@ -305,7 +305,7 @@ impl<'h> Lowering<'h> {
             return lvalue;
         }
         let temporary = self.temporary(lvalue.ty);
-        self.emit(Op::Copy(temporary.clone(), lvalue), site);
+        self.copy(temporary.clone(), lvalue, site);
         temporary
     }
 

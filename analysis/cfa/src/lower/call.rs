@@ -80,6 +80,9 @@ impl Lowering<'_> {
             None => {
                 let ty = function_type(body.expr(callee).ty);
                 let site = self.site(callee);
+                if !is_understood(ty) {
+                    self.unsupported("call of a function of unknown type", site);
+                }
                 let effect = self.effects.of_all(arguments);
                 let pointer = self.callee(callee);
                 (Callee::Indirect(self.settle(pointer, effect.as_ref(), site), ty), false)
@@ -130,6 +133,17 @@ impl Lowering<'_> {
     pub(crate) fn call_by_name(&mut self, name: &str, site: Site) {
         let callee = Callee::Direct(Name::new(name));
         self.emit(Op::Call(Call { dst: None, callee, arguments: Vec::new() }), site);
+    }
+}
+
+/// Whether every part of the function type was.
+fn is_understood(function: Type) -> bool {
+    let is_error = |ty: &Type| matches!(ty.kind(), TypeKind::Error);
+    match function.kind() {
+        TypeKind::Function(signature) => {
+            !is_error(&signature.result) && !signature.parameters.iter().any(is_error)
+        }
+        _ => false,
     }
 }
 

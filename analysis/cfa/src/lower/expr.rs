@@ -276,7 +276,7 @@ impl Lowering<'_> {
             }
             (_, None) => {
                 let from = self.aggregate(value);
-                self.emit(Op::Copy(result.clone(), super::aggregate::retyped(from, result)), site);
+                self.copy(result.clone(), from, site);
             }
         }
     }

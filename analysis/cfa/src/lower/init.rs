@@ -9,7 +9,7 @@ use proofline_hir::{
     types::ArrayLength,
 };
 
-use super::{aggregate::retyped, build::Lowering, effects::Effect, expr::int_constant, fold, types::array};
+use super::{build::Lowering, effects::Effect, expr::int_constant, fold, types::array};
 use crate::{Base, Expr, Lvalue, Op, Scalar, Site, Step};
 
 /// So many scalars are set to zero one by one, more are filled at once.
@@ -82,7 +82,7 @@ impl Lowering<'_> {
         let object = self.aggregate(value);
         if detached && !matches!(object.base, Base::Local(_)) {
             let temporary = self.temporary(object.ty);
-            self.emit(Op::Copy(temporary.clone(), object), site);
+            self.copy(temporary.clone(), object, site);
             return Entry::Aggregate(temporary, site);
         }
         Entry::Aggregate(object, site)
@@ -116,14 +116,7 @@ impl Lowering<'_> {
                 }
                 None => self.havoc_unmodelled(place, "scalar initialiser of an aggregate", site),
             },
-            Entry::Aggregate(from, at) => {
-                if from.scalar.is_none() && place.scalar.is_none() {
-                    let from = retyped(from, &place);
-                    self.emit(Op::Copy(place, from), at);
-                } else {
-                    self.havoc_unmodelled(place, "value of unknown type", site);
-                }
-            }
+            Entry::Aggregate(from, at) => self.copy(place, from, at),
             Entry::String(name, id) => self.store_string(place, name, id),
         }
     }

@@ -18,6 +18,7 @@ mod global;
 mod init;
 mod jump;
 mod lvalue;
+mod mend;
 mod scope;
 mod shadow;
 mod stmt;
@@ -167,6 +168,9 @@ fn lower_function(
     });
     tidy::drop_unused_temporaries(&mut function, &mut positions);
     tidy::tidy(&mut function);
+    if !function.unsupported.is_empty() {
+        mend::mend(&mut function, types);
+    }
     (function, positions)
 }
 

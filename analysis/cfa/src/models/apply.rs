@@ -1,18 +1,23 @@
 //! Puts models in the place of calls.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use proofline_hir::{Linkage, Name, Type, TypeKind};
 
 use super::{
     Library, Model,
-    effect::{Bound, Effect, Factor, Outcome, Passed, Size, Table},
+    effect::{Bound, Effect, Factor, Outcome, Passed, Size, Table, Use},
     emit::Emitter,
     external, format,
 };
 use crate::{
     Argument, Base, BinaryOp, Call, Callee, Cause, Edge, Expr, Function, Global, Lvalue, Op, Program, Role,
-    Scalar, Step,
+    Scalar, Site, Step,
+    fit::{self, Shape},
     lower::{Types, fold},
     tidy, visit,
 };
@@ -39,11 +44,12 @@ pub(super) fn program(program: &mut Program, library: &Library) {
         program.globals.insert(name, Arc::new(global));
     }
     let mut functions = std::mem::take(&mut program.functions);
-    let names: BTreeSet<Name> = functions.keys().copied().collect();
+    let shapes: BTreeMap<Name, Shape> =
+        functions.iter().map(|(name, function)| (*name, Shape::of(function))).collect();
     let mut unsupported = Vec::new();
     let mut tables = BTreeSet::new();
     for function in functions.values_mut() {
-        let is_called = |op: &Op| direct(op).is_some_and(|name| !names.contains(&name));
+        let is_called = |op: &Op| direct(op).is_some_and(|name| !shapes.contains_key(&name));
         if !function.edges.iter().any(|edge| is_called(&edge.op)) {
             continue;
         }
@@ -52,6 +58,7 @@ pub(super) fn program(program: &mut Program, library: &Library) {
         let mut pass = Pass {
             emitter: Emitter::new(&mut changed, types),
             program,
+            shapes: &shapes,
             uses_errno,
             unsupported: &mut unsupported,
             tables: &mut tables,
@@ -60,7 +67,7 @@ pub(super) fn program(program: &mut Program, library: &Library) {
         for _round in 0..MAX_ROUNDS {
             let mut is_done = true;
             for edge in std::mem::take(pass.emitter.edges()) {
-                match direct(&edge.op).filter(|name| !names.contains(name)) {
+                match direct(&edge.op).filter(|name| !shapes.contains_key(name)) {
                     Some(name) => is_done &= !pass.replace(edge, name, library.model(&name).cloned()),
                     None => pass.emitter.edges().push(edge),
                 }
@@ -71,7 +78,8 @@ pub(super) fn program(program: &mut Program, library: &Library) {
         }
         tidy::tidy(&mut changed);
         tidy::mark_taken(&mut changed);
-        *function = Arc::new(changed);
+        // What models call need not be what they expect.
+        *function = fit::fit(&Arc::new(changed), types, &|name| shapes.get(&name).map(Cow::Borrowed));
     }
     program.functions = functions;
     let pointer_bytes = u64::from(program.pointer_bits() / 8);
@@ -98,6 +106,8 @@ fn external_name(program: &Program, op: &Op) -> Option<Name> {
 pub(super) struct Pass<'p, 'u> {
     pub(super) emitter: Emitter<'p>,
     pub(super) program: &'p Program,
+    /// Of functions with a body.
+    pub(super) shapes: &'p BTreeMap<Name, Shape>,
     uses_errno: bool,
     unsupported: &'u mut Vec<(Name, Name)>,
     pub(super) tables: &'u mut BTreeSet<Table>,
@@ -106,11 +116,12 @@ pub(super) struct Pass<'p, 'u> {
 impl Pass<'_, '_> {
     /// Puts the model in the call's place; false if the call stays.
     fn replace(&mut self, edge: Edge, name: Name, model: Option<Arc<Model>>) -> bool {
-        let arity = match &edge.op {
-            Op::Call(call) => call.arguments.len(),
-            _ => 0,
+        let arguments = match &edge.op {
+            Op::Call(call) => call.arguments.as_slice(),
+            _ => &[],
         };
-        let model = model.filter(|model| model.arity() <= arity);
+        // A function of that name that takes something else is another one.
+        let model = model.filter(|model| fits(model, arguments, self.emitter.types.pointer_bits()));
         if let Some(model) = &model
             && model.keep
         {
@@ -121,11 +132,15 @@ impl Pass<'_, '_> {
         (self.emitter.at, self.emitter.site) = (edge.from, edge.site);
         let Op::Call(call) = edge.op else { return false };
         let single = model.as_ref().is_some_and(|model| model.uses_argument_once(call.dst.is_some()));
-        let arguments = self.evaluate(call.arguments, call.dst.as_ref(), model.as_deref(), single);
+        let arguments = match &model {
+            Some(model) => with_pointers(call.arguments, model, edge.site),
+            None => call.arguments,
+        };
+        let arguments = self.evaluate(arguments, call.dst.as_ref(), model.as_deref(), single);
         match model {
             None => {
                 let ty = self.program.externals.get(&name).copied();
-                external::call(&mut self.emitter, name, arguments, call.dst, ty);
+                external::call(&mut self.emitter, self.shapes, name, arguments, call.dst, ty);
             }
             Some(model) => {
                 self.effects(name, &model, &arguments, call.dst);
@@ -231,7 +246,9 @@ impl Pass<'_, '_> {
             self.emitter.havoc(errno, cause);
         }
         match (&model.result, dst) {
-            (Some(Outcome::Reallocated { pointer, size, may_fail }), dst) => {
+            (Some(Outcome::Reallocated { pointer, size, may_fail }), dst)
+                if dst.as_ref().is_none_or(|dst| dst.scalar.is_some()) =>
+            {
                 self.reallocate(*pointer, size, *may_fail, arguments, dst, cause);
             }
             (outcome, Some(dst)) => self.result(outcome.as_ref(), dst, arguments, name, cause),
@@ -473,6 +490,34 @@ fn is_constant(value: &Expr) -> bool {
         Expr::Cast(_, arg, _) => is_constant(arg),
         _ => false,
     }
+}
+
+/// Whether the arguments are such that the model makes sense.
+fn fits(model: &Model, arguments: &[Argument], pointer_bits: u8) -> bool {
+    let mut fits = true;
+    model.uses(&mut |at, how| {
+        let scalar = value(arguments, at).map(|value| value.scalar());
+        fits &= match (how, scalar) {
+            (Use::Pointer, Some(Scalar::Int(ty))) => ty.bits >= pointer_bits,
+            (Use::Pointer, scalar) => scalar == Some(Scalar::Pointer),
+            (Use::Number, scalar) => matches!(scalar, Some(Scalar::Int(_))),
+            (Use::Any, _) => at < arguments.len(),
+        };
+    });
+    fits
+}
+
+/// The arguments, numbers that are used as pointers converted.
+fn with_pointers(mut arguments: Vec<Argument>, model: &Model, site: Site) -> Vec<Argument> {
+    model.uses(&mut |at, how| {
+        if how == Use::Pointer
+            && let Some(Argument::Value(value)) = arguments.get_mut(at)
+            && value.scalar() != Scalar::Pointer
+        {
+            *value = fold::cast(Scalar::Pointer, value.clone(), site);
+        }
+    });
+    arguments
 }
 
 pub(super) fn value(arguments: &[Argument], at: usize) -> Option<Expr> {

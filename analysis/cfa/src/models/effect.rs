@@ -128,29 +128,65 @@ pub(super) enum Outcome {
     Entry(Table, usize, Option<i128>),
 }
 
+/// What an argument must be for a model to make sense.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Use {
+    Pointer,
+    Number,
+    /// Whatever it is.
+    Any,
+}
+
 impl Model {
-    /// Whether the model says something about the value of the argument.
-    pub(super) fn mentions(&self, at: usize) -> bool {
-        let in_size = |size: &Size| match size {
-            Size::Any => false,
-            Size::Product(factors) => factors.contains(&Factor::Argument(at)),
+    /// The arguments that the model says something about.
+    pub(super) fn uses(&self, see: &mut dyn FnMut(usize, Use)) {
+        let factor = |factor: &Factor, see: &mut dyn FnMut(usize, Use)| match factor {
+            Factor::Argument(at) => see(*at, Use::Number),
+            Factor::Number(_) => {}
         };
-        self.effects.iter().any(|effect| match effect {
-            Effect::Writes(a, size) => *a == at || in_size(size),
-            Effect::WritesObject(a) | Effect::Frees(a) | Effect::Assumes(a) => *a == at,
-            Effect::WritesRest { format, first } | Effect::Format { format, first } => {
-                *format == at || *first <= at
+        let in_size = |size: &Size, see: &mut dyn FnMut(usize, Use)| match size {
+            Size::Any => {}
+            Size::Product(factors) => factors.iter().for_each(|f| factor(f, see)),
+        };
+        for effect in &self.effects {
+            match effect {
+                Effect::Writes(to, size) => {
+                    see(*to, Use::Pointer);
+                    in_size(size, see);
+                }
+                Effect::WritesObject(at) | Effect::Frees(at) => see(*at, Use::Pointer),
+                Effect::Assumes(at) => see(*at, Use::Any),
+                Effect::WritesRest { format, .. } | Effect::Format { format, .. } => {
+                    see(*format, Use::Pointer);
+                }
+                Effect::Copies(to, from, size) => {
+                    see(*to, Use::Pointer);
+                    see(*from, Use::Pointer);
+                    in_size(size, see);
+                }
+                Effect::Fills(to, with, size) => {
+                    see(*to, Use::Pointer);
+                    factor(with, see);
+                    in_size(size, see);
+                }
+                Effect::Points(to, into) => {
+                    see(*to, Use::Pointer);
+                    see(*into, Use::Pointer);
+                }
+                Effect::Calls(function, passed) => {
+                    see(*function, Use::Pointer);
+                    for passed in passed {
+                        match passed {
+                            Passed::Argument(at) => see(*at, Use::Any),
+                            Passed::Into(at) => see(*at, Use::Pointer),
+                            Passed::Any => {}
+                        }
+                    }
+                }
+                Effect::Clobbers => {}
             }
-            Effect::Copies(a, b, size) => *a == at || *b == at || in_size(size),
-            Effect::Fills(a, b, size) => *a == at || *b == Factor::Argument(at) || in_size(size),
-            Effect::Points(a, b) => *a == at || *b == at,
-            Effect::Calls(function, passed) => {
-                *function == at
-                    || passed.contains(&Passed::Argument(at))
-                    || passed.contains(&Passed::Into(at))
-            }
-            Effect::Clobbers => true,
-        }) || match &self.result {
+        }
+        match &self.result {
             None
             | Some(
                 Outcome::Any
@@ -159,66 +195,37 @@ impl Model {
                 | Outcome::Errno
                 | Outcome::NotNull
                 | Outcome::Table(_),
-            ) => false,
+            ) => {}
             Some(
                 Outcome::Argument { argument, .. }
-                | Outcome::Into { argument, .. }
                 | Outcome::Absolute(argument)
                 | Outcome::Length(argument)
                 | Outcome::Entry(_, argument, _),
-            ) => *argument == at,
-            Some(Outcome::Fresh { size, .. }) => in_size(size),
-            Some(Outcome::Reallocated { pointer, size, .. }) => *pointer == at || in_size(size),
+            ) => see(*argument, Use::Any),
+            Some(Outcome::Into { argument, .. }) => see(*argument, Use::Pointer),
+            Some(Outcome::Fresh { size, .. }) => in_size(size, see),
+            Some(Outcome::Reallocated { pointer, size, .. }) => {
+                see(*pointer, Use::Pointer);
+                in_size(size, see);
+            }
         }
     }
 
-    /// How many arguments a call must have for the model to make sense.
-    pub(super) fn arity(&self) -> usize {
-        let size = |size: &Size| match size {
-            Size::Any => 0,
-            Size::Product(factors) => {
-                factors.iter().map(|f| if let Factor::Argument(n) = f { n + 1 } else { 0 }).max().unwrap_or(0)
-            }
-        };
-        let effects = self.effects.iter().map(|effect| match effect {
-            Effect::Writes(a, s) => (a + 1).max(size(s)),
-            Effect::WritesObject(a) | Effect::Frees(a) | Effect::Assumes(a) => a + 1,
-            Effect::WritesRest { format, .. } | Effect::Format { format, .. } => format + 1,
-            Effect::Copies(a, b, s) => (a + 1).max(b + 1).max(size(s)),
-            Effect::Fills(a, b, s) => {
-                let byte = if let Factor::Argument(b) = b { b + 1 } else { 0 };
-                (a + 1).max(byte).max(size(s))
-            }
-            Effect::Points(a, b) => (a + 1).max(b + 1),
-            Effect::Calls(f, passed) => {
-                let passed = passed.iter().map(|p| match p {
-                    Passed::Argument(a) | Passed::Into(a) => a + 1,
-                    Passed::Any => 0,
-                });
-                passed.max().unwrap_or(0).max(f + 1)
-            }
-            Effect::Clobbers => 0,
+    /// Whether the model says something about the value of the argument.
+    pub(super) fn mentions(&self, at: usize) -> bool {
+        let mut found = self.effects.iter().any(|effect| match effect {
+            Effect::WritesRest { first, .. } | Effect::Format { first, .. } => *first <= at,
+            Effect::Clobbers => true,
+            Effect::Writes(..)
+            | Effect::WritesObject(_)
+            | Effect::Copies(..)
+            | Effect::Fills(..)
+            | Effect::Frees(_)
+            | Effect::Points(..)
+            | Effect::Assumes(_)
+            | Effect::Calls(..) => false,
         });
-        let result = match &self.result {
-            None
-            | Some(
-                Outcome::Any
-                | Outcome::Input
-                | Outcome::Range(..)
-                | Outcome::Errno
-                | Outcome::NotNull
-                | Outcome::Table(_),
-            ) => 0,
-            Some(
-                Outcome::Argument { argument, .. }
-                | Outcome::Into { argument, .. }
-                | Outcome::Absolute(argument)
-                | Outcome::Length(argument)
-                | Outcome::Entry(_, argument, _),
-            ) => argument + 1,
-            Some(Outcome::Fresh { size: s, .. }) => size(s),
-            Some(Outcome::Reallocated { pointer, size: s, .. }) => (pointer + 1).max(size(s)),
-        };
-        effects.max().unwrap_or(0).max(result)
+        self.uses(&mut |used, _| found |= used == at);
+        found
     }
 }

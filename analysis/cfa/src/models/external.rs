@@ -1,14 +1,17 @@
 //! Calls of functions about which nothing is known: any result, everything reachable from the arguments and every global may
 //! change, and function pointers among the arguments may be called.
 
+use std::collections::BTreeMap;
+
 use proofline_hir::{Name, Type, TypeKind};
 
 use super::emit::Emitter;
-use crate::{Argument, Call, Callee, Cause, Expr, Lvalue, Op, Scalar};
+use crate::{Argument, Call, Callee, Cause, Expr, Lvalue, Op, Scalar, fit::Shape};
 
-/// The call of an unknown function, already evaluated arguments; `ty` is its declared type.
+/// The call of an unknown function, already evaluated arguments; `ty` is its declared type. `shapes` are those of functions with bodies.
 pub(super) fn call(
     emitter: &mut Emitter<'_>,
+    shapes: &BTreeMap<Name, Shape>,
     name: Name,
     arguments: Vec<Argument>,
     dst: Option<Lvalue>,
@@ -22,7 +25,10 @@ pub(super) fn call(
     for (pointer, function) in callbacks {
         emitter.repeatedly(cause, |emitter| {
             // What it does with a null pointer is its own matter.
-            emitter.if_not_null(&pointer.clone(), |emitter| call_back(emitter, pointer, function, cause));
+            let parameters = called_with(&pointer, function, shapes);
+            emitter.if_not_null(&pointer.clone(), |emitter| {
+                call_back(emitter, pointer, function, &parameters, cause)
+            });
             emitter.emit(Op::Clobber(reachable.clone(), cause));
         });
     }
@@ -70,6 +76,7 @@ fn callbacks(arguments: &[Argument], ty: Option<Type>) -> Vec<(Expr, Type)> {
         let function = parameters.get(at).and_then(|ty| ty.pointee());
         if let Some(function) = function
             && matches!(function.kind(), TypeKind::Function(_))
+            && value.scalar() == Scalar::Pointer
             && !matches!(value, Expr::Null)
         {
             out.push((value.clone(), function));
@@ -78,13 +85,28 @@ fn callbacks(arguments: &[Argument], ty: Option<Type>) -> Vec<(Expr, Type)> {
     out
 }
 
-/// A call with any arguments.
-pub(super) fn call_back(emitter: &mut Emitter<'_>, pointer: Expr, function: Type, cause: Cause) {
-    let parameters = match function.kind() {
+/// Types of the arguments that a function pointer of the type is called with: whatever the prototype says, a function gets what it takes.
+fn called_with(pointer: &Expr, function: Type, shapes: &BTreeMap<Name, Shape>) -> Vec<Type> {
+    if let Expr::Function(name) = pointer
+        && let Some(shape) = shapes.get(name)
+    {
+        return shape.parameters.clone();
+    }
+    match function.kind() {
         TypeKind::Function(signature) => signature.parameters.clone(),
         _ => Vec::new(),
-    };
-    let arguments = parameters.into_iter().map(|ty| any_argument(emitter, ty, cause)).collect();
+    }
+}
+
+/// A call with any arguments of the types.
+pub(super) fn call_back(
+    emitter: &mut Emitter<'_>,
+    pointer: Expr,
+    function: Type,
+    parameters: &[Type],
+    cause: Cause,
+) {
+    let arguments = parameters.iter().map(|ty| any_argument(emitter, *ty, cause)).collect();
     emit_call(emitter, pointer, function, arguments);
 }
 

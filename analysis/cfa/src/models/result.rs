@@ -25,17 +25,22 @@ impl Pass<'_, '_> {
         cause: Cause,
     ) {
         let is_pointer = dst.scalar == Some(Scalar::Pointer);
+        let is_integer = matches!(dst.scalar, Some(Scalar::Int(_)));
         match outcome {
             Some(Outcome::Input) => self.emitter.havoc(dst, Cause::Input(name)),
-            Some(Outcome::Range(low, high)) => {
+            Some(Outcome::Range(low, high)) if is_integer => {
                 let (low, high) = (self.bound(*low), self.bound(*high));
                 self.emitter.havoc(dst.clone(), cause);
                 self.emitter.assume_range(&Expr::Load(dst), low, high);
             }
-            Some(Outcome::Argument { argument, or_null }) => match value(arguments, *argument) {
-                Some(value) if Some(value.scalar()) == dst.scalar => self.put(dst, value, *or_null, cause),
-                _ => self.emitter.havoc(dst, cause),
-            },
+            Some(Outcome::Argument { argument, or_null }) if is_pointer || !or_null => {
+                match value(arguments, *argument) {
+                    Some(value) if Some(value.scalar()) == dst.scalar => {
+                        self.put(dst, value, *or_null, cause)
+                    }
+                    _ => self.emitter.havoc(dst, cause),
+                }
+            }
             Some(Outcome::Into { argument, or_null }) if is_pointer => match pointer(arguments, *argument) {
                 Some(object) => {
                     let inside = self.emitter.inside_of(object, cause);
@@ -62,11 +67,12 @@ impl Pass<'_, '_> {
                 Some(value) if Some(value.scalar()) == dst.scalar => self.absolute(dst, value),
                 _ => self.emitter.havoc(dst, cause),
             },
-            Some(Outcome::Length(at)) => {
+            Some(Outcome::Length(at)) if is_integer => {
                 let known = value(arguments, *at).and_then(|string| format::literal(self.program, &string));
                 match (known, dst.scalar) {
                     (Some(text), Some(Scalar::Int(ty))) => {
-                        self.emitter.emit(Op::Assign(dst, Expr::Int(text.len() as i128, ty)));
+                        let length = ty.wrap(text.len() as i128);
+                        self.emitter.emit(Op::Assign(dst, Expr::Int(length, ty)));
                     }
                     _ => {
                         let high = self.emitter.types.ptrdiff_t().max();
@@ -101,6 +107,9 @@ impl Pass<'_, '_> {
                 | Outcome::Into { .. }
                 | Outcome::Fresh { .. }
                 | Outcome::Errno
+                | Outcome::Range(..)
+                | Outcome::Argument { .. }
+                | Outcome::Length(_)
                 | Outcome::Reallocated { .. },
             ) => self.emitter.havoc(dst, cause),
         }

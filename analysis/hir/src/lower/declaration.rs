@@ -330,7 +330,7 @@ impl<'u> Lowerer<'u> {
         let ty = self.object_type(specifiers, declared.ty, value, at);
         // The initialiser is lowered again below, and reported then.
         self.errors.truncate(if specifiers.is_auto_type && value.is_some() { errors } else { usize::MAX });
-        let cleanup = specifiers.attributes.cleanup;
+        let cleanup = specifiers.attributes.cleanup.and_then(|name| self.cleanup(name, at));
         let mut statements = Vec::new();
         let length = declared.length.map(|length| self.keep_length(length, node, &mut statements));
         let local = Local { name, ty, length, is_parameter: false, cleanup };
@@ -357,6 +357,15 @@ impl<'u> Lowerer<'u> {
         self.check_complete(id.index(), at);
         statements.push(self.new_stmt(Stmt::Declare(id, init), node));
         statements
+    }
+
+    /// The function that `__attribute__((cleanup(name)))` means here.
+    fn cleanup(&mut self, name: Name, at: Node<'u>) -> Option<Name> {
+        if let Some(Entity::Function(unique)) = self.lookup(&name) {
+            return Some(unique);
+        }
+        self.error(at, format!("`{name}`, which is to clean up, is not a function"));
+        None
     }
 
     /// Keeps the number of elements of a variable length array in a local that nothing assigns to, for `sizeof`.

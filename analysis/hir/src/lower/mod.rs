@@ -94,6 +94,8 @@ pub(crate) struct Lowerer<'u> {
     pub(crate) weak: BTreeSet<Name>,
     /// Tags given so far.
     pub(crate) used_tags: BTreeSet<Name>,
+    /// Records whose members are being read.
+    pub(crate) open_records: Vec<Name>,
     /// What was not understood had a part in the statement at hand, whose effect is therefore not known.
     pub(crate) poisoned: bool,
     /// An expression that stands for a node (by its id) while something around it is read.

@@ -91,9 +91,11 @@ impl Objects {
         is_first
     }
 
-    /// Gives a function another type than was declared before: the last word counts.
+    /// Gives a function another type than was declared before: the definition's or else the last word counts.
     pub(crate) fn retype_function(&mut self, name: Name, ty: Type) {
-        if let Some(&index) = self.function_index.get(&name) {
+        if let Some(&index) = self.function_index.get(&name)
+            && self.functions[index].function.body.is_none()
+        {
             self.functions[index].function.ty = ty;
         }
     }
@@ -121,10 +123,11 @@ impl Objects {
         }
     }
 
-    /// Gives a declared function its body; `false` if it had one already.
+    /// Gives a declared function its body, whose own type is `ty`; `false` if it had one already.
     pub(crate) fn define(
         &mut self,
         name: Name,
+        ty: Type,
         parameters: Vec<crate::body::LocalId>,
         body: BodyBuilder,
         span: Span,
@@ -133,6 +136,10 @@ impl Objects {
         let Some(&index) = self.function_index.get(&name) else { return false };
         let entry = &mut self.functions[index];
         let is_first = entry.function.body.is_none();
+        if !fits_definition(entry.function.ty, ty, parameters.len()) {
+            // A declaration that contradicts; an error was reported.
+            entry.function.ty = ty;
+        }
         entry.function.parameters = parameters;
         entry.function.body = Some(Arc::new(body.body));
         entry.map = Some(Arc::new(body.map));
@@ -149,7 +156,12 @@ impl Objects {
         let source = &self.functions[from];
         let (parameters, body) = (source.function.parameters.clone(), source.function.body.clone());
         let (map, definition) = (source.map.clone(), source.definition);
+        let ty = source.function.ty;
         let target = &mut self.functions[to];
+        if !fits_definition(target.function.ty, ty, parameters.len()) {
+            // gcc has a warning for that.
+            target.function.ty = ty;
+        }
         target.function.parameters = parameters;
         target.function.body = body;
         target.map = map;
@@ -243,6 +255,15 @@ fn forget_addresses_in(body: &mut Arc<Body>, absent: &BTreeSet<Name>) {
 /// The name of an unnamed parameter.
 pub(crate) fn parameter_name(index: usize) -> Name {
     Name::new(&format!("#{index}"))
+}
+
+/// Whether a declared type says the same as that of the definition with so many parameters.
+fn fits_definition(declared: Type, defined: Type, parameters: usize) -> bool {
+    let same_count = match declared.kind() {
+        TypeKind::Function(signature) => signature.unprototyped || signature.parameters.len() == parameters,
+        _ => false,
+    };
+    same_count && super::convert::compatible(declared.unqualified(), defined.unqualified())
 }
 
 /// The composite of two compatible types: `first` with what `second` adds (array lengths, prototypes).

@@ -105,7 +105,12 @@ impl<'u> Lowerer<'u> {
             }
             match self.copy_of(entry.value) {
                 Some(copy) => entry.value = copy,
-                None => self.error(node, "a range that is initialised again in part needs a simple value"),
+                None => {
+                    let what = "a range that is initialised again in part needs a simple value";
+                    self.error(node, what);
+                    let ty = self.body.body.expr(entry.value).ty;
+                    entry.value = self.unmodelled(what, Vec::new(), ty, self.span(node));
+                }
             }
         }
     }

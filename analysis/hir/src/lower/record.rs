@@ -52,7 +52,9 @@ impl<'u> Lowerer<'u> {
         };
         let Some(body) = body else { return error_type() };
         let attributes = self.attached(node);
+        self.open_records.push(unique);
         let members = self.members(body, unique, attributes.packed);
+        self.open_records.pop();
         let pack = self.pack(node);
         let spec = RecordSpec { is_union, align: attributes.aligned, pack };
         let record = place(unique, spec, &members, self.layout());
@@ -85,7 +87,8 @@ impl<'u> Lowerer<'u> {
         let known = self.scopes.last().and_then(|s| s.tags.get(&name).copied());
         match (known, is_union) {
             (Some(Tag::Struct(unique)), false) | (Some(Tag::Union(unique)), true)
-                if !self.records.contains_key(&unique) =>
+                // A record that defined its own tag inside would hold itself.
+                if !self.records.contains_key(&unique) && !self.open_records.contains(&unique) =>
             {
                 unique
             }

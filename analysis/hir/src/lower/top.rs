@@ -71,6 +71,7 @@ impl<'u> Lowerer<'u> {
             aliases: Vec::new(),
             weak: Default::default(),
             used_tags: Default::default(),
+            open_records: Vec::new(),
             poisoned: false,
             substitute: None,
             depth: 0,
@@ -175,7 +176,7 @@ impl<'u> Lowerer<'u> {
         let outside = if is_nested { self.outer_bodies.pop() } else { None };
         let finished = std::mem::replace(&mut self.body, outside.unwrap_or_default());
         let (span, whole) = (self.span(at), self.span(node).to(self.span(body)));
-        if !self.objects.define(unique, ids, finished, span, whole) {
+        if !self.objects.define(unique, ty, ids, finished, span, whole) {
             self.error(at, format!("`{name}` is defined twice"));
         }
         self.captured(node, context)

@@ -11,6 +11,7 @@
 //! 5. Operations: assigned values have the format of what they are assigned to; copied aggregates are of one type; pointers and sizes
 //!    are pointers and integers; lives begin and end of what is neither parameter nor result; arguments fit what is called; allocation sites
 //!    are distinct.
+//!    What is computed is a temporary.
 //! 6. Every temporary is assigned before it is used, on every path. Every site is one of the map's.
 //! 7. In a program also: what has a name exists, arguments fit the definition, initial values lie in their objects and do not overlap.
 //!
@@ -142,6 +143,7 @@ pub fn check_function(
         sites: map.map(|map| map.sites.len()),
         part: Part::Whole,
         site: Site(0),
+        only_reads: false,
         defects: Vec::new(),
     };
     checker.locations();
@@ -149,6 +151,7 @@ pub fn check_function(
     if checker.defects.is_empty() {
         // The rest relies on names of locals and locations.
         checker.edges();
+        checker.computed();
     }
     if checker.defects.is_empty() {
         checker.temporaries();
@@ -163,6 +166,8 @@ struct Checker<'f> {
     sites: Option<usize>,
     part: Part,
     site: Site,
+    /// In what is computed addresses are only read through: they need not be taken.
+    only_reads: bool,
     defects: Vec<Defect>,
 }
 
@@ -226,6 +231,20 @@ impl Checker<'_> {
         for approximation in &function.approximations {
             self.site(approximation.site);
         }
+    }
+
+    fn computed(&mut self) {
+        for computed in &self.function.computed {
+            self.part = Part::Local(computed.dst);
+            let role = self.function.locals.get(computed.dst.index()).map(|local| local.role);
+            self.expect(role == Some(Role::Temporary), Flaw::Role, || {
+                format!("{} is computed and no temporary", computed.dst)
+            });
+            self.only_reads = true;
+            computed.arguments.iter().for_each(|argument| self.value(argument));
+            self.only_reads = false;
+        }
+        self.part = Part::Whole;
     }
 
     fn locals(&mut self) {

@@ -3,7 +3,10 @@
 
 use proofline_hir::{FunctionAttributes, Linkage, Name, Type};
 
-use crate::expr::{Expr, LocalId, Lvalue, Site, index};
+use crate::{
+    computed::Computed,
+    expr::{Expr, LocalId, Lvalue, Site, index},
+};
 
 index! {
     /// A location.
@@ -47,6 +50,8 @@ pub struct Function {
     pub labels: Vec<(Name, Loc)>,
     /// What the automaton does not say exactly; each entry is over-approximated where it stands.
     pub approximations: Vec<Approximation>,
+    /// What some of its unknown values really are, for whoever executes.
+    pub computed: Vec<Computed>,
     /// What cannot be over-approximated: reaching the location makes a verdict unknown.
     pub unsupported: Vec<(Loc, Name)>,
 }

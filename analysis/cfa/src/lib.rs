@@ -4,6 +4,7 @@
 mod c_text;
 pub mod call_graph;
 pub mod check;
+mod computed;
 pub mod dot;
 mod environment;
 pub mod eval;
@@ -28,6 +29,7 @@ pub mod visit;
 
 pub use c_text::{expr_text, lvalue_text, op_text};
 pub use call_graph::{CallGraph, Callees};
+pub use computed::{Computed, Quantity};
 pub use environment::Environment;
 pub use expr::{Base, BinaryOp, CompareOp, Expr, LocalId, Lvalue, Site, Step, UnaryOp};
 pub use footprint::{Digest, Footprint};

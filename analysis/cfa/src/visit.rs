@@ -149,6 +149,10 @@ pub(crate) fn rename(function: &mut Function, with: &dyn Renaming) {
     for edge in &mut function.edges {
         rename_op(&mut edge.op, with);
     }
+    for computed in &mut function.computed {
+        computed.dst = with.local(computed.dst);
+        computed.arguments.iter_mut().for_each(|argument| rename_expr(argument, with));
+    }
 }
 
 fn rename_op(op: &mut Op, with: &dyn Renaming) {

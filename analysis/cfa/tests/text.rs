@@ -217,6 +217,12 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
+fn computed() -> impl Strategy<Value = Computed> {
+    let quantity = select(Quantity::ALL.map(|(_, quantity, _)| quantity).to_vec());
+    ((0u32..6).prop_map(LocalId), quantity, vec(expr(), 0..3), any::<bool>())
+        .prop_map(|(dst, quantity, arguments, is_absence)| Computed { dst, quantity, arguments, is_absence })
+}
+
 fn loc() -> impl Strategy<Value = Loc> {
     (0u32..5).prop_map(Loc)
 }
@@ -235,11 +241,12 @@ fn function() -> impl Strategy<Value = Function> {
         vec((name(), loc()), 0..2),
         vec((name(), site()).prop_map(|(what, site)| Approximation { what, site }), 0..2),
         vec((loc(), name()), 0..2),
+        vec(computed(), 0..2),
     );
     (head, option::of((0u32..6).prop_map(LocalId)), any::<u32>(), loc(), loc(), tail).prop_map(
         |((name, ty, flags, locals, parameters), result, locations, entry, exit, tail)| {
             let [internal, noreturn, inline, pure, malloc, runs_outside_main, variadic] = flags;
-            let (edges, obligations, labels, approximations, unsupported) = tail;
+            let (edges, obligations, labels, approximations, unsupported, computed) = tail;
             Function {
                 name,
                 ty,
@@ -256,6 +263,7 @@ fn function() -> impl Strategy<Value = Function> {
                 obligations,
                 labels,
                 approximations,
+                computed,
                 unsupported,
             }
         },

@@ -24,7 +24,8 @@ impl Checker<'_> {
                 self.lvalue(lvalue);
                 self.expect(lvalue.bits.is_none(), Flaw::Address, || "of a bit-field".to_owned());
                 if let Base::Local(id) = lvalue.base {
-                    let taken = self.function.locals.get(id.index()).is_none_or(|local| local.address_taken);
+                    let taken = self.only_reads
+                        || self.function.locals.get(id.index()).is_none_or(|local| local.address_taken);
                     self.expect(taken, Flaw::Address, || format!("of {id}, which says that it is not taken"));
                 }
             }

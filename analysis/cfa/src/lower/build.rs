@@ -82,6 +82,7 @@ impl<'h> Lowering<'h> {
             obligations: Vec::new(),
             labels: Vec::new(),
             approximations: Vec::new(),
+            computed: Vec::new(),
             unsupported: Vec::new(),
         };
         let types = context.types;

@@ -31,6 +31,7 @@ pub(super) fn mend(function: &mut Function, types: Types<'_>) {
     function.obligations.clear();
     function.labels.clear();
     function.approximations.clear();
+    function.computed.clear();
     function.locals.truncate(function.parameters.len() + usize::from(function.result.is_some()));
     function.unsupported = vec![(function.entry, Name::new(REASON))];
 }

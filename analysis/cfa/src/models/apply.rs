@@ -17,6 +17,7 @@ use super::{
 use crate::{
     Argument, Base, BinaryOp, Call, Callee, Cause, Edge, Expr, Function, Global, Lvalue, Op, Program, Role,
     Scalar, Site, Step,
+    computed::Quantity,
     fit::{self, Shape},
     lower::{Types, fold},
     tidy, visit,
@@ -78,6 +79,7 @@ pub(super) fn program(program: &mut Program, library: &Library) {
         }
         tidy::tidy(&mut changed);
         tidy::mark_taken(&mut changed);
+        forget_registers(&mut changed, types);
         // What models call need not be what they expect.
         *function = fit::fit(&Arc::new(changed), types, &|name| shapes.get(&name).map(Cow::Borrowed));
     }
@@ -238,6 +240,7 @@ impl Pass<'_, '_> {
             let here = self.emitter.at;
             self.emitter.function.unsupported.push((here, what));
         }
+        self.emitter.exactly = exactly(model, arguments);
         for effect in &model.effects {
             self.effect(effect, arguments, cause);
         }
@@ -255,6 +258,7 @@ impl Pass<'_, '_> {
             // `malloc(n);`: nobody can tell.
             (_, None) => {}
         }
+        self.emitter.exactly = None;
     }
 
     fn effect(&mut self, effect: &Effect, arguments: &[Argument], cause: Cause) {
@@ -505,6 +509,33 @@ fn fits(model: &Model, arguments: &[Argument], pointer_bits: u8) -> bool {
         };
     });
     fits
+}
+
+/// What the model says about the numbers it leaves open.
+fn exactly(model: &Model, arguments: &[Argument]) -> Option<(Quantity, Vec<Expr>)> {
+    let (quantity, of) = model.exactly.as_ref()?;
+    let values: Option<Vec<Expr>> = of.iter().map(|at| value(arguments, *at)).collect();
+    Some((*quantity, values?))
+}
+
+/// Drops what would be computed from a scalar that nothing but its name touches: it is in no memory.
+fn forget_registers(function: &mut Function, types: Types<'_>) {
+    let locals = &function.locals;
+    let is_register = |part: &Expr| match part {
+        Expr::Address(Lvalue { base: Base::Local(id), .. }) => {
+            let local = &locals[id.index()];
+            !local.address_taken && types.scalar(local.ty).is_some()
+        }
+        _ => false,
+    };
+    function.computed.retain(|computed| {
+        let mut found = false;
+        computed
+            .arguments
+            .iter()
+            .for_each(|argument| visit::walk(argument, &mut |p| found |= is_register(p)));
+        !found
+    });
 }
 
 /// The arguments, numbers that are used as pointers converted.

@@ -2,11 +2,16 @@
 
 use proofline_hir::Name;
 
+use crate::computed::Quantity;
+
 /// What a call of a function does.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Model {
     pub(super) effects: Vec<Effect>,
     pub(super) result: Option<Outcome>,
+    /// What the number that the effects or the result leave open really is: of the bytes copied if that is not said, else the offset that
+    /// is returned, else the result.
+    pub(super) exactly: Option<(Quantity, Vec<usize>)>,
     /// Changes nothing.
     pub(super) pure: bool,
     /// Does not set `errno`.
@@ -185,6 +190,9 @@ impl Model {
                 }
                 Effect::Clobbers => {}
             }
+        }
+        for at in self.exactly.iter().flat_map(|(_, arguments)| arguments) {
+            see(*at, Use::Any);
         }
         match &self.result {
             None

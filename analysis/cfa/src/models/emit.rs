@@ -8,6 +8,7 @@ use proofline_syntax::DataModel;
 use crate::{
     Approximation, Base, Cause, CompareOp, Edge, Expr, Function, IntType, Loc, Local, LocalId, Lvalue, Op,
     Role, Scalar, Site, Step,
+    computed::{Computed, Quantity},
     lower::{Types, fold},
 };
 
@@ -17,6 +18,8 @@ pub(super) struct Emitter<'p> {
     pub(super) types: Types<'p>,
     pub(super) at: Loc,
     pub(super) site: Site,
+    /// What the numbers really are that the model at hand leaves open.
+    pub(super) exactly: Option<(Quantity, Vec<Expr>)>,
     temporaries: u32,
 }
 
@@ -25,7 +28,7 @@ impl<'p> Emitter<'p> {
         let temporaries =
             function.locals.iter().filter_map(|local| local.name.strip_prefix('$')?.parse().ok());
         let temporaries = temporaries.max().map_or(0, |last: u32| last + 1);
-        Emitter { function, types, at: Loc(0), site: Site(0), temporaries }
+        Emitter { function, types, at: Loc(0), site: Site(0), exactly: None, temporaries }
     }
 
     pub(super) fn edges(&mut self) -> &mut Vec<Edge> {
@@ -77,7 +80,18 @@ impl<'p> Emitter<'p> {
 
     /// Any value of `size_t`.
     pub(super) fn any_size(&mut self, cause: Cause) -> Expr {
-        self.any(Scalar::Int(self.types.size_t()), cause)
+        let size = self.any(Scalar::Int(self.types.size_t()), cause);
+        self.note(&size, false);
+        size
+    }
+
+    /// Says what the temporary really is, if the model does.
+    pub(super) fn note(&mut self, value: &Expr, is_absence: bool) {
+        if let Some((quantity, arguments)) = self.exactly.clone()
+            && let Expr::Load(Lvalue { base: Base::Local(dst), .. }) = value
+        {
+            self.function.computed.push(Computed { dst: *dst, quantity, arguments, is_absence });
+        }
     }
 
     pub(super) fn assume_range(&mut self, value: &Expr, low: i128, high: i128) {
@@ -102,6 +116,7 @@ impl<'p> Emitter<'p> {
     /// An address of some byte in the object that the pointer points into.
     pub(super) fn inside_of(&mut self, pointer: Expr, cause: Cause) -> Expr {
         let index = self.any(Scalar::Int(self.types.ptrdiff_t()), cause);
+        self.note(&index, false);
         let char_type = Type::new(TypeKind::Int(IntKind::Char));
         let scalar = Some(Scalar::Int(IntType { bits: 8, signed: true }));
         let step = Step::Index { index: Arc::new(index), stride: 1, length: None, site: self.site };
@@ -109,7 +124,7 @@ impl<'p> Emitter<'p> {
         Expr::Address(Lvalue { base, path: vec![step], ty: char_type, scalar, bits: None, size: 1 })
     }
 
-    /// Goes on in one of two ways, which both lead here again; nothing but the cause decides.
+    /// Goes on in one of two ways, which both lead here again: the first where something was not found; nothing but the cause decides.
     pub(super) fn either(
         &mut self,
         cause: Cause,
@@ -117,6 +132,7 @@ impl<'p> Emitter<'p> {
         second: impl FnOnce(&mut Self),
     ) {
         let choice = self.any(Scalar::Int(IntType::INT), cause.within());
+        self.note(&choice, true);
         let (start, join) = (self.at, self.location());
         self.emit(Op::Assume(choice.clone()));
         first(self);

@@ -8,6 +8,7 @@ use super::{
     Library, Model,
     effect::{Bound, Effect, Factor, Outcome, Passed, Size, Table},
 };
+use crate::computed::Quantity;
 
 /// What is wrong with a model file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -212,6 +213,20 @@ impl Parser {
                 let passed = self.passed()?;
                 model.effects.push(Effect::Calls(function, passed));
             }
+            "exactly" => {
+                let token = self.next("a quantity")?;
+                let Some((quantity, count)) = Quantity::by_name(&token.text.replace('-', "_")) else {
+                    let names: Vec<String> =
+                        Quantity::ALL.iter().map(|(name, ..)| name.replace('_', "-")).collect();
+                    return Err(token.error(format!(
+                        "`{}` is no quantity; these are: {}",
+                        token.text,
+                        names.join(", ")
+                    )));
+                };
+                let arguments = (0..count).map(|_| self.argument()).collect::<Result<_, _>>()?;
+                model.exactly = Some((quantity, arguments));
+            }
             "returns" => {
                 if model.result.is_some() {
                     return Err(token.error("the result was described already".to_owned()));
@@ -411,8 +426,8 @@ impl Parser {
     }
 }
 
-const EFFECTS: &str = "effects are nothing, pure, quiet, computed, noreturn, keep, clobbers, unsupported, unsupported-program, assumes, frees, \
-                       writes, format, copies, fills, points, calls, returns";
+const EFFECTS: &str = "effects are nothing, pure, quiet, computed, noreturn, keep, exactly, clobbers, unsupported, unsupported-program, assumes, \
+                       frees, writes, format, copies, fills, points, calls, returns";
 
 fn argument_number(token: &Token, text: &str) -> Result<usize, ModelError> {
     let number = text.strip_prefix('$').and_then(|digits| digits.parse::<usize>().ok());

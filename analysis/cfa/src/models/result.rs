@@ -26,6 +26,17 @@ impl Pass<'_, '_> {
     ) {
         let is_pointer = dst.scalar == Some(Scalar::Pointer);
         let is_integer = matches!(dst.scalar, Some(Scalar::Int(_)));
+        // A temporary of its own says what the number really is.
+        if self.emitter.exactly.is_some() && is_integer && !matches!(outcome, Some(Outcome::Argument { .. }))
+        {
+            let number = self.emitter.temporary(dst.ty);
+            let value = Expr::Load(number.clone());
+            self.emitter.note(&value, false);
+            let exactly = self.emitter.exactly.take();
+            self.result(outcome, number, arguments, name, cause);
+            self.emitter.exactly = exactly;
+            return self.emitter.emit(Op::Assign(dst, value));
+        }
         match outcome {
             Some(Outcome::Input) => self.emitter.havoc(dst, Cause::Input(name)),
             Some(Outcome::Range(low, high)) if is_integer => {

@@ -6,6 +6,7 @@ use proofline_hir::{FunctionAttributes, Linkage, Name, Type, TypeKind};
 
 use super::{Parser, Printer, lex::ParseError};
 use crate::{
+    computed::{Computed, Quantity},
     expr::LocalId,
     function::{Approximation, Check, Edge, Function, Loc, Local, Obligation, Role},
 };
@@ -110,6 +111,17 @@ impl Printer<'_> {
         for Approximation { what, site } in &function.approximations {
             let _ = writeln!(self.out, "  approximation {} @{}", super::name::quoted(what), site.0);
         }
+        for computed in &function.computed {
+            self.text("  computed ");
+            self.local(computed.dst);
+            let absence = if computed.is_absence { " absence" } else { "" };
+            let _ = write!(self.out, "{absence} {}(", computed.quantity.name());
+            for (at, argument) in computed.arguments.iter().enumerate() {
+                self.text(if at == 0 { "" } else { ", " });
+                self.expr(argument);
+            }
+            self.text(")\n");
+        }
         for (loc, what) in &function.unsupported {
             let _ = writeln!(self.out, "  unsupported {loc} {}", super::name::quoted(what));
         }
@@ -197,6 +209,7 @@ impl Parser<'_> {
             obligations: Vec::new(),
             labels: Vec::new(),
             approximations: Vec::new(),
+            computed: Vec::new(),
             unsupported: Vec::new(),
         };
         while !self.punct("}") {
@@ -219,6 +232,9 @@ impl Parser<'_> {
         } else if self.word("approximation") {
             let what = self.name()?;
             function.approximations.push(Approximation { what, site: self.expect_site()? });
+        } else if self.word("computed") {
+            let computed = self.computed()?;
+            function.computed.push(computed);
         } else if self.word("unsupported") {
             let loc = self.loc()?;
             function.unsupported.push((loc, self.name()?));
@@ -235,6 +251,24 @@ impl Parser<'_> {
             function.edges.push(Edge { from, to, op, site });
         }
         Ok(())
+    }
+
+    fn computed(&mut self) -> Result<Computed, ParseError> {
+        let dst = self.local()?;
+        let is_absence = self.word("absence");
+        let name = self.any_word("the name of a quantity")?;
+        let Some((quantity, _)) = Quantity::by_name(&name) else {
+            return Err(self.error(format!("`{name}` is not the name of a quantity")));
+        };
+        self.expect("(")?;
+        let mut arguments = Vec::new();
+        while !self.punct(")") {
+            if !arguments.is_empty() {
+                self.expect(",")?;
+            }
+            arguments.push(self.expr()?);
+        }
+        Ok(Computed { dst, quantity, arguments, is_absence })
     }
 
     fn check(&mut self) -> Result<Check, ParseError> {

@@ -107,6 +107,9 @@ impl<'c, O: Oracle> Machine<'c, O> {
         cause: &Cause,
         site: Site,
     ) -> Step<()> {
+        if let Some(value) = self.computed(code, dst)? {
+            return self.assign(code, dst, value);
+        }
         if let Cause::Unmodelled(_) = cause {
             self.is_guess = true;
         }

@@ -12,7 +12,9 @@ impl Writer<'_> {
     pub(crate) fn special(&mut self) {
         self.say("{");
         self.depth += 1;
-        match self.random.below(7) {
+        match self.random.below(9) {
+            7 => self.strings(),
+            8 => self.bits(),
             0 => self.floats(),
             1 => self.heap_array(),
             2 => self.heap_list(),
@@ -48,6 +50,60 @@ impl Writer<'_> {
             let name = place.ty.name();
             self.say(format!("    {} = ({name})(int){d};", place.text));
         }
+    }
+
+    /// Library functions on strings whose characters are computed.
+    fn strings(&mut self) {
+        let (s, t, p) = (self.name("s"), self.name("t"), self.name("p"));
+        let texts = ["", "a", "ab", "ba", "aab", "-17", " 42b", "abab", "b a", "7-a"];
+        let (one, two) = (self.random.one(texts), self.random.one(texts));
+        self.say(format!("char {s}[12] = \"{one}\", {t}[12] = \"{two}\";"));
+        for _ in 0..self.random.below(3) {
+            let (array, index) = (self.random.one([&s, &t]).clone(), self.index(4));
+            let character = self.expression(2).text;
+            self.say(format!("{array}[{index}] = \"ab -17\"[(unsigned)({character}) % 7u];"));
+        }
+        if self.random.percent(40) {
+            self.say(format!("strcpy({s} + strlen({s}), {t});"));
+        }
+        let sign = |call: String| format!("(({call} > 0) - ({call} < 0))");
+        for _ in 0..1 + self.random.below(4) {
+            let n = self.random.below(6);
+            let c = self.random.one(["'a'", "'b'", "' '", "0", "'7'", "353"]);
+            let offset = |call: String| format!("({call} ? (int)({call} - {s}) : -1)");
+            let what = match self.random.below(11) {
+                0 => format!("(int)strlen({s})"),
+                1 => sign(format!("strcmp({s}, {t})")),
+                2 => sign(format!("strncmp({s}, {t}, {n})")),
+                3 => sign(format!("memcmp({s}, {t}, {n})")),
+                4 => offset(format!("strchr({s}, {c})")),
+                5 => offset(format!("strrchr({s}, {c})")),
+                6 => offset(format!("(char *)memchr({s}, {c}, {n})")),
+                7 => offset(format!("strstr({s}, {t})")),
+                8 => format!("(int)strspn({s}, {t})"),
+                9 => format!("(int)strcspn({s}, {t})"),
+                _ => format!("atoi({s})"),
+            };
+            self.observe(what, Int::Int);
+        }
+        self.say(format!("char *{p} = strchr({s}, 0);"));
+        self.observe(format!("(int)({p} - {s})"), Int::Int);
+    }
+
+    /// Bits of a number, which is not 0 where that would be undefined.
+    fn bits(&mut self) {
+        let (ty, suffix) = self.random.one([(Int::Uint, ""), (Int::Ulong, "l")]);
+        let x = self.name("x");
+        let value = self.value(ty);
+        self.say(format!("{} {x} = {value};", ty.name()));
+        let what = match self.random.below(5) {
+            0 => format!("__builtin_popcount{suffix}({x})"),
+            1 => format!("__builtin_parity{suffix}({x})"),
+            2 => format!("__builtin_clz{suffix}({x} | 1)"),
+            3 => format!("__builtin_ctz{suffix}({x} | 64)"),
+            _ => format!("__builtin_ffs{suffix}({x})"),
+        };
+        self.observe(what, Int::Int);
     }
 
     fn heap_array(&mut self) {

@@ -189,6 +189,7 @@ impl Build {
             obligations: build.obligations,
             labels: vec![],
             approximations: vec![],
+            computed: vec![],
             unsupported: build.unsupported,
         }
     }

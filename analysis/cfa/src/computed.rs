@@ -1,0 +1,95 @@
+//! Values that analyses take for any value, and that whoever executes the program can compute: what a library function makes of the
+//! memory it is given. Data and names only; must not know how memory is kept.
+
+use crate::expr::{Expr, LocalId};
+
+/// What the value that a `Havoc` puts into a temporary really is.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Computed {
+    /// The temporary; nothing else gives it a value.
+    pub dst: LocalId,
+    /// What is computed.
+    pub quantity: Quantity,
+    /// Of what, as it is when the `Havoc` is executed.
+    pub arguments: Vec<Expr>,
+    /// The value is 1 if the quantity does not exist (nothing was found), else 0.
+    pub is_absence: bool,
+}
+
+/// Something that follows from the program's state.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Quantity {
+    /// `strlen(s)`
+    StringLength,
+    /// `strnlen(s, n)`
+    BoundedLength,
+    /// Bytes of a string with its end: `s`.
+    StringSize,
+    /// Sign of `strcmp(a, b)`.
+    StringOrder,
+    /// Sign of `strncmp(a, b, n)`.
+    BoundedOrder,
+    /// Sign of `memcmp(a, b, n)`.
+    ByteOrder,
+    /// Offset of the first `c` in the string `s`, whose end counts.
+    FirstCharacter,
+    /// Offset of the last one.
+    LastCharacter,
+    /// Offset of the first byte `c` among the `n` from `s` on.
+    FirstByte,
+    /// Offset of the first occurrence of the string `t` in `s`.
+    FirstString,
+    /// Length of the start of `s` that has only characters of `t`.
+    Span,
+    /// Length of the start of `s` that has none.
+    ComplementSpan,
+    /// `atoi(s)`
+    Number,
+    /// Bits that are 1.
+    Ones,
+    /// Number of bits that are 1, modulo 2.
+    Parity,
+    /// Zeros before the highest 1.
+    LeadingZeros,
+    /// Zeros behind the lowest 1.
+    TrailingZeros,
+    /// Number of the lowest 1, from 1; 0 if there is none.
+    FirstOne,
+}
+
+impl Quantity {
+    /// With name and number of arguments.
+    pub const ALL: [(&'static str, Quantity, usize); 18] = [
+        ("string_length", Quantity::StringLength, 1),
+        ("bounded_length", Quantity::BoundedLength, 2),
+        ("string_size", Quantity::StringSize, 1),
+        ("string_order", Quantity::StringOrder, 2),
+        ("bounded_order", Quantity::BoundedOrder, 3),
+        ("byte_order", Quantity::ByteOrder, 3),
+        ("first_character", Quantity::FirstCharacter, 2),
+        ("last_character", Quantity::LastCharacter, 2),
+        ("first_byte", Quantity::FirstByte, 3),
+        ("first_string", Quantity::FirstString, 2),
+        ("span", Quantity::Span, 2),
+        ("complement_span", Quantity::ComplementSpan, 2),
+        ("number", Quantity::Number, 1),
+        ("ones", Quantity::Ones, 1),
+        ("parity", Quantity::Parity, 1),
+        ("leading_zeros", Quantity::LeadingZeros, 1),
+        ("trailing_zeros", Quantity::TrailingZeros, 1),
+        ("first_one", Quantity::FirstOne, 1),
+    ];
+
+    /// How model files and automata as text call it.
+    pub fn name(self) -> &'static str {
+        Quantity::ALL.iter().find(|(_, quantity, _)| *quantity == self).map_or("", |(name, ..)| name)
+    }
+
+    /// The quantity of the name, and how many arguments it has.
+    pub fn by_name(name: &str) -> Option<(Quantity, usize)> {
+        Quantity::ALL
+            .iter()
+            .find(|(known, ..)| *known == name)
+            .map(|(_, quantity, count)| (*quantity, *count))
+    }
+}

@@ -1,0 +1,207 @@
+//! What library functions make of memory (C11 7.24, 7.22.1), computed as the compiled program would. Where the standard leaves a
+//! value open, or memory is not known, it is not computed.
+
+use std::cmp::Ordering;
+
+use proofline_cfa::{Base, Expr, IntType, Lvalue, Quantity, Scalar, eval::Value};
+
+use super::{
+    code::FunctionCode,
+    machine::{Machine, Step, stuck},
+    oracle::Oracle,
+    place::refused,
+};
+
+/// A longer string is not looked at.
+const LONGEST: u64 = 1 << 20;
+
+/// What came of it.
+enum Found {
+    /// The quantity.
+    Number(i128),
+    /// Only its sign is determined.
+    Sign(Ordering),
+    /// There is none.
+    Nothing,
+    /// It depends on bytes that were never written, or is not defined.
+    Unknown,
+}
+
+/// Bytes one after the other.
+#[derive(Clone, Copy)]
+struct Bytes {
+    from: u64,
+    /// At most so many.
+    most: u64,
+}
+
+impl<'c, O: Oracle> Machine<'c, O> {
+    /// The value of a temporary that has one by definition; `None` if it can be any.
+    pub(super) fn computed(&mut self, code: &'c FunctionCode, dst: &Lvalue) -> Step<Option<Value>> {
+        let Base::Local(id) = dst.base else { return Ok(None) };
+        let Some(&at) = code.computed.get(&id) else { return Ok(None) };
+        let computed = &code.function.computed[at as usize];
+        let mut numbers = [0; 3];
+        for (number, argument) in numbers.iter_mut().zip(&computed.arguments) {
+            match self.eval(code, argument)? {
+                Value::Int(value) => *number = value,
+                Value::Float(_) => return Ok(None),
+            }
+        }
+        let width = computed.arguments.first().and_then(Expr::int_type);
+        let found = self.quantity(computed.quantity, numbers, width)?;
+        let is_nothing = matches!(found, Found::Nothing);
+        let number = match found {
+            Found::Unknown => return Ok(None),
+            _ if computed.is_absence => i128::from(is_nothing),
+            Found::Number(number) => number,
+            Found::Nothing => 0,
+            Found::Sign(sign) => {
+                // Other libraries give other numbers of that sign.
+                self.is_determined &= sign == Ordering::Equal;
+                sign as i128
+            }
+        };
+        match dst.scalar {
+            Some(Scalar::Int(ty)) => Ok(Some(Value::Int(ty.wrap(number)))),
+            _ => Ok(None),
+        }
+    }
+
+    fn quantity(&mut self, quantity: Quantity, numbers: [i128; 3], width: Option<IntType>) -> Step<Found> {
+        let [first, second, third] = numbers;
+        let (from, to) = (first as u64, second as u64);
+        let string = Bytes { from, most: LONGEST };
+        let bounded = |most: i128| Bytes { from, most: (most as u64).min(LONGEST) };
+        Ok(match quantity {
+            Quantity::StringLength => self.length(string)?.map_or(Found::Unknown, Found::Number),
+            Quantity::StringSize => self.length(string)?.map_or(Found::Unknown, |n| Found::Number(n + 1)),
+            Quantity::BoundedLength => self.length(bounded(second))?.map_or(Found::Unknown, Found::Number),
+            Quantity::StringOrder => self.order(string, to, true)?,
+            Quantity::BoundedOrder => self.order(bounded(third), to, true)?,
+            Quantity::ByteOrder => self.order(bounded(third), to, false)?,
+            Quantity::FirstCharacter => self.find(string, second, true, false)?,
+            Quantity::LastCharacter => self.find(string, second, true, true)?,
+            Quantity::FirstByte => self.find(bounded(third), second, false, false)?,
+            Quantity::FirstString => match (self.text(from)?, self.text(to)?) {
+                (Some(text), Some(part)) => {
+                    let at = (0..=text.len()).find(|at| text[*at..].starts_with(&part));
+                    at.map_or(Found::Nothing, |at| Found::Number(at as i128))
+                }
+                _ => Found::Unknown,
+            },
+            Quantity::Span | Quantity::ComplementSpan => match (self.text(from)?, self.text(to)?) {
+                (Some(text), Some(set)) => {
+                    let wanted = quantity == Quantity::Span;
+                    let span = text.iter().take_while(|c| set.contains(c) == wanted).count();
+                    Found::Number(span as i128)
+                }
+                _ => Found::Unknown,
+            },
+            Quantity::Number => match self.text(from)? {
+                Some(text) => number(&text).map_or(Found::Unknown, Found::Number),
+                None => Found::Unknown,
+            },
+            Quantity::Ones
+            | Quantity::Parity
+            | Quantity::LeadingZeros
+            | Quantity::TrailingZeros
+            | Quantity::FirstOne => match width {
+                Some(ty) => bits(quantity, first, ty),
+                None => Found::Unknown,
+            },
+        })
+    }
+
+    /// A byte; `None` if it was never written.
+    fn byte(&mut self, address: u64) -> Step<Option<u8>> {
+        let byte = self.memory.read(address, 1).or_else(refused)?;
+        Ok(byte.map(|byte| byte as u8))
+    }
+
+    /// Bytes before the first 0, or all.
+    fn length(&mut self, bytes: Bytes) -> Step<Option<i128>> {
+        for at in 0..bytes.most {
+            match self.byte(bytes.from.wrapping_add(at))? {
+                Some(0) => return Ok(Some(i128::from(at))),
+                Some(_) => {}
+                None => return Ok(None),
+            }
+        }
+        if bytes.most == LONGEST {
+            stuck("a string that is too long to look at")
+        } else {
+            Ok(Some(i128::from(bytes.most)))
+        }
+    }
+
+    /// A string without its end.
+    fn text(&mut self, from: u64) -> Step<Option<Vec<u8>>> {
+        let Some(length) = self.length(Bytes { from, most: LONGEST })? else { return Ok(None) };
+        (0..length as u64).map(|at| self.byte(from + at)).collect()
+    }
+
+    /// Compares two rows of bytes as `unsigned char`.
+    fn order(&mut self, left: Bytes, right: u64, ends_at_zero: bool) -> Step<Found> {
+        for at in 0..left.most {
+            let (a, b) = (self.byte(left.from.wrapping_add(at))?, self.byte(right.wrapping_add(at))?);
+            let (Some(a), Some(b)) = (a, b) else { return Ok(Found::Unknown) };
+            if a != b {
+                return Ok(Found::Sign(a.cmp(&b)));
+            }
+            if ends_at_zero && a == 0 {
+                return Ok(Found::Sign(Ordering::Equal));
+            }
+        }
+        if left.most == LONGEST { Ok(Found::Unknown) } else { Ok(Found::Sign(Ordering::Equal)) }
+    }
+
+    fn find(&mut self, bytes: Bytes, wanted: i128, ends_at_zero: bool, is_last: bool) -> Step<Found> {
+        let mut found = Found::Nothing;
+        for at in 0..bytes.most {
+            let Some(byte) = self.byte(bytes.from.wrapping_add(at))? else { return Ok(Found::Unknown) };
+            if byte == wanted as u8 {
+                found = Found::Number(i128::from(at));
+                if !is_last {
+                    return Ok(found);
+                }
+            }
+            if ends_at_zero && byte == 0 {
+                return Ok(found);
+            }
+        }
+        if bytes.most == LONGEST { Ok(Found::Unknown) } else { Ok(found) }
+    }
+}
+
+/// `atoi`; what does not fit is undefined.
+fn number(text: &[u8]) -> Option<i128> {
+    let start = text.iter().position(|c| !c.is_ascii_whitespace() && *c != 0x0b).unwrap_or(text.len());
+    let (sign, digits) = match &text[start..] {
+        [b'-', rest @ ..] => (-1, rest),
+        [b'+', rest @ ..] => (1, rest),
+        rest => (1, rest),
+    };
+    let mut value = 0i128;
+    for digit in digits.iter().take_while(|c| c.is_ascii_digit()) {
+        value = value * 10 + i128::from(digit - b'0');
+        if value > i128::from(i32::MAX) + 1 {
+            return None;
+        }
+    }
+    Some(sign * value).filter(|value| IntType::INT.contains(*value))
+}
+
+fn bits(quantity: Quantity, value: i128, ty: IntType) -> Found {
+    let unsigned = IntType { bits: ty.bits, signed: false }.wrap(value) as u128;
+    Found::Number(match quantity {
+        Quantity::Parity => i128::from(unsigned.count_ones() % 2),
+        // Of 0 these two are undefined.
+        Quantity::LeadingZeros | Quantity::TrailingZeros if unsigned == 0 => return Found::Unknown,
+        Quantity::LeadingZeros => i128::from(unsigned.leading_zeros()) - (128 - i128::from(ty.bits)),
+        Quantity::TrailingZeros => i128::from(unsigned.trailing_zeros()),
+        Quantity::FirstOne if unsigned == 0 => 0,
+        Quantity::FirstOne => i128::from(unsigned.trailing_zeros()) + 1,
+        _ => i128::from(unsigned.count_ones()),
+    })
+}

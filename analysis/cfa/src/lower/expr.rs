@@ -262,7 +262,7 @@ impl Lowering<'_> {
                     self.emit(Op::Assign(result.clone(), value), site);
                 }
             }
-            (ExprKind::Call { callee, arguments }, None) => {
+            (ExprKind::Call { callee, arguments }, None) if from.is_none() => {
                 self.call_aggregate(plain, *callee, arguments, Some(result.clone()));
             }
             (_, Some(scalar)) => {

@@ -127,7 +127,9 @@ impl Lowering<'_> {
             record.scalar = None;
             return record;
         };
-        let bits = bits.or(found.bits);
+        // The type of a bit-field may be one that was not understood.
+        let is_integer = matches!(self.types.scalar(found.ty), Some(Scalar::Int(_)));
+        let bits = bits.or(found.bits).filter(|_| is_integer);
         record.path.push(Step::Field { record: *tag, name: found.name, offset: found.offset });
         record.ty = found.ty.qualified(record.ty.qualifiers_of_members());
         record.scalar = self.types.scalar(found.ty);

@@ -133,6 +133,14 @@ impl<'u> Lowerer<'u> {
             of.ty = error_type();
             return;
         }
+        if let (ArrayLength::Fixed(n), Some(size)) = (length, self.layout().size_of(element))
+            && !self.fits_memory(u128::from(n) * u128::from(size))
+        {
+            self.error(node, "the array is larger than memory");
+            of.ty = error_type();
+            of.length = None;
+            return;
+        }
         of.length = match (dimension, of.length) {
             (Some(dimension), inner) => self.elements_times(dimension, element, inner, node),
             (None, Some(inner)) => match length {

@@ -10,7 +10,7 @@ use crate::{
     layout::{Member, RecordSpec, place},
     types::{ArrayLength, Type, TypeKind},
 };
-use proofline_syntax::marks;
+use proofline_syntax::{DataModel, marks};
 
 impl<'u> Lowerer<'u> {
     /// A name for a tag that no other tag of the unit has. It depends on the names around it only, so that an edit
@@ -57,9 +57,22 @@ impl<'u> Lowerer<'u> {
         self.open_records.pop();
         let pack = self.pack(node);
         let spec = RecordSpec { is_union, align: attributes.aligned, pack };
-        let record = place(unique, spec, &members, self.layout());
+        let mut record = place(unique, spec, &members, self.layout());
+        if !self.fits_memory(u128::from(record.size)) {
+            self.error(node, "the record is larger than memory");
+            record = place(unique, spec, &[], self.layout());
+        }
         self.records.insert(unique, Arc::new(record));
         Type::new(TypeKind::Record(unique))
+    }
+
+    /// Whether an object may have so many bytes: distances in it are of type `ptrdiff_t`, and layouts count in bits.
+    pub(crate) fn fits_memory(&self, bytes: u128) -> bool {
+        let most = match self.model {
+            DataModel::Lp64 => 1 << 60,
+            DataModel::Ilp32 => i32::MAX as u128,
+        };
+        bytes <= most
     }
 
     /// The record that a tag without a body means; a new, incomplete one if there is none.

@@ -3,7 +3,7 @@
 use super::{Checker, MAX_DEPTH, is_unknown, same};
 use crate::{
     body::{BinaryOp, ExprId, ExprKind, UnaryOp},
-    types::{IntKind, Type, TypeKind},
+    types::{ArrayLength, IntKind, Type, TypeKind},
 };
 
 impl Checker<'_> {
@@ -95,7 +95,12 @@ impl Checker<'_> {
                 );
             }
             ExprKind::Local(local) => {
-                let known = body.locals.get(local.index()).is_some_and(|l| same(l.ty, ty));
+                // In its own initialiser an array may still have no length.
+                let is_open = |of: Type| match (of.kind(), ty.kind()) {
+                    (TypeKind::Array(a, _), TypeKind::Array(b, ArrayLength::Unknown)) => same(*a, *b),
+                    _ => false,
+                };
+                let known = body.locals.get(local.index()).is_some_and(|l| same(l.ty, ty) || is_open(l.ty));
                 self.require(known, id, "a local of another type");
             }
             ExprKind::Global(name) => {

@@ -57,6 +57,10 @@ impl<V: CellValue> Cell<V> {
     /// The part between two positions that still can be said: whole items only.
     pub fn within(&self, from: i64, to: i64) -> Option<Cell<V>> {
         let (mut start, mut end) = (self.start.max(from), self.end().min(to));
+        // Checked before anything is added: positions may be as far away as numbers go.
+        if start >= end {
+            return None;
+        }
         if let Content::Each(_, item, _) = self.content {
             start = self.start + (start - self.start + item - 1) / item * item;
             end = self.start + (end - self.start).div_euclid(item) * item;

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use proofline_db::{Control, Database, Question, Stopped, Store, Work};
 use proofline_verifier::{
     Cancel, Name, Unknown,
-    engines::{names, portfolio},
+    engines::{groups, names},
     judge::{Overall, Report},
     property::Property,
     task::Task,
@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     /// An SV-COMP task definition: names the files, the data model and the properties.
     #[arg(long, value_name = "TASK.yml")]
     task: Option<PathBuf>,
-    /// Engine, or several separated by commas (default: the portfolio).
+    /// Engine, or several separated by commas; `portfolio`, `solver-free` and `library` are several (default: the portfolio).
     #[arg(long, value_name = "ENGINE")]
     engine: Option<String>,
     /// Steps per engine and question: the same budget gives the same verdict on every machine.
@@ -235,13 +235,19 @@ fn property(text: &str) -> Result<Property> {
 }
 
 fn engines(arguments: &Arguments) -> Result<Vec<String>> {
-    let engines: Vec<String> =
-        arguments.engine.iter().flat_map(|e| e.split(',')).map(str::to_owned).collect();
+    let groups = groups();
+    let mut engines: Vec<String> = Vec::new();
+    for name in arguments.engine.iter().flat_map(|e| e.split(',')) {
+        match groups.iter().find(|(group, _)| *group == name) {
+            Some((_, members)) => engines.extend(members.iter().map(|member| (*member).to_owned())),
+            None => engines.push(name.to_owned()),
+        }
+    }
     if let Some(unknown) = engines.iter().find(|name| !names().contains(&name.as_str())) {
         bail!(
-            "unknown engine `{unknown}`\n  help: engines are {}; the portfolio is {}",
+            "unknown engine `{unknown}`\n  help: engines are {}; several together are {}",
             names().join(", "),
-            portfolio().join(", ")
+            groups.map(|(group, members)| format!("{group} ({})", members.join(", "))).join(", ")
         );
     }
     Ok(engines)

@@ -222,13 +222,18 @@ pub fn side_by_side() -> &'static [Vec<&'static str>] {
 }
 
 /// The engines without a solver, in the order in which they are asked together.
-pub fn solver_free() -> &'static [&'static str] {
+fn solver_free() -> &'static [&'static str] {
     &TABLE.solver_free
 }
 
 /// The engines that are asked of functions that nobody calls, in order: brief ones, for there are many such functions.
 pub fn library() -> &'static [&'static str] {
     &TABLE.library
+}
+
+/// Lists of engines that have a name together, each in the order in which its engines are asked.
+pub fn groups() -> [(&'static str, &'static [&'static str]); 3] {
+    [("portfolio", portfolio()), ("solver-free", solver_free()), ("library", library())]
 }
 
 /// The engine with this name.

@@ -6,15 +6,15 @@
 mod arrays;
 mod certify;
 mod derivation;
-mod hull;
 mod parameters;
 mod spacer;
+mod symbolic_abstraction;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use arrays::Cells;
 pub use derivation::{Derivation, DerivationStep};
-pub use hull::{HullOptions, Invariants, Split, invariants};
+pub use symbolic_abstraction::{Invariants, Split, SymbolicAbstractionOptions, invariants};
 
 use crate::solver::{Limits, Reason};
 use crate::term::{Sort, Term, Value, Var, substitute};

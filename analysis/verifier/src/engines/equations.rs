@@ -10,7 +10,7 @@ use proofline_cpa::{Budget, Unknown};
 use proofline_domains::formula::Plan;
 use proofline_smt::{
     Limits, Reason,
-    horn::{HornOutcome, HullOptions, Split, invariants, solve},
+    horn::{HornOutcome, Split, SymbolicAbstractionOptions, invariants, solve},
 };
 
 use super::{Answer, Decision, Engine, Targets, horn::Clauses, session::Session};
@@ -60,7 +60,7 @@ impl Equations {
             // A session of its own: what is found does not depend on what was asked before.
             let session = Session::new(budget)?;
             let z3 = &session.z3;
-            let options = HullOptions { degree, split, limits, questions: self.questions };
+            let options = SymbolicAbstractionOptions { degree, split, limits, questions: self.questions };
             let excluded = invariants(z3, &system, options)
                 .and_then(|found| Ok((found.excluded(z3, &system, limits)?, found)));
             let (excluded, found) = match excluded {

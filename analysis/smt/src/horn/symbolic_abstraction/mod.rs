@@ -32,7 +32,7 @@ pub enum Split {
 
 /// How invariants are looked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct HullOptions {
+pub struct SymbolicAbstractionOptions {
     /// 1: linear equations; 2: with products of two arguments.
     pub degree: u8,
     /// Cases.
@@ -130,7 +130,11 @@ struct Search<'s> {
 ///
 /// # Errors
 /// If the solver does not answer, or after too many questions.
-pub fn invariants(z3: &Z3, system: &HornSystem, options: HullOptions) -> Result<Invariants, Reason> {
+pub fn invariants(
+    z3: &Z3,
+    system: &HornSystem,
+    options: SymbolicAbstractionOptions,
+) -> Result<Invariants, Reason> {
     let thresholds = thresholds(system);
     let columns: Vec<Vec<usize>> = system
         .predicates
@@ -184,7 +188,7 @@ impl Search<'_> {
     }
 
     /// Chaotic iteration, in the order of rules.
-    fn run(&mut self, z3: &Z3, options: HullOptions) -> Result<(), Reason> {
+    fn run(&mut self, z3: &Z3, options: SymbolicAbstractionOptions) -> Result<(), Reason> {
         let system = self.system;
         let mut left = options.questions;
         let mut open: BTreeSet<usize> = (0..system.rules.len()).collect();
@@ -233,7 +237,7 @@ impl Search<'_> {
         z3: &Z3,
         body: Term,
         head: &Atom,
-        options: HullOptions,
+        options: SymbolicAbstractionOptions,
         left: &mut u32,
     ) -> Result<bool, Reason> {
         let mut solver = z3.solver();

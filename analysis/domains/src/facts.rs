@@ -3,7 +3,7 @@
 use proofline_cfa::{Expr, Function, Object};
 use proofline_cpa::{Facts, NoFacts};
 
-use crate::memory::{Arithmetic, Model, State, view::View};
+use crate::store::{Arithmetic, Model, State, view::View};
 
 /// A state that can be asked.
 pub(crate) struct StateFacts<'a, A: Arithmetic> {

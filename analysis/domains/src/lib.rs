@@ -1,15 +1,14 @@
-//! Abstract domains over automata: explicit values with refinement, intervals, formulas, predicates. The first two share one model of memory.
+//! Abstract domains over automata: explicit values with refinement, intervals, predicates. The first two share one abstract store.
 //! Knows the operators' traits and the program, no driver and no database.
 
 mod facts;
-pub mod formula;
 pub mod interval;
-pub mod memory;
 mod path;
 pub mod predicate;
+pub mod store;
 pub mod value;
 
 pub use interval::{IntervalAnalysis, IntervalOptions};
-pub use memory::Mode;
 pub use predicate::{PredicateAnalysis, PredicateOptions};
+pub use store::Mode;
 pub use value::{ValueAnalysis, ValueOptions};

@@ -14,6 +14,7 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     ("proofline-hir", &["proofline-cfa", "z3", "salsa"]),
     ("proofline-cfa", &["proofline-cpa", "z3", "salsa"]),
     ("proofline-cpa", &["proofline-domains", "z3", "salsa"]),
+    ("proofline-encoding", &["proofline-domains", "salsa"]),
     ("proofline-domains", &["proofline-verifier", "salsa"]),
     ("proofline-verifier", &["proofline", "salsa"]),
     ("proofline-ide", &["proofline", "tower-lsp-server", "ls-types"]),

@@ -12,7 +12,7 @@ use crate::{
         ranges::Ranges,
         scalar::{Abstract, Pointee, Pointer, Targets, known_int, pointer_bits_range, pointer_of_range},
     },
-    memory::{Addresses, Arithmetic, CellValue, Eval, Impossible, Objects, Offsets},
+    store::{Addresses, Arithmetic, CellValue, Eval, Impossible, Objects, Offsets},
 };
 
 /// The domain of intervals.

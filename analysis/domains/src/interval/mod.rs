@@ -31,8 +31,8 @@ pub use scalar::{Abstract, Pointee, Pointer, Targets};
 
 use crate::{
     facts::StateFacts,
-    memory::{CellValue, Mode, Model, State, block, calls, liveness::Liveness, show, state::Frame, transfer},
     path::resolve,
+    store::{CellValue, Mode, Model, State, block, calls, liveness::Liveness, show, state::Frame, transfer},
     value::retain_locals,
 };
 

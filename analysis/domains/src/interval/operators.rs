@@ -3,7 +3,7 @@
 
 use proofline_cfa::{BinaryOp, CompareOp, IntType, eval::Overflow};
 
-use crate::{interval::ranges::Ranges, memory::Impossible};
+use crate::{interval::ranges::Ranges, store::Impossible};
 
 /// Mathematical results before they meet a type: `None` where they leave `i128`.
 type Raw = Option<Vec<(i128, i128)>>;

@@ -8,7 +8,7 @@ use crate::{
         ranges::Ranges,
         scalar::{Pointee, Pointer, Targets},
     },
-    memory::{Impossible, Objects, Offsets},
+    store::{Impossible, Objects, Offsets},
     value::{are_apart, is_inside},
 };
 

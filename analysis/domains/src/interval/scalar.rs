@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     interval::ranges::Ranges,
-    memory::{CellValue, Offsets},
+    store::{CellValue, Offsets},
     value::{bits_known, known_bits},
 };
 

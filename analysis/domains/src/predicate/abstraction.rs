@@ -13,7 +13,7 @@ use super::{
     scope::Scope,
     state::{Origin, PathFormula, PredicateState},
 };
-use crate::formula::{Fresh, Key};
+use proofline_encoding::{Fresh, Key};
 
 impl PredicateAnalysis {
     /// What becomes of a state that arrives at a location along an edge.

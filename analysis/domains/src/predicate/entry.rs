@@ -9,7 +9,9 @@ use super::{
     PredicateAnalysis,
     state::{Origin, PathFormula, PredicateState},
 };
-use crate::{formula::Key, memory::Mode};
+use proofline_encoding::Key;
+
+use crate::store::Mode;
 
 /// More initial elements than this are left unknown.
 const MOST_ELEMENTS: usize = 512;

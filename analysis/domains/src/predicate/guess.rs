@@ -7,7 +7,7 @@ use proofline_cfa::{EdgeId, Name};
 use proofline_smt::{Limits, Outcome, Solver, Sort, Term, Value, build as t};
 
 use super::{PredicateAnalysis, trace::Trace};
-use crate::formula::Key;
+use proofline_encoding::Key;
 
 /// Values for a program's inputs.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]

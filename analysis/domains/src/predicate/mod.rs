@@ -39,7 +39,9 @@ pub use refine::Witness;
 pub use session::Shape;
 pub use state::PredicateState;
 
-use crate::{formula::Plan, memory::Mode};
+use proofline_encoding::Plan;
+
+use crate::store::Mode;
 use diagrams::Diagrams;
 use scope::Scope;
 use session::Session;

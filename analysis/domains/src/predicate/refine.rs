@@ -16,7 +16,9 @@ use super::{
     scope::GHOST,
     trace::{Trace, Ways},
 };
-use crate::{formula::Key, path::resolve};
+use proofline_encoding::Key;
+
+use crate::path::resolve;
 
 /// A path with the values that the solver found for it. Formulas over-approximate: the interpreter must confirm it.
 #[derive(Clone, PartialEq, Eq, Debug)]

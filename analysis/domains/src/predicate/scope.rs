@@ -9,7 +9,7 @@ use proofline_cfa::{
 };
 use proofline_smt::{Term, Var, build as t};
 
-use crate::formula::{Key, Plan, Walker, memory_keys};
+use proofline_encoding::{Key, Plan, Walker, memory_keys};
 
 /// The vocabulary of a function.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use proofline_cfa::{EdgeId, Loc, Name};
 use proofline_smt::{Sort, Term, Var, build as t, term::conjuncts};
 
-use crate::formula::Key;
+use proofline_encoding::Key;
 
 /// Values by key.
 pub(super) type Values = BTreeMap<Key, Term>;

@@ -13,7 +13,7 @@ use proofline_smt::{
 };
 
 use super::affine::Equations;
-use crate::formula::Key;
+use proofline_encoding::Key;
 
 /// Which ways between two points of a path are meant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

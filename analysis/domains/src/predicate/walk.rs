@@ -14,7 +14,7 @@ use super::{
     scope::Scope,
     state::{Origin, PathFormula, PredicateState, Turn, Values},
 };
-use crate::formula::{Fresh, Key, State, Walker, in_range};
+use proofline_encoding::{Fresh, Key, State, Walker, in_range};
 
 impl PredicateAnalysis {
     pub(super) fn walker<'a>(&'a self, function: &'a Function) -> Walker<'a> {

@@ -7,7 +7,7 @@ use proofline_cfa::{
 };
 
 use crate::{
-    memory::{Addresses, Arithmetic, Eval, Impossible, Objects, Offsets, walk},
+    store::{Addresses, Arithmetic, Eval, Impossible, Objects, Offsets, walk},
     value::scalar::Known,
 };
 

@@ -27,7 +27,7 @@ pub(crate) use scalar::{bits_known, known_bits};
 
 use crate::{
     facts::StateFacts,
-    memory::{
+    store::{
         Arithmetic, Mode, Model, State, block, calls, liveness::Liveness, show, state::Frame, transfer, walk,
     },
 };
@@ -107,7 +107,7 @@ impl ValueAnalysis {
 }
 
 /// Forgets locals for which `keep` does not hold, and equalities with them.
-pub(crate) fn retain_locals<V: crate::memory::CellValue>(
+pub(crate) fn retain_locals<V: crate::store::CellValue>(
     state: &mut State<V>,
     function: &Function,
     keep: impl Fn(proofline_cfa::LocalId) -> bool,
@@ -145,7 +145,7 @@ impl Domain for ValueAnalysis {
     /// Keeps what both know. States of different call stacks have no bound: the first one's is then wrong for the second, so
     /// that this must not be asked (no driver merges across stacks); everything is forgotten but the first one's frames' names.
     fn join(&self, a: &ValueState, b: &ValueState) -> ValueState {
-        use crate::memory::CellValue;
+        use crate::store::CellValue;
         a.combine(b, &mut |scalar, old, new| old.join(new, scalar)).unwrap_or_else(|| a.forgotten())
     }
 
@@ -264,7 +264,7 @@ impl ValueAnalysis {
                 seen.len() > threshold as usize
             })
         };
-        let digest = |region: &crate::memory::region::Region<Known>| {
+        let digest = |region: &crate::store::region::Region<Known>| {
             let mut hasher = DefaultHasher::new();
             region.hash(&mut hasher);
             hasher.finish()

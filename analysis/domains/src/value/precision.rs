@@ -9,7 +9,7 @@ use std::{
 use proofline_cfa::{Function, LocalId, Name, Object, Role};
 use serde::{Deserialize, Serialize};
 
-use crate::memory::{
+use crate::store::{
     CellValue, State,
     region::{Cell, Region},
 };
@@ -238,7 +238,7 @@ impl Precision {
                     Some(region) => (*object, Arc::new(region.clone())),
                     None => (*object, region.clone()),
                 });
-                state.memory = crate::memory::state::Memory::new(all.collect());
+                state.memory = crate::store::state::Memory::new(all.collect());
             }
         }
     }

@@ -13,8 +13,8 @@ use proofline_cfa::Role;
 use proofline_cpa::{Budget, Path, Refine, Refinement, Unknown};
 
 use crate::{
-    memory::state::Frame,
     path::{Step, resolve},
+    store::state::Frame,
     value::{Known, Part, Precision, ValueAnalysis, ValueState, Variable},
 };
 

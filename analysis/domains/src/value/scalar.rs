@@ -3,7 +3,7 @@
 use proofline_cfa::{FloatType, IntType, Name, Object, Scalar, eval};
 use serde::{Deserialize, Serialize};
 
-use crate::memory::CellValue;
+use crate::store::CellValue;
 
 /// A known scalar. The null pointer is `Int(0)`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use proofline_cfa::{
 };
 use proofline_domains::{
     interval::{Abstract, Arith, Ranges},
-    memory::{
+    store::{
         CellValue, Offsets,
         region::{Access, Region},
     },
@@ -152,7 +152,7 @@ proptest! {
         let domain = common_domain();
         let (left, right) = (Abstract::Int(xs.clone()), Abstract::Int(ys.clone()));
         let ty = Scalar::Int(TYPES[7]);
-        use proofline_domains::memory::Arithmetic;
+        use proofline_domains::store::Arithmetic;
         let decided = domain.compare(op, ty, Some(&left), Some(&right), &Nothing);
         prop_assert!(decided.is_none_or(|decided| decided == compare(op, x, y)));
         if compare(op, x, y) {
@@ -172,7 +172,7 @@ proptest! {
         to in select(TYPES.to_vec()),
         wider in 0i128..4,
     ) {
-        use proofline_domains::memory::Arithmetic;
+        use proofline_domains::store::Arithmetic;
         let result = to.wrap(x);
         let wanted = Abstract::Int(Ranges::new(result, result.saturating_add(wider).min(to.max())));
         let kept = common_domain().cast_backward(Scalar::Int(from), Scalar::Int(to), Some(&Abstract::Int(xs)), &wanted);
@@ -239,7 +239,7 @@ fn common_domain() -> proofline_domains::interval::Intervals {
 }
 
 struct Nothing;
-impl proofline_domains::memory::Objects for Nothing {
+impl proofline_domains::store::Objects for Nothing {
     fn is_single(&self, _: Object) -> bool {
         false
     }

@@ -14,7 +14,7 @@ use proofline_cpa::{
 };
 use proofline_domains::{
     interval::{Abstract, Pointee, Targets},
-    memory::{
+    store::{
         CellValue, State,
         region::{Content, Region},
         state::{Count, Frame},

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use proofline_cfa::{EdgeId, FloatType, Name, ObligationId, Scalar};
 use proofline_cpa::{Budget, Unknown};
-use proofline_domains::formula::{
+use proofline_encoding::{
     Cut, Encoding, Explored, Key, Plan, Segment, SegmentEnd, State, Unfold, is_beyond_integers,
 };
 use proofline_smt::{Limits, Outcome, Solver, Term, Value, Var, build as t};

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::LazyLock};
 
 use proofline_cfa::Name;
 use proofline_cpa::{Budget, bam::Blocks};
-use proofline_domains::formula::Encoding;
+use proofline_encoding::Encoding;
 use proofline_smt::horn::{Cells, Split};
 use serde::Deserialize;
 

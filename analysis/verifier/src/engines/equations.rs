@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use proofline_cfa::{Name, ObligationId};
 use proofline_cpa::{Budget, Unknown};
-use proofline_domains::formula::Plan;
+use proofline_encoding::Plan;
 use proofline_smt::{
     Limits, Reason,
     horn::{HornOutcome, Split, SymbolicAbstractionOptions, invariants, solve},

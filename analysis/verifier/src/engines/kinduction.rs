@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use proofline_cfa::{Environment, Name, Scalar};
 use proofline_cpa::{Budget, Unknown};
-use proofline_domains::formula::{Cut, Encoding, Explored, Key, Plan, Segment, SegmentEnd, State, Unfold};
+use proofline_encoding::{Cut, Encoding, Explored, Key, Plan, Segment, SegmentEnd, State, Unfold};
 use proofline_smt::{Limits, Outcome, Solver, Term, build as t};
 
 use super::{

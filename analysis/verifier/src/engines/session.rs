@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use proofline_cpa::{Budget, OnCancel, Unknown};
-use proofline_domains::formula::Encoding;
+use proofline_encoding::Encoding;
 use proofline_smt::{Interrupter, Solver, Z3};
 
 /// A session and what stops it. Keep it as long as the solver is used.

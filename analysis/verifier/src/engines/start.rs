@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proofline_cfa::{Constant, Environment, FloatType, Name, Object, Scalar};
-use proofline_domains::formula::{Encoding, Key, Plan, Representation};
+use proofline_encoding::{Encoding, Key, Plan, Representation};
 use proofline_smt::{Sort, Term, build as t};
 
 use crate::load::Loaded;

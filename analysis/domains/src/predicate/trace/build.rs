@@ -11,7 +11,6 @@ use proofline_smt::{
 
 use super::{Node, Region, TRUNK, Trace, Ways};
 use crate::{
-    formula::{Fresh, State},
     path::{Step, StepKind},
     predicate::{
         PredicateAnalysis,
@@ -20,6 +19,7 @@ use crate::{
         walk::{enter, exit_values, leave},
     },
 };
+use proofline_encoding::{Fresh, State};
 
 /// A chain of nodes, as far as it has come.
 struct Chain {

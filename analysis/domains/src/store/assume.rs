@@ -1,0 +1,337 @@
+//! Conditions: the states in which one holds. Works backwards through expressions to the scalars they read, and from there through what
+//! temporaries stand for. Learns only about places that are exactly known.
+
+use std::sync::Arc;
+
+use proofline_cfa::{BinaryOp, CompareOp, Expr, Function, LocalId, Lvalue, Scalar};
+use proofline_cpa::Facts;
+
+use crate::store::{
+    arithmetic::{Arithmetic, Impossible},
+    model::Model,
+    region::Access,
+    state::State,
+    update::Update,
+    view::{Target, View, compared_type},
+    walk,
+};
+
+/// So many steps backwards are made for one condition.
+const FUEL: u32 = 48;
+
+/// The states of `state` in which the condition counts as true (or false).
+pub fn assume<A: Arithmetic>(
+    model: &Model<A>,
+    function: &Function,
+    state: &State<A::Value>,
+    condition: &Expr,
+    truth: bool,
+    facts: &dyn Facts,
+) -> Result<State<A::Value>, Impossible> {
+    let mut refiner = Refiner { update: Update::new(model, function, state), facts, fuel: FUEL };
+    refiner.assume(condition, truth)?;
+    Ok(refiner.update.state)
+}
+
+struct Refiner<'m, A: Arithmetic> {
+    update: Update<'m, A>,
+    facts: &'m dyn Facts,
+    fuel: u32,
+}
+
+impl<'m, A: Arithmetic> Refiner<'m, A> {
+    fn view(&self) -> View<'_, A> {
+        View::new(self.update.model, self.update.function, &self.update.state, self.facts)
+    }
+
+    fn domain(&self) -> &'m A {
+        &self.update.model.arithmetic
+    }
+
+    fn assume(&mut self, condition: &Expr, truth: bool) -> Result<(), Impossible> {
+        let value = self.view().eval(condition)?;
+        match value.as_ref().and_then(|value| self.domain().truth(value)) {
+            Some(known) if known == truth => return Ok(()),
+            Some(_) => return Err(Impossible),
+            None => {}
+        }
+        if self.fuel == 0 {
+            return Ok(());
+        }
+        self.fuel -= 1;
+        match condition {
+            Expr::Compare(op, lhs, rhs) => self.assume_compare(*op, lhs, rhs, truth),
+            Expr::Overflows(op, lhs, rhs) => {
+                let (left, right) = (self.view().eval(lhs)?, self.view().eval(rhs)?);
+                let ty = lhs.scalar();
+                let (left, right) =
+                    self.domain().where_overflows(*op, ty, left.as_ref(), right.as_ref(), truth)?;
+                self.refine_both(lhs, left, rhs, right)
+            }
+            Expr::Binary(BinaryOp::BitAnd, lhs, rhs, _) if truth && is_boolean(lhs) && is_boolean(rhs) => {
+                self.assume(lhs, true)?;
+                self.assume(rhs, true)
+            }
+            Expr::Binary(BinaryOp::BitOr, lhs, rhs, _) if !truth => {
+                self.assume(lhs, false)?;
+                self.assume(rhs, false)
+            }
+            Expr::Cast(to, arg, _) if keeps_truth(arg.scalar(), *to, truth) => self.assume(arg, truth),
+            Expr::Int(..)
+            | Expr::Float(..)
+            | Expr::Null
+            | Expr::Function(_)
+            | Expr::Address(_)
+            | Expr::Load(_)
+            | Expr::Unary(..)
+            | Expr::Binary(..)
+            | Expr::Cast(..)
+            | Expr::PointerDifference(..) => {
+                let ty = condition.scalar();
+                let wanted =
+                    if truth { self.domain().where_true(ty, value.as_ref())? } else { self.zero(ty) };
+                self.refine_wanted(condition, wanted)?;
+                self.assume_definition(condition, truth)
+            }
+        }
+    }
+
+    /// A condition that is a temporary: what it stands for is as true as it is.
+    fn assume_definition(&mut self, condition: &Expr, truth: bool) -> Result<(), Impossible> {
+        let definition = self.view().resolved(condition).clone();
+        if definition == *condition { Ok(()) } else { self.assume(&definition, truth) }
+    }
+
+    fn zero(&self, ty: Scalar) -> Option<A::Value> {
+        match ty {
+            Scalar::Int(ty) => self.domain().int(ty, 0),
+            Scalar::Pointer => Some(self.domain().null()),
+            // There are two zeros.
+            Scalar::Float(_) => None,
+        }
+    }
+
+    fn assume_compare(
+        &mut self,
+        op: CompareOp,
+        lhs: &Expr,
+        rhs: &Expr,
+        truth: bool,
+    ) -> Result<(), Impossible> {
+        let ty = lhs.scalar();
+        // `(a < b) == 0` and the like.
+        for (inner, constant) in [(lhs, rhs), (rhs, lhs)] {
+            if matches!(constant, Expr::Int(0, _) | Expr::Null) {
+                match op {
+                    CompareOp::Eq => return self.assume_scalar(inner, !truth, lhs, rhs, op, truth),
+                    CompareOp::Ne => return self.assume_scalar(inner, truth, lhs, rhs, op, truth),
+                    CompareOp::Lt | CompareOp::Le | CompareOp::Gt | CompareOp::Ge => {}
+                }
+            }
+        }
+        self.refine_compare(op, ty, lhs, rhs, truth)
+    }
+
+    /// `inner` is compared with zero: it counts as `truth`.
+    fn assume_scalar(
+        &mut self,
+        inner: &Expr,
+        truth: bool,
+        lhs: &Expr,
+        rhs: &Expr,
+        op: CompareOp,
+        compared: bool,
+    ) -> Result<(), Impossible> {
+        let resolved = self.view().resolved(inner).clone();
+        if matches!(resolved, Expr::Load(_)) {
+            return self.refine_compare(op, lhs.scalar(), lhs, rhs, compared);
+        }
+        self.assume(inner, truth)
+    }
+
+    fn refine_compare(
+        &mut self,
+        op: CompareOp,
+        ty: Scalar,
+        lhs: &Expr,
+        rhs: &Expr,
+        truth: bool,
+    ) -> Result<(), Impossible> {
+        let op = if truth { op } else { opposite(op) };
+        // The opposite of a comparison of floats also holds of NaN.
+        if !truth && matches!(ty, Scalar::Float(_)) && !matches!(op, CompareOp::Eq | CompareOp::Ne) {
+            return Ok(());
+        }
+        let (left, right) = {
+            let view = self.view();
+            let (left, right) = (view.eval(lhs)?, view.eval(rhs)?);
+            let ty = compared_type(lhs, left.is_none(), rhs, right.is_none());
+            self.domain().where_compares(op, ty, left.as_ref(), right.as_ref(), &view)?
+        };
+        self.refine_both(lhs, left, rhs, right)
+    }
+
+    fn refine_both(
+        &mut self,
+        lhs: &Expr,
+        left: Option<A::Value>,
+        rhs: &Expr,
+        right: Option<A::Value>,
+    ) -> Result<(), Impossible> {
+        self.refine_wanted(lhs, left)?;
+        self.refine_wanted(rhs, right)
+    }
+
+    fn refine_wanted(&mut self, expr: &Expr, wanted: Option<A::Value>) -> Result<(), Impossible> {
+        match wanted {
+            Some(wanted) => self.refine(expr, &wanted),
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps the states in which the expression's value is among the wanted ones.
+    fn refine(&mut self, expr: &Expr, wanted: &A::Value) -> Result<(), Impossible> {
+        let ty = expr.scalar();
+        let (now, met) = {
+            let view = self.view();
+            let now = view.eval(expr)?;
+            let met = self.domain().meet(now.as_ref(), wanted, ty, &view)?;
+            (now, met)
+        };
+        let Some(met) = met else { return Ok(()) };
+        if now.as_ref() == Some(&met) || self.fuel == 0 {
+            return Ok(());
+        }
+        self.fuel -= 1;
+        match expr {
+            Expr::Load(lvalue) => self.learn(lvalue, &met),
+            Expr::Unary(op, arg, _) => {
+                let wanted = self.domain().unary_backward(*op, ty, &met)?;
+                self.refine_wanted(arg, wanted)
+            }
+            Expr::Binary(op, lhs, rhs, _) => {
+                let (left, right) = (self.view().eval(lhs)?, self.view().eval(rhs)?);
+                let (left, right) = self.domain().binary_backward(
+                    *op,
+                    ty,
+                    left.as_ref(),
+                    rhs.scalar(),
+                    right.as_ref(),
+                    &met,
+                )?;
+                self.refine_both(lhs, left, rhs, right)
+            }
+            Expr::Cast(to, arg, _) => {
+                let now = self.view().eval(arg)?;
+                let wanted = self.domain().cast_backward(arg.scalar(), *to, now.as_ref(), &met)?;
+                self.refine_wanted(arg, wanted)
+            }
+            Expr::Compare(..) | Expr::Overflows(..) => match self.domain().truth(&met) {
+                Some(truth) => self.assume(expr, truth),
+                None => Ok(()),
+            },
+            Expr::Int(..)
+            | Expr::Float(..)
+            | Expr::Null
+            | Expr::Address(_)
+            | Expr::Function(_)
+            | Expr::PointerDifference(..) => Ok(()),
+        }
+    }
+
+    /// The scalar at the lvalue is in `value`.
+    fn learn(&mut self, lvalue: &Lvalue, value: &A::Value) -> Result<(), Impossible> {
+        if lvalue.ty.qualifiers().is_volatile {
+            return Ok(());
+        }
+        let place = {
+            let view = self.view();
+            let Some(access) = view.access(lvalue) else { return Ok(()) };
+            let places = view.resolve(lvalue)?;
+            let [place] = &places.list[..] else { return Ok(()) };
+            match place.offsets.single() {
+                Some(offset) if view.is_strong(&places) => {
+                    let at = access.at(offset * 8 + access.start);
+                    view.region(place.target)
+                        .is_none_or(|region| region.can_learn(at))
+                        .then_some((place.target, at))
+                }
+                _ => None,
+            }
+        };
+        let Some((target, at)) = place else { return Ok(()) };
+        let at = Access { room: at.len, ..at };
+        self.update.modify(target, |region| region.write(at, Some(value.clone())));
+        if let Target::Local(id) = target
+            && let Some(definition) = self.update.state.frame.definition(id).cloned()
+        {
+            self.refine(&definition, value)?;
+        }
+        self.propagate(lvalue, target)
+    }
+
+    /// Sharpens locals that equal an expression in which the lvalue is read.
+    fn propagate(&mut self, lvalue: &Lvalue, target: Target) -> Result<(), Impossible> {
+        let depends = |expr: &Expr| match target {
+            Target::Local(id) => walk::reads_local(expr, id),
+            Target::Object(_) => walk::reads(expr, lvalue),
+        };
+        let frame = self.update.state.frame.clone();
+        let dependent: Vec<(LocalId, Arc<Expr>)> =
+            frame.definitions.iter().filter(|(_, expr)| depends(expr)).cloned().collect();
+        for (id, expr) in dependent {
+            if self.fuel == 0 {
+                break;
+            }
+            let local = self.update.function.local(id);
+            if let Some(value) = self.view().eval(&expr)? {
+                let whole = Lvalue::local(id, local.ty, expr.scalar(), local.size);
+                self.refine(&Expr::Load(whole), &value)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the value is 0 or 1.
+fn is_boolean(expr: &Expr) -> bool {
+    match expr {
+        Expr::Compare(..) | Expr::Overflows(..) => true,
+        Expr::Cast(Scalar::Int(_), arg, _) => is_boolean(arg),
+        Expr::Int(value, _) => matches!(value, 0 | 1),
+        Expr::Binary(BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor, lhs, rhs, _) => {
+            is_boolean(lhs) && is_boolean(rhs)
+        }
+        Expr::Float(..)
+        | Expr::Null
+        | Expr::Load(_)
+        | Expr::Address(_)
+        | Expr::Function(_)
+        | Expr::Unary(..)
+        | Expr::Binary(..)
+        | Expr::Cast(..)
+        | Expr::PointerDifference(..) => false,
+    }
+}
+
+/// Whether `(to)arg` counting as `truth` means that `arg` does.
+fn keeps_truth(from: Scalar, to: Scalar, truth: bool) -> bool {
+    match (from, to) {
+        // What is cut off may be the part that is not zero.
+        (Scalar::Int(from), Scalar::Int(to)) => truth || to.bits >= from.bits,
+        (Scalar::Pointer, Scalar::Int(_)) => truth,
+        (Scalar::Int(_) | Scalar::Pointer, Scalar::Pointer) => truth,
+        (Scalar::Float(_), _) | (_, Scalar::Float(_)) => false,
+    }
+}
+
+fn opposite(op: CompareOp) -> CompareOp {
+    match op {
+        CompareOp::Lt => CompareOp::Ge,
+        CompareOp::Le => CompareOp::Gt,
+        CompareOp::Gt => CompareOp::Le,
+        CompareOp::Ge => CompareOp::Lt,
+        CompareOp::Eq => CompareOp::Ne,
+        CompareOp::Ne => CompareOp::Eq,
+    }
+}

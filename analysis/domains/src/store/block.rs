@@ -1,0 +1,135 @@
+//! Reducing a state to what a block can see, and putting the rest back. Law: see [`proofline_cpa::BlockCpa`].
+//!
+//! Dropped: the frames of callers, the locals that a loop does not mention, the objects that the block neither reads nor writes. Kept
+//! though points-to may not list them: what belongs to functions the block can run, because their entries and allocations
+//! reset it.
+//!
+//! Allocation counts of a reduced state speak of the sites in the block's scope only. For others they say `others`, which is no
+//! claim: nothing in the block asks for them but to see whether they are exactly `One`.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use proofline_cfa::{LocalId, Name, Object};
+use proofline_cpa::{BlockContext, BlockId};
+
+use crate::store::{
+    arithmetic::Arithmetic,
+    model::Model,
+    state::{Below, Frame, Heap, Memory, State},
+    walk,
+};
+
+/// Which objects a block may touch.
+pub struct Scope<'b> {
+    objects: Option<&'b BTreeSet<Object>>,
+    functions: Arc<BTreeSet<Name>>,
+}
+
+impl Scope<'_> {
+    /// The scope of a block.
+    pub fn of<'b, A: Arithmetic>(model: &Model<A>, block: BlockContext<'b>) -> Scope<'b> {
+        Scope { objects: block.objects, functions: model.reachable(block.function.name) }
+    }
+
+    /// Whether the block may touch the object.
+    pub fn contains(&self, object: Object) -> bool {
+        let Some(objects) = self.objects else { return true };
+        objects.contains(&object)
+            || match object {
+                Object::Local(function, _) | Object::Heap(function, _) => self.functions.contains(&function),
+                Object::Global(_) | Object::External => false,
+            }
+    }
+
+    /// Whether the block may run the function.
+    pub fn runs(&self, function: Name) -> bool {
+        self.functions.contains(&function)
+    }
+}
+
+/// `reduce`
+pub fn reduce<A: Arithmetic>(
+    model: &Model<A>,
+    entry: &State<A::Value>,
+    block: BlockContext<'_>,
+) -> State<A::Value> {
+    let scope = Scope::of(model, block);
+    let mut state = entry.clone();
+    state.below = Below::nothing();
+    let frame = Arc::make_mut(&mut state.frame);
+    frame.called_at = None;
+    match block.id {
+        BlockId::Function(_) => {}
+        BlockId::Loop(..) => {
+            if let Some(locals) = block.locals {
+                frame.locals.retain(|(id, _)| locals.contains(id));
+                frame.definitions.retain(|(id, expr)| locals.contains(id) && reads_only(expr, locals));
+            }
+        }
+    }
+    state.memory.retain(|object| scope.contains(object));
+    if state.heap.sites.iter().any(|(site, _)| !scope.contains(*site)) {
+        let mut heap = Heap::all(state.heap.others);
+        for (site, count) in state.heap.sites.iter().filter(|(site, _)| scope.contains(*site)) {
+            heap.set(*site, *count);
+        }
+        state.heap = heap;
+    }
+    state
+}
+
+fn reads_only(expr: &proofline_cfa::Expr, locals: &BTreeSet<LocalId>) -> bool {
+    !walk::any_read(expr, &mut |lvalue| match lvalue.base {
+        proofline_cfa::Base::Local(id) => !locals.contains(&id),
+        proofline_cfa::Base::Global(_) | proofline_cfa::Base::Deref(..) => false,
+    })
+}
+
+/// `expand`
+pub fn expand<A: Arithmetic>(
+    model: &Model<A>,
+    before: &State<A::Value>,
+    block: BlockContext<'_>,
+    exit: &State<A::Value>,
+) -> State<A::Value> {
+    let scope = Scope::of(model, block);
+    let mut frame: Frame<A::Value> = (*exit.frame).clone();
+    frame.called_at = before.frame.called_at;
+    match (block.id, block.locals) {
+        (BlockId::Loop(..), Some(locals)) => {
+            for (id, region) in before.frame.locals.iter().filter(|(id, _)| !locals.contains(id)) {
+                frame.set_local(*id, (**region).clone());
+            }
+            for (id, expr) in &before.frame.definitions {
+                if !locals.contains(id) && is_untouched(block, expr, locals) {
+                    frame.define(*id, expr.clone());
+                }
+            }
+        }
+        (BlockId::Loop(..), None) | (BlockId::Function(_), _) => {}
+    }
+    let kept = exit.memory.objects().iter().filter(|(object, _)| scope.contains(*object));
+    let restored = before.memory.objects().iter().filter(|(object, _)| !scope.contains(*object));
+    let mut heap = Heap::all(exit.heap.others);
+    for (site, count) in exit.heap.sites.iter().filter(|(site, _)| scope.contains(*site)) {
+        heap.set(*site, *count);
+    }
+    for (site, count) in before.heap.sites.iter().filter(|(site, _)| !scope.contains(*site)) {
+        heap.set(*site, *count);
+    }
+    State {
+        frame: Arc::new(frame),
+        below: before.below.clone(),
+        memory: Memory::new(kept.chain(restored).cloned().collect()),
+        heap,
+    }
+}
+
+/// Whether a loop changes nothing that the expression reads.
+fn is_untouched(block: BlockContext<'_>, expr: &proofline_cfa::Expr, locals: &BTreeSet<LocalId>) -> bool {
+    walk::memory_reads(block.function, expr).is_empty()
+        && !walk::any_read(expr, &mut |lvalue| match lvalue.base {
+            proofline_cfa::Base::Local(id) => locals.contains(&id),
+            proofline_cfa::Base::Global(_) | proofline_cfa::Base::Deref(..) => false,
+        })
+}

@@ -1,0 +1,183 @@
+//! What both value analyses know of the program they run on, and the state they start from. Knows no operation.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, OnceLock},
+};
+
+use proofline_cfa::{Constant, Environment, Function, Global, Name, Object, Program, Scalar};
+
+use crate::store::{
+    arithmetic::Arithmetic,
+    cell::value_bits,
+    liveness::Liveness,
+    offsets::Offsets,
+    region::{Access, Region},
+    state::{Below, Count, Frame, Heap, Memory, State},
+};
+
+/// What is assumed at the entry.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Mode {
+    /// The entry function is where the program starts: globals have their initial values.
+    Program,
+    /// The entry function is called by somebody: globals and arguments may be anything.
+    Library,
+}
+
+/// A program seen by a value domain.
+pub struct Model<A: Arithmetic> {
+    /// The program with its analyses.
+    pub env: Arc<Environment>,
+    /// The domain.
+    pub arithmetic: A,
+    /// Width of a pointer.
+    pub pointer_bits: u8,
+    /// What never changes: it is in no state.
+    pub constants: BTreeMap<Name, Arc<Region<A::Value>>>,
+    entry: Name,
+    mode: Mode,
+    liveness: BTreeMap<Name, OnceLock<Liveness>>,
+    reachable: Mutex<BTreeMap<Name, Arc<BTreeSet<Name>>>>,
+}
+
+impl<A: Arithmetic> Model<A> {
+    /// Prepares a program.
+    pub fn new(env: Arc<Environment>, arithmetic: A, entry: Name, mode: Mode) -> Model<A> {
+        let program = env.program();
+        let pointer_bits = program.pointer_bits();
+        let constant = |global: &&Arc<Global>| global.constant && global.defined;
+        let constants = program
+            .globals
+            .values()
+            .filter(constant)
+            .map(|global| (global.name, Arc::new(initial(program, global, &arithmetic))));
+        let constants = constants.collect();
+        let liveness = program.functions.keys().map(|name| (*name, OnceLock::new())).collect();
+        Model { pointer_bits, constants, liveness, reachable: Mutex::default(), entry, mode, arithmetic, env }
+    }
+
+    /// The entry function's name.
+    pub fn entry_function(&self) -> Name {
+        self.entry
+    }
+
+    /// The state at the entry.
+    pub fn entry_state(&self) -> State<A::Value> {
+        let program = self.env.program();
+        let mut state = State {
+            frame: Arc::new(Frame::new(self.entry, None)),
+            below: Below::nothing(),
+            memory: Memory::new(Vec::new()),
+            heap: Heap::all(Count::Many),
+        };
+        if self.mode == Mode::Library {
+            return state;
+        }
+        state.heap = Heap::all(Count::Zero);
+        // Constructors run before and change what they like.
+        let early = program.functions.values().filter(|function| function.attributes.runs_outside_main);
+        let early: Vec<&BTreeSet<Object>> = early.map(|function| self.env.writes(function.name)).collect();
+        if !early.is_empty() {
+            state.heap = Heap::all(Count::Many);
+        }
+        let globals = program
+            .globals
+            .values()
+            .filter(|global| global.defined && !self.constants.contains_key(&global.name));
+        let untouched = globals.filter(|global| {
+            !global.ty.qualifiers().is_volatile
+                && !early.iter().any(|writes| {
+                    writes.contains(&Object::Global(global.name)) || writes.contains(&Object::External)
+                })
+        });
+        let objects = untouched.map(|global| {
+            (Object::Global(global.name), Arc::new(initial(program, global, &self.arithmetic)))
+        });
+        state.memory = Memory::new(objects.collect());
+        if let Some(function) = self.env.function(self.entry) {
+            let mut frame = Frame::new(self.entry, None);
+            self.main_arguments(function, &mut frame);
+            state.frame = Arc::new(frame);
+        }
+        state
+    }
+
+    /// `argc` is at least 1 and `argv` is not null where the program starts.
+    fn main_arguments(&self, function: &Function, frame: &mut Frame<A::Value>) {
+        if &*function.name != "main" {
+            return;
+        }
+        for (index, id) in function.parameters.iter().enumerate() {
+            let local = function.local(*id);
+            if local.address_taken {
+                continue;
+            }
+            let (scalar, value) = match index {
+                0 if local.ty == proofline_cfa::Type::int() => {
+                    let ty = proofline_cfa::IntType::INT;
+                    (Scalar::Int(ty), self.arithmetic.between(ty, 1, ty.max()))
+                }
+                1 if local.ty.pointee().is_some() => (Scalar::Pointer, self.arithmetic.non_null()),
+                _ => continue,
+            };
+            let len = value_bits(scalar, self.pointer_bits);
+            let mut region = Region::unknown();
+            region.write(Access { start: 0, len, room: len, scalar }, value);
+            frame.set_local(*id, region);
+        }
+    }
+
+    /// Which locals are live where.
+    pub fn liveness(&self, function: &Function) -> Option<&Liveness> {
+        self.liveness.get(&function.name).map(|cell| cell.get_or_init(|| Liveness::new(function)))
+    }
+
+    /// The functions that a call of one may run, itself included.
+    pub fn reachable(&self, function: Name) -> Arc<BTreeSet<Name>> {
+        let mut cache = self.reachable.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(known) = cache.get(&function) {
+            return known.clone();
+        }
+        let seen = self.env.call_graph().reachable([function]);
+        let seen = Arc::new(seen);
+        cache.insert(function, seen.clone());
+        seen
+    }
+}
+
+/// The bytes of an object with static storage before anything runs.
+fn initial<A: Arithmetic>(program: &Program, global: &Global, domain: &A) -> Region<A::Value> {
+    if !global.defined || global.ty.qualifiers().is_volatile {
+        return Region::unknown();
+    }
+    let bits = i64::try_from(global.size).ok().and_then(|size| size.checked_mul(8));
+    let mut region = bits.map_or_else(Region::unknown, Region::zeroed);
+    for init in &global.init {
+        let value = match &init.value {
+            Constant::Int(value) => match init.scalar {
+                Scalar::Int(ty) => domain.int(ty, *value),
+                Scalar::Pointer if *value == 0 => Some(domain.null()),
+                Scalar::Pointer | Scalar::Float(_) => None,
+            },
+            Constant::Float(bits) => domain.float(*bits),
+            Constant::Address(name, offset) => domain.address(Object::Global(*name), Offsets::at(*offset)),
+            Constant::Function(name) => domain.function(*name),
+            Constant::Unknown => None,
+        };
+        let start = init.offset as i64 * 8;
+        let access = match init.bits {
+            Some(field) => {
+                let len = i64::from(field.width);
+                Access { start: start + i64::from(field.first), len, room: len, scalar: init.scalar }
+            }
+            None => {
+                let len = value_bits(init.scalar, program.pointer_bits());
+                let room = (program.scalar_bytes(init.scalar) as i64 * 8).max(len);
+                Access { start, len, room, scalar: init.scalar }
+            }
+        };
+        region.write(access, value);
+    }
+    region
+}

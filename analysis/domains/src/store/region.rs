@@ -1,0 +1,275 @@
+//! The known bytes of one object: disjoint cells in order of their position, everything else unknown. Positions are in bits,
+//! so that bit-fields are cells like others. Knows no objects, pointers or expressions.
+//!
+//! Canonical: a cell whose bits are all zero is [`Content::Zero`]; neighbours that one cell can say are one cell. Hence equal
+//! knowledge is (nearly always) equal data.
+
+use proofline_cfa::Scalar;
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+
+use crate::store::cell::CellValue;
+
+/// What a run of bits holds.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Content<V> {
+    /// Zero bits.
+    Zero,
+    /// Scalars of this format and this many bits each, side by side, each in the value.
+    Each(Scalar, i64, V),
+}
+
+/// A run of bits.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Cell<V> {
+    /// First bit, from the object's start.
+    pub start: i64,
+    /// Number of bits; of [`Content::Each`] a multiple of an item's.
+    pub len: i64,
+    /// What it holds.
+    pub content: Content<V>,
+}
+
+/// Known bytes of an object.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Region<V> {
+    cells: SmallVec<[Cell<V>; 1]>,
+}
+
+impl<V> Default for Region<V> {
+    fn default() -> Region<V> {
+        Region { cells: SmallVec::new() }
+    }
+}
+
+impl<V: CellValue> Content<V> {
+    fn of(scalar: Scalar, item: i64, value: V) -> Content<V> {
+        if value.is_zero() { Content::Zero } else { Content::Each(scalar, item, value) }
+    }
+}
+
+impl<V: CellValue> Cell<V> {
+    /// One past the last bit.
+    pub fn end(&self) -> i64 {
+        self.start + self.len
+    }
+
+    /// The part between two positions that still can be said: whole items only.
+    pub fn within(&self, from: i64, to: i64) -> Option<Cell<V>> {
+        let (mut start, mut end) = (self.start.max(from), self.end().min(to));
+        // Checked before anything is added: positions may be as far away as numbers go.
+        if start >= end {
+            return None;
+        }
+        if let Content::Each(_, item, _) = self.content {
+            start = self.start + (start - self.start + item - 1) / item * item;
+            end = self.start + (end - self.start).div_euclid(item) * item;
+        }
+        (start < end).then(|| Cell { start, len: end - start, content: self.content.clone() })
+    }
+}
+
+impl<V: CellValue> Region<V> {
+    /// Nothing known.
+    pub fn unknown() -> Region<V> {
+        Region::default()
+    }
+
+    /// Zero bits from 0 to `len`.
+    pub fn zeroed(len: i64) -> Region<V> {
+        let mut region = Region::unknown();
+        region.push(Cell { start: 0, len, content: Content::Zero });
+        region
+    }
+
+    /// Whether nothing is known.
+    pub fn is_unknown(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// What is known, in order.
+    pub fn cells(&self) -> &[Cell<V>] {
+        &self.cells
+    }
+
+    /// Appends a cell behind all others, merging it with the last one where one cell can say both.
+    pub(super) fn push(&mut self, cell: Cell<V>) {
+        if cell.len <= 0 {
+            return;
+        }
+        if let Some(last) = self.cells.last_mut()
+            && last.end() == cell.start
+            && last.content == cell.content
+        {
+            last.len += cell.len;
+            return;
+        }
+        self.cells.push(cell);
+    }
+
+    /// Index of the first cell that ends behind `position`.
+    fn first_after(&self, position: i64) -> usize {
+        self.cells.partition_point(|cell| cell.end() <= position)
+    }
+
+    /// The cells that overlap `from..to`.
+    pub fn overlapping(&self, from: i64, to: i64) -> &[Cell<V>] {
+        let first = self.first_after(from);
+        let count = self.cells[first..].iter().take_while(|cell| cell.start < to).count();
+        &self.cells[first..first + count]
+    }
+
+    /// The known parts between two positions.
+    pub fn slice(&self, from: i64, to: i64) -> Vec<Cell<V>> {
+        self.overlapping(from, to).iter().filter_map(|cell| cell.within(from, to)).collect()
+    }
+
+    /// Replaces what is known of `from..to` by `cells`, which lie in there, in order.
+    pub fn replace(&mut self, from: i64, to: i64, cells: impl IntoIterator<Item = Cell<V>>) {
+        if from >= to {
+            return;
+        }
+        let first = self.first_after(from);
+        let last = first + self.cells[first..].iter().take_while(|cell| cell.start < to).count();
+        // Neighbours take part, because they may merge with what comes beside them.
+        let (keep, resume) = (first.saturating_sub(1), (last + 1).min(self.cells.len()));
+        let mut middle = Region::unknown();
+        for cell in &self.cells[keep..first] {
+            middle.push(cell.clone());
+        }
+        for cell in &self.cells[first..last] {
+            cell.within(i64::MIN, from).into_iter().for_each(|left| middle.push(left));
+        }
+        cells.into_iter().for_each(|cell| middle.push(cell));
+        for cell in &self.cells[first..last] {
+            cell.within(to, i64::MAX).into_iter().for_each(|right| middle.push(right));
+        }
+        for cell in &self.cells[last..resume] {
+            middle.push(cell.clone());
+        }
+        if keep == 0 && resume == self.cells.len() {
+            self.cells = middle.cells;
+        } else {
+            let tail: SmallVec<[Cell<V>; 4]> = self.cells.drain(resume..).collect();
+            self.cells.truncate(keep);
+            self.cells.extend(middle.cells);
+            self.cells.extend(tail);
+        }
+    }
+
+    /// Forgets `from..to`.
+    pub fn forget(&mut self, from: i64, to: i64) {
+        if !self.overlapping(from, to).is_empty() {
+            self.replace(from, to, None);
+        }
+    }
+
+    /// Writes a scalar whose value takes `at.len` of the `at.room` bits that become its own.
+    pub fn write(&mut self, at: Access, value: Option<V>) {
+        let cell = value.map(|value| Cell {
+            start: at.start,
+            len: at.len,
+            content: Content::of(at.scalar, at.len, value),
+        });
+        self.replace(at.start, at.start + at.room, cell);
+    }
+
+    /// Zero bits in `from..to`.
+    pub fn write_zeros(&mut self, from: i64, to: i64) {
+        self.replace(from, to, Some(Cell { start: from, len: to - from, content: Content::Zero }));
+    }
+
+    /// Copies of one byte in `from..to`.
+    pub fn write_bytes(&mut self, from: i64, to: i64, scalar: Scalar, byte: V) {
+        let cell = Cell { start: from, len: (to - from) / 8 * 8, content: Content::of(scalar, 8, byte) };
+        self.replace(from, to, Some(cell));
+    }
+
+    /// Reads a scalar; `None`: any value.
+    pub fn read(&self, at: Access) -> Option<V> {
+        let end = at.start + at.len;
+        let cells = self.overlapping(at.start, end);
+        let (first, last) = (cells.first()?, cells.last()?);
+        if first.start > at.start || last.end() < end {
+            return None;
+        }
+        if let [cell] = cells {
+            match &cell.content {
+                Content::Zero => return Some(V::zero(at.scalar)),
+                Content::Each(scalar, item, value)
+                    if *item == at.len && (at.start - cell.start) % item == 0 =>
+                {
+                    return if *scalar == at.scalar {
+                        Some(value.clone())
+                    } else {
+                        value.reinterpret(*scalar, at.scalar, at.len)
+                    };
+                }
+                Content::Each(..) => {}
+            }
+        }
+        self.gather(at, cells)
+    }
+
+    /// Puts a scalar together from cells of other shapes, where all their bits are known.
+    fn gather(&self, at: Access, cells: &[Cell<V>]) -> Option<V> {
+        if at.len > 128 {
+            return None;
+        }
+        let (mut bits, mut position, end) = (0u128, at.start, at.start + at.len);
+        for cell in cells {
+            if cell.start > position {
+                return None;
+            }
+            match &cell.content {
+                Content::Zero => position = cell.end().min(end),
+                Content::Each(scalar, item, value) => {
+                    let known = value.bits(*scalar, *item)?;
+                    while position < cell.end().min(end) {
+                        let skipped = (position - cell.start) % item;
+                        let taken = (item - skipped).min(end - position);
+                        let part = known >> skipped & mask(taken);
+                        bits |= part << (position - at.start);
+                        position += taken;
+                    }
+                }
+            }
+        }
+        if position < end { None } else { V::from_bits(at.scalar, at.len, bits) }
+    }
+
+    /// Whether nothing but a scalar of exactly this place and format, or nothing at all, is known of these bits: then learning
+    /// its value loses nothing.
+    pub fn can_learn(&self, at: Access) -> bool {
+        self.overlapping(at.start, at.start + at.len).iter().all(|cell| match &cell.content {
+            Content::Zero => false,
+            Content::Each(scalar, item, _) => {
+                *scalar == at.scalar && *item == at.len && (at.start - cell.start) % item == 0
+            }
+        })
+    }
+}
+
+/// A scalar's place in a region.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Access {
+    /// First bit.
+    pub start: i64,
+    /// Bits of the value.
+    pub len: i64,
+    /// Bits that a write makes its own: those of the value and its padding.
+    pub room: i64,
+    /// Format.
+    pub scalar: Scalar,
+}
+
+impl Access {
+    /// The same elsewhere.
+    pub fn at(self, start: i64) -> Access {
+        Access { start, ..self }
+    }
+}
+
+fn mask(bits: i64) -> u128 {
+    if bits >= 128 { u128::MAX } else { (1u128 << bits) - 1 }
+}

@@ -1,0 +1,128 @@
+//! Order and bounds of regions. Laws: `leq` implies that every read of the upper region covers that of the lower one;
+//! `combine` with an upper bound of values is an upper bound of regions.
+
+use proofline_cfa::Scalar;
+
+use crate::store::{
+    cell::CellValue,
+    region::{Access, Cell, Content, Region},
+};
+
+impl<V: CellValue> Region<V> {
+    /// Whether everything known in `upper` is known here.
+    pub fn leq(&self, upper: &Region<V>) -> bool {
+        // Two plain scalars in one place: what is compared most, nearly always to find that they differ.
+        if let ([mine], [theirs]) = (self.cells(), upper.cells())
+            && (mine.start, mine.len) == (theirs.start, theirs.len)
+        {
+            match (&mine.content, &theirs.content) {
+                (Content::Zero, Content::Zero) => return true,
+                (Content::Each(..), Content::Zero) => return false,
+                (
+                    Content::Each(scalar, item, value),
+                    Content::Each(upper_scalar, upper_item, upper_value),
+                ) if scalar == upper_scalar && item == upper_item => {
+                    return value.leq(upper_value);
+                }
+                (Content::Zero | Content::Each(..), Content::Each(..)) => {}
+            }
+        }
+        upper.cells().iter().all(|cell| self.implies(cell))
+    }
+
+    fn implies(&self, upper: &Cell<V>) -> bool {
+        let lower = self.overlapping(upper.start, upper.end());
+        let mut position = upper.start;
+        for cell in lower {
+            if cell.start > position {
+                return false;
+            }
+            let end = cell.end().min(upper.end());
+            if !Self::cell_implies(cell, upper, position, end) {
+                // One scalar may still be known in another shape.
+                let Content::Each(scalar, item, value) = &upper.content else { return false };
+                let whole = Access { start: upper.start, len: upper.len, room: upper.len, scalar: *scalar };
+                return *item == upper.len && self.read(whole).is_some_and(|read| read.leq(value));
+            }
+            position = end;
+        }
+        position >= upper.end()
+    }
+
+    fn cell_implies(lower: &Cell<V>, upper: &Cell<V>, from: i64, to: i64) -> bool {
+        match (&lower.content, &upper.content) {
+            (Content::Zero, Content::Zero) => true,
+            (Content::Each(..), Content::Zero) => false,
+            (Content::Zero, Content::Each(scalar, item, value)) => {
+                (from - upper.start) % item == 0 && (to - from) % item == 0 && V::zero(*scalar).leq(value)
+            }
+            (Content::Each(scalar, item, value), Content::Each(upper_scalar, upper_item, upper_value)) => {
+                scalar == upper_scalar
+                    && item == upper_item
+                    && (lower.start - upper.start) % item == 0
+                    && value.leq(upper_value)
+            }
+        }
+    }
+
+    /// What both know, values combined by `bound` (older first); `None` from it: anything.
+    pub fn combine(
+        &self,
+        newer: &Region<V>,
+        bound: &mut dyn FnMut(Scalar, &V, &V) -> Option<V>,
+    ) -> Region<V> {
+        let mut result = Region::unknown();
+        let (mut olds, mut news) = (self.cells().iter().peekable(), newer.cells().iter().peekable());
+        while let (Some(old), Some(new)) = (olds.peek(), news.peek()) {
+            let (from, to) = (old.start.max(new.start), old.end().min(new.end()));
+            if from < to
+                && let (Some(old), Some(new)) = (old.within(from, to), new.within(from, to))
+                && let Some(cell) = combine_cells(&old, &new, bound)
+            {
+                result.push(cell);
+            }
+            if old.end() <= to {
+                olds.next();
+            }
+            if new.end() <= to {
+                news.next();
+            }
+        }
+        result
+    }
+}
+
+fn combine_cells<V: CellValue>(
+    old: &Cell<V>,
+    new: &Cell<V>,
+    bound: &mut dyn FnMut(Scalar, &V, &V) -> Option<V>,
+) -> Option<Cell<V>> {
+    let each = |shape: &Cell<V>, scalar: Scalar, item: i64, value: Option<V>| {
+        value.map(|value| Cell { content: Content::Each(scalar, item, value), ..shape.clone() })
+    };
+    match (&old.content, &new.content) {
+        (Content::Zero, Content::Zero) => {
+            let (start, end) = (old.start.max(new.start), old.end().min(new.end()));
+            Some(Cell { start, len: end - start, content: Content::Zero })
+        }
+        (Content::Zero, Content::Each(scalar, item, value)) => {
+            let shape = new.within(old.start, old.end())?;
+            each(&shape, *scalar, *item, bound(*scalar, &V::zero(*scalar), value))
+        }
+        (Content::Each(scalar, item, value), Content::Zero) => {
+            let shape = old.within(new.start, new.end())?;
+            each(&shape, *scalar, *item, bound(*scalar, value, &V::zero(*scalar)))
+        }
+        (Content::Each(scalar, item, old_value), Content::Each(new_scalar, new_item, new_value)) => {
+            if item != new_item || (old.start - new.start) % item != 0 {
+                return None;
+            }
+            let shape = old.within(new.start, new.end())?;
+            if scalar == new_scalar {
+                return each(&shape, *scalar, *item, bound(*scalar, old_value, new_value));
+            }
+            let new_value = new_value.reinterpret(*new_scalar, *scalar, *item)?;
+            each(&shape, *scalar, *item, bound(*scalar, old_value, &new_value))
+        }
+    }
+}

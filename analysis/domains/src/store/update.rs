@@ -1,0 +1,203 @@
+//! Changes of a state: strong and weak writes, and what they invalidate. Knows places, not operations.
+
+use std::sync::Arc;
+
+use proofline_cfa::{Expr, Function, LocalId, Lvalue, Object};
+
+use crate::store::{
+    arithmetic::Arithmetic,
+    model::Model,
+    region::{Access, Cell, Region},
+    state::State,
+    view::{Place, Places, Target},
+    walk,
+};
+
+/// Definitions larger than this are not kept.
+const DEFINITION_SIZE: u32 = 24;
+
+/// A state that is being changed.
+pub struct Update<'m, A: Arithmetic> {
+    /// The analysis.
+    pub model: &'m Model<A>,
+    /// Of the innermost frame.
+    pub function: &'m Function,
+    /// The state.
+    pub state: State<A::Value>,
+}
+
+impl<'m, A: Arithmetic> Update<'m, A> {
+    /// Starts from a copy of a state.
+    pub fn new(model: &'m Model<A>, function: &'m Function, state: &State<A::Value>) -> Update<'m, A> {
+        Update { model, function, state: state.clone() }
+    }
+
+    /// Changes what is known of one target, without invalidating anything else.
+    pub fn modify(&mut self, target: Target, change: impl FnOnce(&mut Region<A::Value>)) {
+        match target {
+            Target::Local(id) => {
+                let mut region =
+                    self.state.frame.local(id).map(|region| (**region).clone()).unwrap_or_default();
+                change(&mut region);
+                Arc::make_mut(&mut self.state.frame).set_local(id, region);
+            }
+            Target::Object(Object::Global(name)) if self.model.constants.contains_key(&name) => {}
+            Target::Object(object) => {
+                let mut region =
+                    self.state.memory.get(object).map(|region| (**region).clone()).unwrap_or_default();
+                change(&mut region);
+                self.state.memory.set(object, region);
+            }
+        }
+    }
+
+    /// Writes a scalar to one of the places.
+    pub fn write(&mut self, places: &Places, strong: bool, access: Access, value: Option<A::Value>) {
+        self.invalidate(places);
+        for place in &places.list {
+            match place.offsets.single() {
+                Some(offset) if strong => {
+                    let at = access.at(offset * 8 + access.start);
+                    let value = value.clone();
+                    self.modify(place.target, |region| region.write(at, value));
+                }
+                _ => {
+                    if self.is_known(place.target) {
+                        let value = value.as_ref();
+                        self.modify(place.target, |region| {
+                            region.write_somewhere(place.offsets, access, value)
+                        });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Forgets `size` bytes at the places; `None`: up to the object's end.
+    pub fn forget(&mut self, places: &Places, size: Option<u64>) {
+        self.invalidate(places);
+        for place in &places.list {
+            if self.is_known(place.target) {
+                let (from, to) = extent(place, size);
+                self.modify(place.target, |region| region.forget(from, to));
+            }
+        }
+    }
+
+    /// Replaces `size` bytes at a place that is exactly known by cells whose positions count from the place.
+    pub fn paste(&mut self, places: &Places, size: u64, cells: Vec<Cell<A::Value>>) {
+        self.invalidate(places);
+        for place in &places.list {
+            let (from, to) = extent(place, Some(size));
+            let moved = cells.iter().map(|cell| Cell { start: cell.start + from, ..cell.clone() });
+            self.modify(place.target, |region| region.replace(from, to, moved));
+        }
+    }
+
+    /// Replaces `size` bytes at a place that is exactly known by copies of a byte.
+    pub fn fill(&mut self, places: &Places, size: u64, byte: A::Value) {
+        use proofline_cfa::{IntType, Scalar};
+        self.invalidate(places);
+        for place in &places.list {
+            let (from, to) = extent(place, Some(size));
+            let scalar = Scalar::Int(IntType { bits: 8, signed: false });
+            self.modify(place.target, |region| region.write_bytes(from, to, scalar, byte.clone()));
+        }
+    }
+
+    fn is_known(&self, target: Target) -> bool {
+        match target {
+            Target::Local(id) => self.state.frame.local(id).is_some(),
+            Target::Object(object) => self.state.memory.get(object).is_some(),
+        }
+    }
+
+    /// Drops definitions that depend on what is written.
+    fn invalidate(&mut self, places: &Places) {
+        for place in &places.list {
+            match place.target {
+                Target::Local(id) => self.invalidate_local(id),
+                Target::Object(object) => self.invalidate_memory(Some(object)),
+            }
+        }
+        if places.elsewhere {
+            self.invalidate_memory(None);
+        }
+    }
+
+    /// Drops definitions of a local and those that read it.
+    pub fn invalidate_local(&mut self, id: LocalId) {
+        self.retain_definitions(|local, expr| local != id && !walk::reads_local(expr, id));
+    }
+
+    /// Drops definitions that may read an object (`None`: memory without a name).
+    pub fn invalidate_memory(&mut self, object: Option<Object>) {
+        let function = self.function;
+        self.retain_definitions(|_, expr| {
+            let reads = walk::memory_reads(function, expr);
+            !reads.through_pointer && !object.is_some_and(|object| reads.objects.contains(&object))
+        });
+    }
+
+    /// Drops definitions that read any memory.
+    pub fn invalidate_all_memory(&mut self) {
+        let function = self.function;
+        self.retain_definitions(|_, expr| walk::memory_reads(function, expr).is_empty());
+    }
+
+    fn retain_definitions(&mut self, keep: impl Fn(LocalId, &Expr) -> bool) {
+        if self.state.frame.definitions.iter().any(|(id, expr)| !keep(*id, expr)) {
+            Arc::make_mut(&mut self.state.frame).definitions.retain(|(id, expr)| keep(*id, expr));
+        }
+    }
+
+    /// After `lvalue := expr`: remembers the equality if it is worth it.
+    pub fn define(&mut self, lvalue: &Lvalue, expr: &Expr, value: Option<&A::Value>) {
+        let Some(id) = walk::whole_local(self.function, lvalue) else { return };
+        let mut expr = expr;
+        // What a temporary stands for says more than the temporary, which dies soon.
+        let definition;
+        if let Expr::Load(source) = expr
+            && let Some(source) = walk::whole_local(self.function, source)
+            && let Some(known) = self.state.frame.definition(source)
+        {
+            definition = known.clone();
+            expr = &definition;
+        }
+        let (size, reads) = walk::size_and_reads(expr);
+        if !reads
+            || size > DEFINITION_SIZE
+            || walk::reads_local(expr, id)
+            || !self.model.arithmetic.keeps_definition(self.function, id, expr, value)
+        {
+            return;
+        }
+        let expr = Arc::new(expr.clone());
+        Arc::make_mut(&mut self.state.frame).define(id, expr);
+    }
+
+    /// Forgets an object or a local.
+    pub fn forget_all(&mut self, target: Target) {
+        match target {
+            Target::Local(id) => {
+                self.invalidate_local(id);
+                if self.state.frame.local(id).is_some() {
+                    Arc::make_mut(&mut self.state.frame).set_local(id, Region::unknown());
+                }
+            }
+            Target::Object(object) => {
+                self.invalidate_memory(Some(object));
+                self.state.memory.forget(object);
+            }
+        }
+    }
+}
+
+/// The bits that `size` bytes at a place may be in; `None`: up to the object's end.
+pub fn extent(place: &Place, size: Option<u64>) -> (i64, i64) {
+    let to = match size.and_then(|size| i64::try_from(size).ok()) {
+        Some(size) => place.offsets.hi.saturating_add(size).saturating_mul(8),
+        None => i64::MAX,
+    };
+    (place.offsets.lo * 8, to)
+}

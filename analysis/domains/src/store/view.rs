@@ -1,0 +1,396 @@
+//! A state looked at from one function: values of expressions, and the places that lvalues designate. Changes nothing.
+
+use std::cell::Cell;
+
+use proofline_cfa::{Base, CompareOp, Expr, Function, IntType, Lvalue, Object, Scalar, Step};
+use proofline_cpa::Facts;
+use proofline_hir::TypeKind;
+use smallvec::SmallVec;
+
+use crate::store::{
+    arithmetic::{Arithmetic, Eval, Impossible, Objects},
+    cell::{CellValue, value_bits},
+    model::Model,
+    offsets::Offsets,
+    region::{Access, Region},
+    state::{Count, Frame, State},
+    walk,
+};
+
+/// How many definitions of temporaries are followed behind one another.
+const DEFINITIONS: u32 = 6;
+
+/// Where a place is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub enum Target {
+    /// A local of the innermost frame whose address is not taken.
+    Local(proofline_cfa::LocalId),
+    /// An object with an address.
+    Object(Object),
+}
+
+/// Bytes of one target.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// Which object.
+    pub target: Target,
+    /// Possible first bytes.
+    pub offsets: Offsets,
+}
+
+/// What an lvalue may designate.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Places {
+    /// In named objects.
+    pub list: SmallVec<[Place; 1]>,
+    /// Or in memory that has no name here.
+    pub elsewhere: bool,
+}
+
+/// A state as one function sees it.
+pub struct View<'a, A: Arithmetic> {
+    /// The analysis.
+    pub model: &'a Model<A>,
+    /// Of the innermost frame.
+    pub function: &'a Function,
+    /// The state.
+    pub state: &'a State<A::Value>,
+    /// What other analyses know.
+    pub facts: &'a dyn Facts,
+    depth: Cell<u32>,
+}
+
+impl<A: Arithmetic> Objects for View<'_, A> {
+    fn is_single(&self, object: Object) -> bool {
+        match object {
+            Object::Heap(..) => self.state.heap.count(object) == Count::One,
+            Object::Global(_) | Object::Local(..) => self.model.env.is_single(object),
+            Object::External => false,
+        }
+    }
+    fn size(&self, object: Object) -> Option<u64> {
+        self.model.env.object_size(object).filter(|size| *size > 0)
+    }
+}
+
+impl<'a, A: Arithmetic> View<'a, A> {
+    /// Looks at a state.
+    pub fn new(
+        model: &'a Model<A>,
+        function: &'a Function,
+        state: &'a State<A::Value>,
+        facts: &'a dyn Facts,
+    ) -> View<'a, A> {
+        View { model, function, state, facts, depth: Cell::new(0) }
+    }
+
+    fn frame(&self) -> &Frame<A::Value> {
+        &self.state.frame
+    }
+
+    /// The value of an expression.
+    pub fn eval(&self, expr: &Expr) -> Eval<A::Value> {
+        let domain = &self.model.arithmetic;
+        match expr {
+            Expr::Int(value, ty) => Ok(domain.int(*ty, *value)),
+            Expr::Float(bits, _) => Ok(domain.float(*bits)),
+            Expr::Null => Ok(Some(domain.null())),
+            Expr::Load(lvalue) => self.load(lvalue),
+            Expr::Address(lvalue) => self.address(lvalue),
+            Expr::Function(name) => Ok(domain.function(*name)),
+            Expr::Unary(op, arg, _) => domain.unary(*op, arg.scalar(), self.eval(arg)?.as_ref()),
+            Expr::Binary(op, lhs, rhs, _) => {
+                let (left, right) = (self.eval(lhs)?, self.eval(rhs)?);
+                domain.binary(*op, lhs.scalar(), left.as_ref(), rhs.scalar(), right.as_ref())
+            }
+            Expr::Compare(op, lhs, rhs) => {
+                let (left, right) = (self.eval(lhs)?, self.eval(rhs)?);
+                let ty = compared_type(lhs, left.is_none(), rhs, right.is_none());
+                let decided = domain.compare(*op, ty, left.as_ref(), right.as_ref(), self);
+                let decided = decided.or_else(|| self.compare_same(*op, lhs, rhs));
+                Ok(self.truth_value(decided))
+            }
+            Expr::Cast(to, arg, _) => domain.cast(arg.scalar(), *to, self.eval(arg)?.as_ref()),
+            Expr::Overflows(op, lhs, rhs) => {
+                let (left, right) = (self.eval(lhs)?, self.eval(rhs)?);
+                Ok(self.truth_value(domain.overflows(*op, lhs.scalar(), left.as_ref(), right.as_ref())))
+            }
+            Expr::PointerDifference(lhs, rhs, stride, ty) => {
+                let (left, right) = (self.eval(lhs)?, self.eval(rhs)?);
+                Ok(domain.difference(left.as_ref(), right.as_ref(), *stride, *ty))
+            }
+        }
+    }
+
+    fn truth_value(&self, truth: Option<bool>) -> Option<A::Value> {
+        let domain = &self.model.arithmetic;
+        match truth {
+            Some(truth) => domain.int(IntType::INT, i128::from(truth)),
+            None => domain.between(IntType::INT, 0, 1),
+        }
+    }
+
+    /// Whether a condition is decided.
+    pub fn truth(&self, condition: &Expr) -> Result<Option<bool>, Impossible> {
+        Ok(self.eval(condition)?.and_then(|value| self.model.arithmetic.truth(&value)))
+    }
+
+    /// Compares an expression with itself, seen through what temporaries stand for.
+    fn compare_same(&self, op: CompareOp, lhs: &Expr, rhs: &Expr) -> Option<bool> {
+        if matches!(lhs.scalar(), Scalar::Float(_)) || self.resolved(lhs) != self.resolved(rhs) {
+            return None;
+        }
+        Some(matches!(op, CompareOp::Eq | CompareOp::Le | CompareOp::Ge))
+    }
+
+    /// The expression a temporary stands for.
+    pub fn resolved<'e>(&'e self, expr: &'e Expr) -> &'e Expr {
+        if let Expr::Load(lvalue) = expr
+            && let Some(id) = walk::whole_local(self.function, lvalue)
+            && let Some(definition) = self.frame().definition(id)
+        {
+            return definition;
+        }
+        expr
+    }
+
+    /// Where a scalar is relative to the offset of its lvalue.
+    pub fn access(&self, lvalue: &Lvalue) -> Option<Access> {
+        let scalar = lvalue.scalar?;
+        Some(match lvalue.bits {
+            Some(bits) => {
+                let len = i64::from(bits.width);
+                Access { start: i64::from(bits.first), len, room: len, scalar }
+            }
+            None => {
+                let len = value_bits(scalar, self.model.pointer_bits);
+                let room = (lvalue.size.min(64) as i64 * 8).max(len);
+                Access { start: 0, len, room, scalar }
+            }
+        })
+    }
+
+    fn load(&self, lvalue: &Lvalue) -> Eval<A::Value> {
+        let Some(access) = self.access(lvalue) else { return Ok(None) };
+        if lvalue.ty.qualifiers().is_volatile {
+            return Ok(self.any_of(lvalue));
+        }
+        if let Some(id) = walk::whole_local(self.function, lvalue) {
+            if let Some(value) = self.frame().local(id).and_then(|region| region.read(access)) {
+                return Ok(Some(value));
+            }
+            if let Some(definition) = self.frame().definition(id)
+                && self.depth.get() < DEFINITIONS
+            {
+                self.depth.set(self.depth.get() + 1);
+                let value = self.eval(definition);
+                self.depth.set(self.depth.get() - 1);
+                if let Ok(Some(value)) = value {
+                    return Ok(Some(value));
+                }
+            }
+            return Ok(self.any_of(lvalue));
+        }
+        let places = self.resolve(lvalue)?;
+        Ok(self.read_places(&places, access).or_else(|| self.any_of(lvalue)))
+    }
+
+    /// What the type of an lvalue says about its value.
+    fn any_of(&self, lvalue: &Lvalue) -> Option<A::Value> {
+        let Some(Scalar::Int(ty)) = lvalue.scalar else { return None };
+        match (lvalue.bits, lvalue.ty.kind()) {
+            (_, TypeKind::Bool) => self.model.arithmetic.any_of(IntType { bits: 1, signed: false }),
+            (Some(field), _) => self.model.arithmetic.any_of(IntType { bits: field.width, ..ty }),
+            (None, _) => None,
+        }
+    }
+
+    /// Reads at any of the places.
+    pub fn read_places(&self, places: &Places, access: Access) -> Option<A::Value> {
+        if places.elsewhere {
+            return None;
+        }
+        let mut result: Option<A::Value> = None;
+        for place in &places.list {
+            let value = self.region(place.target)?.read_somewhere(place.offsets, access)?;
+            result = Some(match result {
+                None => value,
+                Some(old) => old.join(&value, access.scalar)?,
+            });
+        }
+        result
+    }
+
+    /// What is known of a target's bytes.
+    pub fn region(&self, target: Target) -> Option<&Region<A::Value>> {
+        match target {
+            Target::Local(id) => self.frame().local(id).map(|region| &**region),
+            Target::Object(Object::Global(name)) if self.model.constants.contains_key(&name) => {
+                self.model.constants.get(&name).map(|region| &**region)
+            }
+            Target::Object(object) => self.state.memory.get(object).map(|region| &**region),
+        }
+    }
+
+    /// The value of `&lvalue`.
+    fn address(&self, lvalue: &Lvalue) -> Eval<A::Value> {
+        let domain = &self.model.arithmetic;
+        let path = self.path_offsets(&lvalue.path, false)?;
+        match &lvalue.base {
+            Base::Local(id) => Ok(domain.address(Object::Local(self.function.name, *id), path)),
+            Base::Global(name) => Ok(domain.address(Object::Global(*name), path)),
+            Base::Deref(pointer, _) => {
+                Ok(self.eval(pointer)?.and_then(|pointer| domain.shift(&pointer, path)))
+            }
+        }
+    }
+
+    /// Bytes from the start of the base. `access`: the lvalue is read or written, so that indices are in their arrays.
+    fn path_offsets(&self, path: &[Step], access: bool) -> Result<Offsets, Impossible> {
+        let mut offsets = Offsets::at(0);
+        for step in path {
+            let by = match step {
+                Step::Field { offset, .. } => Offsets::range(i128::from(*offset), i128::from(*offset), 1),
+                Step::Index { index, stride, length, .. } => {
+                    let value = self.eval(index)?;
+                    let known = value.and_then(|value| self.model.arithmetic.range(&value));
+                    let known = known.or_else(|| index.int_type().map(|ty| (ty.min(), ty.max())));
+                    // An array of one element at a record's end is often a longer one.
+                    self.index_offsets(known, *stride, length.filter(|length| access && *length > 1))
+                }
+            };
+            offsets = offsets.plus(by);
+        }
+        Ok(offsets)
+    }
+
+    fn index_offsets(&self, index: Option<(i128, i128)>, stride: u64, length: Option<u64>) -> Offsets {
+        let Some((lo, hi)) = index else { return Offsets::ANYWHERE };
+        if let Some(length) = length {
+            let (lo, hi) = (lo.max(0), hi.min(i128::from(length) - 1));
+            if lo <= hi {
+                return Offsets::range(lo * i128::from(stride), hi * i128::from(stride), stride);
+            }
+        }
+        // Addresses are computed modulo the width of a pointer: a huge unsigned index is a negative one.
+        let address = IntType { bits: self.model.pointer_bits, signed: true };
+        let (Some(first), Some(last)) =
+            (lo.checked_mul(i128::from(stride)), hi.checked_mul(i128::from(stride)))
+        else {
+            return Offsets::ANYWHERE;
+        };
+        let (wrapped_first, wrapped_last) = (address.wrap(first), address.wrap(last));
+        if wrapped_last.checked_sub(wrapped_first) == last.checked_sub(first) {
+            Offsets::range(wrapped_first, wrapped_last, stride)
+        } else {
+            Offsets::ANYWHERE
+        }
+    }
+
+    /// The places an lvalue may designate when it is read or written.
+    pub fn resolve(&self, lvalue: &Lvalue) -> Result<Places, Impossible> {
+        let path = self.path_offsets(&lvalue.path, true)?;
+        let size = lvalue.size;
+        let one = |target, offsets| Places {
+            list: SmallVec::from_elem(Place { target, offsets }, 1),
+            elsewhere: false,
+        };
+        Ok(match &lvalue.base {
+            Base::Local(id) => {
+                let local = self.function.local(*id);
+                if local.address_taken {
+                    let object = Object::Local(self.function.name, *id);
+                    one(Target::Object(object), self.inside(object, path, size))
+                } else {
+                    one(Target::Local(*id), inside(path, local.size, size))
+                }
+            }
+            Base::Global(name) => {
+                let object = Object::Global(*name);
+                one(Target::Object(object), self.inside(object, path, size))
+            }
+            Base::Deref(pointer, _) => self.pointees(pointer, path, size)?,
+        })
+    }
+
+    /// Where `size` bytes at `path` from a pointer may be.
+    pub fn pointees(&self, pointer: &Expr, path: Offsets, size: u64) -> Result<Places, Impossible> {
+        let mut places = Places::default();
+        let value = self.eval(pointer)?;
+        let mut add = |object: Object, offsets: Offsets| {
+            if object == Object::External {
+                places.elsewhere = true;
+            } else {
+                let offsets = self.inside(object, offsets.plus(path), size);
+                places.list.push(Place { target: Target::Object(object), offsets });
+            }
+        };
+        if let Some(known) = value.as_ref().and_then(|value| self.model.arithmetic.addresses(value)) {
+            // Nowhere: null, or a function. An access ends the run.
+            if known.is_empty() {
+                return Err(Impossible);
+            }
+            known.into_iter().for_each(|(object, offsets)| add(object, offsets));
+            return Ok(places);
+        }
+        if let Some(known) = self.facts.points_to(pointer) {
+            for (object, offset) in known {
+                add(object, offset.map_or(Offsets::ANYWHERE, Offsets::at));
+            }
+        } else {
+            for object in &self.model.env.targets(self.function.name, pointer).objects {
+                add(*object, Offsets::ANYWHERE);
+            }
+        }
+        // Nothing that points-to knows of: memory from outside.
+        places.elsewhere |= places.list.is_empty();
+        Ok(places)
+    }
+
+    fn inside(&self, object: Object, offsets: Offsets, size: u64) -> Offsets {
+        match self.size(object) {
+            Some(bytes) => inside(offsets, bytes, size),
+            None => offsets,
+        }
+    }
+
+    /// Whether the places are exactly one, so that what is written replaces what was there.
+    pub fn is_strong(&self, places: &Places) -> bool {
+        let [place] = &places.list[..] else { return false };
+        let single = match place.target {
+            Target::Local(_) => true,
+            Target::Object(object) => self.is_single(object),
+        };
+        !places.elsewhere && single && place.offsets.single().is_some()
+    }
+}
+
+/// The type in which to compare: where the value of one operand is not known, what it was converted from may be narrower, and then
+/// its values are still all of those.
+pub(super) fn compared_type(lhs: &Expr, left_unknown: bool, rhs: &Expr, right_unknown: bool) -> Scalar {
+    match (left_unknown, right_unknown) {
+        (true, false) => converted_from(lhs),
+        (false, true) => converted_from(rhs),
+        (true, true) | (false, false) => lhs.scalar(),
+    }
+}
+
+/// The narrowest format whose values an expression has, seen through conversions that keep every value.
+fn converted_from(expr: &Expr) -> Scalar {
+    let of_type = expr.scalar();
+    let Expr::Cast(Scalar::Int(to), arg, _) = expr else { return of_type };
+    match converted_from(arg) {
+        Scalar::Int(from) if to.contains(from.min()) && to.contains(from.max()) && from.is_exact() => {
+            Scalar::Int(from)
+        }
+        Scalar::Int(_) | Scalar::Pointer | Scalar::Float(_) => of_type,
+    }
+}
+
+/// The offsets at which `size` bytes lie inside an object of `bytes`; all of them if none do.
+fn inside(offsets: Offsets, bytes: u64, size: u64) -> Offsets {
+    if offsets.single().is_some() || bytes == 0 || bytes > i64::MAX as u64 {
+        return offsets;
+    }
+    offsets.clip(0, bytes.saturating_sub(size) as i64).unwrap_or(offsets)
+}

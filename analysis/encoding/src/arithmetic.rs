@@ -1,0 +1,206 @@
+//! Expressions as terms. Which terms an operator becomes, the encoding says; what is unknown in one is a fresh variable.
+
+use proofline_cfa::{CompareOp, Expr, IntType, Lvalue, Name, Scalar};
+use proofline_smt::{Sort, Term, build as t};
+
+use crate::{
+    encoding::{Encoding, float_sort},
+    floats, integers,
+    state::Fresh,
+    vectors,
+};
+
+/// Where expressions read from.
+pub(crate) trait Reader {
+    /// The value of a scalar lvalue.
+    fn load(&mut self, lvalue: &Lvalue) -> Term;
+    /// Its address.
+    fn address(&mut self, lvalue: &Lvalue) -> Term;
+    /// The address of a function.
+    fn function(&mut self, name: Name) -> Term;
+    /// Fresh variables.
+    fn fresh(&mut self) -> &mut Fresh;
+    /// Something that must hold because of how a fresh variable was introduced.
+    fn assume(&mut self, condition: Term);
+    /// How values become terms.
+    fn encoding(&self) -> Encoding;
+    /// Signed arithmetic wraps.
+    fn wrapv(&self) -> bool;
+}
+
+/// The value of an expression, of the sort that the encoding gives its format.
+pub(crate) fn value(expr: &Expr, reader: &mut dyn Reader) -> Term {
+    let encoding = reader.encoding();
+    match expr {
+        Expr::Int(value, ty) if ty.is_exact() || encoding.is_bits() => encoding.int(*value, *ty),
+        Expr::Int(..) => unknown(reader, expr.scalar()),
+        Expr::Float(bits, ty) if encoding.is_bits() => floats::constant(*bits, *ty),
+        Expr::Float(bits, _) => t::int(i128::from(*bits)),
+        Expr::Null => encoding.address(0),
+        Expr::Load(lvalue) => reader.load(lvalue),
+        Expr::Address(lvalue) => reader.address(lvalue),
+        Expr::Function(name) => reader.function(*name),
+        Expr::Unary(op, arg, _) => {
+            let a = value(arg, reader);
+            let result = match known(encoding, arg.scalar()) {
+                Known::Vector(_) => Some(vectors::unary(*op, a)),
+                Known::Integer(ty) => integers::unary(*op, ty, a, reader.wrapv()),
+                Known::Float => floats::unary(*op, a),
+                Known::Opaque => None,
+            };
+            result.unwrap_or_else(|| unknown(reader, expr.scalar()))
+        }
+        Expr::Binary(op, lhs, rhs, _) => {
+            let (a, b) = (value(lhs, reader), value(rhs, reader));
+            let result = match known(encoding, lhs.scalar()) {
+                Known::Vector(ty) => rhs.int_type().map(|right| vectors::binary(*op, ty, a, b, right)),
+                Known::Integer(ty) => Some(integers::binary(*op, ty, a, b, reader)),
+                Known::Float => floats::binary(*op, a, b),
+                Known::Opaque => None,
+            };
+            result.unwrap_or_else(|| unknown(reader, expr.scalar()))
+        }
+        Expr::Compare(..) | Expr::Overflows(..) => {
+            let (one, zero) = (encoding.int(1, IntType::INT), encoding.int(0, IntType::INT));
+            t::ite(condition(expr, reader), one, zero)
+        }
+        Expr::Cast(to, arg, _) => cast(*to, arg, reader),
+        Expr::PointerDifference(lhs, rhs, stride, ty) => {
+            let (a, b) = (value(lhs, reader), value(rhs, reader));
+            let difference = encoding.minus(a, b);
+            let stride = (*stride).max(1);
+            match encoding {
+                Encoding::Integers if stride == 1 => integers::fit(difference, *ty, false),
+                Encoding::Integers => integers::fit(t::div(difference, t::int(stride)), *ty, false),
+                Encoding::BitVectors => {
+                    let elements = if stride.is_power_of_two() {
+                        t::bvashr(difference, encoding.address(stride.trailing_zeros()))
+                    } else {
+                        t::bvsdiv(difference, encoding.address(stride))
+                    };
+                    let from = IntType { bits: crate::encoding::ADDRESS_BITS, signed: true };
+                    vectors::resize(elements, from, *ty)
+                }
+            }
+        }
+    }
+}
+
+/// What an encoding knows of a format.
+enum Known {
+    Vector(IntType),
+    Integer(IntType),
+    Float,
+    Opaque,
+}
+
+fn known(encoding: Encoding, scalar: Scalar) -> Known {
+    match (encoding, scalar) {
+        (Encoding::BitVectors, Scalar::Int(ty)) => Known::Vector(ty),
+        (Encoding::BitVectors, Scalar::Float(ty)) if float_sort(ty).is_some() => Known::Float,
+        (Encoding::Integers, Scalar::Int(ty)) if ty.is_exact() => Known::Integer(ty),
+        _ => Known::Opaque,
+    }
+}
+
+/// Whether a scalar is not zero.
+pub(crate) fn condition(expr: &Expr, reader: &mut dyn Reader) -> Term {
+    let encoding = reader.encoding();
+    match expr {
+        Expr::Compare(op, lhs, rhs) => {
+            // `(a < b) != 0` is `a < b`.
+            if let (CompareOp::Ne | CompareOp::Eq, Expr::Int(0, _)) = (op, &**rhs)
+                && is_truth(lhs)
+            {
+                let inner = condition(lhs, reader);
+                return if *op == CompareOp::Ne { inner } else { t::not(inner) };
+            }
+            let (a, b) = (value(lhs, reader), value(rhs, reader));
+            match (encoding, lhs.scalar()) {
+                (Encoding::BitVectors, Scalar::Float(ty)) if float_sort(ty).is_some() => {
+                    floats::compare(*op, a, b)
+                }
+                (_, Scalar::Float(_)) => reader.fresh().variable(Sort::Bool),
+                (Encoding::BitVectors, Scalar::Int(ty)) => vectors::compare(*op, ty.signed, a, b),
+                (Encoding::BitVectors, Scalar::Pointer) => vectors::compare(*op, false, a, b),
+                (Encoding::Integers, Scalar::Int(_) | Scalar::Pointer) => integers::compare(*op, a, b),
+            }
+        }
+        Expr::Overflows(op, lhs, rhs) => {
+            let (a, b) = (value(lhs, reader), value(rhs, reader));
+            match (known(encoding, lhs.scalar()), rhs.int_type()) {
+                (Known::Vector(ty), Some(right)) => vectors::overflows(*op, ty, a, b, right),
+                (Known::Integer(ty), Some(_)) => integers::overflows(*op, ty, a, b, reader),
+                _ => reader.fresh().variable(Sort::Bool),
+            }
+        }
+        Expr::Cast(_, arg, _) if is_truth(arg) => condition(arg, reader),
+        _ => {
+            let a = value(expr, reader);
+            match (known(encoding, expr.scalar()), expr.scalar()) {
+                (Known::Float, _) => floats::truth(a),
+                (_, Scalar::Float(_)) => reader.fresh().variable(Sort::Bool),
+                (_, scalar) => t::not(encoding.is_zero(a, scalar)),
+            }
+        }
+    }
+}
+
+/// Only 0 or 1.
+fn is_truth(expr: &Expr) -> bool {
+    match expr {
+        Expr::Compare(..) | Expr::Overflows(..) => true,
+        Expr::Cast(Scalar::Int(_), arg, _) => is_truth(arg),
+        _ => false,
+    }
+}
+
+/// Any value of a format.
+pub(crate) fn unknown(reader: &mut dyn Reader, scalar: Scalar) -> Term {
+    let encoding = reader.encoding();
+    let variable = reader.fresh().variable(encoding.sort(scalar));
+    reader.assume(encoding.in_range(variable, scalar));
+    variable
+}
+
+fn cast(to: Scalar, arg: &Expr, reader: &mut dyn Reader) -> Term {
+    let from = arg.scalar();
+    let encoding = reader.encoding();
+    let term = value(arg, reader);
+    match (from, to) {
+        (Scalar::Pointer, Scalar::Pointer) => term,
+        // Addresses are stand-ins: only null keeps its number.
+        (Scalar::Pointer, Scalar::Int(_)) | (Scalar::Int(_), Scalar::Pointer) => {
+            let other = unknown(reader, to);
+            reader.assume(t::implies(encoding.is_zero(term, from), encoding.is_zero(other, to)));
+            other
+        }
+        (Scalar::Int(small), Scalar::Int(large)) => match encoding {
+            Encoding::BitVectors => vectors::resize(term, small, large),
+            Encoding::Integers if !small.is_exact() || !large.is_exact() => unknown(reader, to),
+            // 0 and 1 are in every type.
+            Encoding::Integers if is_truth(arg) => term,
+            Encoding::Integers => integers::cast(term, small, large),
+        },
+        _ if from == to => term,
+        (Scalar::Float(old), _) if !encoding.is_bits() || float_sort(old).is_none() => unknown(reader, to),
+        (Scalar::Float(_), Scalar::Float(new)) => {
+            floats::convert(new, term).unwrap_or_else(|| unknown(reader, to))
+        }
+        (Scalar::Float(old), Scalar::Int(new)) => {
+            let (result, defined) = floats::to_int(new, term, old);
+            if defined.is_true() {
+                return result;
+            }
+            // Undefined out of range.
+            let any = unknown(reader, to);
+            t::ite(defined, result, any)
+        }
+        (Scalar::Int(old), Scalar::Float(new)) if encoding.is_bits() => {
+            floats::from_int(new, term, old).unwrap_or_else(|| unknown(reader, to))
+        }
+        (Scalar::Int(_) | Scalar::Pointer, Scalar::Float(_)) | (Scalar::Float(_), Scalar::Pointer) => {
+            unknown(reader, to)
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! One operation at a time on the symbolic state of one function: for analyses that walk the automata themselves. Must not know
+//! which analysis that is.
+
+use std::collections::BTreeSet;
+
+use proofline_cfa::{Argument, Call, Environment, Expr, Function, LocalId, Lvalue, Name, Object, Op};
+use proofline_smt::Term;
+
+use crate::{
+    arithmetic,
+    liveness::live_registers,
+    memory::{self, Executor},
+    plan::{self, Plan},
+    state::{Fresh, Key, State},
+};
+
+/// A function whose registers are those of instance 0, in a program whose objects are represented by a plan.
+#[derive(Clone, Copy)]
+pub struct Walker<'x> {
+    /// The program.
+    pub environment: &'x Environment,
+    /// How objects are represented.
+    pub plan: &'x Plan,
+    /// The function.
+    pub function: &'x Function,
+    /// Signed arithmetic wraps.
+    pub wrapv: bool,
+}
+
+impl<'x> Walker<'x> {
+    fn with<T>(
+        &self,
+        state: &mut State,
+        fresh: &mut Fresh,
+        work: impl FnOnce(&mut Executor<'_>) -> T,
+    ) -> (T, Vec<Term>) {
+        let mut executor = Executor {
+            environment: self.environment,
+            plan: self.plan,
+            fresh,
+            function: self.function,
+            instance: 0,
+            state: std::mem::replace(state, State::top()),
+            wrapv: self.wrapv,
+            inputs: Vec::new(),
+        };
+        let result = work(&mut executor);
+        *state = executor.state;
+        (result, executor.inputs)
+    }
+
+    /// Every operation but calls. Returns the values of the inputs it asked for.
+    pub fn operation(&self, state: &mut State, fresh: &mut Fresh, op: &Op) -> Vec<Term> {
+        self.with(state, fresh, |executor| executor.operation(op)).1
+    }
+
+    /// Values of arguments; `None` for records passed by value.
+    pub fn arguments(&self, state: &mut State, fresh: &mut Fresh, call: &Call) -> Vec<Option<Term>> {
+        let values = |executor: &mut Executor<'_>| {
+            let one = |argument: &Argument| match argument {
+                Argument::Value(value) => Some(arithmetic::value(value, executor)),
+                Argument::Aggregate(_) => None,
+            };
+            call.arguments.iter().map(one).collect()
+        };
+        self.with(state, fresh, values).0
+    }
+
+    /// Gives the parameters these values.
+    pub fn bind(&self, state: &mut State, fresh: &mut Fresh, values: &[Option<Term>]) {
+        for (i, id) in self.function.parameters.iter().enumerate() {
+            let lvalue = self.whole_local(*id);
+            self.put(state, fresh, &lvalue, values.get(i).copied().flatten());
+        }
+    }
+
+    /// Writes a value; `None`: any.
+    pub fn put(&self, state: &mut State, fresh: &mut Fresh, lvalue: &Lvalue, value: Option<Term>) {
+        self.with(state, fresh, |executor| match value {
+            Some(value) if lvalue.scalar.is_some() => executor.store(lvalue, value),
+            _ => executor.forget(lvalue),
+        });
+    }
+
+    /// What the function returns; `None` if that is no scalar.
+    pub fn result(&self, state: &mut State, fresh: &mut Fresh) -> Option<Term> {
+        let lvalue = self.whole_local(self.function.result?);
+        lvalue.scalar?;
+        let load = Expr::Load(lvalue);
+        Some(self.with(state, fresh, |executor| arithmetic::value(&load, executor)).0)
+    }
+
+    /// The whole of a local.
+    pub fn whole_local(&self, id: LocalId) -> Lvalue {
+        let local = self.function.local(id);
+        let scalar = proofline_cfa::scalar_of(local.ty, self.environment.program().data_model);
+        let base = proofline_cfa::Base::Local(id);
+        Lvalue { base, path: Vec::new(), ty: local.ty, scalar, bits: None, size: local.size }
+    }
+
+    /// Registers that may still be read, by location.
+    pub fn live_registers(&self) -> Vec<BTreeSet<LocalId>> {
+        live_registers(self.function)
+    }
+
+    /// Whether a local is a register: a scalar that only its function names.
+    pub fn is_register(&self, id: LocalId) -> bool {
+        plan::is_register(self.function, id)
+    }
+}
+
+/// The memory cells that a function may read or write, with everything it calls.
+pub fn memory_keys(environment: &Environment, plan: &Plan, function: Name) -> Vec<Key> {
+    let touched: BTreeSet<&Object> =
+        environment.reads(function).union(environment.writes(function)).collect();
+    let represented = plan.objects().filter(|(object, _)| touched.contains(object));
+    let mut keys: Vec<Key> = represented.flat_map(|(object, _)| memory::keys_of(plan, object)).collect();
+    keys.sort();
+    keys
+}

@@ -17,10 +17,10 @@ use crate::{
     bam::{
         Block, Blocks, SummaryStore,
         block::{Scene, Shape},
-        engine::Engine,
+        fixpoint::Engine,
     },
     cpa::{Adjusted, BlockCpa, BlockId, Cpa, Domain, EdgeContext, NoFacts, Reduced},
-    run::{call_context, external_call},
+    cpa_algorithm::{call_context, external_call},
 };
 
 /// Why a program is safe.

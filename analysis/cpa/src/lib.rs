@@ -5,22 +5,21 @@ pub mod arg;
 pub mod bam;
 mod cegar;
 mod certificate;
-mod check;
 mod composite;
 mod counting;
 mod cpa;
+mod cpa_algorithm;
 mod exploration;
 mod laws;
 mod outcome;
 mod path;
 mod reached;
 mod report;
-mod run;
 mod statistics;
 mod waitlist;
 
+pub use cegar::driver::{Checker, Config, Verification, check, check_from};
 pub use certificate::{Certificate, CertificateError, CertifiedBlock, Checked, StatesBySpot};
-pub use check::{Checker, Config, Verification, check, check_from};
 pub use composite::{Exchange, MergeRule, Product, StopRule, Strengthening, Variant};
 pub use counting::{Counting, Operator};
 pub use cpa::{

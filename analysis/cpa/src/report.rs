@@ -13,10 +13,9 @@ use crate::{
     arg::{Labels, Node, SummaryRef, Via},
     bam::{
         SummaryStore,
-        engine::{Engine, WHOLE},
-        trace::Home,
+        fixpoint::{Engine, WHOLE},
     },
-    check::Checker,
+    cegar::{driver::Checker, error_path::Home},
     cpa::{BlockCpa, BlockId, Cpa, Domain, Reduced},
     exploration::Exploration,
     outcome::Refine,

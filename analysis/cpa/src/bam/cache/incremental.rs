@@ -25,9 +25,10 @@ use proofline_cfa::{Check, Digest, Environment, Footprint, Name, ObligationId};
 use rustc_hash::FxHashMap;
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{KeyOf, Recalled, Stable, SummaryId, SummaryStore, audit, store::Asked, written::Codec};
+use super::{Asked, KeyOf, Recalled, Stable, SummaryStore, audit, codec::Codec};
 use crate::{
-    check::Config,
+    Config,
+    bam::SummaryId,
     cpa::{BlockCpa, BlockId},
 };
 

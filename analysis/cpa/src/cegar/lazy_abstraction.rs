@@ -6,14 +6,14 @@
 
 use std::collections::BTreeSet;
 
-use super::{
-    KeyOf, SummaryStore,
-    engine::{Engine, Slot, WHOLE},
-    trace::{Home, Trace},
-};
+use super::error_path::{Home, Trace};
 use crate::{
     Unknown,
     arg::{Arg, NodeId, Open, SummaryRef, Via},
+    bam::{
+        KeyOf, SummaryStore,
+        fixpoint::{Engine, Slot, WHOLE},
+    },
     cpa::{BlockCpa, Reduced},
     exploration::Exploration,
 };

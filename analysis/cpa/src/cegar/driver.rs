@@ -5,16 +5,18 @@ use std::collections::BTreeSet;
 
 use proofline_cfa::{Check, Environment, Name, ObligationId};
 
+use super::{
+    error_path::Choices,
+    refinement::{Handled, Seen},
+};
 use crate::{
     Budget, Outcome, Unknown,
     arg::NodeId,
     bam::{
         Blocks, Key, MemoryStore, OpenId, SummaryStore,
         block::Scene,
-        engine::{Engine, Stopped},
-        trace::Choices,
+        fixpoint::{Engine, Stopped},
     },
-    cegar::{Handled, Seen},
     certificate::Certificate,
     cpa::{BlockCpa, BlockId, Reduced},
     outcome::Refine,

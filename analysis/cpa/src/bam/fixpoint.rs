@@ -18,16 +18,15 @@ use proofline_cfa::EdgeId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
-    Block, KeyOf, OpenId, Recalled, Stable, SummaryId, SummaryStore, block::Scene, calls::EngineCalls,
-    store::Asked,
+    Block, KeyOf, OpenId, Recalled, Stable, SummaryId, SummaryStore, block::Scene, cache::Asked,
+    transfer::EngineCalls,
 };
 use crate::{
-    Budget, Unknown,
+    Budget, Config, Unknown,
     arg::{Arg, NodeId, Open, SummaryRef},
-    check::Config,
     cpa::{BlockCpa, Reduced},
+    cpa_algorithm::{Algorithm, Halt},
     exploration::Exploration,
-    run::{Algorithm, Halt},
     statistics::Statistics,
 };
 
@@ -234,7 +233,7 @@ impl<'p, A: BlockCpa, S: SummaryStore<A>> Engine<'p, A, S> {
         Ok(id)
     }
 
-    pub(super) fn start(&mut self, id: OpenId) {
+    pub(crate) fn start(&mut self, id: OpenId) {
         let provisional = self.open_mut(id);
         provisional.started = true;
         provisional.on_stack = true;

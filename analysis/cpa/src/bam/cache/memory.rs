@@ -1,5 +1,5 @@
 //! Stable block abstractions and where they are kept. What is still provisional has another type (see
-//! [`super::engine`]) and cannot be put here.
+//! [`crate::bam::fixpoint`]) and cannot be put here.
 
 use std::{
     hash::{Hash, Hasher},
@@ -10,9 +10,9 @@ use std::{
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::SummaryId;
 use crate::{
     arg::NodeId,
+    bam::SummaryId,
     cpa::{BlockCpa, BlockId, Cpa, Domain, Reduced},
     exploration::{Exit, Exploration},
 };
@@ -61,7 +61,7 @@ pub struct Stable<A: Cpa> {
 }
 
 impl<A: Cpa> Stable<A> {
-    pub(super) fn new(
+    pub(crate) fn new(
         members: Vec<(KeyOf<A>, Exploration<A>)>,
         asked: Vec<Asked<A>>,
         cost: u64,

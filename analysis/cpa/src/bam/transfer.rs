@@ -6,14 +6,14 @@ use proofline_cfa::EdgeId;
 
 use super::{
     Block, Key, KeyOf, OpenId, SummaryStore,
-    engine::{Creator, Engine, Slot},
+    fixpoint::{Creator, Engine, Slot},
 };
 use crate::{
     Unknown,
     arg::{NodeId, Open, SummaryRef},
     cpa::BlockCpa,
+    cpa_algorithm::Calls,
     exploration::{Exit, Exploration},
-    run::Calls,
     statistics::Statistics,
 };
 

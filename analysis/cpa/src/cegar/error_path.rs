@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use proofline_cfa::{EdgeId, Name, ObligationId};
 
-use super::{
-    OpenId, Stable, SummaryStore,
-    engine::{Engine, Slot, WHOLE},
-};
 use crate::{
     Unknown,
     arg::{Arg, NodeId, SummaryRef, Via},
+    bam::{
+        OpenId, Stable, SummaryStore,
+        fixpoint::{Engine, Slot, WHOLE},
+    },
     cpa::{BlockCpa, BlockId},
     exploration::{Exploration, UnsupportedAt},
     path::{Path, PathStep},

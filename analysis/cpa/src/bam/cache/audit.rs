@@ -3,7 +3,7 @@
 
 use std::fmt::Debug;
 
-use super::{Stable, store::Asked};
+use super::{Asked, Stable};
 use crate::{
     arg::{Node, Parent, SummaryRef, Via},
     cpa::Cpa,

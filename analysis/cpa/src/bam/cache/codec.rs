@@ -6,9 +6,10 @@ use std::sync::Arc;
 use proofline_cfa::EdgeId;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{Block, Key, Stable, SummaryId, store::Asked};
+use super::{Asked, Key, Stable};
 use crate::{
     arg::{NodeId, SummaryRef, WrittenArg},
+    bam::{Block, SummaryId},
     cpa::BlockCpa,
     exploration::{Exit, Exploration, Read, UnsupportedAt},
     reached::Reached,

@@ -5,15 +5,15 @@ use std::hash::{BuildHasher, Hash};
 
 use rustc_hash::{FxBuildHasher, FxHashSet};
 
+use super::{
+    driver::Checker,
+    error_path::{Choices, Trace},
+    lazy_abstraction::Cut,
+};
 use crate::{
     Budget, Path, Refinement, Unknown,
     arg::NodeId,
-    bam::{
-        OpenId, SummaryStore,
-        refined::Cut,
-        trace::{Choices, Trace},
-    },
-    check::Checker,
+    bam::{OpenId, SummaryStore},
     cpa::BlockCpa,
     outcome::Refine,
 };

@@ -9,7 +9,19 @@ fn main() {
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     let analysis = here.parent().map(Path::to_path_buf).unwrap_or_default();
     let mut files = Vec::new();
-    for layer in ["syntax", "hir", "cfa", "smt", "cpa", "encoding", "domains", "verifier", "db"] {
+    for layer in [
+        "syntax",
+        "hir",
+        "cfa",
+        "cfa-build",
+        "program-analysis",
+        "smt",
+        "cpa",
+        "encoding",
+        "domains",
+        "verifier",
+        "db",
+    ] {
         let folder = analysis.join(layer).join("src");
         println!("cargo::rerun-if-changed={}", folder.display());
         collect(&folder, &mut files);

@@ -1,16 +1,15 @@
-//! Automata and call graphs for Graphviz. Must not know analyses.
+//! Automata for Graphviz. Must not know analyses.
 
 use std::fmt::Write;
 
 use crate::{
-    call_graph::CallGraph,
     function::Function,
     structure::Structure,
     text::{self, Surroundings},
 };
 
 /// A string in Graphviz's notation.
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {
@@ -55,30 +54,6 @@ pub fn automaton(function: &Function, surroundings: Surroundings<'_>) -> String 
     for edge in &function.edges {
         let label = quoted(&text::print_op(&edge.op, function, surroundings));
         let _ = writeln!(out, "  {} -> {} [label={label}];", edge.from, edge.to);
-    }
-    out.push_str("}\n");
-    out
-}
-
-/// Who calls whom; recursive components are boxes.
-pub fn call_graph(graph: &CallGraph) -> String {
-    let mut out = String::from("digraph calls {\n  node [shape=box, fontname=monospace];\n");
-    for (index, members) in graph.components().iter().enumerate() {
-        let recursive = members.first().is_some_and(|member| graph.is_recursive(*member));
-        if recursive {
-            let _ = writeln!(out, "  subgraph cluster_{index} {{ color=gray;");
-        }
-        for member in members {
-            let _ = writeln!(out, "  {};", quoted(member));
-        }
-        if recursive {
-            out.push_str("  }\n");
-        }
-    }
-    for caller in graph.components().iter().flatten() {
-        for callee in graph.callees(*caller) {
-            let _ = writeln!(out, "  {} -> {};", quoted(caller), quoted(callee));
-        }
     }
     out.push_str("}\n");
     out

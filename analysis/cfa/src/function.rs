@@ -1,5 +1,5 @@
 //! The control-flow automaton of one function: `A = (L, l₀, G)`. Owned, comparable, position-free; see [`crate::map`]
-//! for the text. [`crate::check`] lists what always holds of one.
+//! for the text. [`crate::verify`] lists what always holds of one.
 
 use proofline_hir::{FunctionAttributes, Linkage, Name, Type};
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     function::{Function, Loc},
     scalar::{IntType, Scalar},
+    types::Types,
 };
 
 /// A whole program or library.
@@ -58,6 +59,27 @@ pub struct InitialValue {
     pub bits: Option<proofline_hir::types::BitField>,
     /// Value.
     pub value: Constant,
+}
+
+impl InitialValue {
+    /// Bytes that it touches, from its offset on.
+    pub fn bytes(&self, types: Types<'_>) -> u64 {
+        match self.bits {
+            Some(bits) => (u64::from(bits.first) + u64::from(bits.width)).div_ceil(8),
+            None => types.size(types.of_scalar(self.scalar)).unwrap_or(1),
+        }
+    }
+
+    /// Occupied bits `start..end` of the object.
+    pub fn bit_range(&self, types: Types<'_>) -> (u64, u64) {
+        match self.bits {
+            Some(bits) => {
+                let start = self.offset * 8 + u64::from(bits.first);
+                (start, start + u64::from(bits.width))
+            }
+            None => (self.offset * 8, (self.offset + self.bytes(types)) * 8),
+        }
+    }
 }
 
 /// A constant known before the program starts.

@@ -120,7 +120,8 @@ pub fn parts_of_place<'o>(lvalue: &'o Lvalue, see: &mut dyn FnMut(&'o Expr)) {
 }
 
 /// New names for things.
-pub(crate) trait Renaming {
+pub trait Renaming {
+    /// Of a local.
     fn local(&self, id: LocalId) -> LocalId {
         id
     }
@@ -128,16 +129,18 @@ pub(crate) trait Renaming {
     fn global(&self, name: Name) -> Name {
         name
     }
+    /// Of a record.
     fn tag(&self, name: Name) -> Name {
         name
     }
+    /// Of a type: whatever its parts are called now.
     fn ty(&self, ty: Type) -> Type {
         ty
     }
 }
 
 /// Renames everywhere in the automaton; its own table of locals is left as it is.
-pub(crate) fn rename(function: &mut Function, with: &dyn Renaming) {
+pub fn rename(function: &mut Function, with: &dyn Renaming) {
     function.name = with.global(function.name);
     function.ty = with.ty(function.ty);
     for local in &mut function.locals {

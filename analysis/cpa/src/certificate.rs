@@ -8,7 +8,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofline_cfa::{Check, EdgeId, Environment, Loc, Name, ObligationId, Op};
+use proofline_cfa::{Check, EdgeId, Loc, Name, ObligationId, Op};
+use proofline_program_analysis::Environment;
 use rustc_hash::FxHashMap;
 
 use crate::{

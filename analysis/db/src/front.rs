@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{Unit, UnitMap};
+use proofline_cfa_build::{Unit, UnitMap};
 use proofline_syntax::{FoundFlags, flags_for};
 use proofline_verifier::load::{self, LoadError, Options, Source};
 
@@ -53,7 +53,7 @@ pub(crate) fn source<'db>(
 #[salsa::tracked(no_eq)]
 fn lowered<'db>(db: &'db dyn Db, project: Project, file: FileName<'db>) -> Option<(Arc<Unit>, Arc<UnitMap>)> {
     let source = source(db, project, file).as_ref().ok()?;
-    let (unit, map) = proofline_cfa::lower(&source.module, &source.map);
+    let (unit, map) = proofline_cfa_build::lower(&source.module, &source.map);
     Some((Arc::new(unit), Arc::new(map)))
 }
 

@@ -8,8 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use proofline_cfa::{Environment, Program};
+use proofline_cfa::Program;
 use proofline_cpa::{Cancel, Unknown};
+use proofline_program_analysis::Environment;
 use proofline_verifier::{
     Name, Summaries,
     facts::Facts,

@@ -6,7 +6,7 @@
 //!                      \________________________________ positions ________________________________/-> findings
 //! ```
 //!
-//! A verdict is a function of the *slice* of its entry (see `proofline_cfa::slice`), a program of its own without positions.
+//! A verdict is a function of the *slice* of its entry (see `proofline_program_analysis::slice`), a program of its own without positions.
 //! So it is enough to compare slices: a comment changes none, an edit changes those that can reach it.
 
 mod answer;

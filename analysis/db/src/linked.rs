@@ -6,11 +6,13 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{
-    Function, Global, Mentions, Name, Program, ProgramMap, Type,
+use proofline_cfa::{Function, Global, Name, Program, Type};
+use proofline_cfa_build::{
+    ProgramMap,
     link::{self, Homes, Layouts, LinkedUnit, Linking, Places, Renames, Shape, SymbolTable, Symbols},
 };
 use proofline_hir::{Record, Records};
+use proofline_program_analysis::Mentions;
 use proofline_syntax::{DataModel, Unit};
 use proofline_verifier::{
     checks,

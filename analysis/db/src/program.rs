@@ -2,8 +2,10 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use proofline_cfa::{Environment, Function, Global, Mentions, Name, Parts, Program, ProgramMap, Type};
+use proofline_cfa::{Function, Global, Name, Program, Type};
+use proofline_cfa_build::ProgramMap;
 use proofline_hir::Record;
+use proofline_program_analysis::{Environment, Mentions, Parts};
 use proofline_syntax::DataModel;
 use proofline_verifier::load;
 
@@ -78,7 +80,7 @@ impl Parts for Queried<'_> {
 fn slice<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> Arc<Program> {
     let name = entry.name(db);
     db.shared().log(Work::Sliced(name));
-    Arc::new(proofline_cfa::slice(&Queried { db, project }, name))
+    Arc::new(proofline_program_analysis::slice(&Queried { db, project }, name))
 }
 
 /// A slice, ready for engines.

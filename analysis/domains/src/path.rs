@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use proofline_cfa::{Edge, Environment, Function, Loc, Op};
+use proofline_cfa::{Edge, Function, Loc, Op};
 use proofline_cpa::{CallContext, Cpa, EdgeContext, NoFacts, Path, PathStep, Unknown};
+use proofline_program_analysis::Environment;
 
 /// More states than this on one path are not followed one by one.
 const STATES: usize = 16;

@@ -1,6 +1,7 @@
 //! What integers only approximate: where bit vectors know more.
 
-use proofline_cfa::{BinaryOp, Environment, Expr, Function, Name, Scalar, UnaryOp, visit};
+use proofline_cfa::{BinaryOp, Expr, Function, Name, Scalar, UnaryOp, visit};
+use proofline_program_analysis::Environment;
 
 use crate::{
     Encoding,

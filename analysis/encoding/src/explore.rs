@@ -6,8 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofline_cfa::{Base, Call, EdgeId, Environment, Function, Loc, LocalId, Lvalue, Name, Object, Op};
+use proofline_cfa::{Base, Call, EdgeId, Function, Loc, LocalId, Lvalue, Name, Object, Op};
 use proofline_cpa::{Budget, Unknown};
+use proofline_program_analysis::Environment;
 use proofline_smt::{Sort, Term, build as t};
 
 use crate::{

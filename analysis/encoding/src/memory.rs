@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use proofline_cfa::{
-    Allocation, Base, BitField, Cause, Environment, Expr, Function, Lvalue, Name, Object, Op, Scalar,
-};
+use proofline_cfa::{Allocation, Base, BitField, Cause, Expr, Function, Lvalue, Name, Object, Op, Scalar};
+use proofline_program_analysis::Environment;
 use proofline_smt::{Sort, Term, build as t};
 
 use crate::{

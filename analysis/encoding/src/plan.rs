@@ -3,9 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofline_cfa::{
-    Argument, Base, Callee, Environment, Expr, Function, LocalId, Lvalue, Object, Op, Scalar, Step,
-};
+use proofline_cfa::{Argument, Base, Callee, Expr, Function, LocalId, Lvalue, Object, Op, Scalar, Step};
+use proofline_program_analysis::Environment;
 
 use crate::encoding::Encoding;
 

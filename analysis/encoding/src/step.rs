@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use proofline_cfa::{Argument, Call, Environment, Expr, Function, LocalId, Lvalue, Name, Object, Op};
+use proofline_cfa::{Argument, Call, Expr, Function, LocalId, Lvalue, Name, Object, Op};
+use proofline_program_analysis::Environment;
 use proofline_smt::Term;
 
 use crate::{

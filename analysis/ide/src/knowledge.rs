@@ -8,8 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use proofline_cfa::{Base, Edge, Environment, Function, Loc, Op};
+use proofline_cfa::{Base, Edge, Function, Loc, Op};
 use proofline_db::{Control, Database};
+use proofline_program_analysis::Environment;
 use proofline_verifier::{
     Cancel, Name,
     facts::{FunctionFacts, Here, Known, Variable},

@@ -129,7 +129,7 @@ pub fn cfa_dot(loaded: &Loaded, function: Option<Name>) -> String {
 
 /// The call graph for Graphviz.
 pub fn call_graph_dot(loaded: &Loaded) -> String {
-    proofline_cfa::dot::call_graph(loaded.env().call_graph())
+    proofline_program_analysis::dot::call_graph(loaded.env().call_graph())
 }
 
 /// Blocks inside one another for Graphviz: a function holds its loops.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use proofline_cfa::{
-    Base, Check, Expr, Function, IntType, Loc, LocalId, Lvalue, Mentions, Name, Role, Scalar, Type, scalar_of,
+    Base, Check, Expr, Function, IntType, Loc, LocalId, Lvalue, Name, Role, Scalar, Type, scalar_of,
 };
 use proofline_cpa::{
     Budget, Checker, Config, Outcome, Unknown,
@@ -17,6 +17,7 @@ use proofline_domains::{
     IntervalAnalysis, IntervalOptions, Mode,
     interval::{Abstract, IntervalState, Ranges},
 };
+use proofline_program_analysis::Mentions;
 
 use crate::load::Loaded;
 

@@ -6,10 +6,10 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use proofline_cfa::{
-    Call, Callee, Constant, Environment, Expr, LocalId, Name, Op, Program, ProgramMap, Site, visit,
-};
+use proofline_cfa::{Call, Callee, Constant, Expr, LocalId, Name, Op, Program, Site, visit};
+use proofline_cfa_build::ProgramMap;
 use proofline_cpa::Unknown;
+use proofline_program_analysis::Environment;
 use proofline_syntax::{
     DataModel, FileSystem, Flags, FoundFlags, OverlayFs, Preprocessor, RealFs, RuccPreprocessor, Severity,
     SourceFiles, Span, Unit,
@@ -175,7 +175,7 @@ pub fn read_with(
 /// Makes a linked program ready for engines: library models, obligations. `labels`: the label `ERROR` is an obligation (where
 /// the whole program has no call that says the same).
 pub fn prepare(program: &mut Program, labels: bool) {
-    proofline_cfa::models::apply(program, proofline_cfa::models::standard());
+    proofline_cfa_build::models::apply(program, proofline_cfa_build::models::standard());
     checks::insert_with(program, labels);
 }
 
@@ -202,7 +202,8 @@ pub fn overlay(buffers: &[(PathBuf, String)]) -> Arc<dyn FileSystem> {
 /// The program of one file that was read.
 pub fn link_one(source: &Source, options: &Options) -> Loaded {
     let problems = source.faults.iter().map(|fault| fault.problem(0, &source.unit)).collect();
-    let (mut program, map) = proofline_cfa::link(vec![proofline_cfa::lower(&source.module, &source.map)]);
+    let (mut program, map) =
+        proofline_cfa_build::link(vec![proofline_cfa_build::lower(&source.module, &source.map)]);
     let labels = checks::ends_at_labels(&program);
     prepare(&mut program, labels);
     Loaded::new(program, Arc::new(map), BTreeMap::from([(0, source.unit.clone())]), problems, options.clone())
@@ -219,10 +220,10 @@ fn load_from(files: &[PathBuf], options: &Options, fs: Arc<dyn FileSystem>) -> R
             return Err(other_model(file));
         }
         problems.extend(source.faults.iter().map(|fault| fault.problem(units.len(), &source.unit)));
-        lowered.push(proofline_cfa::lower(&source.module, &source.map));
+        lowered.push(proofline_cfa_build::lower(&source.module, &source.map));
         units.insert(units.len(), source.unit);
     }
-    let (mut program, map) = proofline_cfa::link(lowered);
+    let (mut program, map) = proofline_cfa_build::link(lowered);
     let labels = checks::ends_at_labels(&program);
     prepare(&mut program, labels);
     Ok(Loaded::new(program, Arc::new(map), units, problems, options.clone()))

@@ -10,12 +10,13 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use proofline_cfa::{Check, Digest, Environment, Name, ObligationId};
+use proofline_cfa::{Check, Name, ObligationId};
 use proofline_cpa::{
     BlockCpa, Config,
     bam::{self, BlockWork, Session, Shelf},
 };
 use proofline_domains::{IntervalAnalysis, IntervalOptions, ValueAnalysis, ValueOptions};
+use proofline_program_analysis::{Digest, Environment};
 use serde::{Serialize, de::DeserializeOwned};
 
 /// A precision with more bytes is not put on the shelf.

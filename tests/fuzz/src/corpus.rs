@@ -97,7 +97,8 @@ pub fn read(file: &Path, flags: &[&str], directory: &Path) -> Result<Reading> {
     let read = lap();
     let hir = proofline_hir::lower(&unit, &flags);
     let understood = lap();
-    let (mut program, map) = proofline_cfa::link(vec![proofline_cfa::lower(&hir.module, &hir.map)]);
+    let (mut program, map) =
+        proofline_cfa_build::link(vec![proofline_cfa_build::lower(&hir.module, &hir.map)]);
     let made = lap();
     let mut listed = BTreeSet::new();
     let place = |span: proofline_syntax::Span| {
@@ -129,10 +130,10 @@ pub fn read(file: &Path, flags: &[&str], directory: &Path) -> Result<Reading> {
         |of: fn(&proofline_cfa::Function) -> usize| program.functions.values().map(|f| of(f)).sum::<usize>();
     let (locations, edges) = (sum(|f| f.locations as usize), sum(|f| f.edges.len()));
     let approximations = sum(|f| f.approximations.len());
-    let mut defects = proofline_cfa::check::check_program(&program);
-    proofline_cfa::models::apply(&mut program, proofline_cfa::models::standard());
+    let mut defects = proofline_cfa::verify::verify_program(&program);
+    proofline_cfa_build::models::apply(&mut program, proofline_cfa_build::models::standard());
     proofline_verifier::checks::insert(&mut program);
-    defects.extend(proofline_cfa::check::check_program(&program));
+    defects.extend(proofline_cfa::verify::verify_program(&program));
     for defect in defects {
         listed.insert((defect.of.to_string(), format!("{:?}: {}", defect.flaw, defect.detail)));
     }

@@ -33,21 +33,21 @@ pub fn read(bytes: &[u8], flags: &Flags) -> Result<(), String> {
             return Err(format!("the HIR is not well formed: {violation:?}"));
         }
         stage = "automata";
-        let lowered = proofline_cfa::lower(&hir.module, &hir.map);
-        let (mut program, _) = proofline_cfa::link(vec![lowered]);
-        let defects = proofline_cfa::check::check_program(&program);
+        let lowered = proofline_cfa_build::lower(&hir.module, &hir.map);
+        let (mut program, _) = proofline_cfa_build::link(vec![lowered]);
+        let defects = proofline_cfa::verify::verify_program(&program);
         if let Some(defect) = defects.first() {
             return Err(format!("an automaton is not well formed: {defect:?}"));
         }
         stage = "library models";
-        proofline_cfa::models::apply(&mut program, proofline_cfa::models::standard());
+        proofline_cfa_build::models::apply(&mut program, proofline_cfa_build::models::standard());
         stage = "obligations";
         proofline_verifier::checks::insert(&mut program);
-        if let Some(defect) = proofline_cfa::check::check_program(&program).first() {
+        if let Some(defect) = proofline_cfa::verify::verify_program(&program).first() {
             return Err(format!("an automaton with obligations is not well formed: {defect:?}"));
         }
         stage = "surroundings";
-        let _ = proofline_cfa::Environment::new(program);
+        let _ = proofline_program_analysis::Environment::new(program);
         Ok(())
     }));
     match outcome {

@@ -10,9 +10,9 @@ use proofline_hir::{
 use proofline_syntax::DataModel;
 
 use crate::{
+    Types,
     expr::{Base, Expr, Step},
     function::Local,
-    lower::Types,
     program::{Global, Program},
     scalar::Scalar,
 };

@@ -9,10 +9,10 @@ use std::{
 };
 
 use proofline_cfa::{
-    Base, Callees, Check, EdgeId, Environment, Expr, Function, Loc, LocalId, Lvalue, Name, Object,
-    ObligationId, Op, Structure,
+    Base, Check, EdgeId, Expr, Function, Loc, LocalId, Lvalue, Name, Object, ObligationId, Op, Structure,
     visit::{self, Mention},
 };
+use proofline_program_analysis::{Callees, Environment};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 

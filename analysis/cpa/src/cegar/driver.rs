@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use proofline_cfa::{Check, Environment, Name, ObligationId};
+use proofline_cfa::{Check, Name, ObligationId};
+use proofline_program_analysis::Environment;
 
 use super::{
     error_path::Choices,

@@ -10,7 +10,7 @@ use crate::common::{
 use proofline_cfa::{BinaryOp, LocalId, Name, Object};
 use proofline_cpa::*;
 
-fn edges_program() -> std::sync::Arc<proofline_cfa::Environment> {
+fn edges_program() -> std::sync::Arc<proofline_program_analysis::Environment> {
     let main = vec![
         S::Havoc("x"),
         set("g0", add(v("x"), k(1))),

@@ -1,8 +1,8 @@
 //! The certificate checker must refuse what is not a certificate.
 
 use crate::common::{values::Values, *};
-use proofline_cfa::Environment;
 use proofline_cpa::{arg::Spot, bam::Blocks, *};
+use proofline_program_analysis::Environment;
 
 /// f(n) = n == 0 ? g0 + 1 : f(n - 1), with a loop on the way; g0 starts as 0.
 fn functions(claimed: i128) -> Vec<F> {

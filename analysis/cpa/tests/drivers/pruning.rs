@@ -72,7 +72,7 @@ fn summaries_whose_precision_did_not_change_are_used_again() {
 struct Stubborn<F>(Values, F);
 
 impl<F: Fn(&Path, &common::values::Tracked) -> common::values::Tracked + Send + Sync> Stubborn<F> {
-    fn run(&self, env: &proofline_cfa::Environment) -> Outcome {
+    fn run(&self, env: &proofline_program_analysis::Environment) -> Outcome {
         check(self, env, main_name(), &selected(), &Config::default(), &Budget::steps(100_000)).outcome
     }
 }

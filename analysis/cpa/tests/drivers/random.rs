@@ -10,11 +10,12 @@ use crate::common::{
     values::{Merging, Values},
     *,
 };
-use proofline_cfa::{CompareOp, Environment};
+use proofline_cfa::CompareOp;
 use proofline_cpa::{
     bam::{Blocks, ForgetfulStore},
     *,
 };
+use proofline_program_analysis::Environment;
 use proptest::prelude::*;
 
 const GLOBALS: [&str; 2] = ["g0", "g1"];

@@ -1,8 +1,9 @@
 //! Recursion: the fixpoint over summaries gives the right verdict, in every order, with and without blocks where that ends.
 
 use crate::common::{brute, ranges::Ranges, values::Values, *};
-use proofline_cfa::{Environment, Name};
+use proofline_cfa::Name;
 use proofline_cpa::{bam::Blocks, *};
+use proofline_program_analysis::Environment;
 
 fn verify<A: BlockCpa + Refine>(analysis: &A, env: &Environment, config: Config) -> Outcome {
     let config = Config { certificate: true, ..config };

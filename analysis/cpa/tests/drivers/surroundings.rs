@@ -1,8 +1,9 @@
 //! What is not in the program: external calls, what is not supported.
 
 use crate::common::{located::Located, values::Values, *};
-use proofline_cfa::{Check, Environment};
+use proofline_cfa::Check;
 use proofline_cpa::{bam::Blocks, *};
+use proofline_program_analysis::Environment;
 use std::collections::BTreeSet;
 
 fn outcome(env: &Environment, globals: &[&str], blocks: Blocks) -> Outcome {

@@ -7,9 +7,11 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{Function, Global, Mentions, Name, Parts, Program, Type, link, lower, slice, text};
+use proofline_cfa::{Function, Global, Name, Program, Type, text};
+use proofline_cfa_build::{link, lower};
 use proofline_db::{Control, Database, Work};
 use proofline_hir::Record;
+use proofline_program_analysis::{Mentions, Parts, slice};
 use proofline_syntax::DataModel;
 use proofline_verifier::{
     checks,

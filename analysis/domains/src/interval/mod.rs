@@ -16,13 +16,14 @@ use std::{
 };
 
 use proofline_cfa::{
-    CompareOp, Edge, EdgeId, Environment, Expr, Function, Lvalue, Name, Op, Role, Scalar,
+    CompareOp, Edge, EdgeId, Expr, Function, Lvalue, Name, Op, Role, Scalar,
     eval::{Overflow, Semantics},
 };
 use proofline_cpa::{
     Adjusted, BlockContext, BlockCpa, Budget, CallContext, Cpa, Domain, EdgeContext, Facts, Merge, Path,
     Place, Reduced, Refine, Refinement, Unknown,
 };
+use proofline_program_analysis::Environment;
 
 pub use arithmetic::Intervals;
 pub use operators::Arith;

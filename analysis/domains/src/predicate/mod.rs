@@ -24,10 +24,11 @@ use std::{
     time::Instant,
 };
 
-use proofline_cfa::{Environment, Loc, Name, ObligationId, Scalar};
+use proofline_cfa::{Loc, Name, ObligationId, Scalar};
 use proofline_cpa::{
     BlockContext, BlockCpa, CallContext, Cancel, Cpa, Domain, EdgeContext, Facts, Merge, Place, Reduced,
 };
+use proofline_program_analysis::Environment;
 use proofline_smt::{
     LibraryMismatch, Term, Var, build as t,
     interpolate::{Method, Strategy},

@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proofline_cfa::{
-    Base, Environment, Function, Loc, LocalId, Name, Object, Scalar,
+    Base, Function, Loc, LocalId, Name, Object, Scalar,
     visit::{self, Mention},
 };
+use proofline_program_analysis::Environment;
 use proofline_smt::{Term, Var, build as t};
 
 use proofline_encoding::{Key, Plan, Walker, memory_keys};

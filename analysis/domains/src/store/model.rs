@@ -5,7 +5,8 @@ use std::{
     sync::{Arc, Mutex, OnceLock},
 };
 
-use proofline_cfa::{Constant, Environment, Function, Global, Name, Object, Program, Scalar};
+use proofline_cfa::{Constant, Function, Global, Name, Object, Program, Scalar};
+use proofline_program_analysis::Environment;
 
 use crate::store::{
     arithmetic::Arithmetic,

@@ -13,12 +13,13 @@ use std::{
 };
 
 use proofline_cfa::{
-    Base, Environment, Expr, Function, Name, Object, Role,
+    Base, Expr, Function, Name, Object, Role,
     eval::{Overflow, Semantics},
 };
 use proofline_cpa::{
     Adjusted, BlockContext, BlockCpa, CallContext, Cpa, Domain, EdgeContext, Facts, Place, Reduced,
 };
+use proofline_program_analysis::Environment;
 
 pub(crate) use arithmetic::{are_apart, is_inside};
 pub use precision::{Part, Precision, Variable};

@@ -6,11 +6,11 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{
-    Environment, Expr, Function, Loc, LocalId, Lvalue, Name, Op, Program, models, scalar_of,
-};
+use proofline_cfa::{Expr, Function, Loc, LocalId, Lvalue, Name, Op, Program, scalar_of};
+use proofline_cfa_build::models;
 use proofline_cpa::{Adjusted, CallContext, Cpa, EdgeContext, Merge, NoFacts, PathStep, Place};
 use proofline_domains::{IntervalAnalysis, IntervalOptions, Mode, ValueAnalysis, ValueOptions};
+use proofline_program_analysis::Environment;
 use proofline_syntax::{Flags, NoFs, OverlayFs, Preprocessor, RuccPreprocessor};
 
 /// Lowers and links a text and applies the library models.
@@ -22,9 +22,9 @@ pub(crate) fn program(code: &str) -> Program {
     assert!(unit.errors().is_empty(), "{:?}\n{code}", unit.errors());
     let hir = proofline_hir::lower(&unit, &flags);
     assert!(hir.errors.is_empty(), "{:?}\n{code}", hir.errors);
-    let (mut unit, map) = proofline_cfa::lower(&hir.module, &hir.map);
+    let (mut unit, map) = proofline_cfa_build::lower(&hir.module, &hir.map);
     unit.file = Some(Name::new("a.c"));
-    let (mut program, _) = proofline_cfa::link(vec![(unit, map)]);
+    let (mut program, _) = proofline_cfa_build::link(vec![(unit, map)]);
     models::apply(&mut program, models::standard());
     program
 }

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use proofline_cfa::{
-    Argument, Base, Constant, EdgeId, Environment, Expr, Function, Loc, LocalId, Lvalue, Name, Object, Op,
-    Scalar, Step, Type, eval,
+    Argument, Base, Constant, EdgeId, Expr, Function, Loc, LocalId, Lvalue, Name, Object, Op, Scalar, Step,
+    Type, eval,
 };
 use proofline_hir::TypeKind;
+use proofline_program_analysis::Environment;
 
 pub(crate) const SEMANTICS: eval::Semantics =
     eval::Semantics { overflow: eval::Overflow::Undefined, pointer_bits: 64 };

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use proofline_cfa::{Check, Environment, Name, Object, Obligation, Op, Program};
+use proofline_cfa::{Check, Name, Object, Obligation, Op, Program};
 use proofline_cpa::{
     BlockContext, BlockCpa, BlockId, Budget, Config, EdgeContext, Outcome, Place, Samples, Verification,
     bam::Blocks, check, check_laws,
@@ -10,6 +10,7 @@ use proofline_cpa::{
 use proofline_domains::{
     IntervalAnalysis, IntervalOptions, Mode, ValueAnalysis, ValueOptions, value::Precision,
 };
+use proofline_program_analysis::Environment;
 use proptest::{collection::vec, prelude::*};
 
 use crate::{

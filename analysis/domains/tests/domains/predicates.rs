@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use proofline_cfa::{Check, Environment, Loc, Name, Obligation, Op};
+use proofline_cfa::{Check, Loc, Name, Obligation, Op};
 use proofline_cpa::{
     BlockContext, BlockCpa, BlockId, Budget, Checker, Config, EdgeContext, Outcome, Samples,
     bam::{Blocks, MemoryStore},
@@ -12,6 +12,7 @@ use proofline_domains::{
     Mode, PredicateAnalysis, PredicateOptions,
     predicate::{PredicatePrecision, Reach},
 };
+use proofline_program_analysis::Environment;
 use proofline_smt::{Sort, build as t};
 use proptest::{collection::vec, prelude::*};
 

@@ -59,7 +59,7 @@ fn cegar(code: &str, options: impl FnOnce(&mut ValueOptions)) -> Run {
     panic!("no end: {}", tracked(&env, &precision))
 }
 
-fn tracked(env: &proofline_cfa::Environment, precision: &Precision) -> String {
+fn tracked(env: &proofline_program_analysis::Environment, precision: &Precision) -> String {
     let name = |variable: &Variable| match variable {
         Variable::Local(function, id) | Variable::Object(Object::Local(function, id)) => {
             format!("{function}.{}", env.function(*function).expect("a body").local(*id).name)

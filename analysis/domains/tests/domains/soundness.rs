@@ -6,9 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{
-    Base, EdgeId, Environment, Function, Loc, LocalId, Lvalue, Name, Object, Op, Scalar, eval, visit,
-};
+use proofline_cfa::{Base, EdgeId, Function, Loc, LocalId, Lvalue, Name, Object, Op, Scalar, eval, visit};
 use proofline_cpa::{
     Adjusted, BlockContext, BlockCpa, BlockId, CallContext, Cpa, EdgeContext, NoFacts, Place, Reduced,
 };
@@ -21,6 +19,7 @@ use proofline_domains::{
     },
     value::{Known, Precision},
 };
+use proofline_program_analysis::Environment;
 use proptest::{collection::vec, prelude::*};
 
 use crate::{

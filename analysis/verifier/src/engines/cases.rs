@@ -7,12 +7,13 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{Cause, Check, EdgeId, Environment, Expr, Function, Name, Op, Scalar, visit};
+use proofline_cfa::{Cause, Check, EdgeId, Expr, Function, Name, Op, Scalar, visit};
 use proofline_cpa::{
     Budget, Checker, Config, Outcome, Unknown,
     bam::{Blocks, MemoryStore},
 };
 use proofline_domains::{IntervalAnalysis, IntervalOptions, Mode};
+use proofline_program_analysis::Environment;
 
 use super::{Answer, Decision, Engine, Targets};
 use crate::load::Loaded;

@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{Callee, Check, Environment, Expr, IntType, Name, ObligationId, Op, Program};
+use proofline_cfa::{Callee, Check, Expr, IntType, Name, ObligationId, Op, Program};
 use proofline_cpa::{
     Budget, Checker, Config, Outcome, Unknown,
     bam::{Blocks, MemoryStore},
@@ -17,6 +17,7 @@ use proofline_domains::{
     PredicateAnalysis, PredicateOptions,
     predicate::{PredicatePrecision, Trial},
 };
+use proofline_program_analysis::Environment;
 
 use super::{
     Answer, Decision, Engine, Targets,

@@ -6,9 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofline_cfa::{Environment, Function, Name, Object, ObligationId};
+use proofline_cfa::{Function, Name, Object, ObligationId};
 use proofline_cpa::{Budget, Unknown};
 use proofline_encoding::{Cut, Key, Plan, Segment, SegmentEnd, State, Unfold, in_range};
+use proofline_program_analysis::Environment;
 use proofline_smt::{
     Limits, Reason, Sort, Term, Var, build as t,
     horn::{Atom, Cells, HornOptions, HornOutcome, HornSystem, PredId, solve_with},

@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use proofline_cfa::{Environment, Name, Scalar};
+use proofline_cfa::{Name, Scalar};
 use proofline_cpa::{Budget, Unknown};
 use proofline_encoding::{Cut, Encoding, Explored, Key, Plan, Segment, SegmentEnd, State, Unfold};
+use proofline_program_analysis::Environment;
 use proofline_smt::{Limits, Outcome, Solver, Term, build as t};
 
 use super::{

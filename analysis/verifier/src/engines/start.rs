@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use proofline_cfa::{Constant, Environment, FloatType, Name, Object, Scalar};
+use proofline_cfa::{Constant, FloatType, Name, Object, Scalar};
 use proofline_encoding::{Encoding, Key, Plan, Representation};
+use proofline_program_analysis::Environment;
 use proofline_smt::{Sort, Term, build as t};
 
 use crate::load::Loaded;

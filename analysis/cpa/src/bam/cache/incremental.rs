@@ -21,7 +21,8 @@ use std::{
     },
 };
 
-use proofline_cfa::{Check, Digest, Environment, Footprint, Name, ObligationId};
+use proofline_cfa::{Check, Name, ObligationId};
+use proofline_program_analysis::{Digest, Environment, Footprint};
 use rustc_hash::FxHashMap;
 use serde::{Serialize, de::DeserializeOwned};
 

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
-use proofline_cfa::{EdgeId, Environment, Expr, IntType, Loc, Name, Op, visit};
+use proofline_cfa::{EdgeId, Expr, IntType, Loc, Name, Op, visit};
 use proofline_cpa::*;
+use proofline_program_analysis::Environment;
 
 use super::values::{Known, Values, Var};
 

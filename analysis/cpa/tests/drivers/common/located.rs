@@ -3,8 +3,9 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use proofline_cfa::{Environment, IntType, Loc, Name};
+use proofline_cfa::{IntType, Loc, Name};
 use proofline_cpa::*;
+use proofline_program_analysis::Environment;
 
 use super::{
     brute,

@@ -12,10 +12,10 @@ use std::{
 };
 
 use proofline_cfa::{
-    Argument, Base, BinaryOp, Call, Callee, Cause, Check, CompareOp, Edge, Environment, Expr, Function,
-    Global, IntType, Linkage, Loc, Local, LocalId, Lvalue, Name, Obligation, Op, Program, Role, Scalar, Site,
-    Type,
+    Argument, Base, BinaryOp, Call, Callee, Cause, Check, CompareOp, Edge, Expr, Function, Global, IntType,
+    Linkage, Loc, Local, LocalId, Lvalue, Name, Obligation, Op, Program, Role, Scalar, Site, Type,
 };
+use proofline_program_analysis::Environment;
 
 /// An expression.
 #[derive(Clone, Debug)]

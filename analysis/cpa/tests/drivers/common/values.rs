@@ -7,10 +7,10 @@ use std::{
 };
 
 use proofline_cfa::{
-    Argument, Base, BinaryOp, CompareOp, Environment, Expr, Function, IntType, LocalId, Lvalue, Name, Op,
-    Scalar,
+    Argument, Base, BinaryOp, CompareOp, Expr, Function, IntType, LocalId, Lvalue, Name, Op, Scalar,
 };
 use proofline_cpa::*;
+use proofline_program_analysis::Environment;
 
 /// A variable, by function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]

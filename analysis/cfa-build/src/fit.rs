@@ -1,0 +1,206 @@
+//! Calls that do not fit the definition they reach, as C without prototypes allows (or two units that disagree): arguments and
+//! results are converted where the machine would reinterpret them, and are any value where it would read something else. Each such
+//! call is counted. Knows formats, nothing of what functions do.
+
+use std::{borrow::Cow, sync::Arc};
+
+use proofline_hir::{Name, Type};
+use proofline_syntax::DataModel;
+
+use crate::lower::fold;
+use proofline_cfa::{
+    Approximation, Argument, Base, Call, Callee, Cause, Edge, Expr, Function, Loc, Local, LocalId, Lvalue,
+    Op, Role, Scalar, Types, scalar_of,
+};
+
+/// What a definition takes and gives.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shape {
+    pub(crate) parameters: Vec<Type>,
+    result: Option<Type>,
+    variadic: bool,
+}
+
+impl Shape {
+    /// Of a definition.
+    pub(crate) fn of(function: &Function) -> Shape {
+        let parameters = function.parameters.iter().map(|id| function.local(*id).ty).collect();
+        let result = function.result.map(|id| function.local(id).ty);
+        Shape { parameters, result, variadic: function.variadic }
+    }
+}
+
+/// The function with direct calls that fit; `shape` knows every function with a body.
+pub(crate) fn fit<'s>(
+    function: &Arc<Function>,
+    types: Types<'_>,
+    shape: &dyn Fn(Name) -> Option<Cow<'s, Shape>>,
+) -> Arc<Function> {
+    let odd_call = |op: &Op| match op {
+        Op::Call(call) => {
+            let Callee::Direct(name) = call.callee else { return None };
+            let shape = shape(name)?;
+            (!fits(call, &shape, types.model)).then(|| (call.clone(), shape))
+        }
+        _ => None,
+    };
+    if !function.edges.iter().any(|edge| odd_call(&edge.op).is_some()) {
+        return function.clone();
+    }
+    let mut changed = Function::clone(function);
+    for at in 0..changed.edges.len() {
+        if let Some((call, shape)) = odd_call(&changed.edges[at].op) {
+            Fitting { function: &mut changed, types, at }.call(call, &shape);
+        }
+    }
+    Arc::new(changed)
+}
+
+fn fits(call: &Call, shape: &Shape, model: DataModel) -> bool {
+    let count = call.arguments.len();
+    let right_count =
+        if shape.variadic { count >= shape.parameters.len() } else { count == shape.parameters.len() };
+    let right_arguments = call.arguments.iter().zip(&shape.parameters).all(|(argument, ty)| match argument {
+        Argument::Value(value) => scalar_of(*ty, model) == Some(value.scalar()),
+        Argument::Aggregate(lvalue) => lvalue.ty.unqualified() == ty.unqualified(),
+    });
+    let right_result = match (&call.dst, shape.result) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some(dst), Some(ty)) => match scalar_of(ty, model) {
+            Some(scalar) => dst.scalar == Some(scalar),
+            None => dst.ty.unqualified() == ty.unqualified(),
+        },
+    };
+    right_count && right_arguments && right_result
+}
+
+struct Fitting<'f> {
+    function: &'f mut Function,
+    types: Types<'f>,
+    /// The edge of the call.
+    at: usize,
+}
+
+impl Fitting<'_> {
+    fn call(&mut self, mut call: Call, shape: &Shape) {
+        let site = self.function.edges[self.at].site;
+        let what = Name::new("call that does not fit the definition");
+        self.function.approximations.push(Approximation { what, site });
+        let mut given = std::mem::take(&mut call.arguments).into_iter();
+        for ty in &shape.parameters {
+            let argument = match (given.next(), self.types.scalar(*ty)) {
+                (Some(Argument::Value(value)), Some(scalar)) if converts(value.scalar(), scalar) => {
+                    Argument::Value(fold::cast(scalar, value, site))
+                }
+                (Some(Argument::Aggregate(lvalue)), None) if lvalue.ty.unqualified() == ty.unqualified() => {
+                    Argument::Aggregate(lvalue)
+                }
+                (given, scalar) => {
+                    self.evaluate(given);
+                    let any = self.any(*ty);
+                    if scalar.is_some() { Argument::Value(Expr::Load(any)) } else { Argument::Aggregate(any) }
+                }
+            };
+            call.arguments.push(argument);
+        }
+        if shape.variadic {
+            call.arguments.extend(given);
+        } else {
+            given.for_each(|extra| self.evaluate(Some(extra)));
+        }
+        self.result(call, shape);
+    }
+
+    fn result(&mut self, mut call: Call, shape: &Shape) {
+        let wanted = call.dst.take();
+        let fitting = match (&wanted, shape.result) {
+            (Some(dst), Some(ty)) => match self.types.scalar(ty) {
+                Some(scalar) => dst.scalar == Some(scalar),
+                None => dst.ty.unqualified() == ty.unqualified(),
+            },
+            _ => false,
+        };
+        if fitting {
+            call.dst = wanted;
+            self.function.edges[self.at].op = Op::Call(call);
+            return;
+        }
+        let Some(wanted) = wanted else {
+            self.function.edges[self.at].op = Op::Call(call);
+            return;
+        };
+        let scalar = shape.result.and_then(|ty| self.types.scalar(ty));
+        let after = match (shape.result, scalar, wanted.scalar) {
+            (Some(ty), Some(from), Some(to)) if converts(from, to) => {
+                let result = self.temporary(ty);
+                call.dst = Some(result.clone());
+                let site = self.function.edges[self.at].site;
+                Op::Assign(wanted, fold::cast(to, Expr::Load(result), site))
+            }
+            _ => Op::Havoc(wanted, Cause::Indeterminate),
+        };
+        self.function.edges[self.at].op = Op::Call(call);
+        self.after(after);
+    }
+
+    /// Any value of the type, in a temporary that is filled before the call.
+    fn any(&mut self, ty: Type) -> Lvalue {
+        let temporary = self.temporary(ty);
+        self.before(Op::Havoc(temporary.clone(), Cause::Indeterminate));
+        temporary
+    }
+
+    /// An argument that nobody takes may still go wrong.
+    fn evaluate(&mut self, argument: Option<Argument>) {
+        if let Some(Argument::Value(value)) = argument
+            && fold::is_partial(&value)
+        {
+            let kept = self.temporary(self.types.of_scalar(value.scalar()));
+            self.before(Op::Assign(kept, value));
+        }
+    }
+
+    fn temporary(&mut self, ty: Type) -> Lvalue {
+        let ty = ty.unqualified();
+        let id = LocalId(self.function.locals.len() as u32);
+        // No other temporary has a name with a letter.
+        let name = Name::new(&format!("$f{}", id.0));
+        let size = self.types.size(ty).unwrap_or(0);
+        self.function.locals.push(Local { name, ty, role: Role::Temporary, address_taken: false, size });
+        let scalar = self.types.scalar(ty);
+        Lvalue { base: Base::Local(id), path: Vec::new(), ty, scalar, bits: None, size }
+    }
+
+    fn location(&mut self) -> Loc {
+        let loc = Loc(self.function.locations);
+        self.function.locations += 1;
+        loc
+    }
+
+    fn before(&mut self, op: Op) {
+        let between = self.location();
+        let edge = &mut self.function.edges[self.at];
+        let (from, site) = (edge.from, edge.site);
+        edge.from = between;
+        self.function.edges.push(Edge { from, to: between, op, site });
+    }
+
+    fn after(&mut self, op: Op) {
+        let between = self.location();
+        let edge = &mut self.function.edges[self.at];
+        let (to, site) = (edge.to, edge.site);
+        edge.to = between;
+        self.function.edges.push(Edge { from: between, to, op, site });
+    }
+}
+
+/// Whether the bits of one are found where the other is looked for.
+fn converts(from: Scalar, to: Scalar) -> bool {
+    match (from, to) {
+        (Scalar::Int(_) | Scalar::Pointer, Scalar::Int(_) | Scalar::Pointer) => true,
+        (Scalar::Float(_), Scalar::Float(_)) => true,
+        (Scalar::Float(_), Scalar::Int(_) | Scalar::Pointer)
+        | (Scalar::Int(_) | Scalar::Pointer, Scalar::Float(_)) => false,
+    }
+}

@@ -1,0 +1,11 @@
+//! From typed C to programs of automata: lowering of a translation unit (`lower`), joining of units (`link`), library functions
+//! without bodies (`models`). Must not know any analysis.
+
+mod fit;
+pub mod link;
+mod lower;
+pub mod models;
+mod tidy;
+
+pub use link::{LinkProblem, ProgramMap, link};
+pub use lower::{Unit, UnitMap, lower};

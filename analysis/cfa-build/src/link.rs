@@ -1,0 +1,282 @@
+//! Linking: several units become one program. Names with internal linkage and tags are made unique where they clash, definitions
+//! win over declarations. Knows names and types, nothing of what automata do.
+//!
+//! What a name of the program means is found part by part: who has it ([`SymbolTable`]), what records are ([`Layouts`]), a unit under the
+//! program's names ([`LinkedUnit`]), and then [`function`], [`global`], [`external`] and [`unsupported`] through [`Linking`], which sees
+//! what each of them needs. [`link`] is all of them put together.
+
+mod layouts;
+mod renames;
+mod symbols;
+
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+
+use proofline_hir::{Name, Records, Type};
+use proofline_syntax::{DataModel, Span};
+
+use crate::{Unit, UnitMap, fit};
+use proofline_cfa::{Function, FunctionMap, Global, Program, Types};
+
+pub use crate::fit::Shape;
+pub use layouts::Layouts;
+pub use renames::{LinkedUnit, Renames};
+pub use symbols::{Homes, Places, SymbolTable, Symbols};
+
+/// Positions of a program. A span means something only beside the files of its unit.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ProgramMap {
+    /// Functions with bodies: number of their unit, positions.
+    pub functions: BTreeMap<Name, (usize, Arc<FunctionMap>)>,
+    /// Objects: number of the unit that declares (or, if one does, defines) them, their declaration.
+    pub globals: BTreeMap<Name, (usize, Span)>,
+    /// What did not fit together.
+    pub problems: Vec<LinkProblem>,
+}
+
+/// A definition that another one contradicts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LinkProblem {
+    /// What is defined twice.
+    pub name: Name,
+    /// Number of the unit whose definition is not used.
+    pub unit: usize,
+    /// Its place there.
+    pub span: Option<Span>,
+}
+
+impl ProgramMap {
+    /// Number of the unit and positions of a function.
+    pub fn function(&self, name: Name) -> Option<(usize, &FunctionMap)> {
+        self.functions.get(&name).map(|(unit, map)| (*unit, &**map))
+    }
+}
+
+/// What linking one name asks of the rest. Whoever implements it can see what the name depends on.
+pub trait Linking {
+    /// Sizes of C's types: those of the first unit.
+    fn data_model(&self) -> DataModel;
+    /// Where a name of the program stands ([`SymbolTable::places`]).
+    fn places(&self, name: Name) -> Option<&Places>;
+    /// A unit under the names of the program.
+    fn unit(&self, number: usize) -> Option<&LinkedUnit>;
+    /// What a function with a body takes and gives ([`shape`]).
+    fn shape(&self, name: Name) -> Option<&Shape>;
+    /// The program's records ([`Layouts::records`]).
+    fn records(&self) -> &Records;
+    /// Functions that run before or after `main` ([`SymbolTable::outside_main`]).
+    fn outside_main(&self) -> &[Name];
+}
+
+/// The first definition of a function, as its unit has it.
+fn definition(linking: &dyn Linking, name: Name) -> Option<&Arc<Function>> {
+    let first = linking.places(name)?.functions.first()?;
+    linking.unit(*first)?.function(name)
+}
+
+/// What a function with a body takes and gives.
+pub fn shape(linking: &dyn Linking, name: Name) -> Option<Shape> {
+    definition(linking, name).map(|function| Shape::of(function))
+}
+
+/// A function with a body: its first definition, with calls that fit whom they call.
+pub fn function(linking: &dyn Linking, name: Name) -> Option<Arc<Function>> {
+    let types = Types { records: linking.records(), model: linking.data_model() };
+    let shape = |name| linking.shape(name).map(Cow::Borrowed);
+    let mut function = fit::fit(definition(linking, name)?, types, &shape);
+    // Nothing that `main` alone does is known to happen where something runs before it.
+    if name.as_str() == "main"
+        && let Some(what) = linking.outside_main().first()
+    {
+        let main = Arc::make_mut(&mut function);
+        main.unsupported.push((main.entry, outside(*what)));
+    }
+    Some(function)
+}
+
+fn outside(name: Name) -> Name {
+    Name::new(&format!("constructor or destructor `{name}`"))
+}
+
+/// Units whose definitions of a function are others than the first.
+fn other_definitions(linking: &dyn Linking, name: Name) -> Vec<usize> {
+    let of_unit = |unit: usize| linking.unit(unit).and_then(|unit| unit.function(name));
+    let Some([first, rest @ ..]) = linking.places(name).map(|places| &places.functions[..]) else {
+        return Vec::new();
+    };
+    rest.iter().copied().filter(|unit| of_unit(*unit) != of_unit(*first)).collect()
+}
+
+/// What makes every verdict unknown that rests on this function; sorted.
+pub fn unsupported(linking: &dyn Linking, name: Name) -> Vec<Name> {
+    let mut found = Vec::new();
+    if !other_definitions(linking, name).is_empty() {
+        found.push(Name::new("two different definitions"));
+    }
+    if name.as_str() == "main" && definition(linking, name).is_some() {
+        found.extend(linking.outside_main().iter().map(|what| outside(*what)));
+    }
+    found.sort_unstable();
+    found
+}
+
+/// An object with static storage.
+pub fn global(linking: &dyn Linking, name: Name) -> Option<Arc<Global>> {
+    chosen(linking, name).map(|chosen| chosen.global)
+}
+
+/// An object, and the units whose declarations of it counted in turn; those of the values that contradict others.
+struct Chosen {
+    global: Arc<Global>,
+    winners: Vec<usize>,
+    losers: Vec<usize>,
+}
+
+fn chosen(linking: &dyn Linking, name: Name) -> Option<Chosen> {
+    let mut chosen: Option<Chosen> = None;
+    for &unit in &linking.places(name)?.globals {
+        let Some(global) = linking.unit(unit).and_then(|unit| unit.global(name)) else { continue };
+        match &mut chosen {
+            None => {
+                chosen = Some(Chosen { global: global.clone(), winners: vec![unit], losers: Vec::new() });
+            }
+            Some(known) => known.add(unit, global),
+        }
+    }
+    let mut chosen = chosen?;
+    if !chosen.losers.is_empty() {
+        // Which of the values counts is not known: any.
+        let any = Arc::make_mut(&mut chosen.global);
+        any.defined = false;
+        any.init.clear();
+    }
+    Some(chosen)
+}
+
+impl Chosen {
+    /// Among definitions one with values wins over a tentative one; a literal is the same everywhere.
+    fn add(&mut self, unit: usize, global: &Arc<Global>) {
+        let known = &*self.global;
+        let wins = match (known.defined, global.defined) {
+            (false, true) => true,
+            (false, false) => known.size == 0 && global.size > 0,
+            (true, false) => false,
+            (true, true) => known.init.is_empty() && !global.init.is_empty(),
+        };
+        if wins {
+            self.winners.push(unit);
+            self.global = global.clone();
+        } else if known.defined
+            && global.defined
+            && !known.init.is_empty()
+            && !global.init.is_empty()
+            && *known != **global
+        {
+            self.losers.push(unit);
+        }
+    }
+}
+
+/// The type of a function without a body: as it is declared first.
+pub fn external(linking: &dyn Linking, name: Name) -> Option<Type> {
+    let places = linking.places(name)?;
+    let unit = places.declared.filter(|_| places.functions.is_empty())?;
+    linking.unit(unit)?.declared(name)
+}
+
+/// The whole program, from its parts.
+pub fn program(linking: &dyn Linking, names: impl IntoIterator<Item = Name>) -> Program {
+    let mut program = Program::empty(linking.data_model());
+    program.records = linking.records().clone();
+    for name in names {
+        program.functions.extend(function(linking, name).map(|function| (name, function)));
+        program.globals.extend(global(linking, name).map(|global| (name, global)));
+        program.externals.extend(external(linking, name).map(|ty| (name, ty)));
+        program.unsupported.extend(unsupported(linking, name).into_iter().map(|what| (name, what)));
+    }
+    program.unsupported.sort_unstable();
+    program
+}
+
+/// Number of the unit that a function is of, and its name there.
+pub fn own_name(linking: &dyn Linking, name: Name) -> Option<(usize, Name)> {
+    let unit = *linking.places(name)?.functions.first()?;
+    Some((unit, linking.unit(unit)?.renames().own_name(name)))
+}
+
+/// Links units of one data model (that of the first), in their order.
+pub fn link(units: Vec<(Unit, UnitMap)>) -> (Program, ProgramMap) {
+    let (units, maps): (Vec<Unit>, Vec<UnitMap>) = units.into_iter().unzip();
+    let whole = Whole::new(units);
+    let names = whole.table.names();
+    let program = program(&whole, names.iter().copied());
+    let mut map = ProgramMap::default();
+    let (mut of_objects, mut of_functions) = (Vec::new(), Vec::new());
+    for name in names {
+        let own = |unit: usize| whole.unit(unit).map_or(name, |unit| unit.renames().own_name(name));
+        let span = |unit: usize| maps.get(unit)?.globals.get(&own(unit)).copied();
+        if let Some(Chosen { winners, losers, .. }) = chosen(&whole, name) {
+            let last = winners.iter().rev().find_map(|unit| Some((*unit, span(*unit)?)));
+            map.globals.extend(last.map(|place| (name, place)));
+            of_objects.extend(losers.into_iter().map(|unit| LinkProblem { name, unit, span: span(unit) }));
+        }
+        let positions = |unit: usize| maps.get(unit).and_then(|map| map.functions.get(&own(unit)).cloned());
+        if let Some((unit, _)) = own_name(&whole, name) {
+            map.functions.insert(name, (unit, positions(unit).unwrap_or_default()));
+        }
+        of_functions.extend(other_definitions(&whole, name).into_iter().map(|unit| {
+            let span = positions(unit).and_then(|map| map.name);
+            LinkProblem { name, unit, span }
+        }));
+    }
+    map.problems = of_objects;
+    map.problems.extend(of_functions);
+    map.problems.sort_by_key(|problem| problem.unit);
+    (program, map)
+}
+
+/// Every part at hand.
+struct Whole {
+    data_model: DataModel,
+    table: SymbolTable,
+    layouts: Layouts,
+    units: Vec<LinkedUnit>,
+    shapes: BTreeMap<Name, Shape>,
+}
+
+impl Whole {
+    fn new(units: Vec<Unit>) -> Whole {
+        let symbols: Vec<Symbols> = units.iter().map(Symbols::of).collect();
+        let table = SymbolTable::of(&symbols.iter().collect::<Vec<_>>());
+        let layouts = Layouts::of(units.iter().map(|unit| &unit.records));
+        let data_model = units.first().map_or(DataModel::Lp64, |unit| unit.data_model);
+        let linked = units.into_iter().enumerate().map(|(number, unit)| {
+            LinkedUnit::new(Arc::new(unit), Arc::new(Renames::of(&table, &layouts, number)))
+        });
+        let units = linked.collect();
+        let mut whole = Whole { data_model, table, layouts, units, shapes: BTreeMap::new() };
+        let names = whole.table.functions().iter();
+        whole.shapes = names.filter_map(|name| Some((*name, shape(&whole, *name)?))).collect();
+        whole
+    }
+}
+
+impl Linking for Whole {
+    fn data_model(&self) -> DataModel {
+        self.data_model
+    }
+    fn places(&self, name: Name) -> Option<&Places> {
+        self.table.places(name)
+    }
+    fn unit(&self, number: usize) -> Option<&LinkedUnit> {
+        self.units.get(number)
+    }
+    fn shape(&self, name: Name) -> Option<&Shape> {
+        self.shapes.get(&name)
+    }
+    fn records(&self) -> &Records {
+        self.layouts.records()
+    }
+    fn outside_main(&self) -> &[Name] {
+        self.table.outside_main()
+    }
+}

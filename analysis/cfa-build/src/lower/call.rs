@@ -1,0 +1,156 @@
+//! Calls: arguments left to right, results into temporaries or straight into a local. Functions are known by name only; what
+//! library functions do is said later, by their models.
+
+use proofline_hir::{
+    Name, Type, TypeKind,
+    body::{Body, ExprId, ExprKind},
+};
+
+use super::build::Lowering;
+use proofline_cfa::{Argument, Call, Callee, Expr, Lvalue, Op, Site};
+
+/// The function that a callee expression names, if it is no computed pointer.
+pub(crate) fn direct_name(body: &Body, callee: ExprId) -> Option<Name> {
+    match &body.expr(callee).kind {
+        ExprKind::Function(name) => Some(*name),
+        ExprKind::Decay(inner) | ExprKind::AddressOf(inner) | ExprKind::Deref(inner) => {
+            direct_name(body, *inner)
+        }
+        _ => None,
+    }
+}
+
+impl Lowering<'_> {
+    /// A call whose result is a scalar or nothing. With `into` the result may be put there directly: then the value is its load.
+    pub(crate) fn call(
+        &mut self,
+        id: ExprId,
+        callee: ExprId,
+        arguments: &[ExprId],
+        into: Option<Lvalue>,
+        wanted: bool,
+    ) -> Option<Expr> {
+        let body = self.body;
+        let (ty, site) = (body.expr(id).ty, self.site(id));
+        if let Some(name) = direct_name(body, callee)
+            && let Some(value) = self.builtin(name.as_str(), id, arguments)
+        {
+            return value;
+        }
+        let (callee, arguments, noreturn) = self.prepare(callee, arguments);
+        let dst = match self.types.scalar(ty) {
+            Some(_) if wanted => Some(into.unwrap_or_else(|| self.temporary(ty))),
+            Some(_) => None,
+            // Called for its effects though it returns an object.
+            None if matches!(ty.kind(), TypeKind::Void) => None,
+            None => Some(self.temporary(ty)),
+        };
+        self.emit(Op::Call(Call { dst: dst.clone(), callee, arguments }), site);
+        if noreturn {
+            self.halt();
+        }
+        dst.filter(|dst| dst.scalar.is_some()).map(Expr::Load)
+    }
+
+    /// A call that returns a record (or complex number, vector).
+    pub(crate) fn call_aggregate(
+        &mut self,
+        id: ExprId,
+        callee: ExprId,
+        arguments: &[ExprId],
+        into: Option<Lvalue>,
+    ) -> Lvalue {
+        let (ty, site) = (self.body.expr(id).ty, self.site(id));
+        let (callee, arguments, noreturn) = self.prepare(callee, arguments);
+        let dst = into.unwrap_or_else(|| self.temporary(ty));
+        self.emit(Op::Call(Call { dst: Some(dst.clone()), callee, arguments }), site);
+        if noreturn {
+            self.halt();
+        }
+        dst
+    }
+
+    fn prepare(&mut self, callee: ExprId, arguments: &[ExprId]) -> (Callee, Vec<Argument>, bool) {
+        let body = self.body;
+        let (callee, noreturn) = match direct_name(body, callee) {
+            Some(name) => {
+                let declared = self.context.functions.get(&name);
+                (Callee::Direct(name), declared.is_some_and(|function| function.attributes.noreturn))
+            }
+            None => {
+                let ty = function_type(body.expr(callee).ty);
+                let site = self.site(callee);
+                if !is_understood(ty) {
+                    self.unsupported("call of a function of unknown type", site);
+                }
+                let effect = self.effects.of_all(arguments);
+                let pointer = self.callee(callee);
+                (Callee::Indirect(self.settle(pointer, effect.as_ref(), site), ty), false)
+            }
+        };
+        (callee, self.arguments(arguments), noreturn)
+    }
+
+    fn callee(&mut self, callee: ExprId) -> Expr {
+        match self.body.expr(callee).ty.kind() {
+            TypeKind::Function(_) => self.address(callee),
+            _ => self.value(callee),
+        }
+    }
+
+    fn arguments(&mut self, arguments: &[ExprId]) -> Vec<Argument> {
+        let body = self.body;
+        let mut out = Vec::with_capacity(arguments.len());
+        for (i, &argument) in arguments.iter().enumerate() {
+            let effect = self.effects.of_all(&arguments[i + 1..]);
+            let site = self.site(argument);
+            let ty = body.expr(argument).ty;
+            let is_scalar = self.types.scalar(ty).is_some()
+                || matches!(ty.kind(), TypeKind::Function(_) | TypeKind::Void | TypeKind::Error);
+            out.push(if is_scalar {
+                let value = self.value(argument);
+                Argument::Value(self.settle(value, effect.as_ref(), site))
+            } else {
+                let value = self.aggregate(argument);
+                Argument::Aggregate(self.settle_aggregate(value, effect.as_ref(), site))
+            });
+        }
+        out
+    }
+
+    /// Scalar values, left to right.
+    pub(crate) fn values(&mut self, arguments: &[ExprId]) -> Vec<Expr> {
+        self.arguments(arguments)
+            .into_iter()
+            .map(|argument| match argument {
+                Argument::Value(value) => value,
+                Argument::Aggregate(lvalue) => Expr::Address(lvalue),
+            })
+            .collect()
+    }
+
+    /// A call that lowering makes itself.
+    pub(crate) fn call_by_name(&mut self, name: &str, site: Site) {
+        let callee = Callee::Direct(Name::new(name));
+        self.emit(Op::Call(Call { dst: None, callee, arguments: Vec::new() }), site);
+    }
+}
+
+/// Whether every part of the function type was.
+fn is_understood(function: Type) -> bool {
+    let is_error = |ty: &Type| matches!(ty.kind(), TypeKind::Error);
+    match function.kind() {
+        TypeKind::Function(signature) => {
+            !is_error(&signature.result) && !signature.parameters.iter().any(is_error)
+        }
+        _ => false,
+    }
+}
+
+/// The function type behind a callee's type.
+fn function_type(ty: Type) -> Type {
+    match ty.kind() {
+        TypeKind::Pointer(inner) => function_type(*inner),
+        _ => ty,
+    }
+}

@@ -1,0 +1,174 @@
+//! Lowering: from typed bodies to automata. Says exactly what C says, in the order left to right; knows no analysis and no
+//! library function. The pass over a function: effects of its expressions (`effects`), edges (`stmt`, `switch`, `jump`, `scope`, `init`,
+//! `condition`, `expr`, `assign`, `call`, `builtin`, `atomic`, `aggregate`, `lvalue`), removal of dead locations (`crate::tidy`),
+//! shadows of locals that may be read too early (`shadow`), removal of what only looked for them.
+
+mod aggregate;
+mod assign;
+mod atomic;
+mod build;
+mod builtin;
+mod call;
+mod condition;
+mod effects;
+mod expr;
+mod float;
+pub(crate) mod fold;
+mod global;
+mod init;
+mod jump;
+mod lvalue;
+mod mend;
+mod scope;
+mod shadow;
+mod stmt;
+mod switch;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use proofline_hir::{FunctionAttributes, Linkage, Module, ModuleMap, Name, Records, StringLiteral, Type};
+use proofline_syntax::{DataModel, Span};
+use rustc_hash::FxHashMap;
+
+use crate::tidy;
+use proofline_cfa::{Base, Function, FunctionMap, Global, LocalId, Op, Types, visit};
+
+/// Recursion follows the nesting of the text, which is bounded (hir: 2000 levels).
+const STACK: usize = 512 << 20;
+
+/// A translation unit as automata.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unit {
+    /// The file, for names that must be told apart. Set it before linking several units.
+    pub file: Option<Name>,
+    /// Sizes of C's types.
+    pub data_model: DataModel,
+    /// Layouts by tag.
+    pub records: Records,
+    /// Objects with static storage and who sees them, string literals included; sorted by name.
+    pub globals: Vec<(Linkage, Arc<Global>)>,
+    /// Functions with bodies, in the order of the text.
+    pub functions: Vec<Arc<Function>>,
+    /// Functions that are declared only: type and what the declaration says.
+    pub declared: BTreeMap<Name, (Type, FunctionAttributes)>,
+}
+
+/// Positions of a unit, kept apart.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct UnitMap {
+    /// By name of the function in the unit.
+    pub functions: BTreeMap<Name, Arc<FunctionMap>>,
+    /// Declarations of objects.
+    pub globals: BTreeMap<Name, Span>,
+}
+
+/// What functions need to know of their unit.
+pub(crate) struct Context<'h> {
+    pub(crate) types: Types<'h>,
+    pub(crate) functions: FxHashMap<Name, &'h proofline_hir::Function>,
+    pub(crate) strings: FxHashMap<Name, &'h StringLiteral>,
+}
+
+impl<'h> Context<'h> {
+    fn new(module: &'h Module) -> Context<'h> {
+        Context {
+            types: Types { records: &module.records, model: module.data_model },
+            functions: module.functions.iter().map(|function| (function.name, &**function)).collect(),
+            strings: module.strings.iter().map(|literal| (literal.name, literal)).collect(),
+        }
+    }
+}
+
+/// Lowers a translation unit.
+pub fn lower(module: &Module, map: &ModuleMap) -> (Unit, UnitMap) {
+    with_stack(|| lower_here(module, map))
+}
+
+/// Runs on a stack that is deep enough for any text.
+fn with_stack<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
+        let thread = thread.expect("the system has no room for one more thread");
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn lower_here(module: &Module, map: &ModuleMap) -> (Unit, UnitMap) {
+    let context = Context::new(module);
+    let mut unit = Unit {
+        file: None,
+        data_model: module.data_model,
+        records: module.records.clone(),
+        globals: Vec::new(),
+        functions: Vec::new(),
+        declared: BTreeMap::new(),
+    };
+    let mut positions = UnitMap::default();
+    for (at, source) in module.globals.iter().enumerate() {
+        unit.globals.push((source.linkage, Arc::new(global::global(&context, source))));
+        if let Some(span) = map.globals.get(at) {
+            positions.globals.insert(source.name, *span);
+        }
+    }
+    for literal in &module.strings {
+        unit.globals.push((Linkage::External, Arc::new(global::string(context.types, literal))));
+    }
+    unit.globals.sort_by_key(|(_, global)| global.name);
+    for (at, source) in module.functions.iter().enumerate() {
+        match &source.body {
+            None => {
+                unit.declared.insert(source.name, (source.ty, source.attributes.clone()));
+            }
+            Some(body) => {
+                let body_map = map.bodies.get(at).and_then(Option::as_deref);
+                let (function, mut function_map) = lower_function(&context, source, body, body_map);
+                function_map.name = map.functions.get(at).copied();
+                function_map.end = body_map.and_then(|map| map.end);
+                positions.functions.insert(source.name, Arc::new(function_map));
+                unit.functions.push(Arc::new(function));
+            }
+        }
+    }
+    (unit, positions)
+}
+
+fn lower_function(
+    context: &Context<'_>,
+    source: &proofline_hir::Function,
+    body: &proofline_hir::body::Body,
+    map: Option<&proofline_hir::body::BodyMap>,
+) -> (Function, FunctionMap) {
+    let mut lowering = build::Lowering::new(context, source, body, map);
+    match body.root {
+        Some(root) => lowering.root(root),
+        None => {
+            let site = lowering.end_site();
+            lowering.unsupported("function without a readable body", site);
+        }
+    }
+    let build::Lowering { mut function, mut positions, approximated, .. } = lowering;
+    let places = tidy::tidy(&mut function);
+    let mut alive = approximated.iter().map(|loc| places[loc.index()].is_some());
+    function.approximations.retain(|_| alive.next().unwrap_or(true));
+    tidy::mark_taken(&mut function);
+    let types = context.types;
+    let shadowed = shadow::add(&mut function, &mut positions, &|ty| types.scalar(ty).is_some());
+    tidy::drop_unread(&mut function, &|op| {
+        matches!(op, Op::Assign(_, value) if fold::is_partial(value)) || reads_any(op, &shadowed)
+    });
+    tidy::drop_unused_temporaries(&mut function, &mut positions);
+    tidy::tidy(&mut function);
+    if !function.unsupported.is_empty() {
+        mend::mend(&mut function, types);
+    }
+    (function, positions)
+}
+
+fn reads_any(op: &Op, locals: &BTreeSet<LocalId>) -> bool {
+    let mut found = false;
+    visit::reads(op, &mut |lvalue| found |= matches!(lvalue.base, Base::Local(id) if locals.contains(&id)));
+    found
+}

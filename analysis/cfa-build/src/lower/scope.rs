@@ -1,0 +1,122 @@
+//! Lifetimes of locals: which are alive where, and what a jump between two places must begin and end. Knows no
+//! expressions and no statements.
+
+use proofline_hir::body::LocalId as BodyLocal;
+
+use super::build::Lowering;
+use proofline_cfa::{Argument, Call, Callee, Expr, Op, Site};
+
+/// A block (each of the text is one).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Scope(u32);
+
+/// What is alive at a place.
+#[derive(Clone, Default, Debug, PartialEq)]
+pub(crate) struct Alive {
+    /// Open blocks, outermost first.
+    blocks: Vec<Scope>,
+    /// Locals in the order in which they began, with their blocks.
+    locals: Vec<(BodyLocal, Scope)>,
+}
+
+/// The open blocks during lowering.
+#[derive(Default)]
+pub(crate) struct Scopes {
+    alive: Alive,
+    count: u32,
+}
+
+/// How many locals are alive, to return to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Depth(usize);
+
+impl Alive {
+    /// What stays alive on the way to each of the places.
+    pub(crate) fn shared<'a>(&self, places: impl Iterator<Item = &'a Alive>) -> Alive {
+        let mut shared = self.clone();
+        for place in places {
+            shared.blocks.retain(|block| place.blocks.contains(block));
+        }
+        // A local that is not declared at all of the places lives on all the same, while its block is open.
+        shared.locals =
+            self.locals.iter().copied().filter(|(_, block)| shared.blocks.contains(block)).collect();
+        shared
+    }
+}
+
+impl Lowering<'_> {
+    pub(crate) fn open_scope(&mut self) {
+        let scope = Scope(self.scopes.count);
+        self.scopes.count += 1;
+        self.scopes.alive.blocks.push(scope);
+    }
+
+    /// Ends the innermost block and what lives in it.
+    pub(crate) fn close_scope(&mut self, site: Site) {
+        let Some(scope) = self.scopes.alive.blocks.pop() else { return };
+        let keep = self.scopes.alive.locals.iter().position(|(_, at)| *at == scope);
+        if let Some(keep) = keep {
+            self.end_locals(Depth(keep), site);
+            self.scopes.alive.locals.truncate(keep);
+        }
+    }
+
+    pub(crate) fn depth(&self) -> Depth {
+        Depth(self.scopes.alive.locals.len())
+    }
+
+    pub(crate) fn alive(&self) -> Alive {
+        self.scopes.alive.clone()
+    }
+
+    /// The local begins its life here (again, if it was alive).
+    pub(crate) fn begin(&mut self, local: BodyLocal, site: Site) {
+        let Some(&scope) = self.scopes.alive.blocks.last() else { return };
+        if !self.scopes.alive.locals.iter().any(|(known, _)| *known == local) {
+            self.scopes.alive.locals.push((local, scope));
+        }
+        self.emit(Op::Begin(self.locals[local.index()]), site);
+    }
+
+    /// Ends, innermost first, what is alive beyond the depth; the bookkeeping stays, for the code behind the jump.
+    pub(crate) fn end_locals(&mut self, depth: Depth, site: Site) {
+        let ending: Vec<BodyLocal> =
+            self.scopes.alive.locals[depth.0..].iter().rev().map(|(l, _)| *l).collect();
+        for local in ending {
+            self.end(local, site);
+        }
+    }
+
+    /// Everything alive ends.
+    pub(crate) fn end_all(&mut self, site: Site) {
+        self.end_locals(Depth(0), site);
+    }
+
+    fn end(&mut self, local: BodyLocal, site: Site) {
+        let id = self.locals[local.index()];
+        if let Some(cleanup) = self.body.local(local).cleanup {
+            let argument = Argument::Value(Expr::Address(self.whole(id)));
+            let call = Call { dst: None, callee: Callee::Direct(cleanup), arguments: vec![argument] };
+            self.emit(Op::Call(call), site);
+        }
+        self.emit(Op::End(id), site);
+    }
+
+    /// From here, where `from` is alive, to a place where `to` is alive (C11 6.2.4: a local lives until its block is left,
+    /// and is indeterminate when a jump skipped its declaration).
+    pub(crate) fn transfer(&mut self, from: &Alive, to: &Alive, site: Site) {
+        for &(local, scope) in from.locals.iter().rev() {
+            let stays = to.blocks.contains(&scope);
+            let declared_there = to.locals.iter().any(|(known, _)| *known == local);
+            // GNU: a cleanup also runs when its declaration is jumped back over.
+            if !stays || (!declared_there && self.body.local(local).cleanup.is_some()) {
+                self.end(local, site);
+            }
+        }
+        for &(local, _) in &to.locals {
+            if !from.locals.iter().any(|(known, _)| *known == local) {
+                self.emit(Op::Begin(self.locals[local.index()]), site);
+            }
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! Statements become locations and edges.
+
+use proofline_hir::{
+    TypeKind,
+    body::{ExprId, Initializer, LocalId as BodyLocal, Stmt, StmtId},
+};
+
+use super::{build::Lowering, expr::unmodelled, fold};
+use proofline_cfa::{
+    Allocation, BinaryOp, Cause, Expr, Lvalue, Op, Scalar, Site,
+    types::{innermost, is_variable},
+};
+
+impl Lowering<'_> {
+    pub(crate) fn statement(&mut self, id: StmtId) {
+        let body = self.body;
+        match body.stmt(id) {
+            Stmt::Empty => {}
+            Stmt::Expr(expr) => self.effect(*expr),
+            Stmt::Declare(local, init) => self.declare(*local, init.as_ref()),
+            Stmt::Block(stmts) => {
+                self.open_scope();
+                for stmt in stmts {
+                    self.statement(*stmt);
+                }
+                self.close_block(id);
+            }
+            Stmt::If { condition, then, otherwise } => {
+                let (yes, no, join) = (self.location(), self.location(), self.location());
+                let site = self.site(*condition);
+                self.branch(*condition, yes, no);
+                self.at = yes;
+                self.statement(*then);
+                self.connect(Op::Skip, join, site);
+                self.at = no;
+                if let Some(otherwise) = otherwise {
+                    self.statement(*otherwise);
+                }
+                self.enter(join, site);
+            }
+            Stmt::While { condition, body } => {
+                let site = self.site(*condition);
+                let (head, end, inside) = (self.target(), self.target(), self.location());
+                self.enter(head.loc, site);
+                self.branch(*condition, inside, end.loc);
+                self.at = inside;
+                self.looped(*body, end, head);
+                self.connect(Op::Skip, head.loc, site);
+                self.at = end.loc;
+            }
+            Stmt::DoWhile { body, condition } => {
+                let site = self.site(*condition);
+                let (head, test, end) = (self.location(), self.target(), self.target());
+                self.enter(head, site);
+                self.looped(*body, end, test);
+                self.enter(test.loc, site);
+                self.branch(*condition, head, end.loc);
+                self.at = end.loc;
+            }
+            Stmt::For { init, condition, step, body } => self.for_loop(id, *init, *condition, *step, *body),
+            Stmt::Switch { value, body } => self.switch(id, *value, *body),
+            Stmt::Case { first, last, body } => {
+                self.case(id, *first, *last);
+                self.statement(*body);
+            }
+            Stmt::Default(body) => {
+                self.default_case(id);
+                self.statement(*body);
+            }
+            Stmt::Label(label, body) => {
+                self.label(*label, id);
+                self.statement(*body);
+            }
+            Stmt::Goto(label) => {
+                let site = self.stmt_site(id);
+                self.goto(*label, site);
+            }
+            Stmt::GotoComputed(target) => {
+                let site = self.stmt_site(id);
+                self.goto_computed(*target, site);
+            }
+            Stmt::Break => {
+                let site = self.stmt_site(id);
+                match self.jumps.breaks.last().copied() {
+                    Some(target) => self.leave_to(target, site),
+                    None => self.unsupported("break outside a loop or switch", site),
+                }
+            }
+            Stmt::Continue => {
+                let site = self.stmt_site(id);
+                match self.jumps.continues.last().copied() {
+                    Some(target) => self.leave_to(target, site),
+                    None => self.unsupported("continue outside a loop", site),
+                }
+            }
+            Stmt::Return(value) => self.return_statement(id, *value),
+            Stmt::Asm { outputs, inputs, clobbers_memory, labels } => {
+                let site = self.stmt_site(id);
+                self.inline_assembly(outputs, inputs, *clobbers_memory, site);
+                for label in labels {
+                    self.perhaps_goto(*label, site);
+                }
+            }
+            Stmt::Unsupported(what) => {
+                let site = self.stmt_site(id);
+                self.unsupported(what, site);
+            }
+        }
+    }
+
+    /// The function's outermost block, and what happens at its end.
+    pub(crate) fn root(&mut self, root: StmtId) {
+        self.statement(root);
+        let site = self.end_site();
+        if let Some(result) = self.function.result {
+            let result = self.whole(result);
+            // C11 5.1.2.2.3: reaching the end of main returns 0.
+            let op = match result.scalar {
+                Some(Scalar::Int(ty)) if self.function.name.as_str() == "main" => {
+                    Op::Assign(result, Expr::Int(0, ty))
+                }
+                _ => Op::Havoc(result, Cause::Indeterminate),
+            };
+            self.emit(op, site);
+        }
+        self.connect(Op::Skip, self.function.exit, site);
+        self.connect_gotos();
+    }
+
+    fn close_block(&mut self, id: StmtId) {
+        let site = self.stmt_site(id);
+        self.close_scope(site);
+    }
+
+    fn looped(&mut self, body: StmtId, on_break: super::jump::Target, on_continue: super::jump::Target) {
+        self.jumps.breaks.push(on_break);
+        self.jumps.continues.push(on_continue);
+        self.statement(body);
+        self.jumps.breaks.pop();
+        self.jumps.continues.pop();
+    }
+
+    fn for_loop(
+        &mut self,
+        id: StmtId,
+        init: Option<StmtId>,
+        condition: Option<ExprId>,
+        step: Option<ExprId>,
+        body: StmtId,
+    ) {
+        let site = self.stmt_site(id);
+        self.open_scope();
+        if let Some(init) = init {
+            self.statement(init);
+        }
+        let (head, next, end) = (self.location(), self.target(), self.target());
+        self.enter(head, site);
+        let inside = self.location();
+        match condition {
+            Some(condition) => self.branch(condition, inside, end.loc),
+            None => self.connect(Op::Skip, inside, site),
+        }
+        self.at = inside;
+        self.looped(body, end, next);
+        self.enter(next.loc, site);
+        if let Some(step) = step {
+            self.effect(step);
+        }
+        self.connect(Op::Skip, head, site);
+        self.at = end.loc;
+        self.close_scope(site);
+    }
+
+    fn return_statement(&mut self, id: StmtId, value: Option<ExprId>) {
+        let site = self.stmt_site(id);
+        match (self.function.result, value) {
+            (Some(result), Some(value)) => {
+                let result = self.whole(result);
+                self.put(value, Some(&result));
+            }
+            (Some(result), None) => {
+                let result = self.whole(result);
+                self.emit(Op::Havoc(result, Cause::Indeterminate), site);
+            }
+            (None, Some(value)) => self.effect(value),
+            (None, None) => {}
+        }
+        self.end_all(site);
+        self.jump(self.function.exit, site);
+    }
+
+    fn declare(&mut self, local: BodyLocal, init: Option<&Initializer>) {
+        let site = self.local_site(local);
+        let declared = self.body.local(local);
+        if is_variable(declared.ty) {
+            let length = declared.length.map(|length| self.value(length));
+            self.begin(local, site);
+            self.allocate_variable(local, length, site);
+        } else {
+            self.begin(local, site);
+        }
+        if let Some(init) = init {
+            let object = self.local(local, site);
+            self.initialise(object, init, false, site);
+        }
+    }
+
+    /// Memory for an array of variable length, in the frame.
+    fn allocate_variable(&mut self, local: BodyLocal, length: Option<Expr>, site: Site) {
+        let size_t = self.types.size_t();
+        let element = innermost(self.body.local(local).ty);
+        let size = match (length, self.types.size(element)) {
+            (Some(length), Some(bytes)) => {
+                let length = fold::cast(Scalar::Int(size_t), length, site);
+                fold::binary(BinaryOp::Mul, length, Expr::Int(i128::from(bytes), size_t), site)
+            }
+            _ => {
+                let ty = self.types.of_scalar(Scalar::Int(size_t));
+                self.any_value(ty, unmodelled("size of an array of variable length"), site)
+            }
+        };
+        let dst = self.whole(self.locals[local.index()]);
+        let allocation = Allocation { dst, size, site, on_heap: false, zeroed: false, may_fail: false };
+        self.emit(Op::Allocate(allocation), site);
+    }
+
+    /// `({ … })`: the last statement, if it is an expression, gives the value.
+    pub(crate) fn statement_expression(&mut self, id: StmtId, result: Option<&Lvalue>) {
+        let body = self.body;
+        match body.stmt(id) {
+            Stmt::Block(stmts) => {
+                self.open_scope();
+                if let Some((last, before)) = stmts.split_last() {
+                    for stmt in before {
+                        self.statement(*stmt);
+                    }
+                    self.last_of_expression(*last, result);
+                }
+                self.close_block(id);
+            }
+            _ => self.last_of_expression(id, result),
+        }
+    }
+
+    fn last_of_expression(&mut self, id: StmtId, result: Option<&Lvalue>) {
+        match self.body.stmt(id) {
+            Stmt::Expr(expr) => self.put(*expr, result),
+            Stmt::Label(label, inner) => {
+                self.label(*label, id);
+                self.last_of_expression(*inner, result);
+            }
+            _ => self.statement(id),
+        }
+    }
+
+    fn inline_assembly(&mut self, outputs: &[ExprId], inputs: &[ExprId], clobbers: bool, site: Site) {
+        let mut pointers = Vec::new();
+        for input in inputs {
+            let ty = self.body.expr(*input).ty;
+            if self.types.scalar(ty).is_some() {
+                let value = self.value(*input);
+                let value = if fold::is_partial(&value) { self.save(value, site) } else { value };
+                if matches!(value.scalar(), Scalar::Pointer) {
+                    pointers.push(value);
+                }
+            } else if !matches!(ty.kind(), TypeKind::Void | TypeKind::Error) {
+                // A memory operand.
+                let lvalue = self.aggregate(*input);
+                pointers.push(fold::address(lvalue));
+            } else {
+                self.effect(*input);
+            }
+        }
+        let places: Vec<Lvalue> = outputs
+            .iter()
+            .map(|output| {
+                let lvalue = self.lvalue(*output);
+                self.settle_place(lvalue, Some(&super::effects::Effect::write(None)), site)
+            })
+            .collect();
+        self.approximate("inline assembly", site);
+        if clobbers || !pointers.is_empty() {
+            self.emit(Op::Clobber(pointers, unmodelled("inline assembly")), site);
+        }
+        for place in places {
+            self.emit(Op::Havoc(place, unmodelled("inline assembly")), site);
+        }
+    }
+}

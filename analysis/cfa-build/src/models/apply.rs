@@ -1,0 +1,568 @@
+//! Puts models in the place of calls.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use proofline_hir::{Linkage, Name, Type, TypeKind};
+
+use super::{
+    Library, Model,
+    effect::{Bound, Effect, Factor, Outcome, Passed, Size, Table, Use},
+    emit::Emitter,
+    external, format,
+};
+use crate::{
+    fit::{self, Shape},
+    lower::fold,
+    tidy,
+};
+use proofline_cfa::{
+    Argument, Base, BinaryOp, Call, Callee, Cause, Edge, Expr, Function, Global, Lvalue, Op, Program,
+    Quantity, Role, Scalar, Site, Step, Types, visit,
+};
+
+/// The object behind `errno`.
+const ERRNO: &str = "#errno";
+
+/// A callback's callback's callback is not replaced.
+const MAX_ROUNDS: usize = 3;
+
+pub(super) fn program(program: &mut Program, library: &Library) {
+    let uses_errno = program.functions.values().any(|function| {
+        function.edges.iter().any(|edge| {
+            external_name(program, &edge.op)
+                .and_then(|name| library.model(&name))
+                .is_some_and(|model| model.result == Some(Outcome::Errno))
+        })
+    });
+    if uses_errno {
+        let (name, ty) = (Name::new(ERRNO), Type::int());
+        // Code that is not here sets it too.
+        let linkage = Linkage::External;
+        let global = Global { name, ty, linkage, size: 4, defined: false, constant: false, init: Vec::new() };
+        program.globals.insert(name, Arc::new(global));
+    }
+    let mut functions = std::mem::take(&mut program.functions);
+    let shapes: BTreeMap<Name, Shape> =
+        functions.iter().map(|(name, function)| (*name, Shape::of(function))).collect();
+    let mut unsupported = Vec::new();
+    let mut tables = BTreeSet::new();
+    for function in functions.values_mut() {
+        let is_called = |op: &Op| direct(op).is_some_and(|name| !shapes.contains_key(&name));
+        if !function.edges.iter().any(|edge| is_called(&edge.op)) {
+            continue;
+        }
+        let mut changed = Function::clone(function);
+        let types = Types { records: &program.records, model: program.data_model };
+        let mut pass = Pass {
+            emitter: Emitter::new(&mut changed, types),
+            program,
+            shapes: &shapes,
+            uses_errno,
+            unsupported: &mut unsupported,
+            tables: &mut tables,
+        };
+        // A callback may be a library function itself.
+        for _round in 0..MAX_ROUNDS {
+            let mut is_done = true;
+            for edge in std::mem::take(pass.emitter.edges()) {
+                match direct(&edge.op).filter(|name| !shapes.contains_key(name)) {
+                    Some(name) => is_done &= !pass.replace(edge, name, library.model(&name).cloned()),
+                    None => pass.emitter.edges().push(edge),
+                }
+            }
+            if is_done {
+                break;
+            }
+        }
+        tidy::tidy(&mut changed);
+        tidy::mark_taken(&mut changed);
+        forget_registers(&mut changed, types);
+        // What models call need not be what they expect.
+        *function = fit::fit(&Arc::new(changed), types, &|name| shapes.get(&name).map(Cow::Borrowed));
+    }
+    program.functions = functions;
+    let pointer_bytes = u64::from(program.pointer_bits() / 8);
+    for global in tables.into_iter().flat_map(|table| table.globals(pointer_bytes)) {
+        program.globals.insert(global.name, Arc::new(global));
+    }
+    program.unsupported.extend(unsupported);
+    program.unsupported.sort_unstable();
+    program.unsupported.dedup();
+}
+
+fn direct(op: &Op) -> Option<Name> {
+    match op {
+        Op::Call(Call { callee: Callee::Direct(name), .. }) => Some(*name),
+        _ => None,
+    }
+}
+
+fn external_name(program: &Program, op: &Op) -> Option<Name> {
+    direct(op).filter(|name| !program.functions.contains_key(name))
+}
+
+/// The pass over one function.
+pub(super) struct Pass<'p, 'u> {
+    pub(super) emitter: Emitter<'p>,
+    pub(super) program: &'p Program,
+    /// Of functions with a body.
+    pub(super) shapes: &'p BTreeMap<Name, Shape>,
+    uses_errno: bool,
+    unsupported: &'u mut Vec<(Name, Name)>,
+    pub(super) tables: &'u mut BTreeSet<Table>,
+}
+
+impl Pass<'_, '_> {
+    /// Puts the model in the call's place; false if the call stays.
+    fn replace(&mut self, edge: Edge, name: Name, model: Option<Arc<Model>>) -> bool {
+        let arguments = match &edge.op {
+            Op::Call(call) => call.arguments.as_slice(),
+            _ => &[],
+        };
+        // A function of that name that takes something else is another one.
+        let model = model.filter(|model| fits(model, arguments, self.emitter.types.pointer_bits()));
+        if let Some(model) = &model
+            && model.keep
+        {
+            let to = if model.noreturn { self.emitter.location() } else { edge.to };
+            self.emitter.edges().push(Edge { to, ..edge });
+            return false;
+        }
+        (self.emitter.at, self.emitter.site) = (edge.from, edge.site);
+        let Op::Call(call) = edge.op else { return false };
+        let single = model.as_ref().is_some_and(|model| model.uses_argument_once(call.dst.is_some()));
+        let arguments = match &model {
+            Some(model) => with_pointers(call.arguments, model, edge.site),
+            None => call.arguments,
+        };
+        let arguments = self.evaluate(arguments, call.dst.as_ref(), model.as_deref(), single);
+        match model {
+            None => {
+                let ty = self.program.externals.get(&name).copied();
+                external::call(&mut self.emitter, self.shapes, name, arguments, call.dst, ty);
+            }
+            Some(model) => {
+                self.effects(name, &model, &arguments, call.dst);
+                if model.noreturn {
+                    let end = self.emitter.location();
+                    self.emitter.connect(Op::Skip, end);
+                    return true;
+                }
+            }
+        }
+        self.emitter.connect(Op::Skip, edge.to);
+        true
+    }
+
+    /// Arguments in a form that may be repeated and outlives the effects of the call; each is evaluated, used or not, if that
+    /// can go wrong.
+    fn evaluate(
+        &mut self,
+        arguments: Vec<Argument>,
+        dst: Option<&Lvalue>,
+        model: Option<&Model>,
+        single: bool,
+    ) -> Vec<Argument> {
+        let mut out = Vec::with_capacity(arguments.len());
+        for (at, argument) in arguments.into_iter().enumerate() {
+            out.push(match argument {
+                Argument::Aggregate(lvalue) => Argument::Aggregate(lvalue),
+                Argument::Value(value) => {
+                    let is_used = model.is_none_or(|model| model.mentions(at));
+                    let as_it_is = if is_used {
+                        single && at == 0 || self.is_stable(&value, dst)
+                    } else {
+                        self.is_harmless(&value)
+                    };
+                    Argument::Value(if as_it_is { value } else { self.emitter.save(value) })
+                }
+            });
+        }
+        out
+    }
+
+    /// Whether no check looks at its evaluation.
+    fn is_harmless(&self, value: &Expr) -> bool {
+        let mut harmless = !fold::is_partial(value);
+        visit::reads_of_expr(value, &mut |lvalue| {
+            if let Base::Local(id) = lvalue.base {
+                harmless &= !self.has_shadow(self.emitter.function.local(id).name);
+            }
+        });
+        harmless
+    }
+
+    fn is_stable(&self, value: &Expr, dst: Option<&Lvalue>) -> bool {
+        if fold::is_partial(value) {
+            return false;
+        }
+        let mut stable = true;
+        visit::reads_of_expr(value, &mut |lvalue| {
+            stable &= match lvalue.base {
+                Base::Local(id) => {
+                    let local = self.emitter.function.local(id);
+                    !local.address_taken
+                        && !self.has_shadow(local.name)
+                        && dst.is_none_or(|dst| dst.base != lvalue.base)
+                }
+                Base::Global(_) | Base::Deref(..) => false,
+            };
+        });
+        stable
+    }
+
+    /// Whether reading the local is checked.
+    fn has_shadow(&self, name: Name) -> bool {
+        self.emitter
+            .function
+            .locals
+            .iter()
+            .any(|local| local.role == Role::Shadow && local.name.strip_suffix('?') == Some(name.as_str()))
+    }
+
+    fn effects(&mut self, name: Name, model: &Model, arguments: &[Argument], dst: Option<Lvalue>) {
+        let cause = if model.computed { Cause::Unmodelled(name) } else { Cause::External(name) };
+        let matters = |unless: Option<usize>| {
+            !unless.and_then(|at| value(arguments, at)).is_some_and(|value| is_constant(&value))
+        };
+        if let Some((what, unless)) = model.unsupported_program
+            && matters(unless)
+        {
+            self.unsupported.push((self.emitter.function.name, what));
+        }
+        if let Some((what, unless)) = model.unsupported
+            && matters(unless)
+        {
+            self.emitter.emit(Op::Skip);
+            let here = self.emitter.at;
+            self.emitter.function.unsupported.push((here, what));
+        }
+        self.emitter.exactly = exactly(model, arguments);
+        for effect in &model.effects {
+            self.effect(effect, arguments, cause);
+        }
+        if self.uses_errno && !model.quiet && !model.noreturn {
+            let errno = self.errno();
+            self.emitter.havoc(errno, cause);
+        }
+        match (&model.result, dst) {
+            (Some(Outcome::Reallocated { pointer, size, may_fail }), dst)
+                if dst.as_ref().is_none_or(|dst| dst.scalar.is_some()) =>
+            {
+                self.reallocate(*pointer, size, *may_fail, arguments, dst, cause);
+            }
+            (outcome, Some(dst)) => self.result(outcome.as_ref(), dst, arguments, name, cause),
+            // `malloc(n);`: nobody can tell.
+            (_, None) => {}
+        }
+        self.emitter.exactly = None;
+    }
+
+    fn effect(&mut self, effect: &Effect, arguments: &[Argument], cause: Cause) {
+        match effect {
+            Effect::Writes(to, size) => {
+                let (Some(to), size) = (pointer(arguments, *to), self.size(size, arguments, cause)) else {
+                    return;
+                };
+                let op = Op::HavocBytes(to.clone(), size, cause);
+                self.emitter.if_not_null(&to, |emitter| emitter.emit(op));
+            }
+            Effect::WritesObject(to) => {
+                let Some(to) = pointer(arguments, *to) else { return };
+                self.write_object(&to, cause);
+            }
+            Effect::WritesRest { format, first } => self.write_rest(*format, *first, arguments, cause),
+            Effect::Format { format, first } => {
+                let known = pointer(arguments, *format).and_then(|f| format::conversions(self.program, &f));
+                if known.as_ref().is_some_and(|letters| !letters.contains(&'n')) {
+                    return;
+                }
+                if known.is_none() {
+                    self.emitter.approximate("format that is not a literal");
+                }
+                let size = Expr::Int(8, self.emitter.types.size_t());
+                for to in pointers_from(arguments, *first) {
+                    let op = Op::HavocBytes(to.clone(), size.clone(), cause);
+                    self.emitter.if_not_null(&to, |emitter| emitter.emit(op));
+                }
+            }
+            Effect::Copies(to, from, size) => {
+                let (Some(to), Some(from)) = (pointer(arguments, *to), pointer(arguments, *from)) else {
+                    return;
+                };
+                let size = self.size(size, arguments, cause);
+                self.emitter.emit(Op::CopyBytes(to, from, size));
+            }
+            Effect::Fills(to, byte, size) => {
+                let byte = match byte {
+                    Factor::Number(number) => Some(Expr::int(*number)),
+                    Factor::Argument(at) => value(arguments, *at),
+                };
+                let (Some(to), Some(byte)) = (pointer(arguments, *to), byte) else {
+                    return;
+                };
+                let byte = fold::cast(Scalar::Int(proofline_cfa::IntType::INT), byte, self.emitter.site);
+                let size = self.size(size, arguments, cause);
+                self.emitter.emit(Op::FillBytes(to, byte, size));
+            }
+            Effect::Frees(at) => {
+                if let Some(freed) = pointer(arguments, *at) {
+                    self.emitter.emit(Op::Free(freed));
+                }
+            }
+            Effect::Points(place, object) => {
+                let (Some(place), Some(object)) = (pointer(arguments, *place), pointer(arguments, *object))
+                else {
+                    return;
+                };
+                let target = self.pointee(&place, Type::void().pointer_to());
+                self.emitter.if_not_null(&place, |emitter| {
+                    let inside = emitter.inside_of(object, cause);
+                    emitter.emit(Op::Assign(target, inside));
+                });
+            }
+            Effect::Assumes(at) => {
+                if let Some(condition) = value(arguments, *at) {
+                    match fold::truth(condition.clone()) {
+                        Expr::Int(0, _) => self.emitter.at = self.emitter.location(),
+                        Expr::Int(..) => {}
+                        _ => self.emitter.emit(Op::Assume(condition)),
+                    }
+                }
+            }
+            Effect::Calls(function, passed) => self.calls(*function, passed, arguments, cause),
+            Effect::Clobbers => {
+                let reachable = external::reachable(&mut self.emitter, arguments);
+                if let Cause::External(name) = cause {
+                    self.emitter.approximate(&format!("call of {name}"));
+                }
+                self.emitter.emit(Op::Clobber(reachable, cause));
+            }
+        }
+    }
+
+    fn write_object(&mut self, to: &Expr, cause: Cause) {
+        match to {
+            Expr::Address(lvalue) if lvalue.size > 0 && lvalue.bits.is_none() => {
+                self.emitter.havoc(lvalue.clone(), cause);
+            }
+            _ => {
+                let size = self.emitter.any_size(cause);
+                let op = Op::HavocBytes(to.clone(), size, cause);
+                self.emitter.if_not_null(to, |emitter| emitter.emit(op));
+            }
+        }
+    }
+
+    /// `scanf`: numbers go to single objects, strings to arrays of unknown length.
+    fn write_rest(&mut self, format: usize, first: usize, arguments: &[Argument], cause: Cause) {
+        let letters =
+            pointer(arguments, format).and_then(|format| format::conversions(self.program, &format));
+        let is_numeric =
+            letters.is_some_and(|letters| !letters.iter().any(|l| matches!(l, 's' | 'S' | 'c' | 'C' | '[')));
+        for to in pointers_from(arguments, first) {
+            let is_variable = match &to {
+                Expr::Address(lvalue) => {
+                    lvalue.scalar.is_some()
+                        && !lvalue.path.iter().any(|step| matches!(step, Step::Index { .. }))
+                }
+                _ => false,
+            };
+            if is_variable || is_numeric && matches!(to, Expr::Address(_)) {
+                self.write_object(&to, cause);
+            } else {
+                // The widest number is a `long double`.
+                let size = if is_numeric {
+                    Expr::Int(16, self.emitter.types.size_t())
+                } else {
+                    self.emitter.any_size(cause)
+                };
+                self.emitter.emit(Op::HavocBytes(to, size, cause));
+            }
+        }
+    }
+
+    fn calls(&mut self, function: usize, passed: &[Passed], arguments: &[Argument], cause: Cause) {
+        let Some(function) = pointer(arguments, function) else { return };
+        let void_pointer = Type::void().pointer_to();
+        let ty = self.callback_type(&function, passed.len());
+        self.emitter.repeatedly(cause, |emitter| {
+            let arguments = passed
+                .iter()
+                .map(|passed| match passed {
+                    Passed::Argument(at) => arguments.get(*at).cloned(),
+                    Passed::Into(at) => {
+                        let inside = pointer(arguments, *at).map(|object| emitter.inside_of(object, cause));
+                        inside.map(|inside| Argument::Value(emitter.save(inside)))
+                    }
+                    Passed::Any => None,
+                })
+                .collect::<Vec<_>>();
+            let arguments = arguments
+                .into_iter()
+                .map(|known| known.unwrap_or_else(|| external::any_argument(emitter, void_pointer, cause)))
+                .collect();
+            external::emit_call(emitter, function, ty, arguments);
+        });
+    }
+
+    /// The type of a comparison function: that of the function, or pointers to `int`.
+    fn callback_type(&self, function: &Expr, parameters: usize) -> Type {
+        if let Expr::Function(name) = function
+            && let Some(function) = self.program.externals.get(name)
+        {
+            return *function;
+        }
+        let pointer = Type::void().pointer_to();
+        Type::new(TypeKind::Function(Arc::new(proofline_hir::types::Signature {
+            result: Type::int(),
+            parameters: vec![pointer; parameters],
+            variadic: false,
+            unprototyped: false,
+        })))
+    }
+
+    pub(super) fn size(&mut self, size: &Size, arguments: &[Argument], cause: Cause) -> Expr {
+        let Size::Product(factors) = size else { return self.emitter.any_size(cause) };
+        let size_t = self.emitter.types.size_t();
+        let site = self.emitter.site;
+        let mut product: Option<Expr> = None;
+        for factor in factors {
+            let factor = match factor {
+                Factor::Number(number) => Expr::Int(*number, size_t),
+                Factor::Argument(at) => match value(arguments, *at) {
+                    Some(value) => fold::cast(Scalar::Int(size_t), value, site),
+                    None => return self.emitter.any_size(cause),
+                },
+            };
+            product = Some(match product {
+                Some(before) => fold::binary(BinaryOp::Mul, before, factor, site),
+                None => factor,
+            });
+        }
+        product.unwrap_or(Expr::Int(0, size_t))
+    }
+
+    pub(super) fn bound(&self, bound: Bound) -> i128 {
+        match bound {
+            Bound::Number(number) => number,
+            Bound::LongMax => self.emitter.long().max(),
+            Bound::LongMin => self.emitter.long().min(),
+            Bound::PtrdiffMax => self.emitter.types.ptrdiff_t().max(),
+            Bound::SizeMax => self.emitter.types.size_t().max(),
+        }
+    }
+
+    pub(super) fn errno(&self) -> Lvalue {
+        let ty = Type::int();
+        let scalar = Some(Scalar::Int(proofline_cfa::IntType::INT));
+        Lvalue { base: Base::Global(Name::new(ERRNO)), path: Vec::new(), ty, scalar, bits: None, size: 4 }
+    }
+
+    /// What a pointer argument points to, as an object of the type.
+    fn pointee(&self, pointer: &Expr, ty: Type) -> Lvalue {
+        if let Expr::Address(lvalue) = pointer
+            && lvalue.scalar == Some(Scalar::Pointer)
+        {
+            return lvalue.clone();
+        }
+        let (scalar, size) = (self.emitter.types.scalar(ty), self.emitter.types.size(ty).unwrap_or(0));
+        let base = Base::Deref(Arc::new(pointer.clone()), self.emitter.site);
+        Lvalue { base, path: Vec::new(), ty, scalar, bits: None, size }
+    }
+}
+
+impl Model {
+    /// Whether exactly one edge evaluates the first argument, so that it can stand there as it is.
+    fn uses_argument_once(&self, wanted: bool) -> bool {
+        let simple_effect =
+            matches!(&self.effects[..], [Effect::Assumes(0)] | [Effect::Frees(0)]) && self.result.is_none();
+        let simple_result = self.effects.is_empty()
+            && wanted
+            && matches!(&self.result, Some(Outcome::Fresh { size: Size::Product(factors), .. })
+                if matches!(&factors[..], [Factor::Argument(0)]));
+        simple_effect || simple_result
+    }
+}
+
+fn is_constant(value: &Expr) -> bool {
+    match value {
+        Expr::Int(..) | Expr::Float(..) | Expr::Null => true,
+        Expr::Cast(_, arg, _) => is_constant(arg),
+        _ => false,
+    }
+}
+
+/// Whether the arguments are such that the model makes sense.
+fn fits(model: &Model, arguments: &[Argument], pointer_bits: u8) -> bool {
+    let mut fits = true;
+    model.uses(&mut |at, how| {
+        let scalar = value(arguments, at).map(|value| value.scalar());
+        fits &= match (how, scalar) {
+            (Use::Pointer, Some(Scalar::Int(ty))) => ty.bits >= pointer_bits,
+            (Use::Pointer, scalar) => scalar == Some(Scalar::Pointer),
+            (Use::Number, scalar) => matches!(scalar, Some(Scalar::Int(_))),
+            (Use::Any, _) => at < arguments.len(),
+        };
+    });
+    fits
+}
+
+/// What the model says about the numbers it leaves open.
+fn exactly(model: &Model, arguments: &[Argument]) -> Option<(Quantity, Vec<Expr>)> {
+    let (quantity, of) = model.exactly.as_ref()?;
+    let values: Option<Vec<Expr>> = of.iter().map(|at| value(arguments, *at)).collect();
+    Some((*quantity, values?))
+}
+
+/// Drops what would be computed from a scalar that nothing but its name touches: it is in no memory.
+fn forget_registers(function: &mut Function, types: Types<'_>) {
+    let locals = &function.locals;
+    let is_register = |part: &Expr| match part {
+        Expr::Address(Lvalue { base: Base::Local(id), .. }) => {
+            let local = &locals[id.index()];
+            !local.address_taken && types.scalar(local.ty).is_some()
+        }
+        _ => false,
+    };
+    function.computed.retain(|computed| {
+        let mut found = false;
+        computed
+            .arguments
+            .iter()
+            .for_each(|argument| visit::walk(argument, &mut |p| found |= is_register(p)));
+        !found
+    });
+}
+
+/// The arguments, numbers that are used as pointers converted.
+fn with_pointers(mut arguments: Vec<Argument>, model: &Model, site: Site) -> Vec<Argument> {
+    model.uses(&mut |at, how| {
+        if how == Use::Pointer
+            && let Some(Argument::Value(value)) = arguments.get_mut(at)
+            && value.scalar() != Scalar::Pointer
+        {
+            *value = fold::cast(Scalar::Pointer, value.clone(), site);
+        }
+    });
+    arguments
+}
+
+pub(super) fn value(arguments: &[Argument], at: usize) -> Option<Expr> {
+    match arguments.get(at)? {
+        Argument::Value(value) => Some(value.clone()),
+        Argument::Aggregate(_) => None,
+    }
+}
+
+pub(super) fn pointer(arguments: &[Argument], at: usize) -> Option<Expr> {
+    value(arguments, at).filter(|value| value.scalar() == Scalar::Pointer)
+}
+
+fn pointers_from(arguments: &[Argument], first: usize) -> Vec<Expr> {
+    (first..arguments.len()).filter_map(|at| pointer(arguments, at)).collect()
+}

@@ -1,0 +1,239 @@
+//! What a model can say. Pure data; arguments count from 0.
+
+use proofline_hir::Name;
+
+use proofline_cfa::Quantity;
+
+/// What a call of a function does.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Model {
+    pub(super) effects: Vec<Effect>,
+    pub(super) result: Option<Outcome>,
+    /// What the number that the effects or the result leave open really is: of the bytes copied if that is not said, else the offset that
+    /// is returned, else the result.
+    pub(super) exactly: Option<(Quantity, Vec<usize>)>,
+    /// Changes nothing.
+    pub(super) pure: bool,
+    /// Does not set `errno`.
+    pub(super) quiet: bool,
+    /// What it does is determined by the program's state, just not said exactly here.
+    pub(super) computed: bool,
+    /// Does not return.
+    pub(super) noreturn: bool,
+    /// The call stays for a later pass.
+    pub(super) keep: bool,
+    /// Reaching it makes a verdict unknown, unless this argument is a constant.
+    pub(super) unsupported: Option<(Name, Option<usize>)>,
+    /// A program that may call it gets no verdict.
+    pub(super) unsupported_program: Option<(Name, Option<usize>)>,
+}
+
+/// One thing that happens.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Effect {
+    /// Bytes behind the pointer get any value.
+    Writes(usize, Size),
+    /// The one object that the pointer points to, by its type.
+    WritesObject(usize),
+    /// Every variable argument that is a pointer is written behind; with the format that says how.
+    WritesRest { format: usize, first: usize },
+    /// `%n` in this format writes behind variable arguments.
+    Format { format: usize, first: usize },
+    /// To, from, how much.
+    Copies(usize, usize, Size),
+    /// Where, with what, how much.
+    Fills(usize, Factor, Size),
+    /// `free`
+    Frees(usize),
+    /// `*a` (if `a` is not null) gets an address inside the object that `b` points into.
+    Points(usize, usize),
+    /// Goes on only if the argument is not zero.
+    Assumes(usize),
+    /// Calls the function pointer any number of times.
+    Calls(usize, Vec<Passed>),
+    /// Everything reachable from the arguments, globals and escaped objects may change.
+    Clobbers,
+}
+
+/// What a callback gets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Passed {
+    /// An argument as it is.
+    Argument(usize),
+    /// An address inside the object that the argument points into.
+    Into(usize),
+    /// Anything.
+    Any,
+}
+
+/// A number of bytes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Size {
+    /// Not known.
+    Any,
+    /// A product.
+    Product(Vec<Factor>),
+}
+
+/// A factor of a size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Factor {
+    /// A number.
+    Number(i128),
+    /// An argument's value.
+    Argument(usize),
+}
+
+/// A bound of a result; some depend on the data model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Bound {
+    Number(i128),
+    LongMax,
+    LongMin,
+    PtrdiffMax,
+    SizeMax,
+}
+
+/// The tables behind `ctype.h`, of the C locale, in glibc's format.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Table {
+    Classes,
+    Lower,
+    Upper,
+}
+
+/// What a call returns.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Outcome {
+    /// Anything of its type.
+    Any,
+    /// A nondeterministic input of the program.
+    Input,
+    /// A number.
+    Range(Bound, Bound),
+    /// An argument.
+    Argument { argument: usize, or_null: bool },
+    /// An address inside the object that the argument points into.
+    Into { argument: usize, or_null: bool },
+    /// A new object.
+    Fresh { size: Size, on_heap: bool, zeroed: bool, may_fail: bool },
+    /// What `realloc` does: pointer, size.
+    Reallocated { pointer: usize, size: Size, may_fail: bool },
+    /// The address of `errno`.
+    Errno,
+    /// Any address but null.
+    NotNull,
+    /// The absolute value of an argument.
+    Absolute(usize),
+    /// The length of a string; known for literals.
+    Length(usize),
+    /// The address of the pointer to one of the tables behind `ctype.h`.
+    Table(Table),
+    /// An entry of such a table: table, argument, mask (if it is not all of the entry).
+    Entry(Table, usize, Option<i128>),
+}
+
+/// What an argument must be for a model to make sense.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Use {
+    Pointer,
+    Number,
+    /// Whatever it is.
+    Any,
+}
+
+impl Model {
+    /// The arguments that the model says something about.
+    pub(super) fn uses(&self, see: &mut dyn FnMut(usize, Use)) {
+        let factor = |factor: &Factor, see: &mut dyn FnMut(usize, Use)| match factor {
+            Factor::Argument(at) => see(*at, Use::Number),
+            Factor::Number(_) => {}
+        };
+        let in_size = |size: &Size, see: &mut dyn FnMut(usize, Use)| match size {
+            Size::Any => {}
+            Size::Product(factors) => factors.iter().for_each(|f| factor(f, see)),
+        };
+        for effect in &self.effects {
+            match effect {
+                Effect::Writes(to, size) => {
+                    see(*to, Use::Pointer);
+                    in_size(size, see);
+                }
+                Effect::WritesObject(at) | Effect::Frees(at) => see(*at, Use::Pointer),
+                Effect::Assumes(at) => see(*at, Use::Any),
+                Effect::WritesRest { format, .. } | Effect::Format { format, .. } => {
+                    see(*format, Use::Pointer);
+                }
+                Effect::Copies(to, from, size) => {
+                    see(*to, Use::Pointer);
+                    see(*from, Use::Pointer);
+                    in_size(size, see);
+                }
+                Effect::Fills(to, with, size) => {
+                    see(*to, Use::Pointer);
+                    factor(with, see);
+                    in_size(size, see);
+                }
+                Effect::Points(to, into) => {
+                    see(*to, Use::Pointer);
+                    see(*into, Use::Pointer);
+                }
+                Effect::Calls(function, passed) => {
+                    see(*function, Use::Pointer);
+                    for passed in passed {
+                        match passed {
+                            Passed::Argument(at) => see(*at, Use::Any),
+                            Passed::Into(at) => see(*at, Use::Pointer),
+                            Passed::Any => {}
+                        }
+                    }
+                }
+                Effect::Clobbers => {}
+            }
+        }
+        for at in self.exactly.iter().flat_map(|(_, arguments)| arguments) {
+            see(*at, Use::Any);
+        }
+        match &self.result {
+            None
+            | Some(
+                Outcome::Any
+                | Outcome::Input
+                | Outcome::Range(..)
+                | Outcome::Errno
+                | Outcome::NotNull
+                | Outcome::Table(_),
+            ) => {}
+            Some(
+                Outcome::Argument { argument, .. }
+                | Outcome::Absolute(argument)
+                | Outcome::Length(argument)
+                | Outcome::Entry(_, argument, _),
+            ) => see(*argument, Use::Any),
+            Some(Outcome::Into { argument, .. }) => see(*argument, Use::Pointer),
+            Some(Outcome::Fresh { size, .. }) => in_size(size, see),
+            Some(Outcome::Reallocated { pointer, size, .. }) => {
+                see(*pointer, Use::Pointer);
+                in_size(size, see);
+            }
+        }
+    }
+
+    /// Whether the model says something about the value of the argument.
+    pub(super) fn mentions(&self, at: usize) -> bool {
+        let mut found = self.effects.iter().any(|effect| match effect {
+            Effect::WritesRest { first, .. } | Effect::Format { first, .. } => *first <= at,
+            Effect::Clobbers => true,
+            Effect::Writes(..)
+            | Effect::WritesObject(_)
+            | Effect::Copies(..)
+            | Effect::Fills(..)
+            | Effect::Frees(_)
+            | Effect::Points(..)
+            | Effect::Assumes(_)
+            | Effect::Calls(..) => false,
+        });
+        self.uses(&mut |used, _| found |= used == at);
+        found
+    }
+}

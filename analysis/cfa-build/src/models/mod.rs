@@ -1,0 +1,96 @@
+//! Models of library functions: data that says what a call of a function without a body does, and the pass that puts it in the call's
+//! place. Knows operations, not C text. The format and the models of the C library are in `models/libc.model`.
+//!
+//! A function with a body is never replaced. One without body and model may do anything: see `external`.
+
+mod apply;
+mod ctype;
+mod effect;
+mod emit;
+mod external;
+mod format;
+mod parse;
+mod result;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, LazyLock},
+};
+
+use proofline_hir::Name;
+
+pub use effect::Model;
+pub use parse::ModelError;
+use proofline_cfa::Program;
+
+/// Models by name.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Library {
+    exact: BTreeMap<Name, Arc<Model>>,
+    /// Names that begin so; the longest wins.
+    prefixes: BTreeMap<Name, Arc<Model>>,
+}
+
+impl Library {
+    /// Reads models. The error names line and column.
+    pub fn parse(text: &str) -> Result<Library, ModelError> {
+        parse::library(text)
+    }
+
+    /// Adds models; the other's win.
+    pub fn extend(&mut self, other: Library) {
+        self.exact.extend(other.exact);
+        self.prefixes.extend(other.prefixes);
+    }
+
+    /// The model of a function: under its own name, or that of the library function which a builtin stands for.
+    pub fn model(&self, name: &str) -> Option<&Arc<Model>> {
+        self.own_model(name).or_else(|| {
+            let plain = name.strip_prefix("__builtin_")?;
+            // Fortified versions only check more: `__builtin___memcpy_chk`.
+            let plain = plain.strip_prefix("__").and_then(|rest| rest.strip_suffix("_chk")).unwrap_or(plain);
+            self.own_model(plain)
+        })
+    }
+
+    fn own_model(&self, name: &str) -> Option<&Arc<Model>> {
+        let exact = self.exact.get(&Name::new(name));
+        exact.or_else(|| {
+            let fitting = self.prefixes.iter().filter(|(prefix, _)| name.starts_with(prefix.as_str()));
+            fitting.max_by_key(|(prefix, _)| prefix.len()).map(|(_, model)| model)
+        })
+    }
+
+    /// Every name or prefix (with `*`) that has a model, sorted.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        let exact = self.exact.keys().map(|name| name.to_string());
+        exact.chain(self.prefixes.keys().map(|prefix| format!("{prefix}*")))
+    }
+}
+
+static STANDARD: LazyLock<Library> = LazyLock::new(|| {
+    let library = Library::parse(include_str!("../../models/libc.model"));
+    library.unwrap_or_else(|error| panic!("models/libc.model:{error}"))
+});
+
+static INFALLIBLE: LazyLock<Library> = LazyLock::new(|| {
+    let mut library = STANDARD.clone();
+    let changes = Library::parse(include_str!("../../models/infallible.model"));
+    library.extend(changes.unwrap_or_else(|error| panic!("models/infallible.model:{error}")));
+    library
+});
+
+/// The built-in models, where allocation never fails.
+pub fn infallible() -> &'static Library {
+    &INFALLIBLE
+}
+
+/// The models that are built in.
+pub fn standard() -> &'static Library {
+    &STANDARD
+}
+
+/// Replaces every direct call of a function without a body by what its model says. Calls that a later pass looks at stay.
+pub fn apply(program: &mut Program, library: &Library) {
+    apply::program(program, library);
+}

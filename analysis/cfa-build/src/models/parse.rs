@@ -1,0 +1,458 @@
+//! Reads model files. The grammar stands at the top of `models/libc.model`; every message says what was expected and where.
+
+use std::{fmt, sync::Arc};
+
+use proofline_hir::Name;
+
+use super::{
+    Library, Model,
+    effect::{Bound, Effect, Factor, Outcome, Passed, Size, Table},
+};
+use proofline_cfa::Quantity;
+
+/// What is wrong with a model file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ModelError {
+    /// Counted from 1.
+    pub line: usize,
+    /// Counted from 1, in characters.
+    pub column: usize,
+    /// What is wrong and what is expected.
+    pub message: String,
+}
+
+impl fmt::Display for ModelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.line, self.column, self.message)
+    }
+}
+
+impl std::error::Error for ModelError {}
+
+#[derive(Clone, PartialEq, Debug)]
+struct Token {
+    text: String,
+    line: usize,
+    column: usize,
+    /// First of an unindented line: a new entry begins.
+    starts_entry: bool,
+}
+
+pub(super) fn library(text: &str) -> Result<Library, ModelError> {
+    let mut parser = Parser { tokens: tokens(text)?, at: 0 };
+    let mut library = Library::default();
+    while parser.at < parser.tokens.len() {
+        let (names, model) = parser.entry()?;
+        let model = Arc::new(model);
+        for (name, token) in names {
+            let (table, key) = match name.strip_suffix('*') {
+                Some(prefix) => (&mut library.prefixes, Name::new(prefix)),
+                None => (&mut library.exact, Name::new(&name)),
+            };
+            if table.insert(key, model.clone()).is_some() {
+                return Err(token.error(format!("`{name}` has a model already")));
+            }
+        }
+    }
+    Ok(library)
+}
+
+fn tokens(text: &str) -> Result<Vec<Token>, ModelError> {
+    let mut out = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let mut starts_entry = !line.starts_with([' ', '\t']);
+        let mut chars = line.char_indices().peekable();
+        while let Some((at, c)) = chars.next() {
+            let column = line[..at].chars().count() + 1;
+            if c.is_whitespace() {
+                continue;
+            }
+            if c == '#' {
+                break;
+            }
+            let mut end = at + c.len_utf8();
+            let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '*' | '-');
+            if c == '"' {
+                let Some(close) = line[end..].find('"') else {
+                    let message = "this quote is not closed on its line".to_owned();
+                    return Err(ModelError { line: number + 1, column, message });
+                };
+                end += close + 1;
+                while chars.next_if(|(i, _)| *i < end).is_some() {}
+            } else if is_word(c) {
+                while let Some((i, c)) = chars.next_if(|(_, c)| is_word(*c)) {
+                    end = i + c.len_utf8();
+                }
+            } else if c == '.' && line[end..].starts_with('.') {
+                chars.next();
+                end += 1;
+            } else if !matches!(c, ':' | ';' | '(' | ')' | ',' | '?') {
+                let message = format!("`{c}` means nothing here");
+                return Err(ModelError { line: number + 1, column, message });
+            }
+            out.push(Token { text: line[at..end].to_owned(), line: number + 1, column, starts_entry });
+            starts_entry = false;
+        }
+    }
+    Ok(out)
+}
+
+impl Token {
+    fn error(&self, message: String) -> ModelError {
+        ModelError { line: self.line, column: self.column, message }
+    }
+}
+
+struct Parser {
+    tokens: Vec<Token>,
+    at: usize,
+}
+
+impl Parser {
+    fn entry(&mut self) -> Result<(Vec<(String, Token)>, Model), ModelError> {
+        let mut names = Vec::new();
+        loop {
+            let token = self.next("the name of a function")?;
+            if names.is_empty() && !token.starts_entry {
+                return Err(token.error("an entry begins at the start of a line".to_owned()));
+            }
+            match token.text.as_str() {
+                ":" if !names.is_empty() => break,
+                "," => continue,
+                name if name.starts_with(|c: char| c.is_alphabetic() || c == '_') => {
+                    names.push((name.to_owned(), token.clone()));
+                }
+                other => {
+                    return Err(
+                        token.error(format!("expected the name of a function or `:`, found `{other}`"))
+                    );
+                }
+            }
+        }
+        let mut model = Model::default();
+        loop {
+            self.effect(&mut model)?;
+            match self.peek() {
+                Some(token) if !token.starts_entry => {
+                    if token.text != ";" {
+                        return Err(
+                            token.error(format!("expected `;` between effects, found `{}`", token.text))
+                        );
+                    }
+                    self.at += 1;
+                    // A last semicolon is fine.
+                    if self.peek().is_none_or(|token| token.starts_entry) {
+                        break;
+                    }
+                }
+                _ => break,
+            }
+        }
+        let told = !model.effects.is_empty() || model.result.is_some();
+        if model.pure && !model.effects.is_empty() {
+            let (_, token) = &names[0];
+            return Err(token.error("a pure function has no effects".to_owned()));
+        }
+        if model.noreturn && model.result.is_some() || model.keep && told {
+            let (_, token) = &names[0];
+            return Err(token.error("these effects contradict each other".to_owned()));
+        }
+        Ok((names, model))
+    }
+
+    fn effect(&mut self, model: &mut Model) -> Result<(), ModelError> {
+        let token = self.next("an effect")?;
+        match token.text.as_str() {
+            "nothing" => {}
+            "pure" => (model.pure, model.quiet) = (true, true),
+            "quiet" => model.quiet = true,
+            "computed" => model.computed = true,
+            "noreturn" => model.noreturn = true,
+            "keep" => model.keep = true,
+            "clobbers" => model.effects.push(Effect::Clobbers),
+            "unsupported" => {
+                model.unsupported = Some((self.quoted()?, self.unless_constant()?));
+            }
+            "unsupported-program" => {
+                model.unsupported_program = Some((self.quoted()?, self.unless_constant()?));
+            }
+            "assumes" => model.effects.push(Effect::Assumes(self.argument()?)),
+            "frees" => model.effects.push(Effect::Frees(self.argument()?)),
+            "writes" => {
+                let effect = self.writes()?;
+                model.effects.push(effect);
+            }
+            "format" => {
+                let format = self.argument()?;
+                self.word("first")?;
+                let first = self.argument()?;
+                model.effects.push(Effect::Format { format, first });
+            }
+            "copies" => {
+                let to = self.argument()?;
+                self.word("from")?;
+                let from = self.argument()?;
+                let size = self.size_clause()?;
+                model.effects.push(Effect::Copies(to, from, size));
+            }
+            "fills" => {
+                let to = self.argument()?;
+                self.word("with")?;
+                let byte = self.factor()?;
+                let size = self.size_clause()?;
+                model.effects.push(Effect::Fills(to, byte, size));
+            }
+            "points" => {
+                let (place, _) = self.deref_argument()?;
+                self.word("into")?;
+                let object = self.argument()?;
+                model.effects.push(Effect::Points(place, object));
+            }
+            "calls" => {
+                let function = self.argument()?;
+                let passed = self.passed()?;
+                model.effects.push(Effect::Calls(function, passed));
+            }
+            "exactly" => {
+                let token = self.next("a quantity")?;
+                let Some((quantity, count)) = Quantity::by_name(&token.text.replace('-', "_")) else {
+                    let names: Vec<String> =
+                        Quantity::ALL.iter().map(|(name, ..)| name.replace('_', "-")).collect();
+                    return Err(token.error(format!(
+                        "`{}` is no quantity; these are: {}",
+                        token.text,
+                        names.join(", ")
+                    )));
+                };
+                let arguments = (0..count).map(|_| self.argument()).collect::<Result<_, _>>()?;
+                model.exactly = Some((quantity, arguments));
+            }
+            "returns" => {
+                if model.result.is_some() {
+                    return Err(token.error("the result was described already".to_owned()));
+                }
+                model.result = Some(self.outcome()?);
+            }
+            other => return Err(token.error(format!("`{other}` is no effect; {EFFECTS}"))),
+        }
+        Ok(())
+    }
+
+    fn writes(&mut self) -> Result<Effect, ModelError> {
+        if self.take("rest") {
+            self.word("from")?;
+            let first = self.argument()?;
+            self.word("by")?;
+            return Ok(Effect::WritesRest { format: self.argument()?, first });
+        }
+        if self.peek().is_some_and(|token| token.text.starts_with('*')) {
+            return Ok(Effect::WritesObject(self.deref_argument()?.0));
+        }
+        let to = self.argument()?;
+        Ok(Effect::Writes(to, self.size_clause()?))
+    }
+
+    fn outcome(&mut self) -> Result<Outcome, ModelError> {
+        let token = self.next("what is returned")?;
+        Ok(match token.text.as_str() {
+            "any" => Outcome::Any,
+            "input" => Outcome::Input,
+            "errno" => Outcome::Errno,
+            "not-null" => Outcome::NotNull,
+            "absolute" => Outcome::Absolute(self.argument()?),
+            "length" => Outcome::Length(self.argument()?),
+            "table" => Outcome::Table(self.table()?),
+            "entry" => {
+                let table = self.table()?;
+                let argument = self.argument()?;
+                let mask = if self.take("mask") {
+                    let token = self.next("a number")?;
+                    let number = token.text.parse();
+                    Some(
+                        number
+                            .map_err(|_| token.error(format!("expected a number, found `{}`", token.text)))?,
+                    )
+                } else {
+                    None
+                };
+                Outcome::Entry(table, argument, mask)
+            }
+            "into" => Outcome::Into { argument: self.argument()?, or_null: self.or_null()? },
+            "fresh" => {
+                let size = self.size_clause()?;
+                let zeroed = self.take("zeroed");
+                Outcome::Fresh { size, on_heap: true, zeroed, may_fail: self.or_null()? }
+            }
+            "frame" => {
+                Outcome::Fresh { size: self.size_clause()?, on_heap: false, zeroed: false, may_fail: false }
+            }
+            "reallocated" => {
+                let pointer = self.argument()?;
+                let size = self.size_clause()?;
+                Outcome::Reallocated { pointer, size, may_fail: self.or_null()? }
+            }
+            text if text.starts_with('$') => {
+                let argument = argument_number(&token, text)?;
+                Outcome::Argument { argument, or_null: self.or_null()? }
+            }
+            _ => {
+                let low = bound(&token)?;
+                self.word("..")?;
+                let high = self.next("an upper bound")?;
+                Outcome::Range(low, bound(&high)?)
+            }
+        })
+    }
+
+    fn unless_constant(&mut self) -> Result<Option<usize>, ModelError> {
+        if !self.take("unless") {
+            return Ok(None);
+        }
+        self.word("constant")?;
+        self.argument().map(Some)
+    }
+
+    fn table(&mut self) -> Result<Table, ModelError> {
+        let token = self.next("a table")?;
+        match token.text.as_str() {
+            "classes" => Ok(Table::Classes),
+            "lower" => Ok(Table::Lower),
+            "upper" => Ok(Table::Upper),
+            other => Err(token.error(format!("expected a table (classes, lower, upper), found `{other}`"))),
+        }
+    }
+
+    fn or_null(&mut self) -> Result<bool, ModelError> {
+        if !self.take("or") {
+            return Ok(false);
+        }
+        self.word("null")?;
+        Ok(true)
+    }
+
+    /// `size $1 * $2`, `size ?`; nothing: not known.
+    fn size_clause(&mut self) -> Result<Size, ModelError> {
+        if !self.take("size") {
+            return Ok(Size::Any);
+        }
+        if self.take("?") {
+            return Ok(Size::Any);
+        }
+        let mut factors = Vec::new();
+        loop {
+            factors.push(self.factor()?);
+            if !self.take("*") {
+                return Ok(Size::Product(factors));
+            }
+        }
+    }
+
+    fn factor(&mut self) -> Result<Factor, ModelError> {
+        let token = self.next("a number or an argument")?;
+        Ok(match token.text.parse() {
+            Ok(number) => Factor::Number(number),
+            Err(_) => Factor::Argument(argument_number(&token, &token.text)?),
+        })
+    }
+
+    fn passed(&mut self) -> Result<Vec<Passed>, ModelError> {
+        self.word("(")?;
+        let mut passed = Vec::new();
+        while !self.take(")") {
+            if !passed.is_empty() {
+                self.word(",")?;
+            }
+            passed.push(if self.take("any") {
+                Passed::Any
+            } else if self.take("into") {
+                Passed::Into(self.argument()?)
+            } else {
+                Passed::Argument(self.argument()?)
+            });
+        }
+        Ok(passed)
+    }
+
+    fn argument(&mut self) -> Result<usize, ModelError> {
+        let token = self.next("an argument such as `$1`")?;
+        argument_number(&token, &token.text)
+    }
+
+    fn deref_argument(&mut self) -> Result<(usize, Token), ModelError> {
+        let token = self.next("what an argument points to, such as `*$1`")?;
+        let Some(argument) = token.text.strip_prefix('*') else {
+            return Err(token.error(format!("expected `*$` and a number, found `{}`", token.text)));
+        };
+        Ok((argument_number(&token, argument)?, token))
+    }
+
+    fn quoted(&mut self) -> Result<Name, ModelError> {
+        let token = self.next("a reason in quotes")?;
+        let text = token.text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        text.map(Name::new)
+            .ok_or_else(|| token.error(format!("expected a reason in quotes, found `{}`", token.text)))
+    }
+
+    fn peek(&self) -> Option<&Token> {
+        self.tokens.get(self.at)
+    }
+
+    fn take(&mut self, text: &str) -> bool {
+        let found = self.peek().is_some_and(|token| token.text == text && !token.starts_entry);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn word(&mut self, text: &str) -> Result<(), ModelError> {
+        let token = self.next(&format!("`{text}`"))?;
+        if token.text != text {
+            return Err(token.error(format!("expected `{text}`, found `{}`", token.text)));
+        }
+        Ok(())
+    }
+
+    fn next(&mut self, expected: &str) -> Result<Token, ModelError> {
+        let Some(token) = self.tokens.get(self.at) else {
+            let (line, column) =
+                self.tokens.last().map_or((1, 1), |last| (last.line, last.column + last.text.len()));
+            return Err(ModelError {
+                line,
+                column,
+                message: format!("expected {expected}, but the file ends"),
+            });
+        };
+        self.at += 1;
+        Ok(token.clone())
+    }
+}
+
+const EFFECTS: &str = "effects are nothing, pure, quiet, computed, noreturn, keep, exactly, clobbers, unsupported, unsupported-program, assumes, \
+                       frees, writes, format, copies, fills, points, calls, returns";
+
+fn argument_number(token: &Token, text: &str) -> Result<usize, ModelError> {
+    let number = text.strip_prefix('$').and_then(|digits| digits.parse::<usize>().ok());
+    match number {
+        Some(number @ 1..=99) => Ok(number - 1),
+        _ => Err(token.error(format!("expected an argument such as `$1`, found `{text}`"))),
+    }
+}
+
+fn bound(token: &Token) -> Result<Bound, ModelError> {
+    Ok(match token.text.as_str() {
+        "INT_MAX" => Bound::Number(i128::from(i32::MAX)),
+        "INT_MIN" => Bound::Number(i128::from(i32::MIN)),
+        "LONG_MAX" => Bound::LongMax,
+        "LONG_MIN" => Bound::LongMin,
+        "PTRDIFF_MAX" => Bound::PtrdiffMax,
+        "SIZE_MAX" => Bound::SizeMax,
+        text => match text.parse() {
+            Ok(number) => Bound::Number(number),
+            Err(_) => {
+                return Err(token.error(format!(
+                    "expected a result (any, input, errno, not-null, absolute, length, table, entry, into, fresh, frame, reallocated, \
+                     an argument) or a range such as `0..INT_MAX`, found `{text}`"
+                )));
+            }
+        },
+    })
+}

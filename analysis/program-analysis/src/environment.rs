@@ -1,0 +1,294 @@
+//! What analyses know of a program before they start: who calls whom, loops, where pointers point, what functions read
+//! and write. Immutable; must not know any abstract domain.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, OnceLock, PoisonError, RwLock},
+};
+
+use proofline_hir::{Name, Type};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::{
+    call_graph::{CallGraph, Callees},
+    footprint::{self, Common, Footprint},
+    mod_ref::ModRef,
+    points_to::{ObjectId, PointsTo, Set, Targets, Thing},
+};
+use proofline_cfa::{Call, Callee, Expr, Function, Object, Op, Program, Structure};
+
+/// A program with what was found out about all of it.
+#[derive(Debug)]
+pub struct Environment {
+    program: Program,
+    entries: BTreeSet<Name>,
+    points_to: PointsTo,
+    call_graph: CallGraph,
+    mod_ref: ModRef,
+    escaped: BTreeSet<Object>,
+    structures: FxHashMap<Name, OnceLock<Structure>>,
+    reads: Vec<OnceLock<BTreeSet<Object>>>,
+    writes: Vec<OnceLock<BTreeSet<Object>>>,
+    nothing: BTreeSet<Object>,
+    targets: RwLock<Known>,
+    common: OnceLock<Common>,
+    footprints: FxHashMap<Name, OnceLock<Footprint>>,
+}
+
+/// Questions that were answered.
+#[derive(Debug, Default)]
+struct Known {
+    pointers: FxHashMap<Name, FxHashMap<Expr, Arc<Targets>>>,
+    /// Many pointers have the same targets.
+    sets: FxHashMap<Set, Arc<Targets>>,
+}
+
+impl Environment {
+    /// For analyses that start at `main` if there is one, and at functions that nobody calls. Without `main` the program is a library:
+    /// code outside may at any time call its functions and use its objects that have external linkage.
+    pub fn new(program: Program) -> Environment {
+        let main = Name::new("main");
+        let named = !program.functions.contains_key(&main);
+        Environment::build(program, BTreeSet::from([main]), named, true)
+    }
+
+    /// For analyses that start at one function of a library, whatever the program's functions are called.
+    pub fn library(program: Program, entry: Name) -> Environment {
+        Environment::build(program, BTreeSet::from([entry]), true, true)
+    }
+
+    /// For analyses that start at the given functions only (and at constructors). What cannot be called from there is not looked
+    /// at: nothing may be asked about it.
+    pub fn for_entries(program: Program, entries: BTreeSet<Name>) -> Environment {
+        Environment::build(program, entries, false, false)
+    }
+
+    fn build(program: Program, entries: BTreeSet<Name>, named: bool, uncalled: bool) -> Environment {
+        let points_to = PointsTo::solve(&program, &entries, named, uncalled);
+        let mut calls = BTreeMap::new();
+        for (name, function) in &program.functions {
+            let mut of_function = BTreeMap::new();
+            for (id, edge) in function.edge_ids() {
+                if let Op::Call(call) = &edge.op {
+                    of_function.insert(id, callees(&program, &points_to, function, call));
+                }
+            }
+            calls.insert(*name, of_function);
+        }
+        let call_graph = CallGraph::new(calls);
+        let mod_ref = ModRef::new(&program, &points_to, &call_graph);
+        let escaped = memory(&points_to, &mod_ref.outside.writes);
+        let structures = program.functions.keys().map(|name| (*name, OnceLock::new())).collect();
+        let footprints = program.functions.keys().map(|name| (*name, OnceLock::new())).collect();
+        let count = mod_ref.components();
+        Environment {
+            program,
+            entries,
+            points_to,
+            call_graph,
+            mod_ref,
+            escaped,
+            structures,
+            reads: (0..count).map(|_| OnceLock::new()).collect(),
+            writes: (0..count).map(|_| OnceLock::new()).collect(),
+            nothing: BTreeSet::new(),
+            targets: RwLock::default(),
+            common: OnceLock::new(),
+            footprints,
+        }
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Where executions start, as asked for.
+    pub fn entries(&self) -> &BTreeSet<Name> {
+        &self.entries
+    }
+
+    /// The function, if it has a body.
+    pub fn function(&self, name: Name) -> Option<&Function> {
+        self.program.functions.get(&name).map(|function| &**function)
+    }
+
+    /// Whether any execution calls the function.
+    pub fn is_called(&self, name: Name) -> bool {
+        self.points_to.is_reached(name)
+    }
+
+    /// Whom a call of the function may call.
+    pub fn callees(&self, function: Name, call: &Call) -> Callees {
+        match self.function(function) {
+            Some(function) => callees(&self.program, &self.points_to, function, call),
+            None => Callees { functions: Vec::new(), may_be_external: true },
+        }
+    }
+
+    /// Calls between functions with bodies.
+    pub fn call_graph(&self) -> &CallGraph {
+        &self.call_graph
+    }
+
+    /// Order and loops of the function's automaton.
+    ///
+    /// # Panics
+    /// If the function has no body.
+    pub fn structure(&self, function: Name) -> &Structure {
+        let body = &self.program.functions[&function];
+        self.structures[&function].get_or_init(|| Structure::of(body))
+    }
+
+    /// What a pointer may point to, when it is used where the function is open. Remembered.
+    pub fn targets(&self, function: Name, pointer: &Expr) -> Arc<Targets> {
+        let known = self.targets.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known.pointers.get(&function).and_then(|of_function| of_function.get(pointer)) {
+            return found.clone();
+        }
+        drop(known);
+        let mut set = Set::default();
+        match self.function(function) {
+            Some(function) => set = self.points_to.objects(function, pointer),
+            None => {
+                set.insert(crate::points_to::EXTERNAL.0);
+            }
+        }
+        self.points_to.expand(&mut set);
+        let mut known = self.targets.write().unwrap_or_else(PoisonError::into_inner);
+        let found = match known.sets.get(&set) {
+            Some(found) => found.clone(),
+            None => {
+                let found = Arc::new(self.points_to.targets(&set));
+                known.sets.insert(set, found.clone());
+                found
+            }
+        };
+        known.pointers.entry(function).or_default().insert(pointer.clone(), found.clone());
+        found
+    }
+
+    /// Objects the function may write, with everything it calls: globals, heap, locals whose address is taken. What code outside may
+    /// write counts where it is called.
+    pub fn writes(&self, function: Name) -> &BTreeSet<Object> {
+        self.effects(function, &self.writes, |effects| &effects.writes)
+    }
+
+    /// Objects the function may read, with everything it calls.
+    pub fn reads(&self, function: Name) -> &BTreeSet<Object> {
+        self.effects(function, &self.reads, |effects| &effects.reads)
+    }
+
+    fn effects<'e>(
+        &'e self,
+        function: Name,
+        tables: &'e [OnceLock<BTreeSet<Object>>],
+        side: impl Fn(&crate::mod_ref::Effects) -> &Set,
+    ) -> &'e BTreeSet<Object> {
+        let (Some(component), Some(effects)) =
+            (self.mod_ref.component_of(function), self.mod_ref.effects(function))
+        else {
+            return &self.nothing;
+        };
+        tables[component].get_or_init(|| memory(&self.points_to, side(effects)))
+    }
+
+    /// Objects that change when code outside runs (`Clobber`, a call that may be external): those it was given and those it can
+    /// name, what these lead to, and what the functions write that it may call back. `External` is one of them.
+    pub fn escaped(&self) -> &BTreeSet<Object> {
+        &self.escaped
+    }
+
+    /// Functions with bodies that code outside may call.
+    pub fn escaped_functions(&self) -> &BTreeSet<Name> {
+        &self.points_to.escaped_functions
+    }
+
+    /// C type of an object; `None` for heap objects and `External`.
+    pub fn object_type(&self, object: Object) -> Option<Type> {
+        match object {
+            Object::Global(name) => self.program.globals.get(&name).map(|global| global.ty),
+            Object::Local(function, id) => {
+                self.function(function)?.locals.get(id.index()).map(|local| local.ty)
+            }
+            Object::Heap(..) | Object::External => None,
+        }
+    }
+
+    /// Bytes of an object, where all its instances have the same known size.
+    pub fn object_size(&self, object: Object) -> Option<u64> {
+        let size = match object {
+            Object::Global(name) => self.program.globals.get(&name)?.size,
+            Object::Local(function, id) => self.function(function)?.locals.get(id.index())?.size,
+            Object::Heap(..) | Object::External => return None,
+        };
+        (size > 0).then_some(size)
+    }
+
+    /// Names all that a block of the function depends on, its entry and the blocks it uses apart; `None` if it has no body.
+    pub fn footprint(&self, function: Name) -> Option<Footprint> {
+        let body = self.function(function)?;
+        let cell = self.footprints.get(&function)?;
+        Some(
+            *cell.get_or_init(|| {
+                footprint::footprint(self, body, self.common.get_or_init(|| Common::new(self)))
+            }),
+        )
+    }
+
+    /// Pointers whose targets somebody asked for though the footprint of their function does not name them: where there is one, whoever
+    /// asked may have used what a footprint misses.
+    pub fn unnamed_pointers(&self) -> Vec<(Name, Expr)> {
+        let known = self.targets.read().unwrap_or_else(PoisonError::into_inner);
+        let mut unnamed = Vec::new();
+        for (name, pointers) in &known.pointers {
+            let mut named = FxHashSet::default();
+            if let Some(function) = self.function(*name) {
+                footprint::pointers(function, &mut |pointer| {
+                    named.insert(pointer.clone());
+                });
+            }
+            let missing = pointers.keys().filter(|pointer| !named.contains(*pointer));
+            unnamed.extend(missing.map(|pointer| (*name, pointer.clone())));
+        }
+        unnamed.sort();
+        unnamed
+    }
+
+    /// Functions with one number have the same effects.
+    pub(crate) fn effects_component(&self, function: Name) -> Option<usize> {
+        self.mod_ref.component_of(function)
+    }
+
+    /// Whether the object is one concrete object at any time at which it is live, so that a write through a pointer that points to
+    /// nothing else replaces its value.
+    pub fn is_single(&self, object: Object) -> bool {
+        match object {
+            Object::Global(_) => true,
+            Object::Local(function, _) => {
+                !self.call_graph.is_recursive(function) && !self.mod_ref.is_reentered(function)
+            }
+            Object::Heap(..) | Object::External => false,
+        }
+    }
+}
+
+fn callees(program: &Program, points_to: &PointsTo, function: &Function, call: &Call) -> Callees {
+    match &call.callee {
+        Callee::Direct(name) if program.functions.contains_key(name) => {
+            Callees { functions: vec![*name], may_be_external: false }
+        }
+        Callee::Direct(_) => Callees { functions: Vec::new(), may_be_external: true },
+        Callee::Indirect(pointer, _) => points_to.callees(function, pointer, call.arguments.len(), program),
+    }
+}
+
+/// The memory among things.
+fn memory(points_to: &PointsTo, set: &Set) -> BTreeSet<Object> {
+    set.iter()
+        .filter_map(|id| match points_to.thing(ObjectId(id)) {
+            Thing::Memory(object) => Some(object),
+            Thing::Function(_) => None,
+        })
+        .collect()
+}

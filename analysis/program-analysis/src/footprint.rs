@@ -1,0 +1,226 @@
+//! What a block of a function depends on besides its entry state and the blocks that it uses, as a short name: the function's automaton
+//! and all that the environment says about it. A block abstraction that was computed under one footprint is right wherever the footprint is
+//! the same, in another process of the same program, too. Must not know any abstract domain; whoever lets a transfer
+//! function ask the environment something new adds it here.
+
+use std::{collections::BTreeSet, hash::Hash, sync::Arc};
+
+pub use proofline_hir::Digest;
+use proofline_hir::Name;
+use rustc_hash::FxHashMap;
+
+use crate::{Environment, points_to::Targets};
+use proofline_cfa::{
+    Argument, Base, Callee, Expr, Function, LocalId, Lvalue, Object, Op,
+    visit::{self, Mention},
+};
+
+/// A hash of everything that counts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Footprint(pub [u8; 32]);
+
+impl Footprint {
+    /// Of everything that was fed.
+    pub fn of(digest: &Digest) -> Footprint {
+        Footprint(digest.bytes())
+    }
+}
+
+/// What many footprints have in common.
+#[derive(Debug)]
+pub(crate) struct Common {
+    /// Of what can be asked about objects wherever their addresses come from.
+    objects: Footprint,
+    escaped: Footprint,
+    /// By component of the call graph: which functions a call may run.
+    reachable: Vec<Footprint>,
+    effects: FxHashMap<usize, Footprint>,
+}
+
+impl Common {
+    pub(crate) fn new(env: &Environment) -> Common {
+        let graph = env.call_graph();
+        let mut reachable: Vec<Footprint> = Vec::new();
+        for members in graph.components() {
+            let mut digest = Digest::default();
+            members.hash(&mut digest);
+            let own = graph.component_of(members[0]);
+            let callees: BTreeSet<usize> = members
+                .iter()
+                .flat_map(|member| graph.callees(*member))
+                .filter_map(|c| graph.component_of(*c))
+                .collect();
+            for callee in callees.into_iter().filter(|callee| Some(*callee) != own) {
+                reachable[callee].hash(&mut digest);
+            }
+            reachable.push(Footprint::of(&digest));
+        }
+        let mut effects = FxHashMap::default();
+        for name in env.program().functions.keys() {
+            if let Some(component) = env.effects_component(*name) {
+                effects.entry(component).or_insert_with(|| {
+                    let mut digest = Digest::default();
+                    env.reads(*name).hash(&mut digest);
+                    env.writes(*name).hash(&mut digest);
+                    Footprint::of(&digest)
+                });
+            }
+        }
+        let mut escaped = Digest::default();
+        env.escaped().hash(&mut escaped);
+        Common { objects: objects(env), escaped: Footprint::of(&escaped), reachable, effects }
+    }
+}
+
+/// Sizes and such of everything that has an address, and what constants hold.
+fn objects(env: &Environment) -> Footprint {
+    let program = env.program();
+    let mut digest = Digest::default();
+    (program.data_model, program.globals.len()).hash(&mut digest);
+    for global in program.globals.values() {
+        (global.name, global.ty, global.size, global.defined, global.constant).hash(&mut digest);
+        if global.constant {
+            global.init.hash(&mut digest);
+        }
+    }
+    for function in program.functions.values() {
+        for (index, local) in function.locals.iter().enumerate().filter(|(_, local)| local.address_taken) {
+            let object = Object::Local(function.name, LocalId(index as u32));
+            (object, local.ty, local.size, env.is_single(object)).hash(&mut digest);
+        }
+    }
+    Footprint::of(&digest)
+}
+
+/// Of the blocks of a function.
+pub(crate) fn footprint(env: &Environment, function: &Function, common: &Common) -> Footprint {
+    let graph = env.call_graph();
+    let mut digest = Digest::default();
+    function.hash(&mut digest);
+    common.objects.hash(&mut digest);
+    surroundings(env, function.name, common, &mut digest);
+    if let Some(component) = graph.component_of(function.name) {
+        graph.components()[component].hash(&mut digest);
+    }
+    let mut asks_outside = false;
+    for (edge, callees) in graph.calls(function.name) {
+        (edge, callees.may_be_external, callees.functions.len()).hash(&mut digest);
+        asks_outside |= callees.may_be_external;
+        for name in &callees.functions {
+            name.hash(&mut digest);
+            if let Some(callee) = env.function(*name) {
+                interface(callee, &mut digest);
+            }
+            surroundings(env, *name, common, &mut digest);
+        }
+    }
+    asks_outside |= function.edges.iter().any(|edge| matches!(edge.op, Op::Clobber(..)));
+    // Many pointers have the same targets.
+    let mut known: FxHashMap<*const Targets, (Arc<Targets>, Footprint)> = FxHashMap::default();
+    pointers(function, &mut |pointer| {
+        let targets = env.targets(function.name, pointer);
+        let known = known.entry(Arc::as_ptr(&targets)).or_insert_with(|| {
+            let mut digest = Digest::default();
+            targets.objects.hash(&mut digest);
+            targets.functions.hash(&mut digest);
+            (targets.clone(), Footprint::of(&digest))
+        });
+        known.1.hash(&mut digest);
+    });
+    if asks_outside {
+        common.escaped.hash(&mut digest);
+    }
+    Footprint::of(&digest)
+}
+
+/// What a block and who enters it know of the rest of the program.
+fn surroundings(env: &Environment, name: Name, common: &Common, digest: &mut Digest) {
+    env.call_graph().component_of(name).map(|component| common.reachable[component]).hash(digest);
+    env.effects_component(name).and_then(|component| common.effects.get(&component)).hash(digest);
+}
+
+/// What a call sees of its callee.
+fn interface(callee: &Function, digest: &mut Digest) {
+    (callee.name, callee.ty, callee.variadic, &callee.parameters, callee.result).hash(digest);
+    for id in callee.parameters.iter().chain(&callee.result) {
+        callee.local(*id).hash(digest);
+    }
+    let taken = callee.locals.iter().enumerate().filter(|(_, local)| local.address_taken);
+    taken.map(|(index, _)| index).collect::<Vec<usize>>().hash(digest);
+}
+
+/// Every pointer of a function whose targets a transfer function may ask for.
+pub(crate) fn pointers(function: &Function, see: &mut dyn FnMut(&Expr)) {
+    let mut pointers = Pointers { see };
+    function.edges.iter().for_each(|edge| pointers.op(&edge.op));
+}
+
+struct Pointers<'s> {
+    see: &'s mut dyn FnMut(&Expr),
+}
+
+impl Pointers<'_> {
+    fn op(&mut self, op: &Op) {
+        visit::mentions(op, &mut |mention| match mention {
+            Mention::Value(value) => self.value(value),
+            Mention::Read(lvalue) | Mention::Write(lvalue) => self.place(lvalue),
+        });
+        match op {
+            Op::Free(pointer) | Op::FillBytes(pointer, _, _) | Op::HavocBytes(pointer, _, _) => {
+                (self.see)(pointer);
+            }
+            Op::CopyBytes(to, from, _) => {
+                (self.see)(to);
+                (self.see)(from);
+            }
+            Op::Clobber(values, _) => values.iter().for_each(|value| (self.see)(value)),
+            // A call may lead outside, where it changes what its arguments point to.
+            Op::Call(call) => {
+                for argument in &call.arguments {
+                    match argument {
+                        Argument::Value(value) => (self.see)(value),
+                        Argument::Aggregate(lvalue) => (self.see)(&Expr::Address(lvalue.clone())),
+                    }
+                }
+                if let Callee::Indirect(pointer, _) = &call.callee {
+                    (self.see)(pointer);
+                }
+            }
+            Op::Skip
+            | Op::Assume(_)
+            | Op::Assign(..)
+            | Op::Copy(..)
+            | Op::Havoc(..)
+            | Op::Allocate(_)
+            | Op::Begin(_)
+            | Op::End(_) => {}
+        }
+    }
+
+    fn value(&mut self, value: &Expr) {
+        visit::walk(value, &mut |part| match part {
+            Expr::Load(lvalue) | Expr::Address(lvalue) => self.base(lvalue),
+            Expr::Int(..)
+            | Expr::Float(..)
+            | Expr::Null
+            | Expr::Function(_)
+            | Expr::Unary(..)
+            | Expr::Cast(..)
+            | Expr::Binary(..)
+            | Expr::Compare(..)
+            | Expr::Overflows(..)
+            | Expr::PointerDifference(..) => {}
+        });
+    }
+
+    fn place(&mut self, lvalue: &Lvalue) {
+        self.base(lvalue);
+        visit::parts_of_place(lvalue, &mut |part| self.value(part));
+    }
+
+    fn base(&mut self, lvalue: &Lvalue) {
+        if let Base::Deref(pointer, _) = &lvalue.base {
+            (self.see)(pointer);
+        }
+    }
+}

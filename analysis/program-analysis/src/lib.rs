@@ -1,0 +1,18 @@
+//! What is known of a whole program before verification starts: where pointers point, who calls whom, what functions read and
+//! write, what is reached from an entry, and by what all of that is recognised after an edit. Must not know how automata are made
+//! of C, nor any abstract domain.
+
+mod call_graph;
+pub mod dot;
+mod environment;
+mod footprint;
+mod kept;
+mod mod_ref;
+mod points_to;
+mod slice;
+
+pub use call_graph::{CallGraph, Callees};
+pub use environment::Environment;
+pub use footprint::{Digest, Footprint};
+pub use points_to::Targets;
+pub use slice::{Mentions, Parts, slice};

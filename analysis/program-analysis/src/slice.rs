@@ -1,0 +1,208 @@
+//! Slices: the part of a program that executions from one entry can touch, found by what functions mention. A slice is a program of
+//! its own, so that whatever is computed from it depends on nothing else. Must not know where pointers point.
+
+use std::{cell::RefCell, collections::BTreeSet, sync::Arc};
+
+use proofline_hir::{Linkage, Name, Record, Type, TypeKind};
+use proofline_syntax::DataModel;
+
+use crate::kept;
+use proofline_cfa::{
+    Constant, Function, Global, Program,
+    visit::{self, Renaming},
+};
+
+/// What a part of a program mentions directly.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Mentions {
+    /// Functions, with or without bodies, and objects with static storage.
+    pub names: BTreeSet<Name>,
+    /// Records.
+    pub tags: BTreeSet<Name>,
+}
+
+impl Mentions {
+    /// Of an automaton; itself not counted, unless it calls itself.
+    pub fn of_function(function: &Function) -> Mentions {
+        let collect = Collect::default();
+        let mut copy = function.clone();
+        // The name of the function itself is renamed first of all: give it one that is not counted.
+        copy.name = Name::new("");
+        visit::rename(&mut copy, &collect);
+        let mut found = collect.0.into_inner();
+        found.names.remove(&Name::new(""));
+        found
+    }
+
+    /// Of an object: its type, and the addresses it starts with.
+    pub fn of_global(global: &Global) -> Mentions {
+        let mut found = Mentions::default();
+        found.add_type(global.ty);
+        for value in &global.init {
+            match &value.value {
+                Constant::Address(name, _) | Constant::Function(name) => {
+                    found.names.insert(*name);
+                }
+                Constant::Int(_) | Constant::Float(_) | Constant::Unknown => {}
+            }
+        }
+        found
+    }
+
+    /// Of a record: its members' records.
+    pub fn of_record(record: &Record) -> Mentions {
+        let mut found = Mentions::default();
+        for field in &record.fields {
+            found.add_type(field.ty);
+        }
+        found
+    }
+
+    /// Of a type.
+    pub fn of_type(ty: Type) -> Mentions {
+        let mut found = Mentions::default();
+        found.add_type(ty);
+        found
+    }
+
+    fn add_type(&mut self, ty: Type) {
+        match ty.kind() {
+            TypeKind::Record(tag) => {
+                self.tags.insert(*tag);
+            }
+            TypeKind::Pointer(inner) | TypeKind::Array(inner, _) | TypeKind::Vector(inner, _) => {
+                self.add_type(*inner);
+            }
+            TypeKind::Function(signature) => {
+                self.add_type(signature.result);
+                for parameter in &signature.parameters {
+                    self.add_type(*parameter);
+                }
+            }
+            TypeKind::Void
+            | TypeKind::Bool
+            | TypeKind::Int(_)
+            | TypeKind::Float(_)
+            | TypeKind::Complex(_)
+            | TypeKind::Enum(..)
+            | TypeKind::VaList
+            | TypeKind::Error => {}
+        }
+    }
+}
+
+/// A renaming that renames nothing and writes down what it sees: it sees what linking would have to rename.
+#[derive(Default)]
+struct Collect(RefCell<Mentions>);
+
+impl Renaming for Collect {
+    fn global(&self, name: Name) -> Name {
+        self.0.borrow_mut().names.insert(name);
+        name
+    }
+    fn tag(&self, name: Name) -> Name {
+        self.0.borrow_mut().tags.insert(name);
+        name
+    }
+    fn ty(&self, ty: Type) -> Type {
+        self.0.borrow_mut().add_type(ty);
+        ty
+    }
+}
+
+/// A program, part by part. Whoever implements it can see which parts a slice needs.
+pub trait Parts {
+    /// Sizes of C's types.
+    fn data_model(&self) -> DataModel;
+    /// A function with a body, and what it mentions.
+    fn function(&self, name: Name) -> Option<(Arc<Function>, Arc<Mentions>)>;
+    /// An object with static storage.
+    fn global(&self, name: Name) -> Option<Arc<Global>>;
+    /// Type of a function without a body.
+    fn external(&self, name: Name) -> Option<Type>;
+    /// A record's definition.
+    fn record(&self, tag: Name) -> Option<Arc<Record>>;
+    /// What makes every verdict unknown that rests on this function.
+    fn unsupported(&self, function: Name) -> Vec<Name>;
+    /// Functions that run before or after `main`.
+    fn outside_main(&self) -> Vec<Name>;
+    /// Functions and objects that mention this one.
+    fn users(&self, name: Name) -> Arc<BTreeSet<Name>>;
+}
+
+/// The slice of a program that executions from `entry` can touch. As a library (anything but `main`) the entry may be called after other
+/// functions have run: what these can name, code outside the slice can name.
+pub fn slice(parts: &dyn Parts, entry: Name) -> Program {
+    let mut program = Program::empty(parts.data_model());
+    let is_library = entry.as_str() != "main";
+    let mut seen = BTreeSet::new();
+    let mut tags = BTreeSet::new();
+    let mut open = vec![entry];
+    if !is_library {
+        open.extend(parts.outside_main());
+    }
+    while let Some(name) = open.pop() {
+        if !seen.insert(name) {
+            continue;
+        }
+        if let Some((function, mentions)) = parts.function(name) {
+            open.extend(&mentions.names);
+            tags.extend(&mentions.tags);
+            program.unsupported.extend(parts.unsupported(name).into_iter().map(|what| (name, what)));
+            program.functions.insert(name, function);
+        } else if let Some(global) = parts.global(name) {
+            let mentions = Mentions::of_global(&global);
+            open.extend(&mentions.names);
+            tags.extend(&mentions.tags);
+            program.globals.insert(name, global);
+        } else if let Some(ty) = parts.external(name) {
+            tags.extend(&Mentions::of_type(ty).tags);
+            program.externals.insert(name, ty);
+        }
+    }
+    let mut open: Vec<Name> = tags.into_iter().collect();
+    while let Some(tag) = open.pop() {
+        if program.records.contains_key(&tag) {
+            continue;
+        }
+        if let Some(record) = parts.record(tag) {
+            open.extend(&Mentions::of_record(&record).tags);
+            program.records.insert(tag, record);
+        }
+    }
+    program.unsupported.sort_unstable();
+    program.unsupported.dedup();
+    if is_library {
+        kept::assume(&mut program, parts);
+        expose(&mut program, parts);
+    }
+    program
+}
+
+/// Internal things that something outside the slice mentions become visible to code outside; constants too, for their addresses.
+fn expose(program: &mut Program, parts: &dyn Parts) {
+    let is_inside = |user: &Name| program.functions.contains_key(user) || program.globals.contains_key(user);
+    let is_shared = |name: &Name| !parts.users(*name).iter().all(is_inside);
+    let globals: Vec<Name> = program
+        .globals
+        .iter()
+        .filter(|(name, global)| global.linkage == Linkage::Internal && is_shared(name))
+        .map(|(name, _)| *name)
+        .collect();
+    let functions: Vec<Name> = program
+        .functions
+        .iter()
+        .filter(|(name, function)| function.linkage == Linkage::Internal && is_shared(name))
+        .map(|(name, _)| *name)
+        .collect();
+    for name in globals {
+        if let Some(global) = program.globals.get_mut(&name) {
+            Arc::make_mut(global).linkage = Linkage::External;
+        }
+    }
+    for name in functions {
+        if let Some(function) = program.functions.get_mut(&name) {
+            Arc::make_mut(function).linkage = Linkage::External;
+        }
+    }
+}

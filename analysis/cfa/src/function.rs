@@ -214,7 +214,7 @@ pub struct Allocation {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Obligation {
     /// What is checked.
-    pub check: Check,
+    pub check: CheckId,
     /// Entered exactly by the edges on which it fails. No outgoing edges.
     pub error: Loc,
     /// Where it is reported.
@@ -223,73 +223,19 @@ pub struct Obligation {
     pub text: Name,
 }
 
-/// The kinds of obligations.
+/// Names a kind of obligation, as users write it: `division-by-zero`. What it means, the checks know (`verifier::checks`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub enum Check {
-    /// `assert`
-    Assertion,
-    /// A call of `reach_error`, `__VERIFIER_error`, or of `__assert_fail` other than through `assert`.
-    ReachError,
-    /// The label `ERROR`.
-    ErrorLabel,
-    /// Division or remainder by zero.
-    DivisionByZero,
-    /// Signed arithmetic out of range.
-    SignedOverflow,
-    /// Shift by a negative amount or by the width or more; left shift of or into the sign.
-    InvalidShift,
-    /// Index outside an array of known size.
-    ArrayBounds,
-    /// Use of a null pointer.
-    NullDereference,
-    /// Read of a local before it has a value.
-    Uninitialised,
-    /// `__builtin_unreachable()` reached.
-    Unreachable,
-    /// Any other use of memory that is not there (later analyses).
-    InvalidDereference,
-    /// Freeing what is not a live heap object (later analyses).
-    InvalidFree,
-}
+pub struct CheckId(Name);
 
-impl Check {
-    /// Every check, in a fixed order.
-    pub const ALL: [Check; 12] = [
-        Check::Assertion,
-        Check::ReachError,
-        Check::ErrorLabel,
-        Check::DivisionByZero,
-        Check::SignedOverflow,
-        Check::InvalidShift,
-        Check::ArrayBounds,
-        Check::NullDereference,
-        Check::Uninitialised,
-        Check::Unreachable,
-        Check::InvalidDereference,
-        Check::InvalidFree,
-    ];
-
-    /// Its code, as users write it: `division-by-zero`.
-    pub fn code(self) -> &'static str {
-        match self {
-            Check::Assertion => "assertion",
-            Check::ReachError => "reach-error",
-            Check::ErrorLabel => "error-label",
-            Check::DivisionByZero => "division-by-zero",
-            Check::SignedOverflow => "signed-overflow",
-            Check::InvalidShift => "invalid-shift",
-            Check::ArrayBounds => "array-bounds",
-            Check::NullDereference => "null-dereference",
-            Check::Uninitialised => "uninitialised",
-            Check::Unreachable => "unreachable",
-            Check::InvalidDereference => "invalid-dereference",
-            Check::InvalidFree => "invalid-free",
-        }
+impl CheckId {
+    /// The check with this code.
+    pub fn new(code: &str) -> CheckId {
+        CheckId(Name::new(code))
     }
 
-    /// The check with this code.
-    pub fn from_code(code: &str) -> Option<Check> {
-        Check::ALL.into_iter().find(|check| check.code() == code)
+    /// Its code.
+    pub fn code(self) -> &'static str {
+        self.0.as_str()
     }
 }
 

@@ -21,7 +21,7 @@ pub use c_text::{expr_text, lvalue_text, op_text};
 pub use computed::{Computed, Quantity};
 pub use expr::{Base, BinaryOp, CompareOp, Expr, LocalId, Lvalue, Site, Step, UnaryOp};
 pub use function::{
-    Allocation, Approximation, Argument, Call, Callee, Cause, Check, Edge, EdgeId, Function, Loc, Local,
+    Allocation, Approximation, Argument, Call, Callee, Cause, CheckId, Edge, EdgeId, Function, Loc, Local,
     Obligation, ObligationId, Op, Role,
 };
 pub use map::FunctionMap;

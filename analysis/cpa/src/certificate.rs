@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofline_cfa::{Check, EdgeId, Loc, Name, ObligationId, Op};
+use proofline_cfa::{CheckId, EdgeId, Loc, Name, ObligationId, Op};
 use proofline_program_analysis::Environment;
 use rustc_hash::FxHashMap;
 
@@ -29,7 +29,7 @@ pub struct Certificate<A: BlockCpa> {
     /// What was summarised.
     pub blocks: Blocks,
     /// The checks whose error locations are claimed to be unreachable.
-    pub selected: BTreeSet<Check>,
+    pub selected: BTreeSet<CheckId>,
     /// Of those only these obligations, if set.
     pub only: Option<BTreeSet<(Name, ObligationId)>>,
     /// Block abstractions; the first is the whole program from its entry function.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use proofline_cfa::{
-    Base, Check, Expr, Function, IntType, Loc, LocalId, Lvalue, Name, Role, Scalar, Type, scalar_of,
+    Base, CheckId, Expr, Function, IntType, Loc, LocalId, Lvalue, Name, Role, Scalar, Type, scalar_of,
 };
 use proofline_cpa::{
     Budget, Checker, Config, Outcome, Unknown,
@@ -19,7 +19,7 @@ use proofline_domains::{
 };
 use proofline_program_analysis::Mentions;
 
-use crate::load::Loaded;
+use crate::{checks::Check, load::Loaded};
 
 /// More entries than this nobody reads, and they take memory.
 const MOST: usize = 2_000_000;
@@ -141,7 +141,7 @@ pub fn facts(loaded: &Loaded, entry: Name, budget: &Budget) -> Result<Facts, Unk
     let mode = if loaded.is_library(entry) { Mode::Library } else { Mode::Program };
     let options = IntervalOptions { wrapv: loaded.options().wrapv, ..IntervalOptions::new(entry, mode) };
     let analysis = IntervalAnalysis::new(loaded.env().clone(), options);
-    let checks: BTreeSet<Check> = Check::ALL.into_iter().collect();
+    let checks: BTreeSet<CheckId> = Check::ids().collect();
     let config = Config { blocks: Blocks::FUNCTIONS, cegar: false, certificate: true, ..Config::default() };
     let only = Some(BTreeSet::new());
     let store = MemoryStore::default();

@@ -1,10 +1,11 @@
 //! What people see of a violation: what fails, where, for which inputs, and the numbered steps that lead there with the values
 //! at each. Plain data; rendering is the front ends' matter.
 
-use proofline_cfa::{Check, Expr, Function, LocalId, Name, Obligation, Role};
+use proofline_cfa::{Expr, Function, LocalId, Name, Obligation, Role};
 
 use crate::{
     blame::{self, Blame},
+    checks::{Check, Failure},
     counterexample::Counterexample,
     load::{Loaded, Position},
     steps,
@@ -14,7 +15,7 @@ use crate::{
 #[derive(Clone, PartialEq, Debug)]
 pub struct Finding {
     /// What was checked.
-    pub check: Check,
+    pub check: &'static Check,
     /// In which function.
     pub function: Name,
     /// Where.
@@ -77,6 +78,7 @@ impl Finding {
         let run = counterexample.replay(loaded)?;
         let function = loaded.program().function(counterexample.function)?.clone();
         let obligation = function.obligations.get(counterexample.obligation.index())?.clone();
+        let check = Check::of(obligation.check)?;
         let blame =
             if counterexample.is_library { blame::judge(loaded, &run, &obligation) } else { Blame::Manifest };
         let trace = run.trace.clone().unwrap_or_default();
@@ -84,12 +86,12 @@ impl Finding {
         let told = steps::tell(loaded, &run, counterexample.entry, &trace, &obligation, &function);
         let snippet = position.as_ref().map(|p| loaded.text_at(p)).unwrap_or_default();
         Some(Finding {
-            check: obligation.check,
+            check,
             function: function.name,
-            title: title(&function, &obligation, &snippet),
+            title: title(check, &obligation, &snippet),
             position,
             values: told.values,
-            help: help(obligation.check),
+            help: check.help(),
             steps: steps::shorten(told.steps),
             blame,
             counterexample,
@@ -106,53 +108,10 @@ pub fn path(loaded: &Loaded, counterexample: &Counterexample) -> Option<Vec<Trac
     Some(steps::tell(loaded, &run, counterexample.entry, &trace, obligation, function).steps)
 }
 
-/// What fails, in the program's own words where it is short enough.
-fn title(function: &Function, obligation: &Obligation, snippet: &str) -> String {
-    let text = obligation.text.as_str();
-    let here =
-        if snippet.is_empty() || snippet.len() > 60 || snippet.contains('\n') { None } else { Some(snippet) };
-    let _ = function;
-    match obligation.check {
-        Check::Assertion => format!("assertion can fail: `{text}`"),
-        Check::ReachError => "an error call is reached".to_owned(),
-        Check::ErrorLabel => "the label ERROR is reached".to_owned(),
-        Check::DivisionByZero => match here {
-            Some(here) => format!("division by zero in `{here}`"),
-            None => "division by zero".to_owned(),
-        },
-        Check::SignedOverflow => match here {
-            Some(here) => format!("signed overflow in `{here}`"),
-            None => "signed overflow".to_owned(),
-        },
-        Check::InvalidShift => format!("invalid shift amount: `{text}` does not hold"),
-        Check::ArrayBounds => format!("index outside the array: `{text}` does not hold"),
-        Check::NullDereference => match here {
-            Some(here) => format!("null pointer dereference in `{here}`"),
-            None => "null pointer dereference".to_owned(),
-        },
-        Check::Uninitialised => "use of an uninitialised variable".to_owned(),
-        Check::Unreachable => "code marked unreachable is reached".to_owned(),
-        Check::InvalidDereference => "access outside an object".to_owned(),
-        Check::InvalidFree => "invalid free".to_owned(),
-    }
-}
-
-/// What usually mends it.
-fn help(check: Check) -> &'static str {
-    match check {
-        Check::Assertion | Check::ReachError | Check::ErrorLabel => {
-            "either the code before it is wrong, or the condition asks for too much: follow the steps"
-        }
-        Check::DivisionByZero => "guard the division, or make sure that the divisor cannot be 0",
-        Check::SignedOverflow => "check the operands' ranges before, or compute in a wider or unsigned type",
-        Check::InvalidShift => "the amount must be at least 0 and less than the width of the left operand",
-        Check::ArrayBounds => "check the index before it is used",
-        Check::NullDereference => "check the pointer before it is followed",
-        Check::Uninitialised => "give the variable a value on every path",
-        Check::Unreachable => "the assumption behind `__builtin_unreachable()` does not hold",
-        Check::InvalidDereference => "keep the access inside its object",
-        Check::InvalidFree => "free each allocation once, by the pointer the allocation gave",
-    }
+/// What fails, in the program's own words where they are short enough.
+fn title(check: &Check, obligation: &Obligation, snippet: &str) -> String {
+    let is_short = !snippet.is_empty() && snippet.len() <= 60 && !snippet.contains('\n');
+    check.title(&Failure { condition: &obligation.text, source: is_short.then_some(snippet) })
 }
 
 /// The locals and globals a condition reads, in order.

@@ -6,7 +6,7 @@ use std::{
     fmt,
 };
 
-use proofline_cfa::{Base, Check, Expr, Function, Name, ObligationId, Op};
+use proofline_cfa::{Base, CheckId, Expr, Function, Name, ObligationId, Op};
 use proofline_cpa::{
     BlockCpa, Budget, Checker, Config, GraphFormat, Outcome, Refine, Unknown,
     bam::{Blocks, MemoryStore},
@@ -16,7 +16,10 @@ use proofline_domains::{
 };
 
 pub use crate::engines::Domain;
-use crate::load::{Loaded, Position};
+use crate::{
+    checks::Check,
+    load::{Loaded, Position},
+};
 
 /// Assignments to locals whose name starts so ask for a value.
 pub const REVEAL: &str = "__reveal";
@@ -60,7 +63,7 @@ pub fn view_predicates(loaded: &Loaded, entry: Name, view: View, budget: &Budget
         for (number, obligation) in function.obligations.iter().enumerate() {
             let target = (function.name, ObligationId(number as u32));
             targets.insert(target);
-            if matches!(obligation.check, Check::Assertion | Check::ReachError | Check::ErrorLabel) {
+            if Check::of(obligation.check).is_some_and(Check::is_claim) {
                 claims.insert(target);
             }
         }
@@ -69,7 +72,7 @@ pub fn view_predicates(loaded: &Loaded, entry: Name, view: View, budget: &Budget
     if !claims.is_empty() {
         targets = claims;
     }
-    let checks: BTreeSet<Check> = Check::ALL.into_iter().collect();
+    let checks: BTreeSet<CheckId> = Check::ids().collect();
     let config = Config { blocks: Blocks::FUNCTIONS, ..Config::default() };
     let mut precision = None;
     loop {
@@ -147,7 +150,7 @@ fn finished<'a, A: BlockCpa + Refine>(
     entry: Name,
     budget: &Budget,
 ) -> Result<Checker<'a, A, MemoryStore<A>>, Unknown> {
-    let checks: BTreeSet<Check> = Check::ALL.into_iter().collect();
+    let checks: BTreeSet<CheckId> = Check::ids().collect();
     let config = Config { blocks: Blocks::FUNCTIONS, cegar: false, ..Config::default() };
     let store = MemoryStore::default();
     // Without targets nothing stops the analysis before it has seen everything.

@@ -17,7 +17,8 @@ mod steps;
 mod summaries;
 pub mod task;
 
-pub use proofline_cfa::{Check, Name, ObligationId};
+pub use checks::Check;
+pub use proofline_cfa::{CheckId, Name, ObligationId};
 pub use proofline_cpa::{Budget, Cancel, GraphFormat, Unknown, bam::Shelf};
 pub use summaries::Summaries;
 

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use proofline_cfa::{Check, Program};
+use proofline_cfa::{CheckId, Program};
 
-use crate::engines::Targets;
+use crate::{
+    checks::{Check, error_label, reach_error, signed_overflow},
+    engines::Targets,
+};
 
 /// A question about a program.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -16,7 +19,7 @@ pub enum Property {
     /// SV-COMP's `no-overflow`.
     NoOverflow,
     /// These checks.
-    Checks(BTreeSet<Check>),
+    Checks(BTreeSet<CheckId>),
 }
 
 /// A property that nobody knows.
@@ -54,7 +57,7 @@ impl Property {
             _ => {}
         }
         text.split(',')
-            .map(|code| Check::from_code(code.trim()).ok_or_else(unknown))
+            .map(|code| Check::from_code(code.trim()).map(Check::id).ok_or_else(unknown))
             .collect::<Result<_, _>>()
             .map(Property::Checks)
     }
@@ -70,18 +73,18 @@ impl Property {
     }
 
     /// The checks it selects in this program. The label `ERROR` counts only where the program has no call that says the same.
-    pub fn checks(&self, program: &Program) -> BTreeSet<Check> {
+    pub fn checks(&self, program: &Program) -> BTreeSet<CheckId> {
         let has_call = program
             .functions
             .values()
-            .any(|function| function.obligations.iter().any(|o| o.check == Check::ReachError));
+            .any(|function| function.obligations.iter().any(|o| reach_error::CHECK.is(o.check)));
         match self {
             Property::Everything => {
-                Check::ALL.into_iter().filter(|&check| check != Check::ErrorLabel || !has_call).collect()
+                Check::ids().filter(|&check| !has_call || !error_label::CHECK.is(check)).collect()
             }
-            Property::UnreachCall if has_call => [Check::ReachError].into(),
-            Property::UnreachCall => [Check::ReachError, Check::ErrorLabel].into(),
-            Property::NoOverflow => [Check::SignedOverflow].into(),
+            Property::UnreachCall if has_call => [reach_error::CHECK.id()].into(),
+            Property::UnreachCall => [reach_error::CHECK.id(), error_label::CHECK.id()].into(),
+            Property::NoOverflow => [signed_overflow::CHECK.id()].into(),
             Property::Checks(checks) => checks.clone(),
         }
     }

@@ -1,12 +1,12 @@
 //! From the events of a run to the steps people read: names as written, temporaries left out, long stretches shortened.
 
 use proofline_cfa::{
-    Base, Callee, Cause, Check, EdgeId, Function, Lvalue, Name, Obligation, Op, Scalar, eval::Value,
-    lvalue_text,
+    Base, Callee, Cause, EdgeId, Function, Lvalue, Name, Obligation, Op, Scalar, eval::Value, lvalue_text,
 };
 use rustc_hash::FxHashMap;
 
 use crate::{
+    checks::{Check, Failure},
     finding::{StepKind, TraceStep, is_theirs, mentioned},
     interpret::{Event, Run, Trace},
     load::Loaded,
@@ -56,10 +56,8 @@ pub(crate) fn tell(
 /// What fails, in the program's words where it can be said so.
 fn failure_text(obligation: &Obligation, source: &str) -> String {
     let is_short = !source.is_empty() && source.len() <= 60 && !source.contains('\n');
-    if obligation.check == Check::SignedOverflow && is_short {
-        return format!("`{source}` overflows");
-    }
-    format!("`{}` does not hold", obligation.text)
+    let failure = Failure { condition: &obligation.text, source: is_short.then_some(source) };
+    Check::of(obligation.check).map_or_else(String::new, |check| check.last_step(&failure))
 }
 
 struct Teller<'l> {

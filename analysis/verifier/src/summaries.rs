@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use proofline_cfa::{Check, Name, ObligationId};
+use proofline_cfa::{CheckId, Name, ObligationId};
 use proofline_cpa::{
     BlockCpa, Config,
     bam::{self, BlockWork, Session, Shelf},
@@ -188,7 +188,7 @@ pub(crate) fn session<'s, A: Kept>(
     analysis: &A,
     options: &str,
     config: &Config,
-    selected: &BTreeSet<Check>,
+    selected: &BTreeSet<CheckId>,
     only: Option<BTreeSet<(Name, ObligationId)>>,
 ) -> Session<'s, A> {
     Session::new(summaries.map(A::kept), env, analysis, options, config, selected, only)

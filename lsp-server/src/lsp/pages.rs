@@ -1,11 +1,9 @@
-//! The page of each check: the suite in `tests/suites/checks` is its documentation, put where an editor can open it.
+//! The page of each check, put where an editor can open it.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::OnceLock};
 
+use proofline_verifier::Check;
 use tower_lsp_server::ls_types::Uri;
-
-/// Pages by the check's code.
-const PAGES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
 /// Where a check's page is, if there is one and it could be written.
 pub(super) fn link(check: &str) -> Option<Uri> {
@@ -15,7 +13,7 @@ pub(super) fn link(check: &str) -> Option<Uri> {
 
 /// A check's page.
 pub(super) fn text(check: &str) -> Option<&'static str> {
-    PAGES.iter().find(|(code, _)| *code == check).map(|(_, text)| *text)
+    Check::from_code(check).map(Check::page)
 }
 
 /// Writes the pages into the cache folder. What cannot be written has no link.
@@ -29,12 +27,12 @@ fn write() -> BTreeMap<&'static str, Uri> {
     if std::fs::create_dir_all(&folder).is_err() {
         return BTreeMap::new();
     }
-    let write = |(code, text): &(&'static str, &str)| {
-        let path = folder.join(format!("{code}.md"));
-        if std::fs::read_to_string(&path).ok().as_deref() != Some(text) {
-            std::fs::write(&path, text).ok()?;
+    let write = |check: &&'static Check| {
+        let path = folder.join(format!("{}.md", check.code()));
+        if std::fs::read_to_string(&path).ok().as_deref() != Some(check.page()) {
+            std::fs::write(&path, check.page()).ok()?;
         }
-        Some((*code, Uri::from_file_path(&path)?))
+        Some((check.code(), Uri::from_file_path(&path)?))
     };
-    PAGES.iter().filter_map(write).collect()
+    Check::ALL.iter().filter_map(write).collect()
 }

@@ -3,7 +3,7 @@
 use std::{fmt::Write, path::PathBuf};
 
 use proofline_verifier::{
-    Budget, Cancel, Check, Name,
+    Budget, Cancel, CheckId, Name,
     inside::{self, Domain},
     judge::{Report, Request, Verdict, judge},
     load::{self, Loaded, Options},
@@ -19,7 +19,7 @@ use crate::{
 /// An obligation as a suite sees it.
 struct Seen<'r> {
     line: u32,
-    check: Check,
+    check: CheckId,
     verdict: &'r Verdict,
 }
 

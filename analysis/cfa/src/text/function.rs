@@ -8,7 +8,7 @@ use super::{Parser, Printer, lex::ParseError};
 use crate::{
     computed::{Computed, Quantity},
     expr::LocalId,
-    function::{Approximation, Check, Edge, Function, Loc, Local, Obligation, Role},
+    function::{Approximation, CheckId, Edge, Function, Loc, Local, Obligation, Role},
 };
 
 const ROLES: [(&str, Role); 5] = [
@@ -271,16 +271,13 @@ impl Parser<'_> {
         Ok(Computed { dst, quantity, arguments, is_absence })
     }
 
-    fn check(&mut self) -> Result<Check, ParseError> {
+    fn check(&mut self) -> Result<CheckId, ParseError> {
         let mut code = self.any_word("the code of a check")?;
         while self.punct("-") {
             code.push('-');
             code.push_str(&self.any_word("the code of a check")?);
         }
-        match Check::from_code(&code) {
-            Some(check) => Ok(check),
-            None => Err(self.error(format!("`{code}` is not the code of a check"))),
-        }
+        Ok(CheckId::new(&code))
     }
 
     fn declaration(&mut self, role: Role) -> Result<Local, ParseError> {

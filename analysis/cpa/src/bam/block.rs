@@ -9,7 +9,7 @@ use std::{
 };
 
 use proofline_cfa::{
-    Base, Check, EdgeId, Expr, Function, Loc, LocalId, Lvalue, Name, Object, ObligationId, Op, Structure,
+    Base, CheckId, EdgeId, Expr, Function, Loc, LocalId, Lvalue, Name, Object, ObligationId, Op, Structure,
     visit::{self, Mention},
 };
 use proofline_program_analysis::{Callees, Environment};
@@ -107,14 +107,14 @@ impl<'p> Shape<'p> {
 pub(crate) struct Scene<'p> {
     pub(crate) env: &'p Environment,
     pub(crate) blocks: Blocks,
-    pub(crate) selected: BTreeSet<Check>,
+    pub(crate) selected: BTreeSet<CheckId>,
     /// Of the selected checks only these obligations, if set.
     pub(crate) only: Option<BTreeSet<(Name, ObligationId)>>,
     shapes: RefCell<FxHashMap<Name, Rc<Shape<'p>>>>,
 }
 
 impl<'p> Scene<'p> {
-    pub(crate) fn new(env: &'p Environment, blocks: Blocks, selected: &BTreeSet<Check>) -> Scene<'p> {
+    pub(crate) fn new(env: &'p Environment, blocks: Blocks, selected: &BTreeSet<CheckId>) -> Scene<'p> {
         Scene { env, blocks, selected: selected.clone(), only: None, shapes: RefCell::default() }
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use proofline_cfa::{Check, Name, ObligationId};
+use proofline_cfa::{CheckId, Name, ObligationId};
 use proofline_program_analysis::Environment;
 
 use super::{
@@ -83,7 +83,7 @@ pub fn check<A: BlockCpa + Refine>(
     analysis: &A,
     env: &Environment,
     entry: Name,
-    selected: &BTreeSet<Check>,
+    selected: &BTreeSet<CheckId>,
     config: &Config,
     budget: &Budget,
 ) -> Verification<A> {
@@ -95,7 +95,7 @@ pub fn check_from<A: BlockCpa + Refine>(
     analysis: &A,
     env: &Environment,
     entry: Name,
-    selected: &BTreeSet<Check>,
+    selected: &BTreeSet<CheckId>,
     config: &Config,
     precision: Option<A::Precision>,
     budget: &Budget,
@@ -134,7 +134,7 @@ impl<'p, A: BlockCpa + Refine, S: SummaryStore<A>> Checker<'p, A, S> {
         analysis: &'p A,
         env: &'p Environment,
         entry: Name,
-        selected: &BTreeSet<Check>,
+        selected: &BTreeSet<CheckId>,
         config: &Config,
         precision: Option<A::Precision>,
         store: S,
@@ -148,7 +148,7 @@ impl<'p, A: BlockCpa + Refine, S: SummaryStore<A>> Checker<'p, A, S> {
         analysis: &'p A,
         env: &'p Environment,
         entry: Name,
-        selected: &BTreeSet<Check>,
+        selected: &BTreeSet<CheckId>,
         only: Option<BTreeSet<(Name, ObligationId)>>,
         config: &Config,
         precision: Option<A::Precision>,

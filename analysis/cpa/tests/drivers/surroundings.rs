@@ -1,7 +1,7 @@
 //! What is not in the program: external calls, what is not supported.
 
 use crate::common::{located::Located, values::Values, *};
-use proofline_cfa::Check;
+use proofline_cfa::CheckId;
 use proofline_cpa::{bam::Blocks, *};
 use proofline_program_analysis::Environment;
 use std::collections::BTreeSet;
@@ -72,7 +72,7 @@ fn an_obligation_that_is_not_selected_ends_the_run_quietly() {
     let main = vec![S::Havoc("x"), S::Assert(eq(v("x"), k(1)))];
     let env = program(TINY, &[], vec![f("main", &[], &["x"], main)]);
     let values = Values::exact(TINY, &[]);
-    let others = BTreeSet::from([Check::DivisionByZero]);
+    let others = BTreeSet::from([CheckId::new("division-by-zero")]);
     let result = check(&values, &env, main_name(), &others, &Config::default(), &Budget::unlimited());
     assert_eq!(result.outcome, Outcome::Holds);
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::common::{check, database, question, verified};
 use proofline_db::Database;
 use proofline_verifier::{
-    Check, Name,
+    Name,
+    checks::division_by_zero,
     judge::{Overall, Report, Verdict},
 };
 
@@ -68,7 +69,10 @@ fn an_edit_verifies_what_reaches_it() {
     assert_eq!(verified, [Name::new("other")]);
     assert_eq!(report.overall(), Overall::False);
     let failure = report.failures().next().expect("just counted");
-    assert_eq!((failure.check, failure.position.as_ref().map(|p| p.line)), (Check::DivisionByZero, Some(4)));
+    assert_eq!(
+        (failure.check, failure.position.as_ref().map(|p| p.line)),
+        (&division_by_zero::CHECK, Some(4))
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use proofline_cfa::{Check, Name, Object, Obligation, Op, Program};
+use proofline_cfa::{CheckId, Name, Object, Obligation, Op, Program};
 use proofline_cpa::{
     BlockContext, BlockCpa, BlockId, Budget, Config, EdgeContext, Outcome, Place, Samples, Verification,
     bam::Blocks, check, check_laws,
@@ -86,7 +86,7 @@ fn with_target(mut program: Program) -> Arc<Environment> {
             function.edges.retain(|edge| edge.from != error);
             let site = proofline_cfa::Site(0);
             function.obligations.push(Obligation {
-                check: Check::ErrorLabel,
+                check: CheckId::new("error-label"),
                 error,
                 site,
                 text: Name::new("ERROR"),
@@ -104,7 +104,7 @@ fn run_values(code: &str, blocks: Blocks, budget: u64) -> Verification<ValueAnal
         &analysis,
         &env,
         Name::new("main"),
-        &BTreeSet::from([Check::ErrorLabel]),
+        &BTreeSet::from([CheckId::new("error-label")]),
         &config,
         &Budget::steps(budget),
     )
@@ -118,7 +118,7 @@ fn run_intervals(code: &str, blocks: Blocks, budget: u64) -> Verification<Interv
         &analysis,
         &env,
         Name::new("main"),
-        &BTreeSet::from([Check::ErrorLabel]),
+        &BTreeSet::from([CheckId::new("error-label")]),
         &config,
         &Budget::steps(budget),
     )

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use proofline_cfa::{Check, Loc, Name, Obligation, Op};
+use proofline_cfa::{CheckId, Loc, Name, Obligation, Op};
 use proofline_cpa::{
     BlockContext, BlockCpa, BlockId, Budget, Checker, Config, EdgeContext, Outcome, Samples,
     bam::{Blocks, MemoryStore},
@@ -28,7 +28,7 @@ fn environment(code: &str) -> Arc<Environment> {
             function.edges.retain(|edge| edge.from != error);
             let site = proofline_cfa::Site(0);
             let text = Name::new("ERROR");
-            function.obligations.push(Obligation { check: Check::ErrorLabel, error, site, text });
+            function.obligations.push(Obligation { check: CheckId::new("error-label"), error, site, text });
         }
     }
     Arc::new(Environment::new(program))
@@ -55,7 +55,7 @@ fn a_recursive_sum_has_a_readable_summary_and_a_certificate() {
     let env = environment(ADD);
     let analysis = analysis(&env);
     let config = Config { blocks: Blocks::FUNCTIONS, certificate: true, ..Config::default() };
-    let (main, checks) = (Name::new("main"), BTreeSet::from([Check::ErrorLabel]));
+    let (main, checks) = (Name::new("main"), BTreeSet::from([CheckId::new("error-label")]));
     let store = MemoryStore::default();
     let mut checker =
         Checker::new(&analysis, &env, main, &checks, &config, None, store).expect("main has a body");
@@ -111,7 +111,7 @@ proptest! {
         let code = code_of(&choices);
         let env = environment(&code);
         let analysis = analysis(&env);
-        let (main, checks) = (Name::new("main"), BTreeSet::from([Check::ErrorLabel]));
+        let (main, checks) = (Name::new("main"), BTreeSet::from([CheckId::new("error-label")]));
         let config = Config::default();
         let mut checker =
             Checker::new(&analysis, &env, main, &checks, &config, None, MemoryStore::default()).expect("main has a body");
@@ -145,7 +145,7 @@ proptest! {
         let code = code_of(&choices);
         let env = environment(&code);
         let analysis = analysis(&env);
-        let (main, checks) = (Name::new("main"), BTreeSet::from([Check::ErrorLabel]));
+        let (main, checks) = (Name::new("main"), BTreeSet::from([CheckId::new("error-label")]));
         let config = Config { certificate: true, ..Config::default() };
         let mut checker =
             Checker::new(&analysis, &env, main, &checks, &config, None, MemoryStore::default()).expect("main has a body");

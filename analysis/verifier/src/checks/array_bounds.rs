@@ -2,11 +2,22 @@
 
 use std::sync::Arc;
 
-use proofline_cfa::{Check, CompareOp, Expr, Function, Scalar, Site};
+use proofline_cfa::{CompareOp, Expr, Function, Scalar, Site};
 
-use super::{Demand, Part};
+use super::{Check, Demand, Part, Rule};
 
-pub(super) fn demand(_function: &Function, part: Part<'_>, site: Site, out: &mut Vec<Demand>) {
+/// See its page.
+pub static CHECK: Check = Check {
+    code: "array-bounds",
+    title: |failure| format!("index outside the array: `{}` does not hold", failure.condition),
+    last_step: None,
+    help: "check the index before it is used",
+    is_claim: false,
+    rule: Rule::Parts(demand),
+    page: include_str!("../../../../tests/suites/checks/array-bounds.md"),
+};
+
+fn demand(_function: &Function, part: Part<'_>, site: Site, out: &mut Vec<Demand>) {
     let Part::Element { index, length, past_end, .. } = part else { return };
     let Scalar::Int(ty) = index.scalar() else { return };
     // Arrays of length 0 and 1 at the end of records are used as flexible arrays; length 0 says nothing at all.
@@ -19,7 +30,7 @@ pub(super) fn demand(_function: &Function, part: Part<'_>, site: Site, out: &mut
     }
     let mut push = |op, bound| {
         let condition = Expr::Compare(op, Arc::new(index.clone()), Arc::new(Expr::Int(bound, ty)));
-        out.push(Demand { check: Check::ArrayBounds, condition, site });
+        out.push(Demand { condition, site });
     };
     if ty.signed {
         push(CompareOp::Ge, 0);

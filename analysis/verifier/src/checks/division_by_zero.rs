@@ -2,17 +2,28 @@
 
 use std::sync::Arc;
 
-use proofline_cfa::{BinaryOp, Check, CompareOp, Expr, Function, Scalar, Site};
+use proofline_cfa::{BinaryOp, CompareOp, Expr, Function, Scalar, Site};
 
-use super::{Demand, Part};
+use super::{Check, Demand, Part, Rule};
 
-pub(super) fn demand(_function: &Function, part: Part<'_>, site: Site, out: &mut Vec<Demand>) {
+/// See its page.
+pub static CHECK: Check = Check {
+    code: "division-by-zero",
+    title: |failure| failure.named("division by zero"),
+    last_step: None,
+    help: "guard the division, or make sure that the divisor cannot be 0",
+    is_claim: false,
+    rule: Rule::Parts(demand),
+    page: include_str!("../../../../tests/suites/checks/division-by-zero.md"),
+};
+
+fn demand(_function: &Function, part: Part<'_>, site: Site, out: &mut Vec<Demand>) {
     if let Part::Expr(Expr::Binary(BinaryOp::Div | BinaryOp::Rem, _, divisor, _)) = part
         && let Scalar::Int(ty) = divisor.scalar()
         && !matches!(**divisor, Expr::Int(value, _) if value != 0)
     {
         let zero = Arc::new(Expr::Int(0, ty));
         let condition = Expr::Compare(CompareOp::Ne, divisor.clone(), zero);
-        out.push(Demand { check: Check::DivisionByZero, condition, site });
+        out.push(Demand { condition, site });
     }
 }

@@ -3,11 +3,22 @@
 
 use std::sync::Arc;
 
-use proofline_cfa::{BinaryOp, Check, CompareOp, Expr, Function, Scalar, Site};
+use proofline_cfa::{BinaryOp, CompareOp, Expr, Function, Scalar, Site};
 
-use super::{Demand, Part};
+use super::{Check, Demand, Part, Rule};
 
-pub(super) fn demand(_function: &Function, part: Part<'_>, site: Site, out: &mut Vec<Demand>) {
+/// See its page.
+pub static CHECK: Check = Check {
+    code: "invalid-shift",
+    title: |failure| format!("invalid shift amount: `{}` does not hold", failure.condition),
+    last_step: None,
+    help: "the amount must be at least 0 and less than the width of the left operand",
+    is_claim: false,
+    rule: Rule::Parts(demand),
+    page: include_str!("../../../../tests/suites/checks/invalid-shift.md"),
+};
+
+fn demand(_function: &Function, part: Part<'_>, site: Site, out: &mut Vec<Demand>) {
     let Part::Expr(Expr::Binary(BinaryOp::Shl | BinaryOp::Shr, lhs, amount, _)) = part else { return };
     let (Scalar::Int(ty), Scalar::Int(amount_type)) = (lhs.scalar(), amount.scalar()) else { return };
     let width = i128::from(ty.bits);
@@ -16,7 +27,7 @@ pub(super) fn demand(_function: &Function, part: Part<'_>, site: Site, out: &mut
     }
     let mut push = |op, bound| {
         let condition = Expr::Compare(op, amount.clone(), Arc::new(Expr::Int(bound, amount_type)));
-        out.push(Demand { check: Check::InvalidShift, condition, site });
+        out.push(Demand { condition, site });
     };
     if amount_type.signed {
         push(CompareOp::Ge, 0);

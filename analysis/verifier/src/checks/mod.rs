@@ -1,27 +1,157 @@
-//! Obligations: what must hold at each edge of an automaton, one file per check, and the pass that inserts them.
-//!
-//! The pass splits the edges of a location into a chain of demands, each with its own error location, in the order in which C
-//! evaluates the operands. It runs after the library models and before any analysis.
+//! The checks: each is one value in one file, its code, title, help, rule and page together. What an obligation of an automaton
+//! means is found here by its [`CheckId`]; nothing below this crate knows any check.
 
-mod array_bounds;
-mod division_by_zero;
-mod error_label;
-mod invalid_shift;
-mod null_dereference;
-mod reach_error;
-mod signed_overflow;
-mod uninitialised;
-mod unreachable;
+use proofline_cfa::{CheckId, Expr, Function, LocalId, Name, Op, Site};
+
+mod insert;
 mod visit;
 
-use std::{collections::BTreeSet, sync::Arc};
+pub use insert::{ends_at_labels, has_error_call, insert, insert_into, insert_with};
 
-use proofline_cfa::{Check, Edge, Expr, Function, Loc, Name, Obligation, Op, Program, Site};
+/// Makes a module of each file and the table of their checks.
+macro_rules! checks {
+    ($($file:ident,)*) => {
+        $(pub mod $file;)*
+
+        impl Check {
+            /// Every check, in the order in which their demands on one expression are made.
+            pub const ALL: &'static [&'static Check] = &[$(&$file::CHECK,)*];
+        }
+    };
+}
+
+// **To add a check: a file (see `division_by_zero.rs`), and its line here.**
+checks! {
+    assertion,
+    reach_error,
+    error_label,
+    uninitialised,
+    division_by_zero,
+    signed_overflow,
+    invalid_shift,
+    null_dereference,
+    array_bounds,
+    unreachable,
+}
+
+/// A kind of obligation. Two are the same if their codes are.
+#[derive(Debug)]
+pub struct Check {
+    /// As users write it: `division-by-zero`.
+    code: &'static str,
+    /// One sentence: what fails.
+    title: fn(&Failure<'_>) -> String,
+    /// The last step of the path, where this check can say it better than with the condition: `` `low + high` overflows ``.
+    last_step: Option<fn(&Failure<'_>) -> Option<String>>,
+    /// What usually mends it.
+    help: &'static str,
+    /// The program itself claims it (`assert`, `reach_error`); C's rules demand the others.
+    is_claim: bool,
+    /// Which obligations there are.
+    rule: Rule,
+    /// Documentation with right and wrong examples, which are its tests.
+    page: &'static str,
+}
+
+/// How a check finds its obligations in an automaton.
+#[derive(Debug)]
+enum Rule {
+    /// Looks at each part of each operation and says what must hold before it.
+    Parts(fn(&Function, Part<'_>, Site, &mut Vec<Demand>)),
+    /// Operations that must not be reached: what must hold, for people.
+    Operation(fn(&Op) -> Option<Name>),
+    /// Labels that must not be reached, in programs that call no error function.
+    Label(fn(&str) -> bool),
+}
+
+/// What an obligation that fails says of itself.
+#[derive(Debug)]
+pub struct Failure<'a> {
+    /// What must hold: `i < 10`.
+    pub condition: &'a str,
+    /// The program's own words at that place, if they are short.
+    pub source: Option<&'a str>,
+}
+
+impl Failure<'_> {
+    /// `what`, and in which words of the program.
+    fn named(&self, what: &str) -> String {
+        match self.source {
+            Some(source) => format!("{what} in `{source}`"),
+            None => what.to_owned(),
+        }
+    }
+}
+
+impl PartialEq for Check {
+    fn eq(&self, other: &Check) -> bool {
+        self.code == other.code
+    }
+}
+
+impl Eq for Check {}
+
+impl Check {
+    /// Its name in automata.
+    pub fn id(&self) -> CheckId {
+        CheckId::new(self.code)
+    }
+
+    /// As users write it: `division-by-zero`.
+    pub fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// One sentence: what fails.
+    pub fn title(&self, failure: &Failure<'_>) -> String {
+        (self.title)(failure)
+    }
+
+    /// The last step of a path that breaks it.
+    pub fn last_step(&self, failure: &Failure<'_>) -> String {
+        let own = self.last_step.and_then(|say| say(failure));
+        own.unwrap_or_else(|| format!("`{}` does not hold", failure.condition))
+    }
+
+    /// What usually mends it.
+    pub fn help(&self) -> &'static str {
+        self.help
+    }
+
+    /// The program itself claims it (`assert`, `reach_error`); C's rules demand the others.
+    pub fn is_claim(&self) -> bool {
+        self.is_claim
+    }
+
+    /// Documentation in Markdown.
+    pub fn page(&self) -> &'static str {
+        self.page
+    }
+
+    /// Whether an obligation is one of this check's.
+    pub fn is(&self, id: CheckId) -> bool {
+        id.code() == self.code
+    }
+
+    /// The check of an obligation. `None`: no check made it, so its automaton was not prepared here.
+    pub fn of(id: CheckId) -> Option<&'static Check> {
+        Check::from_code(id.code())
+    }
+
+    /// The check with this code.
+    pub fn from_code(code: &str) -> Option<&'static Check> {
+        Check::ALL.iter().copied().find(|check| check.code == code)
+    }
+
+    /// The names of all checks in automata.
+    pub fn ids() -> impl Iterator<Item = CheckId> {
+        Check::ALL.iter().map(|check| check.id())
+    }
+}
 
 /// A condition that must hold before an edge is taken.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Demand {
-    check: Check,
     /// Not zero means that all is well.
     condition: Expr,
     site: Site,
@@ -37,108 +167,5 @@ enum Part<'e> {
     /// An element of an array is read or written (`past_end`: only its address is formed, one past the end is fine).
     Element { index: &'e Expr, length: u64, past_end: bool },
     /// A local is read.
-    Read(proofline_cfa::LocalId),
-}
-
-/// Looks at one part and says what must hold. The second table, of whole edges, is in [`call_obligation`].
-type Rule = fn(&Function, Part<'_>, Site, &mut Vec<Demand>);
-
-/// Every check of expressions. **To add one: a file, and a line here.**
-const RULES: &[Rule] = &[
-    uninitialised::demand,
-    division_by_zero::demand,
-    signed_overflow::demand,
-    invalid_shift::demand,
-    null_dereference::demand,
-    array_bounds::demand,
-];
-
-/// Which obligation a call is, if it is one: calls that must not happen.
-fn call_obligation(op: &Op) -> Option<Check> {
-    reach_error::check(op).or_else(|| unreachable::check(op))
-}
-
-/// Inserts the obligations of every function.
-pub fn insert(program: &mut Program) {
-    let labels = ends_at_labels(program);
-    insert_with(program, labels);
-}
-
-/// Whether the label `ERROR` is an obligation: where no call says the same.
-pub fn ends_at_labels(program: &Program) -> bool {
-    !program.functions.values().any(|function| has_error_call(function))
-}
-
-/// Whether a function calls what must not be called.
-pub fn has_error_call(function: &Function) -> bool {
-    function.edges.iter().any(|edge| reach_error::check(&edge.op) == Some(Check::ReachError))
-}
-
-/// Inserts the obligations of every function; `labels`: the label `ERROR` is one.
-pub fn insert_with(program: &mut Program, labels: bool) {
-    for function in program.functions.values_mut() {
-        *function = Arc::new(insert_into(function, labels));
-    }
-}
-
-/// The same automaton with obligations; `ends_at_labels`: the label `ERROR` is one.
-pub fn insert_into(function: &Function, ends_at_labels: bool) -> Function {
-    let mut out = function.clone();
-    let mut fresh = Fresh { next: function.locations };
-    let successors = function.successors();
-    for (loc, edges) in successors.iter().enumerate() {
-        let mut demands: Vec<Demand> = Vec::new();
-        let mut seen = BTreeSet::new();
-        for &id in edges {
-            visit::operation(function, &function.edge(id).op, function.edge(id).site, &mut |part, site| {
-                for rule in RULES {
-                    let mut found = Vec::new();
-                    rule(function, part, site, &mut found);
-                    demands.extend(found.into_iter().filter(|demand| seen.insert(demand.clone())));
-                }
-            });
-        }
-        // Two branches on one condition share its demands; a lone edge has its own.
-        let mut at = Loc(loc as u32);
-        for demand in demands {
-            let error = fresh.location();
-            let next = fresh.location();
-            let text = Name::new(&proofline_cfa::expr_text(function, &demand.condition));
-            out.edges.push(Edge {
-                from: at,
-                to: error,
-                op: Op::Assume(demand.condition.negated()),
-                site: demand.site,
-            });
-            out.edges.push(Edge { from: at, to: next, op: Op::Assume(demand.condition), site: demand.site });
-            out.obligations.push(Obligation { check: demand.check, error, site: demand.site, text });
-            at = next;
-        }
-        for &id in edges {
-            out.edges[id.index()].from = at;
-            if let Some(check) = call_obligation(&function.edge(id).op) {
-                let error = fresh.location();
-                let text = reach_error::text(&function.edge(id).op);
-                let site = function.edge(id).site;
-                out.edges[id.index()] = Edge { from: at, to: error, op: Op::Assume(Expr::int(1)), site };
-                out.obligations.push(Obligation { check, error, site, text });
-            }
-        }
-    }
-    if ends_at_labels {
-        error_label::insert(function, &mut out, &mut fresh);
-    }
-    out.locations = fresh.next;
-    out
-}
-
-/// New locations.
-struct Fresh {
-    next: u32,
-}
-impl Fresh {
-    fn location(&mut self) -> Loc {
-        self.next += 1;
-        Loc(self.next - 1)
-    }
+    Read(LocalId),
 }

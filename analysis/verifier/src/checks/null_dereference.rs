@@ -2,17 +2,28 @@
 
 use std::sync::Arc;
 
-use proofline_cfa::{Check, CompareOp, Expr, Function, Site};
+use proofline_cfa::{CompareOp, Expr, Function, Site};
 
-use super::{Demand, Part};
+use super::{Check, Demand, Part, Rule};
 
-pub(super) fn demand(_function: &Function, part: Part<'_>, _site: Site, out: &mut Vec<Demand>) {
+/// See its page.
+pub static CHECK: Check = Check {
+    code: "null-dereference",
+    title: |failure| failure.named("null pointer dereference"),
+    last_step: None,
+    help: "check the pointer before it is followed",
+    is_claim: false,
+    rule: Rule::Parts(demand),
+    page: include_str!("../../../../tests/suites/checks/null-dereference.md"),
+};
+
+fn demand(_function: &Function, part: Part<'_>, _site: Site, out: &mut Vec<Demand>) {
     let Part::Dereference { pointer, site } = part else { return };
     if is_never_null(pointer) {
         return;
     }
     let condition = Expr::Compare(CompareOp::Ne, Arc::new(pointer.clone()), Arc::new(Expr::Null));
-    out.push(Demand { check: Check::NullDereference, condition, site });
+    out.push(Demand { condition, site });
 }
 
 /// Addresses of objects and functions.

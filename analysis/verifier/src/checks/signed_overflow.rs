@@ -2,11 +2,22 @@
 
 use std::sync::Arc;
 
-use proofline_cfa::{BinaryOp, Check, CompareOp, Expr, Function, Scalar, Site, UnaryOp};
+use proofline_cfa::{BinaryOp, CompareOp, Expr, Function, Scalar, Site, UnaryOp};
 
-use super::{Demand, Part};
+use super::{Check, Demand, Part, Rule};
 
-pub(super) fn demand(_function: &Function, part: Part<'_>, site: Site, out: &mut Vec<Demand>) {
+/// See its page.
+pub static CHECK: Check = Check {
+    code: "signed-overflow",
+    title: |failure| failure.named("signed overflow"),
+    last_step: Some(|failure| Some(format!("`{}` overflows", failure.source?))),
+    help: "check the operands' ranges before, or compute in a wider or unsigned type",
+    is_claim: false,
+    rule: Rule::Parts(demand),
+    page: include_str!("../../../../tests/suites/checks/signed-overflow.md"),
+};
+
+fn demand(_function: &Function, part: Part<'_>, site: Site, out: &mut Vec<Demand>) {
     let Part::Expr(expr) = part else { return };
     if !matches!(expr.scalar(), Scalar::Int(ty) if ty.signed) {
         return;
@@ -33,5 +44,5 @@ pub(super) fn demand(_function: &Function, part: Part<'_>, site: Site, out: &mut
         _ => return,
     };
     let condition = Expr::Compare(CompareOp::Eq, Arc::new(overflows), Arc::new(Expr::int(0)));
-    out.push(Demand { check: Check::SignedOverflow, condition, site });
+    out.push(Demand { condition, site });
 }

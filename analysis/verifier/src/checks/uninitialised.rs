@@ -3,11 +3,22 @@
 
 use std::sync::Arc;
 
-use proofline_cfa::{Check, CompareOp, Expr, Function, IntType, LocalId, Lvalue, Role, Scalar, Site};
+use proofline_cfa::{CompareOp, Expr, Function, IntType, LocalId, Lvalue, Role, Scalar, Site};
 
-use super::{Demand, Part};
+use super::{Check, Demand, Part, Rule};
 
-pub(super) fn demand(function: &Function, part: Part<'_>, site: Site, out: &mut Vec<Demand>) {
+/// See its page.
+pub static CHECK: Check = Check {
+    code: "uninitialised",
+    title: |_| "use of an uninitialised variable".to_owned(),
+    last_step: None,
+    help: "give the variable a value on every path",
+    is_claim: false,
+    rule: Rule::Parts(demand),
+    page: include_str!("../../../../tests/suites/checks/uninitialised.md"),
+};
+
+fn demand(function: &Function, part: Part<'_>, site: Site, out: &mut Vec<Demand>) {
     let Part::Read(id) = part else { return };
     let local = function.local(id);
     if local.role == Role::Shadow {
@@ -22,5 +33,5 @@ pub(super) fn demand(function: &Function, part: Part<'_>, site: Site, out: &mut 
     let lvalue = Lvalue::local(LocalId(index as u32), shadow.ty, Scalar::Int(IntType::BOOL), shadow.size);
     let zero = Arc::new(Expr::Int(0, IntType::BOOL));
     let condition = Expr::Compare(CompareOp::Ne, Arc::new(Expr::Load(lvalue)), zero);
-    out.push(Demand { check: Check::Uninitialised, condition, site });
+    out.push(Demand { condition, site });
 }

@@ -5,7 +5,7 @@ use std::{
     rc::Rc,
 };
 
-use proofline_cfa::{Check, Expr, Loc, LocalId, Lvalue, Name, ObligationId};
+use proofline_cfa::{CheckId, Expr, Loc, LocalId, Lvalue, Name, ObligationId};
 use proofline_cpa::{BlockCpa, Budget, Certificate, Checker, Config, Outcome, Refine, Unknown, bam::Blocks};
 use proofline_domains::{
     IntervalAnalysis, IntervalOptions, Mode, ValueAnalysis, ValueOptions, interval::Abstract,
@@ -13,6 +13,7 @@ use proofline_domains::{
 
 use super::{Answer, Decision, Engine, Targets, concrete};
 use crate::{
+    checks::Check,
     load::Loaded,
     summaries::{Kept, of_intervals, of_values, session},
 };
@@ -71,7 +72,7 @@ impl Abstraction {
         targets: &Targets,
         budget: &Budget,
     ) -> Decision {
-        let checks: BTreeSet<Check> = Check::ALL.into_iter().collect();
+        let checks: BTreeSet<CheckId> = Check::ids().collect();
         let config = Config {
             blocks: self.blocks,
             cegar: self.refines,
@@ -211,7 +212,7 @@ pub(super) fn interval_invariants(loaded: &Loaded, entry: Name, budget: &Budget)
     let options = IntervalOptions { wrapv: loaded.options().wrapv, ..IntervalOptions::new(entry, mode) };
     let said = of_intervals(&options);
     let analysis = IntervalAnalysis::new(loaded.env().clone(), options);
-    let checks: BTreeSet<Check> = Check::ALL.into_iter().collect();
+    let checks: BTreeSet<CheckId> = Check::ids().collect();
     let config = Config { cegar: false, certificate: true, ..Config::default() };
     let only = Some(BTreeSet::new());
     let store = session(loaded.summaries(), loaded.env(), &analysis, &said, &config, &checks, only.clone());

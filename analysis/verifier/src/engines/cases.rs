@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{Cause, Check, EdgeId, Expr, Function, Name, Op, Scalar, visit};
+use proofline_cfa::{Cause, CheckId, EdgeId, Expr, Function, Name, Op, Scalar, visit};
 use proofline_cpa::{
     Budget, Checker, Config, Outcome, Unknown,
     bam::{Blocks, MemoryStore},
@@ -16,7 +16,7 @@ use proofline_domains::{IntervalAnalysis, IntervalOptions, Mode};
 use proofline_program_analysis::Environment;
 
 use super::{Answer, Decision, Engine, Targets};
-use crate::load::Loaded;
+use crate::{checks::Check, load::Loaded};
 
 /// Ranges that are looked at, at most.
 const MOST_CASES: usize = 3_000;
@@ -102,7 +102,7 @@ fn holds(
     };
     options.unrollings = if is_point { u32::MAX } else { RANGE_UNROLLINGS };
     let analysis = IntervalAnalysis::new(loaded.env().clone(), options);
-    let checks: BTreeSet<Check> = Check::ALL.into_iter().collect();
+    let checks: BTreeSet<CheckId> = Check::ids().collect();
     let config = Config { blocks: Blocks::FUNCTIONS, cegar: false, ..Config::default() };
     let store = MemoryStore::default();
     let mut checker = Checker::restricted(

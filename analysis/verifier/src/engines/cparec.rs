@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{Callee, Check, Expr, IntType, Name, ObligationId, Op, Program};
+use proofline_cfa::{Callee, CheckId, Expr, IntType, Name, ObligationId, Op, Program};
 use proofline_cpa::{
     Budget, Checker, Config, Outcome, Unknown,
     bam::{Blocks, MemoryStore},
@@ -24,7 +24,7 @@ use super::{
     predicate::Settings,
     witness::{self, Tried},
 };
-use crate::load::Loaded;
+use crate::{checks::Check, load::Loaded};
 
 /// A configuration.
 #[derive(Clone, Debug)]
@@ -95,7 +95,7 @@ impl CpaRec {
         let options = PredicateOptions { targets: Some(unwound.targets.clone()), trial, ..usual };
         let analysis = analysis(unwound.environment.clone(), options)?;
         let config = Config { blocks: self.inner.blocks(), ..Config::default() };
-        let checks: BTreeSet<Check> = Check::ALL.into_iter().collect();
+        let checks: BTreeSet<CheckId> = Check::ids().collect();
         let precision = Some(unwound.forth(&precision));
         let only = Some(unwound.targets.clone());
         let store = MemoryStore::default();
@@ -130,7 +130,7 @@ impl CpaRec {
         let analysis = analysis(loaded.env().clone(), PredicateOptions { blk, ..usual })?;
         let config =
             Config { blocks: Blocks::FUNCTIONS, cegar: false, certificate: true, ..Config::default() };
-        let checks: BTreeSet<Check> = Check::ALL.into_iter().collect();
+        let checks: BTreeSet<CheckId> = Check::ids().collect();
         let (only, precision) = (Some(targets.set().clone()), Some(precision.clone()));
         let store = MemoryStore::default();
         let mut checker =

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use proofline_cfa::{Check, Name};
+use proofline_cfa::{CheckId, Name};
 use proofline_cpa::{
     BlockCpa, Budget, Checker, Config, Outcome, Product, Refine, Strengthening, Unknown, Variant,
     bam::MemoryStore,
@@ -20,6 +20,7 @@ use super::{
     configuration::BlocksName,
     witness::{self, Tried},
 };
+use crate::checks::Check;
 use crate::load::Loaded;
 
 /// What `configurations.yml` says of one.
@@ -187,7 +188,7 @@ impl Predicate {
         (loaded, entry, targets): (&Loaded, Name, &Targets),
         budget: &Budget,
     ) -> Result<Answer, Unknown> {
-        let checks: BTreeSet<Check> = Check::ALL.into_iter().collect();
+        let checks: BTreeSet<CheckId> = Check::ids().collect();
         let config = Config { blocks: self.settings.blocks.blocks(), ..Config::default() };
         let only = Some(targets.set().clone());
         let store = MemoryStore::default();

@@ -11,7 +11,12 @@ use crate::cli::check::Answer;
 
 /// The whole log.
 pub(crate) fn sarif(loaded: &Loaded, answers: &[Answer]) -> Value {
-    let rules: Vec<Value> = Check::ALL.iter().map(|check| json!({ "id": check.code() })).collect();
+    let rules: Vec<Value> = Check::ALL
+        .iter()
+        .map(
+            |check| json!({ "id": check.code(), "help": { "text": check.help(), "markdown": check.page() } }),
+        )
+        .collect();
     let results: Vec<Value> = answers
         .iter()
         .flat_map(|answer| {

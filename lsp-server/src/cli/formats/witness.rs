@@ -41,11 +41,11 @@ struct Task {
     time: String,
 }
 
-fn specification(property: &str, check: Check) -> String {
-    let formula = match (property, check) {
-        ("no-overflow", _) | (_, Check::SignedOverflow) => "G ! overflow".to_owned(),
-        ("unreach-call", _) | (_, Check::ReachError) => "G ! call(reach_error())".to_owned(),
-        (_, check) => format!("G ! {}", check.code()),
+fn specification(property: &str, check: &Check) -> String {
+    let formula = match (property, check.code()) {
+        ("no-overflow", _) | (_, "signed-overflow") => "G ! overflow".to_owned(),
+        ("unreach-call", _) | (_, "reach-error") => "G ! call(reach_error())".to_owned(),
+        (_, check) => format!("G ! {check}"),
     };
     format!("CHECK( init(main()), LTL({formula}) )")
 }

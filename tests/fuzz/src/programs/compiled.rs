@@ -8,7 +8,10 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use proofline_verifier::Check;
+use proofline_verifier::{
+    CheckId,
+    checks::{array_bounds, division_by_zero, invalid_shift, null_dereference, signed_overflow},
+};
 
 use super::program::Vector;
 
@@ -64,7 +67,7 @@ pub(crate) enum Ended {
     /// An error call on that line (from 1).
     Failed(u32),
     /// Undefined behaviour on that line; what it is, when it is one of the kinds that are checked; the message.
-    Undefined { line: u32, check: Option<Check>, message: String },
+    Undefined { line: u32, check: Option<CheckId>, message: String },
     /// It took too long or said too much.
     TooLong,
 }
@@ -176,15 +179,15 @@ fn undefined(stderr: &str) -> Ended {
         let message = text.split_once("runtime error: ").map_or(text, |(_, rest)| rest).to_owned();
         let has = |word: &str| message.contains(word);
         let check = if has("division by zero") {
-            Some(Check::DivisionByZero)
+            Some(division_by_zero::CHECK.id())
         } else if has("signed integer overflow") || has("cannot be represented") {
-            Some(Check::SignedOverflow)
+            Some(signed_overflow::CHECK.id())
         } else if has("shift exponent") {
-            Some(Check::InvalidShift)
+            Some(invalid_shift::CHECK.id())
         } else if has("out of bounds") {
-            Some(Check::ArrayBounds)
+            Some(array_bounds::CHECK.id())
         } else if has("null pointer") {
-            Some(Check::NullDereference)
+            Some(null_dereference::CHECK.id())
         } else {
             None
         };

@@ -11,7 +11,8 @@ use std::{
 use anyhow::Result;
 use proofline_cfa::Cause;
 use proofline_verifier::{
-    Cancel, Check, Unknown,
+    Cancel, CheckId, Unknown,
+    checks::reach_error,
     engines::names,
     finding::Finding,
     judge::{Report, Request, Verdict, judge},
@@ -312,7 +313,7 @@ fn judged(
     };
     let Some(loaded) = load(text, outcome) else { return Ok(()) };
     // What really fails: the first failure of each run.
-    let mut fails: BTreeMap<(u32, Check), Vector> = BTreeMap::new();
+    let mut fails: BTreeMap<(u32, CheckId), Vector> = BTreeMap::new();
     for vector in vectors {
         let ended = executable.run(vector)?.ended;
         let ours = if is_risky { interpret(&loaded, vector).ended.ok() } else { None };
@@ -321,7 +322,9 @@ fn judged(
             continue;
         }
         match ended {
-            Ended::Failed(line) => fails.entry((line, Check::ReachError)).or_insert_with(|| vector.clone()),
+            Ended::Failed(line) => {
+                fails.entry((line, reach_error::CHECK.id())).or_insert_with(|| vector.clone())
+            }
             Ended::Undefined { line, check: Some(check), .. } => {
                 // Of two faults on a line gcc may come to one first and we to the other, which hides it.
                 let first = match ours {
@@ -379,7 +382,7 @@ fn unsound(
     loaded: &Loaded,
     report: &Report,
     engine: &str,
-    fails: &BTreeMap<(u32, Check), Vector>,
+    fails: &BTreeMap<(u32, CheckId), Vector>,
     outcome: &mut Outcome,
 ) {
     for ((line, check), inputs) in fails {
@@ -449,12 +452,12 @@ fn confirm(
     let vector: Vector = inputs.iter().map(|(_, answer)| *answer as i64).collect();
     let ended = executable.run(&vector)?.ended;
     let happens = match &ended {
-        Ended::Failed(at) => finding.check == Check::ReachError && *at == line,
+        Ended::Failed(at) => *finding.check == reach_error::CHECK && *at == line,
         Ended::Undefined { line: at, .. } => *at == line,
         Ended::Finished | Ended::TooLong => false,
     };
     // In a risky program gcc may have folded the operation away.
-    let is_folded = is_risky && finding.check != Check::ReachError;
+    let is_folded = is_risky && *finding.check != reach_error::CHECK;
     if !happens && !is_folded {
         alarm(format!("with the inputs {vector:?} the compiled program ends with {ended:?}"));
     }

@@ -2,7 +2,8 @@
 
 use proofline_cfa::{Callee, Cause, Op, Scalar, eval::Value};
 use proofline_verifier::{
-    Check, Name,
+    CheckId, Name,
+    checks::reach_error,
     interpret::{Code, End, Limits, Machine, Oracle, Question},
     load::Loaded,
 };
@@ -15,7 +16,7 @@ pub(crate) struct Interpreted {
     pub(crate) ended: Result<Ended, String>,
     pub(crate) observed: Vec<(usize, i64)>,
     /// The check whose obligation failed.
-    pub(crate) check: Option<Check>,
+    pub(crate) check: Option<CheckId>,
     /// Somewhere a value was guessed, or not determined.
     pub(crate) is_vague: bool,
 }
@@ -59,7 +60,7 @@ pub(crate) fn interpret(loaded: &Loaded, vector: &Vector) -> Interpreted {
                 .map_or(0, |position| position.line + 1);
             check = obligation.map(|o| o.check);
             Ok(match check {
-                Some(Check::ReachError) => Ended::Failed(line),
+                Some(check) if reach_error::CHECK.is(check) => Ended::Failed(line),
                 check => Ended::Undefined { line, check, message: String::new() },
             })
         }

@@ -21,7 +21,7 @@ use std::{
     },
 };
 
-use proofline_cfa::{Check, Name, ObligationId};
+use proofline_cfa::{CheckId, Name, ObligationId};
 use proofline_program_analysis::{Digest, Environment, Footprint};
 use rustc_hash::FxHashMap;
 use serde::{Serialize, de::DeserializeOwned};
@@ -321,7 +321,7 @@ impl<'s, A: BlockCpa> Session<'s, A> {
         analysis: &A,
         options: &str,
         config: &Config,
-        selected: &BTreeSet<Check>,
+        selected: &BTreeSet<CheckId>,
         only: Option<BTreeSet<(Name, ObligationId)>>,
     ) -> Session<'s, A> {
         let mut digest = Digest::default();

@@ -12,7 +12,7 @@ use std::{
 };
 
 use proofline_cfa::{
-    Argument, Base, BinaryOp, Call, Callee, Cause, Check, CompareOp, Edge, Expr, Function, Global, IntType,
+    Argument, Base, BinaryOp, Call, Callee, Cause, CheckId, CompareOp, Edge, Expr, Function, Global, IntType,
     Linkage, Loc, Local, LocalId, Lvalue, Name, Obligation, Op, Program, Role, Scalar, Site, Type,
 };
 use proofline_program_analysis::Environment;
@@ -120,8 +120,8 @@ pub const INT: IntType = IntType::INT;
 /// Two bits, wrapping: few enough values to try them all.
 pub const TINY: IntType = IntType { bits: 2, signed: false };
 
-pub fn selected() -> BTreeSet<Check> {
-    BTreeSet::from([Check::Assertion])
+pub fn selected() -> BTreeSet<CheckId> {
+    BTreeSet::from([CheckId::new("assertion")])
 }
 
 pub fn main_name() -> Name {
@@ -274,7 +274,7 @@ impl Build {
                 let c = self.expr(c);
                 let error = self.fresh();
                 let (site, text) = (Site(self.edges.len() as u32), Name::new("assert"));
-                self.obligations.push(Obligation { check: Check::Assertion, error, site, text });
+                self.obligations.push(Obligation { check: CheckId::new("assertion"), error, site, text });
                 self.edge(at, error, Op::Assume(c.negated()));
                 Some(self.step(at, Op::Assume(c)))
             }

@@ -1,0 +1,38 @@
+//! `assert`: calls of `__assert_fail` and its kin, which it expands to, must not happen.
+
+use proofline_cfa::{Argument, Base, Call, Callee, Expr, Name, Op};
+
+use super::{Check, Rule};
+
+/// See its page.
+pub static CHECK: Check = Check {
+    code: "assertion",
+    title: |failure| format!("assertion can fail: `{}`", failure.condition),
+    last_step: None,
+    help: "either the code before it is wrong, or the condition asks for too much: follow the steps",
+    is_claim: true,
+    rule: Rule::Operation(forbid),
+    page: include_str!("../../../../tests/suites/checks/assertion.md"),
+};
+
+fn forbid(op: &Op) -> Option<Name> {
+    let Op::Call(call) = op else { return None };
+    let Callee::Direct(name) = call.callee else { return None };
+    match name.as_str() {
+        "__assert_fail" | "__assert" | "__assert_rtn" | "__assert_func" | "_assert" => {
+            Some(asserted(call).unwrap_or_else(|| Name::new(&format!("{name} is not called"))))
+        }
+        _ => None,
+    }
+}
+
+/// The text of the failed assertion, where the call carries it.
+fn asserted(call: &Call) -> Option<Name> {
+    call.arguments.iter().find_map(|argument| match argument {
+        Argument::Value(Expr::Address(lvalue)) => match lvalue.base {
+            Base::Global(literal) => literal.strip_prefix('"')?.strip_suffix('"').map(Name::new),
+            _ => None,
+        },
+        _ => None,
+    })
+}

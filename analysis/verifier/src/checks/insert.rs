@@ -1,0 +1,129 @@
+//! The pass that inserts obligations. It splits the edges of a location into a chain of demands, each with its own error location, in
+//! the order in which C evaluates the operands. It runs after the library models and before any analysis.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use proofline_cfa::{CheckId, Edge, Expr, Function, Loc, Name, Obligation, Op, Program, Site};
+
+use super::{Check, Demand, Part, Rule, reach_error, visit};
+
+/// Inserts the obligations of every function.
+pub fn insert(program: &mut Program) {
+    let labels = ends_at_labels(program);
+    insert_with(program, labels);
+}
+
+/// Whether the label `ERROR` is an obligation: where no call says the same.
+pub fn ends_at_labels(program: &Program) -> bool {
+    !program.functions.values().any(|function| has_error_call(function))
+}
+
+/// Whether a function calls what must not be called.
+pub fn has_error_call(function: &Function) -> bool {
+    function.edges.iter().any(|edge| reach_error::is_error_call(&edge.op))
+}
+
+/// Inserts the obligations of every function; `labels`: the label `ERROR` is one.
+pub fn insert_with(program: &mut Program, labels: bool) {
+    for function in program.functions.values_mut() {
+        *function = Arc::new(insert_into(function, labels));
+    }
+}
+
+/// The same automaton with obligations; `ends_at_labels`: the label `ERROR` is one.
+pub fn insert_into(function: &Function, ends_at_labels: bool) -> Function {
+    let mut out = function.clone();
+    let mut fresh = Fresh { next: function.locations };
+    let successors = function.successors();
+    for (loc, edges) in successors.iter().enumerate() {
+        let mut demands: Vec<(CheckId, Demand)> = Vec::new();
+        let mut seen = BTreeSet::new();
+        for &id in edges {
+            visit::operation(function, &function.edge(id).op, function.edge(id).site, &mut |part, site| {
+                for (check, rule) in part_rules() {
+                    let mut found = Vec::new();
+                    rule(function, part, site, &mut found);
+                    let found = found.into_iter().map(|demand| (check.id(), demand));
+                    demands.extend(found.filter(|demand| seen.insert(demand.clone())));
+                }
+            });
+        }
+        // Two branches on one condition share its demands; a lone edge has its own.
+        let mut at = Loc(loc as u32);
+        for (check, demand) in demands {
+            let error = fresh.location();
+            let next = fresh.location();
+            let text = Name::new(&proofline_cfa::expr_text(function, &demand.condition));
+            out.edges.push(Edge {
+                from: at,
+                to: error,
+                op: Op::Assume(demand.condition.negated()),
+                site: demand.site,
+            });
+            out.edges.push(Edge { from: at, to: next, op: Op::Assume(demand.condition), site: demand.site });
+            out.obligations.push(Obligation { check, error, site: demand.site, text });
+            at = next;
+        }
+        for &id in edges {
+            out.edges[id.index()].from = at;
+            if let Some((check, text)) = forbidden_operation(&function.edge(id).op) {
+                let error = fresh.location();
+                let site = function.edge(id).site;
+                out.edges[id.index()] = Edge { from: at, to: error, op: Op::Assume(Expr::int(1)), site };
+                out.obligations.push(Obligation { check, error, site, text });
+            }
+        }
+    }
+    if ends_at_labels {
+        end_at_labels(function, &mut out, &mut fresh);
+    }
+    out.locations = fresh.next;
+    out
+}
+
+type PartRule = fn(&Function, Part<'_>, Site, &mut Vec<Demand>);
+
+fn part_rules() -> impl Iterator<Item = (&'static Check, PartRule)> {
+    Check::ALL.iter().filter_map(|check| match check.rule {
+        Rule::Parts(rule) => Some((*check, rule)),
+        Rule::Operation(_) | Rule::Label(_) => None,
+    })
+}
+
+/// The obligation that an operation must not be reached, if it is one, and what must hold, for people.
+fn forbidden_operation(op: &Op) -> Option<(CheckId, Name)> {
+    Check::ALL.iter().find_map(|check| match check.rule {
+        Rule::Operation(rule) => rule(op).map(|text| (check.id(), text)),
+        Rule::Parts(_) | Rule::Label(_) => None,
+    })
+}
+
+/// Control ends at labels that must not be reached.
+fn end_at_labels(function: &Function, out: &mut Function, fresh: &mut Fresh) {
+    for &(label, loc) in &function.labels {
+        let Some(check) = Check::ALL.iter().find(|check| match check.rule {
+            Rule::Label(is_error) => is_error(&label),
+            Rule::Parts(_) | Rule::Operation(_) => false,
+        }) else {
+            continue;
+        };
+        let site = function.edges.iter().find(|edge| edge.from == loc).map_or(Site(0), |edge| edge.site);
+        let error = fresh.location();
+        for edge in out.edges.iter_mut().filter(|edge| edge.from == loc) {
+            *edge = Edge { from: loc, to: error, op: Op::Assume(Expr::int(1)), site };
+        }
+        let text = Name::new("ERROR is not reached");
+        out.obligations.push(Obligation { check: check.id(), error, site, text });
+    }
+}
+
+/// New locations.
+struct Fresh {
+    next: u32,
+}
+impl Fresh {
+    fn location(&mut self) -> Loc {
+        self.next += 1;
+        Loc(self.next - 1)
+    }
+}

@@ -3,11 +3,11 @@
 use proofline_cfa::{Expr, Function, Object};
 use proofline_cpa::{Facts, NoFacts};
 
-use crate::store::{Arithmetic, Model, State, view::View};
+use crate::store::{Arithmetic, Model, State, view::StateView};
 
 /// A state that can be asked.
 pub(crate) struct StateFacts<'a, A: Arithmetic> {
-    view: View<'a, A>,
+    view: StateView<'a, A>,
 }
 
 impl<'a, A: Arithmetic> StateFacts<'a, A> {
@@ -16,7 +16,7 @@ impl<'a, A: Arithmetic> StateFacts<'a, A> {
         state: &'a State<A::Value>,
         function: &'a Function,
     ) -> StateFacts<'a, A> {
-        StateFacts { view: View::new(model, function, state, &NoFacts) }
+        StateFacts { view: StateView::new(model, function, state, &NoFacts) }
     }
 
     /// The value, if anything is known.

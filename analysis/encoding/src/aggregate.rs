@@ -9,9 +9,9 @@ use proofline_smt::{Term, build as t};
 use crate::{
     arithmetic::{self, unknown},
     bytes::BYTE,
+    layout::Representation,
     memory::Executor,
     place::Place,
-    plan::Representation,
     state::Key,
 };
 
@@ -36,7 +36,7 @@ impl Executor<'_> {
     /// The values of an aggregate's scalars, in the order of [`leaves`].
     pub(crate) fn aggregate(&mut self, src: &Lvalue) -> Option<Vec<Term>> {
         let leaves = leaves(self.environment.program(), src)?;
-        Some(leaves.iter().map(|leaf| crate::arithmetic::Reader::load(self, leaf)).collect())
+        Some(leaves.iter().map(|leaf| crate::arithmetic::ExprContext::load(self, leaf)).collect())
     }
 
     /// Writes an aggregate's scalars.
@@ -117,7 +117,7 @@ impl Executor<'_> {
         let before = self.state.values.clone();
         for place in to {
             let after = std::mem::replace(&mut self.state.values, before.clone());
-            let is_bytes = matches!(self.plan.representation(place.object), Representation::Bytes { .. });
+            let is_bytes = matches!(self.layout.representation(place.object), Representation::Bytes { .. });
             if is_bytes {
                 let values = self.bytes_of(from, &shifted, size);
                 self.resume(after);
@@ -156,7 +156,7 @@ impl Executor<'_> {
         for places in shifted {
             let byte = self.read_places(places, BYTE, None);
             let pointer = match places.as_slice() {
-                [one] if matches!(self.plan.representation(one.object), Representation::Bytes { .. }) => {
+                [one] if matches!(self.layout.representation(one.object), Representation::Bytes { .. }) => {
                     self.pointer_in_bytes(one)
                 }
                 _ => None,
@@ -190,7 +190,7 @@ impl Executor<'_> {
     /// The scalars that an object of typed cells has in a range of bytes, by their distance from its start, which is taken to be that
     /// of an element.
     fn slots(&self, place: &Place, size: u64) -> Vec<(u64, Scalar)> {
-        match self.plan.representation(place.object) {
+        match self.layout.representation(place.object) {
             Representation::Opaque | Representation::Bytes { .. } => Vec::new(),
             Representation::Cells(cells) => {
                 let Some(start) = place.offset.as_constant().and_then(|at| u64::try_from(at).ok()) else {
@@ -220,7 +220,7 @@ impl Executor<'_> {
         size: u64,
         value: &mut dyn FnMut(&mut Self, u64, Scalar) -> Option<Term>,
     ) {
-        match self.plan.representation(place.object).clone() {
+        match self.layout.representation(place.object).clone() {
             Representation::Opaque => {}
             Representation::Bytes { .. } => {
                 let mut bytes = Vec::new();

@@ -10,8 +10,8 @@ use crate::{
     vectors,
 };
 
-/// Where expressions read from.
-pub(crate) trait Reader {
+/// What expressions are translated in: where they read from, and the fresh variables they may need.
+pub(crate) trait ExprContext {
     /// The value of a scalar lvalue.
     fn load(&mut self, lvalue: &Lvalue) -> Term;
     /// Its address.
@@ -29,44 +29,46 @@ pub(crate) trait Reader {
 }
 
 /// The value of an expression, of the sort that the encoding gives its format.
-pub(crate) fn value(expr: &Expr, reader: &mut dyn Reader) -> Term {
-    let encoding = reader.encoding();
+pub(crate) fn value(expr: &Expr, context: &mut dyn ExprContext) -> Term {
+    let encoding = context.encoding();
     match expr {
         Expr::Int(value, ty) if ty.is_exact() || encoding.is_bits() => encoding.int(*value, *ty),
-        Expr::Int(..) => unknown(reader, expr.scalar()),
+        Expr::Int(..) => unknown(context, expr.scalar()),
         Expr::Float(bits, ty) if encoding.is_bits() => floats::constant(*bits, *ty),
         Expr::Float(bits, _) => t::int(i128::from(*bits)),
         Expr::Null => encoding.address(0),
-        Expr::Load(lvalue) => reader.load(lvalue),
-        Expr::Address(lvalue) => reader.address(lvalue),
-        Expr::Function(name) => reader.function(*name),
+        Expr::Load(lvalue) => context.load(lvalue),
+        Expr::Address(lvalue) => context.address(lvalue),
+        Expr::Function(name) => context.function(*name),
         Expr::Unary(op, arg, _) => {
-            let a = value(arg, reader);
-            let result = match known(encoding, arg.scalar()) {
-                Known::Vector(_) => Some(vectors::unary(*op, a)),
-                Known::Integer(ty) => integers::unary(*op, ty, a, reader.wrapv()),
-                Known::Float => floats::unary(*op, a),
-                Known::Opaque => None,
+            let a = value(arg, context);
+            let result = match format_encoding(encoding, arg.scalar()) {
+                FormatEncoding::Vector(_) => Some(vectors::unary(*op, a)),
+                FormatEncoding::Integer(ty) => integers::unary(*op, ty, a, context.wrapv()),
+                FormatEncoding::Float => floats::unary(*op, a),
+                FormatEncoding::Opaque => None,
             };
-            result.unwrap_or_else(|| unknown(reader, expr.scalar()))
+            result.unwrap_or_else(|| unknown(context, expr.scalar()))
         }
         Expr::Binary(op, lhs, rhs, _) => {
-            let (a, b) = (value(lhs, reader), value(rhs, reader));
-            let result = match known(encoding, lhs.scalar()) {
-                Known::Vector(ty) => rhs.int_type().map(|right| vectors::binary(*op, ty, a, b, right)),
-                Known::Integer(ty) => Some(integers::binary(*op, ty, a, b, reader)),
-                Known::Float => floats::binary(*op, a, b),
-                Known::Opaque => None,
+            let (a, b) = (value(lhs, context), value(rhs, context));
+            let result = match format_encoding(encoding, lhs.scalar()) {
+                FormatEncoding::Vector(ty) => {
+                    rhs.int_type().map(|right| vectors::binary(*op, ty, a, b, right))
+                }
+                FormatEncoding::Integer(ty) => Some(integers::binary(*op, ty, a, b, context)),
+                FormatEncoding::Float => floats::binary(*op, a, b),
+                FormatEncoding::Opaque => None,
             };
-            result.unwrap_or_else(|| unknown(reader, expr.scalar()))
+            result.unwrap_or_else(|| unknown(context, expr.scalar()))
         }
         Expr::Compare(..) | Expr::Overflows(..) => {
             let (one, zero) = (encoding.int(1, IntType::INT), encoding.int(0, IntType::INT));
-            t::ite(condition(expr, reader), one, zero)
+            t::ite(condition(expr, context), one, zero)
         }
-        Expr::Cast(to, arg, _) => cast(*to, arg, reader),
+        Expr::Cast(to, arg, _) => cast(*to, arg, context),
         Expr::PointerDifference(lhs, rhs, stride, ty) => {
-            let (a, b) = (value(lhs, reader), value(rhs, reader));
+            let (a, b) = (value(lhs, context), value(rhs, context));
             let difference = encoding.minus(a, b);
             let stride = (*stride).max(1);
             match encoding {
@@ -86,60 +88,60 @@ pub(crate) fn value(expr: &Expr, reader: &mut dyn Reader) -> Term {
     }
 }
 
-/// What an encoding knows of a format.
-enum Known {
+/// How an encoding represents a format.
+enum FormatEncoding {
     Vector(IntType),
     Integer(IntType),
     Float,
     Opaque,
 }
 
-fn known(encoding: Encoding, scalar: Scalar) -> Known {
+fn format_encoding(encoding: Encoding, scalar: Scalar) -> FormatEncoding {
     match (encoding, scalar) {
-        (Encoding::BitVectors, Scalar::Int(ty)) => Known::Vector(ty),
-        (Encoding::BitVectors, Scalar::Float(ty)) if float_sort(ty).is_some() => Known::Float,
-        (Encoding::Integers, Scalar::Int(ty)) if ty.is_exact() => Known::Integer(ty),
-        _ => Known::Opaque,
+        (Encoding::BitVectors, Scalar::Int(ty)) => FormatEncoding::Vector(ty),
+        (Encoding::BitVectors, Scalar::Float(ty)) if float_sort(ty).is_some() => FormatEncoding::Float,
+        (Encoding::Integers, Scalar::Int(ty)) if ty.is_exact() => FormatEncoding::Integer(ty),
+        _ => FormatEncoding::Opaque,
     }
 }
 
 /// Whether a scalar is not zero.
-pub(crate) fn condition(expr: &Expr, reader: &mut dyn Reader) -> Term {
-    let encoding = reader.encoding();
+pub(crate) fn condition(expr: &Expr, context: &mut dyn ExprContext) -> Term {
+    let encoding = context.encoding();
     match expr {
         Expr::Compare(op, lhs, rhs) => {
             // `(a < b) != 0` is `a < b`.
             if let (CompareOp::Ne | CompareOp::Eq, Expr::Int(0, _)) = (op, &**rhs)
                 && is_truth(lhs)
             {
-                let inner = condition(lhs, reader);
+                let inner = condition(lhs, context);
                 return if *op == CompareOp::Ne { inner } else { t::not(inner) };
             }
-            let (a, b) = (value(lhs, reader), value(rhs, reader));
+            let (a, b) = (value(lhs, context), value(rhs, context));
             match (encoding, lhs.scalar()) {
                 (Encoding::BitVectors, Scalar::Float(ty)) if float_sort(ty).is_some() => {
                     floats::compare(*op, a, b)
                 }
-                (_, Scalar::Float(_)) => reader.fresh().variable(Sort::Bool),
+                (_, Scalar::Float(_)) => context.fresh().variable(Sort::Bool),
                 (Encoding::BitVectors, Scalar::Int(ty)) => vectors::compare(*op, ty.signed, a, b),
                 (Encoding::BitVectors, Scalar::Pointer) => vectors::compare(*op, false, a, b),
                 (Encoding::Integers, Scalar::Int(_) | Scalar::Pointer) => integers::compare(*op, a, b),
             }
         }
         Expr::Overflows(op, lhs, rhs) => {
-            let (a, b) = (value(lhs, reader), value(rhs, reader));
-            match (known(encoding, lhs.scalar()), rhs.int_type()) {
-                (Known::Vector(ty), Some(right)) => vectors::overflows(*op, ty, a, b, right),
-                (Known::Integer(ty), Some(_)) => integers::overflows(*op, ty, a, b, reader),
-                _ => reader.fresh().variable(Sort::Bool),
+            let (a, b) = (value(lhs, context), value(rhs, context));
+            match (format_encoding(encoding, lhs.scalar()), rhs.int_type()) {
+                (FormatEncoding::Vector(ty), Some(right)) => vectors::overflows(*op, ty, a, b, right),
+                (FormatEncoding::Integer(ty), Some(_)) => integers::overflows(*op, ty, a, b, context),
+                _ => context.fresh().variable(Sort::Bool),
             }
         }
-        Expr::Cast(_, arg, _) if is_truth(arg) => condition(arg, reader),
+        Expr::Cast(_, arg, _) if is_truth(arg) => condition(arg, context),
         _ => {
-            let a = value(expr, reader);
-            match (known(encoding, expr.scalar()), expr.scalar()) {
-                (Known::Float, _) => floats::truth(a),
-                (_, Scalar::Float(_)) => reader.fresh().variable(Sort::Bool),
+            let a = value(expr, context);
+            match (format_encoding(encoding, expr.scalar()), expr.scalar()) {
+                (FormatEncoding::Float, _) => floats::truth(a),
+                (_, Scalar::Float(_)) => context.fresh().variable(Sort::Bool),
                 (_, scalar) => t::not(encoding.is_zero(a, scalar)),
             }
         }
@@ -156,36 +158,36 @@ fn is_truth(expr: &Expr) -> bool {
 }
 
 /// Any value of a format.
-pub(crate) fn unknown(reader: &mut dyn Reader, scalar: Scalar) -> Term {
-    let encoding = reader.encoding();
-    let variable = reader.fresh().variable(encoding.sort(scalar));
-    reader.assume(encoding.in_range(variable, scalar));
+pub(crate) fn unknown(context: &mut dyn ExprContext, scalar: Scalar) -> Term {
+    let encoding = context.encoding();
+    let variable = context.fresh().variable(encoding.sort(scalar));
+    context.assume(encoding.in_range(variable, scalar));
     variable
 }
 
-fn cast(to: Scalar, arg: &Expr, reader: &mut dyn Reader) -> Term {
+fn cast(to: Scalar, arg: &Expr, context: &mut dyn ExprContext) -> Term {
     let from = arg.scalar();
-    let encoding = reader.encoding();
-    let term = value(arg, reader);
+    let encoding = context.encoding();
+    let term = value(arg, context);
     match (from, to) {
         (Scalar::Pointer, Scalar::Pointer) => term,
         // Addresses are stand-ins: only null keeps its number.
         (Scalar::Pointer, Scalar::Int(_)) | (Scalar::Int(_), Scalar::Pointer) => {
-            let other = unknown(reader, to);
-            reader.assume(t::implies(encoding.is_zero(term, from), encoding.is_zero(other, to)));
+            let other = unknown(context, to);
+            context.assume(t::implies(encoding.is_zero(term, from), encoding.is_zero(other, to)));
             other
         }
         (Scalar::Int(small), Scalar::Int(large)) => match encoding {
             Encoding::BitVectors => vectors::resize(term, small, large),
-            Encoding::Integers if !small.is_exact() || !large.is_exact() => unknown(reader, to),
+            Encoding::Integers if !small.is_exact() || !large.is_exact() => unknown(context, to),
             // 0 and 1 are in every type.
             Encoding::Integers if is_truth(arg) => term,
             Encoding::Integers => integers::cast(term, small, large),
         },
         _ if from == to => term,
-        (Scalar::Float(old), _) if !encoding.is_bits() || float_sort(old).is_none() => unknown(reader, to),
+        (Scalar::Float(old), _) if !encoding.is_bits() || float_sort(old).is_none() => unknown(context, to),
         (Scalar::Float(_), Scalar::Float(new)) => {
-            floats::convert(new, term).unwrap_or_else(|| unknown(reader, to))
+            floats::convert(new, term).unwrap_or_else(|| unknown(context, to))
         }
         (Scalar::Float(old), Scalar::Int(new)) => {
             let (result, defined) = floats::to_int(new, term, old);
@@ -193,14 +195,14 @@ fn cast(to: Scalar, arg: &Expr, reader: &mut dyn Reader) -> Term {
                 return result;
             }
             // Undefined out of range.
-            let any = unknown(reader, to);
+            let any = unknown(context, to);
             t::ite(defined, result, any)
         }
         (Scalar::Int(old), Scalar::Float(new)) if encoding.is_bits() => {
-            floats::from_int(new, term, old).unwrap_or_else(|| unknown(reader, to))
+            floats::from_int(new, term, old).unwrap_or_else(|| unknown(context, to))
         }
         (Scalar::Int(_) | Scalar::Pointer, Scalar::Float(_)) | (Scalar::Float(_), Scalar::Pointer) => {
-            unknown(reader, to)
+            unknown(context, to)
         }
     }
 }

@@ -4,10 +4,10 @@ use num_bigint::BigInt;
 use proofline_cfa::{BinaryOp, IntType, Scalar};
 use proofline_smt::{Term, build as t};
 
-use crate::arithmetic::{Reader, unknown};
+use crate::arithmetic::{ExprContext, unknown};
 
 /// `a & b`, `a | b`, `a ^ b`
-pub(crate) fn logical(op: BinaryOp, ty: IntType, a: Term, b: Term, reader: &mut dyn Reader) -> Term {
+pub(crate) fn logical(op: BinaryOp, ty: IntType, a: Term, b: Term, context: &mut dyn ExprContext) -> Term {
     if a == b {
         return if op == BinaryOp::BitXor { t::int(0) } else { a };
     }
@@ -15,9 +15,9 @@ pub(crate) fn logical(op: BinaryOp, ty: IntType, a: Term, b: Term, reader: &mut 
     let (term, mask) = match (constant(a), constant(b)) {
         (Some(mask), _) => (b, mask),
         (_, Some(mask)) => (a, mask),
-        (None, None) => return bounded(op, ty, a, b, reader),
+        (None, None) => return bounded(op, ty, a, b, context),
     };
-    let Some(and) = and_constant(term, mask, ty) else { return bounded(op, ty, a, b, reader) };
+    let Some(and) = and_constant(term, mask, ty) else { return bounded(op, ty, a, b, context) };
     match op {
         // a | m = a + m - (a & m), a ^ m = a + m - 2 (a & m): true bit by bit, and for two's complement as a whole.
         BinaryOp::BitOr => t::sub(t::add([term, t::int(mask)]), and),
@@ -54,8 +54,8 @@ fn and_constant(a: Term, mask: i128, ty: IntType) -> Option<Term> {
     Some(t::add(parts))
 }
 
-fn bounded(op: BinaryOp, ty: IntType, a: Term, b: Term, reader: &mut dyn Reader) -> Term {
-    let result = unknown(reader, Scalar::Int(ty));
+fn bounded(op: BinaryOp, ty: IntType, a: Term, b: Term, context: &mut dyn ExprContext) -> Term {
+    let result = unknown(context, Scalar::Int(ty));
     let zero = t::int(0);
     let both = t::and([t::le(zero, a), t::le(zero, b)]);
     let bound = match op {
@@ -63,19 +63,19 @@ fn bounded(op: BinaryOp, ty: IntType, a: Term, b: Term, reader: &mut dyn Reader)
         BinaryOp::BitOr => t::and([t::le(a, result), t::le(b, result), t::le(result, t::add([a, b]))]),
         _ => t::and([t::le(zero, result), t::le(result, t::add([a, b]))]),
     };
-    reader.assume(t::implies(both, bound));
+    context.assume(t::implies(both, bound));
     if op == BinaryOp::BitAnd {
         // A non-negative operand bounds the result, whatever the other is.
         for operand in [a, b] {
             let at_most = t::and([t::le(zero, result), t::le(result, operand)]);
-            reader.assume(t::implies(t::le(zero, operand), at_most));
+            context.assume(t::implies(t::le(zero, operand), at_most));
         }
     }
     result
 }
 
 /// Shifts by an amount that is no constant.
-pub(crate) fn shift(op: BinaryOp, ty: IntType, a: Term, b: Term, reader: &mut dyn Reader) -> Term {
+pub(crate) fn shift(op: BinaryOp, ty: IntType, a: Term, b: Term, context: &mut dyn ExprContext) -> Term {
     if let Some(value) = a.as_int().cloned() {
         // A constant shifted: one case per amount. The obligation before says that the amount is in range.
         let mut cases = t::int(0);
@@ -87,11 +87,11 @@ pub(crate) fn shift(op: BinaryOp, ty: IntType, a: Term, b: Term, reader: &mut dy
         }
         return cases;
     }
-    let result = unknown(reader, Scalar::Int(ty));
+    let result = unknown(context, Scalar::Int(ty));
     if op == BinaryOp::Shr {
         let non_negative = t::le(t::int(0), a);
         let bound = t::and([t::le(t::int(0), result), t::le(result, a)]);
-        reader.assume(t::implies(non_negative, bound));
+        context.assume(t::implies(non_negative, bound));
     }
     result
 }

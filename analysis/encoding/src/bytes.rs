@@ -5,7 +5,7 @@ use proofline_cfa::{BitField, IntType, Scalar};
 use proofline_smt::{Sort, Term, build as t};
 
 use crate::{
-    arithmetic::unknown, encoding::Encoding, floats, memory::Executor, place::Place, plan::Representation,
+    arithmetic::unknown, encoding::Encoding, floats, layout::Representation, memory::Executor, place::Place,
     state::Key, vectors,
 };
 
@@ -15,7 +15,7 @@ pub(crate) const BYTE: Scalar = Scalar::Int(IntType { bits: 8, signed: false });
 impl Executor<'_> {
     fn arrays(&self, place: &Place) -> (Key, Option<Key>) {
         let pointers =
-            matches!(self.plan.representation(place.object), Representation::Bytes { pointers: true });
+            matches!(self.layout.representation(place.object), Representation::Bytes { pointers: true });
         let bytes = Key::Elements(place.object, 1, 0, BYTE);
         (bytes, pointers.then_some(Key::Elements(place.object, 1, 0, Scalar::Pointer)))
     }

@@ -1,4 +1,4 @@
-//! Calls while a program is cut into segments: inlined ones, and those whose summary begins a segment.
+//! Calls while a program is cut into blocks: inlined ones, and those whose summary begins a block.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,18 +7,18 @@ use proofline_smt::{Sort, Term, build as t};
 
 use crate::{
     arithmetic,
-    explore::{MOST_INSTANCES, Unfold},
-    memory, plan,
-    segment::{Applied, Cut, SegmentEnd},
+    block::{AppliedSummary, BlockEnd, Cut},
+    large_blocks::{LargeBlockEncoding, MOST_INSTANCES},
+    layout, memory,
     state::{Key, State},
 };
 
-impl Unfold<'_> {
+impl LargeBlockEncoding<'_> {
     /// An inlined call: the state at its return, if it returns.
     pub(crate) fn call(&mut self, instance: u32, id: EdgeId, call: &Call, state: State) -> Option<State> {
         let function = self.function(instance);
         let callees = self.environment.callees(function.name, call);
-        // Those with a summary have a segment of their own.
+        // Those with a summary have a block of their own.
         let has_instance = |name: &&Name| self.unrolls || !self.summarised.contains(*name);
         let functions: Vec<Name> = callees.functions.iter().filter(has_instance).copied().collect();
         let mut result: Option<State> = None;
@@ -33,14 +33,14 @@ impl Unfold<'_> {
                 rest = t::and([rest, t::not(choice)]);
             }
             if self.instances.len() > MOST_INSTANCES {
-                self.emit(state, SegmentEnd::Unsupported(Name::new("too many calls to inline")));
+                self.emit(state, BlockEnd::Unsupported(Name::new("too many calls to inline")));
                 continue;
             }
             let child = self.instances.child(instance, id, callee);
             let entered = self.enter(instance, call, child, state);
             let entry = self.function(child).entry;
             if self.unrolls && self.summarised.contains(&callee) {
-                self.emit(entered, SegmentEnd::Cut(Cut { instance: child, loc: entry }));
+                self.emit(entered, BlockEnd::Cut(Cut { instance: child, loc: entry }));
                 continue;
             }
             if let Some(exit) = self.region(child, vec![(entry, entered)]) {
@@ -150,7 +150,7 @@ impl Unfold<'_> {
     fn sort_of(&self, function: &Function, key: Key) -> Sort {
         let model = self.environment.program().data_model;
         let format = |id| proofline_cfa::scalar_of(function.local(id).ty, model);
-        self.plan.encoding().sort_of(key, format)
+        self.layout.encoding().sort_of(key, format)
     }
 
     /// The whole of a local.
@@ -165,16 +165,16 @@ impl Unfold<'_> {
         let touched: BTreeSet<_> =
             self.environment.reads(function).union(self.environment.writes(function)).copied().collect();
         let mut keys: Vec<Key> = self
-            .plan
+            .layout
             .objects()
             .filter(|(object, _)| touched.contains(object))
-            .flat_map(|(object, _)| memory::keys_of(self.plan, object))
+            .flat_map(|(object, _)| memory::keys_of(self.layout, object))
             .collect();
         keys.sort();
         keys
     }
 
-    /// Begins a segment with a summarised call.
+    /// Begins a block with a summarised call.
     pub(crate) fn apply_summary(
         &mut self,
         instance: u32,
@@ -187,7 +187,7 @@ impl Unfold<'_> {
         let (mut state, values) = self.arguments(instance, call, state);
         let mut before = BTreeMap::new();
         for (i, &parameter) in function.parameters.iter().enumerate() {
-            if plan::is_register(function, parameter) {
+            if layout::is_register(function, parameter) {
                 let value = values.get(i).copied().flatten();
                 let key = Key::Local(0, parameter);
                 let value = value.unwrap_or_else(|| self.fresh.variable(self.sort_of(function, key)));
@@ -204,7 +204,7 @@ impl Unfold<'_> {
         }
         // A parameter that lives in memory gets its argument there.
         for (i, &parameter) in function.parameters.iter().enumerate() {
-            if !plan::is_register(function, parameter) {
+            if !layout::is_register(function, parameter) {
                 let lvalue = self.whole_local(function, parameter);
                 let mut executor = self.executor(function, 0, state.clone());
                 match values.get(i).copied().flatten() {
@@ -222,7 +222,7 @@ impl Unfold<'_> {
         // Entering: the callee may fail inside.
         let mut entering = State { guard: state.guard, values: before.clone() };
         entering.values.retain(|key, _| before.contains_key(key));
-        self.emit(entering, SegmentEnd::Enter(callee));
+        self.emit(entering, BlockEnd::Enter(callee));
         // Returning, if it does.
         let mut after = BTreeMap::new();
         let written = self.environment.writes(callee);
@@ -234,7 +234,7 @@ impl Unfold<'_> {
             let value = if written.contains(&object) {
                 let variable = self.fresh.variable(self.sort_of(function, key));
                 if let Key::Cell(_, _, scalar) = key {
-                    let range = self.plan.encoding().in_range(variable, scalar);
+                    let range = self.layout.encoding().in_range(variable, scalar);
                     state.assume(range);
                 }
                 variable
@@ -246,12 +246,12 @@ impl Unfold<'_> {
         }
         let mut result = None;
         if let Some(slot) = function.result
-            && plan::is_register(function, slot)
+            && layout::is_register(function, slot)
         {
             let variable = self.fresh.variable(self.sort_of(function, Key::Local(0, slot)));
             let lvalue = self.whole_local(function, slot);
             if let Some(scalar) = lvalue.scalar {
-                let range = self.plan.encoding().in_range(variable, scalar);
+                let range = self.layout.encoding().in_range(variable, scalar);
                 state.assume(range);
             }
             after.insert(Key::Local(0, slot), variable);
@@ -266,7 +266,7 @@ impl Unfold<'_> {
             }
             state = executor.state;
         }
-        self.applied = Some(Applied { callee, before, after });
+        self.applied = Some(AppliedSummary { callee, before, after });
         let target = caller.edge(id).to;
         self.go_on(instance, vec![(target, state)]);
         self.applied = None;

@@ -3,7 +3,7 @@
 use proofline_cfa::{BinaryOp, CompareOp, IntType, UnaryOp};
 use proofline_smt::{Sort, Term, build as t};
 
-use crate::{arithmetic::Reader, bits, within};
+use crate::{arithmetic::ExprContext, bits, within};
 
 /// `op a`; `None` if that is not known.
 pub(crate) fn unary(op: UnaryOp, ty: IntType, a: Term, wrapv: bool) -> Option<Term> {
@@ -16,7 +16,7 @@ pub(crate) fn unary(op: UnaryOp, ty: IntType, a: Term, wrapv: bool) -> Option<Te
 }
 
 /// `a op b` in `ty`.
-pub(crate) fn binary(op: BinaryOp, ty: IntType, a: Term, b: Term, reader: &mut dyn Reader) -> Term {
+pub(crate) fn binary(op: BinaryOp, ty: IntType, a: Term, b: Term, context: &mut dyn ExprContext) -> Term {
     let modulus = || t::add([t::int(ty.max()), t::int(1)]);
     match op {
         // One wrap at most: cheaper for the solver than a remainder.
@@ -28,19 +28,19 @@ pub(crate) fn binary(op: BinaryOp, ty: IntType, a: Term, b: Term, reader: &mut d
             let difference = t::sub(a, b);
             t::ite(t::le(t::int(0), difference), difference, t::add([difference, modulus()]))
         }
-        BinaryOp::Add => fit(t::add([a, b]), ty, reader.wrapv()),
-        BinaryOp::Sub => fit(t::sub(a, b), ty, reader.wrapv()),
-        BinaryOp::Mul => fit(t::mul([a, b]), ty, reader.wrapv()),
-        BinaryOp::Div => fit(t::c_div(a, b), ty, reader.wrapv()),
+        BinaryOp::Add => fit(t::add([a, b]), ty, context.wrapv()),
+        BinaryOp::Sub => fit(t::sub(a, b), ty, context.wrapv()),
+        BinaryOp::Mul => fit(t::mul([a, b]), ty, context.wrapv()),
+        BinaryOp::Div => fit(t::c_div(a, b), ty, context.wrapv()),
         BinaryOp::Rem => t::c_rem(a, b),
         BinaryOp::Shl | BinaryOp::Shr => match b.as_int().and_then(|amount| u32::try_from(amount).ok()) {
             Some(amount) if amount < u32::from(ty.bits) => {
                 let power = t::int(num_bigint::BigInt::from(1) << amount);
                 if op == BinaryOp::Shl { wrap(t::mul([a, power]), ty) } else { t::div(a, power) }
             }
-            _ => bits::shift(op, ty, a, b, reader),
+            _ => bits::shift(op, ty, a, b, context),
         },
-        BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor => bits::logical(op, ty, a, b, reader),
+        BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor => bits::logical(op, ty, a, b, context),
     }
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn compare(op: CompareOp, a: Term, b: Term) -> Term {
 }
 
 /// Whether the mathematical result is outside `ty`.
-pub(crate) fn overflows(op: BinaryOp, ty: IntType, a: Term, b: Term, reader: &mut dyn Reader) -> Term {
+pub(crate) fn overflows(op: BinaryOp, ty: IntType, a: Term, b: Term, context: &mut dyn ExprContext) -> Term {
     let exact = match op {
         BinaryOp::Add => t::add([a, b]),
         BinaryOp::Sub => t::sub(a, b),
@@ -67,7 +67,7 @@ pub(crate) fn overflows(op: BinaryOp, ty: IntType, a: Term, b: Term, reader: &mu
             return if ty.signed { least } else { t::bool(false) };
         }
         BinaryOp::Shl | BinaryOp::Shr | BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor => {
-            return reader.fresh().variable(Sort::Bool);
+            return context.fresh().variable(Sort::Bool);
         }
     };
     t::not(within(exact, ty))

@@ -6,30 +6,30 @@
 
 mod aggregate;
 mod arithmetic;
-mod beyond;
 mod bits;
+mod block;
 mod bytes;
 mod calls;
 mod encoding;
-mod explore;
 mod floats;
+mod function_encoder;
 mod integers;
+mod large_blocks;
+mod layout;
 mod liveness;
 mod memory;
+mod needs_bit_vectors;
 mod place;
-mod plan;
-mod segment;
 mod state;
-mod step;
 mod vectors;
 
-pub use beyond::is_beyond_integers;
+pub use block::{AppliedSummary, BlockEnd, Cut, Instances, LargeBlock};
 pub use encoding::Encoding;
-pub use explore::Unfold;
-pub use plan::{Plan, Representation};
-pub use segment::{Applied, Cut, Explored, Instances, Segment, SegmentEnd};
+pub use function_encoder::{FunctionEncoder, memory_keys};
+pub use large_blocks::LargeBlockEncoding;
+pub use layout::{MemoryLayout, Representation};
+pub use needs_bit_vectors::needs_bit_vectors;
 pub use state::{Fresh, Key, State};
-pub use step::{Walker, memory_keys};
 
 use proofline_cfa::{IntType, Scalar};
 use proofline_smt::{Term, build as t};

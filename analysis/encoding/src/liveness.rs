@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proofline_cfa::{Base, Function, LocalId, Op, visit};
 
-use crate::plan::is_register;
+use crate::layout::is_register;
 
 /// Live registers per location. The result slot is live at the exit.
 pub(crate) fn live_registers(function: &Function) -> Vec<BTreeSet<LocalId>> {

@@ -7,11 +7,11 @@ use proofline_program_analysis::Environment;
 use proofline_smt::{Sort, Term, build as t};
 
 use crate::{
-    arithmetic::{self, Reader, unknown},
+    arithmetic::{self, ExprContext, unknown},
     bytes::BYTE,
     encoding::Encoding,
+    layout::{self, MemoryLayout, Representation},
     place::{Place, Target},
-    plan::{self, Plan, Representation},
     state::{Fresh, Key, State},
 };
 
@@ -21,7 +21,7 @@ const MOST_ZEROS: u64 = 64;
 /// Executes edges of one instance of a function on one state.
 pub(crate) struct Executor<'x> {
     pub(crate) environment: &'x Environment,
-    pub(crate) plan: &'x Plan,
+    pub(crate) layout: &'x MemoryLayout,
     pub(crate) fresh: &'x mut Fresh,
     pub(crate) function: &'x Function,
     pub(crate) instance: u32,
@@ -53,7 +53,7 @@ impl Executor<'_> {
             },
             Op::Copy(dst, src) => self.copy(dst, src),
             Op::Begin(id) => {
-                if plan::is_register(self.function, *id) {
+                if layout::is_register(self.function, *id) {
                     let scalar = self.register_format(*id);
                     let variable = self.any_value(scalar);
                     self.state.values.insert(Key::Local(self.instance, *id), variable);
@@ -87,7 +87,7 @@ impl Executor<'_> {
     }
 
     pub(crate) fn enc(&self) -> Encoding {
-        self.plan.encoding()
+        self.layout.encoding()
     }
 
     fn register_format(&self, id: proofline_cfa::LocalId) -> Option<Scalar> {
@@ -118,14 +118,14 @@ impl Executor<'_> {
         };
         let other = t::ite(fails, encoding.address(0), somewhere);
         let object = Object::Heap(self.function.name, allocation.site);
-        let Some(region) = self.plan.address(object) else { return other };
+        let Some(region) = self.layout.address(object) else { return other };
         // Of bytes only every sixteenth may be the first: what `malloc` promises.
-        let stride = match self.plan.representation(object) {
+        let stride = match self.layout.representation(object) {
             Representation::Elements { stride, .. } => *stride,
             Representation::Bytes { .. } => 16,
             Representation::Cells(_) | Representation::Opaque => return other,
         };
-        let half = plan::REGION / 2;
+        let half = layout::REGION / 2;
         let size = arithmetic::value(&allocation.size, self);
         let size = match allocation.size.int_type() {
             Some(ty) => encoding.widen(size, ty),
@@ -207,7 +207,7 @@ impl Executor<'_> {
         let encoding = self.enc();
         let mut options = Vec::new();
         for place in places {
-            if let Representation::Bytes { .. } = self.plan.representation(place.object) {
+            if let Representation::Bytes { .. } = self.layout.representation(place.object) {
                 let (condition, value) = self.read_bytes(place, scalar, bits);
                 if !condition.is_false() {
                     options.push((condition, value));
@@ -268,7 +268,7 @@ impl Executor<'_> {
         value: Term,
         width: u64,
     ) {
-        if let Representation::Bytes { .. } = self.plan.representation(place.object) {
+        if let Representation::Bytes { .. } = self.layout.representation(place.object) {
             return self.write_bytes(place, scalar, bits, value);
         }
         let hit = if bits.is_none() { self.write_cell(place, scalar, value) } else { Vec::new() };
@@ -340,7 +340,7 @@ impl Executor<'_> {
     }
 
     pub(crate) fn keys(&self, object: Object) -> Vec<Key> {
-        keys_of(self.plan, object)
+        keys_of(self.layout, object)
     }
 
     /// Any contents.
@@ -368,14 +368,14 @@ impl Executor<'_> {
     /// Any contents of the objects an lvalue may lie in.
     pub(crate) fn forget(&mut self, lvalue: &Lvalue) {
         if let Base::Local(id) = lvalue.base
-            && plan::is_register(self.function, id)
+            && layout::is_register(self.function, id)
         {
             let scalar = self.register_format(id);
             let variable = self.any_value(scalar);
             self.state.values.insert(Key::Local(self.instance, id), variable);
             return;
         }
-        for object in plan::objects(self.environment, self.function, lvalue) {
+        for object in layout::objects(self.environment, self.function, lvalue) {
             self.forget_object(object);
         }
     }
@@ -399,14 +399,14 @@ impl Executor<'_> {
             Base::Global(name) => Object::Global(name),
             Base::Deref(..) => return None,
         };
-        let shape = plan::shape(self.environment, lvalue);
+        let shape = layout::shape(self.environment, lvalue);
         let Expr::Int(size, _) = size else { return None };
         let total = self.environment.object_size(object)?;
         (shape.offset == 0 && shape.strides.is_empty() && i128::from(total) == *size).then_some(object)
     }
 }
 
-impl Reader for Executor<'_> {
+impl ExprContext for Executor<'_> {
     fn load(&mut self, lvalue: &Lvalue) -> Term {
         let scalar = lvalue.scalar.unwrap_or(Scalar::Pointer);
         self.read(lvalue, scalar)
@@ -426,7 +426,7 @@ impl Reader for Executor<'_> {
                     Base::Global(name) => Object::Global(name),
                     Base::Deref(..) => Object::External,
                 };
-                match self.plan.address(object) {
+                match self.layout.address(object) {
                     Some(address) => {
                         let inside = self.path(lvalue).whole(encoding);
                         encoding.sum([encoding.address(address), inside])
@@ -453,7 +453,7 @@ impl Reader for Executor<'_> {
         self.state.assume(condition);
     }
     fn encoding(&self) -> Encoding {
-        self.plan.encoding()
+        self.layout.encoding()
     }
     fn wrapv(&self) -> bool {
         self.wrapv
@@ -471,8 +471,8 @@ impl Executor<'_> {
 }
 
 /// The keys of an object.
-pub(crate) fn keys_of(plan: &Plan, object: Object) -> Vec<Key> {
-    match plan.representation(object) {
+pub(crate) fn keys_of(layout: &MemoryLayout, object: Object) -> Vec<Key> {
+    match layout.representation(object) {
         Representation::Opaque => Vec::new(),
         Representation::Cells(cells) => {
             cells.iter().map(|(at, scalar)| Key::Cell(object, *at, *scalar)).collect()

@@ -8,8 +8,8 @@ use proofline_smt::{Term, build as t};
 use crate::{
     arithmetic,
     encoding::Encoding,
+    layout::{self, Representation},
     memory::Executor,
-    plan::{self, Representation},
     state::Key,
 };
 
@@ -57,7 +57,7 @@ impl Executor<'_> {
     /// Where a scalar or aggregate access goes.
     pub(crate) fn target(&mut self, lvalue: &Lvalue) -> Target {
         if let Base::Local(id) = lvalue.base
-            && plan::is_register(self.function, id)
+            && layout::is_register(self.function, id)
         {
             return Target::Register(Key::Local(self.instance, id));
         }
@@ -72,7 +72,7 @@ impl Executor<'_> {
             Base::Global(name) => vec![Place { object: Object::Global(*name), offset: inside }],
             Base::Deref(pointer, _) => {
                 let address = arithmetic::value(pointer, self);
-                let objects = plan::objects(self.environment, self.function, lvalue);
+                let objects = layout::objects(self.environment, self.function, lvalue);
                 objects.into_iter().map(|object| self.behind(address, object, &inside)).collect()
             }
         }
@@ -81,7 +81,7 @@ impl Executor<'_> {
     /// The place in one object that an address means.
     fn behind(&self, address: Term, object: Object, inside: &Offset) -> Place {
         let encoding = self.enc();
-        let base = self.plan.address(object).unwrap_or(0);
+        let base = self.layout.address(object).unwrap_or(0);
         let distance = encoding.minus(address, encoding.address(base));
         let number = distance.as_bitvec().and_then(|bits| i128::try_from(bits.signed()).ok());
         let offset = match number {
@@ -125,8 +125,8 @@ impl Executor<'_> {
     /// The cells at an offset of an object: the key, the element number for arrays, and the condition under which the offset
     /// is that of the cell.
     pub(crate) fn cells(&mut self, place: &Place, scalar: Scalar) -> Vec<(Key, Option<Term>, Term)> {
-        let (plan, encoding, object) = (self.plan, self.enc(), place.object);
-        match plan.representation(object) {
+        let (layout, encoding, object) = (self.layout, self.enc(), place.object);
+        match layout.representation(object) {
             Representation::Opaque | Representation::Bytes { .. } => Vec::new(),
             Representation::Cells(cells) => {
                 let offset = place.offset.whole(encoding);
@@ -210,7 +210,7 @@ impl Executor<'_> {
     /// Bytes of an object; of heap objects those of their region.
     pub(crate) fn extent(&self, object: Object) -> Option<u64> {
         match object {
-            Object::Heap(..) => Some(plan::REGION),
+            Object::Heap(..) => Some(layout::REGION),
             Object::Global(_) | Object::Local(..) | Object::External => self.environment.object_size(object),
         }
     }

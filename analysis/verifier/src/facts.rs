@@ -15,7 +15,7 @@ use proofline_cpa::{
 };
 use proofline_domains::{
     IntervalAnalysis, IntervalOptions, Mode,
-    interval::{Abstract, IntervalState, Ranges},
+    interval::{IntervalState, IntervalValue, Ranges},
 };
 use proofline_program_analysis::Mentions;
 
@@ -198,13 +198,13 @@ fn known(
 ) -> Here {
     let of = |(variable, load): &(Variable, Expr)| {
         let known = match (analysis.value_of(state, function, load)?, load.scalar()) {
-            (Abstract::Int(ranges), Scalar::Int(ty)) => {
+            (IntervalValue::Int(ranges), Scalar::Int(ty)) => {
                 let ranges = ranges.within(ty)?;
                 (ranges != Ranges::of(ty)).then_some(Known::Within(ranges, ty))
             }
-            (Abstract::Pointer(pointer), _) if pointer.is_null() => Some(Known::Null),
-            (Abstract::Pointer(pointer), _) if !pointer.null => Some(Known::NotNull),
-            (Abstract::Int(_) | Abstract::Pointer(_) | Abstract::Float(_), _) => None,
+            (IntervalValue::Pointer(pointer), _) if pointer.is_null() => Some(Known::Null),
+            (IntervalValue::Pointer(pointer), _) if !pointer.null => Some(Known::NotNull),
+            (IntervalValue::Int(_) | IntervalValue::Pointer(_) | IntervalValue::Float(_), _) => None,
         };
         Some((*variable, known?))
     };

@@ -196,9 +196,9 @@ pub(crate) fn session<'s, A: Kept>(
 
 /// What counts of the options inside of blocks. The entry and what is assumed there are in the entry state.
 pub(crate) fn of_intervals(options: &IntervalOptions) -> String {
-    let IntervalOptions { entry, mode: _, wrapv, separate, unrollings, inputs } = options;
+    let IntervalOptions { entry, mode: _, wrapv, separate, unrollings, input_ranges } = options;
     // Inputs are those of the entry.
-    let inputs = (!inputs.is_empty()).then_some((entry, inputs));
+    let inputs = (!input_ranges.is_empty()).then_some((entry, input_ranges));
     format!("{wrapv} {separate} {unrollings} {inputs:?}")
 }
 

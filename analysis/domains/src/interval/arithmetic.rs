@@ -10,9 +10,9 @@ use crate::{
         operators::{self, Arith},
         pointers::{compare_pointers, equal_pointers, show_pointer},
         ranges::Ranges,
-        scalar::{Abstract, Pointee, Pointer, Targets, known_int, pointer_bits_range, pointer_of_range},
+        scalar::{IntervalValue, Pointee, Pointer, Targets, known_int, pointer_bits_range, pointer_of_range},
     },
-    store::{Addresses, Arithmetic, CellValue, Eval, Impossible, Objects, Offsets},
+    store::{AbstractValue, Addresses, Arithmetic, Eval, Impossible, Objects, Offsets},
 };
 
 /// The domain of intervals.
@@ -22,26 +22,28 @@ pub struct Intervals {
     pub semantics: Semantics,
 }
 
-type Both = Result<(Option<Abstract>, Option<Abstract>), Impossible>;
+type Both = Result<(Option<IntervalValue>, Option<IntervalValue>), Impossible>;
 
 /// The integers an operand may be.
-fn ranges(ty: IntType, value: Option<&Abstract>) -> Ranges {
+fn ranges(ty: IntType, value: Option<&IntervalValue>) -> Ranges {
     match value {
-        Some(Abstract::Int(ranges)) => ranges.clone(),
-        Some(Abstract::Float(_) | Abstract::Pointer(_)) | None => Ranges::of(ty),
+        Some(IntervalValue::Int(ranges)) => ranges.clone(),
+        Some(IntervalValue::Float(_) | IntervalValue::Pointer(_)) | None => Ranges::of(ty),
     }
 }
 
 /// The pointers an operand may be.
-fn pointer(value: Option<&Abstract>) -> Pointer {
+fn pointer(value: Option<&IntervalValue>) -> Pointer {
     match value {
-        Some(Abstract::Pointer(pointer)) => pointer.clone(),
-        Some(Abstract::Int(_) | Abstract::Float(_)) | None => Pointer { null: true, to: Targets::Any },
+        Some(IntervalValue::Pointer(pointer)) => pointer.clone(),
+        Some(IntervalValue::Int(_) | IntervalValue::Float(_)) | None => {
+            Pointer { null: true, to: Targets::Any }
+        }
     }
 }
 
-fn float(value: Option<&Abstract>) -> Option<eval::Value> {
-    if let Some(Abstract::Float(bits)) = value { Some(eval::Value::Float(*bits)) } else { None }
+fn float(value: Option<&IntervalValue>) -> Option<eval::Value> {
+    if let Some(IntervalValue::Float(bits)) = value { Some(eval::Value::Float(*bits)) } else { None }
 }
 
 impl Intervals {
@@ -57,16 +59,16 @@ impl Intervals {
     pub fn widen(
         &self,
         scalar: Scalar,
-        old: &Abstract,
-        new: &Abstract,
+        old: &IntervalValue,
+        new: &IntervalValue,
         thresholds: &[i128],
-    ) -> Option<Abstract> {
+    ) -> Option<IntervalValue> {
         let joined = old.join(new, scalar)?;
         match (old, &joined, scalar) {
-            (Abstract::Int(old), Abstract::Int(joined), Scalar::Int(ty)) => {
+            (IntervalValue::Int(old), IntervalValue::Int(joined), Scalar::Int(ty)) => {
                 known_int(ty, old.widen(joined, thresholds, ty))
             }
-            (Abstract::Pointer(old), Abstract::Pointer(joined), _) => {
+            (IntervalValue::Pointer(old), IntervalValue::Pointer(joined), _) => {
                 let to = match (&old.to, &joined.to) {
                     (Targets::These(old), Targets::These(joined)) => {
                         let widened = joined.iter().map(|(to, offsets)| {
@@ -85,38 +87,38 @@ impl Intervals {
 }
 
 impl Arithmetic for Intervals {
-    type Value = Abstract;
+    type Value = IntervalValue;
 
-    fn int(&self, ty: IntType, value: i128) -> Option<Abstract> {
+    fn int(&self, ty: IntType, value: i128) -> Option<IntervalValue> {
         eval::int::representable(ty, value).and_then(|value| known_int(ty, Ranges::single(value)))
     }
-    fn float(&self, bits: u64) -> Option<Abstract> {
-        Some(Abstract::Float(eval::float::canonical(bits)))
+    fn float(&self, bits: u64) -> Option<IntervalValue> {
+        Some(IntervalValue::Float(eval::float::canonical(bits)))
     }
-    fn null(&self) -> Abstract {
-        Abstract::Pointer(Pointer::null())
+    fn null(&self) -> IntervalValue {
+        IntervalValue::Pointer(Pointer::null())
     }
-    fn address(&self, object: Object, offsets: Offsets) -> Option<Abstract> {
-        Some(Abstract::Pointer(Pointer {
+    fn address(&self, object: Object, offsets: Offsets) -> Option<IntervalValue> {
+        Some(IntervalValue::Pointer(Pointer {
             null: false,
             to: Targets::these(vec![(Pointee::Object(object), offsets)]),
         }))
     }
-    fn function(&self, name: Name) -> Option<Abstract> {
+    fn function(&self, name: Name) -> Option<IntervalValue> {
         let to = Targets::these(vec![(Pointee::Function(name), Offsets::at(0))]);
-        Some(Abstract::Pointer(Pointer { null: false, to }))
+        Some(IntervalValue::Pointer(Pointer { null: false, to }))
     }
-    fn any_of(&self, ty: IntType) -> Option<Abstract> {
-        ty.is_exact().then(|| Abstract::Int(Ranges::of(ty)))
+    fn any_of(&self, ty: IntType) -> Option<IntervalValue> {
+        ty.is_exact().then(|| IntervalValue::Int(Ranges::of(ty)))
     }
-    fn non_null(&self) -> Option<Abstract> {
-        Some(Abstract::Pointer(Pointer { null: false, to: Targets::Any }))
+    fn non_null(&self) -> Option<IntervalValue> {
+        Some(IntervalValue::Pointer(Pointer { null: false, to: Targets::Any }))
     }
-    fn between(&self, ty: IntType, lo: i128, hi: i128) -> Option<Abstract> {
+    fn between(&self, ty: IntType, lo: i128, hi: i128) -> Option<IntervalValue> {
         known_int(ty, Ranges::new(lo, hi))
     }
 
-    fn unary(&self, op: UnaryOp, ty: Scalar, arg: Option<&Abstract>) -> Eval<Abstract> {
+    fn unary(&self, op: UnaryOp, ty: Scalar, arg: Option<&IntervalValue>) -> Eval<IntervalValue> {
         match ty {
             Scalar::Int(ty) if ty.is_exact() => {
                 let arg = ranges(ty, arg);
@@ -138,10 +140,10 @@ impl Arithmetic for Intervals {
         &self,
         op: BinaryOp,
         ty: Scalar,
-        lhs: Option<&Abstract>,
+        lhs: Option<&IntervalValue>,
         rhs_ty: Scalar,
-        rhs: Option<&Abstract>,
-    ) -> Eval<Abstract> {
+        rhs: Option<&IntervalValue>,
+    ) -> Eval<IntervalValue> {
         match (ty, rhs_ty) {
             (Scalar::Int(ty), Scalar::Int(rhs_ty)) if ty.is_exact() => {
                 let result = self.arith().binary(op, ty, &ranges(ty, lhs), &ranges(rhs_ty, rhs))?;
@@ -161,8 +163,8 @@ impl Arithmetic for Intervals {
         &self,
         op: CompareOp,
         ty: Scalar,
-        lhs: Option<&Abstract>,
-        rhs: Option<&Abstract>,
+        lhs: Option<&IntervalValue>,
+        rhs: Option<&IntervalValue>,
         objects: &dyn Objects,
     ) -> Option<bool> {
         match ty {
@@ -173,7 +175,7 @@ impl Arithmetic for Intervals {
         }
     }
 
-    fn cast(&self, from: Scalar, to: Scalar, arg: Option<&Abstract>) -> Eval<Abstract> {
+    fn cast(&self, from: Scalar, to: Scalar, arg: Option<&IntervalValue>) -> Eval<IntervalValue> {
         Ok(match (from, to) {
             (Scalar::Int(from), Scalar::Int(to)) if from.is_exact() && to.is_exact() => {
                 known_int(to, ranges(from, arg).wrap(to))
@@ -195,11 +197,11 @@ impl Arithmetic for Intervals {
             }
             (Scalar::Pointer, Scalar::Pointer) => arg.cloned(),
             (Scalar::Int(_), Scalar::Float(_)) => match arg {
-                Some(Abstract::Int(ranges)) => ranges
+                Some(IntervalValue::Int(ranges)) => ranges
                     .as_single()
                     .and_then(|value| eval::cast(from, to, eval::Value::Int(value), self.semantics))
                     .and_then(from_float),
-                Some(Abstract::Float(_) | Abstract::Pointer(_)) | None => None,
+                Some(IntervalValue::Float(_) | IntervalValue::Pointer(_)) | None => None,
             },
             (Scalar::Float(_), Scalar::Float(_)) => {
                 float(arg).and_then(|arg| eval::cast(from, to, arg, self.semantics)).and_then(from_float)
@@ -218,8 +220,8 @@ impl Arithmetic for Intervals {
         &self,
         op: BinaryOp,
         ty: Scalar,
-        lhs: Option<&Abstract>,
-        rhs: Option<&Abstract>,
+        lhs: Option<&IntervalValue>,
+        rhs: Option<&IntervalValue>,
     ) -> Option<bool> {
         match ty {
             Scalar::Int(ty) if ty.is_exact() => {
@@ -238,12 +240,12 @@ impl Arithmetic for Intervals {
 
     fn difference(
         &self,
-        lhs: Option<&Abstract>,
-        rhs: Option<&Abstract>,
+        lhs: Option<&IntervalValue>,
+        rhs: Option<&IntervalValue>,
         stride: u64,
         ty: IntType,
-    ) -> Option<Abstract> {
-        let (Abstract::Pointer(left), Abstract::Pointer(right)) = (lhs?, rhs?) else { return None };
+    ) -> Option<IntervalValue> {
+        let (IntervalValue::Pointer(left), IntervalValue::Pointer(right)) = (lhs?, rhs?) else { return None };
         let (Targets::These(left), Targets::These(right)) = (&left.to, &right.to) else { return None };
         match (&left[..], &right[..]) {
             ([(from, a)], [(to, b)]) if from == to && stride > 0 => {
@@ -256,10 +258,10 @@ impl Arithmetic for Intervals {
         }
     }
 
-    fn shift(&self, pointer: &Abstract, by: Offsets) -> Option<Abstract> {
-        let Abstract::Pointer(pointer) = pointer else { return None };
+    fn shift(&self, pointer: &IntervalValue, by: Offsets) -> Option<IntervalValue> {
+        let IntervalValue::Pointer(pointer) = pointer else { return None };
         if by == Offsets::at(0) {
-            return Some(Abstract::Pointer(pointer.clone()));
+            return Some(IntervalValue::Pointer(pointer.clone()));
         }
         if pointer.is_null() {
             return None;
@@ -273,30 +275,30 @@ impl Arithmetic for Intervals {
         Pointer { null: pointer.null, to }.known()
     }
 
-    fn truncate(&self, field: IntType, value: &Abstract) -> Option<Abstract> {
+    fn truncate(&self, field: IntType, value: &IntervalValue) -> Option<IntervalValue> {
         match value {
             // A field's range is worth keeping even when it is all of the field.
-            Abstract::Int(ranges) if field.is_exact() => Some(Abstract::Int(ranges.wrap(field))),
-            Abstract::Int(_) | Abstract::Float(_) | Abstract::Pointer(_) => None,
+            IntervalValue::Int(ranges) if field.is_exact() => Some(IntervalValue::Int(ranges.wrap(field))),
+            IntervalValue::Int(_) | IntervalValue::Float(_) | IntervalValue::Pointer(_) => None,
         }
     }
 
-    fn truth(&self, value: &Abstract) -> Option<bool> {
+    fn truth(&self, value: &IntervalValue) -> Option<bool> {
         match value {
-            Abstract::Int(ranges) if !ranges.contains(0) => Some(true),
-            Abstract::Int(ranges) => ranges.as_single().map(|value| value != 0),
-            Abstract::Float(bits) => Some(eval::Value::Float(*bits).truth()),
-            Abstract::Pointer(pointer) if !pointer.null => Some(true),
-            Abstract::Pointer(pointer) => pointer.is_null().then_some(false),
+            IntervalValue::Int(ranges) if !ranges.contains(0) => Some(true),
+            IntervalValue::Int(ranges) => ranges.as_single().map(|value| value != 0),
+            IntervalValue::Float(bits) => Some(eval::Value::Float(*bits).truth()),
+            IntervalValue::Pointer(pointer) if !pointer.null => Some(true),
+            IntervalValue::Pointer(pointer) => pointer.is_null().then_some(false),
         }
     }
 
-    fn range(&self, value: &Abstract) -> Option<(i128, i128)> {
-        if let Abstract::Int(ranges) = value { Some((ranges.lo(), ranges.hi())) } else { None }
+    fn range(&self, value: &IntervalValue) -> Option<(i128, i128)> {
+        if let IntervalValue::Int(ranges) = value { Some((ranges.lo(), ranges.hi())) } else { None }
     }
 
-    fn addresses(&self, value: &Abstract) -> Option<Addresses> {
-        let Abstract::Pointer(Pointer { to: Targets::These(these), .. }) = value else { return None };
+    fn addresses(&self, value: &IntervalValue) -> Option<Addresses> {
+        let IntervalValue::Pointer(Pointer { to: Targets::These(these), .. }) = value else { return None };
         let objects = these.iter().filter_map(|(to, offsets)| match to {
             Pointee::Object(object) => Some((*object, *offsets)),
             Pointee::Function(_) => None,
@@ -304,32 +306,36 @@ impl Arithmetic for Intervals {
         Some(objects.collect())
     }
 
-    fn may_call(&self, value: &Abstract, function: Name) -> bool {
+    fn may_call(&self, value: &IntervalValue, function: Name) -> bool {
         match value {
-            Abstract::Pointer(Pointer { to: Targets::These(these), .. }) => {
+            IntervalValue::Pointer(Pointer { to: Targets::These(these), .. }) => {
                 these.iter().any(|(to, _)| *to == Pointee::Function(function))
             }
-            Abstract::Pointer(_) | Abstract::Int(_) | Abstract::Float(_) => true,
+            IntervalValue::Pointer(_) | IntervalValue::Int(_) | IntervalValue::Float(_) => true,
         }
     }
 
     fn meet(
         &self,
-        value: Option<&Abstract>,
-        wanted: &Abstract,
+        value: Option<&IntervalValue>,
+        wanted: &IntervalValue,
         ty: Scalar,
         objects: &dyn Objects,
-    ) -> Eval<Abstract> {
+    ) -> Eval<IntervalValue> {
         let Some(value) = value else { return Ok(Some(wanted.clone())) };
         match (value, wanted) {
-            (Abstract::Int(mine), Abstract::Int(theirs)) => match ty {
-                Scalar::Int(_) => mine.meet(theirs).map(|both| Some(Abstract::Int(both))).ok_or(Impossible),
+            (IntervalValue::Int(mine), IntervalValue::Int(theirs)) => match ty {
+                Scalar::Int(_) => {
+                    mine.meet(theirs).map(|both| Some(IntervalValue::Int(both))).ok_or(Impossible)
+                }
                 Scalar::Pointer | Scalar::Float(_) => Ok(Some(value.clone())),
             },
-            (Abstract::Pointer(mine), Abstract::Pointer(theirs)) => {
+            (IntervalValue::Pointer(mine), IntervalValue::Pointer(theirs)) => {
                 equal_pointers(mine, theirs, objects).map(Pointer::known)
             }
-            (Abstract::Int(_) | Abstract::Float(_) | Abstract::Pointer(_), _) => Ok(Some(value.clone())),
+            (IntervalValue::Int(_) | IntervalValue::Float(_) | IntervalValue::Pointer(_), _) => {
+                Ok(Some(value.clone()))
+            }
         }
     }
 
@@ -337,8 +343,8 @@ impl Arithmetic for Intervals {
         &self,
         op: CompareOp,
         ty: Scalar,
-        lhs: Option<&Abstract>,
-        rhs: Option<&Abstract>,
+        lhs: Option<&IntervalValue>,
+        rhs: Option<&IntervalValue>,
         objects: &dyn Objects,
     ) -> Both {
         match ty {
@@ -370,11 +376,12 @@ impl Arithmetic for Intervals {
                 }
             }
             Scalar::Float(_) => {
-                let learn = |mine: Option<&Abstract>, other: Option<&Abstract>| match (mine, other) {
-                    (None, Some(Abstract::Float(bits))) if op == CompareOp::Eq => {
+                let learn = |mine: Option<&IntervalValue>, other: Option<&IntervalValue>| match (mine, other)
+                {
+                    (None, Some(IntervalValue::Float(bits))) if op == CompareOp::Eq => {
                         let value = f64::from_bits(*bits);
                         // Of the two zeros, and of what is not a number, nothing can be learnt.
-                        (value != 0.0 && !value.is_nan()).then_some(Abstract::Float(*bits))
+                        (value != 0.0 && !value.is_nan()).then_some(IntervalValue::Float(*bits))
                     }
                     _ => None,
                 };
@@ -384,7 +391,7 @@ impl Arithmetic for Intervals {
         }
     }
 
-    fn where_true(&self, ty: Scalar, value: Option<&Abstract>) -> Eval<Abstract> {
+    fn where_true(&self, ty: Scalar, value: Option<&IntervalValue>) -> Eval<IntervalValue> {
         match ty {
             Scalar::Int(ty) if ty.is_exact() => {
                 ranges(ty, value).without(0).map(|ranges| known_int(ty, ranges)).ok_or(Impossible)
@@ -397,9 +404,9 @@ impl Arithmetic for Intervals {
         }
     }
 
-    fn unary_backward(&self, op: UnaryOp, ty: Scalar, wanted: &Abstract) -> Eval<Abstract> {
+    fn unary_backward(&self, op: UnaryOp, ty: Scalar, wanted: &IntervalValue) -> Eval<IntervalValue> {
         match (ty, wanted) {
-            (Scalar::Int(ty), Abstract::Int(wanted)) if ty.is_exact() => {
+            (Scalar::Int(ty), IntervalValue::Int(wanted)) if ty.is_exact() => {
                 let arg = match op {
                     UnaryOp::Negate => self.arith().negate(ty, wanted)?,
                     UnaryOp::BitNot => self.arith().complement(ty, wanted),
@@ -414,29 +421,29 @@ impl Arithmetic for Intervals {
         &self,
         from: Scalar,
         to: Scalar,
-        now: Option<&Abstract>,
-        wanted: &Abstract,
-    ) -> Eval<Abstract> {
+        now: Option<&IntervalValue>,
+        wanted: &IntervalValue,
+    ) -> Eval<IntervalValue> {
         match (from, to, wanted) {
-            (Scalar::Int(from), Scalar::Int(to), Abstract::Int(wanted))
+            (Scalar::Int(from), Scalar::Int(to), IntervalValue::Int(wanted))
                 if from.is_exact() && to.is_exact() =>
             {
                 preimage(from, to, &ranges(from, now), wanted)
                     .map(|arg| known_int(from, arg))
                     .ok_or(Impossible)
             }
-            (Scalar::Int(from), Scalar::Pointer, Abstract::Pointer(wanted))
+            (Scalar::Int(from), Scalar::Pointer, IntervalValue::Pointer(wanted))
                 if from.is_exact() && from.bits <= self.semantics.pointer_bits =>
             {
                 Ok(pointer_bits_range(wanted, from))
             }
-            (Scalar::Pointer, Scalar::Int(to), Abstract::Int(wanted))
+            (Scalar::Pointer, Scalar::Int(to), IntervalValue::Int(wanted))
                 if to.bits >= self.semantics.pointer_bits =>
             {
                 Ok(pointer_of_range(wanted))
             }
             // What is left after cutting off is not zero, so the whole was not.
-            (Scalar::Pointer, Scalar::Int(_), Abstract::Int(wanted)) if !wanted.contains(0) => {
+            (Scalar::Pointer, Scalar::Int(_), IntervalValue::Int(wanted)) if !wanted.contains(0) => {
                 Ok(self.non_null())
             }
             (Scalar::Pointer, Scalar::Pointer, _) => Ok(Some(wanted.clone())),
@@ -448,13 +455,13 @@ impl Arithmetic for Intervals {
         &self,
         op: BinaryOp,
         ty: Scalar,
-        lhs: Option<&Abstract>,
+        lhs: Option<&IntervalValue>,
         rhs_ty: Scalar,
-        rhs: Option<&Abstract>,
-        wanted: &Abstract,
+        rhs: Option<&IntervalValue>,
+        wanted: &IntervalValue,
     ) -> Both {
         match (ty, rhs_ty, wanted) {
-            (Scalar::Int(ty), Scalar::Int(rhs_ty), Abstract::Int(wanted)) if ty.is_exact() => {
+            (Scalar::Int(ty), Scalar::Int(rhs_ty), IntervalValue::Int(wanted)) if ty.is_exact() => {
                 let (left, right) =
                     self.arith().backward(op, ty, &ranges(ty, lhs), &ranges(rhs_ty, rhs), wanted)?;
                 Ok((left.and_then(|set| known_int(ty, set)), right.and_then(|set| known_int(rhs_ty, set))))
@@ -467,8 +474,8 @@ impl Arithmetic for Intervals {
         &self,
         op: BinaryOp,
         ty: Scalar,
-        lhs: Option<&Abstract>,
-        rhs: Option<&Abstract>,
+        lhs: Option<&IntervalValue>,
+        rhs: Option<&IntervalValue>,
         overflows: bool,
     ) -> Both {
         match ty {
@@ -481,19 +488,19 @@ impl Arithmetic for Intervals {
         }
     }
 
-    fn keeps_definition(&self, _: &Function, _: LocalId, expr: &Expr, value: Option<&Abstract>) -> bool {
+    fn keeps_definition(&self, _: &Function, _: LocalId, expr: &Expr, value: Option<&IntervalValue>) -> bool {
         let is_exact = match value {
-            Some(Abstract::Int(ranges)) => ranges.as_single().is_some(),
-            Some(Abstract::Float(_)) => true,
-            Some(Abstract::Pointer(pointer)) => pointer.is_null(),
+            Some(IntervalValue::Int(ranges)) => ranges.as_single().is_some(),
+            Some(IntervalValue::Float(_)) => true,
+            Some(IntervalValue::Pointer(pointer)) => pointer.is_null(),
             None => false,
         };
         !is_exact && !matches!(expr.scalar(), Scalar::Float(_))
     }
 
-    fn show(&self, value: &Abstract, ty: Scalar) -> Option<String> {
+    fn show(&self, value: &IntervalValue, ty: Scalar) -> Option<String> {
         match (value, ty) {
-            (Abstract::Int(ranges), Scalar::Int(ty)) => match ranges.as_single() {
+            (IntervalValue::Int(ranges), Scalar::Int(ty)) => match ranges.as_single() {
                 Some(value) => Some(format!("= {value}")),
                 // The end of the type is no information.
                 None if ranges.parts().len() == 1 && ranges.lo() == ty.min() => {
@@ -505,16 +512,16 @@ impl Arithmetic for Intervals {
                 None if Ranges::of(ty).without(0).as_ref() == Some(ranges) => Some("!= 0".to_owned()),
                 None => Some(format!("in {ranges}")),
             },
-            (Abstract::Int(ranges), Scalar::Pointer | Scalar::Float(_)) => Some(format!("in {ranges}")),
-            (Abstract::Float(bits), _) => Some(format!("= {:?}", f64::from_bits(*bits))),
-            (Abstract::Pointer(pointer), _) => show_pointer(pointer),
+            (IntervalValue::Int(ranges), Scalar::Pointer | Scalar::Float(_)) => Some(format!("in {ranges}")),
+            (IntervalValue::Float(bits), _) => Some(format!("= {:?}", f64::from_bits(*bits))),
+            (IntervalValue::Pointer(pointer), _) => show_pointer(pointer),
         }
     }
 }
 
-fn from_float(value: eval::Value) -> Option<Abstract> {
+fn from_float(value: eval::Value) -> Option<IntervalValue> {
     match value {
-        eval::Value::Float(bits) => Some(Abstract::Float(bits)),
+        eval::Value::Float(bits) => Some(IntervalValue::Float(bits)),
         eval::Value::Int(_) => None,
     }
 }

@@ -28,19 +28,20 @@ use proofline_program_analysis::Environment;
 pub use arithmetic::Intervals;
 pub use operators::Arith;
 pub use ranges::Ranges;
-pub use scalar::{Abstract, Pointee, Pointer, Targets};
+pub use scalar::{IntervalValue, Pointee, Pointer, Targets};
 
 use crate::{
     facts::StateFacts,
     path::resolve,
-    store::{CellValue, Mode, Model, State, block, calls, liveness::Liveness, show, state::Frame, transfer},
-    value::retain_locals,
+    store::{
+        AbstractValue, Mode, Model, State, block, calls, liveness::Liveness, show, state::Frame, transfer,
+    },
 };
 
 /// A set of concrete states.
-pub type IntervalState = State<Abstract>;
+pub type IntervalState = State<IntervalValue>;
 
-/// What may be chosen.
+/// Parameters of an [`IntervalAnalysis`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IntervalOptions {
     /// Where the run starts.
@@ -53,18 +54,27 @@ pub struct IntervalOptions {
     pub separate: bool,
     /// Entries of a recursive block that are unrolled before they are widened.
     pub unrollings: u32,
-    /// Assumed of the values that these havocs of the entry function give: a case of a proof by cases. Smallest, largest.
-    pub inputs: BTreeMap<EdgeId, (i128, i128)>,
+    /// Only executions in which the entry function's inputs (by the edge of their `havoc`) lie in these ranges are covered: smallest and
+    /// largest value, both included. Whoever splits a program's inputs into ranges analyses it once for each.
+    pub input_ranges: BTreeMap<EdgeId, (i128, i128)>,
 }
 
 impl IntervalOptions {
-    /// The usual choice.
+    /// States of one location are joined, and recursive entries widened after two unrollings.
     pub fn new(entry: Name, mode: Mode) -> IntervalOptions {
-        IntervalOptions { entry, mode, wrapv: false, separate: false, unrollings: 2, inputs: BTreeMap::new() }
+        IntervalOptions {
+            entry,
+            mode,
+            wrapv: false,
+            separate: false,
+            unrollings: 2,
+            input_ranges: BTreeMap::new(),
+        }
     }
 }
 
-/// The analysis of one program.
+/// Interval analysis of one program [CC77]: a state maps cells to finite unions of ranges, to sets of pointer targets, or to one float.
+/// Law: every concrete value is in its cell's set; widening at loop heads and recursive entries makes every chain finite.
 pub struct IntervalAnalysis {
     model: Model<Intervals>,
     options: IntervalOptions,
@@ -72,7 +82,7 @@ pub struct IntervalAnalysis {
 }
 
 impl IntervalAnalysis {
-    /// Prepares a program.
+    /// The analysis of `env`'s program; the entry's mode says what is known at the start.
     pub fn new(env: Arc<Environment>, options: IntervalOptions) -> IntervalAnalysis {
         let overflow = if options.wrapv { Overflow::Wraps } else { Overflow::Undefined };
         let semantics = Semantics { overflow, pointer_bits: env.program().pointer_bits() };
@@ -85,11 +95,11 @@ impl IntervalAnalysis {
     pub fn reveal(&self, state: &IntervalState, function: &Function, expr: &Expr) -> String {
         let value = self.value_of(state, function, expr);
         match (value, expr.scalar()) {
-            (Some(Abstract::Int(ranges)), _) => ranges.to_string(),
+            (Some(IntervalValue::Int(ranges)), _) => ranges.to_string(),
             (None, Scalar::Int(ty)) if ty.is_exact() => Ranges::of(ty).to_string(),
             (None, _) => "unknown".to_owned(),
-            (Some(Abstract::Float(bits)), _) => format!("{:?}", f64::from_bits(bits)),
-            (Some(Abstract::Pointer(pointer)), _) => self.pointer_text(&pointer),
+            (Some(IntervalValue::Float(bits)), _) => format!("{:?}", f64::from_bits(bits)),
+            (Some(IntervalValue::Pointer(pointer)), _) => self.pointer_text(&pointer),
         }
     }
 
@@ -117,7 +127,7 @@ impl IntervalAnalysis {
     }
 
     /// What is known of an expression's value.
-    pub fn value_of(&self, state: &IntervalState, function: &Function, expr: &Expr) -> Option<Abstract> {
+    pub fn value_of(&self, state: &IntervalState, function: &Function, expr: &Expr) -> Option<IntervalValue> {
         StateFacts::new(&self.model, state, function).value(expr)
     }
 
@@ -131,8 +141,8 @@ impl IntervalAnalysis {
         cell.get_or_init(|| self.model.env.function(name).map(thresholds::of).unwrap_or_default())
     }
 
-    /// The state where `input` is in `range`.
-    fn assume_case(
+    /// The state where `input` is between `low` and `high`.
+    fn restrict_input(
         &self,
         state: &IntervalState,
         input: &Lvalue,
@@ -201,12 +211,15 @@ impl Cpa for IntervalAnalysis {
         facts: &dyn Facts,
     ) -> Vec<IntervalState> {
         let after = transfer::transfer(&self.model, from, at, facts);
-        if !self.options.inputs.is_empty()
+        if !self.options.input_ranges.is_empty()
             && at.function.name == self.options.entry
-            && let Some(range) = self.options.inputs.get(&at.id)
+            && let Some(range) = self.options.input_ranges.get(&at.id)
             && let Op::Havoc(input, _) = &at.edge.op
         {
-            return after.into_iter().flat_map(|state| self.assume_case(&state, input, *range, at)).collect();
+            return after
+                .into_iter()
+                .flat_map(|state| self.restrict_input(&state, input, *range, at))
+                .collect();
         }
         after
     }
@@ -249,12 +262,12 @@ impl Cpa for IntervalAnalysis {
         if let Some(live) = self.model.liveness(at.function) {
             let is_live = |id| Liveness::is_live(live, at.loc, id);
             if at.loc == at.function.exit {
-                retain_locals(&mut state, at.function, is_live);
+                state.retain_locals(at.function, is_live);
                 calls::close_frame(&mut state);
             } else {
                 // What the programmer named is kept for people.
                 let transient = |id| matches!(at.function.local(id).role, Role::Temporary | Role::Shadow);
-                retain_locals(&mut state, at.function, |id| !transient(id) || is_live(id));
+                state.retain_locals(at.function, |id| !transient(id) || is_live(id));
             }
         }
         if at.is_loop_head

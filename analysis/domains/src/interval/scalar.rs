@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     interval::ranges::Ranges,
-    store::{CellValue, Offsets},
+    store::{AbstractValue, Offsets},
     value::{bits_known, known_bits},
 };
 
@@ -16,7 +16,7 @@ const TARGETS: usize = 4;
 
 /// A set of scalars of one format.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub enum Abstract {
+pub enum IntervalValue {
     /// Integers.
     Int(Ranges),
     /// The float with these `f64` bits.
@@ -101,8 +101,8 @@ impl Pointer {
     }
 
     /// The value, unless it says nothing.
-    pub fn known(self) -> Option<Abstract> {
-        if self.null && self.to == Targets::Any { None } else { Some(Abstract::Pointer(self)) }
+    pub fn known(self) -> Option<IntervalValue> {
+        if self.null && self.to == Targets::Any { None } else { Some(IntervalValue::Pointer(self)) }
     }
 
     /// Whether it is null and nothing else.
@@ -112,12 +112,12 @@ impl Pointer {
 }
 
 /// The integers of a cell as wide as `len` bits, unless that says nothing.
-pub(super) fn known_int(ty: IntType, ranges: Ranges) -> Option<Abstract> {
-    (ty.is_exact() && ranges != Ranges::of(ty)).then_some(Abstract::Int(ranges))
+pub(super) fn known_int(ty: IntType, ranges: Ranges) -> Option<IntervalValue> {
+    (ty.is_exact() && ranges != Ranges::of(ty)).then_some(IntervalValue::Int(ranges))
 }
 
 /// Bounds of an integer that holds the bits of a pointer.
-pub(super) fn pointer_bits_range(pointer: &Pointer, ty: IntType) -> Option<Abstract> {
+pub(super) fn pointer_bits_range(pointer: &Pointer, ty: IntType) -> Option<IntervalValue> {
     if pointer.is_null() {
         known_int(ty, Ranges::single(0))
     } else if pointer.null {
@@ -128,89 +128,93 @@ pub(super) fn pointer_bits_range(pointer: &Pointer, ty: IntType) -> Option<Abstr
 }
 
 /// The pointers that have an integer's bits (the integer being as wide as a pointer, or narrower).
-pub(super) fn pointer_of_range(ranges: &Ranges) -> Option<Abstract> {
+pub(super) fn pointer_of_range(ranges: &Ranges) -> Option<IntervalValue> {
     if ranges.as_single() == Some(0) {
-        Some(Abstract::Pointer(Pointer::null()))
+        Some(IntervalValue::Pointer(Pointer::null()))
     } else if ranges.contains(0) {
         None
     } else {
-        Some(Abstract::Pointer(Pointer { null: false, to: Targets::Any }))
+        Some(IntervalValue::Pointer(Pointer { null: false, to: Targets::Any }))
     }
 }
 
-impl CellValue for Abstract {
-    fn join(&self, other: &Abstract, scalar: Scalar) -> Option<Abstract> {
+impl AbstractValue for IntervalValue {
+    fn join(&self, other: &IntervalValue, scalar: Scalar) -> Option<IntervalValue> {
         match (self, other) {
-            (Abstract::Int(mine), Abstract::Int(theirs)) => match scalar {
+            (IntervalValue::Int(mine), IntervalValue::Int(theirs)) => match scalar {
                 Scalar::Int(ty) => known_int(ty, mine.join(theirs)),
                 Scalar::Pointer | Scalar::Float(_) => None,
             },
-            (Abstract::Float(mine), Abstract::Float(theirs)) => (mine == theirs).then(|| self.clone()),
-            (Abstract::Pointer(mine), Abstract::Pointer(theirs)) => {
+            (IntervalValue::Float(mine), IntervalValue::Float(theirs)) => {
+                (mine == theirs).then(|| self.clone())
+            }
+            (IntervalValue::Pointer(mine), IntervalValue::Pointer(theirs)) => {
                 Pointer { null: mine.null || theirs.null, to: mine.to.join(&theirs.to) }.known()
             }
-            (Abstract::Int(_) | Abstract::Float(_) | Abstract::Pointer(_), _) => None,
+            (IntervalValue::Int(_) | IntervalValue::Float(_) | IntervalValue::Pointer(_), _) => None,
         }
     }
 
-    fn leq(&self, other: &Abstract) -> bool {
+    fn leq(&self, other: &IntervalValue) -> bool {
         match (self, other) {
-            (Abstract::Int(mine), Abstract::Int(theirs)) => mine.leq(theirs),
-            (Abstract::Float(mine), Abstract::Float(theirs)) => mine == theirs,
-            (Abstract::Pointer(mine), Abstract::Pointer(theirs)) => {
+            (IntervalValue::Int(mine), IntervalValue::Int(theirs)) => mine.leq(theirs),
+            (IntervalValue::Float(mine), IntervalValue::Float(theirs)) => mine == theirs,
+            (IntervalValue::Pointer(mine), IntervalValue::Pointer(theirs)) => {
                 (theirs.null || !mine.null) && mine.to.leq(&theirs.to)
             }
-            (Abstract::Int(_) | Abstract::Float(_) | Abstract::Pointer(_), _) => false,
+            (IntervalValue::Int(_) | IntervalValue::Float(_) | IntervalValue::Pointer(_), _) => false,
         }
     }
 
-    fn zero(scalar: Scalar) -> Abstract {
+    fn zero(scalar: Scalar) -> IntervalValue {
         match scalar {
-            Scalar::Int(_) => Abstract::Int(Ranges::single(0)),
-            Scalar::Float(_) => Abstract::Float(0),
-            Scalar::Pointer => Abstract::Pointer(Pointer::null()),
+            Scalar::Int(_) => IntervalValue::Int(Ranges::single(0)),
+            Scalar::Float(_) => IntervalValue::Float(0),
+            Scalar::Pointer => IntervalValue::Pointer(Pointer::null()),
         }
     }
 
     fn is_zero(&self) -> bool {
         match self {
-            Abstract::Int(ranges) => ranges.as_single() == Some(0),
-            Abstract::Float(bits) => *bits == 0,
-            Abstract::Pointer(pointer) => pointer.is_null(),
+            IntervalValue::Int(ranges) => ranges.as_single() == Some(0),
+            IntervalValue::Float(bits) => *bits == 0,
+            IntervalValue::Pointer(pointer) => pointer.is_null(),
         }
     }
 
     fn bits(&self, scalar: Scalar, len: i64) -> Option<u128> {
         let value = match self {
-            Abstract::Int(ranges) => eval::Value::Int(ranges.as_single()?),
-            Abstract::Float(bits) => eval::Value::Float(*bits),
-            Abstract::Pointer(pointer) => return pointer.is_null().then_some(0),
+            IntervalValue::Int(ranges) => eval::Value::Int(ranges.as_single()?),
+            IntervalValue::Float(bits) => eval::Value::Float(*bits),
+            IntervalValue::Pointer(pointer) => return pointer.is_null().then_some(0),
         };
         known_bits(value, scalar, len)
     }
 
-    fn from_bits(scalar: Scalar, len: i64, bits: u128) -> Option<Abstract> {
+    fn from_bits(scalar: Scalar, len: i64, bits: u128) -> Option<IntervalValue> {
         match (bits_known(scalar, len, bits)?, scalar) {
             (eval::Value::Int(value), Scalar::Int(ty)) => known_int(ty, Ranges::single(value)),
             (eval::Value::Int(value), Scalar::Pointer) => pointer_of_range(&Ranges::single(value)),
-            (eval::Value::Float(bits), Scalar::Float(_)) => Some(Abstract::Float(bits)),
+            (eval::Value::Float(bits), Scalar::Float(_)) => Some(IntervalValue::Float(bits)),
             (eval::Value::Int(_), Scalar::Float(_))
             | (eval::Value::Float(_), Scalar::Int(_) | Scalar::Pointer) => None,
         }
     }
 
-    fn reinterpret(&self, from: Scalar, to: Scalar, len: i64) -> Option<Abstract> {
+    fn reinterpret(&self, from: Scalar, to: Scalar, len: i64) -> Option<IntervalValue> {
         let field =
             |ty: IntType| IntType { bits: u8::try_from(len).map_or(ty.bits, |len| len.min(ty.bits)), ..ty };
         match (self, to) {
-            (Abstract::Int(ranges), Scalar::Int(ty)) if ty.is_exact() => {
+            (IntervalValue::Int(ranges), Scalar::Int(ty)) if ty.is_exact() => {
                 known_int(ty, ranges.wrap(field(ty)))
             }
-            (Abstract::Int(ranges), Scalar::Pointer) => pointer_of_range(ranges),
-            (Abstract::Pointer(pointer), Scalar::Int(ty)) => pointer_bits_range(pointer, ty),
-            (Abstract::Pointer(_), Scalar::Pointer) => Some(self.clone()),
-            (Abstract::Int(_) | Abstract::Float(_), _) => Abstract::from_bits(to, len, self.bits(from, len)?),
-            (Abstract::Pointer(_), Scalar::Float(_)) => None,
+            (IntervalValue::Int(ranges), Scalar::Pointer) => pointer_of_range(ranges),
+            (IntervalValue::Pointer(pointer), Scalar::Int(ty)) => pointer_bits_range(pointer, ty),
+            (IntervalValue::Pointer(_), Scalar::Pointer) => Some(self.clone()),
+            (IntervalValue::Int(_) | IntervalValue::Float(_), _) => {
+                IntervalValue::from_bits(to, len, self.bits(from, len)?)
+            }
+            (IntervalValue::Pointer(_), Scalar::Float(_)) => None,
         }
     }
 }

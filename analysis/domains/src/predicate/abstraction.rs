@@ -27,7 +27,7 @@ impl PredicateAnalysis {
         let scope = self.scope(function.name);
         if self.is_watched(function, loc) {
             let formula = self.meaning(&state);
-            return (self.session.satisfiable(formula) != Ok(false)).then_some(state);
+            return (self.solver.satisfiable(formula) != Ok(false)).then_some(state);
         }
         if self.is_cut(scope, loc) {
             return self.abstracted(&state, loc, false, precision);
@@ -98,7 +98,7 @@ impl PredicateAnalysis {
         let instances: Vec<Term> = predicates.iter().map(|predicate| substitute(*predicate, &now)).collect();
         let formula = t::and([state.abstraction, state.path.guard]);
         let ranges = self.ranges([formula].into_iter().chain(instances.iter().copied()));
-        let cubes = self.session.cubes(t::and([formula, ranges]), &instances, self.options.shape)?;
+        let cubes = self.solver.cubes(t::and([formula, ranges]), &instances, self.options.abstraction)?;
         let values = if is_entry { scope.identity_at_entry() } else { scope.identity_at(loc) };
         let path = PathFormula {
             guard: t::bool(true),
@@ -110,7 +110,7 @@ impl PredicateAnalysis {
             ghosts: Arc::new(scope.identity_at_entry()),
             merged: Vec::new(),
         };
-        let abstraction = self.diagrams.combination(&cubes, &predicates);
+        let abstraction = self.bdds.combination(&cubes, &predicates);
         Some(PredicateState { function: state.function, abstraction, path: Arc::new(path) })
     }
 
@@ -119,10 +119,10 @@ impl PredicateAnalysis {
         if lower.abstraction == upper.abstraction || upper.abstraction.is_true() {
             return true;
         }
-        if self.diagrams.implies(lower.abstraction, upper.abstraction) {
+        if self.bdds.implies(lower.abstraction, upper.abstraction) {
             return true;
         }
         let known = t::and([lower.abstraction, self.ranges([lower.abstraction, upper.abstraction])]);
-        self.session.implies(known, upper.abstraction)
+        self.solver.implies(known, upper.abstraction)
     }
 }

@@ -113,7 +113,7 @@ impl PredicateAnalysis {
         match value {
             Constant::Int(value) => Some(t::int(*value)),
             Constant::Address(name, offset) => {
-                let base = self.plan.address(Object::Global(*name))?;
+                let base = self.layout.address(Object::Global(*name))?;
                 Some(t::int(i128::from(base) + i128::from(*offset)))
             }
             // Floats are opaque; functions and the rest are left open.

@@ -2,21 +2,21 @@
 //! last one; at abstractions it is the strongest Boolean combination of the predicates tracked there. Summaries of functions
 //! relate the ghosts `x₀` (values at entry) with the result and the final memory.
 //!
-//! Everything is over-approximated by `formula`; what the solver does not decide counts as possible.
+//! Everything is over-approximated by `proofline_encoding`; what the solver does not decide counts as possible.
 
 mod abstraction;
 mod affine;
-mod diagrams;
+mod bdd;
+mod concolic;
 mod entry;
-mod guess;
-mod lean;
+mod path_formula;
+mod path_tree;
 mod precision;
 mod refine;
 mod scope;
-mod session;
+mod sliced_interpolation;
+mod solver;
 mod state;
-mod trace;
-mod walk;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -34,18 +34,18 @@ use proofline_smt::{
     interpolate::{Method, Strategy},
 };
 
-pub use guess::{Guess, Trial};
+pub use concolic::{CandidateInputs, Trial};
 pub use precision::{PredicatePrecision, Reach};
 pub use refine::Witness;
-pub use session::Shape;
+pub use solver::AbstractionKind;
 pub use state::PredicateState;
 
-use proofline_encoding::Plan;
+use proofline_encoding::MemoryLayout;
 
 use crate::store::Mode;
-use diagrams::Diagrams;
+use bdd::Bdds;
 use scope::Scope;
-use session::Session;
+use solver::CachedSolver;
 
 /// Where states are abstracted: the operator `blk`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -58,7 +58,7 @@ pub enum Blk {
     Functions,
 }
 
-/// What may be chosen.
+/// Parameters of a [`PredicateAnalysis`]: what is analysed, where states are abstracted and how, how predicates are found, and limits.
 #[derive(Clone, Debug)]
 pub struct PredicateOptions {
     /// Where the run starts.
@@ -69,8 +69,8 @@ pub struct PredicateOptions {
     pub wrapv: bool,
     /// Where states are abstracted. Function blocks need [`Blk::Functions`] to be of use.
     pub blk: Blk,
-    /// How.
-    pub shape: Shape,
+    /// How abstractions are computed.
+    pub abstraction: AbstractionKind,
     /// How far predicates are carried.
     pub reach: Reach,
     /// Predicates at exits that speak of the values at entry only are tracked at the entry, too: callers are told apart by them.
@@ -85,21 +85,22 @@ pub struct PredicateOptions {
     pub targets: Option<BTreeSet<(Name, ObligationId)>>,
     /// Tries out what an abstract path suggests; see [`Trial`].
     pub trial: Option<Trial>,
-    /// Ends everything.
+    /// Whoever cancels ends every question to the solver; what is undecided then counts as possible.
     pub cancel: Cancel,
-    /// Ends everything.
+    /// As `cancel`, from this moment on.
     pub deadline: Option<Instant>,
 }
 
 impl PredicateOptions {
-    /// The usual choice.
+    /// Function blocks, Boolean abstraction, predicates at the locations where they were found, and the interpolation methods in the order
+    /// in which they pay; no limit of time.
     pub fn new(entry: Name, mode: Mode) -> PredicateOptions {
         PredicateOptions {
             entry,
             mode,
             wrapv: false,
             blk: Blk::Functions,
-            shape: Shape::Boolean,
+            abstraction: AbstractionKind::Boolean,
             reach: Reach::Location,
             contexts: false,
             split: false,
@@ -119,44 +120,46 @@ impl PredicateOptions {
     }
 }
 
-/// The analysis of one program.
+/// Predicate abstraction [GS97] of one program with adjustable-block encoding [ABE10] and summaries of functions [BAM20 §3.3]. Law: a state
+/// `(ψ, φ)` holds every concrete state of its function that satisfies ψ where φ begins and goes one of φ's ways. Shared between threads;
+/// each has a solver session of its own.
 pub struct PredicateAnalysis {
     env: Arc<Environment>,
-    plan: Plan,
+    layout: MemoryLayout,
     options: PredicateOptions,
     scopes: BTreeMap<Name, OnceLock<Scope>>,
     formats: RwLock<BTreeMap<Var, Scalar>>,
     reachable: Mutex<BTreeMap<Name, Arc<BTreeSet<Name>>>>,
-    session: Session,
-    diagrams: Diagrams,
+    solver: CachedSolver,
+    bdds: Bdds,
     witness: Mutex<Option<Witness>>,
-    guessed: Mutex<BTreeSet<Guess>>,
+    tried: Mutex<BTreeSet<CandidateInputs>>,
 }
 
 impl PredicateAnalysis {
-    /// Prepares a program.
+    /// Chooses the memory layout of a program; asks the solver nothing yet.
     ///
     /// # Errors
-    /// If the solver is not one we may use.
+    /// If the linked solver library is not the version that this program was built for.
     pub fn new(
         env: Arc<Environment>,
         options: PredicateOptions,
     ) -> Result<PredicateAnalysis, LibraryMismatch> {
         proofline_smt::check_library()?;
-        let plan = Plan::new(&env);
+        let layout = MemoryLayout::new(&env);
         let scopes = env.program().functions.keys().map(|name| (*name, OnceLock::new())).collect();
-        let session = Session::new(options.resource, options.cancel.clone(), options.deadline);
+        let solver = CachedSolver::new(options.resource, options.cancel.clone(), options.deadline);
         Ok(PredicateAnalysis {
             env,
-            plan,
+            layout,
             options,
             scopes,
             formats: RwLock::default(),
             reachable: Mutex::default(),
-            session,
-            diagrams: Diagrams::default(),
+            solver,
+            bdds: Bdds::default(),
             witness: Mutex::default(),
-            guessed: Mutex::default(),
+            tried: Mutex::default(),
         })
     }
 
@@ -165,7 +168,7 @@ impl PredicateAnalysis {
             unreachable!("states are of functions with bodies: {name}")
         };
         cell.get_or_init(|| {
-            let scope = Scope::new(&self.env, &self.plan, function);
+            let scope = Scope::new(&self.env, &self.layout, function);
             let mut formats = self.formats.write().unwrap_or_else(PoisonError::into_inner);
             formats.extend(scope.formats());
             scope
@@ -225,7 +228,7 @@ impl Domain for PredicateAnalysis {
 
     /// Either. States of different functions or calls have no bound: this must not be asked of them (no driver does).
     fn join(&self, a: &PredicateState, b: &PredicateState) -> PredicateState {
-        let abstraction = self.diagrams.either(a.abstraction, b.abstraction);
+        let abstraction = self.bdds.either(a.abstraction, b.abstraction);
         if a.path.is_within(&b.path) {
             return PredicateState { abstraction, ..b.clone() };
         }

@@ -13,8 +13,8 @@ use proofline_smt::{
 
 use super::{
     PredicateAnalysis, PredicatePrecision,
+    path_tree::{PathTree, Ways},
     scope::GHOST,
-    trace::{Trace, Ways},
 };
 use proofline_encoding::Key;
 
@@ -46,21 +46,21 @@ impl PredicateAnalysis {
         self.witness.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn decide(&self, trace: &Trace, path: &Path) -> Result<Decided, Unknown> {
-        if self.session.is_over() {
+    fn decide(&self, tree: &PathTree, path: &Path) -> Result<Decided, Unknown> {
+        if self.solver.is_over() {
             return Err(Unknown::OutOfBudget);
         }
         let limits =
-            Limits { resource: Some(self.options.resource.saturating_mul(10)), ..self.session.limits() };
-        let decided = self.session.with(|z3| {
+            Limits { resource: Some(self.options.resource.saturating_mul(10)), ..self.solver.limits() };
+        let decided = self.solver.with(|z3| {
             let mut solver = z3.solver();
             solver.set_limits(limits);
-            solver.assert(trace.formula());
+            solver.assert(tree.formula());
             match solver.check() {
                 Outcome::Unsat => Ok(Decided::Impossible),
                 Outcome::Unknown(reason) => Err(reason),
                 Outcome::Sat => {
-                    let choices: Vec<Term> = trace.choices().into_iter().collect();
+                    let choices: Vec<Term> = tree.choices().into_iter().collect();
                     let holds: BTreeMap<Term, bool> = choices
                         .iter()
                         .copied()
@@ -68,11 +68,11 @@ impl PredicateAnalysis {
                         .filter_map(|(term, value)| Some((term, value?.as_bool()?)))
                         .collect();
                     let is_true = |term: Term| holds.get(&term).copied().unwrap_or(false);
-                    let (path, inputs) = trace.path(path, &is_true);
+                    let (path, inputs) = tree.path(path, &is_true);
                     let terms: Vec<Term> = inputs
                         .iter()
                         .map(|(_, term)| *term)
-                        .chain(trace.parameters.iter().map(|(_, t)| *t))
+                        .chain(tree.parameters.iter().map(|(_, t)| *t))
                         .collect();
                     let values = solver.values(&terms);
                     let number = |value: &Option<Value>| -> i128 {
@@ -82,7 +82,7 @@ impl PredicateAnalysis {
                     let (of_inputs, of_parameters) = values.split_at(inputs.len());
                     Ok(Decided::Possible(Witness {
                         inputs: inputs.iter().map(|(i, _)| *i).zip(of_inputs.iter().map(number)).collect(),
-                        parameters: trace
+                        parameters: tree
                             .parameters
                             .iter()
                             .map(|(key, _)| *key)
@@ -100,25 +100,25 @@ impl PredicateAnalysis {
         match result {
             Some(Ok(found)) => Ok(found),
             _ if self.options.cancel.is_cancelled() => Err(Unknown::Cancelled),
-            _ if self.session.is_over() => Err(Unknown::OutOfBudget),
+            _ if self.solver.is_over() => Err(Unknown::OutOfBudget),
             Some(Err(reason)) => Err(Unknown::NoProgress(format!("a path is not decided: {reason}"))),
             None => Err(Unknown::InternalError("there is no solver".into())),
         }
     }
 
-    fn interpolants(&self, trace: &Trace, attempt: (Strategy, Method)) -> Result<Interpolants, Failure> {
-        let limits = Limits { resource: Some(INTERPOLATION), ..self.session.limits() };
+    fn interpolants(&self, tree: &PathTree, attempt: (Strategy, Method)) -> Result<Interpolants, Failure> {
+        let limits = Limits { resource: Some(INTERPOLATION), ..self.solver.limits() };
         let options = Options { limits, ..Options::default() };
-        let found = self.session.with(|z3| {
-            interpolate_by(z3, &trace.tree(), &[(attempt.0, attempt.1, options)]).map(|found| found.0)
+        let found = self.solver.with(|z3| {
+            interpolate_by(z3, &tree.tree(), &[(attempt.0, attempt.1, options)]).map(|found| found.0)
         });
         found.unwrap_or(Err(Failure::Unknown(Reason::Failed("there is no solver".into()))))
     }
 
     /// The atoms of interpolants, as predicates of the places where they were cut.
-    fn predicates(&self, trace: &Trace, interpolants: &Interpolants) -> Vec<Found> {
+    fn predicates(&self, tree: &PathTree, interpolants: &Interpolants) -> Vec<Found> {
         let mut found = Vec::new();
-        for (index, node) in trace.nodes.iter().enumerate() {
+        for (index, node) in tree.nodes.iter().enumerate() {
             let Some(place) = node.place else { continue };
             for atom in atoms(interpolants.at(NodeId(index as u32))) {
                 self.note(place, uninstantiate(atom), &mut found);
@@ -148,16 +148,16 @@ impl PredicateAnalysis {
     /// With the predicates of the first method that finds new ones; `None`: no method does.
     fn excluding(
         &self,
-        traces: &[Trace],
-        given: &dyn Fn() -> Result<Trace, Unknown>,
+        traces: &[PathTree],
+        given: &dyn Fn() -> Result<PathTree, Unknown>,
         precision: &PredicatePrecision,
         budget: &Budget,
     ) -> Result<Option<PredicatePrecision>, Unknown> {
         for attempt in &self.options.attempts {
-            for trace in traces {
+            for tree in traces {
                 budget.spend(1000)?;
-                let Ok(interpolants) = self.interpolants(trace, *attempt) else { continue };
-                let found = self.predicates(trace, &interpolants);
+                let Ok(interpolants) = self.interpolants(tree, *attempt) else { continue };
+                let found = self.predicates(tree, &interpolants);
                 let new = precision.with(found.iter().copied(), self.options.reach);
                 if new == *precision {
                     continue;
@@ -176,7 +176,7 @@ impl PredicateAnalysis {
     }
 
     /// With what the nodes of each place on the path have in common, if that is more.
-    fn in_common(&self, given: &Trace, precision: &PredicatePrecision) -> Option<PredicatePrecision> {
+    fn in_common(&self, given: &PathTree, precision: &PredicatePrecision) -> Option<PredicatePrecision> {
         let mut found = Vec::new();
         for (place, predicate) in given.common_equalities() {
             self.note(place, predicate, &mut found);
@@ -223,10 +223,10 @@ impl Refine for PredicateAnalysis {
     ) -> Result<Refinement<PredicatePrecision>, Unknown> {
         let steps = resolve(&self.env, path)?;
         budget.spend(1000)?;
-        let whole = Trace::build(self, path, &steps, Ways::All)?;
-        let given = || Trace::build(self, path, &steps, Ways::Given);
-        if let Some(lean) = self.lean(&whole, precision) {
-            if self.is_violated_by_guess(&whole) {
+        let whole = PathTree::build(self, path, &steps, Ways::All)?;
+        let given = || PathTree::build(self, path, &steps, Ways::Given);
+        if let Some(lean) = self.sliced(&whole, precision) {
+            if self.is_violated_by_candidate(&whole) {
                 return Ok(Refinement::Feasible(path.clone()));
             }
             if let Some(better) = self.excluding(&[lean], &given, precision, budget)? {
@@ -235,27 +235,27 @@ impl Refine for PredicateAnalysis {
         }
         let mut traces = Vec::new();
         let mut undecided = None;
-        for trace in [whole, given()?] {
-            match self.decide(&trace, path) {
+        for tree in [whole, given()?] {
+            match self.decide(&tree, path) {
                 Ok(Decided::Possible(witness)) => {
                     let path = witness.path.clone();
                     *self.witness.lock().unwrap_or_else(PoisonError::into_inner) = Some(witness);
                     return Ok(Refinement::Feasible(path));
                 }
-                Ok(Decided::Impossible) => traces.push(trace),
+                Ok(Decided::Impossible) => traces.push(tree),
                 Err(ended @ (Unknown::Cancelled | Unknown::OutOfBudget)) => return Err(ended),
                 Err(other) => undecided = Some(other),
             }
         }
-        if let Some(trace) = traces.first()
-            && self.is_violated_by_guess(trace)
+        if let Some(tree) = traces.first()
+            && self.is_violated_by_candidate(tree)
         {
             return Ok(Refinement::Feasible(path.clone()));
         }
         if let Some(better) = self.excluding(&traces, &given, precision, budget)? {
             return Ok(Refinement::Spurious(better));
         }
-        if self.session.is_over() {
+        if self.solver.is_over() {
             return Err(Unknown::OutOfBudget);
         }
         match undecided {

@@ -10,7 +10,7 @@ use proofline_cfa::{
 use proofline_program_analysis::Environment;
 use proofline_smt::{Term, Var, build as t};
 
-use proofline_encoding::{Key, Plan, Walker, memory_keys};
+use proofline_encoding::{FunctionEncoder, Key, MemoryLayout, memory_keys};
 
 /// The vocabulary of a function.
 #[derive(Debug)]
@@ -40,10 +40,10 @@ pub(super) struct Scope {
 pub(super) const GHOST: char = '₀';
 
 impl Scope {
-    pub(super) fn new(environment: &Environment, plan: &Plan, function: &Function) -> Scope {
-        let walker = Walker { environment, plan, function, wrapv: false };
+    pub(super) fn new(environment: &Environment, layout: &MemoryLayout, function: &Function) -> Scope {
+        let encoder = FunctionEncoder { environment, layout, function, wrapv: false };
         let name = function.name;
-        let memory = memory_keys(environment, plan, name);
+        let memory = memory_keys(environment, layout, name);
         let writes = environment.writes(name);
         let written = memory
             .iter()
@@ -52,13 +52,13 @@ impl Scope {
             .collect();
         let structure = environment.structure(name);
         let heads = (0..function.locations).map(|l| structure.is_loop_head(Loc(l))).collect();
-        let register = |id: &LocalId| walker.is_register(*id);
+        let register = |id: &LocalId| encoder.is_register(*id);
         let parameters = function.parameters.iter().copied().filter(register).map(|id| Key::Local(0, id));
         let inputs: Vec<Key> = parameters.chain(memory.iter().copied()).collect();
         let result = function.result.filter(|id| register(id)).map(|id| Key::Local(0, id));
         let mut scope = Scope {
             function: name,
-            live: walker.live_registers(),
+            live: encoder.live_registers(),
             memory,
             written,
             inputs,
@@ -70,7 +70,7 @@ impl Scope {
             exit: function.exit,
         };
         let assigned = assigned_registers(function);
-        let registers = (0..function.locals.len() as u32).map(LocalId).filter(|id| walker.is_register(*id));
+        let registers = (0..function.locals.len() as u32).map(LocalId).filter(|id| encoder.is_register(*id));
         let keys: Vec<Key> =
             registers.map(|id| Key::Local(0, id)).chain(scope.memory.iter().copied()).collect();
         for key in keys {

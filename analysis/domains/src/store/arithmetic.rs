@@ -3,7 +3,7 @@
 
 use proofline_cfa::{BinaryOp, CompareOp, Expr, Function, IntType, LocalId, Name, Object, Scalar, UnaryOp};
 
-use crate::store::{cell::CellValue, offsets::Offsets};
+use crate::store::{offsets::Offsets, value::AbstractValue};
 
 /// No execution goes on: the operation is undefined for all operands, or the condition cannot hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,7 +27,7 @@ pub type Addresses = Vec<(Object, Offsets)>;
 /// operand that can give a wanted result.
 pub trait Arithmetic: Send + Sync + 'static {
     /// Abstract values.
-    type Value: CellValue;
+    type Value: AbstractValue;
 
     /// An integer of the type.
     fn int(&self, ty: IntType, value: i128) -> Option<Self::Value>;

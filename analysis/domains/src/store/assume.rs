@@ -8,12 +8,12 @@ use proofline_cpa::Facts;
 
 use crate::store::{
     arithmetic::{Arithmetic, Impossible},
+    mentions,
     model::Model,
     region::Access,
     state::State,
     update::Update,
-    view::{Target, View, compared_type},
-    walk,
+    view::{StateView, Target, compared_type},
 };
 
 /// So many steps backwards are made for one condition.
@@ -40,8 +40,8 @@ struct Refiner<'m, A: Arithmetic> {
 }
 
 impl<'m, A: Arithmetic> Refiner<'m, A> {
-    fn view(&self) -> View<'_, A> {
-        View::new(self.update.model, self.update.function, &self.update.state, self.facts)
+    fn view(&self) -> StateView<'_, A> {
+        StateView::new(self.update.model, self.update.function, &self.update.state, self.facts)
     }
 
     fn domain(&self) -> &'m A {
@@ -273,8 +273,8 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
     /// Sharpens locals that equal an expression in which the lvalue is read.
     fn propagate(&mut self, lvalue: &Lvalue, target: Target) -> Result<(), Impossible> {
         let depends = |expr: &Expr| match target {
-            Target::Local(id) => walk::reads_local(expr, id),
-            Target::Object(_) => walk::reads(expr, lvalue),
+            Target::Local(id) => mentions::reads_local(expr, id),
+            Target::Object(_) => mentions::reads(expr, lvalue),
         };
         let frame = self.update.state.frame.clone();
         let dependent: Vec<(LocalId, Arc<Expr>)> =

@@ -14,9 +14,9 @@ use proofline_cpa::{BlockContext, BlockId};
 
 use crate::store::{
     arithmetic::Arithmetic,
+    mentions,
     model::Model,
     state::{Below, Frame, Heap, Memory, State},
-    walk,
 };
 
 /// Which objects a block may touch.
@@ -79,7 +79,7 @@ pub fn reduce<A: Arithmetic>(
 }
 
 fn reads_only(expr: &proofline_cfa::Expr, locals: &BTreeSet<LocalId>) -> bool {
-    !walk::any_read(expr, &mut |lvalue| match lvalue.base {
+    !mentions::any_read(expr, &mut |lvalue| match lvalue.base {
         proofline_cfa::Base::Local(id) => !locals.contains(&id),
         proofline_cfa::Base::Global(_) | proofline_cfa::Base::Deref(..) => false,
     })
@@ -127,8 +127,8 @@ pub fn expand<A: Arithmetic>(
 
 /// Whether a loop changes nothing that the expression reads.
 fn is_untouched(block: BlockContext<'_>, expr: &proofline_cfa::Expr, locals: &BTreeSet<LocalId>) -> bool {
-    walk::memory_reads(block.function, expr).is_empty()
-        && !walk::any_read(expr, &mut |lvalue| match lvalue.base {
+    mentions::memory_reads(block.function, expr).is_empty()
+        && !mentions::any_read(expr, &mut |lvalue| match lvalue.base {
             proofline_cfa::Base::Local(id) => locals.contains(&id),
             proofline_cfa::Base::Global(_) | proofline_cfa::Base::Deref(..) => false,
         })

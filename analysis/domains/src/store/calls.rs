@@ -7,14 +7,14 @@ use proofline_cpa::{CallContext, NoFacts};
 
 use crate::store::{
     arithmetic::{Arithmetic, Impossible},
-    cell::{CellValue, value_bits},
+    mentions,
     model::Model,
     region::{Access, Cell, Region},
     state::{Frame, State},
     transfer::{assign_value, place},
     update::Update,
-    view::{Target, View},
-    walk,
+    value::{AbstractValue, value_bits},
+    view::{StateView, Target},
 };
 
 /// An argument or a result on its way between frames.
@@ -31,7 +31,7 @@ pub fn enter<A: Arithmetic>(
     call: CallContext<'_>,
 ) -> Result<State<A::Value>, Impossible> {
     let caller = call.at.function;
-    let view = View::new(model, caller, from, &NoFacts);
+    let view = StateView::new(model, caller, from, &NoFacts);
     if let Callee::Indirect(pointer, _) = &call.call.callee
         && let Some(value) = view.eval(pointer)?
         && !model.arithmetic.may_call(&value, call.callee.name)
@@ -60,7 +60,10 @@ pub fn enter<A: Arithmetic>(
     Ok(update.state)
 }
 
-fn read_bytes<A: Arithmetic>(view: &View<'_, A>, lvalue: &Lvalue) -> Result<Passed<A::Value>, Impossible> {
+fn read_bytes<A: Arithmetic>(
+    view: &StateView<'_, A>,
+    lvalue: &Lvalue,
+) -> Result<Passed<A::Value>, Impossible> {
     let places = view.resolve(lvalue)?;
     let [place] = &places.list[..] else { return Ok(Passed::Unknown) };
     let Some(offset) = place.offsets.single() else { return Ok(Passed::Unknown) };
@@ -71,7 +74,7 @@ fn read_bytes<A: Arithmetic>(view: &View<'_, A>, lvalue: &Lvalue) -> Result<Pass
     Ok(slice(region, offset, lvalue.size))
 }
 
-fn slice<V: CellValue>(region: &Region<V>, offset: i64, size: u64) -> Passed<V> {
+fn slice<V: AbstractValue>(region: &Region<V>, offset: i64, size: u64) -> Passed<V> {
     let from = offset * 8;
     let to = from.saturating_add(i64::try_from(size).unwrap_or(0).saturating_mul(8));
     let cells = region.slice(from, to);
@@ -135,7 +138,7 @@ pub fn leave<A: Arithmetic>(
     }
     let state = State { frame, below, memory, heap: exit.heap.clone() };
     let (Some(dst), Some(result)) = (&call.call.dst, result) else { return Ok(state) };
-    let view = View::new(model, call.at.function, &state, &NoFacts);
+    let view = StateView::new(model, call.at.function, &state, &NoFacts);
     let places = view.resolve(dst)?;
     let mut update = Update::new(model, call.at.function, &state);
     match result {
@@ -158,7 +161,7 @@ pub fn leave<A: Arithmetic>(
 
 /// What callers see of the frame at the function's exit: values. A definition would have to be looked at with what is known of the
 /// callee's pointers, and then a caller would depend on more of the callee than its exits.
-pub fn close_frame<V: CellValue>(state: &mut State<V>) {
+pub fn close_frame<V: AbstractValue>(state: &mut State<V>) {
     if !state.frame.definitions.is_empty() {
         Arc::make_mut(&mut state.frame).definitions.clear();
     }
@@ -178,10 +181,10 @@ fn read_result<A: Arithmetic>(
                 return Passed::Unknown;
             };
             let lvalue = Lvalue::local(id, local.ty, scalar, local.size);
-            if walk::whole_local(callee, &lvalue).is_none() {
+            if mentions::whole_local(callee, &lvalue).is_none() {
                 return Passed::Unknown;
             }
-            let view = View::new(model, callee, exit, &NoFacts);
+            let view = StateView::new(model, callee, exit, &NoFacts);
             let value = view.eval(&proofline_cfa::Expr::Load(lvalue)).ok().flatten();
             Passed::Scalar(scalar, value)
         }

@@ -10,11 +10,11 @@ use proofline_program_analysis::Environment;
 
 use crate::store::{
     arithmetic::Arithmetic,
-    cell::value_bits,
     liveness::Liveness,
     offsets::Offsets,
     region::{Access, Region},
     state::{Below, Count, Frame, Heap, Memory, State},
+    value::value_bits,
 };
 
 /// What is assumed at the entry.

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use proofline_cfa::{Expr, LocalId, Object, Scalar};
 
 use crate::store::{
-    cell::CellValue,
     region::Region,
     state::{Below, Count, Frame, Heap, Memory, State},
+    value::AbstractValue,
 };
 
-impl<V: CellValue> State<V> {
+impl<V: AbstractValue> State<V> {
     /// `self ⊑ upper`
     pub fn leq(&self, upper: &State<V>) -> bool {
         self.frame.leq(&upper.frame)
@@ -76,7 +76,7 @@ impl<V: CellValue> State<V> {
     }
 }
 
-impl<V: CellValue> Frame<V> {
+impl<V: AbstractValue> Frame<V> {
     fn leq(self: &Arc<Self>, upper: &Arc<Self>) -> bool {
         if Arc::ptr_eq(self, upper) {
             return true;
@@ -108,7 +108,7 @@ impl<V: CellValue> Frame<V> {
     }
 }
 
-impl<V: CellValue> Below<V> {
+impl<V: AbstractValue> Below<V> {
     fn leq(&self, upper: &Below<V>) -> bool {
         let (mut a, mut b) = (self, upper);
         loop {
@@ -137,7 +137,7 @@ impl<V: CellValue> Below<V> {
     }
 }
 
-impl<V: CellValue> Memory<V> {
+impl<V: AbstractValue> Memory<V> {
     /// Of an object that does not exist in the lower state everything holds.
     fn leq(&self, upper: &Memory<V>, heap: &Heap) -> bool {
         if self.is_same(upper) {
@@ -174,7 +174,7 @@ impl<V: CellValue> Memory<V> {
 }
 
 /// Whether every local that the upper frame knows is known below. Both are sorted.
-fn locals_leq<V: CellValue>(
+fn locals_leq<V: AbstractValue>(
     lower: &[(LocalId, Arc<Region<V>>)],
     upper: &[(LocalId, Arc<Region<V>>)],
 ) -> bool {
@@ -190,7 +190,7 @@ fn is_absent(object: Object, heap: &Heap) -> bool {
     matches!(object, Object::Heap(..)) && heap.count(object) == Count::Zero
 }
 
-fn combine_regions<V: CellValue>(
+fn combine_regions<V: AbstractValue>(
     old: &Arc<Region<V>>,
     new: &Arc<Region<V>>,
     bound: &mut dyn FnMut(Scalar, &V, &V) -> Option<V>,
@@ -224,7 +224,7 @@ fn intersect<K: Copy + Ord, T>(
     result
 }
 
-impl<V: CellValue> State<V> {
+impl<V: AbstractValue> State<V> {
     /// A state with the same open calls about which nothing else is known.
     pub fn forgotten(&self) -> State<V> {
         let (mut frames, mut below) = (Vec::new(), &self.below);

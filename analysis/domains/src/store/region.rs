@@ -8,7 +8,7 @@ use proofline_cfa::Scalar;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-use crate::store::cell::CellValue;
+use crate::store::value::AbstractValue;
 
 /// What a run of bits holds.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -42,13 +42,13 @@ impl<V> Default for Region<V> {
     }
 }
 
-impl<V: CellValue> Content<V> {
+impl<V: AbstractValue> Content<V> {
     fn of(scalar: Scalar, item: i64, value: V) -> Content<V> {
         if value.is_zero() { Content::Zero } else { Content::Each(scalar, item, value) }
     }
 }
 
-impl<V: CellValue> Cell<V> {
+impl<V: AbstractValue> Cell<V> {
     /// One past the last bit.
     pub fn end(&self) -> i64 {
         self.start + self.len
@@ -69,7 +69,7 @@ impl<V: CellValue> Cell<V> {
     }
 }
 
-impl<V: CellValue> Region<V> {
+impl<V: AbstractValue> Region<V> {
     /// Nothing known.
     pub fn unknown() -> Region<V> {
         Region::default()

@@ -4,11 +4,11 @@
 use proofline_cfa::Scalar;
 
 use crate::store::{
-    cell::CellValue,
     region::{Access, Cell, Content, Region},
+    value::AbstractValue,
 };
 
-impl<V: CellValue> Region<V> {
+impl<V: AbstractValue> Region<V> {
     /// Whether everything known in `upper` is known here.
     pub fn leq(&self, upper: &Region<V>) -> bool {
         // Two plain scalars in one place: what is compared most, nearly always to find that they differ.
@@ -92,7 +92,7 @@ impl<V: CellValue> Region<V> {
     }
 }
 
-fn combine_cells<V: CellValue>(
+fn combine_cells<V: AbstractValue>(
     old: &Cell<V>,
     new: &Cell<V>,
     bound: &mut dyn FnMut(Scalar, &V, &V) -> Option<V>,

@@ -96,7 +96,7 @@ fn list<A: Arithmetic>(
             let text = match value {
                 Some((scalar, value)) => model.arithmetic.show(value, scalar),
                 None => {
-                    use crate::store::cell::CellValue;
+                    use crate::store::value::AbstractValue;
                     model.arithmetic.show(&A::Value::zero(scalar), scalar)
                 }
             };

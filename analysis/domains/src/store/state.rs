@@ -9,11 +9,11 @@ use std::{
 use proofline_cfa::{EdgeId, Expr, LocalId, Name, Object};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::store::{cell::CellValue, region::Region};
+use crate::store::{region::Region, value::AbstractValue};
 
 /// A set of concrete states: the innermost frame, those below, memory objects, allocations.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(bound(deserialize = "V: CellValue + Deserialize<'de>"))]
+#[serde(bound(deserialize = "V: AbstractValue + Deserialize<'de>"))]
 pub struct State<V> {
     /// The innermost frame.
     pub frame: Arc<Frame<V>>,
@@ -79,14 +79,14 @@ pub struct Heap {
     pub sites: Arc<Vec<(Object, Count)>>,
 }
 
-impl<V: CellValue> State<V> {
+impl<V: AbstractValue> State<V> {
     /// Digest of the open calls: states with different ones are unrelated.
     pub fn calls(&self) -> u64 {
         self.frame.calls(&self.below)
     }
 }
 
-impl<V: CellValue> Frame<V> {
+impl<V: AbstractValue> Frame<V> {
     /// A frame about whose locals nothing is known.
     pub fn new(function: Name, called_at: Option<(Name, EdgeId)>) -> Frame<V> {
         Frame { function, called_at, locals: Vec::new(), definitions: Vec::new() }
@@ -160,7 +160,7 @@ impl<V> Below<V> {
     }
 }
 
-impl<V: CellValue> Below<V> {
+impl<V: AbstractValue> Below<V> {
     /// With one more frame on top.
     pub fn push(&self, frame: Arc<Frame<V>>) -> Below<V> {
         let mut hasher = DefaultHasher::new();
@@ -206,7 +206,7 @@ impl<V: Serialize> Serialize for Below<V> {
         frames.serialize(serializer)
     }
 }
-impl<'de, V: CellValue + Deserialize<'de>> Deserialize<'de> for Below<V> {
+impl<'de, V: AbstractValue + Deserialize<'de>> Deserialize<'de> for Below<V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Below<V>, D::Error> {
         let frames = Vec::<Arc<Frame<V>>>::deserialize(deserializer)?;
         Ok(frames.into_iter().fold(Below::nothing(), |below, frame| below.push(frame)))
@@ -226,7 +226,7 @@ impl<V> Drop for Link<V> {
     }
 }
 
-impl<V: CellValue> Memory<V> {
+impl<V: AbstractValue> Memory<V> {
     /// From known objects.
     pub fn new(mut objects: Vec<(Object, Arc<Region<V>>)>) -> Memory<V> {
         objects.retain(|(_, region)| !region.is_unknown());

@@ -11,7 +11,7 @@ use crate::store::{
     offsets::Offsets,
     state::{Count, State},
     update::{Update, extent},
-    view::{Place, Places, Target, View},
+    view::{Place, Places, StateView, Target},
 };
 
 /// The successors along an edge; none where no execution goes on.
@@ -35,8 +35,8 @@ struct Step<'a, A: Arithmetic> {
 type Result<T> = std::result::Result<T, Impossible>;
 
 impl<'a, A: Arithmetic> Step<'a, A> {
-    fn view(&self) -> View<'a, A> {
-        View::new(self.model, self.at.function, self.from, self.facts)
+    fn view(&self) -> StateView<'a, A> {
+        StateView::new(self.model, self.at.function, self.from, self.facts)
     }
 
     fn update(&self) -> Update<'a, A> {
@@ -166,7 +166,7 @@ impl<'a, A: Arithmetic> Step<'a, A> {
             Some(size) if allocation.zeroed => {
                 let zeros = crate::store::region::Region::zeroed(size as i64 * 8);
                 update.modify(Target::Object(site), |region| {
-                    use crate::store::cell::CellValue;
+                    use crate::store::value::AbstractValue;
                     *region =
                         region.combine(&zeros, &mut |scalar, old: &A::Value, new| old.join(new, scalar));
                 });
@@ -260,7 +260,7 @@ impl<'a, A: Arithmetic> Step<'a, A> {
 
 /// Assigns a scalar; a bit-field keeps the low bits.
 pub fn assign_value<A: Arithmetic>(
-    view: &View<'_, A>,
+    view: &StateView<'_, A>,
     update: &mut Update<'_, A>,
     dst: &Lvalue,
     places: &Places,
@@ -283,7 +283,7 @@ pub fn assign_value<A: Arithmetic>(
 
 /// Copies bytes; `None`: up to the objects' ends.
 pub fn copy_places<A: Arithmetic>(
-    view: &View<'_, A>,
+    view: &StateView<'_, A>,
     update: &mut Update<'_, A>,
     to: &Places,
     from: &Places,

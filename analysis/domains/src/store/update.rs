@@ -6,11 +6,11 @@ use proofline_cfa::{Expr, Function, LocalId, Lvalue, Object};
 
 use crate::store::{
     arithmetic::Arithmetic,
+    mentions,
     model::Model,
     region::{Access, Cell, Region},
     state::State,
     view::{Place, Places, Target},
-    walk,
 };
 
 /// Definitions larger than this are not kept.
@@ -127,14 +127,14 @@ impl<'m, A: Arithmetic> Update<'m, A> {
 
     /// Drops definitions of a local and those that read it.
     pub fn invalidate_local(&mut self, id: LocalId) {
-        self.retain_definitions(|local, expr| local != id && !walk::reads_local(expr, id));
+        self.retain_definitions(|local, expr| local != id && !mentions::reads_local(expr, id));
     }
 
     /// Drops definitions that may read an object (`None`: memory without a name).
     pub fn invalidate_memory(&mut self, object: Option<Object>) {
         let function = self.function;
         self.retain_definitions(|_, expr| {
-            let reads = walk::memory_reads(function, expr);
+            let reads = mentions::memory_reads(function, expr);
             !reads.through_pointer && !object.is_some_and(|object| reads.objects.contains(&object))
         });
     }
@@ -142,7 +142,7 @@ impl<'m, A: Arithmetic> Update<'m, A> {
     /// Drops definitions that read any memory.
     pub fn invalidate_all_memory(&mut self) {
         let function = self.function;
-        self.retain_definitions(|_, expr| walk::memory_reads(function, expr).is_empty());
+        self.retain_definitions(|_, expr| mentions::memory_reads(function, expr).is_empty());
     }
 
     fn retain_definitions(&mut self, keep: impl Fn(LocalId, &Expr) -> bool) {
@@ -153,21 +153,21 @@ impl<'m, A: Arithmetic> Update<'m, A> {
 
     /// After `lvalue := expr`: remembers the equality if it is worth it.
     pub fn define(&mut self, lvalue: &Lvalue, expr: &Expr, value: Option<&A::Value>) {
-        let Some(id) = walk::whole_local(self.function, lvalue) else { return };
+        let Some(id) = mentions::whole_local(self.function, lvalue) else { return };
         let mut expr = expr;
         // What a temporary stands for says more than the temporary, which dies soon.
         let definition;
         if let Expr::Load(source) = expr
-            && let Some(source) = walk::whole_local(self.function, source)
+            && let Some(source) = mentions::whole_local(self.function, source)
             && let Some(known) = self.state.frame.definition(source)
         {
             definition = known.clone();
             expr = &definition;
         }
-        let (size, reads) = walk::size_and_reads(expr);
+        let (size, reads) = mentions::size_and_reads(expr);
         if !reads
             || size > DEFINITION_SIZE
-            || walk::reads_local(expr, id)
+            || mentions::reads_local(expr, id)
             || !self.model.arithmetic.keeps_definition(self.function, id, expr, value)
         {
             return;

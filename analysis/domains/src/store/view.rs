@@ -9,12 +9,12 @@ use smallvec::SmallVec;
 
 use crate::store::{
     arithmetic::{Arithmetic, Eval, Impossible, Objects},
-    cell::{CellValue, value_bits},
+    mentions,
     model::Model,
     offsets::Offsets,
     region::{Access, Region},
     state::{Count, Frame, State},
-    walk,
+    value::{AbstractValue, value_bits},
 };
 
 /// How many definitions of temporaries are followed behind one another.
@@ -48,7 +48,7 @@ pub struct Places {
 }
 
 /// A state as one function sees it.
-pub struct View<'a, A: Arithmetic> {
+pub struct StateView<'a, A: Arithmetic> {
     /// The analysis.
     pub model: &'a Model<A>,
     /// Of the innermost frame.
@@ -60,7 +60,7 @@ pub struct View<'a, A: Arithmetic> {
     depth: Cell<u32>,
 }
 
-impl<A: Arithmetic> Objects for View<'_, A> {
+impl<A: Arithmetic> Objects for StateView<'_, A> {
     fn is_single(&self, object: Object) -> bool {
         match object {
             Object::Heap(..) => self.state.heap.count(object) == Count::One,
@@ -73,15 +73,15 @@ impl<A: Arithmetic> Objects for View<'_, A> {
     }
 }
 
-impl<'a, A: Arithmetic> View<'a, A> {
+impl<'a, A: Arithmetic> StateView<'a, A> {
     /// Looks at a state.
     pub fn new(
         model: &'a Model<A>,
         function: &'a Function,
         state: &'a State<A::Value>,
         facts: &'a dyn Facts,
-    ) -> View<'a, A> {
-        View { model, function, state, facts, depth: Cell::new(0) }
+    ) -> StateView<'a, A> {
+        StateView { model, function, state, facts, depth: Cell::new(0) }
     }
 
     fn frame(&self) -> &Frame<A::Value> {
@@ -146,7 +146,7 @@ impl<'a, A: Arithmetic> View<'a, A> {
     /// The expression a temporary stands for.
     pub fn resolved<'e>(&'e self, expr: &'e Expr) -> &'e Expr {
         if let Expr::Load(lvalue) = expr
-            && let Some(id) = walk::whole_local(self.function, lvalue)
+            && let Some(id) = mentions::whole_local(self.function, lvalue)
             && let Some(definition) = self.frame().definition(id)
         {
             return definition;
@@ -175,7 +175,7 @@ impl<'a, A: Arithmetic> View<'a, A> {
         if lvalue.ty.qualifiers().is_volatile {
             return Ok(self.any_of(lvalue));
         }
-        if let Some(id) = walk::whole_local(self.function, lvalue) {
+        if let Some(id) = mentions::whole_local(self.function, lvalue) {
             if let Some(value) = self.frame().local(id).and_then(|region| region.read(access)) {
                 return Ok(Some(value));
             }

@@ -1,9 +1,9 @@
 //! Reads and writes of a region at places that are known only as a set: every place may be the one. Knows no objects and no expressions.
 
 use crate::store::{
-    cell::CellValue,
     offsets::Offsets,
     region::{Access, Cell, Content, Region},
+    value::AbstractValue,
 };
 
 /// So many places are visited one by one.
@@ -11,7 +11,7 @@ const EACH: u64 = 16;
 /// So many places are read one by one.
 const EACH_READ: u64 = 64;
 
-impl<V: CellValue> Region<V> {
+impl<V: AbstractValue> Region<V> {
     /// Writes a scalar at one of the places `offsets` (bytes), the value's start being `access.start` (bits) from there.
     pub fn write_somewhere(&mut self, offsets: Offsets, access: Access, value: Option<&V>) {
         if self.is_unknown() {
@@ -110,7 +110,7 @@ struct Pattern {
 
 impl Pattern {
     /// What is known of the part of a cell between the first and the last place after one of them was written.
-    fn write_cell<V: CellValue>(&self, cell: &Cell<V>, value: &V) -> Option<Cell<V>> {
+    fn write_cell<V: AbstractValue>(&self, cell: &Cell<V>, value: &V) -> Option<Cell<V>> {
         let Access { len, room, scalar, .. } = self.access;
         let part = cell.within(self.from, self.to)?;
         match &cell.content {

@@ -7,8 +7,8 @@ use proofline_cfa::{
 };
 
 use crate::{
-    store::{Addresses, Arithmetic, Eval, Impossible, Objects, Offsets, walk},
-    value::scalar::Known,
+    store::{Addresses, Arithmetic, Eval, Impossible, Objects, Offsets, mentions},
+    value::scalar::ExplicitValue,
 };
 
 /// The domain of explicit values.
@@ -18,26 +18,26 @@ pub(super) struct Explicit {
     pub(super) semantics: Semantics,
 }
 
-fn constant(value: &Known) -> Option<eval::Value> {
+fn constant(value: &ExplicitValue) -> Option<eval::Value> {
     match value {
-        Known::Int(value) => Some(eval::Value::Int(*value)),
-        Known::Float(bits) => Some(eval::Value::Float(*bits)),
-        Known::Address(..) | Known::Function(_) => None,
+        ExplicitValue::Int(value) => Some(eval::Value::Int(*value)),
+        ExplicitValue::Float(bits) => Some(eval::Value::Float(*bits)),
+        ExplicitValue::Address(..) | ExplicitValue::Function(_) => None,
     }
 }
 
-fn known(value: eval::Value) -> Known {
+fn known(value: eval::Value) -> ExplicitValue {
     match value {
-        eval::Value::Int(value) => Known::Int(value),
-        eval::Value::Float(bits) => Known::Float(bits),
+        eval::Value::Int(value) => ExplicitValue::Int(value),
+        eval::Value::Float(bits) => ExplicitValue::Float(bits),
     }
 }
 
-fn int(value: Option<&Known>) -> Option<i128> {
-    if let Some(Known::Int(value)) = value { Some(*value) } else { None }
+fn int(value: Option<&ExplicitValue>) -> Option<i128> {
+    if let Some(ExplicitValue::Int(value)) = value { Some(*value) } else { None }
 }
 
-type Both = Result<(Option<Known>, Option<Known>), Impossible>;
+type Both = Result<(Option<ExplicitValue>, Option<ExplicitValue>), Impossible>;
 
 impl Explicit {
     /// The type in which an operation of integers cannot leave its range without being undefined.
@@ -46,52 +46,52 @@ impl Explicit {
     }
 
     /// An integer found by calculating backwards: modulo 2^bits, or undefined outside the type.
-    fn solved(&self, ty: IntType, value: Option<i128>) -> Eval<Known> {
+    fn solved(&self, ty: IntType, value: Option<i128>) -> Eval<ExplicitValue> {
         let Some(value) = value else { return Ok(None) };
         if !ty.is_exact() || ty.bits >= 127 {
             return Ok(None);
         }
         if self.is_checked(ty) {
-            return if ty.contains(value) { Ok(Some(Known::Int(value))) } else { Err(Impossible) };
+            return if ty.contains(value) { Ok(Some(ExplicitValue::Int(value))) } else { Err(Impossible) };
         }
-        Ok(Some(Known::Int(ty.wrap(value))))
+        Ok(Some(ExplicitValue::Int(ty.wrap(value))))
     }
 }
 
 impl Arithmetic for Explicit {
-    type Value = Known;
+    type Value = ExplicitValue;
 
-    fn int(&self, ty: IntType, value: i128) -> Option<Known> {
-        eval::int::representable(ty, value).map(Known::Int)
+    fn int(&self, ty: IntType, value: i128) -> Option<ExplicitValue> {
+        eval::int::representable(ty, value).map(ExplicitValue::Int)
     }
-    fn float(&self, bits: u64) -> Option<Known> {
-        Some(Known::Float(eval::float::canonical(bits)))
+    fn float(&self, bits: u64) -> Option<ExplicitValue> {
+        Some(ExplicitValue::Float(eval::float::canonical(bits)))
     }
-    fn null(&self) -> Known {
-        Known::Int(0)
+    fn null(&self) -> ExplicitValue {
+        ExplicitValue::Int(0)
     }
-    fn address(&self, object: Object, offsets: Offsets) -> Option<Known> {
+    fn address(&self, object: Object, offsets: Offsets) -> Option<ExplicitValue> {
         match object {
             Object::External => None,
             Object::Global(_) | Object::Local(..) | Object::Heap(..) => {
-                offsets.single().map(|offset| Known::Address(object, offset))
+                offsets.single().map(|offset| ExplicitValue::Address(object, offset))
             }
         }
     }
-    fn function(&self, name: Name) -> Option<Known> {
-        Some(Known::Function(name))
+    fn function(&self, name: Name) -> Option<ExplicitValue> {
+        Some(ExplicitValue::Function(name))
     }
-    fn any_of(&self, _: IntType) -> Option<Known> {
+    fn any_of(&self, _: IntType) -> Option<ExplicitValue> {
         None
     }
-    fn non_null(&self) -> Option<Known> {
+    fn non_null(&self) -> Option<ExplicitValue> {
         None
     }
-    fn between(&self, ty: IntType, lo: i128, hi: i128) -> Option<Known> {
+    fn between(&self, ty: IntType, lo: i128, hi: i128) -> Option<ExplicitValue> {
         if lo == hi { self.int(ty, lo) } else { None }
     }
 
-    fn unary(&self, op: UnaryOp, ty: Scalar, arg: Option<&Known>) -> Eval<Known> {
+    fn unary(&self, op: UnaryOp, ty: Scalar, arg: Option<&ExplicitValue>) -> Eval<ExplicitValue> {
         let Some(arg) = arg.and_then(constant) else { return Ok(None) };
         Ok(eval::unary(op, ty, arg, self.semantics).map(known))
     }
@@ -100,10 +100,10 @@ impl Arithmetic for Explicit {
         &self,
         op: BinaryOp,
         ty: Scalar,
-        lhs: Option<&Known>,
+        lhs: Option<&ExplicitValue>,
         _: Scalar,
-        rhs: Option<&Known>,
-    ) -> Eval<Known> {
+        rhs: Option<&ExplicitValue>,
+    ) -> Eval<ExplicitValue> {
         if let (Some(left), Some(right)) = (lhs.and_then(constant), rhs.and_then(constant)) {
             let result = eval::binary(op, ty, left, right, self.semantics).map(known);
             // Division by zero ends every execution.
@@ -118,10 +118,10 @@ impl Arithmetic for Explicit {
         let (left, right) = (int(lhs), int(rhs));
         Ok(match (op, left, right) {
             (BinaryOp::Mul | BinaryOp::BitAnd, Some(0), _)
-            | (BinaryOp::Mul | BinaryOp::BitAnd, _, Some(0)) => Some(Known::Int(0)),
-            (BinaryOp::Rem, _, Some(1)) => Some(Known::Int(0)),
+            | (BinaryOp::Mul | BinaryOp::BitAnd, _, Some(0)) => Some(ExplicitValue::Int(0)),
+            (BinaryOp::Rem, _, Some(1)) => Some(ExplicitValue::Int(0)),
             (BinaryOp::Div | BinaryOp::Rem | BinaryOp::Shl | BinaryOp::Shr, Some(0), _) => {
-                Some(Known::Int(0))
+                Some(ExplicitValue::Int(0))
             }
             _ => None,
         })
@@ -131,14 +131,14 @@ impl Arithmetic for Explicit {
         &self,
         op: CompareOp,
         ty: Scalar,
-        lhs: Option<&Known>,
-        rhs: Option<&Known>,
+        lhs: Option<&ExplicitValue>,
+        rhs: Option<&ExplicitValue>,
         objects: &dyn Objects,
     ) -> Option<bool> {
         match (lhs, rhs) {
             (Some(left), Some(right)) => compare(op, left, right, objects),
             // A bound of the type.
-            (None, Some(Known::Int(bound))) => match ty {
+            (None, Some(ExplicitValue::Int(bound))) => match ty {
                 Scalar::Int(ty) if ty.is_exact() => match op {
                     CompareOp::Lt if *bound <= ty.min() => Some(false),
                     CompareOp::Lt if *bound > ty.max() => Some(true),
@@ -159,14 +159,14 @@ impl Arithmetic for Explicit {
                 },
                 Scalar::Int(_) | Scalar::Pointer | Scalar::Float(_) => None,
             },
-            (Some(_), None) if matches!(lhs, Some(Known::Int(_))) => {
+            (Some(_), None) if matches!(lhs, Some(ExplicitValue::Int(_))) => {
                 self.compare(mirrored(op), ty, None, lhs, objects)
             }
             (Some(_) | None, None) | (None, Some(_)) => None,
         }
     }
 
-    fn cast(&self, from: Scalar, to: Scalar, arg: Option<&Known>) -> Eval<Known> {
+    fn cast(&self, from: Scalar, to: Scalar, arg: Option<&ExplicitValue>) -> Eval<ExplicitValue> {
         let Some(arg) = arg else { return Ok(None) };
         Ok(match constant(arg) {
             Some(value) => eval::cast(from, to, value, self.semantics).map(known),
@@ -179,7 +179,13 @@ impl Arithmetic for Explicit {
         })
     }
 
-    fn overflows(&self, op: BinaryOp, ty: Scalar, lhs: Option<&Known>, rhs: Option<&Known>) -> Option<bool> {
+    fn overflows(
+        &self,
+        op: BinaryOp,
+        ty: Scalar,
+        lhs: Option<&ExplicitValue>,
+        rhs: Option<&ExplicitValue>,
+    ) -> Option<bool> {
         if let (Some(left), Some(right)) = (lhs.and_then(constant), rhs.and_then(constant)) {
             return eval::overflows(op, ty, left, right);
         }
@@ -194,70 +200,78 @@ impl Arithmetic for Explicit {
 
     fn difference(
         &self,
-        lhs: Option<&Known>,
-        rhs: Option<&Known>,
+        lhs: Option<&ExplicitValue>,
+        rhs: Option<&ExplicitValue>,
         stride: u64,
         ty: IntType,
-    ) -> Option<Known> {
+    ) -> Option<ExplicitValue> {
         match (lhs?, rhs?) {
             // Both point into one array, so into the same instance.
-            (Known::Address(left, from), Known::Address(right, to)) if left == right => {
+            (ExplicitValue::Address(left, from), ExplicitValue::Address(right, to)) if left == right => {
                 let (bytes, stride) = (i128::from(*from) - i128::from(*to), i128::from(stride));
                 (stride != 0 && bytes % stride == 0)
                     .then(|| bytes / stride)
                     .and_then(|value| self.int(ty, value))
             }
-            (Known::Int(0), Known::Int(0)) => Some(Known::Int(0)),
+            (ExplicitValue::Int(0), ExplicitValue::Int(0)) => Some(ExplicitValue::Int(0)),
             _ => None,
         }
     }
 
-    fn shift(&self, pointer: &Known, by: Offsets) -> Option<Known> {
+    fn shift(&self, pointer: &ExplicitValue, by: Offsets) -> Option<ExplicitValue> {
         let by = by.single()?;
         match pointer {
-            Known::Address(object, offset) => self.address(*object, Offsets::at(offset.checked_add(by)?)),
-            Known::Int(address) => {
-                let width = IntType { bits: self.semantics.pointer_bits, signed: false };
-                Some(Known::Int(width.wrap(address.checked_add(i128::from(by))?)))
+            ExplicitValue::Address(object, offset) => {
+                self.address(*object, Offsets::at(offset.checked_add(by)?))
             }
-            Known::Function(_) if by == 0 => Some(*pointer),
-            Known::Function(_) | Known::Float(_) => None,
+            ExplicitValue::Int(address) => {
+                let width = IntType { bits: self.semantics.pointer_bits, signed: false };
+                Some(ExplicitValue::Int(width.wrap(address.checked_add(i128::from(by))?)))
+            }
+            ExplicitValue::Function(_) if by == 0 => Some(*pointer),
+            ExplicitValue::Function(_) | ExplicitValue::Float(_) => None,
         }
     }
 
-    fn truncate(&self, field: IntType, value: &Known) -> Option<Known> {
-        int(Some(value)).and_then(|value| eval::int::cast(field, value)).map(Known::Int)
+    fn truncate(&self, field: IntType, value: &ExplicitValue) -> Option<ExplicitValue> {
+        int(Some(value)).and_then(|value| eval::int::cast(field, value)).map(ExplicitValue::Int)
     }
 
-    fn truth(&self, value: &Known) -> Option<bool> {
+    fn truth(&self, value: &ExplicitValue) -> Option<bool> {
         Some(match value {
-            Known::Int(value) => *value != 0,
-            Known::Float(bits) => eval::Value::Float(*bits).truth(),
-            Known::Address(..) | Known::Function(_) => true,
+            ExplicitValue::Int(value) => *value != 0,
+            ExplicitValue::Float(bits) => eval::Value::Float(*bits).truth(),
+            ExplicitValue::Address(..) | ExplicitValue::Function(_) => true,
         })
     }
 
-    fn range(&self, value: &Known) -> Option<(i128, i128)> {
+    fn range(&self, value: &ExplicitValue) -> Option<(i128, i128)> {
         int(Some(value)).map(|value| (value, value))
     }
 
-    fn addresses(&self, value: &Known) -> Option<Addresses> {
+    fn addresses(&self, value: &ExplicitValue) -> Option<Addresses> {
         match value {
-            Known::Address(object, offset) => Some(vec![(*object, Offsets::at(*offset))]),
-            Known::Int(0) | Known::Function(_) => Some(Vec::new()),
-            Known::Int(_) | Known::Float(_) => None,
+            ExplicitValue::Address(object, offset) => Some(vec![(*object, Offsets::at(*offset))]),
+            ExplicitValue::Int(0) | ExplicitValue::Function(_) => Some(Vec::new()),
+            ExplicitValue::Int(_) | ExplicitValue::Float(_) => None,
         }
     }
 
-    fn may_call(&self, value: &Known, function: Name) -> bool {
+    fn may_call(&self, value: &ExplicitValue, function: Name) -> bool {
         match value {
-            Known::Function(name) => *name == function,
-            Known::Int(0) | Known::Address(..) => false,
-            Known::Int(_) | Known::Float(_) => true,
+            ExplicitValue::Function(name) => *name == function,
+            ExplicitValue::Int(0) | ExplicitValue::Address(..) => false,
+            ExplicitValue::Int(_) | ExplicitValue::Float(_) => true,
         }
     }
 
-    fn meet(&self, value: Option<&Known>, wanted: &Known, ty: Scalar, objects: &dyn Objects) -> Eval<Known> {
+    fn meet(
+        &self,
+        value: Option<&ExplicitValue>,
+        wanted: &ExplicitValue,
+        ty: Scalar,
+        objects: &dyn Objects,
+    ) -> Eval<ExplicitValue> {
         let Some(value) = value else { return Ok(Some(*wanted)) };
         if !matches!(ty, Scalar::Float(_)) && compare(CompareOp::Eq, value, wanted, objects) == Some(false) {
             return Err(Impossible);
@@ -269,11 +283,11 @@ impl Arithmetic for Explicit {
         &self,
         op: CompareOp,
         ty: Scalar,
-        lhs: Option<&Known>,
-        rhs: Option<&Known>,
+        lhs: Option<&ExplicitValue>,
+        rhs: Option<&ExplicitValue>,
         _: &dyn Objects,
     ) -> Both {
-        let learnt = |op, bound: &Known| self.only_value(op, ty, bound);
+        let learnt = |op, bound: &ExplicitValue| self.only_value(op, ty, bound);
         Ok(match (lhs, rhs) {
             (None, Some(bound)) => (learnt(op, bound)?, None),
             (Some(bound), None) => (None, learnt(mirrored(op), bound)?),
@@ -281,45 +295,55 @@ impl Arithmetic for Explicit {
         })
     }
 
-    fn where_true(&self, _: Scalar, _: Option<&Known>) -> Eval<Known> {
+    fn where_true(&self, _: Scalar, _: Option<&ExplicitValue>) -> Eval<ExplicitValue> {
         Ok(None)
     }
 
-    fn unary_backward(&self, op: UnaryOp, ty: Scalar, wanted: &Known) -> Eval<Known> {
+    fn unary_backward(&self, op: UnaryOp, ty: Scalar, wanted: &ExplicitValue) -> Eval<ExplicitValue> {
         match (ty, wanted) {
-            (Scalar::Int(ty), Known::Int(wanted)) => match op {
+            (Scalar::Int(ty), ExplicitValue::Int(wanted)) => match op {
                 UnaryOp::Negate => self.solved(ty, wanted.checked_neg()),
                 UnaryOp::BitNot => {
-                    Ok(eval::int::unary(op, ty, *wanted, self.semantics.overflow).map(Known::Int))
+                    Ok(eval::int::unary(op, ty, *wanted, self.semantics.overflow).map(ExplicitValue::Int))
                 }
             },
             _ => Ok(None),
         }
     }
 
-    fn cast_backward(&self, from: Scalar, to: Scalar, _: Option<&Known>, wanted: &Known) -> Eval<Known> {
+    fn cast_backward(
+        &self,
+        from: Scalar,
+        to: Scalar,
+        _: Option<&ExplicitValue>,
+        wanted: &ExplicitValue,
+    ) -> Eval<ExplicitValue> {
         match (from, to, wanted) {
-            (Scalar::Int(from), Scalar::Int(to), Known::Int(wanted))
+            (Scalar::Int(from), Scalar::Int(to), ExplicitValue::Int(wanted))
                 if from.bits <= to.bits && to.is_exact() =>
             {
                 let value = from.wrap(*wanted);
                 if !from.is_exact() {
                     return Ok(None);
                 }
-                if to.wrap(value) == *wanted { Ok(Some(Known::Int(value))) } else { Err(Impossible) }
+                if to.wrap(value) == *wanted { Ok(Some(ExplicitValue::Int(value))) } else { Err(Impossible) }
             }
-            (Scalar::Pointer, Scalar::Int(to), Known::Int(wanted))
+            (Scalar::Pointer, Scalar::Int(to), ExplicitValue::Int(wanted))
                 if to.bits >= self.semantics.pointer_bits =>
             {
                 let address = IntType { bits: self.semantics.pointer_bits, signed: false };
-                Ok(Some(Known::Int(address.wrap(*wanted))))
+                Ok(Some(ExplicitValue::Int(address.wrap(*wanted))))
             }
-            (Scalar::Int(from), Scalar::Pointer, Known::Int(wanted))
+            (Scalar::Int(from), Scalar::Pointer, ExplicitValue::Int(wanted))
                 if from.bits <= self.semantics.pointer_bits =>
             {
                 let value = from.wrap(*wanted);
                 let address = IntType { bits: self.semantics.pointer_bits, signed: false };
-                if address.wrap(value) == *wanted { Ok(Some(Known::Int(value))) } else { Err(Impossible) }
+                if address.wrap(value) == *wanted {
+                    Ok(Some(ExplicitValue::Int(value)))
+                } else {
+                    Err(Impossible)
+                }
             }
             (Scalar::Pointer, Scalar::Pointer, _) => Ok(Some(*wanted)),
             _ => Ok(None),
@@ -330,15 +354,15 @@ impl Arithmetic for Explicit {
         &self,
         op: BinaryOp,
         ty: Scalar,
-        lhs: Option<&Known>,
+        lhs: Option<&ExplicitValue>,
         _: Scalar,
-        rhs: Option<&Known>,
-        wanted: &Known,
+        rhs: Option<&ExplicitValue>,
+        wanted: &ExplicitValue,
     ) -> Both {
-        let (Scalar::Int(ty), Known::Int(wanted)) = (ty, wanted) else { return Ok((None, None)) };
+        let (Scalar::Int(ty), ExplicitValue::Int(wanted)) = (ty, wanted) else { return Ok((None, None)) };
         let (left, right) = (int(lhs), int(rhs));
-        let first = |value: Eval<Known>| value.map(|value| (value, None));
-        let second = |value: Eval<Known>| value.map(|value| (None, value));
+        let first = |value: Eval<ExplicitValue>| value.map(|value| (value, None));
+        let second = |value: Eval<ExplicitValue>| value.map(|value| (None, value));
         match (op, left, right) {
             (BinaryOp::Add, None, Some(right)) => first(self.solved(ty, wanted.checked_sub(right))),
             (BinaryOp::Add, Some(left), None) => second(self.solved(ty, wanted.checked_sub(left))),
@@ -356,12 +380,21 @@ impl Arithmetic for Explicit {
                 };
                 Ok(if left.is_none() { (factor, None) } else { (None, factor) })
             }
-            (BinaryOp::BitOr, _, _) if *wanted == 0 => Ok((Some(Known::Int(0)), Some(Known::Int(0)))),
+            (BinaryOp::BitOr, _, _) if *wanted == 0 => {
+                Ok((Some(ExplicitValue::Int(0)), Some(ExplicitValue::Int(0))))
+            }
             _ => Ok((None, None)),
         }
     }
 
-    fn where_overflows(&self, _: BinaryOp, _: Scalar, _: Option<&Known>, _: Option<&Known>, _: bool) -> Both {
+    fn where_overflows(
+        &self,
+        _: BinaryOp,
+        _: Scalar,
+        _: Option<&ExplicitValue>,
+        _: Option<&ExplicitValue>,
+        _: bool,
+    ) -> Both {
         Ok((None, None))
     }
 
@@ -372,24 +405,26 @@ impl Arithmetic for Explicit {
         function: &Function,
         local: LocalId,
         expr: &Expr,
-        value: Option<&Known>,
+        value: Option<&ExplicitValue>,
     ) -> bool {
         if value.is_some() {
             return false;
         }
         let is_temporary = |id: LocalId| matches!(function.local(id).role, Role::Temporary);
         let by_temporary = || {
-            walk::any_read(expr, &mut |lvalue| walk::whole_local(function, lvalue).is_some_and(is_temporary))
+            mentions::any_read(expr, &mut |lvalue| {
+                mentions::whole_local(function, lvalue).is_some_and(is_temporary)
+            })
         };
         is_temporary(local) || by_temporary()
     }
 
-    fn show(&self, value: &Known, _: Scalar) -> Option<String> {
+    fn show(&self, value: &ExplicitValue, _: Scalar) -> Option<String> {
         Some(match value {
-            Known::Int(value) => format!("= {value}"),
-            Known::Float(bits) => format!("= {:?}", f64::from_bits(*bits)),
-            Known::Address(object, offset) => return self.show_address(*object, *offset),
-            Known::Function(name) => format!("= {name}"),
+            ExplicitValue::Int(value) => format!("= {value}"),
+            ExplicitValue::Float(bits) => format!("= {:?}", f64::from_bits(*bits)),
+            ExplicitValue::Address(object, offset) => return self.show_address(*object, *offset),
+            ExplicitValue::Function(name) => format!("= {name}"),
         })
     }
 }
@@ -404,9 +439,9 @@ impl Explicit {
     }
 
     /// The one value that satisfies `x op bound`.
-    fn only_value(&self, op: CompareOp, ty: Scalar, bound: &Known) -> Eval<Known> {
+    fn only_value(&self, op: CompareOp, ty: Scalar, bound: &ExplicitValue) -> Eval<ExplicitValue> {
         match (ty, bound) {
-            (Scalar::Int(ty), Known::Int(bound)) if ty.is_exact() => Ok(match op {
+            (Scalar::Int(ty), ExplicitValue::Int(bound)) if ty.is_exact() => Ok(match op {
                 CompareOp::Eq if !ty.contains(*bound) => return Err(Impossible),
                 CompareOp::Eq => Some(*bound),
                 CompareOp::Le if *bound == ty.min() => Some(*bound),
@@ -415,13 +450,13 @@ impl Explicit {
                 CompareOp::Gt if *bound == ty.max() - 1 => Some(ty.max()),
                 CompareOp::Lt | CompareOp::Le | CompareOp::Gt | CompareOp::Ge | CompareOp::Ne => None,
             }
-            .map(Known::Int)),
+            .map(ExplicitValue::Int)),
             // Of the two zeros, and of what is not a number, nothing can be learnt.
-            (Scalar::Float(_), Known::Float(bits)) => {
+            (Scalar::Float(_), ExplicitValue::Float(bits)) => {
                 let value = f64::from_bits(*bits);
                 Ok((op == CompareOp::Eq && value != 0.0 && !value.is_nan()).then_some(*bound))
             }
-            (Scalar::Pointer, Known::Int(_) | Known::Function(_)) => {
+            (Scalar::Pointer, ExplicitValue::Int(_) | ExplicitValue::Function(_)) => {
                 Ok((op == CompareOp::Eq).then_some(*bound))
             }
             // An equal address may be one past the end of another object, and then leads elsewhere.
@@ -440,26 +475,28 @@ fn mirrored(op: CompareOp) -> CompareOp {
     }
 }
 
-fn compare(op: CompareOp, lhs: &Known, rhs: &Known, objects: &dyn Objects) -> Option<bool> {
+fn compare(op: CompareOp, lhs: &ExplicitValue, rhs: &ExplicitValue, objects: &dyn Objects) -> Option<bool> {
     if let (Some(left), Some(right)) = (constant(lhs), constant(rhs)) {
         return eval::compare(op, left, right);
     }
     let equal = match (lhs, rhs) {
-        (Known::Address(left, from), Known::Address(right, to))
+        (ExplicitValue::Address(left, from), ExplicitValue::Address(right, to))
             if left == right && objects.is_single(*left) =>
         {
             return Some(eval::int::compare(op, i128::from(*from), i128::from(*to)));
         }
-        (Known::Address(left, from), Known::Address(right, to)) => {
+        (ExplicitValue::Address(left, from), ExplicitValue::Address(right, to)) => {
             (left != right && are_apart((*left, *from), (*right, *to), objects)).then_some(false)
         }
-        (Known::Function(left), Known::Function(right)) => Some(left == right),
-        (Known::Address(object, offset), Known::Function(_))
-        | (Known::Function(_), Known::Address(object, offset)) => {
+        (ExplicitValue::Function(left), ExplicitValue::Function(right)) => Some(left == right),
+        (ExplicitValue::Address(object, offset), ExplicitValue::Function(_))
+        | (ExplicitValue::Function(_), ExplicitValue::Address(object, offset)) => {
             is_inside(*object, *offset, objects).then_some(false)
         }
-        (Known::Int(0), Known::Function(_)) | (Known::Function(_), Known::Int(0)) => Some(false),
-        (Known::Int(0), Known::Address(..)) | (Known::Address(..), Known::Int(0)) => Some(false),
+        (ExplicitValue::Int(0), ExplicitValue::Function(_))
+        | (ExplicitValue::Function(_), ExplicitValue::Int(0)) => Some(false),
+        (ExplicitValue::Int(0), ExplicitValue::Address(..))
+        | (ExplicitValue::Address(..), ExplicitValue::Int(0)) => Some(false),
         _ => None,
     };
     match op {

@@ -13,7 +13,7 @@ use std::{
 };
 
 use proofline_cfa::{
-    Base, Expr, Function, Name, Object, Role,
+    Expr, Function, Name, Object,
     eval::{Overflow, Semantics},
 };
 use proofline_cpa::{
@@ -23,21 +23,19 @@ use proofline_program_analysis::Environment;
 
 pub(crate) use arithmetic::{are_apart, is_inside};
 pub use precision::{Part, Precision, Variable};
-pub use scalar::Known;
+pub use scalar::ExplicitValue;
 pub(crate) use scalar::{bits_known, known_bits};
 
 use crate::{
     facts::StateFacts,
-    store::{
-        Arithmetic, Mode, Model, State, block, calls, liveness::Liveness, show, state::Frame, transfer, walk,
-    },
+    store::{Arithmetic, Mode, Model, State, block, calls, liveness::Liveness, show, transfer},
 };
 use arithmetic::Explicit;
 
 /// A set of concrete states: those with these values.
-pub type ValueState = State<Known>;
+pub type ValueState = State<ExplicitValue>;
 
-/// What may be chosen.
+/// Parameters of a [`ValueAnalysis`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ValueOptions {
     /// Where the run starts.
@@ -55,13 +53,14 @@ pub struct ValueOptions {
 }
 
 impl ValueOptions {
-    /// The usual choice.
+    /// Nothing tracked until refinement asks for it, no threshold, recursion unrolled to its end.
     pub fn new(entry: Name, mode: Mode) -> ValueOptions {
         ValueOptions { entry, mode, wrapv: false, track_everything: false, threshold: None, unrollings: None }
     }
 }
 
-/// The analysis of one program.
+/// Explicit-value analysis of one program [EXP12 §II-C]: a state is a partial map from cells to values, and stands for all concrete states that
+/// agree with it where it is defined. Law: states are ordered by `⊑` = "knows at least as much"; the join keeps what both know.
 pub struct ValueAnalysis {
     model: Model<Explicit>,
     options: ValueOptions,
@@ -69,7 +68,7 @@ pub struct ValueAnalysis {
 }
 
 impl ValueAnalysis {
-    /// Prepares a program.
+    /// The analysis of `env`'s program; the entry's mode says what is known at the start.
     pub fn new(env: Arc<Environment>, options: ValueOptions) -> ValueAnalysis {
         let overflow = if options.wrapv { Overflow::Wraps } else { Overflow::Undefined };
         let semantics = Semantics { overflow, pointer_bits: env.program().pointer_bits() };
@@ -81,10 +80,10 @@ impl ValueAnalysis {
     /// The value of an expression for people: `5`, or `unknown`.
     pub fn reveal(&self, state: &ValueState, function: &Function, expr: &Expr) -> String {
         match self.value_of(state, function, expr) {
-            Some(Known::Address(object, 0)) => {
+            Some(ExplicitValue::Address(object, 0)) => {
                 format!("&{}", show::object_text(self.model.env.program(), object))
             }
-            Some(Known::Address(object, offset)) => {
+            Some(ExplicitValue::Address(object, offset)) => {
                 format!("&{} + {offset} bytes", show::object_text(self.model.env.program(), object))
             }
             Some(value) => {
@@ -96,7 +95,7 @@ impl ValueAnalysis {
     }
 
     /// The value of an expression, if it is known.
-    pub fn value_of(&self, state: &ValueState, function: &Function, expr: &Expr) -> Option<Known> {
+    pub fn value_of(&self, state: &ValueState, function: &Function, expr: &Expr) -> Option<ExplicitValue> {
         let facts = StateFacts::new(&self.model, state, function);
         facts.value(expr)
     }
@@ -105,35 +104,6 @@ impl ValueAnalysis {
     pub fn entries(&self, state: &ValueState) -> Vec<(String, String)> {
         show::entries(&self.model, state)
     }
-}
-
-/// Forgets locals for which `keep` does not hold, and equalities with them.
-pub(crate) fn retain_locals<V: crate::store::CellValue>(
-    state: &mut State<V>,
-    function: &Function,
-    keep: impl Fn(proofline_cfa::LocalId) -> bool,
-) {
-    let frame: &Frame<V> = &state.frame;
-    let dead = frame.locals.iter().any(|(id, _)| !keep(*id)) || !frame.definitions.is_empty();
-    if !dead {
-        return;
-    }
-    let temporary = |id: proofline_cfa::LocalId| matches!(function.local(id).role, Role::Temporary);
-    let mentions_dead = |expr: &Expr| {
-        walk::any_read(expr, &mut |lvalue| match lvalue.base {
-            Base::Local(id) => temporary(id) && !keep(id),
-            Base::Global(_) | Base::Deref(..) => false,
-        })
-    };
-    let needless = |id: proofline_cfa::LocalId, expr: &Expr| !keep(id) || mentions_dead(expr);
-    if frame.locals.iter().all(|(id, _)| keep(*id))
-        && !frame.definitions.iter().any(|(id, expr)| needless(*id, expr))
-    {
-        return;
-    }
-    let frame = Arc::make_mut(&mut state.frame);
-    frame.locals.retain(|(id, _)| keep(*id));
-    frame.definitions.retain(|(id, expr)| !needless(*id, expr));
 }
 
 impl Domain for ValueAnalysis {
@@ -146,7 +116,7 @@ impl Domain for ValueAnalysis {
     /// Keeps what both know. States of different call stacks have no bound: the first one's is then wrong for the second, so
     /// that this must not be asked (no driver merges across stacks); everything is forgotten but the first one's frames' names.
     fn join(&self, a: &ValueState, b: &ValueState) -> ValueState {
-        use crate::store::CellValue;
+        use crate::store::AbstractValue;
         a.combine(b, &mut |scalar, old, new| old.join(new, scalar)).unwrap_or_else(|| a.forgotten())
     }
 
@@ -243,7 +213,7 @@ impl ValueAnalysis {
         loc: proofline_cfa::Loc,
     ) {
         if let Some(live) = self.model.liveness(function) {
-            retain_locals(state, function, |id| Liveness::is_live(live, loc, id));
+            state.retain_locals(function, |id| Liveness::is_live(live, loc, id));
             if loc == function.exit {
                 calls::close_frame(state);
             }
@@ -265,7 +235,7 @@ impl ValueAnalysis {
                 seen.len() > threshold as usize
             })
         };
-        let digest = |region: &crate::store::region::Region<Known>| {
+        let digest = |region: &crate::store::region::Region<ExplicitValue>| {
             let mut hasher = DefaultHasher::new();
             region.hash(&mut hasher);
             hasher.finish()

@@ -10,7 +10,7 @@ use proofline_cfa::{Function, LocalId, Name, Object, Role};
 use serde::{Deserialize, Serialize};
 
 use crate::store::{
-    CellValue, State,
+    AbstractValue, State,
     region::{Cell, Region},
 };
 
@@ -61,7 +61,7 @@ impl Part {
     }
 
     /// What may be kept of a region; `None`: all of it.
-    fn restrict<V: CellValue>(&self, region: &Region<V>) -> Option<Region<V>> {
+    fn restrict<V: AbstractValue>(&self, region: &Region<V>) -> Option<Region<V>> {
         let Part::Runs(runs) = self else { return None };
         let inside = |cell: &Cell<V>| {
             runs.iter().any(|(start, len)| *start <= cell.start && cell.end() <= start + len)
@@ -195,7 +195,7 @@ impl Precision {
     }
 
     /// Forgets what is not tracked, in the innermost frame and in memory.
-    pub fn restrict<V: CellValue>(&self, function: &Function, state: &mut State<V>) {
+    pub fn restrict<V: AbstractValue>(&self, function: &Function, state: &mut State<V>) {
         if self.everything && self.abandoned.is_empty() {
             return;
         }
@@ -245,7 +245,7 @@ impl Precision {
 }
 
 /// Notes what becomes of a region, if anything does.
-fn change<K: Copy, V: CellValue>(
+fn change<K: Copy, V: AbstractValue>(
     key: K,
     region: &Region<V>,
     part: Option<&Part>,

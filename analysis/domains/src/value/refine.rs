@@ -15,7 +15,7 @@ use proofline_cpa::{Budget, Path, Refine, Refinement, Unknown};
 use crate::{
     path::{Step, resolve},
     store::state::Frame,
-    value::{Known, Part, Precision, ValueAnalysis, ValueState, Variable},
+    value::{ExplicitValue, Part, Precision, ValueAnalysis, ValueState, Variable},
 };
 
 /// So many prefixes are compared.
@@ -169,7 +169,7 @@ fn part(runs: &BTreeSet<(i64, i64)>) -> Part {
 
 fn note(states: &[ValueState], analysis: &ValueAnalysis, seen: &mut Seen) {
     for state in states {
-        let frame: &Frame<Known> = &state.frame;
+        let frame: &Frame<ExplicitValue> = &state.frame;
         let Some(function) = analysis.model.env.function(frame.function) else { continue };
         for (id, region) in &frame.locals {
             if function.local(*id).role != Role::Temporary {

@@ -3,11 +3,11 @@
 use proofline_cfa::{FloatType, IntType, Name, Object, Scalar, eval};
 use serde::{Deserialize, Serialize};
 
-use crate::store::CellValue;
+use crate::store::AbstractValue;
 
 /// A known scalar. The null pointer is `Int(0)`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Known {
+pub enum ExplicitValue {
     /// An integer, in the range of its type; or a pointer with this address.
     Int(i128),
     /// Bits of an `f64` that equals the value.
@@ -18,50 +18,54 @@ pub enum Known {
     Function(Name),
 }
 
-impl CellValue for Known {
-    fn join(&self, other: &Known, _: Scalar) -> Option<Known> {
+impl AbstractValue for ExplicitValue {
+    fn join(&self, other: &ExplicitValue, _: Scalar) -> Option<ExplicitValue> {
         (self == other).then_some(*self)
     }
 
-    fn leq(&self, other: &Known) -> bool {
+    fn leq(&self, other: &ExplicitValue) -> bool {
         self == other
     }
 
-    fn zero(scalar: Scalar) -> Known {
+    fn zero(scalar: Scalar) -> ExplicitValue {
         match scalar {
-            Scalar::Int(_) | Scalar::Pointer => Known::Int(0),
-            Scalar::Float(_) => Known::Float(0),
+            Scalar::Int(_) | Scalar::Pointer => ExplicitValue::Int(0),
+            Scalar::Float(_) => ExplicitValue::Float(0),
         }
     }
 
     fn is_zero(&self) -> bool {
-        matches!(self, Known::Int(0) | Known::Float(0))
+        matches!(self, ExplicitValue::Int(0) | ExplicitValue::Float(0))
     }
 
     fn bits(&self, scalar: Scalar, len: i64) -> Option<u128> {
         known_bits(
             match self {
-                Known::Int(value) => eval::Value::Int(*value),
-                Known::Float(bits) => eval::Value::Float(*bits),
-                Known::Address(..) | Known::Function(_) => return None,
+                ExplicitValue::Int(value) => eval::Value::Int(*value),
+                ExplicitValue::Float(bits) => eval::Value::Float(*bits),
+                ExplicitValue::Address(..) | ExplicitValue::Function(_) => return None,
             },
             scalar,
             len,
         )
     }
 
-    fn from_bits(scalar: Scalar, len: i64, bits: u128) -> Option<Known> {
+    fn from_bits(scalar: Scalar, len: i64, bits: u128) -> Option<ExplicitValue> {
         Some(match bits_known(scalar, len, bits)? {
-            eval::Value::Int(value) => Known::Int(value),
-            eval::Value::Float(bits) => Known::Float(bits),
+            eval::Value::Int(value) => ExplicitValue::Int(value),
+            eval::Value::Float(bits) => ExplicitValue::Float(bits),
         })
     }
 
-    fn reinterpret(&self, from: Scalar, to: Scalar, len: i64) -> Option<Known> {
+    fn reinterpret(&self, from: Scalar, to: Scalar, len: i64) -> Option<ExplicitValue> {
         match (self, to) {
-            (Known::Int(_) | Known::Float(_), _) => Known::from_bits(to, len, self.bits(from, len)?),
-            (Known::Address(..) | Known::Function(_), Scalar::Int(_) | Scalar::Pointer) => Some(*self),
-            (Known::Address(..) | Known::Function(_), Scalar::Float(_)) => None,
+            (ExplicitValue::Int(_) | ExplicitValue::Float(_), _) => {
+                ExplicitValue::from_bits(to, len, self.bits(from, len)?)
+            }
+            (ExplicitValue::Address(..) | ExplicitValue::Function(_), Scalar::Int(_) | Scalar::Pointer) => {
+                Some(*self)
+            }
+            (ExplicitValue::Address(..) | ExplicitValue::Function(_), Scalar::Float(_)) => None,
         }
     }
 }

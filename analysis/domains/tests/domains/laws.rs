@@ -6,12 +6,12 @@ use proofline_cfa::{
     eval::{self, Overflow},
 };
 use proofline_domains::{
-    interval::{Abstract, Arith, Ranges},
+    interval::{Arith, IntervalValue, Ranges},
     store::{
-        CellValue, Offsets,
+        AbstractValue, Offsets,
         region::{Access, Region},
     },
-    value::Known,
+    value::ExplicitValue,
 };
 use proptest::{collection::vec, prelude::*, sample::select};
 
@@ -150,15 +150,15 @@ proptest! {
     fn comparisons_keep_what_satisfies_them((_, (xs, x), (ys, y)) in typed(), op in select(COMPARES.to_vec())) {
         use proofline_cfa::eval::int::compare;
         let domain = common_domain();
-        let (left, right) = (Abstract::Int(xs.clone()), Abstract::Int(ys.clone()));
+        let (left, right) = (IntervalValue::Int(xs.clone()), IntervalValue::Int(ys.clone()));
         let ty = Scalar::Int(TYPES[7]);
         use proofline_domains::store::Arithmetic;
         let decided = domain.compare(op, ty, Some(&left), Some(&right), &Nothing);
         prop_assert!(decided.is_none_or(|decided| decided == compare(op, x, y)));
         if compare(op, x, y) {
             let kept = domain.where_compares(op, ty, Some(&left), Some(&right), &Nothing);
-            let contains = |side: &Option<Abstract>, value| match side {
-                Some(Abstract::Int(set)) => set.contains(value),
+            let contains = |side: &Option<IntervalValue>, value| match side {
+                Some(IntervalValue::Int(set)) => set.contains(value),
                 Some(_) => false,
                 None => true,
             };
@@ -174,10 +174,10 @@ proptest! {
     ) {
         use proofline_domains::store::Arithmetic;
         let result = to.wrap(x);
-        let wanted = Abstract::Int(Ranges::new(result, result.saturating_add(wider).min(to.max())));
-        let kept = common_domain().cast_backward(Scalar::Int(from), Scalar::Int(to), Some(&Abstract::Int(xs)), &wanted);
+        let wanted = IntervalValue::Int(Ranges::new(result, result.saturating_add(wider).min(to.max())));
+        let kept = common_domain().cast_backward(Scalar::Int(from), Scalar::Int(to), Some(&IntervalValue::Int(xs)), &wanted);
         let contains = match &kept {
-            Ok(Some(Abstract::Int(set))) => set.contains(x),
+            Ok(Some(IntervalValue::Int(set))) => set.contains(x),
             Ok(None) => true,
             Ok(Some(_)) | Err(_) => false,
         };
@@ -225,7 +225,7 @@ proptest! {
         // Another history: the bound covers both.
         let (mut second, mut second_bytes) = (Region::unknown(), [None; 32]);
         other.iter().for_each(|write| write.apply(&mut second, &mut second_bytes));
-        let joined = region.combine(&second, &mut |scalar, old: &Known, new| old.join(new, scalar));
+        let joined = region.combine(&second, &mut |scalar, old: &ExplicitValue, new| old.join(new, scalar));
         prop_assert!(region.leq(&joined) && second.leq(&joined) && region.leq(&region));
         for (at, bits) in reads {
             check(&joined, &bytes, at, bits)?;
@@ -290,7 +290,7 @@ fn access(at: i64, bits: i64) -> Access {
 }
 
 impl Write {
-    fn apply(&self, region: &mut Region<Known>, bytes: &mut [Option<u8>; 32]) {
+    fn apply(&self, region: &mut Region<ExplicitValue>, bytes: &mut [Option<u8>; 32]) {
         let mut put = |at: i64, bits: i64, value: i128| {
             for i in 0..bits / 8 {
                 bytes[(at + i) as usize] = Some((value >> (8 * i)) as u8);
@@ -299,12 +299,12 @@ impl Write {
         match *self {
             Write::Scalar(at, bits, value) => {
                 let value = IntType { bits: bits as u8, signed: true }.wrap(value);
-                region.write(access(at, bits), Some(Known::Int(value)));
+                region.write(access(at, bits), Some(ExplicitValue::Int(value)));
                 put(at, bits, value);
             }
             Write::Somewhere(places, which, bits, value) => {
                 let value = IntType { bits: bits as u8, signed: true }.wrap(value);
-                region.write_somewhere(places, access(0, bits), Some(&Known::Int(value)));
+                region.write_somewhere(places, access(0, bits), Some(&ExplicitValue::Int(value)));
                 let all: Vec<i64> = places.iter().collect();
                 put(all[which % all.len()], bits, value);
             }
@@ -318,7 +318,7 @@ impl Write {
             }
             Write::Fill(at, len, byte) => {
                 let scalar = Scalar::Int(IntType { bits: 8, signed: false });
-                region.write_bytes(at * 8, (at + len) * 8, scalar, Known::Int(i128::from(byte)));
+                region.write_bytes(at * 8, (at + len) * 8, scalar, ExplicitValue::Int(i128::from(byte)));
                 (at..at + len).for_each(|i| bytes[i as usize] = Some(byte));
             }
         }
@@ -326,8 +326,13 @@ impl Write {
 }
 
 /// What is read as known is what the bytes say. (Bytes nobody wrote may be anything: then nothing may be known.)
-fn check(region: &Region<Known>, bytes: &[Option<u8>; 32], at: i64, bits: i64) -> Result<(), TestCaseError> {
-    if let Some(Known::Int(known)) = region.read(access(at, bits)) {
+fn check(
+    region: &Region<ExplicitValue>,
+    bytes: &[Option<u8>; 32],
+    at: i64,
+    bits: i64,
+) -> Result<(), TestCaseError> {
+    if let Some(ExplicitValue::Int(known)) = region.read(access(at, bits)) {
         let concrete = (0..bits / 8)
             .try_fold(0u128, |all, i| Some(all | u128::from(bytes[(at + i) as usize]?) << (8 * i)));
         let concrete = concrete.map(|value| IntType { bits: bits as u8, signed: true }.wrap(value as i128));

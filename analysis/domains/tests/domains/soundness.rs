@@ -11,13 +11,13 @@ use proofline_cpa::{
     Adjusted, BlockContext, BlockCpa, BlockId, CallContext, Cpa, EdgeContext, NoFacts, Place, Reduced,
 };
 use proofline_domains::{
-    interval::{Abstract, Pointee, Targets},
+    interval::{IntervalValue, Pointee, Targets},
     store::{
-        CellValue, State,
+        AbstractValue, State,
         region::{Content, Region},
         state::{Count, Frame},
     },
-    value::{Known, Precision},
+    value::{ExplicitValue, Precision},
 };
 use proofline_program_analysis::Environment;
 use proptest::{collection::vec, prelude::*};
@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// A value domain whose values can be compared with concrete ones.
-trait Holds: CellValue {
+trait Holds: AbstractValue {
     fn holds(&self, scalar: Scalar, value: eval::Value, machine: &Machine<'_>) -> bool;
 }
 
@@ -37,27 +37,35 @@ fn is_in(machine: &Machine<'_>, object: Object, address: i128, offset: impl Fn(i
     machine.instances.iter().any(|instance| instance.object == object && offset(address - instance.base))
 }
 
-impl Holds for Known {
+impl Holds for ExplicitValue {
     fn holds(&self, _: Scalar, value: eval::Value, machine: &Machine<'_>) -> bool {
         match (self, value) {
-            (Known::Int(known), eval::Value::Int(value)) => *known == value,
-            (Known::Float(known), eval::Value::Float(bits)) => *known == eval::float::canonical(bits),
-            (Known::Address(object, offset), eval::Value::Int(address)) => {
+            (ExplicitValue::Int(known), eval::Value::Int(value)) => *known == value,
+            (ExplicitValue::Float(known), eval::Value::Float(bits)) => *known == eval::float::canonical(bits),
+            (ExplicitValue::Address(object, offset), eval::Value::Int(address)) => {
                 is_in(machine, *object, address, |at| at == i128::from(*offset))
             }
-            (Known::Function(name), eval::Value::Int(address)) => machine.function_address(*name) == address,
-            (Known::Int(_) | Known::Float(_) | Known::Address(..) | Known::Function(_), _) => false,
+            (ExplicitValue::Function(name), eval::Value::Int(address)) => {
+                machine.function_address(*name) == address
+            }
+            (
+                ExplicitValue::Int(_)
+                | ExplicitValue::Float(_)
+                | ExplicitValue::Address(..)
+                | ExplicitValue::Function(_),
+                _,
+            ) => false,
         }
     }
 }
 
-impl Holds for Abstract {
+impl Holds for IntervalValue {
     fn holds(&self, _: Scalar, value: eval::Value, machine: &Machine<'_>) -> bool {
         match (self, value) {
-            (Abstract::Int(ranges), eval::Value::Int(value)) => ranges.contains(value),
-            (Abstract::Float(known), eval::Value::Float(bits)) => *known == eval::float::canonical(bits),
-            (Abstract::Pointer(pointer), eval::Value::Int(0)) => pointer.null,
-            (Abstract::Pointer(pointer), eval::Value::Int(address)) => match &pointer.to {
+            (IntervalValue::Int(ranges), eval::Value::Int(value)) => ranges.contains(value),
+            (IntervalValue::Float(known), eval::Value::Float(bits)) => *known == eval::float::canonical(bits),
+            (IntervalValue::Pointer(pointer), eval::Value::Int(0)) => pointer.null,
+            (IntervalValue::Pointer(pointer), eval::Value::Int(address)) => match &pointer.to {
                 Targets::Any => true,
                 Targets::These(these) => these.iter().any(|(to, offsets)| match to {
                     Pointee::Function(name) => machine.function_address(*name) == address,
@@ -69,7 +77,7 @@ impl Holds for Abstract {
                     }),
                 }),
             },
-            (Abstract::Int(_) | Abstract::Float(_) | Abstract::Pointer(_), _) => false,
+            (IntervalValue::Int(_) | IntervalValue::Float(_) | IntervalValue::Pointer(_), _) => false,
         }
     }
 }

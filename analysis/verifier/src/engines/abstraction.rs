@@ -8,7 +8,7 @@ use std::{
 use proofline_cfa::{CheckId, Expr, Loc, LocalId, Lvalue, Name, ObligationId};
 use proofline_cpa::{BlockCpa, Budget, Certificate, Checker, Config, Outcome, Refine, Unknown, bam::Blocks};
 use proofline_domains::{
-    IntervalAnalysis, IntervalOptions, Mode, ValueAnalysis, ValueOptions, interval::Abstract,
+    IntervalAnalysis, IntervalOptions, Mode, ValueAnalysis, ValueOptions, interval::IntervalValue,
 };
 
 use super::{Answer, Decision, Engine, Targets, concrete};
@@ -238,7 +238,7 @@ pub(super) fn interval_invariants(loaded: &Loaded, entry: Name, budget: &Budget)
             for (state, _) in states {
                 let mut here = BTreeMap::new();
                 for (id, load) in &scalars {
-                    if let Some(Abstract::Int(ranges)) = analysis.value_of(state, function, load) {
+                    if let Some(IntervalValue::Int(ranges)) = analysis.value_of(state, function, load) {
                         here.insert(*id, (ranges.lo(), ranges.hi()));
                     }
                 }

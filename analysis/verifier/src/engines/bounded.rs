@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 
 use proofline_cfa::{EdgeId, FloatType, Name, ObligationId, Scalar};
 use proofline_cpa::{Budget, Unknown};
-use proofline_encoding::{
-    Cut, Encoding, Explored, Key, Plan, Segment, SegmentEnd, State, Unfold, is_beyond_integers,
-};
+use proofline_encoding::{BlockEnd, Cut, Encoding, Key, LargeBlock, LargeBlockEncoding, MemoryLayout, State};
 use proofline_smt::{Limits, Outcome, Solver, Term, Value, Var, build as t};
 
 use super::{Answer, Decision, Engine, Targets, session::Session, start};
@@ -52,7 +50,7 @@ impl Engine for Bounded {
     }
 }
 
-/// Where an input's variable was made: layer, the cut its segment began at (none: the entry), instance, edge.
+/// Where an input's variable was made: layer, the cut its block began at (none: the entry), instance, edge.
 type InputPlace = (u32, Option<Cut>, u32, EdgeId);
 
 impl Bounded {
@@ -64,23 +62,24 @@ impl Bounded {
         budget: &Budget,
     ) -> Result<Answer, Unknown> {
         let environment = &**loaded.env();
-        if self.only_beyond_integers && !beyond_integers(loaded, entry) {
+        if self.only_beyond_integers && !needs_bit_vectors(loaded, entry) {
             return Err(Unknown::OutOfBudget);
         }
-        let plan = Plan::encoded(environment, self.encoding);
+        let layout = MemoryLayout::with_encoding(environment, self.encoding);
         let recursive = loaded
             .reachable_from(entry)
             .into_iter()
             .filter(|f| environment.call_graph().is_recursive(*f))
             .collect();
-        let mut unfold =
-            Unfold::new(environment, &plan, entry, &recursive, loaded.options().wrapv, budget).unrolling();
+        let mut encoder =
+            LargeBlockEncoding::new(environment, &layout, entry, &recursive, loaded.options().wrapv, budget)
+                .unrolling();
         let session = Session::new(budget)?;
         let mut solver = session.solver(self.encoding);
         let solver = &mut *solver;
         solver.set_limits(Limits { resource: Some(self.resource), millis: Session::millis_left(budget) });
         let mut names = Names { next: 0 };
-        let (state, parameters) = initial(loaded, &plan, entry, &unfold, &mut names, solver);
+        let (state, parameters) = initial(loaded, &layout, entry, &encoder, &mut names, solver);
         let mut frontier: BTreeMap<Option<Cut>, State> = [(None, state)].into();
         let mut inputs: BTreeMap<InputPlace, Term> = BTreeMap::new();
         let mut incomplete = None;
@@ -89,31 +88,31 @@ impl Bounded {
             let mut errors: Vec<(Name, ObligationId, Term)> = Vec::new();
             for (from, state) in std::mem::take(&mut frontier) {
                 budget.spend(1000)?;
-                let Explored { segments } = match from {
-                    None => unfold.explore_entry(state)?,
-                    Some(cut) => unfold.explore(cut, state)?,
+                let blocks = match from {
+                    None => encoder.explore_entry(state)?,
+                    Some(cut) => encoder.explore(cut, state)?,
                 };
-                for (instance, edge, term) in &unfold.inputs {
+                for (instance, edge, term) in &encoder.inputs {
                     inputs.insert((layer, from, *instance, *edge), *term);
                 }
-                for Segment { state, end, .. } in segments {
+                for LargeBlock { state, end, .. } in blocks {
                     match end {
-                        SegmentEnd::Cut(cut) => {
+                        BlockEnd::Cut(cut) => {
                             let merged = match next.remove(&cut) {
-                                Some(other) => other.either(state, &mut unfold.fresh),
+                                Some(other) => other.either(state, &mut encoder.fresh),
                                 None => state,
                             };
                             next.insert(cut, merged);
                         }
-                        SegmentEnd::Exit => {}
-                        SegmentEnd::Error(function, obligation) if targets.contains(function, obligation) => {
+                        BlockEnd::Exit => {}
+                        BlockEnd::Error(function, obligation) if targets.contains(function, obligation) => {
                             errors.push((function, obligation, state.guard));
                         }
-                        SegmentEnd::Error(..) => {}
-                        SegmentEnd::Unsupported(what) => {
+                        BlockEnd::Error(..) => {}
+                        BlockEnd::Unsupported(what) => {
                             incomplete.get_or_insert(Unknown::Unsupported(what.to_string()));
                         }
-                        SegmentEnd::Enter(name) => {
+                        BlockEnd::Enter(name) => {
                             incomplete
                                 .get_or_insert(Unknown::InternalError(format!("{name} was not unrolled")));
                         }
@@ -136,7 +135,7 @@ impl Bounded {
                             inputs: inputs.keys().copied().zip(values.iter().map(number)).collect(),
                             parameters: values[inputs.len()..].iter().map(number).collect(),
                         };
-                        match confirm(loaded, entry, &unfold, model, targets, self.encoding) {
+                        match confirm(loaded, entry, &encoder, model, targets, self.encoding) {
                             Some(counterexample) => return Ok(Answer::Violated(counterexample)),
                             None => {
                                 let name = loaded
@@ -155,7 +154,7 @@ impl Bounded {
             for (cut, state) in next {
                 budget.spend(1000)?;
                 if solver.check_assuming(&[state.guard]) != Outcome::Unsat {
-                    frontier.insert(Some(cut), names.name(state, &unfold.registers(cut), solver));
+                    frontier.insert(Some(cut), names.name(state, &encoder.registers(cut), solver));
                 }
             }
             if frontier.is_empty() {
@@ -183,10 +182,10 @@ fn number(value: &Option<Value>) -> i128 {
 }
 
 /// Whether something that can be executed from the entry is only approximated over integers.
-pub(super) fn beyond_integers(loaded: &Loaded, entry: Name) -> bool {
+pub(super) fn needs_bit_vectors(loaded: &Loaded, entry: Name) -> bool {
     let reachable = loaded.reachable_from(entry);
     let functions: Vec<_> = reachable.iter().filter_map(|name| loaded.env().function(*name)).collect();
-    is_beyond_integers(loaded.env(), entry, &functions)
+    proofline_encoding::needs_bit_vectors(loaded.env(), entry, &functions)
 }
 
 /// Gives values of a layer names, so that formulas of the next one stay small.
@@ -223,21 +222,21 @@ impl Names {
 /// The state in which execution begins, and the entry function's parameters.
 pub(super) fn initial(
     loaded: &Loaded,
-    plan: &Plan,
+    layout: &MemoryLayout,
     entry: Name,
-    unfold: &Unfold<'_>,
+    encoder: &LargeBlockEncoding<'_>,
     names: &mut Names,
     solver: &mut dyn Solver,
 ) -> (State, Vec<Term>) {
     let mut state = State::top();
     let mut parameters = Vec::new();
-    let mut keys = unfold.memory_keys(entry);
+    let mut keys = encoder.memory_keys(entry);
     if let Some(function) = loaded.env().function(entry) {
         keys.extend(function.parameters.iter().map(|id| Key::Local(0, *id)));
     }
     for key in keys {
-        let variable = names.fresh(start::sort_of_key(loaded.env(), plan, key, entry));
-        for condition in start::initial_condition(loaded, plan, entry, key, variable) {
+        let variable = names.fresh(start::sort_of_key(loaded.env(), layout, key, entry));
+        for condition in start::initial_condition(loaded, layout, entry, key, variable) {
             solver.assert(condition);
         }
         if let Key::Local(..) = key {
@@ -256,7 +255,7 @@ struct Model {
 
 /// Follows a run through instances and layers, and answers each question with the model's value for that place.
 struct Follower<'f> {
-    unfold: &'f Unfold<'f>,
+    encoder: &'f LargeBlockEncoding<'f>,
     loaded: &'f Loaded,
     model: Model,
     layer: u32,
@@ -272,7 +271,7 @@ impl Follower<'_> {
     fn arrive(&mut self, function: Name, loc: proofline_cfa::Loc) {
         let Some(&instance) = self.stack.last() else { return };
         let cut = Cut { instance, loc };
-        if self.unfold.instances.function(instance) == function && self.unfold.is_cut_at(cut) {
+        if self.encoder.instances.function(instance) == function && self.encoder.is_cut_at(cut) {
             self.layer += 1;
             self.from = Some(cut);
         }
@@ -295,7 +294,7 @@ impl Oracle for Follower<'_> {
             }
             Passing::Enter(callee) => {
                 self.flush();
-                let Some(child) = self.unfold.child(instance, edge, callee) else {
+                let Some(child) = self.encoder.child(instance, edge, callee) else {
                     self.stack.clear();
                     return;
                 };
@@ -337,7 +336,7 @@ impl Follower<'_> {
     /// The edge noted last has been executed: control is at its target.
     fn flush(&mut self) {
         if let Some((instance, edge)) = self.at.take() {
-            let function = self.unfold.instances.function(instance);
+            let function = self.encoder.instances.function(instance);
             if let Some(body) = self.loaded.env().function(function) {
                 let target = body.edge(edge).to;
                 self.arrive(function, target);
@@ -349,7 +348,7 @@ impl Follower<'_> {
 fn confirm(
     loaded: &Loaded,
     entry: Name,
-    unfold: &Unfold<'_>,
+    encoder: &LargeBlockEncoding<'_>,
     model: Model,
     targets: &Targets,
     encoding: Encoding,
@@ -357,7 +356,7 @@ fn confirm(
     let code = Code::new(loaded.program());
     let is_library = loaded.is_library(entry);
     let mut follower = Follower {
-        unfold,
+        encoder,
         loaded,
         model,
         layer: 0,

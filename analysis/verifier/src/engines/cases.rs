@@ -97,7 +97,7 @@ fn holds(
         inputs.iter().map(|(id, _)| *id).zip(case.iter().copied()).collect();
     let mut options = IntervalOptions {
         wrapv: loaded.options().wrapv,
-        inputs: ranges,
+        input_ranges: ranges,
         ..IntervalOptions::new(entry, Mode::Program)
     };
     options.unrollings = if is_point { u32::MAX } else { RANGE_UNROLLINGS };

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use proofline_cfa::{Name, ObligationId};
 use proofline_cpa::{Budget, Unknown};
-use proofline_encoding::Plan;
+use proofline_encoding::MemoryLayout;
 use proofline_smt::{
     Limits, Reason,
     horn::{HornOutcome, Split, SymbolicAbstractionOptions, invariants, solve},
@@ -50,8 +50,8 @@ impl Equations {
         budget: &Budget,
         proved: &mut BTreeSet<(Name, ObligationId)>,
     ) -> Result<Answer, Unknown> {
-        let plan = Plan::new(loaded.env());
-        let (system, goals) = Clauses::build(loaded, &plan, entry, targets, budget, false)?;
+        let layout = MemoryLayout::new(loaded.env());
+        let (system, goals) = Clauses::build(loaded, &layout, entry, targets, budget, false)?;
         let limits = Limits { resource: Some(self.resource), millis: Session::millis_left(budget) };
         let mut reason = Unknown::OutOfBudget;
         let mut all = Vec::new();

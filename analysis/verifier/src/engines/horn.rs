@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proofline_cfa::{Function, Name, Object, ObligationId};
 use proofline_cpa::{Budget, Unknown};
-use proofline_encoding::{Cut, Key, Plan, Segment, SegmentEnd, State, Unfold, in_range};
+use proofline_encoding::{BlockEnd, Cut, Key, LargeBlock, LargeBlockEncoding, MemoryLayout, State, in_range};
 use proofline_program_analysis::Environment;
 use proofline_smt::{
     Limits, Reason, Sort, Term, Var, build as t,
@@ -73,7 +73,7 @@ impl Horn {
         targets: &Targets,
         budget: &Budget,
     ) -> Result<Answer, Unknown> {
-        let plan = Plan::new(loaded.env());
+        let layout = MemoryLayout::new(loaded.env());
         let arrays = view != View::Plain;
         // What a brief question may cost, its rules may not exceed.
         let steps = match view {
@@ -81,7 +81,7 @@ impl Horn {
             View::Cells(_) => budget.left(),
         };
         let own = Budget::steps(steps).with_cancel(budget.cancel().clone()).with_deadline(budget.deadline());
-        let built = Clauses::build(loaded, &plan, entry, targets, &own, arrays);
+        let built = Clauses::build(loaded, &layout, entry, targets, &own, arrays);
         budget.spend(steps - own.left())?;
         let (mut system, _) = built?;
         if let View::Cells(cells) = view {
@@ -119,7 +119,7 @@ impl Horn {
 /// Turns a program into rules.
 pub(super) struct Clauses<'c> {
     environment: &'c Environment,
-    plan: &'c Plan,
+    layout: &'c MemoryLayout,
     system: HornSystem,
     /// Predicate and keys: at the entry of a root.
     before: BTreeMap<Name, (PredId, Vec<Key>)>,
@@ -137,7 +137,7 @@ pub(super) type Goals = BTreeMap<usize, Option<(Name, ObligationId)>>;
 impl<'c> Clauses<'c> {
     pub(super) fn build(
         loaded: &'c Loaded,
-        plan: &'c Plan,
+        layout: &'c MemoryLayout,
         entry: Name,
         targets: &'c Targets,
         budget: &'c Budget,
@@ -151,7 +151,7 @@ impl<'c> Clauses<'c> {
         roots.extend(summarised.iter().copied().filter(|name| *name != entry));
         let mut clauses = Clauses {
             environment,
-            plan,
+            layout,
             system: HornSystem::default(),
             before: BTreeMap::new(),
             after: BTreeMap::new(),
@@ -160,19 +160,32 @@ impl<'c> Clauses<'c> {
             goals: Goals::new(),
         };
         for &root in &roots {
-            let unfold = Unfold::new(environment, plan, root, &summarised, loaded.options().wrapv, budget);
-            clauses.declare(root, &unfold, summarised.contains(&root));
+            let encoder = LargeBlockEncoding::new(
+                environment,
+                layout,
+                root,
+                &summarised,
+                loaded.options().wrapv,
+                budget,
+            );
+            clauses.declare(root, &encoder, summarised.contains(&root));
         }
         clauses.initial(loaded, entry)?;
         for &root in &roots {
-            let mut unfold =
-                Unfold::new(environment, plan, root, &summarised, loaded.options().wrapv, budget);
-            clauses.root(root, &mut unfold)?;
+            let mut encoder = LargeBlockEncoding::new(
+                environment,
+                layout,
+                root,
+                &summarised,
+                loaded.options().wrapv,
+                budget,
+            );
+            clauses.root(root, &mut encoder)?;
         }
         Ok((clauses.system, clauses.goals))
     }
 
-    fn declare(&mut self, root: Name, unfold: &Unfold<'_>, is_summarised: bool) {
+    fn declare(&mut self, root: Name, encoder: &LargeBlockEncoding<'_>, is_summarised: bool) {
         let Some(function) = self.environment.function(root) else { return };
         let mut keys: Vec<Key> = function
             .parameters
@@ -180,7 +193,7 @@ impl<'c> Clauses<'c> {
             .filter(|id| is_register(function, **id))
             .map(|id| Key::Local(0, *id))
             .collect();
-        let memory = unfold.memory_keys(root);
+        let memory = encoder.memory_keys(root);
         keys.extend(memory.iter().copied());
         let id = self.predicate(&format!("before {root}"), &keys, &[]);
         if is_summarised {
@@ -212,7 +225,7 @@ impl<'c> Clauses<'c> {
         let mut arguments = Vec::new();
         for (i, key) in keys.iter().enumerate() {
             let variable = t::var(Var::new(&format!("i{i}"), key.sort()));
-            guard.extend(start::initial_condition(loaded, self.plan, entry, *key, variable));
+            guard.extend(start::initial_condition(loaded, self.layout, entry, *key, variable));
             arguments.push(variable);
         }
         self.system.rule(Vec::new(), t::and(guard), Some(Atom { predicate: id, args: arguments }));
@@ -220,7 +233,7 @@ impl<'c> Clauses<'c> {
     }
 
     /// The rules of one root.
-    fn root(&mut self, root: Name, unfold: &mut Unfold<'_>) -> Result<(), Unknown> {
+    fn root(&mut self, root: Name, encoder: &mut LargeBlockEncoding<'_>) -> Result<(), Unknown> {
         let (before, keys) = self.before[&root].clone();
         let ghosts: Vec<Term> =
             keys.iter().enumerate().map(|(i, key)| t::var(Var::new(&format!("g{i}"), key.sort()))).collect();
@@ -231,8 +244,8 @@ impl<'c> Clauses<'c> {
             let mut state = State::top();
             let (body, explored) = match from {
                 None => {
-                    self.name_values(&mut state, &keys, &ghosts, unfold);
-                    ((before, ghosts.clone()), unfold.explore_entry(state)?)
+                    self.name_values(&mut state, &keys, &ghosts, encoder);
+                    ((before, ghosts.clone()), encoder.explore_entry(state)?)
                 }
                 Some(cut) => {
                     let (id, keys) = cuts[&cut].clone();
@@ -241,24 +254,24 @@ impl<'c> Clauses<'c> {
                         .enumerate()
                         .map(|(i, key)| t::var(Var::new(&format!("v{i}"), key.sort())))
                         .collect();
-                    self.name_values(&mut state, &keys, &values, unfold);
+                    self.name_values(&mut state, &keys, &values, encoder);
                     let mut arguments = if has_summary { ghosts.clone() } else { Vec::new() };
                     arguments.extend(values);
-                    ((id, arguments), unfold.explore(cut, state)?)
+                    ((id, arguments), encoder.explore(cut, state)?)
                 }
             };
-            for segment in explored.segments {
-                if let SegmentEnd::Cut(cut) = segment.end
+            for block in explored {
+                if let BlockEnd::Cut(cut) = block.end
                     && !cuts.contains_key(&cut)
                 {
-                    let keys = unfold.keys(cut, self.arrays);
+                    let keys = encoder.keys(cut, self.arrays);
                     let name = format!("{root} {} {}", cut.instance, cut.loc);
                     let ghosts = if has_summary { self.before[&root].1.clone() } else { Vec::new() };
                     let id = self.predicate(&name, &ghosts, &keys);
                     cuts.insert(cut, (id, keys));
                     open.push(Some(cut));
                 }
-                self.rule(root, &body, &ghosts, has_summary, &cuts, segment, unfold)?;
+                self.rule(root, &body, &ghosts, has_summary, &cuts, block, encoder)?;
             }
             if cuts.len() > 2000 {
                 return Err(Unknown::Unsupported("too many loops after inlining".into()));
@@ -267,11 +280,17 @@ impl<'c> Clauses<'c> {
         Ok(())
     }
 
-    /// Names the values at a segment's beginning; they are in range, whatever the solver finds.
-    fn name_values(&self, state: &mut State, keys: &[Key], values: &[Term], unfold: &Unfold<'_>) {
+    /// Names the values at a block's beginning; they are in range, whatever the solver finds.
+    fn name_values(
+        &self,
+        state: &mut State,
+        keys: &[Key],
+        values: &[Term],
+        encoder: &LargeBlockEncoding<'_>,
+    ) {
         for (key, value) in keys.iter().zip(values) {
             let instance = if let Key::Local(instance, _) = key { *instance } else { 0 };
-            let function = unfold.instances.function(instance);
+            let function = encoder.instances.function(instance);
             if let Some(scalar) = start::scalar_of_key(self.environment, *key, function) {
                 state.assume(in_range(*value, scalar));
             }
@@ -287,17 +306,17 @@ impl<'c> Clauses<'c> {
         ghosts: &[Term],
         has_summary: bool,
         cuts: &BTreeMap<Cut, (PredId, Vec<Key>)>,
-        segment: Segment,
-        unfold: &mut Unfold<'_>,
+        block: LargeBlock,
+        encoder: &mut LargeBlockEncoding<'_>,
     ) -> Result<(), Unknown> {
         let mut value = |state: &State, key: Key| -> Term {
             match state.values.get(&key) {
                 Some(&term) => term,
-                None => unfold.fresh.variable(key.sort()),
+                None => encoder.fresh.variable(key.sort()),
             }
         };
         let mut bodies = vec![body.clone()];
-        if let Some(applied) = &segment.applied {
+        if let Some(applied) = &block.applied {
             let Some((id, result)) = self.after.get(&applied.callee) else { return Ok(()) };
             let (_, keys) = &self.before[&applied.callee];
             let before = State { guard: t::bool(true), values: applied.before.clone() };
@@ -306,15 +325,15 @@ impl<'c> Clauses<'c> {
             arguments.extend(result.iter().map(|key| value(&after, *key)));
             bodies.push((*id, arguments));
         }
-        let state = &segment.state;
-        let head = match segment.end {
-            SegmentEnd::Cut(cut) => {
+        let state = &block.state;
+        let head = match block.end {
+            BlockEnd::Cut(cut) => {
                 let (id, keys) = &cuts[&cut];
                 let mut arguments = if has_summary { ghosts.to_vec() } else { Vec::new() };
                 arguments.extend(keys.iter().map(|key| value(state, *key)));
                 Some((*id, arguments))
             }
-            SegmentEnd::Exit => match self.after.get(&root) {
+            BlockEnd::Exit => match self.after.get(&root) {
                 None => return Ok(()),
                 Some((id, keys)) => {
                     let mut arguments = ghosts.to_vec();
@@ -322,18 +341,18 @@ impl<'c> Clauses<'c> {
                     Some((*id, arguments))
                 }
             },
-            SegmentEnd::Enter(callee) => {
+            BlockEnd::Enter(callee) => {
                 let (id, keys) = &self.before[&callee];
                 Some((*id, keys.iter().map(|key| value(state, *key)).collect()))
             }
-            SegmentEnd::Error(function, obligation) => {
+            BlockEnd::Error(function, obligation) => {
                 if !self.targets.contains(function, obligation) {
                     return Ok(());
                 }
                 self.goals.insert(self.system.rules.len(), Some((function, obligation)));
                 None
             }
-            SegmentEnd::Unsupported(what) => {
+            BlockEnd::Unsupported(what) => {
                 // Only an unreachable one does no harm.
                 if what.as_str().is_empty() {
                     return Err(Unknown::Unsupported("a construct without a name".into()));

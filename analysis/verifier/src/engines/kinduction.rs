@@ -1,5 +1,5 @@
-//! k-induction: no error within the first k + 1 segments from the entry, and none after k segments without errors from *any* state at
-//! a loop head that the intervals allow. Knows how to ask; what a segment is, [`Unfold`] knows.
+//! k-induction: no error within the first k + 1 blocks from the entry, and none after k blocks without errors from *any* state at
+//! a loop head that the intervals allow. Knows how to ask; what a block is, [`LargeBlockEncoding`] knows.
 //!
 //! `Holds` rests on the questions of base and step, which a second session answers once more before it is given.
 
@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 
 use proofline_cfa::{Name, Scalar};
 use proofline_cpa::{Budget, Unknown};
-use proofline_encoding::{Cut, Encoding, Explored, Key, Plan, Segment, SegmentEnd, State, Unfold};
+use proofline_encoding::{BlockEnd, Cut, Encoding, Key, LargeBlock, LargeBlockEncoding, MemoryLayout, State};
 use proofline_program_analysis::Environment;
 use proofline_smt::{Limits, Outcome, Solver, Term, build as t};
 
 use super::{
     Answer, Decision, Engine, Targets,
     abstraction::{Invariants, interval_invariants},
-    bounded::{Names, beyond_integers, initial},
+    bounded::{Names, initial, needs_bit_vectors},
     session::Session,
     start,
 };
@@ -46,7 +46,7 @@ impl Engine for KInduction {
 /// How far a search from some states got.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Searched {
-    /// No error in the segments that were asked about.
+    /// No error in the blocks that were asked about.
     Clean,
     /// An error in one of them may be reached.
     MayFail,
@@ -63,7 +63,7 @@ impl KInduction {
         budget: &Budget,
     ) -> Result<Answer, Unknown> {
         let environment = &**loaded.env();
-        if self.only_beyond_integers && !beyond_integers(loaded, entry) {
+        if self.only_beyond_integers && !needs_bit_vectors(loaded, entry) {
             return Err(Unknown::OutOfBudget);
         }
         let reachable = loaded.reachable_from(entry);
@@ -72,7 +72,7 @@ impl KInduction {
         }
         // What is not known is not assumed.
         let known = interval_invariants(loaded, entry, budget).unwrap_or_default();
-        let plan = Plan::encoded(environment, self.encoding);
+        let layout = MemoryLayout::with_encoding(environment, self.encoding);
         let mut k = 1;
         while k <= self.most {
             let question = Question {
@@ -80,7 +80,7 @@ impl KInduction {
                 entry,
                 targets,
                 budget,
-                plan: &plan,
+                layout: &layout,
                 known: &known,
                 resource: self.resource,
             };
@@ -107,7 +107,7 @@ struct Question<'q> {
     entry: Name,
     targets: &'q Targets,
     budget: &'q Budget,
-    plan: &'q Plan,
+    layout: &'q MemoryLayout,
     known: &'q Invariants,
     resource: u32,
 }
@@ -117,18 +117,24 @@ impl Question<'_> {
     fn holds(&self, k: u32) -> Result<Searched, Unknown> {
         let environment = &**self.loaded.env();
         let none = std::collections::BTreeSet::new();
-        let mut unfold =
-            Unfold::new(environment, self.plan, self.entry, &none, self.loaded.options().wrapv, self.budget);
+        let mut encoder = LargeBlockEncoding::new(
+            environment,
+            self.layout,
+            self.entry,
+            &none,
+            self.loaded.options().wrapv,
+            self.budget,
+        );
         let session = Session::new(self.budget)?;
-        let mut solver = session.solver(self.plan.encoding());
+        let mut solver = session.solver(self.layout.encoding());
         let solver = &mut *solver;
         solver
             .set_limits(Limits { resource: Some(self.resource), millis: Session::millis_left(self.budget) });
         let mut names = Names { next: 0 };
-        let (state, _) = initial(self.loaded, self.plan, self.entry, &unfold, &mut names, solver);
+        let (state, _) = initial(self.loaded, self.layout, self.entry, &encoder, &mut names, solver);
         let mut cuts = Vec::new();
         let from = [(None, state)].into();
-        let base = self.search(&mut unfold, solver, &mut names, from, k + 1, false, &mut cuts)?;
+        let base = self.search(&mut encoder, solver, &mut names, from, k + 1, false, &mut cuts)?;
         if base != Searched::Clean {
             return Ok(base);
         }
@@ -138,9 +144,9 @@ impl Question<'_> {
             let cut = cuts[next];
             next += 1;
             solver.push();
-            let state = self.any_state(&mut unfold, &mut names, solver, cut);
+            let state = self.any_state(&mut encoder, &mut names, solver, cut);
             let from = [(Some(cut), state)].into();
-            let searched = self.search(&mut unfold, solver, &mut names, from, k + 1, true, &mut cuts);
+            let searched = self.search(&mut encoder, solver, &mut names, from, k + 1, true, &mut cuts);
             solver.pop();
             let searched = searched?;
             if searched != Searched::Clean {
@@ -153,18 +159,18 @@ impl Question<'_> {
     /// Every state at a cut that the intervals allow.
     fn any_state(
         &self,
-        unfold: &mut Unfold<'_>,
+        encoder: &mut LargeBlockEncoding<'_>,
         names: &mut Names,
         solver: &mut dyn Solver,
         cut: Cut,
     ) -> State {
         let environment: &Environment = self.loaded.env();
         let mut state = State::top();
-        for key in unfold.keys(cut, true) {
+        for key in encoder.keys(cut, true) {
             let instance = if let Key::Local(instance, _) = key { instance } else { 0 };
-            let function = unfold.instances.function(instance);
-            let variable = names.fresh(start::sort_of_key(environment, self.plan, key, function));
-            let encoding = self.plan.encoding();
+            let function = encoder.instances.function(instance);
+            let variable = names.fresh(start::sort_of_key(environment, self.layout, key, function));
+            let encoding = self.layout.encoding();
             if let Some(scalar) = start::scalar_of_key(environment, key, function) {
                 solver.assert(encoding.in_range(variable, scalar));
                 if let (Scalar::Int(ty), Key::Local(of, id)) = (scalar, key)
@@ -179,54 +185,54 @@ impl Question<'_> {
         state
     }
 
-    /// Goes through `segments` segments from some states. In a step only the last may fail, and the others are taken not to.
+    /// Goes through `blocks` blocks from some states. In a step only the last may fail, and the others are taken not to.
     #[expect(clippy::too_many_arguments, reason = "what a search works on; two call sites")]
     fn search(
         &self,
-        unfold: &mut Unfold<'_>,
+        encoder: &mut LargeBlockEncoding<'_>,
         solver: &mut dyn Solver,
         names: &mut Names,
         from: BTreeMap<Option<Cut>, State>,
-        segments: u32,
+        blocks: u32,
         is_step: bool,
         cuts: &mut Vec<Cut>,
     ) -> Result<Searched, Unknown> {
         let mut frontier = from;
-        for layer in 0..segments {
+        for layer in 0..blocks {
             let mut next: BTreeMap<Cut, State> = BTreeMap::new();
             let mut errors: Vec<Term> = Vec::new();
             for (from, state) in std::mem::take(&mut frontier) {
                 self.budget.spend(1000)?;
-                let Explored { segments } = match from {
-                    None => unfold.explore_entry(state)?,
-                    Some(cut) => unfold.explore(cut, state)?,
+                let blocks = match from {
+                    None => encoder.explore_entry(state)?,
+                    Some(cut) => encoder.explore(cut, state)?,
                 };
-                for Segment { state, end, .. } in segments {
+                for LargeBlock { state, end, .. } in blocks {
                     match end {
-                        SegmentEnd::Cut(cut) => {
+                        BlockEnd::Cut(cut) => {
                             if !cuts.contains(&cut) {
                                 cuts.push(cut);
                             }
                             let merged = match next.remove(&cut) {
-                                Some(other) => other.either(state, &mut unfold.fresh),
+                                Some(other) => other.either(state, &mut encoder.fresh),
                                 None => state,
                             };
                             next.insert(cut, merged);
                         }
-                        SegmentEnd::Exit => {}
-                        SegmentEnd::Error(function, obligation) => {
+                        BlockEnd::Exit => {}
+                        BlockEnd::Error(function, obligation) => {
                             if self.targets.contains(function, obligation) {
                                 errors.push(state.guard);
                             }
                         }
                         // Reaching it is as bad as an error.
-                        SegmentEnd::Unsupported(_) | SegmentEnd::Enter(_) => errors.push(state.guard),
+                        BlockEnd::Unsupported(_) | BlockEnd::Enter(_) => errors.push(state.guard),
                     }
                 }
             }
             for guard in errors {
                 self.budget.spend(1000)?;
-                if is_step && layer + 1 < segments {
+                if is_step && layer + 1 < blocks {
                     solver.assert(t::not(guard));
                 } else {
                     match solver.check_assuming(&[guard]) {
@@ -236,13 +242,13 @@ impl Question<'_> {
                     }
                 }
             }
-            if layer + 1 == segments {
+            if layer + 1 == blocks {
                 break;
             }
             for (cut, state) in next {
                 self.budget.spend(1000)?;
                 if solver.check_assuming(&[state.guard]) != Outcome::Unsat {
-                    frontier.insert(Some(cut), names.name(state, &unfold.registers(cut), solver));
+                    frontier.insert(Some(cut), names.name(state, &encoder.registers(cut), solver));
                 }
             }
             if frontier.is_empty() {

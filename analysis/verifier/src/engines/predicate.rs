@@ -10,7 +10,7 @@ use proofline_cpa::{
 use proofline_domains::{
     IntervalAnalysis, IntervalOptions, Mode, PredicateAnalysis, PredicateOptions, ValueAnalysis,
     ValueOptions,
-    predicate::{Blk, Reach, Shape, Witness},
+    predicate::{AbstractionKind, Blk, Reach, Witness},
 };
 use proofline_smt::interpolate::{Method, Strategy};
 use serde::Deserialize;
@@ -67,7 +67,7 @@ names! {
     /// Where states are abstracted.
     BlkName = Blk { Edges, Loops, Functions };
     /// How.
-    ShapeName = Shape { Boolean, Cartesian } default Boolean;
+    ShapeName = AbstractionKind { Boolean, Cartesian } default Boolean;
     /// How far predicates are carried.
     ReachName = Reach { Location, Function, Everywhere } default Location;
     /// In which order cuts are interpolated.
@@ -120,7 +120,7 @@ impl Settings {
         PredicateOptions {
             wrapv: loaded.options().wrapv,
             blk: self.abstracts_at.into(),
-            shape: self.shape.into(),
+            abstraction: self.shape.into(),
             reach: self.reach.into(),
             contexts: self.contexts,
             split: self.split,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proofline_cfa::{Constant, FloatType, Name, Object, Scalar};
-use proofline_encoding::{Encoding, Key, Plan, Representation};
+use proofline_encoding::{Encoding, Key, MemoryLayout, Representation};
 use proofline_program_analysis::Environment;
 use proofline_smt::{Sort, Term, build as t};
 
@@ -25,22 +25,27 @@ pub(super) fn scalar_of_key(environment: &Environment, key: Key, function: Name)
 }
 
 /// The sort of a key's term; `function` is the one whose register it is.
-pub(super) fn sort_of_key(environment: &Environment, plan: &Plan, key: Key, function: Name) -> Sort {
-    plan.encoding().sort_of(key, |_| scalar_of_key(environment, key, function))
+pub(super) fn sort_of_key(
+    environment: &Environment,
+    layout: &MemoryLayout,
+    key: Key,
+    function: Name,
+) -> Sort {
+    layout.encoding().sort_of(key, |_| scalar_of_key(environment, key, function))
 }
 
 /// What holds of a cell's value when execution starts in `entry`.
 pub(super) fn initial_condition(
     loaded: &Loaded,
-    plan: &Plan,
+    layout: &MemoryLayout,
     entry: Name,
     key: Key,
     value: Term,
 ) -> Vec<Term> {
-    let (program, encoding) = (loaded.program(), plan.encoding());
+    let (program, encoding) = (loaded.program(), layout.encoding());
     let mut out = Vec::new();
     if let Some(scalar) = scalar_of_key(loaded.env(), key, entry) {
-        out.push(plan.encoding().in_range(value, scalar));
+        out.push(layout.encoding().in_range(value, scalar));
     }
     let (Key::Cell(Object::Global(name), ..) | Key::Elements(Object::Global(name), ..)) = key else {
         return out;
@@ -59,16 +64,16 @@ pub(super) fn initial_condition(
                 Some(initial)
                     if initial.offset == offset && initial.scalar == scalar && initial.bits.is_none() =>
                 {
-                    constant(plan, &initial.value, scalar)
+                    constant(layout, &initial.value, scalar)
                 }
                 Some(_) => None,
             };
             out.extend(constant.map(|constant| t::eq(value, constant)));
         }
         Key::Elements(object, _, _, scalar)
-            if matches!(plan.representation(object), Representation::Bytes { .. }) =>
+            if matches!(layout.representation(object), Representation::Bytes { .. }) =>
         {
-            if let Some(bytes) = Bytes::new(loaded, plan, global) {
+            if let Some(bytes) = Bytes::new(loaded, layout, global) {
                 out.extend(bytes.conditions(encoding, scalar, value));
             }
         }
@@ -84,7 +89,7 @@ pub(super) fn initial_condition(
                 if initial.scalar != scalar || initial.bits.is_some() {
                     return out;
                 }
-                let Some(constant) = constant(plan, &initial.value, scalar) else { return out };
+                let Some(constant) = constant(layout, &initial.value, scalar) else { return out };
                 array = t::store(array, encoding.address(initial.offset / stride), constant);
             }
             out.push(t::eq(value, array));
@@ -94,13 +99,13 @@ pub(super) fn initial_condition(
     out
 }
 
-fn constant(plan: &Plan, value: &Constant, scalar: Scalar) -> Option<Term> {
-    let encoding = plan.encoding();
+fn constant(layout: &MemoryLayout, value: &Constant, scalar: Scalar) -> Option<Term> {
+    let encoding = layout.encoding();
     match (value, scalar) {
         (Constant::Int(value), Scalar::Int(ty)) => Some(encoding.int(*value, ty)),
         (Constant::Int(value), Scalar::Pointer) => Some(encoding.address(*value)),
         (Constant::Address(name, offset), Scalar::Pointer) => {
-            let base = plan.address(Object::Global(*name))?;
+            let base = layout.address(Object::Global(*name))?;
             Some(encoding.address(i128::from(base) + i128::from(*offset)))
         }
         (Constant::Float(bits), Scalar::Float(ty)) => encoding.float(*bits, ty),
@@ -126,7 +131,7 @@ struct Bytes {
 }
 
 impl Bytes {
-    fn new(loaded: &Loaded, plan: &Plan, global: &proofline_cfa::Global) -> Option<Bytes> {
+    fn new(loaded: &Loaded, layout: &MemoryLayout, global: &proofline_cfa::Global) -> Option<Bytes> {
         let program = loaded.program();
         let size = usize::try_from(global.size).ok().filter(|size| *size <= MOST_ELEMENTS)?;
         let mut bytes = vec![Some(0u8); size];
@@ -159,7 +164,7 @@ impl Bytes {
                 *bytes.get_mut(at + i)? = raw.filter(|_| i < 16).map(|raw| (raw >> (8 * i)) as u8);
             }
             if initial.scalar == Scalar::Pointer {
-                pointers.insert(initial.offset, constant(plan, &initial.value, Scalar::Pointer));
+                pointers.insert(initial.offset, constant(layout, &initial.value, Scalar::Pointer));
             }
         }
         let pointer_bytes = usize::from(program.pointer_bits() / 8);

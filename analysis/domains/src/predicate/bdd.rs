@@ -1,4 +1,4 @@
-//! Abstractions as binary decision diagrams over predicates. Combinations of predicates that mean the same are the same diagram and the
+//! Abstractions as binary decision diagrams over predicates [Bryant86]. Combinations of predicates that mean the same are the same diagram and the
 //! same formula: states are found again and merged by their formula, coverage is decided by looking at two diagrams, unions are exact.
 //!
 //! A diagram knows nothing of theories: `x <= 4` and `x <= 5` are two variables. So "implied" is a fact, "not implied" says nothing. A
@@ -18,7 +18,7 @@ use proofline_smt::{
 
 /// More predicates than this in one analysis have no diagrams.
 const VARIABLES: u16 = 4096;
-/// Diagrams kept; beyond this all are forgotten.
+/// Bdds kept; beyond this all are forgotten.
 const REMEMBERED: usize = 50_000;
 /// A diagram with more ways to `true` is written node by node, not as a disjunction of cubes.
 const CUBES: u32 = 96;
@@ -28,7 +28,7 @@ static NAMES: LazyLock<Vec<BddVariable>> = LazyLock::new(|| ALL.variables());
 
 /// The diagrams of one analysis.
 #[derive(Debug, Default)]
-pub(super) struct Diagrams(Mutex<Table>);
+pub(super) struct Bdds(Mutex<Table>);
 
 #[derive(Debug, Default)]
 struct Table {
@@ -39,7 +39,7 @@ struct Table {
     formulas: HashMap<Bdd, Term>,
 }
 
-impl Diagrams {
+impl Bdds {
     fn table(&self) -> MutexGuard<'_, Table> {
         let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if table.formulas.len() > REMEMBERED {
@@ -212,7 +212,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_combination_means_its_cubes_and_equal_meaning_is_one_formula(a in cubes(), b in cubes()) {
-            let diagrams = Diagrams::default();
+            let diagrams = Bdds::default();
             let predicates: Vec<Term> = variables().into_iter().map(t::var).collect();
             let (one, other) = (diagrams.combination(&a, &predicates), diagrams.combination(&b, &predicates));
             prop_assert_eq!(said(one), allowed(&a));

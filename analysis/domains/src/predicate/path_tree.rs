@@ -1,4 +1,4 @@
-//! Paths as trees of formulas [BAM15 §4.5]: a node per abstraction on the way, calls that returned as subtrees. No formula holds the same
+//! Path trees: paths as trees of formulas [BAM15 §4.5]: a node per abstraction on the way, calls that returned as subtrees. No formula holds the same
 //! variable of two activations, so that the interpolant at a function's exit is a summary. Asks no solver.
 
 mod build;
@@ -39,7 +39,7 @@ pub(super) struct Node {
 
 /// The tree of a path, and what makes inputs and the real path of a model.
 #[derive(Debug)]
-pub(super) struct Trace {
+pub(super) struct PathTree {
     pub(super) nodes: Vec<Node>,
     regions: Vec<Region>,
     /// The entry function's inputs.
@@ -65,10 +65,10 @@ struct Region {
 /// The chain of what is in no call that returned.
 const TRUNK: usize = 0;
 
-impl Trace {
+impl PathTree {
     /// A tree without a path.
-    pub(super) fn of_nodes(nodes: Vec<Node>) -> Trace {
-        Trace { nodes, regions: Vec::new(), parameters: Vec::new(), tail: Vec::new() }
+    pub(super) fn of_nodes(nodes: Vec<Node>) -> PathTree {
+        PathTree { nodes, regions: Vec::new(), parameters: Vec::new(), tail: Vec::new() }
     }
 
     /// Equalities that all nodes of one place have in common, where there are several.
@@ -139,7 +139,7 @@ impl Trace {
         trunk.flat_map(|region| region.inputs.values().flatten().copied()).collect()
     }
 
-    /// What a model must say for [`Trace::path`].
+    /// What a model must say for [`PathTree::path`].
     pub(super) fn choices(&self) -> BTreeSet<Term> {
         let arrivals = self.regions.iter().flat_map(|region| region.arrivals.values().flatten());
         arrivals.map(|(_, _, first)| *first).collect()

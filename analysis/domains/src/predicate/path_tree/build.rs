@@ -9,14 +9,14 @@ use proofline_smt::{
     term::{Substitution, substitute},
 };
 
-use super::{Node, Region, TRUNK, Trace, Ways};
+use super::{Node, PathTree, Region, TRUNK, Ways};
 use crate::{
     path::{Step, StepKind},
     predicate::{
         PredicateAnalysis,
+        path_formula::{enter, exit_values, leave},
         scope::Scope,
         state::{Either, Values},
-        walk::{enter, exit_values, leave},
     },
 };
 use proofline_encoding::{Fresh, State};
@@ -52,14 +52,14 @@ struct Builder<'a, 'p> {
     tail: Vec<(usize, PathStep)>,
 }
 
-impl Trace {
+impl PathTree {
     /// Follows the path.
     pub(in crate::predicate) fn build(
         analysis: &PredicateAnalysis,
         path: &Path,
         steps: &[Step<'_>],
         ways: Ways,
-    ) -> Result<Trace, Unknown> {
+    ) -> Result<PathTree, Unknown> {
         let entry = analysis
             .env
             .function(path.entry)
@@ -82,7 +82,7 @@ impl Trace {
         let last = steps.len().saturating_sub(1);
         for (index, step) in steps.iter().enumerate() {
             // Through blocks a path may be millions of steps long.
-            if analysis.session.is_over() {
+            if analysis.solver.is_over() {
                 return Err(Unknown::OutOfBudget);
             }
             match step.kind {
@@ -116,7 +116,7 @@ impl Trace {
             std::mem::replace(&mut builder.chains[0], Chain { guard: t::bool(true), children: Vec::new() });
         builder.push(guard, children, (TRUNK, None), BTreeMap::new());
         let Builder { nodes, regions, tail, .. } = builder;
-        Ok(Trace { nodes, regions, parameters, tail })
+        Ok(PathTree { nodes, regions, parameters, tail })
     }
 }
 
@@ -351,7 +351,7 @@ impl<'p> Builder<'_, 'p> {
         loop {
             for (id, edge) in wanted.iter().filter(|(_, edge)| edge.from == at) {
                 let mut next = state.clone();
-                let asked = self.analysis.walker(function).operation(&mut next, &mut self.fresh, &edge.op);
+                let asked = self.analysis.encoder(function).operation(&mut next, &mut self.fresh, &edge.op);
                 // What cannot be must not weaken what it would be joined with.
                 if next.guard.is_false() {
                     continue;

@@ -1,8 +1,8 @@
-//! Cuts a program into acyclic segments and computes each as a relation. Calls that do not recurse are inlined (each call site
-//! an instance of its callee); calls of functions in `summarised` end a segment.
+//! Large-block encoding [LBE09]: cuts a program into acyclic blocks and computes each as a relation. Calls that do not recurse are inlined (each call site
+//! an instance of its callee); calls of functions in `summarised` end a block.
 //!
 //! Cut points are the roots' entries, loop heads, and locations before a call of a summarised function. A path between two cut points
-//! is part of exactly one segment.
+//! is part of exactly one block.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,51 +12,52 @@ use proofline_program_analysis::Environment;
 use proofline_smt::{Sort, Term, build as t};
 
 use crate::{
+    block::{AppliedSummary, BlockEnd, Cut, Instances, LargeBlock},
+    layout::MemoryLayout,
     liveness::live_registers,
     memory::{Executor, keys_of},
-    plan::Plan,
-    segment::{Applied, Cut, Explored, Instances, Segment, SegmentEnd},
     state::{Fresh, Key, State},
 };
 
-/// Cuts one root function (with everything inlined into it).
-pub struct Unfold<'x> {
+/// The large-block encoding of one root function and everything inlined into it [LBE09]. It is computed on demand, block by block, from
+/// the states that the caller brings; the inlining tree grows on the way.
+pub struct LargeBlockEncoding<'x> {
     pub(crate) environment: &'x Environment,
-    pub(crate) plan: &'x Plan,
+    pub(crate) layout: &'x MemoryLayout,
     pub(crate) summarised: &'x BTreeSet<Name>,
     wrapv: bool,
     budget: &'x Budget,
     /// Why exploring stopped before its end.
     over: Option<Unknown>,
-    /// The inlining tree, grown as segments are explored.
+    /// The inlining tree, grown as blocks are explored.
     pub instances: Instances,
     live: BTreeMap<Name, Vec<BTreeSet<LocalId>>>,
-    /// Fresh variables of the segment being explored.
+    /// Fresh variables of the block being explored.
     pub fresh: Fresh,
     /// Calls of the functions in `summarised` become instances of their own, behind a cut at their entry.
     pub(crate) unrolls: bool,
-    /// Scalars that got any value in the segments explored last: by the edge that did it.
+    /// Scalars that got any value in the blocks explored last: by the edge that did it.
     pub inputs: Vec<(u32, EdgeId, Term)>,
-    out: Vec<Segment>,
-    pub(crate) applied: Option<Applied>,
+    out: Vec<LargeBlock>,
+    pub(crate) applied: Option<AppliedSummary>,
 }
 
 /// More inlined calls than this, and the formulas are too large to be of use.
 pub(crate) const MOST_INSTANCES: usize = 3000;
 
-impl<'x> Unfold<'x> {
-    /// For a root.
+impl<'x> LargeBlockEncoding<'x> {
+    /// Of one root function. Calls of the functions in `summarised` are not inlined; `wrapv`: signed overflow wraps.
     pub fn new(
         environment: &'x Environment,
-        plan: &'x Plan,
+        layout: &'x MemoryLayout,
         root: Name,
         summarised: &'x BTreeSet<Name>,
         wrapv: bool,
         budget: &'x Budget,
-    ) -> Unfold<'x> {
-        Unfold {
+    ) -> LargeBlockEncoding<'x> {
+        LargeBlockEncoding {
             environment,
-            plan,
+            layout,
             summarised,
             wrapv,
             budget,
@@ -72,7 +73,7 @@ impl<'x> Unfold<'x> {
     }
 
     /// Unrolls recursion instead of summarising it: each call is a cut at the callee's entry.
-    pub fn unrolling(mut self) -> Unfold<'x> {
+    pub fn unrolling(mut self) -> LargeBlockEncoding<'x> {
         self.unrolls = true;
         self
     }
@@ -137,8 +138,8 @@ impl<'x> Unfold<'x> {
             instance = self.instances.parent(at).map(|(parent, _)| parent);
         }
         let is_own = |object: &Object| matches!(object, Object::Local(of, _) if functions.contains(of));
-        let own = self.plan.objects().filter(|(object, _)| is_own(object));
-        let own = own.flat_map(|(object, _)| keys_of(self.plan, object));
+        let own = self.layout.objects().filter(|(object, _)| is_own(object));
+        let own = own.flat_map(|(object, _)| keys_of(self.layout, object));
         keys.extend(own.filter(|key| arrays || !matches!(key, Key::Elements(..))));
         keys.sort();
         keys.dedup();
@@ -147,14 +148,17 @@ impl<'x> Unfold<'x> {
         all
     }
 
-    /// Explores every segment that begins at a cut.
-    pub fn explore(&mut self, cut: Cut, state: State) -> Result<Explored, Unknown> {
+    /// Every block that begins at a cut, entered with `state`.
+    ///
+    /// # Errors
+    /// If the budget is spent, or more is inlined than formulas can hold.
+    pub fn explore(&mut self, cut: Cut, state: State) -> Result<Vec<LargeBlock>, Unknown> {
         self.out.clear();
         self.inputs.clear();
         self.applied = None;
         let function = self.function(cut.instance);
         let structure = self.environment.structure(function.name);
-        // A call of a summarised function begins a segment of its own, with the summary applied.
+        // A call of a summarised function begins a block of its own, with the summary applied.
         for &id in structure.successors(cut.loc) {
             let edge = function.edge(id);
             let calls = match &edge.op {
@@ -178,8 +182,11 @@ impl<'x> Unfold<'x> {
         self.explored()
     }
 
-    /// Explores every segment that begins at the root's entry.
-    pub fn explore_entry(&mut self, state: State) -> Result<Explored, Unknown> {
+    /// Every block that begins at the root's entry, entered with `state`.
+    ///
+    /// # Errors
+    /// As for [`LargeBlockEncoding::explore`].
+    pub fn explore_entry(&mut self, state: State) -> Result<Vec<LargeBlock>, Unknown> {
         self.out.clear();
         self.inputs.clear();
         self.applied = None;
@@ -188,9 +195,9 @@ impl<'x> Unfold<'x> {
         self.explored()
     }
 
-    fn explored(&mut self) -> Result<Explored, Unknown> {
-        let segments = std::mem::take(&mut self.out);
-        self.over.take().map_or(Ok(Explored { segments }), Err)
+    fn explored(&mut self) -> Result<Vec<LargeBlock>, Unknown> {
+        let blocks = std::mem::take(&mut self.out);
+        self.over.take().map_or(Ok(blocks), Err)
     }
 
     /// Accounts for one edge's work on a state; `false` when there is nothing left to spend.
@@ -239,7 +246,7 @@ impl<'x> Unfold<'x> {
     ) -> Executor<'a> {
         Executor {
             environment: self.environment,
-            plan: self.plan,
+            layout: self.layout,
             fresh: &mut self.fresh,
             function,
             instance,
@@ -253,7 +260,7 @@ impl<'x> Unfold<'x> {
     pub(crate) fn go_on(&mut self, instance: u32, arrivals: Vec<(Loc, State)>) {
         let Some(exit) = self.region(instance, arrivals) else { return };
         match self.instances.parent(instance) {
-            None => self.emit(exit, SegmentEnd::Exit),
+            None => self.emit(exit, BlockEnd::Exit),
             Some((parent, edge)) => {
                 let target = self.function(parent).edge(edge).to;
                 let state = self.leave(parent, edge, instance, exit);
@@ -262,9 +269,9 @@ impl<'x> Unfold<'x> {
         }
     }
 
-    pub(crate) fn emit(&mut self, state: State, end: SegmentEnd) {
+    pub(crate) fn emit(&mut self, state: State, end: BlockEnd) {
         if !state.guard.is_false() {
-            self.out.push(Segment { state, end, applied: self.applied.clone() });
+            self.out.push(LargeBlock { state, end, applied: self.applied.clone() });
         }
     }
 
@@ -279,16 +286,16 @@ impl<'x> Unfold<'x> {
         loop {
             for (loc, state) in arrived.drain(..) {
                 if let Some(obligation) = function.obligation_at(loc) {
-                    self.emit(state, SegmentEnd::Error(function.name, obligation));
+                    self.emit(state, BlockEnd::Error(function.name, obligation));
                 } else if let Some((_, what)) = function.unsupported.iter().find(|(at, _)| *at == loc) {
-                    self.emit(state, SegmentEnd::Unsupported(*what));
+                    self.emit(state, BlockEnd::Unsupported(*what));
                 } else if loc == function.exit {
                     exit = Some(match exit.take() {
                         Some(other) => self.merge(other, state),
                         None => state,
                     });
                 } else if self.is_cut(function, loc) {
-                    self.emit(state, SegmentEnd::Cut(Cut { instance, loc }));
+                    self.emit(state, BlockEnd::Cut(Cut { instance, loc }));
                 } else {
                     let place = (structure.position(loc).map_or(usize::MAX, |p| p as usize), loc);
                     let merged = match waiting.remove(&place) {

@@ -1,12 +1,12 @@
-//! What a memory cell can hold: the lattice of scalar values that a region is built over. Knows formats, no operators
-//! and no objects. An absent value is an unknown one, so that no value means "anything".
+//! The abstract values that memory cells hold: the lattice of scalar values that a region (`region.rs`, where the cells are) is built
+//! over. Knows formats, no operators and no objects. "Any value" is none of them: it is the absence of one.
 
 use std::{fmt::Debug, hash::Hash};
 
 use proofline_cfa::Scalar;
 
 /// A set of scalars other than "all of its format". Values of one cell have one format.
-pub trait CellValue: Clone + Eq + Hash + Debug + Send + Sync + 'static {
+pub trait AbstractValue: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// Covers both; `None`: anything.
     fn join(&self, other: &Self, scalar: Scalar) -> Option<Self>;
 

@@ -1,4 +1,4 @@
-//! One operation at a time on the symbolic state of one function: for analyses that walk the automata themselves. Must not know
+//! One operation at a time on the symbolic state of one function: for analyses that go along the automata themselves. Must not know
 //! which analysis that is.
 
 use std::collections::BTreeSet;
@@ -9,26 +9,26 @@ use proofline_smt::Term;
 
 use crate::{
     arithmetic,
+    layout::{self, MemoryLayout},
     liveness::live_registers,
     memory::{self, Executor},
-    plan::{self, Plan},
     state::{Fresh, Key, State},
 };
 
-/// A function whose registers are those of instance 0, in a program whose objects are represented by a plan.
+/// A function whose registers are those of instance 0, in a program whose objects are represented by a layout.
 #[derive(Clone, Copy)]
-pub struct Walker<'x> {
+pub struct FunctionEncoder<'x> {
     /// The program.
     pub environment: &'x Environment,
     /// How objects are represented.
-    pub plan: &'x Plan,
+    pub layout: &'x MemoryLayout,
     /// The function.
     pub function: &'x Function,
     /// Signed arithmetic wraps.
     pub wrapv: bool,
 }
 
-impl<'x> Walker<'x> {
+impl<'x> FunctionEncoder<'x> {
     fn with<T>(
         &self,
         state: &mut State,
@@ -37,7 +37,7 @@ impl<'x> Walker<'x> {
     ) -> (T, Vec<Term>) {
         let mut executor = Executor {
             environment: self.environment,
-            plan: self.plan,
+            layout: self.layout,
             fresh,
             function: self.function,
             instance: 0,
@@ -106,16 +106,16 @@ impl<'x> Walker<'x> {
 
     /// Whether a local is a register: a scalar that only its function names.
     pub fn is_register(&self, id: LocalId) -> bool {
-        plan::is_register(self.function, id)
+        layout::is_register(self.function, id)
     }
 }
 
 /// The memory cells that a function may read or write, with everything it calls.
-pub fn memory_keys(environment: &Environment, plan: &Plan, function: Name) -> Vec<Key> {
+pub fn memory_keys(environment: &Environment, layout: &MemoryLayout, function: Name) -> Vec<Key> {
     let touched: BTreeSet<&Object> =
         environment.reads(function).union(environment.writes(function)).collect();
-    let represented = plan.objects().filter(|(object, _)| touched.contains(object));
-    let mut keys: Vec<Key> = represented.flat_map(|(object, _)| memory::keys_of(plan, object)).collect();
+    let represented = layout.objects().filter(|(object, _)| touched.contains(object));
+    let mut keys: Vec<Key> = represented.flat_map(|(object, _)| memory::keys_of(layout, object)).collect();
     keys.sort();
     keys
 }

@@ -1,5 +1,5 @@
-//! The part of a path's tree that is needed to refute it. Below some node the tree is replaced by what the abstraction says there: where
-//! that is still a contradiction, the interpolants are found in a small tree, and hold for every way below the cut. Which nodes are
+//! Sliced (sub-tree) interpolation: the part of a path's tree that is needed to refute it. Below some node the tree is replaced by what the
+//! abstraction says there: where that is still a contradiction, the interpolants are found in a small tree, and hold for every way below the cut. Which nodes are
 //! needed is found by models: a node whose own formula allows what a model of the tree above says of it needs no look inside.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,8 +11,8 @@ use proofline_smt::{
 
 use super::{
     PredicateAnalysis, PredicatePrecision,
-    diagrams::combination,
-    trace::{Node, Trace},
+    bdd::combination,
+    path_tree::{Node, PathTree},
 };
 
 /// Nodes looked at in one search.
@@ -34,8 +34,8 @@ struct Search<'a> {
 
 impl PredicateAnalysis {
     /// A contradictory tree whose lowest nodes are abstractions; `None`: there is none, or it was not found.
-    pub(super) fn lean(&self, trace: &Trace, precision: &PredicatePrecision) -> Option<Trace> {
-        let nodes = &trace.nodes;
+    pub(super) fn sliced(&self, tree: &PathTree, precision: &PredicatePrecision) -> Option<PathTree> {
+        let nodes = &tree.nodes;
         if nodes.len() < 3 || nodes.len() > NODES {
             return None;
         }
@@ -47,7 +47,7 @@ impl PredicateAnalysis {
         }
         let mut search =
             Search { analysis: self, precision, nodes, children, abstractions: BTreeMap::new(), looks: 0 };
-        let open = self.session.with(|z3| search.run(z3))??;
+        let open = self.solver.with(|z3| search.run(z3))??;
         Some(search.tree(&open))
     }
 }
@@ -56,14 +56,14 @@ impl Search<'_> {
     fn run(&mut self, z3: &Z3) -> Option<BTreeSet<usize>> {
         let mut open = BTreeSet::from([self.nodes.len() - 1]);
         for _ in 0..ROUNDS {
-            if self.analysis.session.is_over() {
+            if self.analysis.solver.is_over() {
                 return None;
             }
             let frontier = self.frontier(&open);
             let below: Vec<Term> = frontier.iter().map(|node| self.abstraction(*node)).collect();
             let formula = t::and(open.iter().map(|node| self.nodes[*node].label).chain(below));
             let mut solver = z3.solver();
-            solver.set_limits(self.analysis.session.limits());
+            solver.set_limits(self.analysis.solver.limits());
             solver.assert(formula);
             match solver.check() {
                 Outcome::Unsat => return Some(open),
@@ -100,7 +100,7 @@ impl Search<'_> {
             let below: Vec<usize> = self.children[node].clone();
             let abstractions: Vec<Term> = below.iter().map(|child| self.abstraction(*child)).collect();
             let mut solver = z3.solver();
-            solver.set_limits(self.analysis.session.limits());
+            solver.set_limits(self.analysis.solver.limits());
             let formula = t::and(known.into_iter().chain(abstractions).chain([self.nodes[node].label]));
             solver.assert(formula);
             match solver.check() {
@@ -170,13 +170,13 @@ impl Search<'_> {
         let asked: Vec<Term> =
             predicates.iter().map(|predicate| substitute(*predicate, &canonical)).collect();
         let formula = substitute(formula, &canonical);
-        match self.analysis.session.cubes(formula, &asked, self.analysis.options.shape) {
+        match self.analysis.solver.cubes(formula, &asked, self.analysis.options.abstraction) {
             Some(cubes) => combination(&cubes, &predicates),
             None => t::bool(false),
         }
     }
 
-    fn tree(&mut self, open: &BTreeSet<usize>) -> Trace {
+    fn tree(&mut self, open: &BTreeSet<usize>) -> PathTree {
         let frontier: BTreeSet<usize> = self.frontier(open).into_iter().collect();
         let kept: Vec<usize> = open.union(&frontier).copied().collect();
         let position: BTreeMap<usize, usize> = kept.iter().enumerate().map(|(i, node)| (*node, i)).collect();
@@ -190,7 +190,7 @@ impl Search<'_> {
                 Node { parent, place: None, label: self.abstractions[index], ..node.clone() }
             });
         }
-        Trace::of_nodes(nodes)
+        PathTree::of_nodes(nodes)
     }
 }
 

@@ -27,7 +27,7 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// How abstractions are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub enum Shape {
+pub enum AbstractionKind {
     /// The strongest Boolean combination.
     Boolean,
     /// The strongest conjunction of literals.
@@ -39,7 +39,7 @@ const CUBES: usize = 96;
 
 /// The solver as an analysis uses it.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct CachedSolver {
     id: u64,
     cancel: Cancel,
     deadline: Option<Instant>,
@@ -50,16 +50,16 @@ pub(super) struct Session {
 #[derive(Debug, Default)]
 struct Memo {
     satisfiable: HashMap<Term, bool>,
-    abstractions: HashMap<(Term, Vec<Term>, Shape), Option<Vec<Cube>>>,
+    abstractions: HashMap<(Term, Vec<Term>, AbstractionKind), Option<Vec<Cube>>>,
 }
 
 /// Answers kept; beyond this they are forgotten.
 const REMEMBERED: usize = 200_000;
 
-impl Session {
-    pub(super) fn new(resource: u32, cancel: Cancel, deadline: Option<Instant>) -> Session {
+impl CachedSolver {
+    pub(super) fn new(resource: u32, cancel: Cancel, deadline: Option<Instant>) -> CachedSolver {
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Session { id, cancel, deadline, resource, memo: Mutex::default() }
+        CachedSolver { id, cancel, deadline, resource, memo: Mutex::default() }
     }
 
     /// Limits of one question: the solver's own units, so that the answer is the same everywhere; and the caller's deadline.
@@ -131,7 +131,12 @@ impl Session {
     }
 
     /// What the formula says of the predicates, as cubes; `None`: it has no model. What cannot be computed is the empty cube: anything.
-    pub(super) fn cubes(&self, formula: Term, predicates: &[Term], shape: Shape) -> Option<Vec<Cube>> {
+    pub(super) fn cubes(
+        &self,
+        formula: Term,
+        predicates: &[Term],
+        shape: AbstractionKind,
+    ) -> Option<Vec<Cube>> {
         let anything = || Some(vec![vec![None; predicates.len()]]);
         if formula.is_false() {
             return None;
@@ -152,7 +157,7 @@ impl Session {
         let answer = self.with(|z3| {
             let mut solver = z3.solver();
             solver.set_limits(self.limits());
-            if shape == Shape::Boolean {
+            if shape == AbstractionKind::Boolean {
                 match all_sat(&mut solver, formula, predicates, CUBES) {
                     AllSat::Infeasible => return Some(None),
                     AllSat::Cubes(cubes) => return Some(Some(cubes)),

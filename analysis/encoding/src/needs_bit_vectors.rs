@@ -1,17 +1,17 @@
-//! What integers only approximate: where bit vectors know more.
+//! Which programs need bit vectors: what mathematical integers only approximate. Knows expressions and the layout of memory, no engine.
 
 use proofline_cfa::{BinaryOp, Expr, Function, Name, Scalar, UnaryOp, visit};
 use proofline_program_analysis::Environment;
 
 use crate::{
     Encoding,
-    plan::{Plan, Representation},
+    layout::{MemoryLayout, Representation},
 };
 
 /// Whether something in functions that are executed from `entry` is not said exactly over integers: operations on floats, bit operations
 /// and shifts of two unknowns, `unsigned __int128`, unsigned products of unknowns, and objects whose bytes are seen in more than one way
 /// (unions, bit-fields, casts, raw copies).
-pub fn is_beyond_integers(environment: &Environment, entry: Name, functions: &[&Function]) -> bool {
+pub fn needs_bit_vectors(environment: &Environment, entry: Name, functions: &[&Function]) -> bool {
     let approximates = |function: &&Function| {
         function.edges.iter().any(|edge| {
             let mut found = false;
@@ -22,9 +22,9 @@ pub fn is_beyond_integers(environment: &Environment, entry: Name, functions: &[&
     if functions.iter().any(approximates) {
         return true;
     }
-    let plan = Plan::encoded(environment, Encoding::BitVectors);
+    let layout = MemoryLayout::with_encoding(environment, Encoding::BitVectors);
     let mut objects = environment.reads(entry).union(environment.writes(entry));
-    objects.any(|object| matches!(plan.representation(*object), Representation::Bytes { .. }))
+    objects.any(|object| matches!(layout.representation(*object), Representation::Bytes { .. }))
 }
 
 fn is_approximate(expr: &Expr) -> bool {

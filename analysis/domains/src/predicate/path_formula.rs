@@ -1,4 +1,4 @@
-//! Path formulas along edges, into calls and out of them. Asks no solver.
+//! The path formula of a state (φ) along edges, into calls and out of them [ABE10]. Asks no solver.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -14,11 +14,11 @@ use super::{
     scope::Scope,
     state::{Origin, PathFormula, PredicateState, Turn, Values},
 };
-use proofline_encoding::{Fresh, Key, State, Walker, in_range};
+use proofline_encoding::{Fresh, FunctionEncoder, Key, State, in_range};
 
 impl PredicateAnalysis {
-    pub(super) fn walker<'a>(&'a self, function: &'a Function) -> Walker<'a> {
-        Walker { environment: &self.env, plan: &self.plan, function, wrapv: self.options.wrapv }
+    pub(super) fn encoder<'a>(&'a self, function: &'a Function) -> FunctionEncoder<'a> {
+        FunctionEncoder { environment: &self.env, layout: &self.layout, function, wrapv: self.options.wrapv }
     }
 
     /// Over one operation that is no call. `None`: it cannot be.
@@ -28,7 +28,7 @@ impl PredicateAnalysis {
         }
         let mut state = State { guard: from.guard, values: (*from.values).clone() };
         let mut fresh = Fresh::after(from.fresh);
-        self.walker(function).operation(&mut state, &mut fresh, op);
+        self.encoder(function).operation(&mut state, &mut fresh, op);
         if state.guard.is_false() {
             return None;
         }
@@ -148,8 +148,8 @@ pub(super) fn enter(
     fresh: &mut Fresh,
     call: CallContext<'_>,
 ) -> Values {
-    let caller = analysis.walker(call.at.function);
-    let callee = analysis.walker(call.callee);
+    let caller = analysis.encoder(call.at.function);
+    let callee = analysis.encoder(call.callee);
     let values = caller.arguments(state, fresh, call.call);
     state.values.retain(|key, _| !matches!(key, Key::Local(..)));
     callee.bind(state, fresh, &values);
@@ -184,8 +184,8 @@ pub(super) fn leave(
     scope: &Scope,
     call: CallContext<'_>,
 ) {
-    let callee = analysis.walker(call.callee);
-    let caller = analysis.walker(call.at.function);
+    let callee = analysis.encoder(call.callee);
+    let caller = analysis.encoder(call.at.function);
     let wanted = call.call.dst.as_ref();
     let result = wanted.and_then(|_| callee.result(state, fresh));
     let mut values = at_call.clone();

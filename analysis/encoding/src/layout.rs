@@ -29,9 +29,10 @@ pub(crate) const REGION: u64 = 1 << 40;
 /// Where the regions begin, and how many there may be.
 const REGIONS: (u64, u64) = (1 << 44, 1000);
 
-/// The representation of every object, and an address for each (of heap objects: of their region).
+/// The memory layout that the formulas of one program share: how values become terms, the representation of every object, and an address
+/// for each (of heap objects: of the region that all allocations of their site lie in).
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Plan {
+pub struct MemoryLayout {
     encoding: Encoding,
     objects: BTreeMap<Object, Representation>,
     addresses: BTreeMap<Object, u64>,
@@ -39,7 +40,7 @@ pub struct Plan {
 
 /// What an access looks like from the start of its object.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Shape {
+pub(crate) struct AccessShape {
     /// Constant part.
     pub(crate) offset: i128,
     /// Strides of the indices that are not constant.
@@ -48,14 +49,14 @@ pub(crate) struct Shape {
     pub(crate) pointee: Option<u64>,
 }
 
-impl Plan {
-    /// Looks at every access of the program; values are mathematical integers.
-    pub fn new(environment: &Environment) -> Plan {
-        Plan::encoded(environment, Encoding::Integers)
+impl MemoryLayout {
+    /// The layout that fits every access of the program, values being mathematical integers.
+    pub fn new(environment: &Environment) -> MemoryLayout {
+        MemoryLayout::with_encoding(environment, Encoding::Integers)
     }
 
-    /// Looks at every access of the program.
-    pub fn encoded(environment: &Environment, encoding: Encoding) -> Plan {
+    /// The layout that fits every access of the program.
+    pub fn with_encoding(environment: &Environment, encoding: Encoding) -> MemoryLayout {
         let mut survey = Survey {
             environment,
             encoding,
@@ -94,8 +95,8 @@ impl Plan {
 }
 
 /// The constant and variable parts of a path.
-pub(crate) fn shape(environment: &Environment, lvalue: &Lvalue) -> Shape {
-    let mut shape = Shape { offset: 0, strides: Vec::new(), pointee: None };
+pub(crate) fn shape(environment: &Environment, lvalue: &Lvalue) -> AccessShape {
+    let mut shape = AccessShape { offset: 0, strides: Vec::new(), pointee: None };
     for step in &lvalue.path {
         match step {
             Step::Field { offset, .. } => shape.offset += i128::from(*offset),
@@ -307,7 +308,7 @@ impl Survey<'_> {
         }
     }
 
-    fn finish(self) -> Plan {
+    fn finish(self) -> MemoryLayout {
         let program = self.environment.program();
         let mut objects = BTreeMap::new();
         for (object, cells) in &self.cells {
@@ -363,7 +364,7 @@ impl Survey<'_> {
                 *representation = Representation::Opaque;
             }
         }
-        Plan { encoding: self.encoding, objects, addresses }
+        MemoryLayout { encoding: self.encoding, objects, addresses }
     }
 }
 

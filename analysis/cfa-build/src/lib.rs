@@ -1,11 +1,11 @@
 //! From typed C to programs of automata: lowering of a translation unit (`lower`), joining of units (`link`), library functions
 //! without bodies (`models`). Must not know any analysis.
 
-mod fit;
+mod call_coercion;
 pub mod link;
 mod lower;
 pub mod models;
-mod tidy;
+mod simplify_cfg;
 
 pub use link::{LinkProblem, ProgramMap, link};
 pub use lower::{Unit, UnitMap, lower};

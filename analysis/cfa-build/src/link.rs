@@ -14,10 +14,10 @@ use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 use proofline_hir::{Name, Records, Type};
 use proofline_syntax::{DataModel, Span};
 
-use crate::{Unit, UnitMap, fit};
+use crate::{Unit, UnitMap, call_coercion};
 use proofline_cfa::{Function, FunctionMap, Global, Program, Types};
 
-pub use crate::fit::Shape;
+pub use crate::call_coercion::Interface;
 pub use layouts::Layouts;
 pub use renames::{LinkedUnit, Renames};
 pub use symbols::{Homes, Places, SymbolTable, Symbols};
@@ -59,8 +59,8 @@ pub trait Linking {
     fn places(&self, name: Name) -> Option<&Places>;
     /// A unit under the names of the program.
     fn unit(&self, number: usize) -> Option<&LinkedUnit>;
-    /// What a function with a body takes and gives ([`shape`]).
-    fn shape(&self, name: Name) -> Option<&Shape>;
+    /// What a function with a body takes and gives ([`interface`]).
+    fn interface(&self, name: Name) -> Option<&Interface>;
     /// The program's records ([`Layouts::records`]).
     fn records(&self) -> &Records;
     /// Functions that run before or after `main` ([`SymbolTable::outside_main`]).
@@ -74,15 +74,15 @@ fn definition(linking: &dyn Linking, name: Name) -> Option<&Arc<Function>> {
 }
 
 /// What a function with a body takes and gives.
-pub fn shape(linking: &dyn Linking, name: Name) -> Option<Shape> {
-    definition(linking, name).map(|function| Shape::of(function))
+pub fn interface(linking: &dyn Linking, name: Name) -> Option<Interface> {
+    definition(linking, name).map(|function| Interface::of(function))
 }
 
 /// A function with a body: its first definition, with calls that fit whom they call.
 pub fn function(linking: &dyn Linking, name: Name) -> Option<Arc<Function>> {
     let types = Types { records: linking.records(), model: linking.data_model() };
-    let shape = |name| linking.shape(name).map(Cow::Borrowed);
-    let mut function = fit::fit(definition(linking, name)?, types, &shape);
+    let interface = |name| linking.interface(name).map(Cow::Borrowed);
+    let mut function = call_coercion::coerce_calls(definition(linking, name)?, types, &interface);
     // Nothing that `main` alone does is known to happen where something runs before it.
     if name.as_str() == "main"
         && let Some(what) = linking.outside_main().first()
@@ -240,7 +240,7 @@ struct Whole {
     table: SymbolTable,
     layouts: Layouts,
     units: Vec<LinkedUnit>,
-    shapes: BTreeMap<Name, Shape>,
+    interfaces: BTreeMap<Name, Interface>,
 }
 
 impl Whole {
@@ -253,9 +253,9 @@ impl Whole {
             LinkedUnit::new(Arc::new(unit), Arc::new(Renames::of(&table, &layouts, number)))
         });
         let units = linked.collect();
-        let mut whole = Whole { data_model, table, layouts, units, shapes: BTreeMap::new() };
+        let mut whole = Whole { data_model, table, layouts, units, interfaces: BTreeMap::new() };
         let names = whole.table.functions().iter();
-        whole.shapes = names.filter_map(|name| Some((*name, shape(&whole, *name)?))).collect();
+        whole.interfaces = names.filter_map(|name| Some((*name, interface(&whole, *name)?))).collect();
         whole
     }
 }
@@ -270,8 +270,8 @@ impl Linking for Whole {
     fn unit(&self, number: usize) -> Option<&LinkedUnit> {
         self.units.get(number)
     }
-    fn shape(&self, name: Name) -> Option<&Shape> {
-        self.shapes.get(&name)
+    fn interface(&self, name: Name) -> Option<&Interface> {
+        self.interfaces.get(&name)
     }
     fn records(&self) -> &Records {
         self.layouts.records()

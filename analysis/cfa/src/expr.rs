@@ -31,6 +31,7 @@ macro_rules! index {
     )*};
 }
 pub(crate) use index;
+
 index! {
     /// A place in the function's text, known to the map. Numbered in the order of lowering.
     Site "@",

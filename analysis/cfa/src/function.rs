@@ -4,8 +4,8 @@
 use proofline_hir::{FunctionAttributes, Linkage, Name, Type};
 
 use crate::{
-    computed::Computed,
     expr::{Expr, LocalId, Lvalue, Site, index},
+    library_result::LibraryResult,
 };
 
 index! {
@@ -51,7 +51,7 @@ pub struct Function {
     /// What the automaton does not say exactly; each entry is over-approximated where it stands.
     pub approximations: Vec<Approximation>,
     /// What some of its unknown values really are, for whoever executes.
-    pub computed: Vec<Computed>,
+    pub library_results: Vec<LibraryResult>,
     /// What cannot be over-approximated: reaching the location makes a verdict unknown.
     pub unsupported: Vec<(Loc, Name)>,
 }

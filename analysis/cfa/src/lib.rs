@@ -3,11 +3,11 @@
 //! made of C, nor any analysis.
 
 mod c_text;
-mod computed;
 pub mod dot;
 pub mod eval;
 mod expr;
 mod function;
+mod library_result;
 mod map;
 mod program;
 mod scalar;
@@ -18,15 +18,15 @@ pub mod verify;
 pub mod visit;
 
 pub use c_text::{expr_text, lvalue_text, op_text};
-pub use computed::{Computed, Quantity};
 pub use expr::{Base, BinaryOp, CompareOp, Expr, LocalId, Lvalue, Site, Step, UnaryOp};
 pub use function::{
     Allocation, Approximation, Argument, Call, Callee, Cause, CheckId, Edge, EdgeId, Function, Loc, Local,
     Obligation, ObligationId, Op, Role,
 };
+pub use library_result::{LibraryResult, Quantity};
 pub use map::FunctionMap;
 pub use program::{Constant, Global, InitialValue, Object, Place, Program};
-pub use proofline_hir::{Linkage, Name, Type, types::BitField};
+pub use proofline_hir::{ContentHash, ContentHasher, Linkage, Name, Type, types::BitField};
 pub use scalar::{FloatType, IntType, Scalar};
 pub use structure::{Loop, Structure};
 pub use types::{Types, scalar_of};

@@ -1,4 +1,4 @@
-//! The checker of automata. What always holds of one, in the order of the parts:
+//! The verifier of automata. What always holds of one, in the order of the parts:
 //!
 //! 1. Every location that is named exists. The exit and error locations have no outgoing edges; an error location belongs to one
 //!    obligation, is neither entry nor exit, and is entered only by `Assume`.
@@ -137,7 +137,7 @@ pub fn verify_function(
     records: &Records,
     map: Option<&FunctionMap>,
 ) -> Vec<Defect> {
-    let mut checker = Verifier {
+    let mut verifier = Verifier {
         function,
         types: Types { records, model: data_model },
         sites: map.map(|map| map.sites.len()),
@@ -146,17 +146,17 @@ pub fn verify_function(
         only_reads: false,
         defects: Vec::new(),
     };
-    checker.locations();
-    checker.locals();
-    if checker.defects.is_empty() {
+    verifier.locations();
+    verifier.locals();
+    if verifier.defects.is_empty() {
         // The rest relies on names of locals and locations.
-        checker.edges();
-        checker.computed();
+        verifier.edges();
+        verifier.library_results();
     }
-    if checker.defects.is_empty() {
-        checker.temporaries();
+    if verifier.defects.is_empty() {
+        verifier.temporaries();
     }
-    checker.defects
+    verifier.defects
 }
 
 struct Verifier<'f> {
@@ -233,15 +233,15 @@ impl Verifier<'_> {
         }
     }
 
-    fn computed(&mut self) {
-        for computed in &self.function.computed {
-            self.part = Part::Local(computed.dst);
-            let role = self.function.locals.get(computed.dst.index()).map(|local| local.role);
+    fn library_results(&mut self) {
+        for result in &self.function.library_results {
+            self.part = Part::Local(result.dst);
+            let role = self.function.locals.get(result.dst.index()).map(|local| local.role);
             self.expect(role == Some(Role::Temporary), Flaw::Role, || {
-                format!("{} is computed and no temporary", computed.dst)
+                format!("{} is computed and no temporary", result.dst)
             });
             self.only_reads = true;
-            computed.arguments.iter().for_each(|argument| self.value(argument));
+            result.arguments.iter().for_each(|argument| self.value(argument));
             self.only_reads = false;
         }
         self.part = Part::Whole;

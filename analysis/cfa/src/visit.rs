@@ -152,9 +152,9 @@ pub fn rename(function: &mut Function, with: &dyn Renaming) {
     for edge in &mut function.edges {
         rename_op(&mut edge.op, with);
     }
-    for computed in &mut function.computed {
-        computed.dst = with.local(computed.dst);
-        computed.arguments.iter_mut().for_each(|argument| rename_expr(argument, with));
+    for result in &mut function.library_results {
+        result.dst = with.local(result.dst);
+        result.arguments.iter_mut().for_each(|argument| rename_expr(argument, with));
     }
 }
 

@@ -217,10 +217,11 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-fn computed() -> impl Strategy<Value = Computed> {
+fn library_result() -> impl Strategy<Value = LibraryResult> {
     let quantity = select(Quantity::ALL.map(|(_, quantity, _)| quantity).to_vec());
-    ((0u32..6).prop_map(LocalId), quantity, vec(expr(), 0..3), any::<bool>())
-        .prop_map(|(dst, quantity, arguments, is_absence)| Computed { dst, quantity, arguments, is_absence })
+    ((0u32..6).prop_map(LocalId), quantity, vec(expr(), 0..3), any::<bool>()).prop_map(
+        |(dst, quantity, arguments, is_absence)| LibraryResult { dst, quantity, arguments, is_absence },
+    )
 }
 
 fn loc() -> impl Strategy<Value = Loc> {
@@ -242,12 +243,12 @@ fn function() -> impl Strategy<Value = Function> {
         vec((name(), loc()), 0..2),
         vec((name(), site()).prop_map(|(what, site)| Approximation { what, site }), 0..2),
         vec((loc(), name()), 0..2),
-        vec(computed(), 0..2),
+        vec(library_result(), 0..2),
     );
     (head, option::of((0u32..6).prop_map(LocalId)), any::<u32>(), loc(), loc(), tail).prop_map(
         |((name, ty, flags, locals, parameters), result, locations, entry, exit, tail)| {
             let [internal, noreturn, inline, pure, malloc, runs_outside_main, variadic] = flags;
-            let (edges, obligations, labels, approximations, unsupported, computed) = tail;
+            let (edges, obligations, labels, approximations, unsupported, library_results) = tail;
             Function {
                 name,
                 ty,
@@ -264,7 +265,7 @@ fn function() -> impl Strategy<Value = Function> {
                 obligations,
                 labels,
                 approximations,
-                computed,
+                library_results,
                 unsupported,
             }
         },

@@ -22,7 +22,6 @@ mod verdict;
 mod work;
 
 pub use answer::Answer;
-pub use fingerprint::Fingerprint;
 pub use host::{Control, Database, KnownFrom, Listener, Question, Stopped};
 pub use store::Store;
 pub use work::Work;

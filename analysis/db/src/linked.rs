@@ -9,7 +9,7 @@ use std::{
 use proofline_cfa::{Function, Global, Name, Program, Type};
 use proofline_cfa_build::{
     ProgramMap,
-    link::{self, Homes, Layouts, LinkedUnit, Linking, Places, Renames, Shape, SymbolTable, Symbols},
+    link::{self, Homes, Interface, Layouts, LinkedUnit, Linking, Places, Renames, SymbolTable, Symbols},
 };
 use proofline_hir::{Record, Records};
 use proofline_program_analysis::Mentions;
@@ -114,8 +114,8 @@ fn homes(db: &dyn Db, project: Project, unit: usize) -> Homes {
 
 /// What a function takes and gives.
 #[salsa::tracked]
-fn shape<'db>(db: &'db dyn Db, project: Project, symbol: Symbol<'db>) -> Option<Shape> {
-    link::shape(&Linked { db, project }, symbol.name(db))
+fn interface<'db>(db: &'db dyn Db, project: Project, symbol: Symbol<'db>) -> Option<Interface> {
+    link::interface(&Linked { db, project }, symbol.name(db))
 }
 
 /// Functions that run before or after `main`.
@@ -152,8 +152,8 @@ impl Linking for Linked<'_> {
     fn unit(&self, number: usize) -> Option<&LinkedUnit> {
         linked_unit(self.db, self.project, number).as_deref()
     }
-    fn shape(&self, name: Name) -> Option<&Shape> {
-        shape(self.db, self.project, Symbol::new(self.db, name)).as_ref()
+    fn interface(&self, name: Name) -> Option<&Interface> {
+        interface(self.db, self.project, Symbol::new(self.db, name)).as_ref()
     }
     fn records(&self) -> &Records {
         layouts(self.db, self.project).records()
@@ -268,7 +268,7 @@ pub(crate) fn users<'db>(db: &'db dyn Db, project: Project, symbol: Symbol<'db>)
 
 /// Whether the function has a body.
 pub(crate) fn has_body(db: &dyn Db, project: Project, name: Name) -> bool {
-    shape(db, project, Symbol::new(db, name)).is_some()
+    interface(db, project, Symbol::new(db, name)).is_some()
 }
 
 /// The whole program.

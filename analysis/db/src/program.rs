@@ -4,14 +4,14 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{Function, Global, Name, Program, Type};
 use proofline_cfa_build::ProgramMap;
-use proofline_hir::Record;
-use proofline_program_analysis::{Environment, Mentions, Parts};
+use proofline_hir::{ContentHash, Record};
+use proofline_program_analysis::{Environment, Mentions, SliceSource};
 use proofline_syntax::DataModel;
 use proofline_verifier::load;
 
 use crate::{
     Db,
-    fingerprint::{Fingerprint, fingerprint},
+    fingerprint::fingerprint,
     front::Project,
     linked::{
         Symbol, data_model, ends_at_labels, external, function, functions, global, has_body, mentions,
@@ -46,7 +46,7 @@ impl<'db> Queried<'db> {
     }
 }
 
-impl Parts for Queried<'_> {
+impl SliceSource for Queried<'_> {
     fn data_model(&self) -> DataModel {
         data_model(self.db, self.project)
     }
@@ -89,7 +89,7 @@ pub(crate) struct Ready {
     /// With library models and obligations.
     pub(crate) environment: Arc<Environment>,
     /// Of the program and the entry.
-    pub(crate) fingerprint: Fingerprint,
+    pub(crate) fingerprint: ContentHash,
 }
 
 /// Two that are made from the same program are the same.

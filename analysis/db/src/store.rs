@@ -13,7 +13,7 @@ use std::{
 
 use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition};
 
-use crate::fingerprint::Fingerprint;
+use proofline_hir::ContentHash;
 
 /// Answers by fingerprint of everything they depend on; the value begins with a hash of the rest of it under its key.
 const ANSWERS: TableDefinition<'_, &[u8; 32], &[u8]> = TableDefinition::new("answers");
@@ -44,10 +44,10 @@ pub struct Store {
 #[derive(Default)]
 struct Inner {
     /// Found on the disk, by key.
-    known: BTreeMap<Fingerprint, Vec<u8>>,
+    known: BTreeMap<ContentHash, Vec<u8>>,
     /// To be written.
-    new: BTreeMap<Fingerprint, Vec<u8>>,
-    used: Vec<Fingerprint>,
+    new: BTreeMap<ContentHash, Vec<u8>>,
+    used: Vec<ContentHash>,
     is_read: bool,
     is_damaged: bool,
 }
@@ -72,7 +72,7 @@ impl Store {
     }
 
     /// The bytes under a key, as they were put there.
-    pub(crate) fn find(&self, key: Fingerprint) -> Option<Vec<u8>> {
+    pub(crate) fn find(&self, key: ContentHash) -> Option<Vec<u8>> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         if !inner.is_read {
             inner.is_read = true;
@@ -84,7 +84,7 @@ impl Store {
     }
 
     /// Keeps bytes under a key, from [`Store::save`] on also on the disk.
-    pub(crate) fn put(&self, key: Fingerprint, bytes: Vec<u8>) {
+    pub(crate) fn put(&self, key: ContentHash, bytes: Vec<u8>) {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner).new.insert(key, bytes);
     }
 
@@ -120,7 +120,7 @@ impl Store {
     }
 
     /// What is there, and whether the file is damaged.
-    fn read_all(&self) -> (BTreeMap<Fingerprint, Vec<u8>>, bool) {
+    fn read_all(&self) -> (BTreeMap<ContentHash, Vec<u8>>, bool) {
         let mut found = BTreeMap::new();
         let mut is_whole = true;
         if !self.path.exists() {
@@ -134,7 +134,7 @@ impl Store {
                 let (key, value) = entry?;
                 match unsealed(key.value(), value.value()) {
                     Some(bytes) => {
-                        found.insert(Fingerprint(*key.value()), bytes);
+                        found.insert(ContentHash(*key.value()), bytes);
                     }
                     None => is_whole = false,
                 }
@@ -148,7 +148,7 @@ impl Store {
         (found, !is_whole)
     }
 
-    fn write(&self, new: &BTreeMap<Fingerprint, Vec<u8>>, used: &[Fingerprint]) -> Result<(), Failed> {
+    fn write(&self, new: &BTreeMap<ContentHash, Vec<u8>>, used: &[ContentHash]) -> Result<(), Failed> {
         let write = || -> Result<(), redb::Error> {
             let database = patiently(&self.path)?;
             let transaction = database.begin_write()?;

@@ -1,48 +1,49 @@
 //! Answers as bytes. The form of its own keeps the file's format apart from the types of the program.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, hash::Hasher};
 
 use proofline_cpa::Unknown;
+use proofline_hir::{ContentHash, ContentHasher};
 use proofline_verifier::{
     Name, ObligationId, Shelf, counterexample::Counterexample, engines::names, judge::Verdict,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Question, Store, answer::Answer, fingerprint::Fingerprint};
+use crate::{Question, Store, answer::Answer};
 
 /// Says which engines answered: another version's answers are not found.
 const ENGINES: &str = env!("PROOFLINE_ENGINES");
 
 /// The key of an answer: everything that it is a function of.
-pub(crate) fn key(slice: Fingerprint, question: &Question, wrapv: bool) -> Fingerprint {
-    let mut hasher = blake3::Hasher::new();
+pub(crate) fn key(slice: ContentHash, question: &Question, wrapv: bool) -> ContentHash {
+    let mut hasher = ContentHasher::default();
     for part in [ENGINES, &question.property.name(), &question.engines.join(",")] {
-        hasher.update(&(part.len() as u64).to_le_bytes());
-        hasher.update(part.as_bytes());
+        hasher.write(&(part.len() as u64).to_le_bytes());
+        hasher.write(part.as_bytes());
     }
-    hasher.update(&question.steps.to_le_bytes());
-    hasher.update(&[u8::from(question.first_only), u8::from(wrapv)]);
-    hasher.update(&slice.0);
-    Fingerprint(*hasher.finalize().as_bytes())
+    hasher.write(&question.steps.to_le_bytes());
+    hasher.write(&[u8::from(question.first_only), u8::from(wrapv)]);
+    hasher.write(&slice.0);
+    hasher.content_hash()
 }
 
 /// Block abstractions on the disk.
 pub(crate) struct Blocks(pub(crate) Store);
 
 impl Blocks {
-    fn key(name: [u8; 32]) -> Fingerprint {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(ENGINES.as_bytes());
-        hasher.update(&name);
-        Fingerprint(*hasher.finalize().as_bytes())
+    fn key(name: ContentHash) -> ContentHash {
+        let mut hasher = ContentHasher::default();
+        hasher.write(ENGINES.as_bytes());
+        hasher.write(&name.0);
+        hasher.content_hash()
     }
 }
 
 impl Shelf for Blocks {
-    fn find(&self, name: [u8; 32]) -> Option<Vec<u8>> {
+    fn find(&self, name: ContentHash) -> Option<Vec<u8>> {
         self.0.find(Blocks::key(name))
     }
-    fn put(&self, name: [u8; 32], bytes: Vec<u8>) {
+    fn put(&self, name: ContentHash, bytes: Vec<u8>) {
         self.0.put(Blocks::key(name), bytes);
     }
 }

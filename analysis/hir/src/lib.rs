@@ -4,7 +4,7 @@
 
 pub mod body;
 pub mod consteval;
-mod digest;
+mod content_hash;
 mod float;
 pub mod integer;
 pub mod layout;
@@ -15,7 +15,7 @@ pub mod print;
 pub mod types;
 pub mod verify;
 
-pub use digest::Digest;
+pub use content_hash::{ContentHash, ContentHasher};
 pub use lower::{HirError, Lowered, lower};
 pub use module::{Function, FunctionAttributes, Global, Linkage, Module, ModuleMap, StringLiteral};
 pub use name::Name;

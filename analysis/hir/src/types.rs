@@ -13,7 +13,7 @@ use std::{
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Digest, Name};
+use crate::{ContentHasher, Name};
 
 /// A C type with its qualifiers, interned for the life of the process.
 #[derive(Clone, Copy)]
@@ -187,9 +187,9 @@ impl Type {
         if let Some(&known) = TABLE.read().unwrap_or_else(|e| e.into_inner()).get(&data) {
             return known;
         }
-        let mut digest = Digest::default();
+        let mut digest = ContentHasher::default();
         data.hash(&mut digest);
-        let [digest @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] = digest.bytes();
+        let [digest @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] = digest.content_hash().0;
         let mut table = TABLE.write().unwrap_or_else(|e| e.into_inner());
         if let Some(&known) = table.get(&data) {
             return known;

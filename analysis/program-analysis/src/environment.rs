@@ -6,12 +6,12 @@ use std::{
     sync::{Arc, OnceLock, PoisonError, RwLock},
 };
 
-use proofline_hir::{Name, Type};
+use proofline_hir::{ContentHash, Name, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     call_graph::{CallGraph, Callees},
-    footprint::{self, Common, Footprint},
+    footprint::{self, Common},
     mod_ref::ModRef,
     points_to::{ObjectId, PointsTo, Set, Targets, Thing},
 };
@@ -32,7 +32,7 @@ pub struct Environment {
     nothing: BTreeSet<Object>,
     targets: RwLock<Known>,
     common: OnceLock<Common>,
-    footprints: FxHashMap<Name, OnceLock<Footprint>>,
+    footprints: FxHashMap<Name, OnceLock<ContentHash>>,
 }
 
 /// Questions that were answered.
@@ -226,7 +226,7 @@ impl Environment {
     }
 
     /// Names all that a block of the function depends on, its entry and the blocks it uses apart; `None` if it has no body.
-    pub fn footprint(&self, function: Name) -> Option<Footprint> {
+    pub fn footprint(&self, function: Name) -> Option<ContentHash> {
         let body = self.function(function)?;
         let cell = self.footprints.get(&function)?;
         Some(

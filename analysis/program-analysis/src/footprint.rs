@@ -5,8 +5,7 @@
 
 use std::{collections::BTreeSet, hash::Hash, sync::Arc};
 
-pub use proofline_hir::Digest;
-use proofline_hir::Name;
+use proofline_hir::{ContentHash, ContentHasher, Name};
 use rustc_hash::FxHashMap;
 
 use crate::{Environment, points_to::Targets};
@@ -15,34 +14,23 @@ use proofline_cfa::{
     visit::{self, Mention},
 };
 
-/// A hash of everything that counts.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub struct Footprint(pub [u8; 32]);
-
-impl Footprint {
-    /// Of everything that was fed.
-    pub fn of(digest: &Digest) -> Footprint {
-        Footprint(digest.bytes())
-    }
-}
-
 /// What many footprints have in common.
 #[derive(Debug)]
 pub(crate) struct Common {
     /// Of what can be asked about objects wherever their addresses come from.
-    objects: Footprint,
-    escaped: Footprint,
+    objects: ContentHash,
+    escaped: ContentHash,
     /// By component of the call graph: which functions a call may run.
-    reachable: Vec<Footprint>,
-    effects: FxHashMap<usize, Footprint>,
+    reachable: Vec<ContentHash>,
+    effects: FxHashMap<usize, ContentHash>,
 }
 
 impl Common {
     pub(crate) fn new(env: &Environment) -> Common {
         let graph = env.call_graph();
-        let mut reachable: Vec<Footprint> = Vec::new();
+        let mut reachable: Vec<ContentHash> = Vec::new();
         for members in graph.components() {
-            let mut digest = Digest::default();
+            let mut digest = ContentHasher::default();
             members.hash(&mut digest);
             let own = graph.component_of(members[0]);
             let callees: BTreeSet<usize> = members
@@ -53,29 +41,29 @@ impl Common {
             for callee in callees.into_iter().filter(|callee| Some(*callee) != own) {
                 reachable[callee].hash(&mut digest);
             }
-            reachable.push(Footprint::of(&digest));
+            reachable.push(digest.content_hash());
         }
         let mut effects = FxHashMap::default();
         for name in env.program().functions.keys() {
             if let Some(component) = env.effects_component(*name) {
                 effects.entry(component).or_insert_with(|| {
-                    let mut digest = Digest::default();
+                    let mut digest = ContentHasher::default();
                     env.reads(*name).hash(&mut digest);
                     env.writes(*name).hash(&mut digest);
-                    Footprint::of(&digest)
+                    digest.content_hash()
                 });
             }
         }
-        let mut escaped = Digest::default();
+        let mut escaped = ContentHasher::default();
         env.escaped().hash(&mut escaped);
-        Common { objects: objects(env), escaped: Footprint::of(&escaped), reachable, effects }
+        Common { objects: objects(env), escaped: escaped.content_hash(), reachable, effects }
     }
 }
 
 /// Sizes and such of everything that has an address, and what constants hold.
-fn objects(env: &Environment) -> Footprint {
+fn objects(env: &Environment) -> ContentHash {
     let program = env.program();
-    let mut digest = Digest::default();
+    let mut digest = ContentHasher::default();
     (program.data_model, program.globals.len()).hash(&mut digest);
     for global in program.globals.values() {
         (global.name, global.ty, global.size, global.defined, global.constant).hash(&mut digest);
@@ -89,13 +77,13 @@ fn objects(env: &Environment) -> Footprint {
             (object, local.ty, local.size, env.is_single(object)).hash(&mut digest);
         }
     }
-    Footprint::of(&digest)
+    digest.content_hash()
 }
 
 /// Of the blocks of a function.
-pub(crate) fn footprint(env: &Environment, function: &Function, common: &Common) -> Footprint {
+pub(crate) fn footprint(env: &Environment, function: &Function, common: &Common) -> ContentHash {
     let graph = env.call_graph();
-    let mut digest = Digest::default();
+    let mut digest = ContentHasher::default();
     function.hash(&mut digest);
     common.objects.hash(&mut digest);
     surroundings(env, function.name, common, &mut digest);
@@ -116,31 +104,31 @@ pub(crate) fn footprint(env: &Environment, function: &Function, common: &Common)
     }
     asks_outside |= function.edges.iter().any(|edge| matches!(edge.op, Op::Clobber(..)));
     // Many pointers have the same targets.
-    let mut known: FxHashMap<*const Targets, (Arc<Targets>, Footprint)> = FxHashMap::default();
+    let mut known: FxHashMap<*const Targets, (Arc<Targets>, ContentHash)> = FxHashMap::default();
     pointers(function, &mut |pointer| {
         let targets = env.targets(function.name, pointer);
         let known = known.entry(Arc::as_ptr(&targets)).or_insert_with(|| {
-            let mut digest = Digest::default();
+            let mut digest = ContentHasher::default();
             targets.objects.hash(&mut digest);
             targets.functions.hash(&mut digest);
-            (targets.clone(), Footprint::of(&digest))
+            (targets.clone(), digest.content_hash())
         });
         known.1.hash(&mut digest);
     });
     if asks_outside {
         common.escaped.hash(&mut digest);
     }
-    Footprint::of(&digest)
+    digest.content_hash()
 }
 
 /// What a block and who enters it know of the rest of the program.
-fn surroundings(env: &Environment, name: Name, common: &Common, digest: &mut Digest) {
+fn surroundings(env: &Environment, name: Name, common: &Common, digest: &mut ContentHasher) {
     env.call_graph().component_of(name).map(|component| common.reachable[component]).hash(digest);
     env.effects_component(name).and_then(|component| common.effects.get(&component)).hash(digest);
 }
 
 /// What a call sees of its callee.
-fn interface(callee: &Function, digest: &mut Digest) {
+fn interface(callee: &Function, digest: &mut ContentHasher) {
     (callee.name, callee.ty, callee.variadic, &callee.parameters, callee.result).hash(digest);
     for id in callee.parameters.iter().chain(&callee.result) {
         callee.local(*id).hash(digest);

@@ -6,13 +6,12 @@ mod call_graph;
 pub mod dot;
 mod environment;
 mod footprint;
-mod kept;
 mod mod_ref;
+mod nonnull;
 mod points_to;
 mod slice;
 
 pub use call_graph::{CallGraph, Callees};
 pub use environment::Environment;
-pub use footprint::{Digest, Footprint};
 pub use points_to::Targets;
-pub use slice::{Mentions, Parts, slice};
+pub use slice::{Mentions, SliceSource, slice};

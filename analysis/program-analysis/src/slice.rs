@@ -6,7 +6,7 @@ use std::{cell::RefCell, collections::BTreeSet, sync::Arc};
 use proofline_hir::{Linkage, Name, Record, Type, TypeKind};
 use proofline_syntax::DataModel;
 
-use crate::kept;
+use crate::nonnull;
 use proofline_cfa::{
     Constant, Function, Global, Program,
     visit::{self, Renaming},
@@ -111,7 +111,7 @@ impl Renaming for Collect {
 }
 
 /// A program, part by part. Whoever implements it can see which parts a slice needs.
-pub trait Parts {
+pub trait SliceSource {
     /// Sizes of C's types.
     fn data_model(&self) -> DataModel;
     /// A function with a body, and what it mentions.
@@ -132,30 +132,30 @@ pub trait Parts {
 
 /// The slice of a program that executions from `entry` can touch. As a library (anything but `main`) the entry may be called after other
 /// functions have run: what these can name, code outside the slice can name.
-pub fn slice(parts: &dyn Parts, entry: Name) -> Program {
-    let mut program = Program::empty(parts.data_model());
+pub fn slice(source: &dyn SliceSource, entry: Name) -> Program {
+    let mut program = Program::empty(source.data_model());
     let is_library = entry.as_str() != "main";
     let mut seen = BTreeSet::new();
     let mut tags = BTreeSet::new();
     let mut open = vec![entry];
     if !is_library {
-        open.extend(parts.outside_main());
+        open.extend(source.outside_main());
     }
     while let Some(name) = open.pop() {
         if !seen.insert(name) {
             continue;
         }
-        if let Some((function, mentions)) = parts.function(name) {
+        if let Some((function, mentions)) = source.function(name) {
             open.extend(&mentions.names);
             tags.extend(&mentions.tags);
-            program.unsupported.extend(parts.unsupported(name).into_iter().map(|what| (name, what)));
+            program.unsupported.extend(source.unsupported(name).into_iter().map(|what| (name, what)));
             program.functions.insert(name, function);
-        } else if let Some(global) = parts.global(name) {
+        } else if let Some(global) = source.global(name) {
             let mentions = Mentions::of_global(&global);
             open.extend(&mentions.names);
             tags.extend(&mentions.tags);
             program.globals.insert(name, global);
-        } else if let Some(ty) = parts.external(name) {
+        } else if let Some(ty) = source.external(name) {
             tags.extend(&Mentions::of_type(ty).tags);
             program.externals.insert(name, ty);
         }
@@ -165,7 +165,7 @@ pub fn slice(parts: &dyn Parts, entry: Name) -> Program {
         if program.records.contains_key(&tag) {
             continue;
         }
-        if let Some(record) = parts.record(tag) {
+        if let Some(record) = source.record(tag) {
             open.extend(&Mentions::of_record(&record).tags);
             program.records.insert(tag, record);
         }
@@ -173,16 +173,16 @@ pub fn slice(parts: &dyn Parts, entry: Name) -> Program {
     program.unsupported.sort_unstable();
     program.unsupported.dedup();
     if is_library {
-        kept::assume(&mut program, parts);
-        expose(&mut program, parts);
+        nonnull::assume(&mut program, source);
+        expose(&mut program, source);
     }
     program
 }
 
 /// Internal things that something outside the slice mentions become visible to code outside; constants too, for their addresses.
-fn expose(program: &mut Program, parts: &dyn Parts) {
+fn expose(program: &mut Program, source: &dyn SliceSource) {
     let is_inside = |user: &Name| program.functions.contains_key(user) || program.globals.contains_key(user);
-    let is_shared = |name: &Name| !parts.users(*name).iter().all(is_inside);
+    let is_shared = |name: &Name| !source.users(*name).iter().all(is_inside);
     let globals: Vec<Name> = program
         .globals
         .iter()

@@ -16,7 +16,8 @@ use proofline_cpa::{
     bam::{self, BlockWork, Session, Shelf},
 };
 use proofline_domains::{IntervalAnalysis, IntervalOptions, ValueAnalysis, ValueOptions};
-use proofline_program_analysis::{Digest, Environment};
+use proofline_hir::{ContentHash, ContentHasher};
+use proofline_program_analysis::Environment;
 use serde::{Serialize, de::DeserializeOwned};
 
 /// A precision with more bytes is not put on the shelf.
@@ -154,11 +155,11 @@ impl Summaries {
 
 /// What a precision is found by in another process: the entry, and the names of all functions there are, for `main` is in every program.
 /// What the functions do is not in it: after an edit the precision is still a good one to begin with.
-fn precision_name(engine: &str, env: &Environment, entry: Name) -> [u8; 32] {
+fn precision_name(engine: &str, env: &Environment, entry: Name) -> ContentHash {
     let names: Vec<&Name> = env.program().functions.keys().collect();
-    let mut digest = Digest::default();
+    let mut digest = ContentHasher::default();
     ("precision", engine, entry, names).hash(&mut digest);
-    digest.bytes()
+    digest.content_hash()
 }
 
 /// An analysis whose abstractions are kept.

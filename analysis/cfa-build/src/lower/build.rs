@@ -83,7 +83,7 @@ impl<'h> Lowering<'h> {
             obligations: Vec::new(),
             labels: Vec::new(),
             approximations: Vec::new(),
-            computed: Vec::new(),
+            library_results: Vec::new(),
             unsupported: Vec::new(),
         };
         let types = context.types;
@@ -263,7 +263,7 @@ impl<'h> Lowering<'h> {
             return self.save(value, site);
         }
         if effect.edges && self.reads_variable(&value) {
-            // For its check that the variable has a value; without one it is removed again (`tidy::drop_unread`).
+            // For its check that the variable has a value; without one it is removed again (`simplify_cfg::drop_unread`).
             self.save(value.clone(), site);
         }
         value

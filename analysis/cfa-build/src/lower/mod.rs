@@ -1,6 +1,6 @@
 //! Lowering: from typed bodies to automata. Says exactly what C says, in the order left to right; knows no analysis and no
 //! library function. The pass over a function: effects of its expressions (`effects`), edges (`stmt`, `switch`, `jump`, `scope`, `init`,
-//! `condition`, `expr`, `assign`, `call`, `builtin`, `atomic`, `aggregate`, `lvalue`), removal of dead locations (`crate::tidy`),
+//! `condition`, `expr`, `assign`, `call`, `builtin`, `atomic`, `aggregate`, `lvalue`), removal of dead locations (`crate::simplify_cfg`),
 //! shadows of locals that may be read too early (`shadow`), removal of what only looked for them.
 
 mod aggregate;
@@ -11,6 +11,7 @@ mod builtin;
 mod call;
 mod condition;
 mod effects;
+mod error_recovery;
 mod expr;
 mod float;
 pub(crate) mod fold;
@@ -18,7 +19,6 @@ mod global;
 mod init;
 mod jump;
 mod lvalue;
-mod mend;
 mod scope;
 mod shadow;
 mod stmt;
@@ -33,7 +33,7 @@ use proofline_hir::{FunctionAttributes, Linkage, Module, ModuleMap, Name, Record
 use proofline_syntax::{DataModel, Span};
 use rustc_hash::FxHashMap;
 
-use crate::tidy;
+use crate::simplify_cfg;
 use proofline_cfa::{Base, Function, FunctionMap, Global, LocalId, Op, Types, visit};
 
 /// Recursion follows the nesting of the text, which is bounded (hir: 2000 levels).
@@ -150,19 +150,19 @@ fn lower_function(
         }
     }
     let build::Lowering { mut function, mut positions, approximated, .. } = lowering;
-    let places = tidy::tidy(&mut function);
+    let places = simplify_cfg::simplify(&mut function);
     let mut alive = approximated.iter().map(|loc| places[loc.index()].is_some());
     function.approximations.retain(|_| alive.next().unwrap_or(true));
-    tidy::mark_taken(&mut function);
+    simplify_cfg::mark_taken(&mut function);
     let types = context.types;
     let shadowed = shadow::add(&mut function, &mut positions, &|ty| types.scalar(ty).is_some());
-    tidy::drop_unread(&mut function, &|op| {
+    simplify_cfg::drop_unread(&mut function, &|op| {
         matches!(op, Op::Assign(_, value) if fold::is_partial(value)) || reads_any(op, &shadowed)
     });
-    tidy::drop_unused_temporaries(&mut function, &mut positions);
-    tidy::tidy(&mut function);
+    simplify_cfg::drop_unused_temporaries(&mut function, &mut positions);
+    simplify_cfg::simplify(&mut function);
     if !function.unsupported.is_empty() {
-        mend::mend(&mut function, types);
+        error_recovery::recover(&mut function, types);
     }
     (function, positions)
 }

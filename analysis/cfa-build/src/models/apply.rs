@@ -15,9 +15,9 @@ use super::{
     external, format,
 };
 use crate::{
-    fit::{self, Shape},
+    call_coercion::{self, Interface},
     lower::fold,
-    tidy,
+    simplify_cfg,
 };
 use proofline_cfa::{
     Argument, Base, BinaryOp, Call, Callee, Cause, Edge, Expr, Function, Global, Lvalue, Op, Program,
@@ -46,12 +46,12 @@ pub(super) fn program(program: &mut Program, library: &Library) {
         program.globals.insert(name, Arc::new(global));
     }
     let mut functions = std::mem::take(&mut program.functions);
-    let shapes: BTreeMap<Name, Shape> =
-        functions.iter().map(|(name, function)| (*name, Shape::of(function))).collect();
+    let interfaces: BTreeMap<Name, Interface> =
+        functions.iter().map(|(name, function)| (*name, Interface::of(function))).collect();
     let mut unsupported = Vec::new();
     let mut tables = BTreeSet::new();
     for function in functions.values_mut() {
-        let is_called = |op: &Op| direct(op).is_some_and(|name| !shapes.contains_key(&name));
+        let is_called = |op: &Op| direct(op).is_some_and(|name| !interfaces.contains_key(&name));
         if !function.edges.iter().any(|edge| is_called(&edge.op)) {
             continue;
         }
@@ -60,7 +60,7 @@ pub(super) fn program(program: &mut Program, library: &Library) {
         let mut pass = Pass {
             emitter: Emitter::new(&mut changed, types),
             program,
-            shapes: &shapes,
+            interfaces: &interfaces,
             uses_errno,
             unsupported: &mut unsupported,
             tables: &mut tables,
@@ -69,7 +69,7 @@ pub(super) fn program(program: &mut Program, library: &Library) {
         for _round in 0..MAX_ROUNDS {
             let mut is_done = true;
             for edge in std::mem::take(pass.emitter.edges()) {
-                match direct(&edge.op).filter(|name| !shapes.contains_key(name)) {
+                match direct(&edge.op).filter(|name| !interfaces.contains_key(name)) {
                     Some(name) => is_done &= !pass.replace(edge, name, library.model(&name).cloned()),
                     None => pass.emitter.edges().push(edge),
                 }
@@ -78,11 +78,13 @@ pub(super) fn program(program: &mut Program, library: &Library) {
                 break;
             }
         }
-        tidy::tidy(&mut changed);
-        tidy::mark_taken(&mut changed);
+        simplify_cfg::simplify(&mut changed);
+        simplify_cfg::mark_taken(&mut changed);
         forget_registers(&mut changed, types);
         // What models call need not be what they expect.
-        *function = fit::fit(&Arc::new(changed), types, &|name| shapes.get(&name).map(Cow::Borrowed));
+        *function = call_coercion::coerce_calls(&Arc::new(changed), types, &|name| {
+            interfaces.get(&name).map(Cow::Borrowed)
+        });
     }
     program.functions = functions;
     let pointer_bytes = u64::from(program.pointer_bits() / 8);
@@ -110,7 +112,7 @@ pub(super) struct Pass<'p, 'u> {
     pub(super) emitter: Emitter<'p>,
     pub(super) program: &'p Program,
     /// Of functions with a body.
-    pub(super) shapes: &'p BTreeMap<Name, Shape>,
+    pub(super) interfaces: &'p BTreeMap<Name, Interface>,
     uses_errno: bool,
     unsupported: &'u mut Vec<(Name, Name)>,
     pub(super) tables: &'u mut BTreeSet<Table>,
@@ -143,7 +145,7 @@ impl Pass<'_, '_> {
         match model {
             None => {
                 let ty = self.program.externals.get(&name).copied();
-                external::call(&mut self.emitter, self.shapes, name, arguments, call.dst, ty);
+                external::call(&mut self.emitter, self.interfaces, name, arguments, call.dst, ty);
             }
             Some(model) => {
                 self.effects(name, &model, &arguments, call.dst);
@@ -529,7 +531,7 @@ fn forget_registers(function: &mut Function, types: Types<'_>) {
         }
         _ => false,
     };
-    function.computed.retain(|computed| {
+    function.library_results.retain(|computed| {
         let mut found = false;
         computed
             .arguments

@@ -7,7 +7,7 @@ use proofline_syntax::DataModel;
 
 use crate::lower::fold;
 use proofline_cfa::{
-    Approximation, Base, Cause, CompareOp, Computed, Edge, Expr, Function, IntType, Loc, Local, LocalId,
+    Approximation, Base, Cause, CompareOp, Edge, Expr, Function, IntType, LibraryResult, Loc, Local, LocalId,
     Lvalue, Op, Quantity, Role, Scalar, Site, Step, Types,
 };
 
@@ -89,7 +89,7 @@ impl<'p> Emitter<'p> {
         if let Some((quantity, arguments)) = self.exactly.clone()
             && let Expr::Load(Lvalue { base: Base::Local(dst), .. }) = value
         {
-            self.function.computed.push(Computed { dst: *dst, quantity, arguments, is_absence });
+            self.function.library_results.push(LibraryResult { dst: *dst, quantity, arguments, is_absence });
         }
     }
 

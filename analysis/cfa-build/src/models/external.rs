@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use proofline_hir::{Name, Type, TypeKind};
 
 use super::emit::Emitter;
-use crate::fit::Shape;
+use crate::call_coercion::Interface;
 use proofline_cfa::{Argument, Call, Callee, Cause, Expr, Lvalue, Op, Scalar};
 
-/// The call of an unknown function, already evaluated arguments; `ty` is its declared type. `shapes` are those of functions with bodies.
+/// The call of an unknown function, already evaluated arguments; `ty` is its declared type. `interfaces` are those of functions with bodies.
 pub(super) fn call(
     emitter: &mut Emitter<'_>,
-    shapes: &BTreeMap<Name, Shape>,
+    interfaces: &BTreeMap<Name, Interface>,
     name: Name,
     arguments: Vec<Argument>,
     dst: Option<Lvalue>,
@@ -26,7 +26,7 @@ pub(super) fn call(
     for (pointer, function) in callbacks {
         emitter.repeatedly(cause, |emitter| {
             // What it does with a null pointer is its own matter.
-            let parameters = called_with(&pointer, function, shapes);
+            let parameters = called_with(&pointer, function, interfaces);
             emitter.if_not_null(&pointer.clone(), |emitter| {
                 call_back(emitter, pointer, function, &parameters, cause)
             });
@@ -87,11 +87,11 @@ fn callbacks(arguments: &[Argument], ty: Option<Type>) -> Vec<(Expr, Type)> {
 }
 
 /// Types of the arguments that a function pointer of the type is called with: whatever the prototype says, a function gets what it takes.
-fn called_with(pointer: &Expr, function: Type, shapes: &BTreeMap<Name, Shape>) -> Vec<Type> {
+fn called_with(pointer: &Expr, function: Type, interfaces: &BTreeMap<Name, Interface>) -> Vec<Type> {
     if let Expr::Function(name) = pointer
-        && let Some(shape) = shapes.get(name)
+        && let Some(interface) = interfaces.get(name)
     {
-        return shape.parameters.clone();
+        return interface.parameters.clone();
     }
     match function.kind() {
         TypeKind::Function(signature) => signature.parameters.clone(),

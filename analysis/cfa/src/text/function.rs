@@ -6,9 +6,9 @@ use proofline_hir::{FunctionAttributes, Linkage, Name, Type, TypeKind};
 
 use super::{Parser, Printer, lex::ParseError};
 use crate::{
-    computed::{Computed, Quantity},
     expr::LocalId,
     function::{Approximation, CheckId, Edge, Function, Loc, Local, Obligation, Role},
+    library_result::{LibraryResult, Quantity},
 };
 
 const ROLES: [(&str, Role); 5] = [
@@ -111,12 +111,12 @@ impl Printer<'_> {
         for Approximation { what, site } in &function.approximations {
             let _ = writeln!(self.out, "  approximation {} @{}", super::name::quoted(what), site.0);
         }
-        for computed in &function.computed {
+        for result in &function.library_results {
             self.text("  computed ");
-            self.local(computed.dst);
-            let absence = if computed.is_absence { " absence" } else { "" };
-            let _ = write!(self.out, "{absence} {}(", computed.quantity.name());
-            for (at, argument) in computed.arguments.iter().enumerate() {
+            self.local(result.dst);
+            let absence = if result.is_absence { " absence" } else { "" };
+            let _ = write!(self.out, "{absence} {}(", result.quantity.name());
+            for (at, argument) in result.arguments.iter().enumerate() {
                 self.text(if at == 0 { "" } else { ", " });
                 self.expr(argument);
             }
@@ -209,7 +209,7 @@ impl Parser<'_> {
             obligations: Vec::new(),
             labels: Vec::new(),
             approximations: Vec::new(),
-            computed: Vec::new(),
+            library_results: Vec::new(),
             unsupported: Vec::new(),
         };
         while !self.punct("}") {
@@ -233,8 +233,8 @@ impl Parser<'_> {
             let what = self.name()?;
             function.approximations.push(Approximation { what, site: self.expect_site()? });
         } else if self.word("computed") {
-            let computed = self.computed()?;
-            function.computed.push(computed);
+            let result = self.library_result()?;
+            function.library_results.push(result);
         } else if self.word("unsupported") {
             let loc = self.loc()?;
             function.unsupported.push((loc, self.name()?));
@@ -253,7 +253,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn computed(&mut self) -> Result<Computed, ParseError> {
+    fn library_result(&mut self) -> Result<LibraryResult, ParseError> {
         let dst = self.local()?;
         let is_absence = self.word("absence");
         let name = self.any_word("the name of a quantity")?;
@@ -268,7 +268,7 @@ impl Parser<'_> {
             }
             arguments.push(self.expr()?);
         }
-        Ok(Computed { dst, quantity, arguments, is_absence })
+        Ok(LibraryResult { dst, quantity, arguments, is_absence })
     }
 
     fn check(&mut self) -> Result<CheckId, ParseError> {

@@ -11,7 +11,7 @@ use proofline_cfa::{Function, Global, Name, Program, Type, text};
 use proofline_cfa_build::{link, lower};
 use proofline_db::{Control, Database, Work};
 use proofline_hir::Record;
-use proofline_program_analysis::{Mentions, Parts, slice};
+use proofline_program_analysis::{Mentions, SliceSource, slice};
 use proofline_syntax::DataModel;
 use proofline_verifier::{
     checks,
@@ -140,7 +140,7 @@ impl Whole {
     }
 }
 
-impl Parts for Whole {
+impl SliceSource for Whole {
     fn data_model(&self) -> DataModel {
         self.program.data_model
     }

@@ -36,7 +36,7 @@ pub(crate) struct FunctionCode {
     pub(crate) unsupported: Vec<Option<Name>>,
     pub(crate) homes: Vec<Home>,
     /// By temporary: which of the function's computed values it gets.
-    pub(crate) computed: FxHashMap<LocalId, u32>,
+    pub(crate) library_results: FxHashMap<LocalId, u32>,
     /// Its result depends on nothing but its arguments, and it changes nothing.
     pub(crate) pure: bool,
 }
@@ -70,7 +70,12 @@ impl Code {
                 obligation,
                 unsupported,
                 homes: homes(function),
-                computed: function.computed.iter().zip(0..).map(|(value, at)| (value.dst, at)).collect(),
+                library_results: function
+                    .library_results
+                    .iter()
+                    .zip(0..)
+                    .map(|(value, at)| (value.dst, at))
+                    .collect(),
                 pure: false,
                 function: function.clone(),
             });

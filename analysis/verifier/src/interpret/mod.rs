@@ -2,7 +2,7 @@
 //! counterexamples, finds violations by trying inputs, and decides programs that have no input. Knows no abstraction.
 
 mod code;
-mod computed;
+mod library_result;
 mod machine;
 mod memory;
 mod oracle;

@@ -107,7 +107,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
         cause: &Cause,
         site: Site,
     ) -> Step<()> {
-        if let Some(value) = self.computed(code, dst)? {
+        if let Some(value) = self.library_result(code, dst)? {
             return self.assign(code, dst, value);
         }
         if let Cause::Unmodelled(_) = cause {

@@ -21,8 +21,8 @@ use std::{
     },
 };
 
-use proofline_cfa::{CheckId, Name, ObligationId};
-use proofline_program_analysis::{Digest, Environment, Footprint};
+use proofline_cfa::{CheckId, ContentHash, ContentHasher, Name, ObligationId};
+use proofline_program_analysis::Environment;
 use rustc_hash::FxHashMap;
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -55,7 +55,7 @@ pub struct Summaries<A: BlockCpa> {
 }
 
 struct Inner<A: BlockCpa> {
-    index: FxHashMap<(Footprint, KeyOf<A>), Vec<SummaryId>>,
+    index: FxHashMap<(ContentHash, KeyOf<A>), Vec<SummaryId>>,
     kept: BTreeMap<SummaryId, Kept<A>>,
     /// Which were used longest ago.
     by_use: BTreeMap<u64, SummaryId>,
@@ -66,7 +66,7 @@ struct Inner<A: BlockCpa> {
 
 struct Kept<A: BlockCpa> {
     stable: Arc<Stable<A>>,
-    footprint: Footprint,
+    footprint: ContentHash,
     used: u64,
     nodes: usize,
     /// On the shelf, or made of what is.
@@ -76,9 +76,9 @@ struct Kept<A: BlockCpa> {
 /// Keeps abstractions as bytes where other processes find them. A hint: what is missing is computed.
 pub trait Shelf: Send + Sync {
     /// The bytes under a name that stands for everything that they are a function of.
-    fn find(&self, name: [u8; 32]) -> Option<Vec<u8>>;
+    fn find(&self, name: ContentHash) -> Option<Vec<u8>>;
     /// Keeps bytes.
-    fn put(&self, name: [u8; 32], bytes: Vec<u8>);
+    fn put(&self, name: ContentHash, bytes: Vec<u8>);
 }
 
 impl<A: BlockCpa> Summaries<A>
@@ -164,7 +164,7 @@ impl<A: BlockCpa> Summaries<A> {
     }
 
     /// Newest first.
-    fn versions(&self, footprint: Footprint, key: &KeyOf<A>) -> Vec<(SummaryId, Arc<Stable<A>>)> {
+    fn versions(&self, footprint: ContentHash, key: &KeyOf<A>) -> Vec<(SummaryId, Arc<Stable<A>>)> {
         let inner = self.lock();
         let ids = inner.index.get(&(footprint, key.clone())).into_iter().flatten().rev();
         ids.filter_map(|id| Some((*id, inner.kept.get(id)?.stable.clone()))).collect()
@@ -178,7 +178,7 @@ impl<A: BlockCpa> Summaries<A> {
     /// Puts on the shelf what is new.
     pub fn put_on_shelf(&self) {
         let (Some(codec), Some(shelf)) = (&self.codec, self.shelf.get()) else { return };
-        let new: Vec<([u8; 32], Arc<Stable<A>>)> = {
+        let new: Vec<(ContentHash, Arc<Stable<A>>)> = {
             let mut inner = self.lock();
             let new = inner.kept.values_mut().filter(|kept| !kept.is_shelved);
             new.map(|kept| {
@@ -195,7 +195,7 @@ impl<A: BlockCpa> Summaries<A> {
     }
 
     /// Takes from the shelf what is not here.
-    fn fetch(&self, footprint: Footprint, key: &KeyOf<A>) {
+    fn fetch(&self, footprint: ContentHash, key: &KeyOf<A>) {
         let (Some(codec), Some(shelf)) = (&self.codec, self.shelf.get()) else { return };
         if self.lock().index.contains_key(&(footprint, key.clone())) {
             return;
@@ -213,7 +213,7 @@ impl<A: BlockCpa> Summaries<A> {
         self.fetched.load(Ordering::Relaxed)
     }
 
-    fn keep(&self, id: SummaryId, footprint: Footprint, stable: Arc<Stable<A>>, is_shelved: bool) {
+    fn keep(&self, id: SummaryId, footprint: ContentHash, stable: Arc<Stable<A>>, is_shelved: bool) {
         let mut inner = self.lock();
         let nodes = stable.size();
         let key = (footprint, stable.key().clone());
@@ -248,10 +248,10 @@ impl<A: BlockCpa> Summaries<A> {
 }
 
 /// What an abstraction is found by in another process.
-fn shelf_name<K: Hash>(footprint: Footprint, key: &K) -> [u8; 32] {
-    let mut digest = Digest::default();
+fn shelf_name<K: Hash>(footprint: ContentHash, key: &K) -> ContentHash {
+    let mut digest = ContentHasher::default();
     (footprint, key).hash(&mut digest);
-    digest.bytes()
+    digest.content_hash()
 }
 
 impl<A: BlockCpa> Inner<A> {
@@ -283,7 +283,7 @@ pub struct Session<'s, A: BlockCpa> {
     shared: Option<&'s Summaries<A>>,
     env: &'s Environment,
     /// Of the analysis and the configuration.
-    salt: Footprint,
+    salt: ContentHash,
     only: Option<BTreeSet<(Name, ObligationId)>>,
     own: RefCell<Own<A>>,
 }
@@ -291,7 +291,7 @@ pub struct Session<'s, A: BlockCpa> {
 struct Own<A: BlockCpa> {
     index: FxHashMap<KeyOf<A>, SummaryId>,
     stable: FxHashMap<SummaryId, Found<A>>,
-    footprints: FxHashMap<Name, Option<Footprint>>,
+    footprints: FxHashMap<Name, Option<ContentHash>>,
     asking: FxHashMap<KeyOf<A>, Asking<A>>,
     next: u32,
     work: BTreeMap<Name, BlockWork>,
@@ -324,7 +324,7 @@ impl<'s, A: BlockCpa> Session<'s, A> {
         selected: &BTreeSet<CheckId>,
         only: Option<BTreeSet<(Name, ObligationId)>>,
     ) -> Session<'s, A> {
-        let mut digest = Digest::default();
+        let mut digest = ContentHasher::default();
         // What a run is for does not change what a block is.
         let Config { order, blocks, max_unrollings, .. } = config;
         (analysis.name(), options, order, blocks, max_unrollings, selected).hash(&mut digest);
@@ -339,7 +339,7 @@ impl<'s, A: BlockCpa> Session<'s, A> {
         };
         // Without blocks for functions a block holds other functions' states, which its footprint does not name.
         let shared = shared.filter(|_| blocks.functions);
-        Session { shared, env, salt: Footprint::of(&digest), only, own: RefCell::new(own) }
+        Session { shared, env, salt: digest.content_hash(), only, own: RefCell::new(own) }
     }
 
     /// What was done, by function.
@@ -354,7 +354,7 @@ impl<'s, A: BlockCpa> Session<'s, A> {
     }
 
     /// Of the component that the block belongs to.
-    fn footprint(&self, own: &mut Own<A>, block: &BlockId) -> Option<Footprint> {
+    fn footprint(&self, own: &mut Own<A>, block: &BlockId) -> Option<ContentHash> {
         let (BlockId::Function(function) | BlockId::Loop(function, _)) = block;
         if let Some(known) = own.footprints.get(function) {
             return *known;
@@ -362,7 +362,7 @@ impl<'s, A: BlockCpa> Session<'s, A> {
         let graph = self.env.call_graph();
         let component = graph.component_of(*function)?;
         let members = &graph.components()[component];
-        let mut digest = Digest::default();
+        let mut digest = ContentHasher::default();
         (self.salt, members.len()).hash(&mut digest);
         let mut is_whole = true;
         for member in members {
@@ -374,7 +374,7 @@ impl<'s, A: BlockCpa> Session<'s, A> {
             });
             targets.hash(&mut digest);
         }
-        let footprint = is_whole.then(|| Footprint::of(&digest));
+        let footprint = is_whole.then(|| digest.content_hash());
         own.footprints.insert(*function, footprint);
         footprint
     }
@@ -444,7 +444,7 @@ impl<'s, A: BlockCpa> Session<'s, A> {
         &self,
         own: &mut Own<A>,
         shared: &Summaries<A>,
-        footprint: Footprint,
+        footprint: ContentHash,
         id: SummaryId,
         stable: &Arc<Stable<A>>,
         now: &[(SummaryId, Arc<Stable<A>>)],
@@ -471,7 +471,7 @@ impl<'s, A: BlockCpa> Session<'s, A> {
 
 impl<A: BlockCpa> Session<'_, A> {
     /// Compares what was computed with what would have been recalled.
-    fn audit(&self, own: &Own<A>, shared: &Summaries<A>, footprint: Footprint, new: &Stable<A>) {
+    fn audit(&self, own: &Own<A>, shared: &Summaries<A>, footprint: ContentHash, new: &Stable<A>) {
         shared.fetch(footprint, new.key());
         for (_, old) in shared.versions(footprint, new.key()) {
             let mut fault = None;

@@ -189,7 +189,7 @@ impl Build {
             obligations: build.obligations,
             labels: vec![],
             approximations: vec![],
-            computed: vec![],
+            library_results: vec![],
             unsupported: build.unsupported,
         }
     }

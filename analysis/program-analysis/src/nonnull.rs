@@ -1,6 +1,7 @@
-//! Pointers in objects of internal linkage that are never null: they start as the address of something, and every store of the unit
-//! puts such an address there, or a pointer just compared with null. Nobody else can name the object, and its address is given only to
-//! functions that read through it. Looks at what mentions the object and at nothing else; must not know where pointers point.
+//! Inference of non-null invariants of globals: pointers in objects of internal linkage that start as the address of something and
+//! only ever get such an address, or a pointer just compared with null. Nothing else can name the object, and its address is passed only
+//! to functions that read through it. Looks at the functions that mention the object and at nothing else; must not know where pointers
+//! point.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,7 +11,7 @@ use std::{
 use proofline_hir::{Linkage, Name, TypeKind};
 use proofline_syntax::DataModel;
 
-use crate::slice::Parts;
+use crate::slice::SliceSource;
 use proofline_cfa::{
     Argument, Base, Callee, CompareOp, Constant, Edge, Expr, Function, Global, Loc, LocalId, Lvalue, Op,
     Program, Scalar, Step,
@@ -22,10 +23,10 @@ const BACK: usize = 16;
 
 /// Writes down in the program's functions what always holds of its internal objects: wherever an operation mentions such an object, it is
 /// assumed before.
-pub(crate) fn assume(program: &mut Program, parts: &dyn Parts) {
+pub(crate) fn assume(program: &mut Program, source: &dyn SliceSource) {
     let mut kept: BTreeMap<Name, Vec<Lvalue>> = BTreeMap::new();
     for global in program.globals.values() {
-        let places = never_null(parts, global);
+        let places = never_null(source, global);
         if !places.is_empty() {
             kept.insert(global.name, places);
         }
@@ -86,21 +87,21 @@ fn uses(op: &Op, see: &mut dyn FnMut(Name, Option<(u64, u64)>)) {
 }
 
 /// The pointers of an object that are never null.
-fn never_null(parts: &dyn Parts, global: &Global) -> Vec<Lvalue> {
+fn never_null(source: &dyn SliceSource, global: &Global) -> Vec<Lvalue> {
     if global.linkage != Linkage::Internal || !global.defined || global.constant {
         return Vec::new();
     }
-    let mut candidates = candidates(parts, global);
-    for user in parts.users(global.name).iter() {
+    let mut candidates = candidates(source, global);
+    for user in source.users(global.name).iter() {
         if candidates.is_empty() {
             break;
         }
-        let Some((function, _)) = parts.function(*user) else { return Vec::new() };
+        let Some((function, _)) = source.function(*user) else { return Vec::new() };
         // Of text that was not understood nobody knows what it stores.
-        if !is_understood(parts, &function) {
+        if !is_understood(source, &function) {
             return Vec::new();
         }
-        let mut uses = Uses { parts, function: &function, name: global.name, candidates: &mut candidates };
+        let mut uses = Uses { source, function: &function, name: global.name, candidates: &mut candidates };
         if !uses.look() {
             return Vec::new();
         }
@@ -109,13 +110,13 @@ fn never_null(parts: &dyn Parts, global: &Global) -> Vec<Lvalue> {
 }
 
 /// Whether a function's automaton is all that the function does.
-fn is_understood(parts: &dyn Parts, function: &Function) -> bool {
+fn is_understood(source: &dyn SliceSource, function: &Function) -> bool {
     let has_clobber = function.edges.iter().any(|edge| matches!(edge.op, Op::Clobber(..)));
-    function.unsupported.is_empty() && parts.unsupported(function.name).is_empty() && !has_clobber
+    function.unsupported.is_empty() && source.unsupported(function.name).is_empty() && !has_clobber
 }
 
 /// Pointers that start as an address, by offset: the object itself, or members of the record that it is.
-fn candidates(parts: &dyn Parts, global: &Global) -> BTreeMap<u64, Lvalue> {
+fn candidates(source: &dyn SliceSource, global: &Global) -> BTreeMap<u64, Lvalue> {
     if global.ty.qualifiers().is_volatile {
         return BTreeMap::new();
     }
@@ -129,7 +130,7 @@ fn candidates(parts: &dyn Parts, global: &Global) -> BTreeMap<u64, Lvalue> {
         })
         .map(|initial| initial.offset)
         .collect();
-    let size = match parts.data_model() {
+    let size = match source.data_model() {
         DataModel::Lp64 => 8,
         DataModel::Ilp32 => 4,
     };
@@ -144,7 +145,7 @@ fn candidates(parts: &dyn Parts, global: &Global) -> BTreeMap<u64, Lvalue> {
     match global.ty.kind() {
         TypeKind::Pointer(_) if starts.contains(&0) => BTreeMap::from([(0, place(global.ty, Vec::new()))]),
         TypeKind::Record(tag) if !starts.is_empty() => {
-            let Some(record) = parts.record(*tag).filter(|record| !record.is_union) else {
+            let Some(record) = source.record(*tag).filter(|record| !record.is_union) else {
                 return BTreeMap::new();
             };
             let fields = record.fields.iter().filter(|field| {
@@ -164,7 +165,7 @@ fn candidates(parts: &dyn Parts, global: &Global) -> BTreeMap<u64, Lvalue> {
 
 /// What one function does with the object.
 struct Uses<'u> {
-    parts: &'u dyn Parts,
+    source: &'u dyn SliceSource,
     function: &'u Function,
     name: Name,
     candidates: &'u mut BTreeMap<u64, Lvalue>,
@@ -184,7 +185,7 @@ impl Uses<'_> {
                     if let Argument::Value(value) = argument
                         && matches!(&*value, Expr::Address(place) if self.is_here(place) && !has_parts(place))
                     {
-                        only_read &= reads_only(self.parts, callee, i, &mut BTreeSet::new());
+                        only_read &= reads_only(self.source, callee, i, &mut BTreeSet::new());
                         *value = Expr::Null;
                     }
                 }
@@ -293,13 +294,18 @@ fn range(place: &Lvalue) -> Option<(u64, u64)> {
 }
 
 /// Whether a function only reads through its parameter, and hands it only to functions that do.
-fn reads_only(parts: &dyn Parts, name: Name, parameter: usize, asked: &mut BTreeSet<(Name, usize)>) -> bool {
+fn reads_only(
+    source: &dyn SliceSource,
+    name: Name,
+    parameter: usize,
+    asked: &mut BTreeSet<(Name, usize)>,
+) -> bool {
     if !asked.insert((name, parameter)) {
         return true;
     }
-    let Some((function, _)) = parts.function(name) else { return false };
+    let Some((function, _)) = source.function(name) else { return false };
     let Some(&id) = function.parameters.get(parameter) else { return false };
-    if function.local(id).address_taken || function.variadic || !is_understood(parts, &function) {
+    if function.local(id).address_taken || function.variadic || !is_understood(source, &function) {
         return false;
     }
     function.edges.iter().all(|edge| {
@@ -311,7 +317,7 @@ fn reads_only(parts: &dyn Parts, name: Name, parameter: usize, asked: &mut BTree
                 if let Argument::Value(value) = argument
                     && is_parameter(value, id)
                 {
-                    if !reads_only(parts, callee, i, asked) {
+                    if !reads_only(source, callee, i, asked) {
                         return false;
                     }
                     *value = Expr::Null;

@@ -1,11 +1,11 @@
-//! Values that analyses take for any value, and that whoever executes the program can compute: what a library function makes of the
-//! memory it is given. Data and names only; must not know how memory is kept.
+//! Results of library functions. Analyses treat them as nondeterministic; the interpreter computes them exactly from the memory that
+//! the function is given. Data and names only; must not know how memory is kept.
 
 use crate::expr::{Expr, LocalId};
 
 /// What the value that a `Havoc` puts into a temporary really is.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Computed {
+pub struct LibraryResult {
     /// The temporary; nothing else gives it a value.
     pub dst: LocalId,
     /// What is computed.

@@ -1,5 +1,5 @@
-//! What was not understood need not fit together: after an error in the text, edges that the checker refuses give way to a mark that says
-//! so. Keeps the promise that every automaton is well formed; knows nothing of the text.
+//! Error recovery: after an error in the text, the verifier's rejections of an automaton are repaired. Each rejected edge becomes
+//! `Skip` with a mark "not understood", so that every automaton is well formed. Knows nothing of the text.
 
 use proofline_hir::Name;
 
@@ -15,7 +15,7 @@ const REASON: &str = "a part that was not understood";
 const MAX_ROUNDS: usize = 4;
 
 /// Takes out what is wrong with a function that has parts that were not understood.
-pub(super) fn mend(function: &mut Function, types: Types<'_>) {
+pub(super) fn recover(function: &mut Function, types: Types<'_>) {
     for _ in 0..MAX_ROUNDS {
         let defects = verify_function(function, types.model, types.records, None);
         if defects.is_empty() {
@@ -30,7 +30,7 @@ pub(super) fn mend(function: &mut Function, types: Types<'_>) {
     function.obligations.clear();
     function.labels.clear();
     function.approximations.clear();
-    function.computed.clear();
+    function.library_results.clear();
     function.locals.truncate(function.parameters.len() + usize::from(function.result.is_some()));
     function.unsupported = vec![(function.entry, Name::new(REASON))];
 }

@@ -1,6 +1,6 @@
-//! Calls that do not fit the definition they reach, as C without prototypes allows (or two units that disagree): arguments and
-//! results are converted where the machine would reinterpret them, and are any value where it would read something else. Each such
-//! call is counted. Knows formats, nothing of what functions do.
+//! Call coercion: a call whose arguments or result disagree with the definition it reaches (C without prototypes, or two units that
+//! disagree) is rewritten. Values are converted where the machine would reinterpret them and havocked where it would read something
+//! else; each such call is an approximation. Knows formats, nothing of what functions do.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -15,32 +15,32 @@ use proofline_cfa::{
 
 /// What a definition takes and gives.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Shape {
+pub struct Interface {
     pub(crate) parameters: Vec<Type>,
     result: Option<Type>,
     variadic: bool,
 }
 
-impl Shape {
+impl Interface {
     /// Of a definition.
-    pub(crate) fn of(function: &Function) -> Shape {
+    pub(crate) fn of(function: &Function) -> Interface {
         let parameters = function.parameters.iter().map(|id| function.local(*id).ty).collect();
         let result = function.result.map(|id| function.local(id).ty);
-        Shape { parameters, result, variadic: function.variadic }
+        Interface { parameters, result, variadic: function.variadic }
     }
 }
 
-/// The function with direct calls that fit; `shape` knows every function with a body.
-pub(crate) fn fit<'s>(
+/// The function with direct calls that agree with their callees; `interface` knows every function with a body.
+pub(crate) fn coerce_calls<'s>(
     function: &Arc<Function>,
     types: Types<'_>,
-    shape: &dyn Fn(Name) -> Option<Cow<'s, Shape>>,
+    interface: &dyn Fn(Name) -> Option<Cow<'s, Interface>>,
 ) -> Arc<Function> {
     let odd_call = |op: &Op| match op {
         Op::Call(call) => {
             let Callee::Direct(name) = call.callee else { return None };
-            let shape = shape(name)?;
-            (!fits(call, &shape, types.model)).then(|| (call.clone(), shape))
+            let interface = interface(name)?;
+            (!agrees(call, &interface, types.model)).then(|| (call.clone(), interface))
         }
         _ => None,
     };
@@ -49,22 +49,26 @@ pub(crate) fn fit<'s>(
     }
     let mut changed = Function::clone(function);
     for at in 0..changed.edges.len() {
-        if let Some((call, shape)) = odd_call(&changed.edges[at].op) {
-            Fitting { function: &mut changed, types, at }.call(call, &shape);
+        if let Some((call, interface)) = odd_call(&changed.edges[at].op) {
+            Coercion { function: &mut changed, types, at }.call(call, &interface);
         }
     }
     Arc::new(changed)
 }
 
-fn fits(call: &Call, shape: &Shape, model: DataModel) -> bool {
+fn agrees(call: &Call, interface: &Interface, model: DataModel) -> bool {
     let count = call.arguments.len();
-    let right_count =
-        if shape.variadic { count >= shape.parameters.len() } else { count == shape.parameters.len() };
-    let right_arguments = call.arguments.iter().zip(&shape.parameters).all(|(argument, ty)| match argument {
-        Argument::Value(value) => scalar_of(*ty, model) == Some(value.scalar()),
-        Argument::Aggregate(lvalue) => lvalue.ty.unqualified() == ty.unqualified(),
-    });
-    let right_result = match (&call.dst, shape.result) {
+    let right_count = if interface.variadic {
+        count >= interface.parameters.len()
+    } else {
+        count == interface.parameters.len()
+    };
+    let right_arguments =
+        call.arguments.iter().zip(&interface.parameters).all(|(argument, ty)| match argument {
+            Argument::Value(value) => scalar_of(*ty, model) == Some(value.scalar()),
+            Argument::Aggregate(lvalue) => lvalue.ty.unqualified() == ty.unqualified(),
+        });
+    let right_result = match (&call.dst, interface.result) {
         (None, _) => true,
         (Some(_), None) => false,
         (Some(dst), Some(ty)) => match scalar_of(ty, model) {
@@ -75,20 +79,20 @@ fn fits(call: &Call, shape: &Shape, model: DataModel) -> bool {
     right_count && right_arguments && right_result
 }
 
-struct Fitting<'f> {
+struct Coercion<'f> {
     function: &'f mut Function,
     types: Types<'f>,
     /// The edge of the call.
     at: usize,
 }
 
-impl Fitting<'_> {
-    fn call(&mut self, mut call: Call, shape: &Shape) {
+impl Coercion<'_> {
+    fn call(&mut self, mut call: Call, interface: &Interface) {
         let site = self.function.edges[self.at].site;
         let what = Name::new("call that does not fit the definition");
         self.function.approximations.push(Approximation { what, site });
         let mut given = std::mem::take(&mut call.arguments).into_iter();
-        for ty in &shape.parameters {
+        for ty in &interface.parameters {
             let argument = match (given.next(), self.types.scalar(*ty)) {
                 (Some(Argument::Value(value)), Some(scalar)) if converts(value.scalar(), scalar) => {
                     Argument::Value(fold::cast(scalar, value, site))
@@ -104,24 +108,24 @@ impl Fitting<'_> {
             };
             call.arguments.push(argument);
         }
-        if shape.variadic {
+        if interface.variadic {
             call.arguments.extend(given);
         } else {
             given.for_each(|extra| self.evaluate(Some(extra)));
         }
-        self.result(call, shape);
+        self.result(call, interface);
     }
 
-    fn result(&mut self, mut call: Call, shape: &Shape) {
+    fn result(&mut self, mut call: Call, interface: &Interface) {
         let wanted = call.dst.take();
-        let fitting = match (&wanted, shape.result) {
+        let agreeing = match (&wanted, interface.result) {
             (Some(dst), Some(ty)) => match self.types.scalar(ty) {
                 Some(scalar) => dst.scalar == Some(scalar),
                 None => dst.ty.unqualified() == ty.unqualified(),
             },
             _ => false,
         };
-        if fitting {
+        if agreeing {
             call.dst = wanted;
             self.function.edges[self.at].op = Op::Call(call);
             return;
@@ -130,8 +134,8 @@ impl Fitting<'_> {
             self.function.edges[self.at].op = Op::Call(call);
             return;
         };
-        let scalar = shape.result.and_then(|ty| self.types.scalar(ty));
-        let after = match (shape.result, scalar, wanted.scalar) {
+        let scalar = interface.result.and_then(|ty| self.types.scalar(ty));
+        let after = match (interface.result, scalar, wanted.scalar) {
             (Some(ty), Some(from), Some(to)) if converts(from, to) => {
                 let result = self.temporary(ty);
                 call.dst = Some(result.clone());

@@ -37,23 +37,23 @@ struct Bytes {
 
 impl<'c, O: Oracle> Machine<'c, O> {
     /// The value of a temporary that has one by definition; `None` if it can be any.
-    pub(super) fn computed(&mut self, code: &'c FunctionCode, dst: &Lvalue) -> Step<Option<Value>> {
+    pub(super) fn library_result(&mut self, code: &'c FunctionCode, dst: &Lvalue) -> Step<Option<Value>> {
         let Base::Local(id) = dst.base else { return Ok(None) };
-        let Some(&at) = code.computed.get(&id) else { return Ok(None) };
-        let computed = &code.function.computed[at as usize];
+        let Some(&at) = code.library_results.get(&id) else { return Ok(None) };
+        let result = &code.function.library_results[at as usize];
         let mut numbers = [0; 3];
-        for (number, argument) in numbers.iter_mut().zip(&computed.arguments) {
+        for (number, argument) in numbers.iter_mut().zip(&result.arguments) {
             match self.eval(code, argument)? {
                 Value::Int(value) => *number = value,
                 Value::Float(_) => return Ok(None),
             }
         }
-        let width = computed.arguments.first().and_then(Expr::int_type);
-        let found = self.quantity(computed.quantity, numbers, width)?;
+        let width = result.arguments.first().and_then(Expr::int_type);
+        let found = self.quantity(result.quantity, numbers, width)?;
         let is_nothing = matches!(found, Found::Nothing);
         let number = match found {
             Found::Unknown => return Ok(None),
-            _ if computed.is_absence => i128::from(is_nothing),
+            _ if result.is_absence => i128::from(is_nothing),
             Found::Number(number) => number,
             Found::Nothing => 0,
             Found::Sign(sign) => {

@@ -1,5 +1,5 @@
-//! Cleans an automaton up after it was built: locations that nothing reaches go, edges that do nothing are contracted, what is
-//! left is numbered in the order of execution. Changes no behaviour. Knows no meaning of operations but `Skip`.
+//! Simplification of a finished automaton: unreachable locations go, edges that do nothing are contracted, the rest is numbered in
+//! reverse postorder. Changes no behaviour. Knows no meaning of operations but `Skip`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,8 +10,8 @@ use proofline_cfa::{
     visit::{self, Mention, Renaming},
 };
 
-/// Tidies; the answer says where each old location went (`None`: nothing reaches it).
-pub(crate) fn tidy(function: &mut Function) -> Vec<Option<Loc>> {
+/// Simplifies; the answer says where each old location went (`None`: nothing reaches it).
+pub(crate) fn simplify(function: &mut Function) -> Vec<Option<Loc>> {
     let mut into = contract(function);
     separate_entry(function);
     let order = reverse_postorder(function);

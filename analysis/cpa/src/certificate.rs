@@ -14,14 +14,11 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     Budget, Unknown,
-    arg::{Context, ContextId, Spot},
-    bam::{
-        Block, Blocks, SummaryStore,
-        block::{Scene, Shape},
-        fixpoint::Engine,
-    },
+    analysis_task::{AnalysisTask, FunctionInfo},
+    arg::{Context, ContextId, ProgramPoint},
+    bam::{Block, Blocks, SummaryStore, tabulation::Tabulation},
     cpa::{Adjusted, BlockCpa, BlockId, Cpa, Domain, EdgeContext, NoFacts, Reduced},
-    cpa_algorithm::{call_context, external_call},
+    edge_transfer::{call_context, external_call},
 };
 
 /// Why a program is safe.
@@ -37,7 +34,7 @@ pub struct Certificate<A: BlockCpa> {
 }
 
 /// States by place, each with the precision it was explored with.
-pub type StatesBySpot<A> = BTreeMap<Spot, Vec<(<A as Domain>::State, <A as Cpa>::Precision)>>;
+pub type StatesByPoint<A> = BTreeMap<ProgramPoint, Vec<(<A as Domain>::State, <A as Cpa>::Precision)>>;
 
 /// One block from one entry state.
 pub struct CertifiedBlock<A: BlockCpa> {
@@ -46,7 +43,7 @@ pub struct CertifiedBlock<A: BlockCpa> {
     /// Whatever enters the block below this state …
     pub entry: Reduced<A::State>,
     /// … stays within these states, with the precision each was explored with …
-    pub states: StatesBySpot<A>,
+    pub states: StatesByPoint<A>,
     /// … and leaves it in one of these.
     pub exits: Vec<(Loc, Reduced<A::State>)>,
     /// Stacks of inlined calls.
@@ -137,25 +134,27 @@ impl From<Unknown> for CertificateError {
 
 impl<A: BlockCpa> Certificate<A> {
     /// Collects the abstractions that the whole program's abstraction rests on.
-    pub(crate) fn extract<S: SummaryStore<A>>(engine: &Engine<'_, A, S>) -> Result<Certificate<A>, Unknown> {
+    pub(crate) fn extract<S: SummaryStore<A>>(
+        tabulation: &Tabulation<'_, A, S>,
+    ) -> Result<Certificate<A>, Unknown> {
         let mut abstractions = Vec::new();
-        for home in engine.abstractions()? {
-            let exploration = engine.at_home(&home)?;
-            let mut states: StatesBySpot<A> = BTreeMap::new();
+        for location in tabulation.in_use()? {
+            let exploration = tabulation.exploration_at(&location)?;
+            let mut states: StatesByPoint<A> = BTreeMap::new();
             for (_, node) in exploration.arg.nodes().filter(|(_, node)| node.covered_by.is_empty()) {
                 let precision = exploration.arg.precision(node.precision).clone();
-                states.entry(node.spot).or_default().push((node.state.clone(), precision));
+                states.entry(node.point).or_default().push((node.state.clone(), precision));
             }
             abstractions.push(CertifiedBlock {
                 block: exploration.block.id.clone(),
-                entry: engine.key_of(&home).entry.clone(),
+                entry: tabulation.key_of(&location).entry.clone(),
                 states,
                 exits: exploration.exits().map(|exit| (exit.loc, exit.state.clone())).collect(),
                 contexts: exploration.arg.contexts().map(|(_, context)| context.clone()).collect(),
             });
         }
-        let (blocks, selected) = (engine.scene.blocks, engine.scene.selected.clone());
-        Ok(Certificate { blocks, selected, only: engine.scene.only.clone(), abstractions })
+        let (blocks, selected) = (tabulation.task.blocks, tabulation.task.selected.clone());
+        Ok(Certificate { blocks, selected, only: tabulation.task.only.clone(), abstractions })
     }
 
     /// Checks that the states are inductive and free of selected error locations.
@@ -166,8 +165,8 @@ impl<A: BlockCpa> Certificate<A> {
         entry: Name,
         budget: &Budget,
     ) -> Result<Checked, CertificateError> {
-        let mut scene = Scene::new(env, self.blocks, &self.selected);
-        scene.only.clone_from(&self.only);
+        let mut task = AnalysisTask::new(env, self.blocks, &self.selected);
+        task.only.clone_from(&self.only);
         if let Some((function, what)) = env.program().unsupported.first() {
             return Err(CertificateError::Malformed(format!("{what} in {function} is not supported")));
         }
@@ -183,7 +182,7 @@ impl<A: BlockCpa> Certificate<A> {
             by_entry.entry((&abstraction.block, &abstraction.entry)).or_default().push(abstraction);
         }
         let checked = Checked::default();
-        let mut verifier = Verifier { analysis, scene: &scene, by_block, by_entry, budget, checked };
+        let mut verifier = Verifier { analysis, task: &task, by_block, by_entry, budget, checked };
         for abstraction in &self.abstractions {
             verifier.block(abstraction)?;
         }
@@ -195,7 +194,7 @@ type EntryOf<'a, A> = (&'a BlockId, &'a Reduced<<A as Domain>::State>);
 
 struct Verifier<'a, 'p, A: BlockCpa> {
     analysis: &'a A,
-    scene: &'a Scene<'p>,
+    task: &'a AnalysisTask<'p>,
     by_block: FxHashMap<&'a BlockId, Vec<&'a CertifiedBlock<A>>>,
     by_entry: FxHashMap<EntryOf<'a, A>, Vec<&'a CertifiedBlock<A>>>,
     budget: &'a Budget,
@@ -205,27 +204,27 @@ struct Verifier<'a, 'p, A: BlockCpa> {
 /// A state under examination.
 struct At<'a, A: BlockCpa> {
     inside: &'a CertifiedBlock<A>,
-    spot: Spot,
+    point: ProgramPoint,
     state: &'a A::State,
     precision: &'a A::Precision,
 }
 
 impl<'a, A: BlockCpa> Verifier<'a, '_, A> {
     fn block(&mut self, inside: &'a CertifiedBlock<A>) -> Result<(), CertificateError> {
-        let block = self.scene.block(&inside.block)?;
-        let spot = Spot { context: ContextId::ROOT, loc: block.entry };
+        let block = self.task.block(&inside.block)?;
+        let point = ProgramPoint { context: ContextId::ROOT, loc: block.entry };
         let Reduced(entry) = &inside.entry;
         if !inside
             .states
-            .get(&spot)
+            .get(&point)
             .is_some_and(|states| states.iter().any(|(s, _)| self.analysis.leq(entry, s)))
         {
-            return Err(self.missing(inside, spot, "the entry", entry));
+            return Err(self.missing(inside, point, "the entry", entry));
         }
-        for (&spot, states) in &inside.states {
+        for (&point, states) in &inside.states {
             for (state, precision) in states {
                 self.checked.states += 1;
-                self.state(&block, &At { inside, spot, state, precision })?;
+                self.state(&block, &At { inside, point, state, precision })?;
             }
         }
         Ok(())
@@ -237,44 +236,44 @@ impl<'a, A: BlockCpa> Verifier<'a, '_, A> {
     }
 
     fn state(&mut self, block: &Block, at: &At<'_, A>) -> Result<(), CertificateError> {
-        let At { inside, spot, state, precision } = *at;
-        let name = self.function(inside, spot.context)?;
-        let shape = self.scene.shape(name)?;
-        let function = shape.function;
-        if shape.targets.contains_key(&spot.loc) {
-            return Err(CertificateError::Target(name, spot.loc, self.analysis.show(state)));
+        let At { inside, point, state, precision } = *at;
+        let name = self.function(inside, point.context)?;
+        let info = self.task.info(name)?;
+        let function = info.function;
+        if info.targets.contains_key(&point.loc) {
+            return Err(CertificateError::Target(name, point.loc, self.analysis.show(state)));
         }
-        if shape.unsupported.contains_key(&spot.loc) {
-            return Err(CertificateError::Unsupported(name, spot.loc));
+        if info.unsupported.contains_key(&point.loc) {
+            return Err(CertificateError::Unsupported(name, point.loc));
         }
-        if block.is_exit(function, spot) {
+        if block.is_exit(function, point) {
             let listed = |(loc, exit): &(Loc, Reduced<A::State>)| {
-                *loc == spot.loc && self.analysis.leq(state, &exit.0)
+                *loc == point.loc && self.analysis.leq(state, &exit.0)
             };
             if !inside.exits.iter().any(listed) {
-                return Err(self.missing(inside, spot, "leaving the block", state));
+                return Err(self.missing(inside, point, "leaving the block", state));
             }
             return Ok(());
         }
-        if let Some(inner) = shape.loops.get(&spot.loc)
-            && !(spot.context == ContextId::ROOT && inner.id == inside.block)
+        if let Some(inner) = info.loops.get(&point.loc)
+            && !(point.context == ContextId::ROOT && inner.id == inside.block)
         {
-            return self.application(at, &shape, None, inner, state);
+            return self.application(at, &info, None, inner, state);
         }
-        if let Some(call) = &inside.contexts[spot.context.index()].call
-            && spot.loc == function.exit
+        if let Some(call) = &inside.contexts[point.context.index()].call
+            && point.loc == function.exit
         {
-            let caller = self.scene.shape(self.function(inside, call.caller)?)?;
+            let caller = self.task.info(self.function(inside, call.caller)?)?;
             let context = call_context(&caller, call.edge, function)?;
             for left in self.analysis.leave(&call.at_call, state, precision, context) {
-                let target = Spot { context: call.caller, loc: context.at.edge.to };
+                let target = ProgramPoint { context: call.caller, loc: context.at.edge.to };
                 self.covered(inside, target, &left, precision, &format!("leaving {name}"))?;
             }
             return Ok(());
         }
-        for &id in shape.successors(spot.loc) {
+        for &id in info.successors(point.loc) {
             let edge = function.edge(id);
-            let target = Spot { context: spot.context, loc: edge.to };
+            let target = ProgramPoint { context: point.context, loc: edge.to };
             let Op::Call(call) = &edge.op else {
                 let next =
                     self.analysis.transfer(state, precision, EdgeContext { function, id, edge }, &NoFacts);
@@ -284,9 +283,9 @@ impl<'a, A: BlockCpa> Verifier<'a, '_, A> {
                 }
                 continue;
             };
-            let callees = self.scene.callees(name, id);
+            let callees = self.task.callees(name, id);
             for callee in callees.functions {
-                self.call(at, &shape, id, callee)?;
+                self.call(at, &info, id, callee)?;
             }
             if callees.may_be_external {
                 for next in external_call(self.analysis, state, precision, function, (id, edge), call) {
@@ -300,17 +299,17 @@ impl<'a, A: BlockCpa> Verifier<'a, '_, A> {
     fn call(
         &mut self,
         at: &At<'_, A>,
-        caller: &Shape<'_>,
+        caller: &FunctionInfo<'_>,
         edge: EdgeId,
         callee: Name,
     ) -> Result<(), CertificateError> {
-        let callee = self.scene.shape(callee)?;
+        let callee = self.task.info(callee)?;
         let context = call_context(caller, edge, callee.function)?;
         let name = callee.function.name;
         for entered in self.analysis.enter(at.state, at.precision, context) {
             self.budget.step()?;
-            if self.scene.blocks.functions {
-                let place = callee.place(callee.function.entry);
+            if self.task.blocks.functions {
+                let place = callee.location(callee.function.entry);
                 let adjusted = self.analysis.adjust(entered.clone(), at.precision.clone(), &[], place);
                 let entered = if let Adjusted::Continue(adjusted, _) = adjusted { adjusted } else { entered };
                 self.application(at, caller, Some(edge), &callee.whole, &entered)?;
@@ -319,14 +318,14 @@ impl<'a, A: BlockCpa> Verifier<'a, '_, A> {
             let frame = at.inside.contexts.iter().position(|frame| {
                 frame.function == name
                     && frame.call.as_ref().is_some_and(|call| {
-                        call.caller == at.spot.context && call.edge == edge && call.at_call == *at.state
+                        call.caller == at.point.context && call.edge == edge && call.at_call == *at.state
                     })
             });
             let Some(frame) = frame else {
-                return Err(self.missing(at.inside, at.spot, &format!("entering {name}"), &entered));
+                return Err(self.missing(at.inside, at.point, &format!("entering {name}"), &entered));
             };
-            let spot = Spot { context: ContextId(frame as u32), loc: callee.function.entry };
-            self.covered(at.inside, spot, &entered, at.precision, &format!("entering {name}"))?;
+            let point = ProgramPoint { context: ContextId(frame as u32), loc: callee.function.entry };
+            self.covered(at.inside, point, &entered, at.precision, &format!("entering {name}"))?;
         }
         Ok(())
     }
@@ -335,12 +334,12 @@ impl<'a, A: BlockCpa> Verifier<'a, '_, A> {
     fn application(
         &mut self,
         at: &At<'_, A>,
-        caller: &Shape<'_>,
+        caller: &FunctionInfo<'_>,
         call: Option<EdgeId>,
         block: &Block,
         entered: &A::State,
     ) -> Result<(), CertificateError> {
-        let function = self.scene.shape(block.function)?.function;
+        let function = self.task.info(block.function)?.function;
         let context = block.context(function);
         let reduced = self.analysis.reduce(entered, context);
         // The abstraction for exactly this entry is the likely one.
@@ -364,10 +363,10 @@ impl<'a, A: BlockCpa> Verifier<'a, '_, A> {
                     }
                 };
                 self.budget.spend(states.len().max(1) as u64)?;
-                let spot = Spot { context: at.spot.context, loc };
+                let point = ProgramPoint { context: at.point.context, loc };
                 for state in states {
                     let step = format!("after {:?}", block.id);
-                    if let Err(error) = self.covered(at.inside, spot, &state, at.precision, &step) {
+                    if let Err(error) = self.covered(at.inside, point, &state, at.precision, &step) {
                         why.push(error.to_string());
                         continue 'candidates;
                     }
@@ -378,7 +377,7 @@ impl<'a, A: BlockCpa> Verifier<'a, '_, A> {
         }
         Err(CertificateError::NoSummary {
             block: block.id.clone(),
-            place: format!("{}:{}", caller.function.name, at.spot.loc),
+            place: format!("{}:{}", caller.function.name, at.point.loc),
             state: self.analysis.show(&reduced.0),
             why: why.join("; "),
         })
@@ -387,42 +386,42 @@ impl<'a, A: BlockCpa> Verifier<'a, '_, A> {
     fn covered(
         &mut self,
         inside: &CertifiedBlock<A>,
-        spot: Spot,
+        point: ProgramPoint,
         state: &A::State,
         precision: &A::Precision,
         step: &str,
     ) -> Result<(), CertificateError> {
         self.checked.successors += 1;
         let candidates: Vec<&A::State> =
-            inside.states.get(&spot).into_iter().flatten().map(|(state, _)| state).collect();
+            inside.states.get(&point).into_iter().flatten().map(|(state, _)| state).collect();
         let analysis = self.analysis;
         if candidates.iter().any(|candidate| analysis.leq(state, candidate)) {
             return Ok(());
         }
-        let shape = self.scene.shape(self.function(inside, spot.context)?)?;
-        let adjusted = analysis.adjust(state.clone(), precision.clone(), &[], shape.place(spot.loc));
+        let info = self.task.info(self.function(inside, point.context)?)?;
+        let adjusted = analysis.adjust(state.clone(), precision.clone(), &[], info.location(point.loc));
         if let Adjusted::Continue(adjusted, precision) = adjusted
             && (candidates.iter().any(|candidate| analysis.leq(&adjusted, candidate))
                 || !analysis.stop_together(&adjusted, &candidates, &precision).is_empty())
         {
             return Ok(());
         }
-        Err(self.missing(inside, spot, step, state))
+        Err(self.missing(inside, point, step, state))
     }
 
     fn missing(
         &self,
         inside: &CertifiedBlock<A>,
-        spot: Spot,
+        point: ProgramPoint,
         step: &str,
         state: &A::State,
     ) -> CertificateError {
-        let function = inside.contexts.get(spot.context.index()).map_or("?", |c| c.function.as_str());
-        let candidates = inside.states.get(&spot).into_iter().flatten();
+        let function = inside.contexts.get(point.context.index()).map_or("?", |c| c.function.as_str());
+        let candidates = inside.states.get(&point).into_iter().flatten();
         let why: Vec<String> =
             candidates.take(3).map(|(old, _)| self.analysis.explain_not_leq(state, old)).collect();
         CertificateError::NotCovered {
-            place: format!("{function}:{} in {:?}", spot.loc, inside.block),
+            place: format!("{function}:{} in {:?}", point.loc, inside.block),
             step: step.to_owned(),
             state: self.analysis.show(state),
             why: if why.is_empty() { "nothing is reached there".to_owned() } else { why.join("; ") },

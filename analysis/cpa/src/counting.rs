@@ -10,7 +10,8 @@ use proofline_cfa::Function;
 use crate::{
     Budget, Path, Refine, Refinement, Unknown,
     cpa::{
-        Adjusted, BlockContext, BlockCpa, CallContext, Cpa, Domain, EdgeContext, Facts, Merge, Place, Reduced,
+        Adjusted, BlockContext, BlockCpa, CallContext, Cpa, Domain, EdgeContext, Facts, LocationContext,
+        Merge, Reduced,
     },
 };
 
@@ -158,7 +159,7 @@ impl<A: Cpa> Cpa for Counting<A> {
     fn partition(&self, state: &A::State) -> u64 {
         self.inner.partition(state)
     }
-    fn same_precision_at(&self, a: &A::Precision, b: &A::Precision, at: Place<'_>) -> bool {
+    fn same_precision_at(&self, a: &A::Precision, b: &A::Precision, at: LocationContext<'_>) -> bool {
         self.inner.same_precision_at(a, b, at)
     }
     fn adjust(
@@ -166,7 +167,7 @@ impl<A: Cpa> Cpa for Counting<A> {
         state: A::State,
         precision: A::Precision,
         here: &[&A::State],
-        at: Place<'_>,
+        at: LocationContext<'_>,
     ) -> Adjusted<A::State, A::Precision> {
         self.on(Operator::Adjust).adjust(state, precision, here, at)
     }

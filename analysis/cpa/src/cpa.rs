@@ -177,7 +177,7 @@ pub trait Cpa: Domain {
 
     /// Whether two precisions ask for the same abstraction at a location: where they do, a state that was computed with
     /// one need not be computed again with the other. The default compares the precisions as a whole.
-    fn same_precision_at(&self, a: &Self::Precision, b: &Self::Precision, _at: Place<'_>) -> bool {
+    fn same_precision_at(&self, a: &Self::Precision, b: &Self::Precision, _at: LocationContext<'_>) -> bool {
         a == b
     }
 
@@ -188,7 +188,7 @@ pub trait Cpa: Domain {
         state: Self::State,
         precision: Self::Precision,
         _here: &[&Self::State],
-        _at: Place<'_>,
+        _at: LocationContext<'_>,
     ) -> Adjusted<Self::State, Self::Precision> {
         Adjusted::Continue(state, precision)
     }
@@ -215,7 +215,7 @@ pub trait Cpa: Domain {
 
 /// A location as `adjust` sees it.
 #[derive(Clone, Copy)]
-pub struct Place<'p> {
+pub struct LocationContext<'p> {
     /// Function.
     pub function: &'p Function,
     /// Location.

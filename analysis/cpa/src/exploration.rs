@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Unknown,
-    arg::{Arg, NodeId, Open, SummaryRef},
-    bam::{Block, SummaryId, block::Scene},
+    analysis_task::AnalysisTask,
+    arg::{Arg, NodeId, Open, SummaryId, SummaryRef},
+    bam::Block,
     cpa::{Cpa, Reduced},
     reached::Reached,
     waitlist::{Order, Waitlist},
@@ -71,7 +72,7 @@ impl<A: Cpa> Exploration<A> {
     /// Nothing but the entry, waiting.
     pub(crate) fn new(
         analysis: &A,
-        scene: &Scene<'_>,
+        task: &AnalysisTask<'_>,
         block: &Arc<Block>,
         entry: &A::State,
         precision: &A::Precision,
@@ -88,42 +89,42 @@ impl<A: Cpa> Exploration<A> {
             unsupported: None,
         };
         let root = Arg::<A::State, A::Precision>::ROOT;
-        new.reached.insert(new.arg.node(root).spot, partition, root);
-        new.activate(scene, root)?;
+        new.reached.insert(new.arg.node(root).point, partition, root);
+        new.activate(task, root)?;
         Ok(new)
     }
 
     /// A node is new, weaker than before, or no longer covered: it waits to be explored, or it is an exit state.
-    pub(crate) fn activate(&mut self, scene: &Scene<'_>, id: NodeId) -> Result<(), Unknown> {
-        let shape = scene.shape(self.arg.function(id))?;
+    pub(crate) fn activate(&mut self, task: &AnalysisTask<'_>, id: NodeId) -> Result<(), Unknown> {
+        let info = task.info(self.arg.function(id))?;
         let node = self.arg.node(id);
-        let spot = node.spot;
+        let point = node.point;
         if node.target.is_some() {
             return Ok(());
         }
         // Reaching such a location makes the verdict unknown (`Checker` decides that at the end, after targets); what
         // happens beyond it is not known, so nothing is explored there.
-        if shape.unsupported.contains_key(&spot.loc) {
+        if info.unsupported.contains_key(&point.loc) {
             self.unsupported.get_or_insert(UnsupportedAt::Here(id));
             return Ok(());
         }
-        if self.block.is_exit(shape.function, spot) {
+        if self.block.is_exit(info.function, point) {
             let state = Reduced(node.state.clone());
-            self.exits.push(Exit { node: id, loc: spot.loc, state });
+            self.exits.push(Exit { node: id, loc: point.loc, state });
             return Ok(());
         }
-        self.reopen(scene, id, Open::Full)
+        self.reopen(task, id, Open::Full)
     }
 
     /// Puts a node on the waitlist.
-    pub(crate) fn reopen(&mut self, scene: &Scene<'_>, id: NodeId, open: Open) -> Result<(), Unknown> {
+    pub(crate) fn reopen(&mut self, task: &AnalysisTask<'_>, id: NodeId, open: Open) -> Result<(), Unknown> {
         let Some(node) = self.arg.get(id) else { return Ok(()) };
         if !node.covered_by.is_empty() {
             return Ok(());
         }
-        let spot = node.spot;
-        let context = self.arg.context(spot.context);
-        let (depth, position) = (context.depth, scene.shape(context.function)?.position(spot.loc));
+        let point = node.point;
+        let context = self.arg.context(point.context);
+        let (depth, position) = (context.depth, task.info(context.function)?.position(point.loc));
         let node = self.arg.node_mut(id);
         node.open = node.open.max(open);
         self.waitlist.push(id, depth, position);
@@ -138,34 +139,34 @@ impl<A: Cpa> Exploration<A> {
     }
 
     /// Removes a node and what is below it; parents and what was covered wait again. Returns how many were removed.
-    pub(crate) fn prune(&mut self, scene: &Scene<'_>, node: NodeId) -> Result<usize, Unknown> {
+    pub(crate) fn prune(&mut self, task: &AnalysisTask<'_>, node: NodeId) -> Result<usize, Unknown> {
         let pruned = self.arg.prune(node);
         let gone: BTreeSet<NodeId> = pruned.removed.iter().map(|(id, _)| *id).collect();
         for (id, node) in &pruned.removed {
-            self.reached.remove(node.spot, node.partition, *id);
+            self.reached.remove(node.point, node.partition, *id);
             self.waitlist.remove(*id);
             self.reads.remove(id);
         }
         self.exits.retain(|exit| !gone.contains(&exit.node) && !pruned.reopened.contains(&exit.node));
         for &id in pruned.reopened.iter().chain(&pruned.uncovered) {
             let node = self.arg.node(id);
-            self.reached.insert(node.spot, node.partition, id);
-            self.activate(scene, id)?;
+            self.reached.insert(node.point, node.partition, id);
+            self.activate(task, id)?;
         }
         self.unsupported = None;
-        self.find_unsupported(scene, &|_| false)?;
+        self.find_unsupported(task, &|_| false)?;
         Ok(pruned.removed.len())
     }
 
     /// Looks for a reached location that is not supported.
     pub(crate) fn find_unsupported(
         &mut self,
-        scene: &Scene<'_>,
+        task: &AnalysisTask<'_>,
         inside: &dyn Fn(SummaryRef) -> bool,
     ) -> Result<(), Unknown> {
         for (id, node) in self.arg.nodes() {
-            let shape = scene.shape(self.arg.function(id))?;
-            if shape.unsupported.contains_key(&node.spot.loc) {
+            let info = task.info(self.arg.function(id))?;
+            if info.unsupported.contains_key(&node.point.loc) {
                 self.unsupported.get_or_insert(UnsupportedAt::Here(id));
             }
         }

@@ -4,7 +4,8 @@
 use std::fmt::Debug;
 
 use crate::cpa::{
-    Adjusted, BlockContext, BlockCpa, BlockId, Cpa, Domain, EdgeContext, Merge, NoFacts, Place, Reduced,
+    Adjusted, BlockContext, BlockCpa, BlockId, Cpa, Domain, EdgeContext, LocationContext, Merge, NoFacts,
+    Reduced,
 };
 
 /// A law that does not hold, and for what.
@@ -28,7 +29,7 @@ pub struct Samples<'a, A: Cpa> {
     /// Edges (no calls).
     pub edges: &'a [EdgeContext<'a>],
     /// Places.
-    pub places: &'a [Place<'a>],
+    pub places: &'a [LocationContext<'a>],
     /// Blocks.
     pub blocks: &'a [BlockContext<'a>],
 }

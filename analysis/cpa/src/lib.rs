@@ -1,14 +1,17 @@
 //! Algebra: what a configurable program analysis is, and the drivers that run one: CPA, CEGAR, BAM. Knows automata;
 //! must not know any domain, solver or database.
 
+mod analysis_task;
 pub mod arg;
 pub mod bam;
 mod cegar;
 mod certificate;
 mod composite;
+mod config;
 mod counting;
 mod cpa;
 mod cpa_algorithm;
+mod edge_transfer;
 mod exploration;
 mod laws;
 mod outcome;
@@ -18,13 +21,14 @@ mod report;
 mod statistics;
 mod waitlist;
 
-pub use cegar::driver::{Checker, Config, Verification, check, check_from};
-pub use certificate::{Certificate, CertificateError, CertifiedBlock, Checked, StatesBySpot};
+pub use cegar::driver::{Checker, Verification, check, check_from};
+pub use certificate::{Certificate, CertificateError, CertifiedBlock, Checked, StatesByPoint};
 pub use composite::{Exchange, MergeRule, Product, StopRule, Strengthening, Variant};
+pub use config::Config;
 pub use counting::{Counting, Operator};
 pub use cpa::{
-    Adjusted, BlockContext, BlockCpa, BlockId, CallContext, Cpa, Domain, EdgeContext, Facts, Merge, NoFacts,
-    Place, Reduced,
+    Adjusted, BlockContext, BlockCpa, BlockId, CallContext, Cpa, Domain, EdgeContext, Facts, LocationContext,
+    Merge, NoFacts, Reduced,
 };
 pub use exploration::{Exit, Exploration, Read};
 pub use laws::{LawBroken, Samples, Semantics, check_laws, check_semantics};

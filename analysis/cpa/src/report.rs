@@ -1,21 +1,15 @@
 //! What a check has built, for people: graphs as text and Graphviz (`proofline dump arg`), summaries (`proofline dump
 //! summaries`), states by location (hovers). Reads only.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
-    fmt,
-};
+use std::{collections::BTreeMap, fmt};
 
 use proofline_cfa::{Loc, Name, op_text};
 
 use crate::{
     Unknown,
-    arg::{Labels, Node, SummaryRef, Via},
-    bam::{
-        SummaryStore,
-        fixpoint::{Engine, WHOLE},
-    },
-    cegar::{driver::Checker, error_path::Home},
+    arg::{ArgEdge, Labels, Node, SummaryRef},
+    bam::{SummaryStore, tabulation::AbstractionLocation},
+    cegar::driver::Checker,
     cpa::{BlockCpa, BlockId, Cpa, Domain, Reduced},
     exploration::Exploration,
     outcome::Refine,
@@ -57,44 +51,19 @@ impl fmt::Display for BlockId {
     }
 }
 
-impl<A: BlockCpa, S: SummaryStore<A>> Engine<'_, A, S> {
-    /// The whole program's abstraction and all it rests on, in the order of discovery.
-    pub(crate) fn abstractions(&self) -> Result<Vec<Home<A>>, Unknown> {
-        let (mut found, mut known) = (Vec::new(), BTreeSet::new());
-        let mut work = VecDeque::from([Home::Open(WHOLE)]);
-        while let Some(home) = work.pop_front() {
-            if !known.insert(home.identity()) {
-                continue;
-            }
-            for (_, read) in self.at_home(&home)?.reads() {
-                work.push_back(self.resolve(&home, read.summary)?.0);
-            }
-            found.push(home);
-        }
-        Ok(found)
-    }
-
-    fn is_stable(&self, home: &Home<A>) -> bool {
-        match home {
-            Home::Closed(..) => true,
-            // Open abstractions are stable together, when the engine has nothing left to do.
-            Home::Open(_) => self.stack.is_empty(),
-        }
-    }
-}
-
 impl<A: BlockCpa + Refine, S: SummaryStore<A>> Checker<'_, A, S> {
     /// The summaries that the program's abstraction rests on, the whole program first.
     pub fn summaries(&self) -> Result<Vec<SummaryOf<A>>, Unknown> {
         let mut summaries = Vec::new();
-        for home in self.engine.abstractions()? {
-            let (key, exploration) = (self.engine.key_of(&home), self.engine.at_home(&home)?);
+        for location in self.tabulation.in_use()? {
+            let (key, exploration) =
+                (self.tabulation.key_of(&location), self.tabulation.exploration_at(&location)?);
             summaries.push(Summary {
                 block: key.block.clone(),
                 entry: key.entry.clone(),
                 precision: key.precision.clone(),
                 exits: exploration.exits().map(|exit| (exit.loc, exit.state.clone())).collect(),
-                is_stable: self.engine.is_stable(&home),
+                is_stable: self.tabulation.is_stable(&location),
             });
         }
         Ok(summaries)
@@ -104,7 +73,7 @@ impl<A: BlockCpa + Refine, S: SummaryStore<A>> Checker<'_, A, S> {
     pub fn write_summaries(&self, out: &mut dyn fmt::Write) -> Result<(), Unknown> {
         for summary in self.summaries()? {
             let open = if summary.is_stable { "" } else { " (being computed)" };
-            let analysis = self.engine.analysis;
+            let analysis = self.tabulation.analysis;
             write(
                 out,
                 format_args!("{}{open}\n    enters: {}\n", summary.block, analysis.show(&summary.entry.0)),
@@ -120,11 +89,11 @@ impl<A: BlockCpa + Refine, S: SummaryStore<A>> Checker<'_, A, S> {
     /// alternatives.
     pub fn states_of(&self, function: Name) -> Result<BTreeMap<Loc, Vec<A::State>>, Unknown> {
         let mut states: BTreeMap<Loc, Vec<A::State>> = BTreeMap::new();
-        for home in self.engine.abstractions()? {
-            let exploration = self.engine.at_home(&home)?;
+        for location in self.tabulation.in_use()? {
+            let exploration = self.tabulation.exploration_at(&location)?;
             for (id, node) in exploration.arg.nodes() {
                 if node.covered_by.is_empty() && exploration.arg.function(id) == function {
-                    let here = states.entry(node.spot.loc).or_default();
+                    let here = states.entry(node.point.loc).or_default();
                     if !here.contains(&node.state) {
                         here.push(node.state.clone());
                     }
@@ -136,14 +105,15 @@ impl<A: BlockCpa + Refine, S: SummaryStore<A>> Checker<'_, A, S> {
 
     /// The graphs of the program's abstraction and of all it rests on.
     pub fn write_graphs(&self, out: &mut dyn fmt::Write, format: GraphFormat) -> Result<(), Unknown> {
-        for (number, home) in self.engine.abstractions()?.iter().enumerate() {
-            let (key, exploration) = (self.engine.key_of(home), self.engine.at_home(home)?);
-            let name = format!("{} {number}: {}", key.block, self.engine.analysis.show(&key.entry.0));
-            let state = |state: &A::State| self.engine.analysis.show(state);
-            let step = |from: &Node<A::State>, via: Via| self.step(home, exploration, from, via);
+        for (number, location) in self.tabulation.in_use()?.iter().enumerate() {
+            let (key, exploration) =
+                (self.tabulation.key_of(location), self.tabulation.exploration_at(location)?);
+            let name = format!("{} {number}: {}", key.block, self.tabulation.analysis.show(&key.entry.0));
+            let state = |state: &A::State| self.tabulation.analysis.show(state);
+            let step = |from: &Node<A::State>, via: ArgEdge| self.step(location, exploration, from, via);
             let is_exit = |node: &Node<A::State>| {
-                let function = self.engine.scene.shape(exploration.block.function);
-                function.is_ok_and(|shape| exploration.block.is_exit(shape.function, node.spot))
+                let function = self.tabulation.task.info(exploration.block.function);
+                function.is_ok_and(|info| exploration.block.is_exit(info.function, node.point))
             };
             let labels = Labels { state: &state, step: &step, is_exit: &is_exit };
             let written = match format {
@@ -158,20 +128,26 @@ impl<A: BlockCpa + Refine, S: SummaryStore<A>> Checker<'_, A, S> {
         Ok(())
     }
 
-    fn step(&self, home: &Home<A>, exploration: &Exploration<A>, from: &Node<A::State>, via: Via) -> String {
-        let function = exploration.arg.context(from.spot.context).function;
+    fn step(
+        &self,
+        location: &AbstractionLocation<A>,
+        exploration: &Exploration<A>,
+        from: &Node<A::State>,
+        via: ArgEdge,
+    ) -> String {
+        let function = exploration.arg.context(from.point.context).function;
         match via {
-            Via::Edge(edge) => {
-                let shape = self.engine.scene.shape(function);
-                let text = shape.ok().and_then(|s| op_text(s.function, &s.function.edge(edge).op));
+            ArgEdge::Edge(edge) => {
+                let info = self.tabulation.task.info(function);
+                let text = info.ok().and_then(|s| op_text(s.function, &s.function.edge(edge).op));
                 text.unwrap_or_else(|| edge.to_string())
             }
-            Via::Enter(edge) => format!("call {edge}"),
-            Via::Leave(edge) => format!("return from {function} to {edge}"),
-            Via::Block { summary, exit, .. } => {
-                let inner = self.engine.resolve(home, summary);
-                let block =
-                    inner.map_or_else(|_| "?".to_owned(), |(h, _)| self.engine.key_of(&h).block.to_string());
+            ArgEdge::Enter(edge) => format!("call {edge}"),
+            ArgEdge::Leave(edge) => format!("return from {function} to {edge}"),
+            ArgEdge::Block { summary, exit, .. } => {
+                let inner = self.tabulation.resolve(location, summary);
+                let block = inner
+                    .map_or_else(|_| "?".to_owned(), |(h, _)| self.tabulation.key_of(&h).block.to_string());
                 let open = if matches!(summary, SummaryRef::Open(_)) { " (open)" } else { "" };
                 format!("summary of {block}{open}, exit {exit}")
             }

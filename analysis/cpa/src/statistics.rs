@@ -1,6 +1,9 @@
 //! What a run did, in numbers that do not depend on the machine.
 
-use std::fmt;
+use std::{
+    cell::{Cell, RefCell},
+    fmt,
+};
 
 /// Counts of a run.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -48,5 +51,35 @@ impl fmt::Display for Statistics {
             ("pruned nodes", self.pruned),
         ];
         rows.iter().try_for_each(|(name, count)| writeln!(f, "{name:>18}: {count}"))
+    }
+}
+
+/// The clock and the counts of a run, shared by all graphs of it.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    clock: Cell<u64>,
+    statistics: RefCell<Statistics>,
+}
+
+impl Progress {
+    /// The time of the last event.
+    pub(crate) fn now(&self) -> u64 {
+        self.clock.get()
+    }
+
+    /// The time of a new event, later than all before.
+    pub(crate) fn tick(&self) -> u64 {
+        self.clock.set(self.clock.get() + 1);
+        self.clock.get()
+    }
+
+    /// Changes the counts.
+    pub(crate) fn count(&self, change: impl FnOnce(&mut Statistics)) {
+        change(&mut self.statistics.borrow_mut());
+    }
+
+    /// The counts so far.
+    pub(crate) fn statistics(&self) -> Statistics {
+        *self.statistics.borrow()
     }
 }

@@ -190,7 +190,7 @@ impl Database {
     pub fn set_store(&mut self, store: Store) {
         let blocks = Arc::new(Blocks(store.blocks()));
         if self.shared.store.set(store).is_ok() && self.shared.blocks.set(blocks.clone()).is_ok() {
-            self.shared.summaries.set_shelf(blocks);
+            self.shared.summaries.set_persistent_cache(blocks);
         }
     }
 
@@ -200,7 +200,7 @@ impl Database {
             store.save();
         }
         if let Some(blocks) = self.shared.blocks.get() {
-            self.shared.summaries.put_on_shelf();
+            self.shared.summaries.persist();
             blocks.0.save();
         }
     }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, hash::Hasher};
 use proofline_cpa::Unknown;
 use proofline_hir::{ContentHash, ContentHasher};
 use proofline_verifier::{
-    Name, ObligationId, Shelf, counterexample::Counterexample, engines::names, judge::Verdict,
+    Name, ObligationId, PersistentCache, counterexample::Counterexample, engines::names, judge::Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +39,7 @@ impl Blocks {
     }
 }
 
-impl Shelf for Blocks {
+impl PersistentCache for Blocks {
     fn find(&self, name: ContentHash) -> Option<Vec<u8>> {
         self.0.find(Blocks::key(name))
     }

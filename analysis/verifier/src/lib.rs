@@ -19,7 +19,7 @@ pub mod task;
 
 pub use checks::Check;
 pub use proofline_cfa::{CheckId, Name, ObligationId};
-pub use proofline_cpa::{Budget, Cancel, GraphFormat, Unknown, bam::Shelf};
+pub use proofline_cpa::{Budget, Cancel, GraphFormat, Unknown, bam::PersistentCache};
 pub use summaries::Summaries;
 
 /// Whether the solver's library is one whose answers can be trusted; the error says what to do.

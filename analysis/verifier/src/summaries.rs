@@ -13,14 +13,14 @@ use std::{
 use proofline_cfa::{CheckId, Name, ObligationId};
 use proofline_cpa::{
     BlockCpa, Config,
-    bam::{self, BlockWork, Session, Shelf},
+    bam::{self, BlockWork, CacheSession, PersistentCache},
 };
 use proofline_domains::{IntervalAnalysis, IntervalOptions, ValueAnalysis, ValueOptions};
 use proofline_hir::{ContentHash, ContentHasher};
 use proofline_program_analysis::Environment;
 use serde::{Serialize, de::DeserializeOwned};
 
-/// A precision with more bytes is not put on the shelf.
+/// A precision with more bytes is not left to other processes.
 const MOST_BYTES: usize = 1 << 16;
 
 /// Of some analysis.
@@ -28,12 +28,12 @@ type Precision = Arc<dyn Any + Send + Sync>;
 
 /// Abstractions by analysis.
 pub struct Summaries {
-    intervals: bam::Summaries<IntervalAnalysis>,
-    values: bam::Summaries<ValueAnalysis>,
+    intervals: bam::SummaryCache<IntervalAnalysis>,
+    values: bam::SummaryCache<ValueAnalysis>,
     /// With which precision an engine proved something last, by engine and entry.
     precisions: Mutex<BTreeMap<(&'static str, Name), Precision>>,
     /// Where other processes leave theirs.
-    shelf: OnceLock<Arc<dyn Shelf>>,
+    persistent_cache: OnceLock<Arc<dyn PersistentCache>>,
     work: Mutex<BTreeMap<Name, BlockWork>>,
     mistakes: Mutex<Vec<String>>,
 }
@@ -47,10 +47,10 @@ impl fmt::Debug for Summaries {
 impl Default for Summaries {
     fn default() -> Summaries {
         Summaries {
-            intervals: bam::Summaries::default().shelved(),
-            values: bam::Summaries::default().shelved(),
+            intervals: bam::SummaryCache::default().persistent(),
+            values: bam::SummaryCache::default().persistent(),
             precisions: Mutex::default(),
-            shelf: OnceLock::new(),
+            persistent_cache: OnceLock::new(),
             work: Mutex::default(),
             mistakes: Mutex::default(),
         }
@@ -59,19 +59,20 @@ impl Default for Summaries {
 
 impl Summaries {
     /// Where other processes leave abstractions and precisions. The first counts.
-    pub fn set_shelf(&self, shelf: Arc<dyn Shelf>) {
-        self.intervals.set_shelf(shelf.clone());
-        self.values.set_shelf(shelf.clone());
-        let _ = self.shelf.set(shelf);
+    pub fn set_persistent_cache(&self, cache: Arc<dyn PersistentCache>) {
+        self.intervals.set_persistent_cache(cache.clone());
+        self.values.set_persistent_cache(cache.clone());
+        // Set once: a second one is not looked at.
+        drop(self.persistent_cache.set(cache));
     }
 
-    /// Puts on the shelf what abstractions are new.
-    pub fn put_on_shelf(&self) {
-        self.intervals.put_on_shelf();
-        self.values.put_on_shelf();
+    /// Leaves new abstractions to other processes.
+    pub fn persist(&self) {
+        self.intervals.persist();
+        self.values.persist();
     }
 
-    /// How many abstractions were found on the shelf.
+    /// How many abstractions other processes had left.
     pub fn fetched(&self) -> u64 {
         self.intervals.fetched() + self.values.fetched()
     }
@@ -81,13 +82,13 @@ impl Summaries {
         std::mem::take(&mut *self.work.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// For tests: from now on every block is computed and compared with what would have been recalled.
+    /// For tests: from now on every block is computed and compared with what would have been found.
     pub fn audit(&self) {
         self.intervals.audit();
         self.values.audit();
     }
 
-    /// Where recalling would have been wrong, since the last call.
+    /// Where finding it would have been wrong, since the last call.
     pub fn take_mistakes(&self) -> Vec<String> {
         let own = std::mem::take(&mut *self.mistakes.lock().unwrap_or_else(PoisonError::into_inner));
         [self.intervals.take_mistakes(), self.values.take_mistakes(), own].concat()
@@ -98,7 +99,7 @@ impl Summaries {
         self.intervals.len() + self.values.len()
     }
 
-    /// None?
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -115,7 +116,7 @@ impl Summaries {
             return known.downcast_ref::<P>().cloned();
         }
         drop(all);
-        let bytes = self.shelf.get()?.find(precision_name(engine, env, entry))?;
+        let bytes = self.persistent_cache.get()?.find(precision_name(engine, env, entry))?;
         postcard::from_bytes(&bytes).ok()
     }
 
@@ -130,14 +131,14 @@ impl Summaries {
         let mut all = self.precisions.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert((engine, entry), Arc::new(precision.clone()));
         drop(all);
-        let Some(shelf) = self.shelf.get() else { return };
+        let Some(cache) = self.persistent_cache.get() else { return };
         if let Some(bytes) = postcard::to_stdvec(precision).ok().filter(|bytes| bytes.len() <= MOST_BYTES) {
-            shelf.put(precision_name(engine, env, entry), bytes);
+            cache.put(precision_name(engine, env, entry), bytes);
         }
     }
 
     /// Remembers what a run did.
-    pub(crate) fn count<A: BlockCpa>(&self, session: &Session<'_, A>, env: &Environment) {
+    pub(crate) fn count<A: BlockCpa>(&self, session: &CacheSession<'_, A>, env: &Environment) {
         if self.intervals.is_audited() {
             let mut mistakes = self.mistakes.lock().unwrap_or_else(PoisonError::into_inner);
             for (function, pointer) in env.unnamed_pointers() {
@@ -162,28 +163,28 @@ fn precision_name(engine: &str, env: &Environment, entry: Name) -> ContentHash {
     digest.content_hash()
 }
 
-/// An analysis whose abstractions are kept.
-pub(crate) trait Kept: BlockCpa<Precision: Serialize + DeserializeOwned> {
+/// An analysis whose abstractions are cached.
+pub(crate) trait CachedAnalysis: BlockCpa<Precision: Serialize + DeserializeOwned> {
     /// Where.
-    fn kept(summaries: &Summaries) -> &bam::Summaries<Self>
+    fn cache(summaries: &Summaries) -> &bam::SummaryCache<Self>
     where
         Self: Sized;
 }
 
-impl Kept for IntervalAnalysis {
-    fn kept(summaries: &Summaries) -> &bam::Summaries<IntervalAnalysis> {
+impl CachedAnalysis for IntervalAnalysis {
+    fn cache(summaries: &Summaries) -> &bam::SummaryCache<IntervalAnalysis> {
         &summaries.intervals
     }
 }
 
-impl Kept for ValueAnalysis {
-    fn kept(summaries: &Summaries) -> &bam::Summaries<ValueAnalysis> {
+impl CachedAnalysis for ValueAnalysis {
+    fn cache(summaries: &Summaries) -> &bam::SummaryCache<ValueAnalysis> {
         &summaries.values
     }
 }
 
 /// A run's store.
-pub(crate) fn session<'s, A: Kept>(
+pub(crate) fn session<'s, A: CachedAnalysis>(
     summaries: Option<&'s Summaries>,
     env: &'s Environment,
     analysis: &A,
@@ -191,8 +192,8 @@ pub(crate) fn session<'s, A: Kept>(
     config: &Config,
     selected: &BTreeSet<CheckId>,
     only: Option<BTreeSet<(Name, ObligationId)>>,
-) -> Session<'s, A> {
-    Session::new(summaries.map(A::kept), env, analysis, options, config, selected, only)
+) -> CacheSession<'s, A> {
+    CacheSession::new(summaries.map(A::cache), env, analysis, options, config, selected, only)
 }
 
 /// What counts of the options inside of blocks. The entry and what is assumed there are in the entry state.

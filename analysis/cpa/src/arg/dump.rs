@@ -5,22 +5,22 @@ use std::{
     hash::Hash,
 };
 
-use super::{Arg, ContextId, Node, Open, Via};
+use super::{Arg, ArgEdge, ContextId, Node, Open};
 
 /// How the parts of a graph that it does not know itself are written.
 pub struct Labels<'a, S> {
     /// A state.
     pub state: &'a dyn Fn(&S) -> String,
     /// A step: usually the edge's operation.
-    pub step: &'a dyn Fn(&Node<S>, Via) -> String,
+    pub step: &'a dyn Fn(&Node<S>, ArgEdge) -> String,
     /// Reached with an exit of the block.
     pub is_exit: &'a dyn Fn(&Node<S>) -> bool,
 }
 
 impl<S: Clone + Eq, P: Clone + Eq + Hash> Arg<S, P> {
-    fn spot(&self, node: &Node<S>) -> String {
-        let context = self.context(node.spot.context);
-        let mut text = format!("{}:{}", context.function, node.spot.loc);
+    fn point(&self, node: &Node<S>) -> String {
+        let context = self.context(node.point.context);
+        let mut text = format!("{}:{}", context.function, node.point.loc);
         let mut call = context.call.as_ref();
         while let Some(inlined) = call {
             let caller = self.context(inlined.caller);
@@ -53,7 +53,7 @@ impl<S: Clone + Eq, P: Clone + Eq + Hash> Arg<S, P> {
     /// One paragraph per node, in order of creation.
     pub fn write_text(&self, out: &mut dyn fmt::Write, labels: &Labels<'_, S>) -> fmt::Result {
         for (id, node) in self.nodes() {
-            writeln!(out, "{id} {}{}", self.spot(node), Self::marks(node, labels))?;
+            writeln!(out, "{id} {}{}", self.point(node), Self::marks(node, labels))?;
             writeln!(out, "    {}", (labels.state)(&node.state))?;
             for (i, parent) in node.parents.iter().enumerate() {
                 let how = if i == 0 { "from" } else { "merged from" };
@@ -67,14 +67,14 @@ impl<S: Clone + Eq, P: Clone + Eq + Hash> Arg<S, P> {
     /// A directed graph; covering edges are dashed.
     pub fn write_dot(&self, out: &mut dyn fmt::Write, name: &str, labels: &Labels<'_, S>) -> fmt::Result {
         writeln!(out, "digraph \"{}\" {{", escape(name))?;
-        writeln!(out, "  node [shape=box, fontname=\"monospace\"];")?;
+        writeln!(out, "  node [info=box, fontname=\"monospace\"];")?;
         for (id, node) in self.nodes() {
-            let text = format!("{id} {}\n{}", self.spot(node), (labels.state)(&node.state));
+            let text = format!("{id} {}\n{}", self.point(node), (labels.state)(&node.state));
             let style = match () {
                 () if node.target.is_some() => ", color=red, penwidth=2",
                 () if !node.covered_by.is_empty() => ", style=dashed",
                 () if node.open != Open::Closed => ", style=bold",
-                () if node.spot.context != ContextId::ROOT => ", color=blue",
+                () if node.point.context != ContextId::ROOT => ", color=blue",
                 () => "",
             };
             writeln!(out, "  {id} [label=\"{}\"{style}];", escape(&text))?;

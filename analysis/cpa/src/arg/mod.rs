@@ -31,7 +31,6 @@ macro_rules! id {
         }
     )*};
 }
-pub(crate) use id;
 id! {
     /// A node of one graph.
     NodeId "n",
@@ -39,11 +38,15 @@ id! {
     ContextId "c",
     /// A precision, kept once per graph.
     PrecisionId "p",
+    /// A block abstraction that is being computed in a run.
+    OpenId "a",
+    /// A stable block abstraction in a store.
+    SummaryId "s",
 }
 
 /// Where a state is: the stack of inlined calls, and the location of the innermost function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Spot {
+pub struct ProgramPoint {
     /// Inlined calls.
     pub context: ContextId,
     /// Location.
@@ -81,16 +84,16 @@ pub struct InlinedCall<S> {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum SummaryRef {
     /// Being computed (within one run).
-    Open(crate::bam::OpenId),
+    Open(OpenId),
     /// Of the same recursive component, which is stable.
     Member(u32),
     /// A stable one in the store.
-    Stable(crate::bam::SummaryId),
+    Stable(SummaryId),
 }
 
 /// How a state was reached from its parent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Via {
+pub enum ArgEdge {
     /// Along an edge of the function on top.
     Edge(EdgeId),
     /// Into an inlined callee.
@@ -114,7 +117,7 @@ pub struct Parent {
     /// The parent.
     pub from: NodeId,
     /// The step.
-    pub via: Via,
+    pub via: ArgEdge,
     /// When: a clock shared by all graphs of a run. What the node is at time t comes from the ways older than t, so that
     /// walking back along decreasing times always ends at the root.
     pub time: u64,
@@ -125,8 +128,8 @@ pub struct Parent {
 pub enum Open {
     /// Nothing.
     Closed,
-    /// Block abstractions that it read have new exit states.
-    Deliveries,
+    /// The successors that were not there before.
+    Rest,
     /// Everything.
     Full,
 }
@@ -135,7 +138,7 @@ pub enum Open {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Node<S> {
     /// Where.
-    pub spot: Spot,
+    pub point: ProgramPoint,
     /// The state; weakened in place when another is merged into it.
     pub state: S,
     /// What it is (or was) explored with.
@@ -188,7 +191,7 @@ impl<S: Clone + Eq, P: Clone + Eq + Hash> Arg<S, P> {
         };
         let precision = arg.intern_precision(precision);
         arg.push(Node {
-            spot: Spot { context: ContextId::ROOT, loc },
+            point: ProgramPoint { context: ContextId::ROOT, loc },
             state,
             precision,
             made_with: precision,
@@ -266,7 +269,7 @@ impl<S: Clone + Eq, P: Clone + Eq + Hash> Arg<S, P> {
 
     /// The function a node's location belongs to.
     pub fn function(&self, node: NodeId) -> Name {
-        self.context(self.node(node).spot.context).function
+        self.context(self.node(node).point.context).function
     }
 
     /// The frame that a call opens. Calls from different states have different frames.
@@ -316,7 +319,7 @@ impl<S: Clone + Eq, P: Clone + Eq + Hash> Arg<S, P> {
     pub(crate) fn rename_blocks(&mut self, see: &mut dyn FnMut(&mut SummaryRef, &mut NodeId)) {
         for node in self.nodes.iter_mut().flatten() {
             for parent in &mut node.parents {
-                if let Via::Block { summary, exit, .. } = &mut parent.via {
+                if let ArgEdge::Block { summary, exit, .. } = &mut parent.via {
                     see(summary, exit);
                 }
             }

@@ -1,25 +1,16 @@
-//! What the drivers ask about the program again and again: positions in reverse postorder, loop blocks, what a block may
-//! touch, which locations are targets. Derived from the environment alone; knows no analysis.
+//! Blocks: the parts of a program whose effect is summarised, and what of them `reduce` may look at. Knows no analysis.
 
-use std::{
-    cell::RefCell,
-    collections::{BTreeMap, BTreeSet},
-    rc::Rc,
-    sync::Arc,
-};
+use std::collections::BTreeSet;
 
 use proofline_cfa::{
-    Base, CheckId, EdgeId, Expr, Function, Loc, LocalId, Lvalue, Name, Object, ObligationId, Op, Structure,
+    Base, Expr, Function, Loc, LocalId, Lvalue, Name, Object, Op,
     visit::{self, Mention},
 };
-use proofline_program_analysis::{Callees, Environment};
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Unknown,
-    arg::{ContextId, Spot},
-    cpa::{BlockContext, BlockId, Place},
+    arg::{ContextId, ProgramPoint},
+    cpa::{BlockContext, BlockId},
 };
 
 /// Which parts of a program are summarised. Neither: calls are inlined, and recursion unrolls until the budget ends.
@@ -57,162 +48,47 @@ pub struct Block {
 }
 
 impl Block {
+    /// The body of a function with everything it calls.
+    pub(crate) fn of_function(function: &Function, objects: BTreeSet<Object>) -> Block {
+        Block {
+            id: BlockId::Function(function.name),
+            function: function.name,
+            entry: function.entry,
+            objects,
+            locals: None,
+            body: None,
+        }
+    }
+
+    /// A loop. The whole function's objects are more than the loop's, which is sound.
+    pub(crate) fn of_loop(
+        function: &Function,
+        head: Loc,
+        body: &BTreeSet<Loc>,
+        objects: BTreeSet<Object>,
+    ) -> Block {
+        Block {
+            id: BlockId::Loop(function.name, head),
+            function: function.name,
+            entry: head,
+            objects,
+            locals: Some(mentioned_locals(function, body)),
+            body: Some(body.clone()),
+        }
+    }
+
     /// As the analysis sees it.
     pub fn context<'a>(&'a self, function: &'a Function) -> BlockContext<'a> {
         BlockContext { id: &self.id, function, objects: Some(&self.objects), locals: self.locals.as_ref() }
     }
 
     /// Whether control that arrives here, with no inlined call open, has left the block.
-    pub fn is_exit(&self, function: &Function, spot: Spot) -> bool {
-        spot.context == ContextId::ROOT
+    pub fn is_exit(&self, function: &Function, point: ProgramPoint) -> bool {
+        point.context == ContextId::ROOT
             && match &self.body {
-                None => spot.loc == function.exit,
-                Some(body) => !body.contains(&spot.loc),
+                None => point.loc == function.exit,
+                Some(body) => !body.contains(&point.loc),
             }
-    }
-}
-
-/// One function, as the drivers need it.
-pub(crate) struct Shape<'p> {
-    pub(crate) function: &'p Function,
-    pub(crate) whole: Arc<Block>,
-    pub(crate) loops: BTreeMap<Loc, Arc<Block>>,
-    pub(crate) targets: BTreeMap<Loc, ObligationId>,
-    pub(crate) unsupported: BTreeMap<Loc, Name>,
-    heads: BTreeSet<Loc>,
-    recursive_returns: BTreeSet<Loc>,
-    structure: &'p Structure,
-}
-
-impl<'p> Shape<'p> {
-    /// Position of a location in reverse postorder.
-    pub(crate) fn position(&self, loc: Loc) -> u32 {
-        self.structure.position(loc).unwrap_or(u32::MAX)
-    }
-
-    /// Edges leaving a location.
-    pub(crate) fn successors(&self, loc: Loc) -> &'p [EdgeId] {
-        self.structure.successors(loc)
-    }
-
-    /// A place as `adjust` sees it. Widening is due at loop heads and, so that summaries of recursive functions cannot grow
-    /// for ever, at what a recursive call returns to.
-    pub(crate) fn place(&self, loc: Loc) -> Place<'_> {
-        let is_loop_head = self.heads.contains(&loc) || self.recursive_returns.contains(&loc);
-        Place { function: self.function, loc, is_loop_head }
-    }
-}
-
-/// A program with the question that is asked about it.
-pub(crate) struct Scene<'p> {
-    pub(crate) env: &'p Environment,
-    pub(crate) blocks: Blocks,
-    pub(crate) selected: BTreeSet<CheckId>,
-    /// Of the selected checks only these obligations, if set.
-    pub(crate) only: Option<BTreeSet<(Name, ObligationId)>>,
-    shapes: RefCell<FxHashMap<Name, Rc<Shape<'p>>>>,
-}
-
-impl<'p> Scene<'p> {
-    pub(crate) fn new(env: &'p Environment, blocks: Blocks, selected: &BTreeSet<CheckId>) -> Scene<'p> {
-        Scene { env, blocks, selected: selected.clone(), only: None, shapes: RefCell::default() }
-    }
-
-    /// The function's shape; an error if it has no body.
-    pub(crate) fn shape(&self, name: Name) -> Result<Rc<Shape<'p>>, Unknown> {
-        if let Some(shape) = self.shapes.borrow().get(&name) {
-            return Ok(shape.clone());
-        }
-        let function = self
-            .env
-            .function(name)
-            .ok_or_else(|| Unknown::Unsupported(format!("function {name} has no body")))?;
-        let shape = Rc::new(self.make_shape(function));
-        self.shapes.borrow_mut().insert(name, shape.clone());
-        Ok(shape)
-    }
-
-    pub(crate) fn block(&self, id: &BlockId) -> Result<Arc<Block>, Unknown> {
-        match id {
-            BlockId::Function(f) => Ok(self.shape(*f)?.whole.clone()),
-            BlockId::Loop(f, head) => self
-                .shape(*f)?
-                .loops
-                .get(head)
-                .cloned()
-                .ok_or_else(|| Unknown::InternalError(format!("no loop block at {f}:{head}"))),
-        }
-    }
-
-    /// Whom a call edge may call, as the call graph knows it.
-    pub(crate) fn callees(&self, caller: Name, edge: EdgeId) -> Callees {
-        let unknown = || Callees { functions: Vec::new(), may_be_external: true };
-        self.env.call_graph().call(caller, edge).cloned().unwrap_or_else(unknown)
-    }
-
-    /// Whether a call from a block of `from` to a block of `to` stays within one recursive component. What is computed
-    /// inside depends on the open entries of that component and must not leave it before it is stable.
-    pub(crate) fn same_component(&self, from: Name, to: Name) -> bool {
-        let graph = self.env.call_graph();
-        graph.is_recursive(to)
-            && graph.component_of(from).is_some()
-            && graph.component_of(from) == graph.component_of(to)
-    }
-
-    fn make_shape(&self, function: &'p Function) -> Shape<'p> {
-        let name = function.name;
-        let structure = self.env.structure(name);
-        let objects: BTreeSet<Object> = self.env.reads(name).union(self.env.writes(name)).copied().collect();
-        let heads = (0..function.locations).map(Loc).filter(|&l| structure.is_loop_head(l)).collect();
-        let mut loops = BTreeMap::new();
-        if self.blocks.loops {
-            for l in structure.loops() {
-                if !l.irreducible && (function.entry == l.head || !l.body.contains(&function.entry)) {
-                    let block = Block {
-                        id: BlockId::Loop(name, l.head),
-                        function: name,
-                        entry: l.head,
-                        // The whole function's objects: more than the loop's is sound.
-                        objects: objects.clone(),
-                        locals: Some(mentioned_locals(function, &l.body)),
-                        body: Some(l.body.clone()),
-                    };
-                    loops.insert(l.head, Arc::new(block));
-                }
-            }
-        }
-        let graph = self.env.call_graph();
-        let recursive_returns = graph
-            .calls(name)
-            .filter(|(_, callees)| {
-                self.blocks.functions
-                    && callees.functions.iter().any(|&callee| self.same_component(name, callee))
-            })
-            .map(|(edge, _)| function.edge(edge).to)
-            .collect();
-        let whole = Block {
-            id: BlockId::Function(name),
-            function: name,
-            entry: function.entry,
-            objects,
-            locals: None,
-            body: None,
-        };
-        let selected = |(i, o): (usize, &proofline_cfa::Obligation)| {
-            let id = ObligationId(i as u32);
-            let wanted = self.only.as_ref().is_none_or(|only| only.contains(&(name, id)));
-            (wanted && self.selected.contains(&o.check)).then_some((o.error, id))
-        };
-        Shape {
-            function,
-            whole: Arc::new(whole),
-            loops,
-            targets: function.obligations.iter().enumerate().filter_map(selected).collect(),
-            unsupported: function.unsupported.iter().copied().collect(),
-            heads,
-            recursive_returns,
-            structure,
-        }
     }
 }
 

@@ -2,20 +2,19 @@
 //! states stand for them wherever they are entered again. Recursion is a fixpoint over summaries (ALGORITHMS.md §6) inside
 //! one recursive component of the call graph; only what is stable leaves it.
 
-pub(crate) mod block;
+mod block;
 mod cache;
 pub(crate) mod fixpoint;
+mod summary;
+pub(crate) mod tabulation;
 mod transfer;
 
 pub use block::{Block, Blocks};
 pub use cache::{
-    BlockWork, ForgetfulStore, Key, KeyOf, MemoryStore, Recalled, Session, Shelf, Stable, Summaries,
+    BlockWork, CacheSession, ForgetfulStore, LookupResult, MemoryStore, PersistentCache, SummaryCache,
     SummaryStore,
 };
+pub(crate) use summary::Dependency;
+pub use summary::{Key, KeyOf, Stable};
 
-crate::arg::id! {
-    /// A block abstraction that is being computed in a run.
-    OpenId "a",
-    /// A stable block abstraction in a store.
-    SummaryId "s",
-}
+pub use crate::arg::{OpenId, SummaryId};

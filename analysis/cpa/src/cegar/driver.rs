@@ -1,69 +1,30 @@
-//! Checking a program: the CEGAR loop around the block engine, and its outcome. Resumable: a [`Checker`] that ran out of
-//! budget goes on where it stopped.
+//! The CEGAR loop, [CGJ00] with lazy abstraction: explore until a target is reached, refine its path, go on. Resumable: a [`Checker`] that
+//! ran out of budget goes on where it stopped. Endless refinement is detected: the same path found again with the same precision, or a
+//! refinement that changes nothing on the path, is `NoProgress`.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    hash::{BuildHasher, Hash},
+};
 
 use proofline_cfa::{CheckId, Name, ObligationId};
 use proofline_program_analysis::Environment;
+use rustc_hash::{FxBuildHasher, FxHashSet};
 
 use super::{
-    error_path::Choices,
-    refinement::{Handled, Seen},
+    error_path::{Choices, ErrorPath},
+    lazy_abstraction::Cut,
 };
 use crate::{
-    Budget, Outcome, Unknown,
+    Budget, Config, Outcome, Path, Refinement, Unknown,
+    analysis_task::AnalysisTask,
     arg::NodeId,
-    bam::{
-        Blocks, Key, MemoryStore, OpenId, SummaryStore,
-        block::Scene,
-        fixpoint::{Engine, Stopped},
-    },
+    bam::{Key, MemoryStore, OpenId, SummaryStore, fixpoint::Stopped, tabulation::Tabulation},
     certificate::Certificate,
     cpa::{BlockCpa, BlockId, Reduced},
     outcome::Refine,
     statistics::Statistics,
-    waitlist::Order,
 };
-
-/// How to check. Everything here changes cost and precision, never soundness.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Config {
-    /// Traversal order within a block.
-    pub order: Order,
-    /// What is summarised.
-    pub blocks: Blocks,
-    /// Whether error paths are refined. If not, the first one is the answer.
-    pub cegar: bool,
-    /// Forget the whole graph at a refinement instead of pruning it.
-    pub restart: bool,
-    /// Number of open entries of a recursive block from which on new ones are widened.
-    pub max_unrollings: u32,
-    /// Error paths that are tried at one target: with merged states the first need not be the real one.
-    pub paths: u32,
-    /// Whether to look for other targets when refinement is stuck at one. Then a violation elsewhere is still found; else the
-    /// answer comes sooner.
-    pub persistent: bool,
-    /// Longest error path, in steps.
-    pub max_path: usize,
-    /// Whether to return a certificate with `Holds`.
-    pub certificate: bool,
-}
-
-impl Default for Config {
-    fn default() -> Config {
-        Config {
-            order: Order::CallstackFirst,
-            blocks: Blocks::FUNCTIONS,
-            cegar: true,
-            restart: false,
-            max_unrollings: 3,
-            paths: 4,
-            persistent: false,
-            max_path: 1_000_000,
-            certificate: false,
-        }
-    }
-}
 
 /// What is known when a check ends.
 pub struct Verification<A: BlockCpa> {
@@ -116,9 +77,30 @@ pub fn check_from<A: BlockCpa + Refine>(
     }
 }
 
+/// Paths that were refined, with the precision they were found with: as fingerprints, for paths are long. A collision
+/// would make a verdict unknown, never wrong.
+#[derive(Default, Debug)]
+pub(crate) struct Seen(FxHashSet<(u64, u64)>);
+
+impl Seen {
+    /// False: this very path led away from this very precision before; refinement goes in circles.
+    fn is_new(&mut self, path: &Path, precision: &impl Hash) -> bool {
+        let build = FxBuildHasher;
+        self.0.insert((build.hash_one(path), build.hash_one(precision)))
+    }
+}
+
+/// What became of a target.
+pub(crate) enum Handled {
+    /// Its path is excluded; the search goes on.
+    Refined,
+    /// The path may be real.
+    Reaches(Path),
+}
+
 /// A check that can be interrupted and resumed.
 pub struct Checker<'p, A: BlockCpa, S> {
-    pub(crate) engine: Engine<'p, A, S>,
+    pub(crate) tabulation: Tabulation<'p, A, S>,
     pub(crate) config: Config,
     pub(crate) precision: A::Precision,
     pub(crate) seen: Seen,
@@ -154,8 +136,8 @@ impl<'p, A: BlockCpa + Refine, S: SummaryStore<A>> Checker<'p, A, S> {
         precision: Option<A::Precision>,
         store: S,
     ) -> Result<Checker<'p, A, S>, Unknown> {
-        let mut scene = Scene::new(env, config.blocks, selected);
-        scene.only = only;
+        let mut task = AnalysisTask::new(env, config.blocks, selected);
+        task.only = only;
         let (state, first) = analysis.entry();
         let precision = precision.unwrap_or(first);
         let key = Key {
@@ -163,9 +145,9 @@ impl<'p, A: BlockCpa + Refine, S: SummaryStore<A>> Checker<'p, A, S> {
             entry: Reduced(state),
             precision: Reduced(precision.clone()),
         };
-        let engine = Engine::new(analysis, scene, store, *config, key)?;
+        let tabulation = Tabulation::new(analysis, task, store, *config, key)?;
         let (seen, config) = (Seen::default(), *config);
-        Ok(Checker { engine, config, precision, seen, pending: None, left_open: None })
+        Ok(Checker { tabulation, config, precision, seen, pending: None, left_open: None })
     }
 
     /// Runs until there is an answer or the budget ends. After `Unknown` for want of budget it can be called again and goes on;
@@ -200,20 +182,21 @@ impl<'p, A: BlockCpa + Refine, S: SummaryStore<A>> Checker<'p, A, S> {
                     }
                 }
             }
-            match self.engine.run(budget)? {
+            match self.tabulation.run(budget)? {
                 Stopped::Target(open, node) => self.pending = Some((open, node)),
                 // The analysis asked to stop; the caller may go on when it likes.
                 Stopped::Interrupted => return Err(Unknown::Cancelled),
                 Stopped::Finished => {
                     // No selected target is reachable. What is not supported turns that into "unknown": a location of
                     // `Function::unsupported` if it is reachable itself, `Program::unsupported` always.
-                    if let Some((trace, what)) = self.engine.trace_unsupported(&mut Choices::default())? {
-                        if self.config.cegar && self.exclude(trace, budget)? {
+                    if let Some((path, what)) = self.tabulation.path_to_unsupported(&mut Choices::default())?
+                    {
+                        if self.config.cegar && self.exclude(path, budget)? {
                             continue;
                         }
                         return Err(Unknown::Unsupported(what));
                     }
-                    if let Some((function, what)) = self.engine.scene.env.program().unsupported.first() {
+                    if let Some((function, what)) = self.tabulation.task.env.program().unsupported.first() {
                         return Err(Unknown::Unsupported(format!("{what} in {function}")));
                     }
                     return self.left_open.clone().map_or(Ok(Outcome::Holds), Err);
@@ -225,21 +208,97 @@ impl<'p, A: BlockCpa + Refine, S: SummaryStore<A>> Checker<'p, A, S> {
     /// The result with everything that goes with it.
     pub fn into_verification(self, outcome: Outcome) -> Verification<A> {
         let wanted = self.config.certificate && outcome == Outcome::Holds;
-        let (certificate, outcome) = match wanted.then(|| Certificate::extract(&self.engine)) {
+        let (certificate, outcome) = match wanted.then(|| Certificate::extract(&self.tabulation)) {
             None => (None, outcome),
             Some(Ok(certificate)) => (Some(certificate), outcome),
             Some(Err(unknown)) => (None, Outcome::Unknown(unknown)),
         };
-        Verification { outcome, certificate, statistics: self.engine.statistics, precision: self.precision }
+        Verification {
+            outcome,
+            certificate,
+            statistics: self.tabulation.progress.statistics(),
+            precision: self.precision,
+        }
     }
 
     /// What it cost so far.
     pub fn statistics(&self) -> Statistics {
-        self.engine.statistics
+        self.tabulation.progress.statistics()
     }
 
     /// The current precision.
     pub fn precision(&self) -> &A::Precision {
         &self.precision
+    }
+}
+
+impl<A: BlockCpa + Refine, S: SummaryStore<A>> Checker<'_, A, S> {
+    /// Decides about a target that was reached. With merged states a target has several paths: any of them may be real,
+    /// and any that is excluded with a better precision is progress.
+    pub(crate) fn handle_target(
+        &mut self,
+        open: OpenId,
+        node: NodeId,
+        budget: &Budget,
+    ) -> Result<Handled, Unknown> {
+        let mut choices = Choices::default();
+        let mut stuck = None;
+        for _ in 0..self.config.paths.max(1) {
+            let path = self.tabulation.path_to_target(open, node, &mut choices)?;
+            if !self.config.cegar {
+                return Ok(Handled::Reaches(path.path));
+            }
+            match self.tabulation.analysis.refine(&path.path, &self.precision, budget) {
+                Ok(Refinement::Feasible(path)) => return Ok(Handled::Reaches(path)),
+                Ok(Refinement::Spurious(precision)) => {
+                    if self.refine_with(&path, precision)? {
+                        return Ok(Handled::Refined);
+                    }
+                    stuck.get_or_insert(Unknown::NoProgress(describe(&path.path)));
+                }
+                Err(unknown @ (Unknown::Cancelled | Unknown::OutOfBudget)) => return Err(unknown),
+                Err(unknown) => {
+                    stuck.get_or_insert(unknown);
+                }
+            }
+            if !choices.advance() {
+                break;
+            }
+        }
+        Err(stuck.unwrap_or_else(|| Unknown::InternalError("no path was tried".to_owned())))
+    }
+
+    /// Tries to exclude a path; false if it may be real or refinement is stuck.
+    pub(crate) fn exclude(&mut self, path: ErrorPath<A>, budget: &Budget) -> Result<bool, Unknown> {
+        match self.tabulation.analysis.refine(&path.path, &self.precision, budget) {
+            Ok(Refinement::Feasible(_)) => Ok(false),
+            Ok(Refinement::Spurious(precision)) => self.refine_with(&path, precision),
+            Err(unknown @ (Unknown::Cancelled | Unknown::OutOfBudget)) => Err(unknown),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Goes on with a better precision; false if that would change nothing on the path.
+    fn refine_with(&mut self, path: &ErrorPath<A>, precision: A::Precision) -> Result<bool, Unknown> {
+        let Some(pivot) = self.tabulation.pivot(path, &self.precision, &precision)? else { return Ok(false) };
+        // With the same precision, finding the path again is progress as long as states of older precisions are removed.
+        let must_be_new = precision != self.precision || matches!(pivot, Cut::BlocksAt(_));
+        if must_be_new && !self.seen.is_new(&path.path, &self.precision) {
+            return Ok(false);
+        }
+        let cut = if self.config.restart { Cut::Everything } else { pivot };
+        let old = std::mem::replace(&mut self.precision, precision);
+        self.tabulation.progress.count(|statistics| statistics.refinements += 1);
+        self.tabulation.refined(&old, &self.precision, cut)?;
+        Ok(true)
+    }
+}
+
+fn describe(path: &Path) -> String {
+    match path.target {
+        Some((function, obligation)) => {
+            format!("a path of {} steps to {obligation} of {function}", path.steps.len())
+        }
+        None => format!("a path of {} steps", path.steps.len()),
     }
 }

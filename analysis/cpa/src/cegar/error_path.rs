@@ -5,54 +5,27 @@
 //! walking back along decreasing times always ends, loops and recursion included. The newest way comes first: it is the
 //! one that made the node be explored again.
 
-use std::sync::Arc;
-
 use proofline_cfa::{EdgeId, Name, ObligationId};
 
 use crate::{
     Unknown,
-    arg::{Arg, NodeId, SummaryRef, Via},
+    arg::{Arg, ArgEdge, NodeId},
     bam::{
-        OpenId, Stable, SummaryStore,
-        fixpoint::{Engine, Slot, WHOLE},
+        OpenId, SummaryStore,
+        tabulation::{AbstractionLocation, ROOT, Tabulation},
     },
     cpa::{BlockCpa, BlockId},
-    exploration::{Exploration, UnsupportedAt},
+    exploration::UnsupportedAt,
     path::{Path, PathStep},
 };
 
-/// An abstraction, wherever it is.
-pub(crate) enum Home<A: BlockCpa> {
-    Open(OpenId),
-    Closed(Arc<Stable<A>>, usize),
-}
-
-impl<A: BlockCpa> Clone for Home<A> {
-    fn clone(&self) -> Home<A> {
-        match self {
-            Home::Open(id) => Home::Open(*id),
-            Home::Closed(stable, member) => Home::Closed(stable.clone(), *member),
-        }
-    }
-}
-
-impl<A: BlockCpa> Home<A> {
-    /// Tells homes apart within a run.
-    pub(crate) fn identity(&self) -> (usize, usize) {
-        match self {
-            Home::Open(id) => (0, id.index()),
-            Home::Closed(stable, member) => (Arc::as_ptr(stable) as usize, *member),
-        }
-    }
-}
-
 /// A path with the part of it that lies in the outermost graph.
-pub(crate) struct Trace<A: BlockCpa> {
+pub(crate) struct ErrorPath<A: BlockCpa> {
     pub(crate) path: Path,
     /// Nodes of the outermost graph in order, with the step to each; without the root.
-    pub(crate) outermost: Vec<(NodeId, Via)>,
+    pub(crate) outermost: Vec<(NodeId, ArgEdge)>,
     /// Abstractions that the path ends inside of, without the outermost one.
-    pub(crate) inside: Vec<Home<A>>,
+    pub(crate) inside: Vec<AbstractionLocation<A>>,
     /// The node of the outermost graph where it enters the first of these.
     pub(crate) entered_at: Option<NodeId>,
 }
@@ -75,107 +48,78 @@ impl Choices {
 }
 
 /// Where the walk stands: a node as it was at a time.
-struct Point<A: BlockCpa> {
-    home: Home<A>,
+struct Position<A: BlockCpa> {
+    location: AbstractionLocation<A>,
     node: NodeId,
     time: u64,
 }
 
 /// The block application to go on with when a nested graph's root is reached.
 struct Frame<A: BlockCpa> {
-    back: Point<A>,
+    back: Position<A>,
     call: Option<EdgeId>,
     block: BlockId,
 }
 
-impl<A: BlockCpa, S: SummaryStore<A>> Engine<'_, A, S> {
-    /// The exploration of an abstraction, and its block.
-    pub(crate) fn at_home<'a>(&'a self, home: &'a Home<A>) -> Result<&'a Exploration<A>, Unknown> {
-        match home {
-            Home::Open(id) => {
-                self.open(*id).exploration.as_ref().ok_or_else(|| {
-                    Unknown::InternalError("a graph is read while it is being built".to_owned())
-                })
-            }
-            Home::Closed(stable, member) => Ok(stable.member(*member).1),
-        }
-    }
-
-    /// What a reference means, and whether the abstraction was complete before it was used.
-    pub(crate) fn resolve(&self, home: &Home<A>, summary: SummaryRef) -> Result<(Home<A>, bool), Unknown> {
-        match (summary, home) {
-            (SummaryRef::Stable(id), _) => Ok((Home::Closed(self.store.get(id), 0), true)),
-            (SummaryRef::Member(i), Home::Closed(stable, _)) => {
-                Ok((Home::Closed(stable.clone(), i as usize), false))
-            }
-            (SummaryRef::Open(id), _) => match &self.slots[id.index()] {
-                Slot::Open(_) => Ok((Home::Open(id), false)),
-                Slot::Closed(stable) => Ok((Home::Closed(self.store.get(*stable), 0), true)),
-                Slot::Gone => Err(Unknown::InternalError(format!("abstraction {id} is gone"))),
-            },
-            (SummaryRef::Member(i), Home::Open(_)) => {
-                Err(Unknown::InternalError(format!("member {i} of a component that is not stable")))
-            }
-        }
-    }
-
+impl<A: BlockCpa, S: SummaryStore<A>> Tabulation<'_, A, S> {
     /// A path to a target in an open abstraction.
-    pub(crate) fn trace_target(
+    pub(crate) fn path_to_target(
         &self,
         open: OpenId,
         node: NodeId,
         choices: &mut Choices,
-    ) -> Result<Trace<A>, Unknown> {
-        let home = Home::Open(open);
-        let exploration = self.at_home(&home)?;
+    ) -> Result<ErrorPath<A>, Unknown> {
+        let location = AbstractionLocation::Open(open);
+        let exploration = self.exploration_at(&location)?;
         let target = exploration.arg.node(node).target.map(|o| (exploration.arg.function(node), o));
-        self.trace(Point { home, node, time: u64::MAX }, Vec::new(), target, choices)
+        self.walk(Position { location, node, time: u64::MAX }, Vec::new(), target, choices)
     }
 
     /// A path to a location that is not supported, and what it is.
-    pub(crate) fn trace_unsupported(
+    pub(crate) fn path_to_unsupported(
         &self,
         choices: &mut Choices,
-    ) -> Result<Option<(Trace<A>, String)>, Unknown> {
-        let mut home = Home::Open(WHOLE);
+    ) -> Result<Option<(ErrorPath<A>, String)>, Unknown> {
+        let mut location = AbstractionLocation::Open(ROOT);
         let mut frames = Vec::new();
         loop {
-            let exploration = self.at_home(&home)?;
+            let exploration = self.exploration_at(&location)?;
             match exploration.unsupported {
                 None => return Ok(None),
                 Some(UnsupportedAt::Here(node)) => {
                     let function = exploration.arg.function(node);
-                    let shape = self.scene.shape(function)?;
-                    let loc = exploration.arg.node(node).spot.loc;
-                    let what = shape.unsupported.get(&loc).map_or("", |what| what.as_str());
+                    let info = self.task.info(function)?;
+                    let loc = exploration.arg.node(node).point.loc;
+                    let what = info.unsupported.get(&loc).map_or("", |what| what.as_str());
                     let text = format!("{what} in {function}");
-                    let trace = self.trace(Point { home, node, time: u64::MAX }, frames, None, choices)?;
-                    return Ok(Some((trace, text)));
+                    let path =
+                        self.walk(Position { location, node, time: u64::MAX }, frames, None, choices)?;
+                    return Ok(Some((path, text)));
                 }
                 Some(UnsupportedAt::Inside(node, call, summary)) => {
-                    let (inner, _) = self.resolve(&home, summary)?;
-                    let block = self.at_home(&inner)?.block.id.clone();
-                    frames.push(Frame { back: Point { home, node, time: u64::MAX }, call, block });
-                    home = inner;
+                    let (inner, _) = self.resolve(&location, summary)?;
+                    let block = self.exploration_at(&inner)?.block.id.clone();
+                    frames.push(Frame { back: Position { location, node, time: u64::MAX }, call, block });
+                    location = inner;
                 }
             }
         }
     }
 
-    fn trace(
+    fn walk(
         &self,
-        mut at: Point<A>,
+        mut at: Position<A>,
         mut frames: Vec<Frame<A>>,
         target: Option<(Name, ObligationId)>,
         choices: &mut Choices,
-    ) -> Result<Trace<A>, Unknown> {
+    ) -> Result<ErrorPath<A>, Unknown> {
         let mut steps = Vec::new();
         let (mut outermost, mut inside) = (Vec::new(), Vec::new());
         let mut decision = 0;
         let mut entered_at = frames.first().map(|frame| frame.back.node);
-        for home in frames.iter().map(|frame| &frame.back.home).chain([&at.home]) {
-            if !matches!(home, Home::Open(WHOLE)) {
-                inside.push(home.clone());
+        for location in frames.iter().map(|frame| &frame.back.location).chain([&at.location]) {
+            if !matches!(location, AbstractionLocation::Open(ROOT)) {
+                inside.push(location.clone());
             }
         }
         loop {
@@ -185,7 +129,7 @@ impl<A: BlockCpa, S: SummaryStore<A>> Engine<'_, A, S> {
                     self.config.max_path
                 )));
             }
-            let exploration = self.at_home(&at.home)?;
+            let exploration = self.exploration_at(&at.location)?;
             let arg = &exploration.arg;
             let node = arg.node(at.node);
             let is_root = at.node == Arg::<A::State, A::Precision>::ROOT;
@@ -202,33 +146,33 @@ impl<A: BlockCpa, S: SummaryStore<A>> Engine<'_, A, S> {
             }
             if let Some(parent) = ways.get(chosen) {
                 let (from, via) = (arg.function(parent.from), parent.via);
-                if frames.is_empty() && matches!(at.home, Home::Open(WHOLE)) {
+                if frames.is_empty() && matches!(at.location, AbstractionLocation::Open(ROOT)) {
                     outermost.push((at.node, via));
                 }
-                let back = Point { home: at.home.clone(), node: parent.from, time: parent.time };
+                let back = Position { location: at.location.clone(), node: parent.from, time: parent.time };
                 at = match via {
-                    Via::Edge(edge) => {
+                    ArgEdge::Edge(edge) => {
                         steps.push(PathStep::Edge(from, edge));
                         back
                     }
-                    Via::Enter(edge) => {
+                    ArgEdge::Enter(edge) => {
                         steps.push(PathStep::Enter { caller: from, edge, callee: arg.function(at.node) });
                         back
                     }
-                    Via::Leave(edge) => {
+                    ArgEdge::Leave(edge) => {
                         steps.push(PathStep::Leave { callee: from, caller: arg.function(at.node), edge });
                         back
                     }
-                    Via::Block { call, summary, exit } => {
-                        let (inner, complete) = self.resolve(&at.home, summary)?;
-                        let block = self.at_home(&inner)?.block.clone();
+                    ArgEdge::Block { call, summary, exit } => {
+                        let (inner, complete) = self.resolve(&at.location, summary)?;
+                        let block = self.exploration_at(&inner)?.block.clone();
                         if let Some(edge) = call {
                             steps.push(PathStep::Leave { callee: block.function, caller: from, edge });
                         }
                         // Clocks of different runs do not compare; what is complete was so before it was used.
                         let time = if complete { u64::MAX } else { parent.time };
                         frames.push(Frame { back, call, block: block.id.clone() });
-                        Point { home: inner, node: exit, time }
+                        Position { location: inner, node: exit, time }
                     }
                 };
                 continue;
@@ -238,32 +182,37 @@ impl<A: BlockCpa, S: SummaryStore<A>> Engine<'_, A, S> {
             }
             if let Some(Frame { back, call, block }) = frames.pop() {
                 if let (Some(edge), BlockId::Function(callee)) = (call, block) {
-                    let caller = self.at_home(&back.home)?.arg.function(back.node);
+                    let caller = self.exploration_at(&back.location)?.arg.function(back.node);
                     steps.push(PathStep::Enter { caller, edge, callee });
                 }
                 at = back;
                 continue;
             }
-            let Home::Open(id) = at.home else {
+            let AbstractionLocation::Open(id) = at.location else {
                 return Err(Unknown::InternalError("a path ends in a finished block".to_owned()));
             };
             let provisional = self.open(id);
             let Some(creator) = provisional.creator else { break };
             if let Some(edge) = creator.call {
-                let caller = self.at_home(&Home::Open(creator.open))?.arg.function(creator.node);
+                let caller =
+                    self.exploration_at(&AbstractionLocation::Open(creator.open))?.arg.function(creator.node);
                 steps.push(PathStep::Enter { caller, edge, callee: exploration.block.function });
             }
-            if creator.open == WHOLE {
+            if creator.open == ROOT {
                 entered_at = Some(creator.node);
             } else {
-                inside.push(Home::Open(creator.open));
+                inside.push(AbstractionLocation::Open(creator.open));
             }
             // Strictly before: what the creator was when it asked.
-            at = Point { home: Home::Open(creator.open), node: creator.node, time: creator.time + 1 };
+            at = Position {
+                location: AbstractionLocation::Open(creator.open),
+                node: creator.node,
+                time: creator.time + 1,
+            };
         }
         steps.reverse();
         outermost.reverse();
-        let entry = self.block_of(WHOLE).function;
-        Ok(Trace { path: Path { entry, steps, target }, outermost, inside, entered_at })
+        let entry = self.block_of(ROOT).function;
+        Ok(ErrorPath { path: Path { entry, steps, target }, outermost, inside, entered_at })
     }
 }

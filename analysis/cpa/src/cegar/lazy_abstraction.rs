@@ -6,13 +6,13 @@
 
 use std::collections::BTreeSet;
 
-use super::error_path::{Home, Trace};
+use super::error_path::ErrorPath;
 use crate::{
     Unknown,
-    arg::{Arg, NodeId, Open, SummaryRef, Via},
+    arg::{Arg, ArgEdge, NodeId, Open, SummaryRef},
     bam::{
         KeyOf, SummaryStore,
-        fixpoint::{Engine, Slot, WHOLE},
+        tabulation::{AbstractionLocation, AbstractionState, ROOT, Tabulation},
     },
     cpa::{BlockCpa, Reduced},
     exploration::Exploration,
@@ -29,16 +29,16 @@ pub(crate) enum Cut {
     BlocksAt(NodeId),
 }
 
-impl<A: BlockCpa, S: SummaryStore<A>> Engine<'_, A, S> {
+impl<A: BlockCpa, S: SummaryStore<A>> Tabulation<'_, A, S> {
     /// The first thing on the path that would be computed differently with this precision; `None`: nothing.
     pub(crate) fn pivot(
         &self,
-        trace: &Trace<A>,
+        path: &ErrorPath<A>,
         old: &A::Precision,
         new: &A::Precision,
     ) -> Result<Option<Cut>, Unknown> {
-        let home = Home::Open(WHOLE);
-        let exploration = self.at_home(&home)?;
+        let location = AbstractionLocation::Open(ROOT);
+        let exploration = self.exploration_at(&location)?;
         let root = Arg::<A::State, A::Precision>::ROOT;
         // What was computed since the precision last changed is as good as it gets, even if the analysis itself has
         // adjusted the precision meanwhile. So refinement without a new precision removes what is left of older ones, and ends.
@@ -46,47 +46,40 @@ impl<A: BlockCpa, S: SummaryStore<A>> Engine<'_, A, S> {
         if outdated(root) && self.stale(exploration, root, new)? {
             return Ok(Some(Cut::Everything));
         }
-        for &(node, via) in &trace.outermost {
+        for &(node, via) in &path.outermost {
             if !outdated(node) {
                 continue;
             }
             let over_stale_block = match via {
-                Via::Block { summary, .. } => {
-                    let (inner, _) = self.resolve(&home, summary)?;
+                ArgEdge::Block { summary, .. } => {
+                    let (inner, _) = self.resolve(&location, summary)?;
                     self.stale_key(self.key_of(&inner), new)?
                 }
-                Via::Edge(_) | Via::Enter(_) | Via::Leave(_) => false,
+                ArgEdge::Edge(_) | ArgEdge::Enter(_) | ArgEdge::Leave(_) => false,
             };
             if over_stale_block || self.stale(exploration, node, new)? {
                 return Ok(Some(Cut::Below(node)));
             }
         }
-        for home in &trace.inside {
-            if self.stale_key(self.key_of(home), new)? {
-                return Ok(trace.entered_at.map(Cut::BlocksAt));
+        for location in &path.inside {
+            if self.stale_key(self.key_of(location), new)? {
+                return Ok(path.entered_at.map(Cut::BlocksAt));
             }
         }
         Ok(None)
     }
 
     fn stale(&self, ex: &Exploration<A>, node: NodeId, precision: &A::Precision) -> Result<bool, Unknown> {
-        let shape = self.scene.shape(ex.arg.function(node))?;
+        let info = self.task.info(ex.arg.function(node))?;
         let node = ex.arg.node(node);
         let made_with = ex.arg.precision(node.made_with);
-        Ok(!self.analysis.same_precision_at(made_with, precision, shape.place(node.spot.loc)))
+        Ok(!self.analysis.same_precision_at(made_with, precision, info.location(node.point.loc)))
     }
 
     fn stale_key(&self, key: &KeyOf<A>, precision: &A::Precision) -> Result<bool, Unknown> {
-        let block = self.scene.block(&key.block)?;
-        let shape = self.scene.shape(block.function)?;
-        Ok(self.analysis.reduce_precision(precision, block.context(shape.function)) != key.precision)
-    }
-
-    pub(crate) fn key_of<'a>(&'a self, home: &'a Home<A>) -> &'a KeyOf<A> {
-        match home {
-            Home::Open(id) => &self.open(*id).key,
-            Home::Closed(stable, member) => stable.member(*member).0,
-        }
+        let block = self.task.block(&key.block)?;
+        let info = self.task.info(block.function)?;
+        Ok(self.analysis.reduce_precision(precision, block.context(info.function)) != key.precision)
     }
 
     /// Goes on with another precision. Wherever provisional abstractions were used the outermost graph is cut, too.
@@ -96,23 +89,23 @@ impl<A: BlockCpa, S: SummaryStore<A>> Engine<'_, A, S> {
         new: &A::Precision,
         cut: Cut,
     ) -> Result<(), Unknown> {
-        let scene = self.scene.clone();
-        let Some(mut ex) = self.open_mut(WHOLE).exploration.take() else {
+        let task = self.task.clone();
+        let Some(mut ex) = self.open_mut(ROOT).exploration.take() else {
             return Err(Unknown::InternalError("the outermost graph is missing".to_owned()));
         };
         ex.arg.epoch += u32::from(old != new);
-        let mut key = self.open(WHOLE).key.clone();
+        let mut key = self.open(ROOT).key.clone();
         key.precision = Reduced(new.clone());
         if cut == Cut::Everything {
-            self.statistics.pruned += ex.arg.nodes().count() as u64 - 1;
+            self.progress.count(|statistics| statistics.pruned += ex.arg.nodes().count() as u64 - 1);
             let entry = ex.arg.origin().clone();
             let order = self.config.order;
-            ex = Exploration::new(self.analysis, &scene, &ex.block, &entry, new, order)?;
+            ex = Exploration::new(self.analysis, &task, &ex.block, &entry, new, order)?;
         } else {
             let stable = |summary| match summary {
-                SummaryRef::Open(id) => match self.slots.get(id.index()) {
-                    Some(Slot::Closed(stable)) => SummaryRef::Stable(*stable),
-                    Some(Slot::Open(_) | Slot::Gone) | None => summary,
+                SummaryRef::Open(id) => match self.abstractions.get(id.index()) {
+                    Some(AbstractionState::Closed(stable)) => SummaryRef::Stable(*stable),
+                    Some(AbstractionState::Open(_) | AbstractionState::Gone) | None => summary,
                 },
                 SummaryRef::Member(_) | SummaryRef::Stable(_) => summary,
             };
@@ -124,7 +117,7 @@ impl<A: BlockCpa, S: SummaryStore<A>> Engine<'_, A, S> {
                 .filter(|(_, node)| {
                     node.parents
                         .iter()
-                        .any(|p| matches!(p.via, Via::Block { summary, .. } if is_open(summary)))
+                        .any(|p| matches!(p.via, ArgEdge::Block { summary, .. } if is_open(summary)))
                 })
                 .map(|(id, _)| id)
                 .collect();
@@ -140,12 +133,13 @@ impl<A: BlockCpa, S: SummaryStore<A>> Engine<'_, A, S> {
             };
             for node in below.into_iter().chain(after_open) {
                 if ex.arg.get(node).is_some() {
-                    self.statistics.pruned += ex.prune(&scene, node)? as u64;
+                    let removed = ex.prune(&task, node)?;
+                    self.progress.count(|statistics| statistics.pruned += removed as u64);
                 }
             }
             for node in readers {
                 ex.reads.remove(&node);
-                ex.reopen(&scene, node, Open::Full)?;
+                ex.reopen(&task, node, Open::Full)?;
             }
             // What is still to be explored is explored with the new precision, block applications included: a node that
             // waits for the exits of a block enters it anew.
@@ -158,18 +152,18 @@ impl<A: BlockCpa, S: SummaryStore<A>> Engine<'_, A, S> {
                 node.open = Open::Full;
             }
             let store = &self.store;
-            ex.find_unsupported(&scene, &|summary| match summary {
+            ex.find_unsupported(&task, &|summary| match summary {
                 SummaryRef::Stable(id) => store.get(id).member(0).1.unsupported.is_some(),
                 SummaryRef::Open(_) | SummaryRef::Member(_) => false,
             })?;
         }
-        self.slots.clear();
+        self.abstractions.clear();
         self.components.clear();
         self.stack.clear();
-        let whole = self.create(key, None, true)?;
-        debug_assert_eq!(whole, WHOLE);
-        self.open_mut(whole).exploration = Some(ex);
-        self.start(WHOLE);
+        let root = self.create(key, None, true)?;
+        debug_assert_eq!(root, ROOT);
+        self.open_mut(root).exploration = Some(ex);
+        self.start(ROOT);
         Ok(())
     }
 }

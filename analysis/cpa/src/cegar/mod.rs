@@ -2,6 +2,5 @@
 //! graphs. Knows no domain.
 
 pub(crate) mod driver;
-pub(crate) mod error_path;
-pub(crate) mod lazy_abstraction;
-mod refinement;
+mod error_path;
+mod lazy_abstraction;

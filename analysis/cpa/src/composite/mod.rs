@@ -18,7 +18,8 @@ pub use self::variant::{MergeRule, StopRule, Strengthening, Variant};
 use crate::{
     Budget, Path, Refine, Refinement, Unknown,
     cpa::{
-        Adjusted, BlockContext, BlockCpa, CallContext, Cpa, Domain, EdgeContext, Facts, Merge, Place, Reduced,
+        Adjusted, BlockContext, BlockCpa, CallContext, Cpa, Domain, EdgeContext, Facts, LocationContext,
+        Merge, Reduced,
     },
 };
 
@@ -29,7 +30,7 @@ pub type Exchange<A, B> = fn(
     &B,
     (&<A as Domain>::State, &<B as Domain>::State),
     (<A as Cpa>::Precision, <B as Cpa>::Precision),
-    Place<'_>,
+    LocationContext<'_>,
 ) -> (<A as Cpa>::Precision, <B as Cpa>::Precision);
 
 /// Two analyses run as one, in a chosen way.
@@ -128,7 +129,7 @@ macro_rules! product {
             fn partition(&$this, state: &Self::State) -> u64 {
                 View { left: $left, right: $right, variant: $variant }.partition(state)
             }
-            fn same_precision_at(&$this, a: &Self::Precision, b: &Self::Precision, at: Place<'_>) -> bool {
+            fn same_precision_at(&$this, a: &Self::Precision, b: &Self::Precision, at: LocationContext<'_>) -> bool {
                 $left.same_precision_at(&a.0, &b.0, at) && $right.same_precision_at(&a.1, &b.1, at)
             }
             fn adjust(
@@ -136,7 +137,7 @@ macro_rules! product {
                 state: Self::State,
                 precision: Self::Precision,
                 here: &[&Self::State],
-                at: Place<'_>,
+                at: LocationContext<'_>,
             ) -> Adjusted<Self::State, Self::Precision> {
                 View { left: $left, right: $right, variant: $variant }.adjust($exchange, state, precision, here, at)
             }

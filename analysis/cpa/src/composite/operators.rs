@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Budget, Path, Refine, Refinement, Unknown,
-    cpa::{Adjusted, Cpa, EdgeContext, Facts, Merge, Place},
+    cpa::{Adjusted, Cpa, EdgeContext, Facts, LocationContext, Merge},
 };
 
 /// Two analyses and how to combine them.
@@ -173,7 +173,7 @@ impl<A: Cpa, B: Cpa> View<'_, A, B> {
         (left, right): State<A, B>,
         mut precision: Precision<A, B>,
         here: &[&State<A, B>],
-        at: Place<'_>,
+        at: LocationContext<'_>,
     ) -> Adjusted<State<A, B>, Precision<A, B>> {
         if let Some(exchange) = exchange {
             precision = exchange(self.left, self.right, (&left, &right), precision, at);

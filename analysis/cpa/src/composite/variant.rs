@@ -1,7 +1,7 @@
 //! How a composite merges, stops and strengthens: the configurations that [CPA10] §3.3 compares, as data.
 
 /// When the states of a composite are merged. Left is the component that acts as the key (predicates, say), right the one
-/// that is joined (shapes, say).
+/// that is joined (functions, say).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum MergeRule {
     /// Merge-agree: each component by its own operator; kept only if the result covers the new state in both.

@@ -68,7 +68,8 @@ fn with_samples<A: Cpa>(states: &[A::State], precisions: &[A::Precision], test: 
     let function = env.function(main_name()).expect("it has a body");
     let edges: Vec<EdgeContext<'_>> =
         function.edge_ids().map(|(id, edge)| EdgeContext { function, id, edge }).collect();
-    let places = [true, false].map(|is_loop_head| Place { function, loc: function.entry, is_loop_head });
+    let places =
+        [true, false].map(|is_loop_head| LocationContext { function, loc: function.entry, is_loop_head });
     let id = BlockId::Function(main_name());
     let (all, some, locals) = (
         BTreeSet::from([Object::Global(Name::new("g0")), Object::Global(Name::new("g1"))]),

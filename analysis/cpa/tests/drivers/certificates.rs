@@ -1,7 +1,7 @@
 //! The certificate checker must refuse what is not a certificate.
 
 use crate::common::{values::Values, *};
-use proofline_cpa::{arg::Spot, bam::Blocks, *};
+use proofline_cpa::{arg::ProgramPoint, bam::Blocks, *};
 use proofline_program_analysis::Environment;
 
 /// f(n) = n == 0 ? g0 + 1 : f(n - 1), with a loop on the way; g0 starts as 0.
@@ -33,11 +33,15 @@ fn every_part_of_a_certificate_is_needed() {
         let checked = verify(&whole).expect("it is a certificate");
         assert!(checked.states > 0 && checked.successors > 0);
         for (i, abstraction) in whole.abstractions.iter().enumerate() {
-            let spots: Vec<Spot> = abstraction.states.keys().copied().collect();
-            for spot in spots {
+            let points: Vec<ProgramPoint> = abstraction.states.keys().copied().collect();
+            for point in points {
                 let mut damaged = whole.clone();
-                damaged.abstractions[i].states.remove(&spot);
-                assert!(verify(&damaged).is_err(), "{blocks:?}: without {spot:?} of {:?}", abstraction.block);
+                damaged.abstractions[i].states.remove(&point);
+                assert!(
+                    verify(&damaged).is_err(),
+                    "{blocks:?}: without {point:?} of {:?}",
+                    abstraction.block
+                );
             }
             for exit in 0..abstraction.exits.len() {
                 let mut damaged = whole.clone();

@@ -20,8 +20,8 @@ use proofline_cfa::{
     eval::{Overflow, Semantics},
 };
 use proofline_cpa::{
-    Adjusted, BlockContext, BlockCpa, Budget, CallContext, Cpa, Domain, EdgeContext, Facts, Merge, Path,
-    Place, Reduced, Refine, Refinement, Unknown,
+    Adjusted, BlockContext, BlockCpa, Budget, CallContext, Cpa, Domain, EdgeContext, Facts, LocationContext,
+    Merge, Path, Reduced, Refine, Refinement, Unknown,
 };
 use proofline_program_analysis::Environment;
 
@@ -257,7 +257,7 @@ impl Cpa for IntervalAnalysis {
         mut state: IntervalState,
         (): (),
         here: &[&IntervalState],
-        at: Place<'_>,
+        at: LocationContext<'_>,
     ) -> Adjusted<IntervalState, ()> {
         if let Some(live) = self.model.liveness(at.function) {
             let is_live = |id| Liveness::is_live(live, at.loc, id);

@@ -26,7 +26,8 @@ use std::{
 
 use proofline_cfa::{Loc, Name, ObligationId, Scalar};
 use proofline_cpa::{
-    BlockContext, BlockCpa, CallContext, Cancel, Cpa, Domain, EdgeContext, Facts, Merge, Place, Reduced,
+    BlockContext, BlockCpa, CallContext, Cancel, Cpa, Domain, EdgeContext, Facts, LocationContext, Merge,
+    Reduced,
 };
 use proofline_program_analysis::Environment;
 use proofline_smt::{
@@ -317,7 +318,12 @@ impl Cpa for PredicateAnalysis {
         }
     }
 
-    fn same_precision_at(&self, a: &PredicatePrecision, b: &PredicatePrecision, at: Place<'_>) -> bool {
+    fn same_precision_at(
+        &self,
+        a: &PredicatePrecision,
+        b: &PredicatePrecision,
+        at: LocationContext<'_>,
+    ) -> bool {
         let scope = self.scope(at.function.name);
         let is_entry = self.is_cut_at_entry() && at.loc == at.function.entry;
         if !is_entry && !self.is_cut(scope, at.loc) {

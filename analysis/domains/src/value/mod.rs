@@ -17,7 +17,7 @@ use proofline_cfa::{
     eval::{Overflow, Semantics},
 };
 use proofline_cpa::{
-    Adjusted, BlockContext, BlockCpa, CallContext, Cpa, Domain, EdgeContext, Facts, Place, Reduced,
+    Adjusted, BlockContext, BlockCpa, CallContext, Cpa, Domain, EdgeContext, Facts, LocationContext, Reduced,
 };
 use proofline_program_analysis::Environment;
 
@@ -171,7 +171,7 @@ impl Cpa for ValueAnalysis {
         mut state: ValueState,
         mut precision: Precision,
         here: &[&ValueState],
-        at: Place<'_>,
+        at: LocationContext<'_>,
     ) -> Adjusted<ValueState, Precision> {
         self.restrict(&mut state, &precision, at.function, at.loc);
         if let Some(threshold) = self.options.threshold
@@ -191,7 +191,7 @@ impl Cpa for ValueAnalysis {
         state.calls()
     }
 
-    fn same_precision_at(&self, a: &Precision, b: &Precision, at: Place<'_>) -> bool {
+    fn same_precision_at(&self, a: &Precision, b: &Precision, at: LocationContext<'_>) -> bool {
         a.is_same_in(b, at.function.name)
     }
 

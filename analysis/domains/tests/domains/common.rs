@@ -8,7 +8,7 @@ use std::{
 
 use proofline_cfa::{Expr, Function, Loc, LocalId, Lvalue, Name, Op, Program, scalar_of};
 use proofline_cfa_build::models;
-use proofline_cpa::{Adjusted, CallContext, Cpa, EdgeContext, Merge, NoFacts, PathStep, Place};
+use proofline_cpa::{Adjusted, CallContext, Cpa, EdgeContext, LocationContext, Merge, NoFacts, PathStep};
 use proofline_domains::{IntervalAnalysis, IntervalOptions, Mode, ValueAnalysis, ValueOptions};
 use proofline_program_analysis::Environment;
 use proofline_syntax::{Flags, NoFs, OverlayFs, Preprocessor, RuccPreprocessor};
@@ -118,7 +118,7 @@ pub(crate) fn explore_some<A: Cpa>(
                 index.get(&key).into_iter().flatten().copied().filter(|n| explored.current[*n]).collect();
             let reached: Vec<&A::State> = here.iter().map(|n| &explored.nodes[*n].state).collect();
             let precision = explored.nodes[from].precision.clone();
-            let place = Place { function: body, loc, is_loop_head };
+            let place = LocationContext { function: body, loc, is_loop_head };
             let Adjusted::Continue(state, precision) = analysis.adjust(state, precision, &reached, place)
             else {
                 continue;

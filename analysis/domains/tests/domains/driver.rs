@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{CheckId, Name, Object, Obligation, Op, Program};
 use proofline_cpa::{
-    BlockContext, BlockCpa, BlockId, Budget, Config, EdgeContext, Outcome, Place, Samples, Verification,
-    bam::Blocks, check, check_laws,
+    BlockContext, BlockCpa, BlockId, Budget, Config, EdgeContext, LocationContext, Outcome, Samples,
+    Verification, bam::Blocks, check, check_laws,
 };
 use proofline_domains::{
     IntervalAnalysis, IntervalOptions, Mode, ValueAnalysis, ValueOptions, value::Precision,
@@ -41,9 +41,13 @@ fn laws<A: BlockCpa>(
         .map(|(id, edge)| EdgeContext { function: main, id, edge })
         .take(25)
         .collect();
-    let places: Vec<Place<'_>> = (0..main.locations)
+    let places: Vec<LocationContext<'_>> = (0..main.locations)
         .step_by(5)
-        .map(|loc| Place { function: main, loc: proofline_cfa::Loc(loc), is_loop_head: loc % 2 == 0 })
+        .map(|loc| LocationContext {
+            function: main,
+            loc: proofline_cfa::Loc(loc),
+            is_loop_head: loc % 2 == 0,
+        })
         .collect();
     let objects: BTreeSet<Object> = env.reads(main.name).union(env.writes(main.name)).copied().collect();
     let whole = BlockId::Function(main.name);

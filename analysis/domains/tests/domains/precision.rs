@@ -1,7 +1,7 @@
 //! Precision of explicit values, and precision of intervals where temporaries stand between a condition and its variable.
 
 use proofline_cfa::{LocalId, Name};
-use proofline_cpa::{Adjusted, Cpa, Place};
+use proofline_cpa::{Adjusted, Cpa, LocationContext};
 use proofline_domains::value::{Part, Precision, Variable};
 
 use crate::common::{environment, interval_here, value_here, values};
@@ -95,7 +95,7 @@ fn what_is_not_tracked_is_forgotten() {
         loc = edge.to;
     }
     let shown = |precision: &Precision| {
-        let place = Place { function, loc, is_loop_head: false };
+        let place = LocationContext { function, loc, is_loop_head: false };
         let Adjusted::Continue(state, _) = analysis.adjust(state.clone(), precision.clone(), &[], place)
         else {
             panic!("not interrupted")

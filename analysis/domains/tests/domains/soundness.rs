@@ -8,7 +8,8 @@ use std::{
 
 use proofline_cfa::{Base, EdgeId, Function, Loc, LocalId, Lvalue, Name, Object, Op, Scalar, eval, visit};
 use proofline_cpa::{
-    Adjusted, BlockContext, BlockCpa, BlockId, CallContext, Cpa, EdgeContext, NoFacts, Place, Reduced,
+    Adjusted, BlockContext, BlockCpa, BlockId, CallContext, Cpa, EdgeContext, LocationContext, NoFacts,
+    Reduced,
 };
 use proofline_domains::{
     interval::{IntervalValue, Pointee, Targets},
@@ -220,7 +221,7 @@ where
             }
         };
         let (function, loc) = (machine.function(), machine.frames.last().expect("a frame").loc);
-        let place = Place { function, loc, is_loop_head: false };
+        let place = LocationContext { function, loc, is_loop_head: false };
         let adjusted = next.into_iter().filter_map(|state| {
             match analysis.adjust(state, precision.clone(), &[], place) {
                 Adjusted::Continue(state, _) => Some(state),
@@ -344,7 +345,7 @@ fn follow_blocks<A, V: Holds>(
             }
         };
         let (function, loc) = (machine.function(), machine.frames.last().expect("a frame").loc);
-        let place = Place { function, loc, is_loop_head: false };
+        let place = LocationContext { function, loc, is_loop_head: false };
         let mut whys = Vec::new();
         let holding = next.into_iter().filter_map(|state| {
             let Adjusted::Continue(state, _) = analysis.adjust(state, precision.clone(), &[], place) else {

@@ -15,7 +15,7 @@ use super::{Answer, Decision, Engine, Targets, concrete};
 use crate::{
     checks::Check,
     load::Loaded,
-    summaries::{Kept, of_intervals, of_values, session},
+    summaries::{CachedAnalysis, of_intervals, of_values, session},
 };
 
 /// Which domain.
@@ -63,7 +63,7 @@ impl Abstraction {
         Answer::Holds(format!("no error location is reachable with {}", self.name))
     }
 
-    fn run<A: Kept + Refine>(
+    fn run<A: CachedAnalysis + Refine>(
         &self,
         analysis: &A,
         options: &str,

@@ -1,11 +1,11 @@
-//! Whether an abstraction that would be recalled is the one that computing it gives: for tests, which have everything computed and compared
+//! Whether an abstraction that would be found is the one that computing it gives: for tests, which have everything computed and compared
 //! with what is remembered. Knows no strategy.
 
 use std::fmt::Debug;
 
-use super::{Asked, Stable};
 use crate::{
-    arg::{Node, Parent, SummaryRef, Via},
+    arg::{ArgEdge, Node, Parent, SummaryRef},
+    bam::{Dependency, Stable},
     cpa::Cpa,
     exploration::{Exploration, UnsupportedAt},
 };
@@ -19,8 +19,8 @@ pub(super) fn difference<A: Cpa>(old: &Stable<A>, new: &Stable<A>) -> Option<Str
     if old.cost() != new.cost() {
         return Some(format!("the cost: {} and {}", old.cost(), new.cost()));
     }
-    let asks = |one: &[Asked<A>]| one.iter().map(|asked| asked.key.clone()).collect::<Vec<_>>();
-    if asks(old.asked()) != asks(new.asked()) {
+    let asks = |one: &[Dependency<A>]| one.iter().map(|asked| asked.key.clone()).collect::<Vec<_>>();
+    if asks(old.dependencies()) != asks(new.dependencies()) {
         return says("what was asked for");
     }
     for index in 0..old.len() {
@@ -48,7 +48,7 @@ fn differs<A: Cpa>(old: &Exploration<A>, new: &Exploration<A>) -> Option<String>
             |one: &Exploration<A>, node: &Node<A::State>| one.arg.precision(node.precision).clone();
         let checks = [
             ("the name", at == other),
-            ("the place", before.spot == after.spot),
+            ("the place", before.point == after.point),
             ("the state", before.state == after.state),
             ("the precision", precision(old, before) == precision(new, after)),
             ("the cover", before.covered_by == after.covered_by),
@@ -56,7 +56,7 @@ fn differs<A: Cpa>(old: &Exploration<A>, new: &Exploration<A>) -> Option<String>
             ("the parents", shapes(&before.parents) == shapes(&after.parents)),
         ];
         if let Some((what, _)) = checks.iter().find(|(_, is_same)| !is_same) {
-            return Some(format!("{what} of node {at} at {:?}", before.spot));
+            return Some(format!("{what} of node {at} at {:?}", before.point));
         }
     }
     let exits = |one: &Exploration<A>| one.exits().cloned().collect::<Vec<_>>();
@@ -78,9 +78,9 @@ fn text(what: &impl Debug) -> String {
 
 /// Steps without the names of abstractions; exits of other abstractions may be numbered in another way.
 fn shapes(parents: &[Parent]) -> Vec<(crate::arg::NodeId, String)> {
-    let shape = |via: Via| match via {
-        Via::Edge(_) | Via::Enter(_) | Via::Leave(_) => text(&via),
-        Via::Block { call, summary, exit } => match summary {
+    let shape = |via: ArgEdge| match via {
+        ArgEdge::Edge(_) | ArgEdge::Enter(_) | ArgEdge::Leave(_) => text(&via),
+        ArgEdge::Block { call, summary, exit } => match summary {
             SummaryRef::Member(member) => format!("{call:?} {member} {exit}"),
             SummaryRef::Open(_) | SummaryRef::Stable(_) => format!("{call:?}"),
         },

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use proofline_cfa::EdgeId;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{Asked, Key, Stable};
 use crate::{
     arg::{NodeId, SummaryRef, WrittenArg},
-    bam::{Block, SummaryId},
+    bam::{Block, Dependency, Key, Stable, SummaryId},
     cpa::BlockCpa,
     exploration::{Exit, Exploration, Read, UnsupportedAt},
     reached::Reached,
@@ -40,14 +39,14 @@ where
 #[derive(Serialize, Deserialize)]
 struct Written<S, P> {
     members: Vec<(Key<S, P>, WrittenExploration<S, P>)>,
-    asked: Vec<WrittenAsked<S, P>>,
+    dependencies: Vec<WrittenDependency<S, P>>,
     cost: u64,
     /// Every block that is mentioned, once.
     blocks: Vec<Block>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct WrittenAsked<S, P> {
+struct WrittenDependency<S, P> {
     key: Key<S, P>,
     exits: Vec<Exit<S>>,
     has_unsupported: bool,
@@ -85,7 +84,7 @@ where
         }
     };
     let position = |id: SummaryId| {
-        let at = stable.asked().iter().position(|asked| asked.summary == id)?;
+        let at = stable.dependencies().iter().position(|asked| asked.summary == id)?;
         Some(SummaryId(u32::try_from(at).ok()?))
     };
     let mut members = Vec::new();
@@ -105,14 +104,14 @@ where
         let arg = exploration.arg.written()?;
         members.push((key.clone(), WrittenExploration { block, arg, reads, exits, unsupported }));
     }
-    let asked = stable.asked().iter().map(|asked| WrittenAsked {
+    let dependencies = stable.dependencies().iter().map(|asked| WrittenDependency {
         key: asked.key.clone(),
         exits: asked.exits.clone(),
         has_unsupported: asked.has_unsupported,
     });
-    let asked = asked.collect();
+    let dependencies = dependencies.collect();
     let blocks = blocks.iter().map(|block| Block::clone(block)).collect();
-    postcard::to_stdvec(&Written { members, asked, cost: stable.cost(), blocks }).ok()
+    postcard::to_stdvec(&Written { members, dependencies, cost: stable.cost(), blocks }).ok()
 }
 
 fn read<A: BlockCpa>(bytes: &[u8], name: &mut Names<'_>) -> Option<Stable<A>>
@@ -122,15 +121,15 @@ where
 {
     let written: Written<A::State, A::Precision> = postcard::from_bytes(bytes).ok()?;
     let blocks: Vec<Arc<Block>> = written.blocks.into_iter().map(Arc::new).collect();
-    let asked: Vec<Asked<A>> = written
-        .asked
+    let dependencies: Vec<Dependency<A>> = written
+        .dependencies
         .into_iter()
         .map(|asked| {
-            let WrittenAsked { key, exits, has_unsupported } = asked;
-            Asked { key, summary: name(), exits, has_unsupported }
+            let WrittenDependency { key, exits, has_unsupported } = asked;
+            Dependency { key, summary: name(), exits, has_unsupported }
         })
         .collect();
-    let named = |at: SummaryId| asked.get(at.index()).map(|asked| asked.summary);
+    let named = |at: SummaryId| dependencies.get(at.index()).map(|asked| asked.summary);
     let mut members = Vec::new();
     for (key, exploration) in written.members {
         let WrittenExploration { block, arg, reads, exits, unsupported } = exploration;
@@ -154,5 +153,5 @@ where
         };
         members.push((key, exploration.renamed(&named, &|_, exit| Some(exit))?));
     }
-    (!members.is_empty()).then(|| Stable::new(members, asked, written.cost))
+    (!members.is_empty()).then(|| Stable::new(members, dependencies, written.cost))
 }

@@ -57,7 +57,7 @@ impl Cpa for Located {
         mut state: Known,
         places: Places,
         _: &[&Known],
-        at: Place<'_>,
+        at: LocationContext<'_>,
     ) -> Adjusted<Known, Places> {
         if !places.contains(&(at.function.name, at.loc)) {
             state.globals.clear();
@@ -70,7 +70,7 @@ impl Cpa for Located {
     fn join_precision(&self, a: &Places, b: &Places) -> Places {
         a | b
     }
-    fn same_precision_at(&self, a: &Places, b: &Places, at: Place<'_>) -> bool {
+    fn same_precision_at(&self, a: &Places, b: &Places, at: LocationContext<'_>) -> bool {
         let here = (at.function.name, at.loc);
         a.contains(&here) == b.contains(&here)
     }

@@ -198,7 +198,7 @@ impl Cpa for Ranges {
     fn merge(&self, new: &Box_, reached: &Box_, (): &()) -> Merge<Box_> {
         Merge::Into(self.join(new, reached))
     }
-    fn adjust(&self, state: Box_, (): (), here: &[&Box_], at: Place<'_>) -> Adjusted<Box_, ()> {
+    fn adjust(&self, state: Box_, (): (), here: &[&Box_], at: LocationContext<'_>) -> Adjusted<Box_, ()> {
         let widened = match here {
             [old] if at.is_loop_head => self.widen(old, &self.join(old, &state)),
             _ => state,

@@ -253,7 +253,7 @@ impl Cpa for Values {
         mut state: Known,
         precision: Tracked,
         _: &[&Known],
-        _: Place<'_>,
+        _: LocationContext<'_>,
     ) -> Adjusted<Known, Tracked> {
         self.restrict(&mut state, &precision);
         Adjusted::Continue(state, precision)
@@ -267,7 +267,7 @@ impl Cpa for Values {
             _ => None,
         }
     }
-    fn same_precision_at(&self, a: &Tracked, b: &Tracked, at: Place<'_>) -> bool {
+    fn same_precision_at(&self, a: &Tracked, b: &Tracked, at: LocationContext<'_>) -> bool {
         let here = |p: &Tracked| -> Tracked {
             let seen = |x: &&Var| {
                 matches!(x, Var::Global(_)) || matches!(x, Var::Local(f, _) if *f == at.function.name)

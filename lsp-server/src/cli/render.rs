@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use annotate_snippets::{AnnotationKind, Group, Level, Snippet};
 use proofline_verifier::{
     blame::Blame,
     finding::{Finding, StepKind},
@@ -24,7 +25,7 @@ pub(crate) fn finding(loaded: &Loaded, finding: &Finding, style: Style) -> Strin
                 finding.values.iter().map(|(name, value)| format!("{name} = {value}")).collect();
             format!("when {}", values.join(", "))
         };
-        excerpt(&mut out, loaded, position, &label, style);
+        excerpt(&mut out, loaded, position, (Level::ERROR, &label), style);
     }
     let _ = writeln!(out, "  {}", style.bold("how it gets there:"));
     let width = finding.steps.len().to_string().len();
@@ -148,10 +149,14 @@ fn demands(report: &Report) -> Vec<Demand> {
 /// A problem with the text of the program.
 pub(crate) fn problem(loaded: &Loaded, problem: &Problem, style: Style) -> String {
     let mut out = String::new();
-    let head = if problem.is_error { style.red("error") } else { style.yellow("warning") };
+    let (head, level) = if problem.is_error {
+        (style.red("error"), Level::ERROR)
+    } else {
+        (style.yellow("warning"), Level::WARNING)
+    };
     let _ = writeln!(out, "{head}: {}", style.bold(&problem.message));
     if let Some(position) = &problem.position {
-        excerpt(&mut out, loaded, position, "", style);
+        excerpt(&mut out, loaded, position, (level, ""), style);
     }
     if let Some(help) = &problem.help {
         let _ = writeln!(out, "  {} {help}", style.blue("help:"));
@@ -164,45 +169,40 @@ fn place(position: &Position) -> String {
     format!("{}:{}:{}", position.path.display(), position.line + 1, position.column + 1)
 }
 
-/// The line of a position, with the place marked.
-fn excerpt(out: &mut String, loaded: &Loaded, position: &Position, label: &str, style: Style) {
-    let number = (position.line + 1).to_string();
-    let margin = " ".repeat(number.len());
+/// Where a position is, and its lines with the place marked and labelled.
+fn excerpt(
+    out: &mut String,
+    loaded: &Loaded,
+    position: &Position,
+    (level, label): (Level<'_>, &str),
+    style: Style,
+) {
+    let lines = lines(loaded, position);
+    let last = position.line as usize + lines.len().max(1);
+    // As wide as the last line's number. The arrow is drawn here because columns are bytes everywhere else, too.
+    let margin = " ".repeat(last.to_string().len());
     let _ = writeln!(out, "{margin}{} {}", style.blue("-->"), place(position));
-    let Some(line) = loaded.line(position) else { return };
-    let line = line.trim_end();
-    let end = if position.end_line == position.line { position.end_column as usize } else { line.len() };
-    let (line, start, end) = window(line, position.column as usize, end);
-    let marked = line.char_indices().filter(|(i, _)| (start..end).contains(i)).count().max(1);
-    // A tab stays a tab, so that the mark stands under the text.
-    let before = line.char_indices().take_while(|(i, _)| *i < start).map(|(_, c)| c);
-    let pad: String = before.map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-    let bar = style.blue("|");
-    let _ = writeln!(out, "{margin} {bar}");
-    let _ = writeln!(out, "{} {bar} {line}", style.blue(&number));
-    let mark = format!("{pad}{} {}", style.red(&"^".repeat(marked)), style.red(label));
-    let _ = writeln!(out, "{margin} {bar} {}", mark.trim_end());
+    let (Some(first), Some(end)) = (lines.first(), lines.last()) else { return };
+    let text = lines.join("\n");
+    let from = text.floor_char_boundary(first.len().min(position.column as usize));
+    let to = text.len() - end.len() + end.len().min(position.end_column as usize);
+    let mut mark = AnnotationKind::Primary.span(from..text.ceil_char_boundary(to).max(from));
+    if !label.is_empty() {
+        mark = mark.label(label);
+    }
+    let snippet = Snippet::source(&text).line_start(position.line as usize + 1).annotation(mark);
+    let _ = writeln!(out, "{}", style.renderer().render(&[Group::with_level(level).element(snippet)]));
 }
 
-/// Longer lines are shown in part.
-const WIDEST: usize = 160;
-
-/// The part of a line around a range of its bytes, and the range in it.
-fn window(line: &str, start: usize, end: usize) -> (String, usize, usize) {
-    if line.len() <= WIDEST {
-        return (line.to_owned(), start, end);
-    }
-    let mut from = start.saturating_sub(40).min(line.len());
-    while !line.is_char_boundary(from) {
-        from -= 1;
-    }
-    let mut to = (from + WIDEST).min(line.len());
-    while !line.is_char_boundary(to) {
-        to += 1;
-    }
-    let (left, right) = (if from > 0 { "…" } else { "" }, if to < line.len() { "…" } else { "" });
-    let shift = |at: usize| at.clamp(from, to) - from + left.len();
-    (format!("{left}{}{right}", &line[from..to]), shift(start), shift(end))
+/// The lines that a position goes through, as far as the text is known.
+fn lines<'l>(loaded: &'l Loaded, position: &Position) -> Vec<&'l str> {
+    let mut at = position.clone();
+    (position.line..=position.end_line.max(position.line))
+        .map_while(|line| {
+            at.line = line;
+            loaded.line(&at)
+        })
+        .collect()
 }
 
 /// Verdicts per function.

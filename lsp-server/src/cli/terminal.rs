@@ -5,18 +5,31 @@ use std::{
     time::{Duration, Instant},
 };
 
+use annotate_snippets::Renderer;
+use anstream::{AutoStream, ColorChoice};
+use anstyle::AnsiColor;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// When to use colours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal, unless `NO_COLOR` is set.
+    /// On a terminal with colours, unless `NO_COLOR` is set; elsewhere if `CLICOLOR_FORCE` is.
     Auto,
     /// Always.
     Always,
     /// Never.
     Never,
 }
+
+const BOLD: anstyle::Style = anstyle::Style::new().bold();
+const DIM: anstyle::Style = anstyle::Style::new().dimmed();
+const RED: anstyle::Style = AnsiColor::Red.on_default().bold();
+const GREEN: anstyle::Style = AnsiColor::Green.on_default().bold();
+const YELLOW: anstyle::Style = AnsiColor::Yellow.on_default().bold();
+const BLUE: anstyle::Style = AnsiColor::Blue.on_default().bold();
+
+/// Longer lines of source text are shown in part.
+const WIDEST: usize = 160;
 
 /// ANSI styles, or none.
 #[derive(Clone, Copy)]
@@ -26,29 +39,44 @@ pub(crate) struct Style {
 
 impl Style {
     pub(crate) fn new(color: Color) -> Style {
-        let auto = || std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-        Style { on: color == Color::Always || color == Color::Auto && auto() }
+        let choice = match color {
+            Color::Auto => ColorChoice::Auto,
+            Color::Always => ColorChoice::AlwaysAnsi,
+            Color::Never => ColorChoice::Never,
+        };
+        // Windows' console begins to understand ANSI styles when the stream is made; one that cannot is `Always`, without `Ansi`.
+        let stream = AutoStream::new(std::io::stdout(), choice);
+        Style { on: stream.current_choice() == ColorChoice::AlwaysAnsi }
     }
-    fn paint(self, code: &str, text: &str) -> String {
-        if self.on { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    fn paint(self, style: anstyle::Style, text: &str) -> String {
+        if self.on { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
     pub(crate) fn bold(self, text: &str) -> String {
-        self.paint("1", text)
+        self.paint(BOLD, text)
     }
     pub(crate) fn red(self, text: &str) -> String {
-        self.paint("1;31", text)
+        self.paint(RED, text)
     }
     pub(crate) fn green(self, text: &str) -> String {
-        self.paint("1;32", text)
+        self.paint(GREEN, text)
     }
     pub(crate) fn yellow(self, text: &str) -> String {
-        self.paint("1;33", text)
+        self.paint(YELLOW, text)
     }
     pub(crate) fn blue(self, text: &str) -> String {
-        self.paint("1;34", text)
+        self.paint(BLUE, text)
     }
     pub(crate) fn dim(self, text: &str) -> String {
-        self.paint("2", text)
+        self.paint(DIM, text)
+    }
+    /// Draws excerpts of the source in the same colours.
+    pub(crate) fn renderer(self) -> Renderer {
+        let renderer = if self.on {
+            Renderer::styled().error(RED).warning(YELLOW).line_num(BLUE)
+        } else {
+            Renderer::plain()
+        };
+        renderer.term_width(WIDEST)
     }
 }
 

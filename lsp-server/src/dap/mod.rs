@@ -14,6 +14,7 @@ use std::{
 
 use anyhow::Result;
 
+use protocol::Incoming;
 use session::Session;
 
 /// How the adapter is started.
@@ -25,7 +26,8 @@ pub(crate) fn run(_: &Arguments) -> Result<ExitCode> {
     let mut input = BufReader::new(stdin().lock());
     let mut session = Session::new(protocol::Output::new(stdout()));
     while let Some(message) = protocol::read(&mut input)? {
-        if !session.handle(&message)? {
+        let Incoming::Request(request) = message else { continue };
+        if !session.handle(&request)? {
             break;
         }
     }

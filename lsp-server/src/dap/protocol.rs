@@ -1,15 +1,57 @@
-//! Messages of the Debug Adapter Protocol: framing, numbering, answers. Knows no request.
+//! Messages of the Debug Adapter Protocol: framing, numbering, answers. What requests, answers and events hold is typed by `dapts`;
+//! which there are is not known here.
 
 use std::io::{BufRead, Write};
 
 use anyhow::{Context, Result, ensure};
-use serde_json::{Value, json};
+use dapts::{ErrorResponse, IEvent, Message, Request};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// A message larger than this is no message.
 const LARGEST: usize = 64 << 20;
 
+/// What a client sends.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub(super) enum Incoming {
+    /// It wants something.
+    Request(Request),
+    /// Answers to requests, which this adapter does not make, and whatever else there may be.
+    #[serde(other)]
+    Other,
+}
+
+/// What is sent to the client.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+enum Outgoing<'m> {
+    Event {
+        event: &'m str,
+        #[serde(skip_serializing_if = "Value::is_null")]
+        body: Value,
+    },
+    Response {
+        request_seq: i64,
+        command: &'m str,
+        success: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+        #[serde(skip_serializing_if = "Value::is_null")]
+        body: Value,
+    },
+}
+
+/// With its number, which counts from 1.
+#[derive(Serialize)]
+struct Numbered<'m> {
+    seq: u64,
+    #[serde(flatten)]
+    message: Outgoing<'m>,
+}
+
 /// Reads one message; `None` at the end of the input.
-pub(super) fn read(input: &mut impl BufRead) -> Result<Option<Value>> {
+pub(super) fn read(input: &mut impl BufRead) -> Result<Option<Incoming>> {
     let mut length = None;
     loop {
         let mut line = String::new();
@@ -30,7 +72,7 @@ pub(super) fn read(input: &mut impl BufRead) -> Result<Option<Value>> {
     ensure!(length <= LARGEST, "a message of {length} bytes");
     let mut body = vec![0; length];
     std::io::Read::read_exact(input, &mut body).context("the input ended inside a message")?;
-    Ok(Some(serde_json::from_slice(&body).context("a message that is no JSON")?))
+    Ok(Some(serde_json::from_slice(&body).context("a message that is none of the protocol")?))
 }
 
 /// Where messages go.
@@ -45,34 +87,48 @@ impl<W: Write> Output<W> {
     }
 
     /// Something happened.
-    pub(super) fn event(&mut self, event: &str, body: Value) -> Result<()> {
-        self.send(json!({ "type": "event", "event": event, "body": body }))
+    pub(super) fn event<E: IEvent>(&mut self, body: E::Body) -> Result<()> {
+        let body = serde_json::to_value(body)?;
+        self.send(Outgoing::Event { event: E::EVENT, body })
     }
 
-    /// The answer to a request.
-    pub(super) fn answer(&mut self, request: &Value, result: Result<Value, String>) -> Result<()> {
-        let mut message = json!({
-            "type": "response",
-            "request_seq": request.get("seq").cloned().unwrap_or(json!(0)),
-            "command": request.get("command").cloned().unwrap_or(json!("")),
-            "success": result.is_ok(),
-        });
-        match result {
-            Ok(body) => message["body"] = body,
-            Err(text) => {
-                message["message"] = json!(text);
-                message["body"] = json!({ "error": { "id": 1, "format": text, "showUser": true } });
-            }
-        }
-        self.send(message)
+    /// The answer to a request: what it asks for, or why not, for people.
+    pub(super) fn answer<B: Serialize>(
+        &mut self,
+        request: &Request,
+        result: Result<B, String>,
+    ) -> Result<()> {
+        let (success, message, body) = match result {
+            Ok(body) => (true, None, serde_json::to_value(body)?),
+            Err(text) => (false, Some(text.clone()), serde_json::to_value(error(text))?),
+        };
+        self.send(Outgoing::Response {
+            request_seq: request.seq,
+            command: &request.command,
+            success,
+            message,
+            body,
+        })
     }
 
-    fn send(&mut self, mut message: Value) -> Result<()> {
+    fn send(&mut self, message: Outgoing<'_>) -> Result<()> {
         self.number += 1;
-        message["seq"] = json!(self.number);
-        let body = message.to_string();
+        let body = serde_json::to_string(&Numbered { seq: self.number, message })?;
         write!(self.writer, "Content-Length: {}\r\n\r\n{body}", body.len())
             .context("cannot write the output")?;
         self.writer.flush().context("cannot write the output")
     }
+}
+
+fn error(text: String) -> ErrorResponse {
+    let message = Message {
+        id: 1,
+        format: text,
+        show_user: Some(true),
+        send_telemetry: None,
+        url: None,
+        url_label: None,
+        variables: None,
+    };
+    ErrorResponse { error: Some(message) }
 }

@@ -54,10 +54,8 @@ impl Memory {
     }
 }
 
-/// Megabytes in use; unknown where there is no `/proc`.
+/// Megabytes in use; unknown on systems that do not tell.
 fn resident_mb() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
-    Some(kilobytes / 1024)
+    let used = memory_stats::memory_stats()?.physical_mem;
+    Some(used as u64 >> 20)
 }

@@ -1,7 +1,6 @@
 //! Results for other programs: JSON, SARIF, witnesses. Says the same as the text, in other words.
 
 mod sarif;
-mod sha256;
 mod witness;
 
 use proofline_verifier::{

@@ -11,6 +11,7 @@ use proofline_db::{Database, Listener, Stopped, Store};
 use proofline_verifier::{Cancel, load::LoadError};
 
 use crate::{
+    cancel::{Cancellable, Cancelled},
     index::Index,
     knowledge::{Knowledge, knowledge},
     program::Program,
@@ -20,13 +21,6 @@ use crate::{
 
 /// Bytes of a buffer that is still read.
 const LARGEST: usize = 16 << 20;
-
-/// The answer was not wanted any more; ask the next snapshot.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Cancelled;
-
-/// An answer, unless it was cancelled.
-pub type Cancellable<T> = Result<T, Cancelled>;
 
 /// What happened to the inputs.
 #[derive(Clone, Debug, Default)]

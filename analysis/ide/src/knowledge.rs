@@ -18,7 +18,7 @@ use proofline_verifier::{
 };
 
 use crate::{
-    host::{Cancellable, Cancelled},
+    cancel::{Cancellable, Cancelled},
     index::{Statement, Symbol},
     place::Place,
     program::{Program, Role},

@@ -4,33 +4,56 @@
 //! An [`AnalysisHost`] holds the texts and changes; an [`Analysis`] is an immutable, cheap snapshot of it that can be sent to a
 //! thread. Everything slow takes a [`Cancel`] and answers `Err(Cancelled)` when it was asked to stop.
 
+mod annotations;
+mod cancel;
+mod edit;
 mod finding;
 mod fix;
+mod folding;
+mod hints;
 mod host;
+mod hover;
 mod index;
 mod knowledge;
+mod navigation;
 mod place;
 mod program;
 mod reproduce;
+mod results;
 mod scan;
 mod settings;
 mod state;
 mod summary;
+mod text;
+mod tokens;
 mod verify;
 mod workspace;
 
+pub use annotations::{Annotation, AnnotationKind, annotations};
+pub use cancel::{Cancellable, Cancelled};
+pub use edit::{Edit, point_before, range_after};
 pub use finding::{Finding, Nature, Step, StepKind, whole_path};
 pub use fix::{Fix, condition_of, fixes};
-pub use host::{Analysis, AnalysisHost, Cancellable, Cancelled, Change};
+pub use folding::{Fold, FoldKind, folds};
+pub use hints::{Hint, HintContent, hints};
+pub use host::{Analysis, AnalysisHost, Change};
+pub use hover::{Hover, HoverContent, LoopMoment, SUPPRESS, hover};
 pub use index::{Declaration, Expansion, Index, Occurrence, Statement, Symbol};
 pub use knowledge::{Knowledge, LoopKnowledge, Value};
+pub use navigation::{
+    Call, CallItem, Definition, FoundSymbol, Highlight, Searched, call_item, definition, highlights,
+    incoming, outgoing, references, symbols,
+};
 pub use place::{Place, Point, Range};
 pub use program::{Entry, FunctionItem, Problem, Program, Role};
 pub use proofline_db::Listener;
-pub use proofline_verifier::{Cancel, property::Property};
+pub use proofline_verifier::{Cancel, Check, property::Property};
 pub use reproduce::{Test, compiler_flags, test};
+pub use results::{FileResults, ShownFinding};
 pub use settings::Settings;
 pub use state::{FunctionReport, State, report};
 pub use summary::{CheckCount, Summary};
+pub use text::{indentation, line, readable_line};
+pub use tokens::{TokenKind, tokens};
 pub use verify::{Effort, EntryReport, Obligation, Verdict};
 pub use workspace::{Sighting, Workspace};

@@ -97,7 +97,7 @@ impl Program {
             Ok(Ok(loaded)) => loaded,
             Ok(Err(error)) => return Program { problems: whole(error.to_string()), ..nothing },
             Err(panic) => {
-                let text = crate::verify::panic_text(&*panic);
+                let text = crate::cancel::panic_text(&*panic);
                 let message = format!("internal error while reading this file: {text}");
                 return Program { problems: whole(message), ..nothing };
             }

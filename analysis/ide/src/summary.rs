@@ -1,8 +1,7 @@
-//! A function's summary for hover and commands, as data and as Markdown.
+//! A function's summary for hover and commands. Knows no Markdown.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt::Write,
     sync::Arc,
 };
 
@@ -13,7 +12,7 @@ use crate::{
     finding::{Finding, Nature},
     knowledge::Knowledge,
     program::Program,
-    state::{FunctionReport, State, report},
+    state::{FunctionReport, report},
     verify::{EntryReport, Verdict},
 };
 
@@ -122,63 +121,6 @@ impl Summary {
             checks,
             report,
         })
-    }
-
-    /// For a hover.
-    pub fn markdown(&self) -> String {
-        let mut out = String::new();
-        let report = &self.report;
-        let total = report.proved + report.violated + report.asked + report.unknown;
-        let headline = match report.state {
-            State::Queued | State::Running => "being checked".to_owned(),
-            State::Stale => "older text".to_owned(),
-            State::Proved if total == 0 => "nothing to check".to_owned(),
-            State::Proved => format!("proved: all {total} obligations hold"),
-            State::Violated => format!("violated: {} of {total} obligations fail", report.violated),
-            State::Unknown if report.unknown == 0 => {
-                format!("asks something of its callers: {} of {total} obligations", report.asked)
-            }
-            State::Unknown => format!("not decided: {} of {total} obligations", report.unknown),
-            State::InternalError => "internal error".to_owned(),
-        };
-        let _ = writeln!(out, "**{}** — {headline}\n", self.name);
-        let mut list = |title: &str, items: &[String]| {
-            if !items.is_empty() {
-                let shown: Vec<String> =
-                    items.iter().take(8).map(|item| format!("`{}`", item.replace('`', "'"))).collect();
-                let more =
-                    if items.len() > 8 { format!(" and {} more", items.len() - 8) } else { String::new() };
-                let _ = writeln!(out, "- {title}: {}{more}", shown.join(", "));
-            }
-        };
-        list("requires", &self.requires);
-        list("fails when", &self.hangs_on);
-        list(if self.is_for_all_callers { "ensures" } else { "ensures in this program" }, &self.ensures);
-        list("reads", &self.reads);
-        list("writes", &self.writes);
-        for count in &self.checks {
-            let mut parts = Vec::new();
-            for (number, word) in
-                [(count.proved, "proved"), (count.violated, "failing"), (count.unknown, "not decided")]
-            {
-                if number > 0 {
-                    parts.push(format!("{number} {word}"));
-                }
-            }
-            let _ = writeln!(out, "- {}: {}", count.check, parts.join(", "));
-        }
-        if let Some(reason) = report.reason.as_ref().filter(|_| report.unknown > 0) {
-            let _ = writeln!(out, "- why: {reason}");
-        }
-        if !report.rests_on.is_empty() {
-            let shown: Vec<&str> = report.rests_on.iter().take(6).map(String::as_str).collect();
-            let more = if report.rests_on.len() > 6 { ", …" } else { "" };
-            let _ = writeln!(out, "- rests on: {}{more}", shown.join("; "));
-        }
-        if !matches!(report.state, State::Queued | State::Running) {
-            let _ = writeln!(out, "\n_{} ms_", report.millis);
-        }
-        out
     }
 }
 

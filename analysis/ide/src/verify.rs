@@ -1,7 +1,6 @@
 //! Verdicts of the executions from one entry, with the effort the caller allows.
 
 use std::{
-    any::Any,
     collections::{BTreeMap, BTreeSet},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
@@ -15,8 +14,8 @@ use proofline_verifier::{
 };
 
 use crate::{
+    cancel::{Cancellable, Cancelled, panic_text},
     finding::Finding,
-    host::{Cancellable, Cancelled},
     place::{Place, Range},
     program::{Program, Role},
     settings::Settings,
@@ -196,13 +195,4 @@ pub(crate) fn verify(
         is_settled,
         millis,
     }))
-}
-
-/// A panic's message.
-pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
-    match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
-        (Some(text), _) => (*text).to_owned(),
-        (None, Some(text)) => text.clone(),
-        (None, None) => "a panic without a message".to_owned(),
-    }
 }

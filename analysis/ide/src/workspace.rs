@@ -12,7 +12,7 @@ use proofline_syntax::{RealFs, database_files};
 use proofline_verifier::Cancel;
 
 use crate::{
-    host::{Cancellable, Cancelled},
+    cancel::{Cancellable, Cancelled},
     place::{Place, Point, Range},
     scan::{Glimpse, glance},
 };

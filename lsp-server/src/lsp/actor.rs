@@ -210,7 +210,7 @@ impl Actor {
         let analysis = self.host.analysis();
         for (path, task) in self.jobs.dispatch(&analysis) {
             if let (Task::Verify { entry, .. }, Some(document)) = (task, self.documents.get_mut(&path)) {
-                document.board.running.insert(entry);
+                document.results.begun(entry);
                 self.news.entry(path).or_insert(News { at: Instant::now() + MARK_AFTER });
             }
         }
@@ -242,7 +242,7 @@ impl Actor {
     fn stop(&mut self) {
         self.jobs.cancel_all();
         for (path, document) in &mut self.documents {
-            document.board.stop();
+            document.results.stop();
             self.news.insert(path.clone(), News { at: Instant::now() });
         }
     }

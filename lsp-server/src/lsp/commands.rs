@@ -1,11 +1,9 @@
 //! `workspace/executeCommand`: the trace and the summary as data and as text, for editors with and without an extension.
 
-use std::path::Path;
-
-use proofline_ide::{Finding, Place, Summary};
+use proofline_ide::{Finding, Place, ShownFinding, Summary};
 use serde_json::{Value, json};
 
-use super::{board::Shown, diagnostics::Places, document::Document};
+use super::{diagnostics::Places, document::Document, markdown};
 
 pub(super) const TRACE: &str = "proofline.trace";
 pub(super) const SUMMARY: &str = "proofline.summary";
@@ -21,13 +19,12 @@ pub(super) const CANCEL: &str = "proofline.cancel";
 pub(super) const ALL: &[&str] = &[TRACE, SUMMARY, VERIFY, TEST, FUNCTIONS, CANCEL];
 
 /// A counterexample with positions in the texts as they are now.
-pub(super) fn trace(shown: &Shown<'_>, document: &Document, places: &Places<'_>) -> Value {
+pub(super) fn trace(shown: &ShownFinding<'_>, document: &Document, places: &Places<'_>) -> Value {
     let finding: &Finding = shown.finding;
-    let buffer: &Path = &document.path;
     let pair = |(name, value): &(String, String)| json!({ "name": name, "value": value });
     let place = |place: &Option<Place>| match place {
         Some(place) => {
-            let range = places.range(&place.path, shown.now(place, buffer));
+            let range = places.range(&place.path, shown.now(place));
             (json!(places.uri(&place.path)), json!(range))
         }
         None => (Value::Null, Value::Null),
@@ -68,10 +65,10 @@ pub(super) fn trace(shown: &Shown<'_>, document: &Document, places: &Places<'_>)
 }
 
 /// A function's summary.
-pub(super) fn summary(summary: &Summary, document: &Document, places: &Places<'_>, state: &str) -> Value {
-    let board = &document.board;
-    let function = board.program().and_then(|program| program.function(&summary.name));
-    let range = function.map(|f| places.range(&f.selection.path, board.now(f.selection.range)));
+pub(super) fn summary(summary: &Summary, document: &Document, places: &Places<'_>) -> Value {
+    let results = &document.results;
+    let function = results.program().and_then(|program| program.function(&summary.name));
+    let range = function.map(|f| places.range(&f.selection.path, results.now(f.selection.range)));
     let checks: Vec<Value> = summary
         .checks
         .iter()
@@ -83,7 +80,7 @@ pub(super) fn summary(summary: &Summary, document: &Document, places: &Places<'_
         "name": summary.name,
         "uri": document.uri,
         "range": range,
-        "state": state,
+        "state": summary.report.state.name(),
         "requires": summary.requires,
         "ensures": summary.ensures,
         "reads": summary.reads,
@@ -91,6 +88,6 @@ pub(super) fn summary(summary: &Summary, document: &Document, places: &Places<'_
         "checks": checks,
         "timeMs": summary.report.millis,
         "restsOn": summary.report.rests_on,
-        "markdown": summary.markdown(),
+        "markdown": markdown::summary(summary),
     })
 }

@@ -80,6 +80,11 @@ impl Encoding {
         lsp::Position { line: number as u32, character: character as u32 }
     }
 
+    /// From the protocol.
+    pub(super) fn range_of(self, text: &Rope, range: lsp::Range) -> Range {
+        Range { start: self.point(text, range.start), end: self.point(text, range.end) }
+    }
+
     /// To the protocol.
     pub(super) fn range(self, text: &Rope, range: Range) -> lsp::Range {
         lsp::Range { start: self.position(text, range.start), end: self.position(text, range.end) }
@@ -105,32 +110,4 @@ pub(super) fn byte_of(text: &Rope, point: Point) -> usize {
     }
     let start = text.line_to_byte(point.line as usize);
     (start + point.column as usize).min(text.len_bytes())
-}
-
-/// The word of C at a point.
-pub(super) fn word_at(text: &Rope, point: Point) -> Option<(String, Range)> {
-    let number = point.line as usize;
-    if number >= text.len_lines() || text.line(number).len_bytes() > 100_000 {
-        return None;
-    }
-    let line = text.line(number).to_string();
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80;
-    let bytes = line.as_bytes();
-    let at = (point.column as usize).min(bytes.len());
-    let mut start = at;
-    while start > 0 && is_word(bytes[start - 1]) {
-        start -= 1;
-    }
-    let mut end = at;
-    while end < bytes.len() && is_word(bytes[end]) {
-        end += 1;
-    }
-    if start == end || bytes[start].is_ascii_digit() {
-        return None;
-    }
-    let range = Range {
-        start: Point { line: point.line, column: start as u32 },
-        end: Point { line: point.line, column: end as u32 },
-    };
-    Some((line.get(start..end)?.to_owned(), range))
 }

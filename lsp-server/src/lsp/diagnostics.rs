@@ -6,12 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use proofline_ide::{Nature, Place, Range, State};
+use proofline_ide::{Nature, Place, Range, SUPPRESS, ShownFinding, State};
 use ropey::Rope;
 use serde_json::json;
 use tower_lsp_server::ls_types as lsp;
 
-use super::{board::Shown, capabilities::Client, convert::Encoding, document::Document};
+use super::{capabilities::Client, convert::Encoding, document::Document};
 
 /// Turns places into locations of the protocol, whatever file they are in.
 pub(super) struct Places<'d> {
@@ -76,7 +76,7 @@ pub(super) fn of(
 ) -> BTreeMap<PathBuf, Vec<lsp::Diagnostic>> {
     let mut out: BTreeMap<PathBuf, Vec<lsp::Diagnostic>> = BTreeMap::new();
     out.entry(document.path.clone()).or_default();
-    for problem in document.board.problems() {
+    for problem in document.results.problems() {
         let (path, range) = match &problem.place {
             Some(place) => (place.path.to_path_buf(), places.range(&place.path, place.range)),
             None => (document.path.clone(), lsp::Range::default()),
@@ -95,9 +95,9 @@ pub(super) fn of(
             ..lsp::Diagnostic::default()
         });
     }
-    for shown in document.board.findings() {
+    for shown in document.results.findings() {
         if let Some(place) = shown.finding.place.clone()
-            && !is_suppressed(document, places, &shown, &place)
+            && !is_suppressed(places, &shown, &place)
         {
             let diagnostic = finding(&shown, &place, document, places, client);
             out.entry(place.path.to_path_buf()).or_default().push(diagnostic);
@@ -112,11 +112,11 @@ pub(super) fn of(
 }
 
 /// Whether a comment on the line or the one before takes the finding back.
-fn is_suppressed(document: &Document, places: &Places<'_>, shown: &Shown<'_>, place: &Place) -> bool {
-    let line = shown.now(place, &document.path).start.line as usize;
+fn is_suppressed(places: &Places<'_>, shown: &ShownFinding<'_>, place: &Place) -> bool {
+    let line = shown.now(place).start.line as usize;
     (line.saturating_sub(1)..=line).any(|line| {
         places.line(&place.path, line).is_some_and(|text| {
-            text.split_once(super::features::SUPPRESS).is_some_and(|(_, rest)| {
+            text.split_once(SUPPRESS).is_some_and(|(_, rest)| {
                 let code = rest.trim_start().split(|c: char| c != '-' && !c.is_ascii_alphanumeric()).next();
                 code == Some(shown.finding.check)
             })
@@ -134,7 +134,7 @@ fn severity_rank(severity: lsp::DiagnosticSeverity) -> u8 {
 }
 
 fn finding(
-    shown: &Shown<'_>,
+    shown: &ShownFinding<'_>,
     place: &Place,
     document: &Document,
     places: &Places<'_>,
@@ -143,17 +143,17 @@ fn finding(
     let finding = shown.finding;
     let related = finding.steps.iter().filter_map(|step| {
         let at = step.place.as_ref()?;
-        let location = places.location(&at.path, shown.now(at, &document.path))?;
+        let location = places.location(&at.path, shown.now(at))?;
         Some(lsp::DiagnosticRelatedInformation {
             location,
             message: format!("{}: {}", step.number, step.text),
         })
     });
     let mark = if shown.is_older { "(older text) " } else { "" };
-    let proof = if document.confirmed.contains(&finding.id) { " (confirmed by running it)" } else { "" };
+    let proof = if document.results.is_confirmed(finding) { " (confirmed by running it)" } else { "" };
     let is_unreachable = finding.check == "unreachable";
     lsp::Diagnostic {
-        range: places.range(&place.path, shown.now(place, &document.path)),
+        range: places.range(&place.path, shown.now(place)),
         severity: Some(match finding.nature {
             Nature::Manifest => lsp::DiagnosticSeverity::ERROR,
             Nature::Latent => lsp::DiagnosticSeverity::HINT,
@@ -176,20 +176,19 @@ fn never_reached(
     places: &Places<'_>,
     out: &mut BTreeMap<PathBuf, Vec<lsp::Diagnostic>>,
 ) {
-    let board = &document.board;
-    let functions = board.program().into_iter().flat_map(|program| program.functions());
-    let failing: Vec<Range> = functions
-        .filter(|function| *function.selection.path == *document.path)
-        .filter(|function| board.function(&function.name).is_some_and(|report| report.violated > 0))
-        .map(|function| board.now(function.range))
+    let results = &document.results;
+    let failing: Vec<Range> = results
+        .functions()
+        .filter(|function| results.function(&function.name).is_some_and(|report| report.violated > 0))
+        .map(|function| results.now(function.range))
         .collect();
-    for (place, is_older) in board.unreachable(&document.path) {
-        if failing.iter().any(|range| range.touches(place.range.start)) {
+    for (dead, is_older) in results.unreachable() {
+        if failing.iter().any(|range| range.touches(dead.start)) {
             continue;
         }
         let mark = if is_older { "(older text) " } else { "" };
         out.entry(document.path.clone()).or_default().push(lsp::Diagnostic {
-            range: places.range(&document.path, place.range),
+            range: places.range(&document.path, dead),
             severity: Some(lsp::DiagnosticSeverity::HINT),
             code: Some(lsp::NumberOrString::String("never-reached".into())),
             source: Some("proofline".into()),
@@ -202,13 +201,12 @@ fn never_reached(
 
 /// What could not be decided is said once per function, at its name, when nothing more will come.
 fn undecided(document: &Document, places: &Places<'_>, out: &mut BTreeMap<PathBuf, Vec<lsp::Diagnostic>>) {
-    let board = &document.board;
-    if !board.is_settled() {
+    let results = &document.results;
+    if !results.is_settled() {
         return;
     }
-    let Some(program) = board.program() else { return };
-    for function in program.functions().iter().filter(|f| *f.selection.path == *document.path) {
-        let Some(report) = board.function(&function.name) else { continue };
+    for function in results.functions() {
+        let Some(report) = results.function(&function.name) else { continue };
         let (what, severity) = match report.state {
             State::Unknown if report.unknown > 0 => ("not decided", lsp::DiagnosticSeverity::HINT),
             State::InternalError => ("internal error", lsp::DiagnosticSeverity::INFORMATION),
@@ -217,7 +215,7 @@ fn undecided(document: &Document, places: &Places<'_>, out: &mut BTreeMap<PathBu
         let total = report.obligations.len();
         let reason = report.reason.map(|reason| format!(": {reason}")).unwrap_or_default();
         out.entry(document.path.clone()).or_default().push(lsp::Diagnostic {
-            range: places.range(&document.path, board.now(function.selection.range)),
+            range: places.range(&document.path, results.now(function.selection.range)),
             severity: Some(severity),
             code: Some(lsp::NumberOrString::String(what.replace(' ', "-"))),
             source: Some("proofline".into()),

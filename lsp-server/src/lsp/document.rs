@@ -1,13 +1,12 @@
-//! A buffer: its text, and the edits that older results have to be moved by.
+//! A buffer: its text as the client edits it, and what is known about it.
 
 use std::path::PathBuf;
 
-use proofline_ide::{Point, Range};
+use proofline_ide::{Edit, FileResults, Point};
 use ropey::Rope;
 use tower_lsp_server::ls_types::{TextDocumentContentChangeEvent, Uri};
 
 use super::{
-    board::Board,
     convert::{Encoding, byte_of},
     jobs::Linked,
 };
@@ -21,102 +20,36 @@ pub(super) struct Document {
     pub(super) text: Rope,
     /// Number of the last change; answers for another number are old.
     pub(super) stamp: u64,
-    /// The last change.
-    pub(super) last_edit: Option<Edit>,
-    /// Findings of this text that a test has confirmed.
-    pub(super) confirmed: std::collections::BTreeSet<String>,
     /// The other files of its program, and for which undefined functions they were looked for.
     pub(super) linked: Linked,
     /// What is known.
-    pub(super) board: Board,
-}
-
-/// A replacement of a range of bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Edit {
-    start: Point,
-    old_end: Point,
-    new_end: Point,
-}
-
-impl Edit {
-    /// Where a point of the old text is now. Inside what was replaced: at its start.
-    fn point(&self, point: Point) -> Point {
-        if point <= self.start {
-            return point;
-        }
-        if point < self.old_end {
-            return self.start;
-        }
-        let line = point.line - self.old_end.line + self.new_end.line;
-        if point.line == self.old_end.line {
-            Point { line, column: point.column - self.old_end.column + self.new_end.column }
-        } else {
-            Point { line, column: point.column }
-        }
-    }
-
-    /// Where a point of the new text was before; `None`: it was not there.
-    fn before(&self, point: Point) -> Option<Point> {
-        if point <= self.start {
-            return Some(point);
-        }
-        if point < self.new_end {
-            return None;
-        }
-        let line = point.line - self.new_end.line + self.old_end.line;
-        let column = if point.line == self.new_end.line {
-            point.column - self.new_end.column + self.old_end.column
-        } else {
-            point.column
-        };
-        Some(Point { line, column })
-    }
-
-    /// The range in the new text.
-    pub(super) fn span(&self) -> Range {
-        Range { start: self.start, end: self.new_end }
-    }
-}
-
-/// Where a range is after the edits.
-pub(super) fn moved(range: Range, edits: &[Edit]) -> Range {
-    edits.iter().fold(range, |range, edit| {
-        let start = edit.point(range.start);
-        Range { start, end: edit.point(range.end).max(start) }
-    })
-}
-
-/// Where a point was before the edits, if it was there.
-pub(super) fn before(point: Point, edits: &[Edit]) -> Option<Point> {
-    edits.iter().rev().try_fold(point, |point, edit| edit.before(point))
+    pub(super) results: FileResults,
 }
 
 impl Document {
     pub(super) fn new(uri: Uri, path: PathBuf, version: i32, text: &str, stamp: u64) -> Document {
-        let text = Rope::from_str(&unix(text));
-        let confirmed = std::collections::BTreeSet::new();
-        let board = Board::default();
-        Document { uri, path, version, text, stamp, last_edit: None, confirmed, linked: None, board }
+        let text = unix(text);
+        let results = FileResults::new(path.clone(), text.as_ref().into());
+        Document { uri, path, version, text: Rope::from_str(&text), stamp, linked: None, results }
     }
 
-    /// Applies a change of the protocol and says what was replaced.
-    pub(super) fn change(&mut self, change: &TextDocumentContentChangeEvent, encoding: Encoding) -> Edit {
+    /// Applies the changes of a notification, in their order.
+    pub(super) fn change(&mut self, changes: &[TextDocumentContentChangeEvent], encoding: Encoding) {
+        let edits: Vec<Edit> = changes.iter().map(|change| self.apply(change, encoding)).collect();
+        self.results.edit(&edits, self.text.to_string().into());
+    }
+
+    fn apply(&mut self, change: &TextDocumentContentChangeEvent, encoding: Encoding) -> Edit {
         let new = unix(&change.text);
-        let (start, end) = match change.range {
+        let (start, end, new) = match change.range {
             Some(range) => {
                 let start = byte_of(&self.text, encoding.point(&self.text, range.start));
                 let end = byte_of(&self.text, encoding.point(&self.text, range.end));
-                (start, end.max(start))
+                (start, end.max(start), &*new)
             }
-            None => (0, self.text.len_bytes()),
-        };
-        let (start, end, new) = match change.range {
-            Some(_) => (start, end, &*new),
             None => self.difference(&new),
         };
-        let edit_start = self.point(start);
-        let old_end = self.point(end);
+        let (edit_start, old_end) = (self.point(start), self.point(end));
         let from = self.text.byte_to_char(start);
         self.text.remove(from..self.text.byte_to_char(end));
         self.text.insert(from, new);

@@ -15,16 +15,15 @@ impl Notification for Functions {
 
 /// Its content.
 pub(super) fn of(document: &Document, places: &Places<'_>) -> Value {
-    let board = &document.board;
-    let functions = board.program().into_iter().flat_map(|program| program.functions());
-    let list: Vec<Value> = functions
-        .filter(|function| *function.selection.path == *document.path)
+    let results = &document.results;
+    let list: Vec<Value> = results
+        .functions()
         .filter_map(|function| {
-            let report = board.function(&function.name)?;
+            let report = results.function(&function.name)?;
             let mut value = json!({
                 "name": function.name,
-                "range": places.range(&document.path, board.now(function.range)),
-                "selectionRange": places.range(&document.path, board.now(function.selection.range)),
+                "range": places.range(&document.path, results.now(function.range)),
+                "selectionRange": places.range(&document.path, results.now(function.selection.range)),
                 "state": report.state.name(),
                 "proved": report.proved,
                 "violated": report.violated,

@@ -3,7 +3,6 @@
 
 mod actor;
 mod backend;
-mod board;
 mod capabilities;
 mod commands;
 mod convert;
@@ -13,6 +12,7 @@ mod event;
 mod features;
 mod functions;
 mod jobs;
+mod markdown;
 mod memory;
 mod outbox;
 mod pages;

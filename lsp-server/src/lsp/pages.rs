@@ -2,18 +2,13 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::OnceLock};
 
-use proofline_verifier::Check;
+use proofline_ide::Check;
 use tower_lsp_server::ls_types::Uri;
 
 /// Where a check's page is, if there is one and it could be written.
 pub(super) fn link(check: &str) -> Option<Uri> {
     static WRITTEN: OnceLock<BTreeMap<&'static str, Uri>> = OnceLock::new();
     WRITTEN.get_or_init(write).get(check).cloned()
-}
-
-/// A check's page.
-pub(super) fn text(check: &str) -> Option<&'static str> {
-    Check::from_code(check).map(Check::page)
 }
 
 /// Writes the pages into the cache folder. What cannot be written has no link.

@@ -5,12 +5,14 @@ use std::{
     path::Path,
 };
 
+use proofline_ide::Searched;
 use serde_json::Value;
 use tower_lsp_server::{jsonrpc, ls_types::*};
 
 use super::{
     actor::Actor,
     diagnostics::Places,
+    document::Document,
     event::{Reply, Request},
     features,
 };
@@ -47,34 +49,28 @@ impl Actor {
             Request::Definition(params, reply) => {
                 let at = params.text_document_position_params;
                 let document = self.document(&at.text_document.uri);
-                let documents = &self.documents;
-                let known = self.folders.known();
+                let searched = self.searched();
                 send(
                     reply,
-                    document.and_then(|d| {
-                        features::definition(d, documents, known, at.position, encoding, &places)
-                    }),
+                    document.and_then(|d| features::definition(d, &searched, at.position, encoding, &places)),
                 );
             }
             Request::References(params, reply) => {
                 let document = self.document(&params.text_document_position.text_document.uri);
-                let documents = &self.documents;
+                let searched = self.searched();
                 send(
                     reply,
-                    document.and_then(|d| features::references(d, documents, &params, encoding, &places)),
+                    document.and_then(|d| features::references(d, &searched, &params, encoding, &places)),
                 );
             }
             Request::Highlights(params, reply) => {
                 let at = params.text_document_position_params;
                 let document = self.document(&at.text_document.uri);
-                send(reply, document.and_then(|d| features::highlights(d, at.position, encoding, &places)));
+                send(reply, document.and_then(|d| features::highlights(d, at.position, encoding)));
             }
             Request::WorkspaceSymbols(params, reply) => {
-                let known = self.folders.known();
-                send(
-                    reply,
-                    Some(features::workspace_symbols(&self.documents, known, &params.query, &places)),
-                );
+                let found = features::workspace_symbols(&self.searched(), &params.query, &places);
+                send(reply, Some(found));
                 drop(places);
                 self.look();
             }
@@ -88,9 +84,8 @@ impl Actor {
             }
             Request::IncomingCalls(params, reply) => {
                 let document = self.of_item(&params.item);
-                let known = self.folders.known();
-                let documents = &self.documents;
-                send(reply, Some(features::incoming(document, documents, known, &params.item.name, &places)));
+                let searched = self.searched();
+                send(reply, Some(features::incoming(document, &searched, &params.item.name, &places)));
             }
             Request::OutgoingCalls(params, reply) => {
                 let document = self.of_item(&params.item);
@@ -106,7 +101,7 @@ impl Actor {
             }
             Request::Folding(params, reply) => {
                 let document = self.document(&params.text_document.uri);
-                send(reply, document.map(|document| features::folding(&document.text.to_string())));
+                send(reply, document.map(|document| features::folding(document.results.text())));
             }
             Request::Tokens(params, reply) => {
                 let document = self.document(&params.text_document.uri);
@@ -127,8 +122,14 @@ impl Actor {
         }
     }
 
+    /// What can be searched for names.
+    fn searched(&self) -> Searched<'_> {
+        let open = self.documents.values().map(|document| &document.results).collect();
+        Searched { open, workspace: self.folders.known() }
+    }
+
     /// The buffer a call hierarchy item is of.
-    fn of_item(&self, item: &CallHierarchyItem) -> Option<&super::document::Document> {
+    fn of_item(&self, item: &CallHierarchyItem) -> Option<&Document> {
         let path = item.data.as_ref().and_then(Value::as_str).map(Path::new);
         path.and_then(|path| self.documents.get(path)).or_else(|| self.document(&item.uri))
     }
@@ -137,7 +138,7 @@ impl Actor {
     fn pull(&mut self, params: DocumentDiagnosticParams, reply: Reply<DocumentDiagnosticReportResult>) {
         let pull = Pull { known: params.previous_result_id, reply };
         match self.document(&params.text_document.uri) {
-            Some(document) if !document.board.is_settled() => {
+            Some(document) if !document.results.is_settled() => {
                 let path = document.path.clone();
                 self.pulls.entry(path).or_default().push(pull);
             }
@@ -150,7 +151,7 @@ impl Actor {
 
     /// Those who wait, when there is something current to say.
     pub(super) fn answer_pulls(&mut self, path: &Path) {
-        if self.documents.get(path).is_some_and(|document| !document.board.is_settled()) {
+        if self.documents.get(path).is_some_and(|document| !document.results.is_settled()) {
             // Half-typed code keeps what was known: nobody waits for a text that will not be verified.
             if !self.jobs.is_quiet() {
                 return;

@@ -15,7 +15,7 @@ use crate::lsp::{
     diagnostics::Places,
     document::Document,
     event::{Event, Reply},
-    features, functions,
+    functions,
     jobs::Task,
     settings::RunTests,
 };
@@ -41,8 +41,10 @@ impl Actor {
         let document = self.argument(argument)?;
         let id =
             argument.get("finding").and_then(Value::as_str).ok_or_else(|| wrong("`finding` is missing"))?;
-        let shown =
-            document.board.finding(id).ok_or_else(|| wrong("this finding is gone: the text has changed"))?;
+        let shown = document
+            .results
+            .finding(id)
+            .ok_or_else(|| wrong("this finding is gone: the text has changed"))?;
         let value = commands::trace(&shown, document, &Places::new(&self.documents, self.client.encoding));
         if !self.client.has("proofline.showTrace") {
             let shown = shown.finding;
@@ -60,13 +62,14 @@ impl Actor {
                 let position: Position = serde_json::from_value(position.clone())
                     .map_err(|_| wrong("`position` is no position"))?;
                 let point = encoding.point(&document.text, position);
-                features::function_at(document, point).ok_or_else(|| wrong("there is no function here"))?
+                let function = document.results.function_at(point);
+                function.map(|f| f.name.clone()).ok_or_else(|| wrong("there is no function here"))?
             }
             (None, None) => return Err(wrong("`function` or `position` is missing")),
         };
-        let (summary, state) =
-            features::summary(document, &name).ok_or_else(|| wrong("this function has no body here"))?;
-        Ok(commands::summary(&summary, document, &Places::new(&self.documents, encoding), state.name()))
+        let summary = document.results.summary(&name);
+        let summary = summary.ok_or_else(|| wrong("this function has no body here"))?;
+        Ok(commands::summary(&summary, document, &Places::new(&self.documents, encoding)))
     }
 
     pub(in super::super) fn functions(&self, argument: &Value) -> jsonrpc::Result<Value> {
@@ -79,7 +82,7 @@ impl Actor {
         let document = self.argument(argument)?;
         let (path, stamp) = (document.path.clone(), document.stamp);
         let function = argument.get("function").and_then(Value::as_str);
-        let program = document.board.program().ok_or_else(|| wrong("the file is still being read"))?;
+        let program = document.results.program().ok_or_else(|| wrong("the file is still being read"))?;
         let wanted =
             program.entries().iter().filter(|e| function.is_none_or(|name| e.decides.contains(name)));
         let effort = Effort { seconds: 60, ..Effort::full(self.settings.budget.saturating_mul(10)) };
@@ -129,8 +132,8 @@ impl Actor {
 
     pub(super) fn test(&mut self, path: &Path, id: &str, may_run: bool, reply: Reply<Option<Value>>) {
         let found = self.documents.get(path).and_then(|document| {
-            let shown = document.board.finding(id).filter(|shown| !shown.is_older)?;
-            Some((document.stamp, document.board.program()?.clone(), Box::new(shown.finding.clone())))
+            let shown = document.results.finding(id).filter(|shown| !shown.is_older)?;
+            Some((document.stamp, document.results.program()?.clone(), Box::new(shown.finding.clone())))
         });
         let Some((stamp, program, finding)) = found else {
             let _ = reply.send(Err(wrong("this finding is gone: the text has changed")));
@@ -153,7 +156,7 @@ impl Actor {
                 if confirmed == Some(true)
                     && let Some(document) = self.documents.get_mut(path).filter(|d| d.stamp == stamp)
                 {
-                    document.confirmed.insert(id);
+                    document.results.confirm(id);
                     self.news.insert(path.to_path_buf(), News { at: Instant::now() });
                 }
                 let text = test.text.replace(proofline_ide::Test::INCLUDE, &path.to_string_lossy());
@@ -170,7 +173,7 @@ impl Actor {
         let path = self.argument(argument)?.path.clone();
         self.jobs.cancel(&path);
         if let Some(document) = self.documents.get_mut(&path) {
-            document.board.stop();
+            document.results.stop();
         }
         self.news.insert(path, News { at: Instant::now() });
         Ok(Value::Null)

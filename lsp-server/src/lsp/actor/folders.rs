@@ -69,7 +69,7 @@ impl Actor {
             document.linked = None;
         }
         let uses = |document: &super::Document| {
-            document.board.program().is_some_and(|program| !program.undefined().is_empty())
+            document.results.program().is_some_and(|program| !program.undefined().is_empty())
         };
         let users: Vec<PathBuf> =
             self.documents.values().filter(|document| uses(document)).map(|d| d.path.clone()).collect();

@@ -2,7 +2,6 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
     time::Instant,
 };
 
@@ -82,12 +81,7 @@ impl Actor {
         document.version = params.text_document.version;
         self.clock += 1;
         document.stamp = self.clock;
-        for change in &params.content_changes {
-            let edit = document.change(change, encoding);
-            document.board.edit(edit);
-            document.last_edit = Some(edit);
-        }
-        document.confirmed.clear();
+        document.change(&params.content_changes, encoding);
         self.news.insert(path.clone(), News { at: Instant::now() + MARK_AFTER });
         // The seeded fault: every other text is never looked at, so that the answers about the one before count for it.
         if has_fault("stale") && params.text_document.version % 2 == 1 {
@@ -100,8 +94,8 @@ impl Actor {
     /// The buffer has another text: everything that was made from the old one is done again.
     pub(super) fn text_changed(&mut self, path: &Path) {
         let Some(document) = self.documents.get(path) else { return };
-        let text: Arc<str> = document.text.to_string().into();
-        self.host.apply(Change { texts: vec![(path.to_path_buf(), Some(text))], ..Change::default() });
+        let texts = vec![(path.to_path_buf(), Some(document.results.text().clone()))];
+        self.host.apply(Change { texts, ..Change::default() });
         self.read_again(path);
         self.touch_users(path);
     }
@@ -110,7 +104,7 @@ impl Actor {
     fn touch_users(&mut self, path: &Path) {
         let uses = |document: &Document| {
             document.path != path
-                && document.board.program().is_some_and(|program| program.files().contains(path))
+                && document.results.program().is_some_and(|program| program.files().contains(path))
         };
         let users: Vec<PathBuf> =
             self.documents.values().filter(|document| uses(document)).map(|d| d.path.clone()).collect();
@@ -124,7 +118,7 @@ impl Actor {
         self.clock += 1;
         let Some(document) = self.documents.get_mut(path) else { return };
         document.stamp = self.clock;
-        document.board.invalidate();
+        document.results.invalidate();
         self.read_again(path);
     }
 

@@ -39,22 +39,15 @@ impl Actor {
                     self.look();
                 }
                 let Some(document) = self.documents.get_mut(&path) else { return };
-                if document.board.is_of(&program) {
+                if document.results.is_of(&program) {
                     return;
                 }
                 self.news.insert(path.clone(), News { at: Instant::now() });
-                if !document.board.loaded(program.clone()) {
+                if !document.results.loaded(program.clone()) {
                     return;
                 }
-                // The entries that decide what was edited last come first.
-                let edited =
-                    document.last_edit.and_then(|edit| features::function_at(document, edit.span().end));
-                let decides = |entry: &&proofline_ide::Entry| {
-                    edited.as_ref().is_some_and(|name| entry.decides.contains(name))
-                };
-                let (first, rest): (Vec<_>, Vec<_>) = program.entries().iter().partition(decides);
                 self.jobs.push(&path, stamp, Task::Know, 0);
-                for (place, entry) in first.into_iter().chain(rest).enumerate() {
+                for (place, entry) in document.results.entries().into_iter().enumerate() {
                     let task =
                         Task::Verify { entry: entry.name.clone(), effort: Effort::QUICK, is_final: false };
                     self.jobs.push(&path, stamp, task, place);
@@ -64,7 +57,7 @@ impl Actor {
                 let Some(document) = self.documents.get_mut(&path).filter(|d| d.stamp == stamp) else {
                     return;
                 };
-                document.board.running.remove(&entry);
+                document.results.ended(&entry);
                 let Ok(report) = report else { return };
                 self.news.insert(path.clone(), News { at: Instant::now() });
                 if !is_final && !report.is_settled {
@@ -85,14 +78,14 @@ impl Actor {
                         self.outbox.log(MessageType::ERROR, text);
                     }
                 }
-                document.board.verified(report, is_final);
+                document.results.verified(report, is_final);
             }
             Outcome::Known { path, stamp, knowledge } => {
                 let Some(document) = self.documents.get_mut(&path).filter(|d| d.stamp == stamp) else {
                     return;
                 };
                 let Ok(knowledge) = knowledge else { return };
-                document.board.known(knowledge);
+                document.results.known(knowledge);
                 self.news.insert(path.clone(), News { at: Instant::now() });
                 self.hints_changed = true;
             }
@@ -101,7 +94,7 @@ impl Actor {
                 let text = format!("internal error in {} (change {stamp}): {text}", path.display());
                 self.outbox.log(MessageType::ERROR, text);
                 if let Some(document) = self.documents.get_mut(&path) {
-                    document.board.running.clear();
+                    document.results.all_ended();
                     self.news.insert(path, News { at: Instant::now() });
                 }
             }
@@ -122,17 +115,17 @@ impl Actor {
         for (file, list) in lists {
             let key = (path.to_path_buf(), file.clone());
             let is_own = file == path;
-            let version = (document.version, document.board.is_settled());
+            let version = (document.version, document.results.is_settled());
             let is_news = self.published.get(&key) != Some(&list);
             let is_first =
-                is_own && document.board.is_current() && self.confirmed.get(path) != Some(&version);
+                is_own && document.results.is_current() && self.confirmed.get(path) != Some(&version);
             let is_nothing =
-                list.is_empty() && !self.published.contains_key(&key) && !document.board.is_settled();
+                list.is_empty() && !self.published.contains_key(&key) && !document.results.is_settled();
             if is_nothing || !is_news && !is_first {
                 continue;
             }
             has_news |= is_news;
-            if is_own && document.board.is_current() {
+            if is_own && document.results.is_current() {
                 self.confirmed.insert(path.to_path_buf(), version);
             }
             if list.is_empty() && !is_own {

@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 
-use proofline_ide::{Finding, Nature, Point, Range};
+use proofline_ide::{Finding, Nature, Point, Range, SUPPRESS, ShownFinding, indentation};
 use serde_json::{Value, json};
 use tower_lsp_server::ls_types::*;
 
 use super::super::{
-    board::Shown,
     capabilities::Client,
     commands,
     convert::Encoding,
@@ -33,7 +32,7 @@ pub(in super::super) fn actions(
     if is_wanted(&CodeActionKind::QUICKFIX) {
         for diagnostic in &params.context.diagnostics {
             let id = diagnostic.data.as_ref().and_then(|data| data.get("finding")).and_then(Value::as_str);
-            if let Some(shown) = id.and_then(|id| document.board.finding(id)) {
+            if let Some(shown) = id.and_then(|id| document.results.finding(id)) {
                 of_finding(document, diagnostic, &shown, client, settings, places, &mut out);
             }
         }
@@ -43,8 +42,9 @@ pub(in super::super) fn actions(
         out.extend(super::annotations::actions(document, point, places));
     }
     if is_wanted(&CodeActionKind::SOURCE)
-        && let Some(function) = super::function_at(document, point)
+        && let Some(function) = document.results.function_at(point)
     {
+        let function = &function.name;
         let argument = json!({ "uri": document.uri, "function": function });
         let kind = CodeActionKind::new("source.proofline");
         out.push(command(
@@ -81,7 +81,7 @@ fn command(
 fn of_finding(
     document: &Document,
     diagnostic: &Diagnostic,
-    shown: &Shown<'_>,
+    shown: &ShownFinding<'_>,
     client: &Client,
     settings: &Settings,
     places: &Places<'_>,
@@ -105,21 +105,25 @@ fn of_finding(
             if client.has("proofline.openTest") { "proofline.openTest" } else { commands::TEST },
         );
     }
-    if !shown.is_older && document.board.is_current() {
+    if !shown.is_older && document.results.is_current() {
         fixes(document, diagnostic, finding, places, out);
     }
     if let Some(contract) = finding.condition.as_ref().filter(|_| finding.nature == Nature::Latent)
-        && let Some(function) = document.board.program().and_then(|program| program.function(&finding.entry))
-        && *function.selection.path == *document.path
+        && let Some(function) = document.results.functions().find(|function| function.name == finding.entry)
     {
-        let line = document.board.now(function.range).start.line;
-        let text = format!("{}/*@ requires {contract}; */\n", indent(document, line));
+        let line = document.results.now(function.range).start.line;
+        let text = format!("{}/*@ requires {contract}; */\n", indentation(document.results.text(), line));
         let title = format!("Insert the contract `requires {contract}`");
         out.push(quick(insertion(document, &[(line, text)], &title, places), diagnostic));
     }
     if let Some(place) = finding.place.as_ref().filter(|place| *place.path == *document.path) {
-        let line = shown.now(place, &document.path).start.line;
-        let text = format!("{}// {} {}: say why\n", indent(document, line), super::SUPPRESS, finding.check);
+        let line = shown.now(place).start.line;
+        let text = format!(
+            "{}// {} {}: say why\n",
+            indentation(document.results.text(), line),
+            SUPPRESS,
+            finding.check
+        );
         let title = format!("Suppress `{}` here with a reason", finding.check);
         out.push(quick(insertion(document, &[(line, text)], &title, places), diagnostic));
     }
@@ -136,13 +140,13 @@ fn fixes(
     if finding.place.as_ref().is_none_or(|place| *place.path != *document.path) {
         return;
     }
-    let Some(program) = document.board.program() else { return };
-    let reports = document.board.reports();
+    let Some(program) = document.results.program() else { return };
+    let reports = document.results.reports();
     let Some(report) = reports.get(&finding.entry) else { return };
     let Some(condition) = proofline_ide::condition_of(report, finding) else { return };
-    let text = document.text.to_string();
-    for fix in proofline_ide::fixes(program, finding, condition, &text) {
-        let mut lines = vec![(fix.line, format!("{}{}\n", indent(document, fix.line), fix.text))];
+    let text = document.results.text();
+    for fix in proofline_ide::fixes(program, finding, condition, text) {
+        let mut lines = vec![(fix.line, format!("{}{}\n", indentation(text, fix.line), fix.text))];
         if fix.asserts && !text.contains("assert.h") {
             let is_include = |line: &str| line.trim_start().starts_with("#include");
             let last = text.lines().take(fix.line as usize).enumerate().filter(|(_, l)| is_include(l)).last();
@@ -150,11 +154,6 @@ fn fixes(
         }
         out.push(quick(insertion(document, &lines, &fix.title, places), diagnostic));
     }
-}
-
-pub(super) fn indent(document: &Document, line: u32) -> String {
-    let text = document.text.get_line(line as usize).map(|line| line.to_string()).unwrap_or_default();
-    text.chars().take_while(|c| *c == ' ' || *c == '\t').take(200).collect()
 }
 
 /// An action that inserts lines.

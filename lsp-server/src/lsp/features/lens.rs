@@ -24,16 +24,14 @@ pub(in super::super) fn headline(report: &proofline_ide::FunctionReport) -> Stri
 
 /// The state of each function above it.
 pub(in super::super) fn lenses(document: &Document, client: &Client, places: &Places<'_>) -> Vec<CodeLens> {
-    let board = &document.board;
-    let functions = board.program().into_iter().flat_map(|program| program.functions());
-    let own = functions.filter(|function| *function.selection.path == *document.path);
-    own.filter_map(|function| {
-        let report = board.function(&function.name)?;
+    let results = &document.results;
+    let lens = |function: &proofline_ide::FunctionItem| {
+        let report = results.function(&function.name)?;
         let name =
             if client.has("proofline.showSummary") { "proofline.showSummary" } else { commands::SUMMARY };
         let arguments = vec![json!({ "uri": document.uri, "function": function.name })];
         Some(CodeLens {
-            range: places.range(&document.path, board.now(function.selection.range)),
+            range: places.range(&document.path, results.now(function.selection.range)),
             command: Some(Command {
                 title: headline(&report),
                 command: name.to_owned(),
@@ -41,6 +39,6 @@ pub(in super::super) fn lenses(document: &Document, client: &Client, places: &Pl
             }),
             data: None,
         })
-    })
-    .collect()
+    };
+    results.functions().filter_map(lens).collect()
 }

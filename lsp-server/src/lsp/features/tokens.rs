@@ -1,7 +1,6 @@
-//! Semantic tokens: what a name means, from the index of names. Only for clients that ask for it in their options, because most editors have
-//! a server that colours C already.
+//! Semantic tokens. Only for clients that ask for it in their options, because most editors have a server that colours C already.
 
-use proofline_ide::{Place, Symbol};
+use proofline_ide::{TokenKind, tokens as found};
 use tower_lsp_server::ls_types::*;
 
 use super::super::{convert::Encoding, document::Document};
@@ -10,41 +9,33 @@ use super::super::{convert::Encoding, document::Document};
 pub(in super::super) const LEGEND: [SemanticTokenType; 3] =
     [SemanticTokenType::FUNCTION, SemanticTokenType::VARIABLE, SemanticTokenType::MACRO];
 
-/// The names of the buffer.
+fn number(kind: TokenKind) -> u32 {
+    match kind {
+        TokenKind::Function => 0,
+        TokenKind::Variable => 1,
+        TokenKind::Macro => 2,
+    }
+}
+
+/// The names of the buffer, each relative to the one before.
 pub(in super::super) fn tokens(document: &Document, encoding: Encoding) -> Option<SemanticTokens> {
-    let board = &document.board;
-    let index = board.program()?.index();
-    let own = |place: &Place| *place.path == *document.path;
-    let names = index.all().filter(|o| own(&o.place)).map(|o| {
-        let kind = match o.symbol {
-            Symbol::Function(_) => 0,
-            Symbol::Global(_) | Symbol::Local(..) => 1,
-        };
-        (board.now(o.place.range), kind)
-    });
-    let macros = index.expansions().iter().filter(|e| own(&e.place)).map(|e| (board.now(e.place.range), 2));
-    let mut all: Vec<(proofline_ide::Range, u32)> = macros.chain(names).collect();
-    // A macro hides what is in it.
-    all.sort_by_key(|(range, kind)| (range.start, std::cmp::Reverse(*kind)));
     let mut data = Vec::new();
-    let (mut line, mut character) = (0, 0);
-    let mut end = proofline_ide::Point::default();
-    for (range, kind) in all {
-        let at = encoding.range(&document.text, range);
-        if range.start < end || at.start.line != at.end.line || at.end.character <= at.start.character {
+    let mut last = Position::default();
+    for (range, kind) in found(&document.results)? {
+        let Range { start, end } = encoding.range(&document.text, range);
+        // A name of an older text may lie behind the end of a line.
+        if start.line != end.line || start >= end || start < last {
             continue;
         }
-        end = range.end;
-        let delta_line = at.start.line - line;
-        let delta_start = if delta_line == 0 { at.start.character - character } else { at.start.character };
-        (line, character) = (at.start.line, at.start.character);
+        let delta_line = start.line - last.line;
         data.push(SemanticToken {
             delta_line,
-            delta_start,
-            length: at.end.character - at.start.character,
-            token_type: kind,
+            delta_start: if delta_line == 0 { start.character - last.character } else { start.character },
+            length: end.character - start.character,
+            token_type: number(kind),
             token_modifiers_bitset: 0,
         });
+        last = start;
     }
     Some(SemanticTokens { result_id: None, data })
 }

@@ -1,0 +1,93 @@
+//! Comments in ACSL that write down what was proved: a function's contract, a loop's invariant.
+
+use crate::{
+    place::Point,
+    results::FileResults,
+    text::{indentation, readable_line},
+};
+
+/// Lines to insert.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Annotation {
+    /// What it writes down.
+    pub kind: AnnotationKind,
+    /// Before which line, from 0.
+    pub line: u32,
+    /// The lines, each with its end.
+    pub text: String,
+}
+
+/// What an annotation writes down.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AnnotationKind {
+    /// What holds in every round of a loop.
+    LoopInvariant,
+    /// What a function requires, ensures and assigns.
+    Contract,
+}
+
+/// What can be written down at a point of the current text.
+pub fn annotations(file: &FileResults, point: Point) -> Vec<Annotation> {
+    invariant(file, point).into_iter().chain(contract(file, point)).collect()
+}
+
+/// Whether an annotation stands before the line.
+fn is_annotated(file: &FileResults, line: u32) -> bool {
+    let above = line.checked_sub(1).and_then(|line| readable_line(file.text(), line));
+    above.is_some_and(|line| line.trim_end().ends_with("*/"))
+}
+
+/// The invariant of the loop that begins on this line.
+fn invariant(file: &FileResults, point: Point) -> Option<Annotation> {
+    let mut loops = file.knowledge()?.loops().iter();
+    let found = loops.find(|l| file.is_own(&l.place) && l.place.range.start.line == point.line)?;
+    let start = found.place.range.start;
+    let indent = indentation(file.text(), start.line);
+    if is_annotated(file, start.line) || indent.len() != start.column as usize {
+        return None;
+    }
+    let clauses: Vec<String> =
+        found.invariants.iter().map(|text| format!("loop invariant {text};")).collect();
+    Some(Annotation {
+        kind: AnnotationKind::LoopInvariant,
+        line: start.line,
+        text: comment(indent, &clauses),
+    })
+}
+
+/// The contract of the function whose name is on this line.
+fn contract(file: &FileResults, point: Point) -> Option<Annotation> {
+    if !file.is_current() {
+        return None;
+    }
+    let function = file.functions().find(|f| file.now(f.selection.range).start.line == point.line)?;
+    let summary = file.summary(&function.name)?;
+    let line = file.now(function.range).start.line;
+    if is_annotated(file, line) {
+        return None;
+    }
+    let mut clauses: Vec<String> =
+        summary.conditions.iter().map(|text| format!("requires {text};")).collect();
+    // A condition that C cannot say is missing: then nothing is promised either.
+    let is_whole = summary.conditions.len() == summary.requires.len() && summary.hangs_on.is_empty();
+    if summary.is_for_all_callers && is_whole {
+        let result = file.knowledge()?.ensures(&function.name, "\\result");
+        clauses.extend(result.map(|text| format!("ensures {text};")));
+        let is_name = |name: &String| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if summary.writes.is_empty() {
+            clauses.push("assigns \\nothing;".to_owned());
+        } else if summary.writes.iter().all(is_name) {
+            clauses.push(format!("assigns {};", summary.writes.join(", ")));
+        }
+    }
+    if clauses.is_empty() {
+        return None;
+    }
+    let text = comment(indentation(file.text(), line), &clauses);
+    Some(Annotation { kind: AnnotationKind::Contract, line, text })
+}
+
+/// Clauses as an ACSL comment.
+fn comment(indent: &str, clauses: &[String]) -> String {
+    format!("{indent}/*@ {} */\n", clauses.join(&format!("\n{indent}    ")))
+}

@@ -1,0 +1,7 @@
+//! What editors are told, without an editor: snapshots, staleness after edits, hovers, hints, navigation, folding.
+
+mod common;
+mod folding;
+mod hovers;
+mod navigation;
+mod staleness;

@@ -1,0 +1,95 @@
+//! What `ide` says, as Markdown: hovers and summaries.
+
+use std::fmt::Write;
+
+use proofline_ide::{HoverContent, LoopMoment, State, Summary, Value};
+
+/// More values of a variable on a path are not shown.
+const MOST_VALUES: usize = 6;
+
+/// What a hover shows, in its order.
+pub(super) fn hover(contents: &[HoverContent]) -> String {
+    contents.iter().map(content).collect()
+}
+
+fn content(content: &HoverContent) -> String {
+    match content {
+        HoverContent::Check(check) => check.page().to_owned(),
+        HoverContent::Expansion { name, text } => format!("**{name}** becomes\n```c\n{text}\n```\n"),
+        HoverContent::Loop { when, invariants } => {
+            let when = match when {
+                LoopMoment::Body => "Each time its body begins",
+                LoopMoment::Condition => "Each time its condition is looked at",
+            };
+            let list: String = invariants.iter().map(|text| format!("- `{text}`\n")).collect();
+            format!("**loop** — {when}:\n\n{list}")
+        }
+        HoverContent::Declaration(text) => format!("```c\n{text}\n```\n\n"),
+        HoverContent::Summary(known) => summary(known),
+        HoverContent::Value(Value::Before(text)) => format!("- `{text}` here, always\n"),
+        HoverContent::Value(Value::After(text)) => format!("- `{text}` from here on, always\n"),
+        HoverContent::Value(Value::NeverReached) => "- no execution comes here\n".to_owned(),
+        HoverContent::OnPath { name, values, title, is_older } => {
+            let more = if values.len() > MOST_VALUES { ", …" } else { "" };
+            let list = values.iter().take(MOST_VALUES).map(String::as_str).collect::<Vec<_>>().join(", ");
+            let mark = if *is_older { " (older text)" } else { "" };
+            format!("- `{name} = {list}{more}` on the path to: {title}{mark}\n")
+        }
+    }
+}
+
+/// A function's summary.
+pub(super) fn summary(summary: &Summary) -> String {
+    let mut out = String::new();
+    let report = &summary.report;
+    let total = report.proved + report.violated + report.asked + report.unknown;
+    let headline = match report.state {
+        State::Queued | State::Running => "being checked".to_owned(),
+        State::Stale => "older text".to_owned(),
+        State::Proved if total == 0 => "nothing to check".to_owned(),
+        State::Proved => format!("proved: all {total} obligations hold"),
+        State::Violated => format!("violated: {} of {total} obligations fail", report.violated),
+        State::Unknown if report.unknown == 0 => {
+            format!("asks something of its callers: {} of {total} obligations", report.asked)
+        }
+        State::Unknown => format!("not decided: {} of {total} obligations", report.unknown),
+        State::InternalError => "internal error".to_owned(),
+    };
+    let _ = writeln!(out, "**{}** — {headline}\n", summary.name);
+    let mut list = |title: &str, items: &[String]| {
+        if !items.is_empty() {
+            let shown: Vec<String> =
+                items.iter().take(8).map(|item| format!("`{}`", item.replace('`', "'"))).collect();
+            let more = if items.len() > 8 { format!(" and {} more", items.len() - 8) } else { String::new() };
+            let _ = writeln!(out, "- {title}: {}{more}", shown.join(", "));
+        }
+    };
+    list("requires", &summary.requires);
+    list("fails when", &summary.hangs_on);
+    list(if summary.is_for_all_callers { "ensures" } else { "ensures in this program" }, &summary.ensures);
+    list("reads", &summary.reads);
+    list("writes", &summary.writes);
+    for count in &summary.checks {
+        let mut parts = Vec::new();
+        for (number, word) in
+            [(count.proved, "proved"), (count.violated, "failing"), (count.unknown, "not decided")]
+        {
+            if number > 0 {
+                parts.push(format!("{number} {word}"));
+            }
+        }
+        let _ = writeln!(out, "- {}: {}", count.check, parts.join(", "));
+    }
+    if let Some(reason) = report.reason.as_ref().filter(|_| report.unknown > 0) {
+        let _ = writeln!(out, "- why: {reason}");
+    }
+    if !report.rests_on.is_empty() {
+        let shown: Vec<&str> = report.rests_on.iter().take(6).map(String::as_str).collect();
+        let more = if report.rests_on.len() > 6 { ", …" } else { "" };
+        let _ = writeln!(out, "- rests on: {}{more}", shown.join("; "));
+    }
+    if !matches!(report.state, State::Queued | State::Running) {
+        let _ = writeln!(out, "\n_{} ms_", report.millis);
+    }
+    out
+}

@@ -197,7 +197,7 @@ fn known(
     variables: &[(Variable, Expr)],
 ) -> Here {
     let of = |(variable, load): &(Variable, Expr)| {
-        let known = match (analysis.value_of(state, function, load)?, load.scalar()) {
+        let known = match (analysis.value_of(state, function, load).known()?, load.scalar()) {
             (IntervalValue::Int(ranges), Scalar::Int(ty)) => {
                 let ranges = ranges.within(ty)?;
                 (ranges != Ranges::of(ty)).then_some(Known::Within(ranges, ty))

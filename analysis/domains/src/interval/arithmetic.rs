@@ -12,7 +12,7 @@ use crate::{
         ranges::Ranges,
         scalar::{IntervalValue, Pointee, Pointer, Targets, known_int, pointer_bits_range, pointer_of_range},
     },
-    store::{AbstractValue, Addresses, Arithmetic, Eval, Impossible, Objects, Offsets},
+    store::{Abstract, AbstractValue, Addresses, Arithmetic, Eval, Impossible, Objects, Offsets, Operands},
 };
 
 /// The domain of intervals.
@@ -22,28 +22,26 @@ pub struct Intervals {
     pub semantics: Semantics,
 }
 
-type Both = Result<(Option<IntervalValue>, Option<IntervalValue>), Impossible>;
-
 /// The integers an operand may be.
-fn ranges(ty: IntType, value: Option<&IntervalValue>) -> Ranges {
+fn ranges(ty: IntType, value: Abstract<&IntervalValue>) -> Ranges {
     match value {
-        Some(IntervalValue::Int(ranges)) => ranges.clone(),
-        Some(IntervalValue::Float(_) | IntervalValue::Pointer(_)) | None => Ranges::of(ty),
+        Abstract::Of(IntervalValue::Int(ranges)) => ranges.clone(),
+        Abstract::Of(IntervalValue::Float(_) | IntervalValue::Pointer(_)) | Abstract::Any => Ranges::of(ty),
     }
 }
 
 /// The pointers an operand may be.
-fn pointer(value: Option<&IntervalValue>) -> Pointer {
+fn pointer(value: Abstract<&IntervalValue>) -> Pointer {
     match value {
-        Some(IntervalValue::Pointer(pointer)) => pointer.clone(),
-        Some(IntervalValue::Int(_) | IntervalValue::Float(_)) | None => {
+        Abstract::Of(IntervalValue::Pointer(pointer)) => pointer.clone(),
+        Abstract::Of(IntervalValue::Int(_) | IntervalValue::Float(_)) | Abstract::Any => {
             Pointer { null: true, to: Targets::Any }
         }
     }
 }
 
-fn float(value: Option<&IntervalValue>) -> Option<eval::Value> {
-    if let Some(IntervalValue::Float(bits)) = value { Some(eval::Value::Float(*bits)) } else { None }
+fn float(value: Abstract<&IntervalValue>) -> Option<eval::Value> {
+    if let Abstract::Of(IntervalValue::Float(bits)) = value { Some(eval::Value::Float(*bits)) } else { None }
 }
 
 impl Intervals {
@@ -62,8 +60,8 @@ impl Intervals {
         old: &IntervalValue,
         new: &IntervalValue,
         thresholds: &[i128],
-    ) -> Option<IntervalValue> {
-        let joined = old.join(new, scalar)?;
+    ) -> Abstract<IntervalValue> {
+        let Abstract::Of(joined) = old.join(new, scalar) else { return Abstract::Any };
         match (old, &joined, scalar) {
             (IntervalValue::Int(old), IntervalValue::Int(joined), Scalar::Int(ty)) => {
                 known_int(ty, old.widen(joined, thresholds, ty))
@@ -81,7 +79,7 @@ impl Intervals {
                 };
                 Pointer { null: joined.null, to }.known()
             }
-            _ => Some(joined),
+            _ => Abstract::Of(joined),
         }
     }
 }
@@ -89,36 +87,37 @@ impl Intervals {
 impl Arithmetic for Intervals {
     type Value = IntervalValue;
 
-    fn int(&self, ty: IntType, value: i128) -> Option<IntervalValue> {
-        eval::int::representable(ty, value).and_then(|value| known_int(ty, Ranges::single(value)))
+    fn int(&self, ty: IntType, value: i128) -> Abstract<IntervalValue> {
+        Abstract::from(eval::int::representable(ty, value))
+            .and_then(|value| known_int(ty, Ranges::single(value)))
     }
-    fn float(&self, bits: u64) -> Option<IntervalValue> {
-        Some(IntervalValue::Float(eval::float::canonical(bits)))
+    fn float(&self, bits: u64) -> Abstract<IntervalValue> {
+        Abstract::Of(IntervalValue::Float(eval::float::canonical(bits)))
     }
     fn null(&self) -> IntervalValue {
         IntervalValue::Pointer(Pointer::null())
     }
-    fn address(&self, object: Object, offsets: Offsets) -> Option<IntervalValue> {
-        Some(IntervalValue::Pointer(Pointer {
+    fn address(&self, object: Object, offsets: Offsets) -> Abstract<IntervalValue> {
+        Abstract::Of(IntervalValue::Pointer(Pointer {
             null: false,
             to: Targets::these(vec![(Pointee::Object(object), offsets)]),
         }))
     }
-    fn function(&self, name: Name) -> Option<IntervalValue> {
+    fn function(&self, name: Name) -> Abstract<IntervalValue> {
         let to = Targets::these(vec![(Pointee::Function(name), Offsets::at(0))]);
-        Some(IntervalValue::Pointer(Pointer { null: false, to }))
+        Abstract::Of(IntervalValue::Pointer(Pointer { null: false, to }))
     }
-    fn any_of(&self, ty: IntType) -> Option<IntervalValue> {
-        ty.is_exact().then(|| IntervalValue::Int(Ranges::of(ty)))
+    fn any_of(&self, ty: IntType) -> Abstract<IntervalValue> {
+        ty.is_exact().then(|| IntervalValue::Int(Ranges::of(ty))).into()
     }
-    fn non_null(&self) -> Option<IntervalValue> {
-        Some(IntervalValue::Pointer(Pointer { null: false, to: Targets::Any }))
+    fn non_null(&self) -> Abstract<IntervalValue> {
+        Abstract::Of(IntervalValue::Pointer(Pointer { null: false, to: Targets::Any }))
     }
-    fn between(&self, ty: IntType, lo: i128, hi: i128) -> Option<IntervalValue> {
+    fn between(&self, ty: IntType, lo: i128, hi: i128) -> Abstract<IntervalValue> {
         known_int(ty, Ranges::new(lo, hi))
     }
 
-    fn unary(&self, op: UnaryOp, ty: Scalar, arg: Option<&IntervalValue>) -> Eval<IntervalValue> {
+    fn unary(&self, op: UnaryOp, ty: Scalar, arg: Abstract<&IntervalValue>) -> Eval<IntervalValue> {
         match ty {
             Scalar::Int(ty) if ty.is_exact() => {
                 let arg = ranges(ty, arg);
@@ -130,9 +129,9 @@ impl Arithmetic for Intervals {
             }
             Scalar::Float(_) => {
                 let result = float(arg).and_then(|arg| eval::unary(op, ty, arg, self.semantics));
-                Ok(result.and_then(from_float))
+                Ok(Abstract::from(result).and_then(from_float))
             }
-            Scalar::Int(_) | Scalar::Pointer => Ok(None),
+            Scalar::Int(_) | Scalar::Pointer => Ok(Abstract::Any),
         }
     }
 
@@ -140,9 +139,9 @@ impl Arithmetic for Intervals {
         &self,
         op: BinaryOp,
         ty: Scalar,
-        lhs: Option<&IntervalValue>,
+        lhs: Abstract<&IntervalValue>,
         rhs_ty: Scalar,
-        rhs: Option<&IntervalValue>,
+        rhs: Abstract<&IntervalValue>,
     ) -> Eval<IntervalValue> {
         match (ty, rhs_ty) {
             (Scalar::Int(ty), Scalar::Int(rhs_ty)) if ty.is_exact() => {
@@ -151,11 +150,11 @@ impl Arithmetic for Intervals {
             }
             (Scalar::Float(_), _) => match (float(lhs), float(rhs)) {
                 (Some(lhs), Some(rhs)) => {
-                    Ok(eval::binary(op, ty, lhs, rhs, self.semantics).and_then(from_float))
+                    Ok(Abstract::from(eval::binary(op, ty, lhs, rhs, self.semantics)).and_then(from_float))
                 }
-                _ => Ok(None),
+                _ => Ok(Abstract::Any),
             },
-            (Scalar::Int(_) | Scalar::Pointer, _) => Ok(None),
+            (Scalar::Int(_) | Scalar::Pointer, _) => Ok(Abstract::Any),
         }
     }
 
@@ -163,8 +162,8 @@ impl Arithmetic for Intervals {
         &self,
         op: CompareOp,
         ty: Scalar,
-        lhs: Option<&IntervalValue>,
-        rhs: Option<&IntervalValue>,
+        lhs: Abstract<&IntervalValue>,
+        rhs: Abstract<&IntervalValue>,
         objects: &dyn Objects,
     ) -> Option<bool> {
         match ty {
@@ -175,7 +174,7 @@ impl Arithmetic for Intervals {
         }
     }
 
-    fn cast(&self, from: Scalar, to: Scalar, arg: Option<&IntervalValue>) -> Eval<IntervalValue> {
+    fn cast(&self, from: Scalar, to: Scalar, arg: Abstract<&IntervalValue>) -> Eval<IntervalValue> {
         Ok(match (from, to) {
             (Scalar::Int(from), Scalar::Int(to)) if from.is_exact() && to.is_exact() => {
                 known_int(to, ranges(from, arg).wrap(to))
@@ -190,29 +189,34 @@ impl Arithmetic for Intervals {
                 if to.bits >= self.semantics.pointer_bits || pointer.is_null() {
                     let address = pointer_bits_range(&pointer, self.address_type());
                     let bits = ranges(self.address_type(), address.as_ref());
-                    if to.is_exact() { known_int(to, bits.wrap(to)) } else { None }
+                    if to.is_exact() { known_int(to, bits.wrap(to)) } else { Abstract::Any }
                 } else {
-                    None
+                    Abstract::Any
                 }
             }
             (Scalar::Pointer, Scalar::Pointer) => arg.cloned(),
             (Scalar::Int(_), Scalar::Float(_)) => match arg {
-                Some(IntervalValue::Int(ranges)) => ranges
-                    .as_single()
-                    .and_then(|value| eval::cast(from, to, eval::Value::Int(value), self.semantics))
-                    .and_then(from_float),
-                Some(IntervalValue::Float(_) | IntervalValue::Pointer(_)) | None => None,
+                Abstract::Of(IntervalValue::Int(ranges)) => {
+                    let value = ranges.as_single().map(eval::Value::Int);
+                    let cast = value.and_then(|value| eval::cast(from, to, value, self.semantics));
+                    Abstract::from(cast).and_then(from_float)
+                }
+                Abstract::Of(IntervalValue::Float(_) | IntervalValue::Pointer(_)) | Abstract::Any => {
+                    Abstract::Any
+                }
             },
             (Scalar::Float(_), Scalar::Float(_)) => {
-                float(arg).and_then(|arg| eval::cast(from, to, arg, self.semantics)).and_then(from_float)
+                let cast = float(arg).and_then(|arg| eval::cast(from, to, arg, self.semantics));
+                Abstract::from(cast).and_then(from_float)
             }
             (Scalar::Float(_), Scalar::Int(ty)) => {
                 let value = float(arg).and_then(|arg| eval::cast(from, to, arg, self.semantics));
-                value.and_then(eval::Value::int).and_then(|value| known_int(ty, Ranges::single(value)))
+                Abstract::from(value.and_then(eval::Value::int))
+                    .and_then(|value| known_int(ty, Ranges::single(value)))
             }
             (Scalar::Int(_), Scalar::Int(_) | Scalar::Pointer)
             | (Scalar::Pointer, Scalar::Float(_))
-            | (Scalar::Float(_), Scalar::Pointer) => None,
+            | (Scalar::Float(_), Scalar::Pointer) => Abstract::Any,
         })
     }
 
@@ -220,14 +224,14 @@ impl Arithmetic for Intervals {
         &self,
         op: BinaryOp,
         ty: Scalar,
-        lhs: Option<&IntervalValue>,
-        rhs: Option<&IntervalValue>,
+        lhs: Abstract<&IntervalValue>,
+        rhs: Abstract<&IntervalValue>,
     ) -> Option<bool> {
         match ty {
             Scalar::Int(ty) if ty.is_exact() => {
                 // Of a shift the amount may have another type; its values outside of this one's width do not matter.
                 let rhs = match rhs {
-                    None if matches!(op, BinaryOp::Shl | BinaryOp::Shr) => {
+                    Abstract::Any if matches!(op, BinaryOp::Shl | BinaryOp::Shr) => {
                         Ranges::new(0, i128::from(ty.bits))
                     }
                     _ => ranges(ty, rhs),
@@ -240,31 +244,37 @@ impl Arithmetic for Intervals {
 
     fn difference(
         &self,
-        lhs: Option<&IntervalValue>,
-        rhs: Option<&IntervalValue>,
+        lhs: Abstract<&IntervalValue>,
+        rhs: Abstract<&IntervalValue>,
         stride: u64,
         ty: IntType,
-    ) -> Option<IntervalValue> {
-        let (IntervalValue::Pointer(left), IntervalValue::Pointer(right)) = (lhs?, rhs?) else { return None };
-        let (Targets::These(left), Targets::These(right)) = (&left.to, &right.to) else { return None };
+    ) -> Abstract<IntervalValue> {
+        let (Abstract::Of(IntervalValue::Pointer(left)), Abstract::Of(IntervalValue::Pointer(right))) =
+            (lhs, rhs)
+        else {
+            return Abstract::Any;
+        };
+        let (Targets::These(left), Targets::These(right)) = (&left.to, &right.to) else {
+            return Abstract::Any;
+        };
         match (&left[..], &right[..]) {
             ([(from, a)], [(to, b)]) if from == to && stride > 0 => {
                 let stride = i128::from(stride);
                 let lo = (i128::from(a.lo) - i128::from(b.hi)).div_euclid(stride);
                 let hi = (i128::from(a.hi) - i128::from(b.lo)).div_euclid(stride);
-                Ranges::new(lo, hi).within(ty).and_then(|ranges| known_int(ty, ranges))
+                Abstract::from(Ranges::new(lo, hi).within(ty)).and_then(|ranges| known_int(ty, ranges))
             }
-            _ => None,
+            _ => Abstract::Any,
         }
     }
 
-    fn shift(&self, pointer: &IntervalValue, by: Offsets) -> Option<IntervalValue> {
-        let IntervalValue::Pointer(pointer) = pointer else { return None };
+    fn shift(&self, pointer: &IntervalValue, by: Offsets) -> Abstract<IntervalValue> {
+        let IntervalValue::Pointer(pointer) = pointer else { return Abstract::Any };
         if by == Offsets::at(0) {
-            return Some(IntervalValue::Pointer(pointer.clone()));
+            return Abstract::Of(IntervalValue::Pointer(pointer.clone()));
         }
         if pointer.is_null() {
-            return None;
+            return Abstract::Any;
         }
         let to = match &pointer.to {
             Targets::Any => Targets::Any,
@@ -275,11 +285,13 @@ impl Arithmetic for Intervals {
         Pointer { null: pointer.null, to }.known()
     }
 
-    fn truncate(&self, field: IntType, value: &IntervalValue) -> Option<IntervalValue> {
+    fn truncate(&self, field: IntType, value: &IntervalValue) -> Abstract<IntervalValue> {
         match value {
             // A field's range is worth keeping even when it is all of the field.
-            IntervalValue::Int(ranges) if field.is_exact() => Some(IntervalValue::Int(ranges.wrap(field))),
-            IntervalValue::Int(_) | IntervalValue::Float(_) | IntervalValue::Pointer(_) => None,
+            IntervalValue::Int(ranges) if field.is_exact() => {
+                Abstract::Of(IntervalValue::Int(ranges.wrap(field)))
+            }
+            IntervalValue::Int(_) | IntervalValue::Float(_) | IntervalValue::Pointer(_) => Abstract::Any,
         }
     }
 
@@ -317,24 +329,24 @@ impl Arithmetic for Intervals {
 
     fn meet(
         &self,
-        value: Option<&IntervalValue>,
+        value: Abstract<&IntervalValue>,
         wanted: &IntervalValue,
         ty: Scalar,
         objects: &dyn Objects,
     ) -> Eval<IntervalValue> {
-        let Some(value) = value else { return Ok(Some(wanted.clone())) };
+        let Abstract::Of(value) = value else { return Ok(Abstract::Of(wanted.clone())) };
         match (value, wanted) {
             (IntervalValue::Int(mine), IntervalValue::Int(theirs)) => match ty {
                 Scalar::Int(_) => {
-                    mine.meet(theirs).map(|both| Some(IntervalValue::Int(both))).ok_or(Impossible)
+                    mine.meet(theirs).map(|both| Abstract::Of(IntervalValue::Int(both))).ok_or(Impossible)
                 }
-                Scalar::Pointer | Scalar::Float(_) => Ok(Some(value.clone())),
+                Scalar::Pointer | Scalar::Float(_) => Ok(Abstract::Of(value.clone())),
             },
             (IntervalValue::Pointer(mine), IntervalValue::Pointer(theirs)) => {
                 equal_pointers(mine, theirs, objects).map(Pointer::known)
             }
             (IntervalValue::Int(_) | IntervalValue::Float(_) | IntervalValue::Pointer(_), _) => {
-                Ok(Some(value.clone()))
+                Ok(Abstract::Of(value.clone()))
             }
         }
     }
@@ -343,10 +355,10 @@ impl Arithmetic for Intervals {
         &self,
         op: CompareOp,
         ty: Scalar,
-        lhs: Option<&IntervalValue>,
-        rhs: Option<&IntervalValue>,
+        lhs: Abstract<&IntervalValue>,
+        rhs: Abstract<&IntervalValue>,
         objects: &dyn Objects,
-    ) -> Both {
+    ) -> Operands<IntervalValue> {
         match ty {
             Scalar::Int(ty) if ty.is_exact() => {
                 let (left, right) =
@@ -372,26 +384,28 @@ impl Arithmetic for Intervals {
                         };
                         Ok((without(&left, &right)?, without(&right, &left)?))
                     }
-                    CompareOp::Lt | CompareOp::Le | CompareOp::Gt | CompareOp::Ge => Ok((None, None)),
+                    CompareOp::Lt | CompareOp::Le | CompareOp::Gt | CompareOp::Ge => {
+                        Ok((Abstract::Any, Abstract::Any))
+                    }
                 }
             }
             Scalar::Float(_) => {
-                let learn = |mine: Option<&IntervalValue>, other: Option<&IntervalValue>| match (mine, other)
-                {
-                    (None, Some(IntervalValue::Float(bits))) if op == CompareOp::Eq => {
-                        let value = f64::from_bits(*bits);
-                        // Of the two zeros, and of what is not a number, nothing can be learnt.
-                        (value != 0.0 && !value.is_nan()).then_some(IntervalValue::Float(*bits))
-                    }
-                    _ => None,
-                };
+                let learn =
+                    |mine: Abstract<&IntervalValue>, other: Abstract<&IntervalValue>| match (mine, other) {
+                        (Abstract::Any, Abstract::Of(IntervalValue::Float(bits))) if op == CompareOp::Eq => {
+                            let value = f64::from_bits(*bits);
+                            // Of the two zeros, and of what is not a number, nothing can be learnt.
+                            (value != 0.0 && !value.is_nan()).then_some(IntervalValue::Float(*bits)).into()
+                        }
+                        _ => Abstract::Any,
+                    };
                 Ok((learn(lhs, rhs), learn(rhs, lhs)))
             }
-            Scalar::Int(_) => Ok((None, None)),
+            Scalar::Int(_) => Ok((Abstract::Any, Abstract::Any)),
         }
     }
 
-    fn where_true(&self, ty: Scalar, value: Option<&IntervalValue>) -> Eval<IntervalValue> {
+    fn where_true(&self, ty: Scalar, value: Abstract<&IntervalValue>) -> Eval<IntervalValue> {
         match ty {
             Scalar::Int(ty) if ty.is_exact() => {
                 ranges(ty, value).without(0).map(|ranges| known_int(ty, ranges)).ok_or(Impossible)
@@ -400,7 +414,7 @@ impl Arithmetic for Intervals {
                 let now = pointer(value);
                 if now.is_null() { Err(Impossible) } else { Ok(Pointer { null: false, ..now }.known()) }
             }
-            Scalar::Int(_) | Scalar::Float(_) => Ok(None),
+            Scalar::Int(_) | Scalar::Float(_) => Ok(Abstract::Any),
         }
     }
 
@@ -413,7 +427,7 @@ impl Arithmetic for Intervals {
                 };
                 Ok(known_int(ty, arg))
             }
-            _ => Ok(None),
+            _ => Ok(Abstract::Any),
         }
     }
 
@@ -421,7 +435,7 @@ impl Arithmetic for Intervals {
         &self,
         from: Scalar,
         to: Scalar,
-        now: Option<&IntervalValue>,
+        now: Abstract<&IntervalValue>,
         wanted: &IntervalValue,
     ) -> Eval<IntervalValue> {
         match (from, to, wanted) {
@@ -446,8 +460,8 @@ impl Arithmetic for Intervals {
             (Scalar::Pointer, Scalar::Int(_), IntervalValue::Int(wanted)) if !wanted.contains(0) => {
                 Ok(self.non_null())
             }
-            (Scalar::Pointer, Scalar::Pointer, _) => Ok(Some(wanted.clone())),
-            _ => Ok(None),
+            (Scalar::Pointer, Scalar::Pointer, _) => Ok(Abstract::Of(wanted.clone())),
+            _ => Ok(Abstract::Any),
         }
     }
 
@@ -455,18 +469,18 @@ impl Arithmetic for Intervals {
         &self,
         op: BinaryOp,
         ty: Scalar,
-        lhs: Option<&IntervalValue>,
+        lhs: Abstract<&IntervalValue>,
         rhs_ty: Scalar,
-        rhs: Option<&IntervalValue>,
+        rhs: Abstract<&IntervalValue>,
         wanted: &IntervalValue,
-    ) -> Both {
+    ) -> Operands<IntervalValue> {
         match (ty, rhs_ty, wanted) {
             (Scalar::Int(ty), Scalar::Int(rhs_ty), IntervalValue::Int(wanted)) if ty.is_exact() => {
                 let (left, right) =
                     self.arith().backward(op, ty, &ranges(ty, lhs), &ranges(rhs_ty, rhs), wanted)?;
                 Ok((left.and_then(|set| known_int(ty, set)), right.and_then(|set| known_int(rhs_ty, set))))
             }
-            _ => Ok((None, None)),
+            _ => Ok((Abstract::Any, Abstract::Any)),
         }
     }
 
@@ -474,26 +488,32 @@ impl Arithmetic for Intervals {
         &self,
         op: BinaryOp,
         ty: Scalar,
-        lhs: Option<&IntervalValue>,
-        rhs: Option<&IntervalValue>,
+        lhs: Abstract<&IntervalValue>,
+        rhs: Abstract<&IntervalValue>,
         overflows: bool,
-    ) -> Both {
+    ) -> Operands<IntervalValue> {
         match ty {
             Scalar::Int(ty) if ty.is_exact() => {
                 let (left, right) =
                     self.arith().where_overflows(op, ty, &ranges(ty, lhs), &ranges(ty, rhs), overflows)?;
                 Ok((left.and_then(|set| known_int(ty, set)), right.and_then(|set| known_int(ty, set))))
             }
-            Scalar::Int(_) | Scalar::Float(_) | Scalar::Pointer => Ok((None, None)),
+            Scalar::Int(_) | Scalar::Float(_) | Scalar::Pointer => Ok((Abstract::Any, Abstract::Any)),
         }
     }
 
-    fn keeps_definition(&self, _: &Function, _: LocalId, expr: &Expr, value: Option<&IntervalValue>) -> bool {
+    fn keeps_definition(
+        &self,
+        _: &Function,
+        _: LocalId,
+        expr: &Expr,
+        value: Abstract<&IntervalValue>,
+    ) -> bool {
         let is_exact = match value {
-            Some(IntervalValue::Int(ranges)) => ranges.as_single().is_some(),
-            Some(IntervalValue::Float(_)) => true,
-            Some(IntervalValue::Pointer(pointer)) => pointer.is_null(),
-            None => false,
+            Abstract::Of(IntervalValue::Int(ranges)) => ranges.as_single().is_some(),
+            Abstract::Of(IntervalValue::Float(_)) => true,
+            Abstract::Of(IntervalValue::Pointer(pointer)) => pointer.is_null(),
+            Abstract::Any => false,
         };
         !is_exact && !matches!(expr.scalar(), Scalar::Float(_))
     }
@@ -519,10 +539,10 @@ impl Arithmetic for Intervals {
     }
 }
 
-fn from_float(value: eval::Value) -> Option<IntervalValue> {
+fn from_float(value: eval::Value) -> Abstract<IntervalValue> {
     match value {
-        eval::Value::Float(bits) => Some(IntervalValue::Float(bits)),
-        eval::Value::Int(_) => None,
+        eval::Value::Float(bits) => Abstract::Of(IntervalValue::Float(bits)),
+        eval::Value::Int(_) => Abstract::Any,
     }
 }
 

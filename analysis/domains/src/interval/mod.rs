@@ -34,7 +34,8 @@ use crate::{
     facts::StateFacts,
     path::resolve,
     store::{
-        AbstractValue, Mode, Model, State, block, calls, liveness::Liveness, show, state::Frame, transfer,
+        Abstract, AbstractValue, Mode, Model, State, block, calls, liveness::Liveness, show, state::Frame,
+        transfer,
     },
 };
 
@@ -95,11 +96,11 @@ impl IntervalAnalysis {
     pub fn reveal(&self, state: &IntervalState, function: &Function, expr: &Expr) -> String {
         let value = self.value_of(state, function, expr);
         match (value, expr.scalar()) {
-            (Some(IntervalValue::Int(ranges)), _) => ranges.to_string(),
-            (None, Scalar::Int(ty)) if ty.is_exact() => Ranges::of(ty).to_string(),
-            (None, _) => "unknown".to_owned(),
-            (Some(IntervalValue::Float(bits)), _) => format!("{:?}", f64::from_bits(bits)),
-            (Some(IntervalValue::Pointer(pointer)), _) => self.pointer_text(&pointer),
+            (Abstract::Of(IntervalValue::Int(ranges)), _) => ranges.to_string(),
+            (Abstract::Any, Scalar::Int(ty)) if ty.is_exact() => Ranges::of(ty).to_string(),
+            (Abstract::Any, _) => "unknown".to_owned(),
+            (Abstract::Of(IntervalValue::Float(bits)), _) => format!("{:?}", f64::from_bits(bits)),
+            (Abstract::Of(IntervalValue::Pointer(pointer)), _) => self.pointer_text(&pointer),
         }
     }
 
@@ -127,7 +128,12 @@ impl IntervalAnalysis {
     }
 
     /// What is known of an expression's value.
-    pub fn value_of(&self, state: &IntervalState, function: &Function, expr: &Expr) -> Option<IntervalValue> {
+    pub fn value_of(
+        &self,
+        state: &IntervalState,
+        function: &Function,
+        expr: &Expr,
+    ) -> Abstract<IntervalValue> {
         StateFacts::new(&self.model, state, function).value(expr)
     }
 

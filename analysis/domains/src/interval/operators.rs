@@ -3,7 +3,10 @@
 
 use proofline_cfa::{BinaryOp, CompareOp, IntType, eval::Overflow};
 
-use crate::{interval::ranges::Ranges, store::Impossible};
+use crate::{
+    interval::ranges::Ranges,
+    store::{Abstract, Eval, Impossible, Operands},
+};
 
 /// Mathematical results before they meet a type: `None` where they leave `i128`.
 type Raw = Option<Vec<(i128, i128)>>;
@@ -85,7 +88,7 @@ impl Arith {
         lhs: &Ranges,
         rhs: &Ranges,
         wanted: &Ranges,
-    ) -> Result<(Option<Ranges>, Option<Ranges>), Impossible> {
+    ) -> Operands<Ranges> {
         let checked = self.is_checked(ty);
         // Without wrap-around the operators can be turned around as in mathematics.
         let exact = checked || self.stays_inside(op, ty, lhs, rhs);
@@ -116,24 +119,25 @@ impl Arith {
             ),
             BinaryOp::Mul if exact => {
                 let factor = |by: &Ranges| match by.as_single() {
-                    Some(by) if by != 0 => divide_exactly(wanted, by).map(Some).ok_or(Impossible),
-                    Some(_) | None => Ok(None),
+                    Some(by) if by != 0 => divide_exactly(wanted, by).map(Abstract::Of).ok_or(Impossible),
+                    Some(_) | None => Ok(Abstract::Any),
                 };
                 let (first, second) = (factor(rhs)?, factor(lhs)?);
                 if wanted.contains(0) {
                     (first, second)
                 } else {
-                    let nonzero = |found: Option<Ranges>, now: &Ranges| {
-                        found.unwrap_or_else(|| now.clone()).without(0).ok_or(Impossible)
+                    let nonzero = |found: Abstract<Ranges>, now: &Ranges| {
+                        found.known().unwrap_or_else(|| now.clone()).without(0).ok_or(Impossible)
                     };
-                    (Some(nonzero(first, lhs)?), Some(nonzero(second, rhs)?))
+                    (Abstract::Of(nonzero(first, lhs)?), Abstract::Of(nonzero(second, rhs)?))
                 }
             }
-            BinaryOp::Mul if !wanted.contains(0) => {
-                (Some(lhs.without(0).ok_or(Impossible)?), Some(rhs.without(0).ok_or(Impossible)?))
-            }
-            BinaryOp::Mul => (None, None),
-            BinaryOp::Div => (dividend(wanted, rhs), None),
+            BinaryOp::Mul if !wanted.contains(0) => (
+                Abstract::Of(lhs.without(0).ok_or(Impossible)?),
+                Abstract::Of(rhs.without(0).ok_or(Impossible)?),
+            ),
+            BinaryOp::Mul => (Abstract::Any, Abstract::Any),
+            BinaryOp::Div => (dividend(wanted, rhs).into(), Abstract::Any),
             BinaryOp::Rem => {
                 let mut first = lhs.clone();
                 if wanted.lo() > 0 {
@@ -143,15 +147,15 @@ impl Arith {
                 } else if !wanted.contains(0) {
                     first = first.without(0).ok_or(Impossible)?;
                 }
-                (Some(first), None)
+                (Abstract::Of(first), Abstract::Any)
             }
             BinaryOp::Shl if exact => match rhs.as_single() {
                 Some(by) if (0..126).contains(&by) => {
-                    (Some(divide_exactly(wanted, power(by)).ok_or(Impossible)?), None)
+                    (Abstract::Of(divide_exactly(wanted, power(by)).ok_or(Impossible)?), Abstract::Any)
                 }
-                Some(_) | None => (None, None),
+                Some(_) | None => (Abstract::Any, Abstract::Any),
             },
-            BinaryOp::Shl => (None, None),
+            BinaryOp::Shl => (Abstract::Any, Abstract::Any),
             BinaryOp::Shr => match rhs.as_single() {
                 Some(by) if (0..126).contains(&by) => {
                     let raw = wanted.parts().iter().map(|(lo, hi)| {
@@ -160,42 +164,47 @@ impl Arith {
                             hi.checked_mul(power(by))?.checked_add(power(by) - 1)?,
                         ))
                     });
-                    (raw.collect::<Raw>().and_then(Ranges::union_of), None)
+                    (raw.collect::<Raw>().and_then(Ranges::union_of).into(), Abstract::Any)
                 }
-                Some(_) | None => (None, None),
+                Some(_) | None => (Abstract::Any, Abstract::Any),
             },
-            BinaryOp::BitAnd if !wanted.contains(0) => {
-                (Some(lhs.without(0).ok_or(Impossible)?), Some(rhs.without(0).ok_or(Impossible)?))
-            }
+            BinaryOp::BitAnd if !wanted.contains(0) => (
+                Abstract::Of(lhs.without(0).ok_or(Impossible)?),
+                Abstract::Of(rhs.without(0).ok_or(Impossible)?),
+            ),
             // No bit is added: of what is not negative the result is at most each operand.
-            BinaryOp::BitAnd => (None, None),
+            BinaryOp::BitAnd => (Abstract::Any, Abstract::Any),
             BinaryOp::BitOr if wanted.as_single() == Some(0) => {
-                (Some(Ranges::single(0)), Some(Ranges::single(0)))
+                (Abstract::Of(Ranges::single(0)), Abstract::Of(Ranges::single(0)))
             }
             BinaryOp::BitOr if lhs.lo() >= 0 && rhs.lo() >= 0 => (
-                lhs.at_most(wanted.hi()).map(Some).ok_or(Impossible)?,
-                rhs.at_most(wanted.hi()).map(Some).ok_or(Impossible)?,
+                lhs.at_most(wanted.hi()).map(Abstract::Of).ok_or(Impossible)?,
+                rhs.at_most(wanted.hi()).map(Abstract::Of).ok_or(Impossible)?,
             ),
-            BinaryOp::BitOr => (None, None),
+            BinaryOp::BitOr => (Abstract::Any, Abstract::Any),
             BinaryOp::BitXor => match (lhs.as_single(), rhs.as_single(), wanted.as_single()) {
-                (_, Some(by), Some(wanted)) => (Some(Ranges::single(by ^ wanted)), None),
-                (Some(by), _, Some(wanted)) => (None, Some(Ranges::single(by ^ wanted))),
+                (_, Some(by), Some(wanted)) => (Abstract::Of(Ranges::single(by ^ wanted)), Abstract::Any),
+                (Some(by), _, Some(wanted)) => (Abstract::Any, Abstract::Of(Ranges::single(by ^ wanted))),
                 (_, Some(by), None) if !wanted.contains(0) => {
-                    (Some(lhs.without(by).ok_or(Impossible)?), None)
+                    (Abstract::Of(lhs.without(by).ok_or(Impossible)?), Abstract::Any)
                 }
                 (Some(by), _, None) if !wanted.contains(0) => {
-                    (None, Some(rhs.without(by).ok_or(Impossible)?))
+                    (Abstract::Any, Abstract::Of(rhs.without(by).ok_or(Impossible)?))
                 }
-                (_, _, Some(0)) => (Some(rhs.clone()), Some(lhs.clone())),
-                _ => (None, None),
+                (_, _, Some(0)) => (Abstract::Of(rhs.clone()), Abstract::Of(lhs.clone())),
+                _ => (Abstract::Any, Abstract::Any),
             },
         })
     }
 
     /// An operand found by calculating backwards.
-    fn solve(self, ty: IntType, exact: bool, raw: Raw) -> Result<Option<Ranges>, Impossible> {
-        let Some(raw) = raw.and_then(Ranges::union_of) else { return Ok(None) };
-        if exact { raw.within(ty).map(Some).ok_or(Impossible) } else { Ok(Some(raw.wrap(ty))) }
+    fn solve(self, ty: IntType, exact: bool, raw: Raw) -> Eval<Ranges> {
+        let Some(raw) = raw.and_then(Ranges::union_of) else { return Ok(Abstract::Any) };
+        if exact {
+            raw.within(ty).map(Abstract::Of).ok_or(Impossible)
+        } else {
+            Ok(Abstract::Of(raw.wrap(ty)))
+        }
     }
 
     /// Whether no pair of operands leaves the type.
@@ -211,10 +220,10 @@ impl Arith {
         lhs: &Ranges,
         rhs: &Ranges,
         outside: bool,
-    ) -> Result<(Option<Ranges>, Option<Ranges>), Impossible> {
+    ) -> Operands<Ranges> {
         let wanted: &[(i128, i128)] = &if outside {
             let (Some(below), Some(above)) = (ty.min().checked_sub(1), ty.max().checked_add(1)) else {
-                return Ok((None, None));
+                return Ok((Abstract::Any, Abstract::Any));
             };
             vec![(i128::MIN / 2, below), (above, i128::MAX / 2)]
         } else {
@@ -222,12 +231,12 @@ impl Arith {
         };
         // Results of narrower types do not reach the bounds taken here for infinity.
         if ty.bits > 64 {
-            return Ok((None, None));
+            return Ok((Abstract::Any, Abstract::Any));
         }
         let wanted = Ranges::union_of(wanted.iter().copied()).ok_or(Impossible)?;
         let solve = |raw: Raw, now: &Ranges| match raw.and_then(Ranges::union_of) {
-            Some(raw) => raw.meet(now).map(Some).ok_or(Impossible),
-            None => Ok(None),
+            Some(raw) => raw.meet(now).map(Abstract::Of).ok_or(Impossible),
+            None => Ok(Abstract::Any),
         };
         Ok(match op {
             BinaryOp::Add => (
@@ -239,13 +248,13 @@ impl Arith {
                 solve(pairs(lhs, &wanted, |a, r| Some((a.0.checked_sub(r.1)?, a.1.checked_sub(r.0)?))), rhs)?,
             ),
             // Wider products do not fit.
-            BinaryOp::Mul if ty.bits > 62 => (None, None),
+            BinaryOp::Mul if ty.bits > 62 => (Abstract::Any, Abstract::Any),
             BinaryOp::Mul => {
                 let factor = |by: &Ranges, now: &Ranges| match by.as_single() {
                     Some(0) if outside => Err(Impossible),
-                    Some(0) | None => Ok(None),
+                    Some(0) | None => Ok(Abstract::Any),
                     Some(by) => match divide_exactly(&wanted, by) {
-                        Some(found) => found.meet(now).map(Some).ok_or(Impossible),
+                        Some(found) => found.meet(now).map(Abstract::Of).ok_or(Impossible),
                         None => Err(Impossible),
                     },
                 };
@@ -257,7 +266,7 @@ impl Arith {
             | BinaryOp::Shr
             | BinaryOp::BitAnd
             | BinaryOp::BitOr
-            | BinaryOp::BitXor => (None, None),
+            | BinaryOp::BitXor => (Abstract::Any, Abstract::Any),
         })
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     interval::ranges::Ranges,
-    store::{AbstractValue, Offsets},
+    store::{Abstract, AbstractValue, Offsets},
     value::{bits_known, known_bits},
 };
 
@@ -101,8 +101,12 @@ impl Pointer {
     }
 
     /// The value, unless it says nothing.
-    pub fn known(self) -> Option<IntervalValue> {
-        if self.null && self.to == Targets::Any { None } else { Some(IntervalValue::Pointer(self)) }
+    pub fn known(self) -> Abstract<IntervalValue> {
+        if self.null && self.to == Targets::Any {
+            Abstract::Any
+        } else {
+            Abstract::Of(IntervalValue::Pointer(self))
+        }
     }
 
     /// Whether it is null and nothing else.
@@ -112,46 +116,54 @@ impl Pointer {
 }
 
 /// The integers of a cell as wide as `len` bits, unless that says nothing.
-pub(super) fn known_int(ty: IntType, ranges: Ranges) -> Option<IntervalValue> {
-    (ty.is_exact() && ranges != Ranges::of(ty)).then_some(IntervalValue::Int(ranges))
+pub(super) fn known_int(ty: IntType, ranges: Ranges) -> Abstract<IntervalValue> {
+    if ty.is_exact() && ranges != Ranges::of(ty) {
+        Abstract::Of(IntervalValue::Int(ranges))
+    } else {
+        Abstract::Any
+    }
 }
 
 /// Bounds of an integer that holds the bits of a pointer.
-pub(super) fn pointer_bits_range(pointer: &Pointer, ty: IntType) -> Option<IntervalValue> {
+pub(super) fn pointer_bits_range(pointer: &Pointer, ty: IntType) -> Abstract<IntervalValue> {
     if pointer.is_null() {
         known_int(ty, Ranges::single(0))
     } else if pointer.null {
-        None
+        Abstract::Any
     } else {
-        Ranges::of(ty).without(0).and_then(|ranges| known_int(ty, ranges))
+        Abstract::from(Ranges::of(ty).without(0)).and_then(|ranges| known_int(ty, ranges))
     }
 }
 
 /// The pointers that have an integer's bits (the integer being as wide as a pointer, or narrower).
-pub(super) fn pointer_of_range(ranges: &Ranges) -> Option<IntervalValue> {
+pub(super) fn pointer_of_range(ranges: &Ranges) -> Abstract<IntervalValue> {
     if ranges.as_single() == Some(0) {
-        Some(IntervalValue::Pointer(Pointer::null()))
+        Abstract::Of(IntervalValue::Pointer(Pointer::null()))
     } else if ranges.contains(0) {
-        None
+        Abstract::Any
     } else {
-        Some(IntervalValue::Pointer(Pointer { null: false, to: Targets::Any }))
+        Abstract::Of(IntervalValue::Pointer(Pointer { null: false, to: Targets::Any }))
     }
 }
 
 impl AbstractValue for IntervalValue {
-    fn join(&self, other: &IntervalValue, scalar: Scalar) -> Option<IntervalValue> {
+    fn join(&self, other: &IntervalValue, scalar: Scalar) -> Abstract<IntervalValue> {
         match (self, other) {
             (IntervalValue::Int(mine), IntervalValue::Int(theirs)) => match scalar {
                 Scalar::Int(ty) => known_int(ty, mine.join(theirs)),
-                Scalar::Pointer | Scalar::Float(_) => None,
+                Scalar::Pointer | Scalar::Float(_) => Abstract::Any,
             },
             (IntervalValue::Float(mine), IntervalValue::Float(theirs)) => {
-                (mine == theirs).then(|| self.clone())
+                if mine == theirs {
+                    Abstract::Of(self.clone())
+                } else {
+                    Abstract::Any
+                }
             }
             (IntervalValue::Pointer(mine), IntervalValue::Pointer(theirs)) => {
                 Pointer { null: mine.null || theirs.null, to: mine.to.join(&theirs.to) }.known()
             }
-            (IntervalValue::Int(_) | IntervalValue::Float(_) | IntervalValue::Pointer(_), _) => None,
+            (IntervalValue::Int(_) | IntervalValue::Float(_) | IntervalValue::Pointer(_), _) => Abstract::Any,
         }
     }
 
@@ -191,17 +203,18 @@ impl AbstractValue for IntervalValue {
         known_bits(value, scalar, len)
     }
 
-    fn from_bits(scalar: Scalar, len: i64, bits: u128) -> Option<IntervalValue> {
-        match (bits_known(scalar, len, bits)?, scalar) {
+    fn from_bits(scalar: Scalar, len: i64, bits: u128) -> Abstract<IntervalValue> {
+        let Some(value) = bits_known(scalar, len, bits) else { return Abstract::Any };
+        match (value, scalar) {
             (eval::Value::Int(value), Scalar::Int(ty)) => known_int(ty, Ranges::single(value)),
             (eval::Value::Int(value), Scalar::Pointer) => pointer_of_range(&Ranges::single(value)),
-            (eval::Value::Float(bits), Scalar::Float(_)) => Some(IntervalValue::Float(bits)),
+            (eval::Value::Float(bits), Scalar::Float(_)) => Abstract::Of(IntervalValue::Float(bits)),
             (eval::Value::Int(_), Scalar::Float(_))
-            | (eval::Value::Float(_), Scalar::Int(_) | Scalar::Pointer) => None,
+            | (eval::Value::Float(_), Scalar::Int(_) | Scalar::Pointer) => Abstract::Any,
         }
     }
 
-    fn reinterpret(&self, from: Scalar, to: Scalar, len: i64) -> Option<IntervalValue> {
+    fn reinterpret(&self, from: Scalar, to: Scalar, len: i64) -> Abstract<IntervalValue> {
         let field =
             |ty: IntType| IntType { bits: u8::try_from(len).map_or(ty.bits, |len| len.min(ty.bits)), ..ty };
         match (self, to) {
@@ -210,11 +223,12 @@ impl AbstractValue for IntervalValue {
             }
             (IntervalValue::Int(ranges), Scalar::Pointer) => pointer_of_range(ranges),
             (IntervalValue::Pointer(pointer), Scalar::Int(ty)) => pointer_bits_range(pointer, ty),
-            (IntervalValue::Pointer(_), Scalar::Pointer) => Some(self.clone()),
-            (IntervalValue::Int(_) | IntervalValue::Float(_), _) => {
-                IntervalValue::from_bits(to, len, self.bits(from, len)?)
-            }
-            (IntervalValue::Pointer(_), Scalar::Float(_)) => None,
+            (IntervalValue::Pointer(_), Scalar::Pointer) => Abstract::Of(self.clone()),
+            (IntervalValue::Int(_) | IntervalValue::Float(_), _) => match self.bits(from, len) {
+                Some(bits) => IntervalValue::from_bits(to, len, bits),
+                None => Abstract::Any,
+            },
+            (IntervalValue::Pointer(_), Scalar::Float(_)) => Abstract::Any,
         }
     }
 }

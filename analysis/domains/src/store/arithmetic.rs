@@ -1,16 +1,21 @@
-//! What a value domain must be able to do: the operators of C's expressions on abstract values, forwards and backwards. An
-//! operand `None` may be any value of its format. Knows formats and objects' identities, no states and no lvalues.
+//! What a value domain must be able to do: the operators of C's expressions on abstract values, forwards and backwards. Knows formats and objects' identities, no states and no lvalues.
 
 use proofline_cfa::{BinaryOp, CompareOp, Expr, Function, IntType, LocalId, Name, Object, Scalar, UnaryOp};
 
-use crate::store::{offsets::Offsets, value::AbstractValue};
+use crate::store::{
+    offsets::Offsets,
+    value::{Abstract, AbstractValue},
+};
 
 /// No execution goes on: the operation is undefined for all operands, or the condition cannot hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Impossible;
 
-/// A value, "any value of the format", or no execution.
-pub type Eval<V> = Result<Option<V>, Impossible>;
+/// The value of an expression, or no execution that goes on.
+pub type Eval<V> = Result<Abstract<V>, Impossible>;
+
+/// The values of both operands with which an operation gives what is wanted; [`Abstract::Any`]: nothing is learnt of that operand.
+pub type Operands<V> = Result<(Abstract<V>, Abstract<V>), Impossible>;
 
 /// What is known about objects where values are compared.
 pub trait Objects {
@@ -30,64 +35,64 @@ pub trait Arithmetic: Send + Sync + 'static {
     type Value: AbstractValue;
 
     /// An integer of the type.
-    fn int(&self, ty: IntType, value: i128) -> Option<Self::Value>;
+    fn int(&self, ty: IntType, value: i128) -> Abstract<Self::Value>;
     /// Bits of an `f64` that equals the value.
-    fn float(&self, bits: u64) -> Option<Self::Value>;
+    fn float(&self, bits: u64) -> Abstract<Self::Value>;
     /// The null pointer.
     fn null(&self) -> Self::Value;
     /// An address in an object.
-    fn address(&self, object: Object, offsets: Offsets) -> Option<Self::Value>;
+    fn address(&self, object: Object, offsets: Offsets) -> Abstract<Self::Value>;
     /// A function.
-    fn function(&self, name: Name) -> Option<Self::Value>;
+    fn function(&self, name: Name) -> Abstract<Self::Value>;
     /// Any value of a type narrower than its format (`_Bool`, bit-fields).
-    fn any_of(&self, ty: IntType) -> Option<Self::Value>;
+    fn any_of(&self, ty: IntType) -> Abstract<Self::Value>;
     /// What a pointer to memory nobody names is known to be: any but null, where that can be said.
-    fn non_null(&self) -> Option<Self::Value>;
+    fn non_null(&self) -> Abstract<Self::Value>;
     /// Integers between bounds.
-    fn between(&self, ty: IntType, lo: i128, hi: i128) -> Option<Self::Value>;
+    fn between(&self, ty: IntType, lo: i128, hi: i128) -> Abstract<Self::Value>;
 
     /// `op arg`
-    fn unary(&self, op: UnaryOp, ty: Scalar, arg: Option<&Self::Value>) -> Eval<Self::Value>;
+    fn unary(&self, op: UnaryOp, ty: Scalar, arg: Abstract<&Self::Value>) -> Eval<Self::Value>;
     /// `lhs op rhs`; `ty` is the format of `lhs`, `rhs_ty` that of `rhs`.
     fn binary(
         &self,
         op: BinaryOp,
         ty: Scalar,
-        lhs: Option<&Self::Value>,
+        lhs: Abstract<&Self::Value>,
         rhs_ty: Scalar,
-        rhs: Option<&Self::Value>,
+        rhs: Abstract<&Self::Value>,
     ) -> Eval<Self::Value>;
     /// `lhs op rhs`, if decided.
     fn compare(
         &self,
         op: CompareOp,
         ty: Scalar,
-        lhs: Option<&Self::Value>,
-        rhs: Option<&Self::Value>,
+        lhs: Abstract<&Self::Value>,
+        rhs: Abstract<&Self::Value>,
         objects: &dyn Objects,
     ) -> Option<bool>;
     /// `(to)arg`
-    fn cast(&self, from: Scalar, to: Scalar, arg: Option<&Self::Value>) -> Eval<Self::Value>;
+    fn cast(&self, from: Scalar, to: Scalar, arg: Abstract<&Self::Value>) -> Eval<Self::Value>;
     /// Whether the mathematical result is outside the type.
     fn overflows(
         &self,
         op: BinaryOp,
         ty: Scalar,
-        lhs: Option<&Self::Value>,
-        rhs: Option<&Self::Value>,
+        lhs: Abstract<&Self::Value>,
+        rhs: Abstract<&Self::Value>,
     ) -> Option<bool>;
     /// Distance of two pointers into one array.
     fn difference(
         &self,
-        lhs: Option<&Self::Value>,
-        rhs: Option<&Self::Value>,
+        lhs: Abstract<&Self::Value>,
+        rhs: Abstract<&Self::Value>,
         stride: u64,
         ty: IntType,
-    ) -> Option<Self::Value>;
+    ) -> Abstract<Self::Value>;
     /// The pointer moved by some bytes.
-    fn shift(&self, pointer: &Self::Value, by: Offsets) -> Option<Self::Value>;
+    fn shift(&self, pointer: &Self::Value, by: Offsets) -> Abstract<Self::Value>;
     /// What a bit-field of this type (width and sign) keeps of a value.
-    fn truncate(&self, field: IntType, value: &Self::Value) -> Option<Self::Value>;
+    fn truncate(&self, field: IntType, value: &Self::Value) -> Abstract<Self::Value>;
 
     /// Whether the value counts as true.
     fn truth(&self, value: &Self::Value) -> Option<bool>;
@@ -101,23 +106,22 @@ pub trait Arithmetic: Send + Sync + 'static {
     /// Values in both.
     fn meet(
         &self,
-        value: Option<&Self::Value>,
+        value: Abstract<&Self::Value>,
         wanted: &Self::Value,
         ty: Scalar,
         objects: &dyn Objects,
     ) -> Eval<Self::Value>;
-    /// Operands for which the comparison holds; `None`: nothing learnt about that operand.
-    #[expect(clippy::type_complexity, reason = "a pair of results")]
+    /// Operands for which the comparison holds.
     fn where_compares(
         &self,
         op: CompareOp,
         ty: Scalar,
-        lhs: Option<&Self::Value>,
-        rhs: Option<&Self::Value>,
+        lhs: Abstract<&Self::Value>,
+        rhs: Abstract<&Self::Value>,
         objects: &dyn Objects,
-    ) -> Result<(Option<Self::Value>, Option<Self::Value>), Impossible>;
-    /// Values that are not zero (or null); `None`: nothing learnt.
-    fn where_true(&self, ty: Scalar, value: Option<&Self::Value>) -> Eval<Self::Value>;
+    ) -> Operands<Self::Value>;
+    /// Those of the values that are not zero (or null).
+    fn where_true(&self, ty: Scalar, value: Abstract<&Self::Value>) -> Eval<Self::Value>;
     /// Arguments for which `op arg` is wanted.
     fn unary_backward(&self, op: UnaryOp, ty: Scalar, wanted: &Self::Value) -> Eval<Self::Value>;
     /// Arguments for which `(to)arg` is wanted, `arg` being among `now`.
@@ -125,30 +129,28 @@ pub trait Arithmetic: Send + Sync + 'static {
         &self,
         from: Scalar,
         to: Scalar,
-        now: Option<&Self::Value>,
+        now: Abstract<&Self::Value>,
         wanted: &Self::Value,
     ) -> Eval<Self::Value>;
-    /// Operands for which `lhs op rhs` is wanted; `None` as for [`Arithmetic::where_compares`].
-    #[expect(clippy::type_complexity, reason = "a pair of results")]
+    /// Operands for which `lhs op rhs` is wanted.
     fn binary_backward(
         &self,
         op: BinaryOp,
         ty: Scalar,
-        lhs: Option<&Self::Value>,
+        lhs: Abstract<&Self::Value>,
         rhs_ty: Scalar,
-        rhs: Option<&Self::Value>,
+        rhs: Abstract<&Self::Value>,
         wanted: &Self::Value,
-    ) -> Result<(Option<Self::Value>, Option<Self::Value>), Impossible>;
+    ) -> Operands<Self::Value>;
     /// Operands for which [`Arithmetic::overflows`] is as given.
-    #[expect(clippy::type_complexity, reason = "a pair of results")]
     fn where_overflows(
         &self,
         op: BinaryOp,
         ty: Scalar,
-        lhs: Option<&Self::Value>,
-        rhs: Option<&Self::Value>,
+        lhs: Abstract<&Self::Value>,
+        rhs: Abstract<&Self::Value>,
         overflows: bool,
-    ) -> Result<(Option<Self::Value>, Option<Self::Value>), Impossible>;
+    ) -> Operands<Self::Value>;
 
     /// Whether it is worth remembering that a local equals an expression.
     fn keeps_definition(
@@ -156,7 +158,7 @@ pub trait Arithmetic: Send + Sync + 'static {
         function: &Function,
         local: LocalId,
         expr: &Expr,
-        value: Option<&Self::Value>,
+        value: Abstract<&Self::Value>,
     ) -> bool;
 
     /// The value for people; `None`: not worth saying.

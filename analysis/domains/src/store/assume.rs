@@ -13,6 +13,7 @@ use crate::store::{
     region::Access,
     state::State,
     update::Update,
+    value::Abstract,
     view::{StateView, Target, compared_type},
 };
 
@@ -50,7 +51,7 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
 
     fn assume(&mut self, condition: &Expr, truth: bool) -> Result<(), Impossible> {
         let value = self.view().eval(condition)?;
-        match value.as_ref().and_then(|value| self.domain().truth(value)) {
+        match value.as_ref().known().and_then(|value| self.domain().truth(value)) {
             Some(known) if known == truth => return Ok(()),
             Some(_) => return Err(Impossible),
             None => {}
@@ -102,12 +103,12 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
         if definition == *condition { Ok(()) } else { self.assume(&definition, truth) }
     }
 
-    fn zero(&self, ty: Scalar) -> Option<A::Value> {
+    fn zero(&self, ty: Scalar) -> Abstract<A::Value> {
         match ty {
             Scalar::Int(ty) => self.domain().int(ty, 0),
-            Scalar::Pointer => Some(self.domain().null()),
+            Scalar::Pointer => Abstract::Of(self.domain().null()),
             // There are two zeros.
-            Scalar::Float(_) => None,
+            Scalar::Float(_) => Abstract::Any,
         }
     }
 
@@ -165,7 +166,7 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
         let (left, right) = {
             let view = self.view();
             let (left, right) = (view.eval(lhs)?, view.eval(rhs)?);
-            let ty = compared_type(lhs, left.is_none(), rhs, right.is_none());
+            let ty = compared_type(lhs, left.is_any(), rhs, right.is_any());
             self.domain().where_compares(op, ty, left.as_ref(), right.as_ref(), &view)?
         };
         self.refine_both(lhs, left, rhs, right)
@@ -174,18 +175,18 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
     fn refine_both(
         &mut self,
         lhs: &Expr,
-        left: Option<A::Value>,
+        left: Abstract<A::Value>,
         rhs: &Expr,
-        right: Option<A::Value>,
+        right: Abstract<A::Value>,
     ) -> Result<(), Impossible> {
         self.refine_wanted(lhs, left)?;
         self.refine_wanted(rhs, right)
     }
 
-    fn refine_wanted(&mut self, expr: &Expr, wanted: Option<A::Value>) -> Result<(), Impossible> {
+    fn refine_wanted(&mut self, expr: &Expr, wanted: Abstract<A::Value>) -> Result<(), Impossible> {
         match wanted {
-            Some(wanted) => self.refine(expr, &wanted),
-            None => Ok(()),
+            Abstract::Of(wanted) => self.refine(expr, &wanted),
+            Abstract::Any => Ok(()),
         }
     }
 
@@ -198,8 +199,8 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
             let met = self.domain().meet(now.as_ref(), wanted, ty, &view)?;
             (now, met)
         };
-        let Some(met) = met else { return Ok(()) };
-        if now.as_ref() == Some(&met) || self.fuel == 0 {
+        let Abstract::Of(met) = met else { return Ok(()) };
+        if now.as_ref() == Abstract::Of(&met) || self.fuel == 0 {
             return Ok(());
         }
         self.fuel -= 1;
@@ -261,7 +262,7 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
         };
         let Some((target, at)) = place else { return Ok(()) };
         let at = Access { room: at.len, ..at };
-        self.update.modify(target, |region| region.write(at, Some(value.clone())));
+        self.update.modify(target, |region| region.write(at, Abstract::Of(value.clone())));
         if let Target::Local(id) = target
             && let Some(definition) = self.update.state.frame.definition(id).cloned()
         {
@@ -284,7 +285,7 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
                 break;
             }
             let local = self.update.function.local(id);
-            if let Some(value) = self.view().eval(&expr)? {
+            if let Abstract::Of(value) = self.view().eval(&expr)? {
                 let whole = Lvalue::local(id, local.ty, expr.scalar(), local.size);
                 self.refine(&Expr::Load(whole), &value)?;
             }

@@ -13,13 +13,13 @@ use crate::store::{
     state::{Frame, State},
     transfer::{assign_value, place},
     update::Update,
-    value::{AbstractValue, value_bits},
+    value::{Abstract, AbstractValue, value_bits},
     view::{StateView, Target},
 };
 
 /// An argument or a result on its way between frames.
 enum Passed<V> {
-    Scalar(Scalar, Option<V>),
+    Scalar(Scalar, Abstract<V>),
     Bytes(u64, Vec<Cell<V>>),
     Unknown,
 }
@@ -33,7 +33,7 @@ pub fn enter<A: Arithmetic>(
     let caller = call.at.function;
     let view = StateView::new(model, caller, from, &NoFacts);
     if let Callee::Indirect(pointer, _) = &call.call.callee
-        && let Some(value) = view.eval(pointer)?
+        && let Abstract::Of(value) = view.eval(pointer)?
         && !model.arithmetic.may_call(&value, call.callee.name)
     {
         return Err(Impossible);
@@ -150,7 +150,7 @@ pub fn leave<A: Arithmetic>(
         }
         Passed::Scalar(..) | Passed::Bytes(..) | Passed::Unknown => {
             if dst.scalar.is_some() {
-                assign_value(&view, &mut update, dst, &places, None);
+                assign_value(&view, &mut update, dst, &places, Abstract::Any);
             } else {
                 update.forget(&places, (dst.size > 0).then_some(dst.size));
             }
@@ -185,7 +185,7 @@ fn read_result<A: Arithmetic>(
                 return Passed::Unknown;
             }
             let view = StateView::new(model, callee, exit, &NoFacts);
-            let value = view.eval(&proofline_cfa::Expr::Load(lvalue)).ok().flatten();
+            let value = view.eval(&proofline_cfa::Expr::Load(lvalue)).unwrap_or(Abstract::Any);
             Passed::Scalar(scalar, value)
         }
         None if local.address_taken => match exit.memory.get(Object::Local(callee.name, id)) {

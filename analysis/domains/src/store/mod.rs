@@ -21,8 +21,8 @@ pub mod value;
 pub mod view;
 mod weak;
 
-pub use arithmetic::{Addresses, Arithmetic, Eval, Impossible, Objects};
+pub use arithmetic::{Addresses, Arithmetic, Eval, Impossible, Objects, Operands};
 pub use model::{Mode, Model};
 pub use offsets::Offsets;
 pub use state::State;
-pub use value::AbstractValue;
+pub use value::{Abstract, AbstractValue};

@@ -14,7 +14,7 @@ use crate::store::{
     offsets::Offsets,
     region::{Access, Region},
     state::{Below, Count, Frame, Heap, Memory, State},
-    value::value_bits,
+    value::{Abstract, value_bits},
 };
 
 /// What is assumed at the entry.
@@ -158,13 +158,13 @@ fn initial<A: Arithmetic>(program: &Program, global: &Global, domain: &A) -> Reg
         let value = match &init.value {
             Constant::Int(value) => match init.scalar {
                 Scalar::Int(ty) => domain.int(ty, *value),
-                Scalar::Pointer if *value == 0 => Some(domain.null()),
-                Scalar::Pointer | Scalar::Float(_) => None,
+                Scalar::Pointer if *value == 0 => Abstract::Of(domain.null()),
+                Scalar::Pointer | Scalar::Float(_) => Abstract::Any,
             },
             Constant::Float(bits) => domain.float(*bits),
             Constant::Address(name, offset) => domain.address(Object::Global(*name), Offsets::at(*offset)),
             Constant::Function(name) => domain.function(*name),
-            Constant::Unknown => None,
+            Constant::Unknown => Abstract::Any,
         };
         let start = init.offset as i64 * 8;
         let access = match init.bits {

@@ -7,7 +7,7 @@ use proofline_cfa::{Expr, LocalId, Object, Scalar};
 use crate::store::{
     region::Region,
     state::{Below, Count, Frame, Heap, Memory, State},
-    value::AbstractValue,
+    value::{Abstract, AbstractValue},
 };
 
 impl<V: AbstractValue> State<V> {
@@ -41,7 +41,7 @@ impl<V: AbstractValue> State<V> {
     pub fn combine(
         &self,
         newer: &State<V>,
-        bound: &mut dyn FnMut(Scalar, &V, &V) -> Option<V>,
+        bound: &mut dyn FnMut(Scalar, &V, &V) -> Abstract<V>,
     ) -> Option<State<V>> {
         if !self.has_same_stack(newer) {
             return None;
@@ -92,7 +92,7 @@ impl<V: AbstractValue> Frame<V> {
     fn combine(
         self: &Arc<Self>,
         newer: &Arc<Self>,
-        bound: &mut dyn FnMut(Scalar, &V, &V) -> Option<V>,
+        bound: &mut dyn FnMut(Scalar, &V, &V) -> Abstract<V>,
     ) -> Arc<Self> {
         if Arc::ptr_eq(self, newer) {
             return self.clone();
@@ -125,7 +125,7 @@ impl<V: AbstractValue> Below<V> {
         }
     }
 
-    fn combine(&self, newer: &Below<V>, bound: &mut dyn FnMut(Scalar, &V, &V) -> Option<V>) -> Below<V> {
+    fn combine(&self, newer: &Below<V>, bound: &mut dyn FnMut(Scalar, &V, &V) -> Abstract<V>) -> Below<V> {
         let (mut old, mut new, mut frames) = (self, newer, Vec::new());
         while !old.is_same(new)
             && let (Some((mine, mine_below)), Some((theirs, theirs_below))) = (old.pop(), new.pop())
@@ -153,7 +153,7 @@ impl<V: AbstractValue> Memory<V> {
         &self,
         newer: &Memory<V>,
         heaps: (&Heap, &Heap),
-        bound: &mut dyn FnMut(Scalar, &V, &V) -> Option<V>,
+        bound: &mut dyn FnMut(Scalar, &V, &V) -> Abstract<V>,
     ) -> Memory<V> {
         if self.is_same(newer) {
             return self.clone();
@@ -193,7 +193,7 @@ fn is_absent(object: Object, heap: &Heap) -> bool {
 fn combine_regions<V: AbstractValue>(
     old: &Arc<Region<V>>,
     new: &Arc<Region<V>>,
-    bound: &mut dyn FnMut(Scalar, &V, &V) -> Option<V>,
+    bound: &mut dyn FnMut(Scalar, &V, &V) -> Abstract<V>,
 ) -> Option<Arc<Region<V>>> {
     if Arc::ptr_eq(old, new) || old == new {
         return Some(old.clone());

@@ -8,7 +8,7 @@ use proofline_cfa::Scalar;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-use crate::store::value::AbstractValue;
+use crate::store::value::{Abstract, AbstractValue};
 
 /// What a run of bits holds.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -165,8 +165,8 @@ impl<V: AbstractValue> Region<V> {
     }
 
     /// Writes a scalar whose value takes `at.len` of the `at.room` bits that become its own.
-    pub fn write(&mut self, at: Access, value: Option<V>) {
-        let cell = value.map(|value| Cell {
+    pub fn write(&mut self, at: Access, value: Abstract<V>) {
+        let cell = value.known().map(|value| Cell {
             start: at.start,
             len: at.len,
             content: Content::of(at.scalar, at.len, value),
@@ -185,22 +185,22 @@ impl<V: AbstractValue> Region<V> {
         self.replace(from, to, Some(cell));
     }
 
-    /// Reads a scalar; `None`: any value.
-    pub fn read(&self, at: Access) -> Option<V> {
+    /// Reads a scalar.
+    pub fn read(&self, at: Access) -> Abstract<V> {
         let end = at.start + at.len;
         let cells = self.overlapping(at.start, end);
-        let (first, last) = (cells.first()?, cells.last()?);
+        let (Some(first), Some(last)) = (cells.first(), cells.last()) else { return Abstract::Any };
         if first.start > at.start || last.end() < end {
-            return None;
+            return Abstract::Any;
         }
         if let [cell] = cells {
             match &cell.content {
-                Content::Zero => return Some(V::zero(at.scalar)),
+                Content::Zero => return Abstract::Of(V::zero(at.scalar)),
                 Content::Each(scalar, item, value)
                     if *item == at.len && (at.start - cell.start) % item == 0 =>
                 {
                     return if *scalar == at.scalar {
-                        Some(value.clone())
+                        Abstract::Of(value.clone())
                     } else {
                         value.reinterpret(*scalar, at.scalar, at.len)
                     };
@@ -208,11 +208,14 @@ impl<V: AbstractValue> Region<V> {
                 Content::Each(..) => {}
             }
         }
-        self.gather(at, cells)
+        match self.gather(at, cells) {
+            Some(bits) => V::from_bits(at.scalar, at.len, bits),
+            None => Abstract::Any,
+        }
     }
 
-    /// Puts a scalar together from cells of other shapes, where all their bits are known.
-    fn gather(&self, at: Access, cells: &[Cell<V>]) -> Option<V> {
+    /// Puts the bits of a scalar together from cells of other shapes, where all of them are known.
+    fn gather(&self, at: Access, cells: &[Cell<V>]) -> Option<u128> {
         if at.len > 128 {
             return None;
         }
@@ -235,7 +238,7 @@ impl<V: AbstractValue> Region<V> {
                 }
             }
         }
-        if position < end { None } else { V::from_bits(at.scalar, at.len, bits) }
+        (position >= end).then_some(bits)
     }
 
     /// Whether nothing but a scalar of exactly this place and format, or nothing at all, is known of these bits: then learning

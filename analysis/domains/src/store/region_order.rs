@@ -5,7 +5,7 @@ use proofline_cfa::Scalar;
 
 use crate::store::{
     region::{Access, Cell, Content, Region},
-    value::AbstractValue,
+    value::{Abstract, AbstractValue},
 };
 
 impl<V: AbstractValue> Region<V> {
@@ -42,7 +42,7 @@ impl<V: AbstractValue> Region<V> {
                 // One scalar may still be known in another shape.
                 let Content::Each(scalar, item, value) = &upper.content else { return false };
                 let whole = Access { start: upper.start, len: upper.len, room: upper.len, scalar: *scalar };
-                return *item == upper.len && self.read(whole).is_some_and(|read| read.leq(value));
+                return *item == upper.len && self.read(whole).known().is_some_and(|read| read.leq(value));
             }
             position = end;
         }
@@ -65,11 +65,11 @@ impl<V: AbstractValue> Region<V> {
         }
     }
 
-    /// What both know, values combined by `bound` (older first); `None` from it: anything.
+    /// What both know, values combined by `bound` (older first).
     pub fn combine(
         &self,
         newer: &Region<V>,
-        bound: &mut dyn FnMut(Scalar, &V, &V) -> Option<V>,
+        bound: &mut dyn FnMut(Scalar, &V, &V) -> Abstract<V>,
     ) -> Region<V> {
         let mut result = Region::unknown();
         let (mut olds, mut news) = (self.cells().iter().peekable(), newer.cells().iter().peekable());
@@ -95,10 +95,10 @@ impl<V: AbstractValue> Region<V> {
 fn combine_cells<V: AbstractValue>(
     old: &Cell<V>,
     new: &Cell<V>,
-    bound: &mut dyn FnMut(Scalar, &V, &V) -> Option<V>,
+    bound: &mut dyn FnMut(Scalar, &V, &V) -> Abstract<V>,
 ) -> Option<Cell<V>> {
-    let each = |shape: &Cell<V>, scalar: Scalar, item: i64, value: Option<V>| {
-        value.map(|value| Cell { content: Content::Each(scalar, item, value), ..shape.clone() })
+    let each = |shape: &Cell<V>, scalar: Scalar, item: i64, value: Abstract<V>| {
+        value.known().map(|value| Cell { content: Content::Each(scalar, item, value), ..shape.clone() })
     };
     match (&old.content, &new.content) {
         (Content::Zero, Content::Zero) => {
@@ -121,7 +121,7 @@ fn combine_cells<V: AbstractValue>(
             if scalar == new_scalar {
                 return each(&shape, *scalar, *item, bound(*scalar, old_value, new_value));
             }
-            let new_value = new_value.reinterpret(*new_scalar, *scalar, *item)?;
+            let new_value = new_value.reinterpret(*new_scalar, *scalar, *item).known()?;
             each(&shape, *scalar, *item, bound(*scalar, old_value, &new_value))
         }
     }

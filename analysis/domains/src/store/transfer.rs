@@ -11,6 +11,7 @@ use crate::store::{
     offsets::Offsets,
     state::{Count, State},
     update::{Update, extent},
+    value::{Abstract, AbstractValue},
     view::{Place, Places, StateView, Target},
 };
 
@@ -117,7 +118,7 @@ impl<'a, A: Arithmetic> Step<'a, A> {
     fn havoc(&self, update: &mut Update<'_, A>, dst: &Lvalue, places: &Places) {
         match self.view().access(dst) {
             // A bit-field's neighbours keep their values.
-            Some(access) => update.write(places, self.view().is_strong(places), access, None),
+            Some(access) => update.write(places, self.view().is_strong(places), access, Abstract::Any),
             None => update.forget(places, (dst.size > 0).then_some(dst.size)),
         }
     }
@@ -130,7 +131,7 @@ impl<'a, A: Arithmetic> Step<'a, A> {
             update.state.memory.forget(*object);
         }
         for value in values {
-            let known = view.eval(value)?.and_then(|value| self.model.arithmetic.addresses(&value));
+            let known = view.eval(value)?.known().and_then(|value| self.model.arithmetic.addresses(&value));
             for (object, _) in known.into_iter().flatten() {
                 update.state.memory.forget(object);
             }
@@ -145,7 +146,7 @@ impl<'a, A: Arithmetic> Step<'a, A> {
     fn allocate(&self, allocation: &Allocation) -> Result<Vec<State<A::Value>>> {
         let view = self.view();
         let site = Object::Heap(self.at.function.name, allocation.site);
-        let size = view.eval(&allocation.size)?.and_then(|size| self.model.arithmetic.range(&size));
+        let size = view.eval(&allocation.size)?.known().and_then(|size| self.model.arithmetic.range(&size));
         let dst = view.resolve(&allocation.dst)?;
         let mut update = self.update();
         update.invalidate_memory(Some(site));
@@ -166,7 +167,6 @@ impl<'a, A: Arithmetic> Step<'a, A> {
             Some(size) if allocation.zeroed => {
                 let zeros = crate::store::region::Region::zeroed(size as i64 * 8);
                 update.modify(Target::Object(site), |region| {
-                    use crate::store::value::AbstractValue;
                     *region =
                         region.combine(&zeros, &mut |scalar, old: &A::Value, new| old.join(new, scalar));
                 });
@@ -179,7 +179,13 @@ impl<'a, A: Arithmetic> Step<'a, A> {
         results.push(update.state);
         if allocation.may_fail {
             let mut failed = self.update();
-            assign_value(&view, &mut failed, &allocation.dst, &dst, Some(self.model.arithmetic.null()));
+            assign_value(
+                &view,
+                &mut failed,
+                &allocation.dst,
+                &dst,
+                Abstract::Of(self.model.arithmetic.null()),
+            );
             results.push(failed.state);
         }
         Ok(results)
@@ -189,7 +195,7 @@ impl<'a, A: Arithmetic> Step<'a, A> {
         let view = self.view();
         let value = view.eval(pointer)?;
         let mut update = self.update();
-        let Some(value) = value else { return Ok(update.state) };
+        let Abstract::Of(value) = value else { return Ok(update.state) };
         if let Some(addresses) = self.model.arithmetic.addresses(&value)
             && let [(object @ Object::Heap(..), _)] = addresses[..]
             && self.model.arithmetic.truth(&value) == Some(true)
@@ -204,7 +210,7 @@ impl<'a, A: Arithmetic> Step<'a, A> {
 
     /// The size, if it is known.
     fn exact(&self, size: &Expr) -> Result<Option<u64>> {
-        let range = self.view().eval(size)?.and_then(|size| self.model.arithmetic.range(&size));
+        let range = self.view().eval(size)?.known().and_then(|size| self.model.arithmetic.range(&size));
         Ok(range
             .filter(|(lo, hi)| lo == hi)
             .and_then(|(lo, _)| u64::try_from(lo).ok())
@@ -213,7 +219,7 @@ impl<'a, A: Arithmetic> Step<'a, A> {
 
     /// The largest possible size.
     fn upper(&self, size: &Expr) -> Result<Option<u64>> {
-        let range = self.view().eval(size)?.and_then(|size| self.model.arithmetic.range(&size));
+        let range = self.view().eval(size)?.known().and_then(|size| self.model.arithmetic.range(&size));
         Ok(range.and_then(|(_, hi)| u64::try_from(hi).ok()).filter(|size| *size < 1 << 50))
     }
 
@@ -243,14 +249,14 @@ impl<'a, A: Arithmetic> Step<'a, A> {
             return Ok(update.state);
         }
         let dst = view.pointees(to, Offsets::at(0), exact.unwrap_or(0))?;
-        let value = view.eval(byte)?.and_then(|byte| self.model.arithmetic.range(&byte));
+        let value = view.eval(byte)?.known().and_then(|byte| self.model.arithmetic.range(&byte));
         let byte_type = proofline_cfa::IntType { bits: 8, signed: false };
         let byte = match value {
             Some((lo, hi)) if lo == hi => self.model.arithmetic.int(byte_type, byte_type.wrap(lo)),
-            Some(_) | None => None,
+            Some(_) | None => Abstract::Any,
         };
         match (exact, byte) {
-            (Some(size), Some(byte)) if view.is_strong(&dst) => update.fill(&dst, size, byte),
+            (Some(size), Abstract::Of(byte)) if view.is_strong(&dst) => update.fill(&dst, size, byte),
             (Some(_), _) => update.forget(&dst, exact),
             (None, _) => update.forget(&dst, self.upper(size)?),
         }
@@ -264,15 +270,15 @@ pub fn assign_value<A: Arithmetic>(
     update: &mut Update<'_, A>,
     dst: &Lvalue,
     places: &Places,
-    value: Option<A::Value>,
+    value: Abstract<A::Value>,
 ) {
     let Some(access) = view.access(dst) else {
         update.forget(places, (dst.size > 0).then_some(dst.size));
         return;
     };
     let value = match (value, dst.bits, dst.scalar) {
-        _ if dst.ty.qualifiers().is_volatile => None,
-        (Some(value), Some(bits), Some(Scalar::Int(ty))) => {
+        _ if dst.ty.qualifiers().is_volatile => Abstract::Any,
+        (Abstract::Of(value), Some(bits), Some(Scalar::Int(ty))) => {
             let field = proofline_cfa::IntType { bits: bits.width, signed: ty.signed };
             view.model.arithmetic.truncate(field, &value)
         }

@@ -10,6 +10,7 @@ use crate::store::{
     model::Model,
     region::{Access, Cell, Region},
     state::State,
+    value::Abstract,
     view::{Place, Places, Target},
 };
 
@@ -52,7 +53,7 @@ impl<'m, A: Arithmetic> Update<'m, A> {
     }
 
     /// Writes a scalar to one of the places.
-    pub fn write(&mut self, places: &Places, strong: bool, access: Access, value: Option<A::Value>) {
+    pub fn write(&mut self, places: &Places, strong: bool, access: Access, value: Abstract<A::Value>) {
         self.invalidate(places);
         for place in &places.list {
             match place.offsets.single() {
@@ -152,7 +153,7 @@ impl<'m, A: Arithmetic> Update<'m, A> {
     }
 
     /// After `lvalue := expr`: remembers the equality if it is worth it.
-    pub fn define(&mut self, lvalue: &Lvalue, expr: &Expr, value: Option<&A::Value>) {
+    pub fn define(&mut self, lvalue: &Lvalue, expr: &Expr, value: Abstract<&A::Value>) {
         let Some(id) = mentions::whole_local(self.function, lvalue) else { return };
         let mut expr = expr;
         // What a temporary stands for says more than the temporary, which dies soon.

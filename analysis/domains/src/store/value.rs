@@ -1,14 +1,82 @@
 //! The abstract values that memory cells hold: the lattice of scalar values that a region (`region.rs`, where the cells are) is built
-//! over. Knows formats, no operators and no objects. "Any value" is none of them: it is the absence of one.
+//! over. Knows formats, no operators and no objects. "Any value" is none of them: [`Abstract::Any`] says it.
 
 use std::{fmt::Debug, hash::Hash};
 
 use proofline_cfa::Scalar;
 
+/// What is known of a scalar: nothing, so that it may be any value of its format (top), or that it is in a set `V`. Bottom, no value at all,
+/// is the absence of an `Abstract`: [`Impossible`](crate::store::Impossible).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Abstract<V> {
+    /// Any value of the format.
+    Any,
+    /// A value in this set.
+    Of(V),
+}
+
+impl<V> Abstract<V> {
+    /// Whether nothing is known.
+    pub fn is_any(&self) -> bool {
+        matches!(self, Abstract::Any)
+    }
+
+    /// The set, if something is known.
+    pub fn known(self) -> Option<V> {
+        match self {
+            Abstract::Any => None,
+            Abstract::Of(value) => Some(value),
+        }
+    }
+
+    /// The same about a borrowed set.
+    pub fn as_ref(&self) -> Abstract<&V> {
+        match self {
+            Abstract::Any => Abstract::Any,
+            Abstract::Of(value) => Abstract::Of(value),
+        }
+    }
+
+    /// The image of the set. The image of "any value" is "any value".
+    pub fn map<W>(self, image: impl FnOnce(V) -> W) -> Abstract<W> {
+        match self {
+            Abstract::Any => Abstract::Any,
+            Abstract::Of(value) => Abstract::Of(image(value)),
+        }
+    }
+
+    /// As [`Abstract::map`], where the image may be anything.
+    pub fn and_then<W>(self, image: impl FnOnce(V) -> Abstract<W>) -> Abstract<W> {
+        match self {
+            Abstract::Any => Abstract::Any,
+            Abstract::Of(value) => image(value),
+        }
+    }
+
+    /// This, or where it says nothing, `other`. Both must be true of the scalar.
+    pub fn or_else(self, other: impl FnOnce() -> Abstract<V>) -> Abstract<V> {
+        if self.is_any() { other() } else { self }
+    }
+}
+
+impl<V: Clone> Abstract<&V> {
+    /// The same about a set of one's own.
+    pub fn cloned(self) -> Abstract<V> {
+        self.map(V::clone)
+    }
+}
+
+/// What is not known is any value.
+impl<V> From<Option<V>> for Abstract<V> {
+    fn from(known: Option<V>) -> Abstract<V> {
+        known.map_or(Abstract::Any, Abstract::Of)
+    }
+}
+
 /// A set of scalars other than "all of its format". Values of one cell have one format.
 pub trait AbstractValue: Clone + Eq + Hash + Debug + Send + Sync + 'static {
-    /// Covers both; `None`: anything.
-    fn join(&self, other: &Self, scalar: Scalar) -> Option<Self>;
+    /// Covers both.
+    fn join(&self, other: &Self, scalar: Scalar) -> Abstract<Self>;
 
     /// Whether everything in `self` is in `other`.
     fn leq(&self, other: &Self) -> bool;
@@ -23,10 +91,23 @@ pub trait AbstractValue: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     fn bits(&self, scalar: Scalar, len: i64) -> Option<u128>;
 
     /// The value of a cell of `len` bits (for a bit-field fewer than its format has) that has these bits.
-    fn from_bits(scalar: Scalar, len: i64, bits: u128) -> Option<Self>;
+    fn from_bits(scalar: Scalar, len: i64, bits: u128) -> Abstract<Self>;
 
     /// The same `len` bits read in another format.
-    fn reinterpret(&self, from: Scalar, to: Scalar, len: i64) -> Option<Self>;
+    fn reinterpret(&self, from: Scalar, to: Scalar, len: i64) -> Abstract<Self>;
+}
+
+/// Covers every one of the values, of which there is at least one; of none nothing is known.
+pub(super) fn join_all<V: AbstractValue>(
+    values: impl IntoIterator<Item = Abstract<V>>,
+    scalar: Scalar,
+) -> Abstract<V> {
+    let joined =
+        values.into_iter().map(Abstract::known).try_fold(None::<V>, |all, value| match (all, value?) {
+            (None, value) => Some(Some(value)),
+            (Some(old), value) => old.join(&value, scalar).known().map(Some),
+        });
+    joined.flatten().into()
 }
 
 /// Bits of a format's value in memory (of `long double` without its padding). Pointers: `pointer_bits`.

@@ -14,7 +14,7 @@ use crate::store::{
     offsets::Offsets,
     region::{Access, Region},
     state::{Count, Frame, State},
-    value::{AbstractValue, value_bits},
+    value::{Abstract, join_all, value_bits},
 };
 
 /// How many definitions of temporaries are followed behind one another.
@@ -94,7 +94,7 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
         match expr {
             Expr::Int(value, ty) => Ok(domain.int(*ty, *value)),
             Expr::Float(bits, _) => Ok(domain.float(*bits)),
-            Expr::Null => Ok(Some(domain.null())),
+            Expr::Null => Ok(Abstract::Of(domain.null())),
             Expr::Load(lvalue) => self.load(lvalue),
             Expr::Address(lvalue) => self.address(lvalue),
             Expr::Function(name) => Ok(domain.function(*name)),
@@ -105,7 +105,7 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
             }
             Expr::Compare(op, lhs, rhs) => {
                 let (left, right) = (self.eval(lhs)?, self.eval(rhs)?);
-                let ty = compared_type(lhs, left.is_none(), rhs, right.is_none());
+                let ty = compared_type(lhs, left.is_any(), rhs, right.is_any());
                 let decided = domain.compare(*op, ty, left.as_ref(), right.as_ref(), self);
                 let decided = decided.or_else(|| self.compare_same(*op, lhs, rhs));
                 Ok(self.truth_value(decided))
@@ -122,7 +122,7 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
         }
     }
 
-    fn truth_value(&self, truth: Option<bool>) -> Option<A::Value> {
+    fn truth_value(&self, truth: Option<bool>) -> Abstract<A::Value> {
         let domain = &self.model.arithmetic;
         match truth {
             Some(truth) => domain.int(IntType::INT, i128::from(truth)),
@@ -132,7 +132,7 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
 
     /// Whether a condition is decided.
     pub fn truth(&self, condition: &Expr) -> Result<Option<bool>, Impossible> {
-        Ok(self.eval(condition)?.and_then(|value| self.model.arithmetic.truth(&value)))
+        Ok(self.eval(condition)?.known().and_then(|value| self.model.arithmetic.truth(&value)))
     }
 
     /// Compares an expression with itself, seen through what temporaries stand for.
@@ -171,13 +171,15 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
     }
 
     fn load(&self, lvalue: &Lvalue) -> Eval<A::Value> {
-        let Some(access) = self.access(lvalue) else { return Ok(None) };
+        let Some(access) = self.access(lvalue) else { return Ok(Abstract::Any) };
         if lvalue.ty.qualifiers().is_volatile {
             return Ok(self.any_of(lvalue));
         }
         if let Some(id) = mentions::whole_local(self.function, lvalue) {
-            if let Some(value) = self.frame().local(id).and_then(|region| region.read(access)) {
-                return Ok(Some(value));
+            if let Some(region) = self.frame().local(id)
+                && let value @ Abstract::Of(_) = region.read(access)
+            {
+                return Ok(value);
             }
             if let Some(definition) = self.frame().definition(id)
                 && self.depth.get() < DEFINITIONS
@@ -185,8 +187,8 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
                 self.depth.set(self.depth.get() + 1);
                 let value = self.eval(definition);
                 self.depth.set(self.depth.get() - 1);
-                if let Ok(Some(value)) = value {
-                    return Ok(Some(value));
+                if let Ok(Abstract::Of(_)) = value {
+                    return value;
                 }
             }
             return Ok(self.any_of(lvalue));
@@ -196,29 +198,25 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
     }
 
     /// What the type of an lvalue says about its value.
-    fn any_of(&self, lvalue: &Lvalue) -> Option<A::Value> {
-        let Some(Scalar::Int(ty)) = lvalue.scalar else { return None };
+    fn any_of(&self, lvalue: &Lvalue) -> Abstract<A::Value> {
+        let Some(Scalar::Int(ty)) = lvalue.scalar else { return Abstract::Any };
         match (lvalue.bits, lvalue.ty.kind()) {
             (_, TypeKind::Bool) => self.model.arithmetic.any_of(IntType { bits: 1, signed: false }),
             (Some(field), _) => self.model.arithmetic.any_of(IntType { bits: field.width, ..ty }),
-            (None, _) => None,
+            (None, _) => Abstract::Any,
         }
     }
 
     /// Reads at any of the places.
-    pub fn read_places(&self, places: &Places, access: Access) -> Option<A::Value> {
+    pub fn read_places(&self, places: &Places, access: Access) -> Abstract<A::Value> {
         if places.elsewhere {
-            return None;
+            return Abstract::Any;
         }
-        let mut result: Option<A::Value> = None;
-        for place in &places.list {
-            let value = self.region(place.target)?.read_somewhere(place.offsets, access)?;
-            result = Some(match result {
-                None => value,
-                Some(old) => old.join(&value, access.scalar)?,
-            });
-        }
-        result
+        let values = places.list.iter().map(|place| match self.region(place.target) {
+            Some(region) => region.read_somewhere(place.offsets, access),
+            None => Abstract::Any,
+        });
+        join_all(values, access.scalar)
     }
 
     /// What is known of a target's bytes.
@@ -253,7 +251,7 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
                 Step::Field { offset, .. } => Offsets::range(i128::from(*offset), i128::from(*offset), 1),
                 Step::Index { index, stride, length, .. } => {
                     let value = self.eval(index)?;
-                    let known = value.and_then(|value| self.model.arithmetic.range(&value));
+                    let known = value.known().and_then(|value| self.model.arithmetic.range(&value));
                     let known = known.or_else(|| index.int_type().map(|ty| (ty.min(), ty.max())));
                     // An array of one element at a record's end is often a longer one.
                     self.index_offsets(known, *stride, length.filter(|length| access && *length > 1))
@@ -325,7 +323,7 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
                 places.list.push(Place { target: Target::Object(object), offsets });
             }
         };
-        if let Some(known) = value.as_ref().and_then(|value| self.model.arithmetic.addresses(value)) {
+        if let Some(known) = value.known().and_then(|value| self.model.arithmetic.addresses(&value)) {
             // Nowhere: null, or a function. An access ends the run.
             if known.is_empty() {
                 return Err(Impossible);

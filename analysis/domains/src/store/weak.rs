@@ -3,7 +3,7 @@
 use crate::store::{
     offsets::Offsets,
     region::{Access, Cell, Content, Region},
-    value::AbstractValue,
+    value::{Abstract, AbstractValue, join_all},
 };
 
 /// So many places are visited one by one.
@@ -13,11 +13,11 @@ const EACH_READ: u64 = 64;
 
 impl<V: AbstractValue> Region<V> {
     /// Writes a scalar at one of the places `offsets` (bytes), the value's start being `access.start` (bits) from there.
-    pub fn write_somewhere(&mut self, offsets: Offsets, access: Access, value: Option<&V>) {
+    pub fn write_somewhere(&mut self, offsets: Offsets, access: Access, value: Abstract<&V>) {
         if self.is_unknown() {
             return;
         }
-        let Some(value) = value else {
+        let Abstract::Of(value) = value else {
             self.forget(offsets.lo * 8 + access.start, offsets.hi * 8 + access.start + access.room);
             return;
         };
@@ -45,30 +45,26 @@ impl<V: AbstractValue> Region<V> {
 
     /// Writes a scalar here, or not.
     fn write_perhaps(&mut self, at: Access, value: &V) {
-        let joined = self.read(at).and_then(|old| old.join(value, at.scalar));
-        match joined {
+        match self.read(at).and_then(|old| old.join(value, at.scalar)) {
             // A write may change the padding.
-            Some(joined) => self.write(at, Some(joined)),
-            None => self.forget(at.start, at.start + at.room),
+            joined @ Abstract::Of(_) => self.write(at, joined),
+            Abstract::Any => self.forget(at.start, at.start + at.room),
         }
     }
 
     /// Reads a scalar at one of the places.
-    pub fn read_somewhere(&self, offsets: Offsets, access: Access) -> Option<V> {
-        let mut result: Option<V> = None;
-        let mut add = |value: V| -> Option<()> {
-            result = Some(match result.take() {
-                None => value,
-                Some(old) => old.join(&value, access.scalar)?,
-            });
-            Some(())
-        };
+    pub fn read_somewhere(&self, offsets: Offsets, access: Access) -> Abstract<V> {
         if offsets.count() <= EACH_READ {
-            for offset in offsets.iter() {
-                add(self.read(access.at(offset * 8 + access.start))?)?;
-            }
-            return result;
+            let reads = offsets.iter().map(|offset| self.read(access.at(offset * 8 + access.start)));
+            return join_all(reads, access.scalar);
         }
+        let values = self.values_in(offsets, access).unwrap_or_default();
+        join_all(values.into_iter().map(Abstract::Of), access.scalar)
+    }
+
+    /// The values of the cells that places cover, where every scalar read there is one of them; `None`: one may be anything.
+    fn values_in(&self, offsets: Offsets, access: Access) -> Option<Vec<V>> {
+        let mut values = Vec::new();
         let (from, to) = (offsets.lo * 8 + access.start, offsets.hi * 8 + access.start + access.len);
         let mut position = from;
         for cell in self.overlapping(from, to) {
@@ -84,19 +80,19 @@ impl<V: AbstractValue> Region<V> {
                     if cell.end() < to && ragged(cell.end()) || cell.start > from && ragged(cell.start) {
                         return None;
                     }
-                    add(V::zero(access.scalar))?;
+                    values.push(V::zero(access.scalar));
                 }
                 Content::Each(scalar, item, value) => {
                     let aligned = (from - cell.start) % item == 0 && offsets.step as i64 * 8 % item == 0;
                     if *scalar != access.scalar || *item != access.len || !aligned {
                         return None;
                     }
-                    add(value.clone())?;
+                    values.push(value.clone());
                 }
             }
             position = cell.end();
         }
-        if position < to { None } else { result }
+        (position >= to).then_some(values)
     }
 }
 
@@ -119,7 +115,7 @@ impl Pattern {
                 if self.step != len || len != room {
                     return None;
                 }
-                let joined = V::zero(scalar).join(value, scalar)?;
+                let joined = V::zero(scalar).join(value, scalar).known()?;
                 let start = self.from + (part.start - self.from + len - 1) / len * len;
                 let end = self.from + (part.end() - self.from).div_euclid(len) * len;
                 (start < end).then(|| Cell {
@@ -136,7 +132,7 @@ impl Pattern {
                 if *of != scalar || *item != len || len != room || !aligned {
                     return None;
                 }
-                Some(Cell { content: Content::Each(scalar, len, old.join(value, scalar)?), ..part })
+                Some(Cell { content: Content::Each(scalar, len, old.join(value, scalar).known()?), ..part })
             }
         }
     }

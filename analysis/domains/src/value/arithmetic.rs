@@ -7,7 +7,7 @@ use proofline_cfa::{
 };
 
 use crate::{
-    store::{Addresses, Arithmetic, Eval, Impossible, Objects, Offsets, mentions},
+    store::{Abstract, Addresses, Arithmetic, Eval, Impossible, Objects, Offsets, Operands, mentions},
     value::scalar::ExplicitValue,
 };
 
@@ -33,11 +33,9 @@ fn known(value: eval::Value) -> ExplicitValue {
     }
 }
 
-fn int(value: Option<&ExplicitValue>) -> Option<i128> {
-    if let Some(ExplicitValue::Int(value)) = value { Some(*value) } else { None }
+fn int(value: Abstract<&ExplicitValue>) -> Option<i128> {
+    if let Abstract::Of(ExplicitValue::Int(value)) = value { Some(*value) } else { None }
 }
-
-type Both = Result<(Option<ExplicitValue>, Option<ExplicitValue>), Impossible>;
 
 impl Explicit {
     /// The type in which an operation of integers cannot leave its range without being undefined.
@@ -47,65 +45,69 @@ impl Explicit {
 
     /// An integer found by calculating backwards: modulo 2^bits, or undefined outside the type.
     fn solved(&self, ty: IntType, value: Option<i128>) -> Eval<ExplicitValue> {
-        let Some(value) = value else { return Ok(None) };
+        let Some(value) = value else { return Ok(Abstract::Any) };
         if !ty.is_exact() || ty.bits >= 127 {
-            return Ok(None);
+            return Ok(Abstract::Any);
         }
         if self.is_checked(ty) {
-            return if ty.contains(value) { Ok(Some(ExplicitValue::Int(value))) } else { Err(Impossible) };
+            return if ty.contains(value) {
+                Ok(Abstract::Of(ExplicitValue::Int(value)))
+            } else {
+                Err(Impossible)
+            };
         }
-        Ok(Some(ExplicitValue::Int(ty.wrap(value))))
+        Ok(Abstract::Of(ExplicitValue::Int(ty.wrap(value))))
     }
 }
 
 impl Arithmetic for Explicit {
     type Value = ExplicitValue;
 
-    fn int(&self, ty: IntType, value: i128) -> Option<ExplicitValue> {
-        eval::int::representable(ty, value).map(ExplicitValue::Int)
+    fn int(&self, ty: IntType, value: i128) -> Abstract<ExplicitValue> {
+        Abstract::from(eval::int::representable(ty, value)).map(ExplicitValue::Int)
     }
-    fn float(&self, bits: u64) -> Option<ExplicitValue> {
-        Some(ExplicitValue::Float(eval::float::canonical(bits)))
+    fn float(&self, bits: u64) -> Abstract<ExplicitValue> {
+        Abstract::Of(ExplicitValue::Float(eval::float::canonical(bits)))
     }
     fn null(&self) -> ExplicitValue {
         ExplicitValue::Int(0)
     }
-    fn address(&self, object: Object, offsets: Offsets) -> Option<ExplicitValue> {
+    fn address(&self, object: Object, offsets: Offsets) -> Abstract<ExplicitValue> {
         match object {
-            Object::External => None,
+            Object::External => Abstract::Any,
             Object::Global(_) | Object::Local(..) | Object::Heap(..) => {
-                offsets.single().map(|offset| ExplicitValue::Address(object, offset))
+                Abstract::from(offsets.single()).map(|offset| ExplicitValue::Address(object, offset))
             }
         }
     }
-    fn function(&self, name: Name) -> Option<ExplicitValue> {
-        Some(ExplicitValue::Function(name))
+    fn function(&self, name: Name) -> Abstract<ExplicitValue> {
+        Abstract::Of(ExplicitValue::Function(name))
     }
-    fn any_of(&self, _: IntType) -> Option<ExplicitValue> {
-        None
+    fn any_of(&self, _: IntType) -> Abstract<ExplicitValue> {
+        Abstract::Any
     }
-    fn non_null(&self) -> Option<ExplicitValue> {
-        None
+    fn non_null(&self) -> Abstract<ExplicitValue> {
+        Abstract::Any
     }
-    fn between(&self, ty: IntType, lo: i128, hi: i128) -> Option<ExplicitValue> {
-        if lo == hi { self.int(ty, lo) } else { None }
+    fn between(&self, ty: IntType, lo: i128, hi: i128) -> Abstract<ExplicitValue> {
+        if lo == hi { self.int(ty, lo) } else { Abstract::Any }
     }
 
-    fn unary(&self, op: UnaryOp, ty: Scalar, arg: Option<&ExplicitValue>) -> Eval<ExplicitValue> {
-        let Some(arg) = arg.and_then(constant) else { return Ok(None) };
-        Ok(eval::unary(op, ty, arg, self.semantics).map(known))
+    fn unary(&self, op: UnaryOp, ty: Scalar, arg: Abstract<&ExplicitValue>) -> Eval<ExplicitValue> {
+        let Some(arg) = arg.known().and_then(constant) else { return Ok(Abstract::Any) };
+        Ok(Abstract::from(eval::unary(op, ty, arg, self.semantics)).map(known))
     }
 
     fn binary(
         &self,
         op: BinaryOp,
         ty: Scalar,
-        lhs: Option<&ExplicitValue>,
+        lhs: Abstract<&ExplicitValue>,
         _: Scalar,
-        rhs: Option<&ExplicitValue>,
+        rhs: Abstract<&ExplicitValue>,
     ) -> Eval<ExplicitValue> {
-        if let (Some(left), Some(right)) = (lhs.and_then(constant), rhs.and_then(constant)) {
-            let result = eval::binary(op, ty, left, right, self.semantics).map(known);
+        if let (Some(left), Some(right)) = (lhs.known().and_then(constant), rhs.known().and_then(constant)) {
+            let result = Abstract::from(eval::binary(op, ty, left, right, self.semantics)).map(known);
             // Division by zero ends every execution.
             return match (op, ty, right) {
                 (BinaryOp::Div | BinaryOp::Rem, Scalar::Int(_), eval::Value::Int(0)) => Err(Impossible),
@@ -113,17 +115,17 @@ impl Arithmetic for Explicit {
             };
         }
         if !matches!(ty, Scalar::Int(_)) {
-            return Ok(None);
+            return Ok(Abstract::Any);
         }
         let (left, right) = (int(lhs), int(rhs));
         Ok(match (op, left, right) {
             (BinaryOp::Mul | BinaryOp::BitAnd, Some(0), _)
-            | (BinaryOp::Mul | BinaryOp::BitAnd, _, Some(0)) => Some(ExplicitValue::Int(0)),
-            (BinaryOp::Rem, _, Some(1)) => Some(ExplicitValue::Int(0)),
+            | (BinaryOp::Mul | BinaryOp::BitAnd, _, Some(0)) => Abstract::Of(ExplicitValue::Int(0)),
+            (BinaryOp::Rem, _, Some(1)) => Abstract::Of(ExplicitValue::Int(0)),
             (BinaryOp::Div | BinaryOp::Rem | BinaryOp::Shl | BinaryOp::Shr, Some(0), _) => {
-                Some(ExplicitValue::Int(0))
+                Abstract::Of(ExplicitValue::Int(0))
             }
-            _ => None,
+            _ => Abstract::Any,
         })
     }
 
@@ -131,14 +133,14 @@ impl Arithmetic for Explicit {
         &self,
         op: CompareOp,
         ty: Scalar,
-        lhs: Option<&ExplicitValue>,
-        rhs: Option<&ExplicitValue>,
+        lhs: Abstract<&ExplicitValue>,
+        rhs: Abstract<&ExplicitValue>,
         objects: &dyn Objects,
     ) -> Option<bool> {
         match (lhs, rhs) {
-            (Some(left), Some(right)) => compare(op, left, right, objects),
+            (Abstract::Of(left), Abstract::Of(right)) => compare(op, left, right, objects),
             // A bound of the type.
-            (None, Some(ExplicitValue::Int(bound))) => match ty {
+            (Abstract::Any, Abstract::Of(ExplicitValue::Int(bound))) => match ty {
                 Scalar::Int(ty) if ty.is_exact() => match op {
                     CompareOp::Lt if *bound <= ty.min() => Some(false),
                     CompareOp::Lt if *bound > ty.max() => Some(true),
@@ -159,22 +161,22 @@ impl Arithmetic for Explicit {
                 },
                 Scalar::Int(_) | Scalar::Pointer | Scalar::Float(_) => None,
             },
-            (Some(_), None) if matches!(lhs, Some(ExplicitValue::Int(_))) => {
-                self.compare(mirrored(op), ty, None, lhs, objects)
+            (Abstract::Of(ExplicitValue::Int(_)), Abstract::Any) => {
+                self.compare(mirrored(op), ty, Abstract::Any, lhs, objects)
             }
-            (Some(_) | None, None) | (None, Some(_)) => None,
+            (_, Abstract::Any) | (Abstract::Any, _) => None,
         }
     }
 
-    fn cast(&self, from: Scalar, to: Scalar, arg: Option<&ExplicitValue>) -> Eval<ExplicitValue> {
-        let Some(arg) = arg else { return Ok(None) };
+    fn cast(&self, from: Scalar, to: Scalar, arg: Abstract<&ExplicitValue>) -> Eval<ExplicitValue> {
+        let Abstract::Of(arg) = arg else { return Ok(Abstract::Any) };
         Ok(match constant(arg) {
-            Some(value) => eval::cast(from, to, value, self.semantics).map(known),
+            Some(value) => Abstract::from(eval::cast(from, to, value, self.semantics)).map(known),
             // An address keeps its bits.
             None => match to {
-                Scalar::Pointer => Some(*arg),
-                Scalar::Int(ty) if ty.bits == self.semantics.pointer_bits => Some(*arg),
-                Scalar::Int(_) | Scalar::Float(_) => None,
+                Scalar::Pointer => Abstract::Of(*arg),
+                Scalar::Int(ty) if ty.bits == self.semantics.pointer_bits => Abstract::Of(*arg),
+                Scalar::Int(_) | Scalar::Float(_) => Abstract::Any,
             },
         })
     }
@@ -183,10 +185,10 @@ impl Arithmetic for Explicit {
         &self,
         op: BinaryOp,
         ty: Scalar,
-        lhs: Option<&ExplicitValue>,
-        rhs: Option<&ExplicitValue>,
+        lhs: Abstract<&ExplicitValue>,
+        rhs: Abstract<&ExplicitValue>,
     ) -> Option<bool> {
-        if let (Some(left), Some(right)) = (lhs.and_then(constant), rhs.and_then(constant)) {
+        if let (Some(left), Some(right)) = (lhs.known().and_then(constant), rhs.known().and_then(constant)) {
             return eval::overflows(op, ty, left, right);
         }
         let (left, right) = (int(lhs), int(rhs));
@@ -200,41 +202,41 @@ impl Arithmetic for Explicit {
 
     fn difference(
         &self,
-        lhs: Option<&ExplicitValue>,
-        rhs: Option<&ExplicitValue>,
+        lhs: Abstract<&ExplicitValue>,
+        rhs: Abstract<&ExplicitValue>,
         stride: u64,
         ty: IntType,
-    ) -> Option<ExplicitValue> {
-        match (lhs?, rhs?) {
+    ) -> Abstract<ExplicitValue> {
+        let (Abstract::Of(lhs), Abstract::Of(rhs)) = (lhs, rhs) else { return Abstract::Any };
+        match (lhs, rhs) {
             // Both point into one array, so into the same instance.
             (ExplicitValue::Address(left, from), ExplicitValue::Address(right, to)) if left == right => {
                 let (bytes, stride) = (i128::from(*from) - i128::from(*to), i128::from(stride));
-                (stride != 0 && bytes % stride == 0)
-                    .then(|| bytes / stride)
-                    .and_then(|value| self.int(ty, value))
+                if stride != 0 && bytes % stride == 0 { self.int(ty, bytes / stride) } else { Abstract::Any }
             }
-            (ExplicitValue::Int(0), ExplicitValue::Int(0)) => Some(ExplicitValue::Int(0)),
-            _ => None,
+            (ExplicitValue::Int(0), ExplicitValue::Int(0)) => Abstract::Of(ExplicitValue::Int(0)),
+            _ => Abstract::Any,
         }
     }
 
-    fn shift(&self, pointer: &ExplicitValue, by: Offsets) -> Option<ExplicitValue> {
-        let by = by.single()?;
+    fn shift(&self, pointer: &ExplicitValue, by: Offsets) -> Abstract<ExplicitValue> {
+        let Some(by) = by.single() else { return Abstract::Any };
         match pointer {
-            ExplicitValue::Address(object, offset) => {
-                self.address(*object, Offsets::at(offset.checked_add(by)?))
-            }
+            ExplicitValue::Address(object, offset) => Abstract::from(offset.checked_add(by))
+                .and_then(|offset| self.address(*object, Offsets::at(offset))),
             ExplicitValue::Int(address) => {
                 let width = IntType { bits: self.semantics.pointer_bits, signed: false };
-                Some(ExplicitValue::Int(width.wrap(address.checked_add(i128::from(by))?)))
+                Abstract::from(address.checked_add(i128::from(by)))
+                    .map(|moved| ExplicitValue::Int(width.wrap(moved)))
             }
-            ExplicitValue::Function(_) if by == 0 => Some(*pointer),
-            ExplicitValue::Function(_) | ExplicitValue::Float(_) => None,
+            ExplicitValue::Function(_) if by == 0 => Abstract::Of(*pointer),
+            ExplicitValue::Function(_) | ExplicitValue::Float(_) => Abstract::Any,
         }
     }
 
-    fn truncate(&self, field: IntType, value: &ExplicitValue) -> Option<ExplicitValue> {
-        int(Some(value)).and_then(|value| eval::int::cast(field, value)).map(ExplicitValue::Int)
+    fn truncate(&self, field: IntType, value: &ExplicitValue) -> Abstract<ExplicitValue> {
+        let value = int(Abstract::Of(value)).and_then(|value| eval::int::cast(field, value));
+        Abstract::from(value).map(ExplicitValue::Int)
     }
 
     fn truth(&self, value: &ExplicitValue) -> Option<bool> {
@@ -246,7 +248,7 @@ impl Arithmetic for Explicit {
     }
 
     fn range(&self, value: &ExplicitValue) -> Option<(i128, i128)> {
-        int(Some(value)).map(|value| (value, value))
+        int(Abstract::Of(value)).map(|value| (value, value))
     }
 
     fn addresses(&self, value: &ExplicitValue) -> Option<Addresses> {
@@ -267,36 +269,38 @@ impl Arithmetic for Explicit {
 
     fn meet(
         &self,
-        value: Option<&ExplicitValue>,
+        value: Abstract<&ExplicitValue>,
         wanted: &ExplicitValue,
         ty: Scalar,
         objects: &dyn Objects,
     ) -> Eval<ExplicitValue> {
-        let Some(value) = value else { return Ok(Some(*wanted)) };
+        let Abstract::Of(value) = value else { return Ok(Abstract::Of(*wanted)) };
         if !matches!(ty, Scalar::Float(_)) && compare(CompareOp::Eq, value, wanted, objects) == Some(false) {
             return Err(Impossible);
         }
-        Ok(Some(*value))
+        Ok(Abstract::Of(*value))
     }
 
     fn where_compares(
         &self,
         op: CompareOp,
         ty: Scalar,
-        lhs: Option<&ExplicitValue>,
-        rhs: Option<&ExplicitValue>,
+        lhs: Abstract<&ExplicitValue>,
+        rhs: Abstract<&ExplicitValue>,
         _: &dyn Objects,
-    ) -> Both {
+    ) -> Operands<ExplicitValue> {
         let learnt = |op, bound: &ExplicitValue| self.only_value(op, ty, bound);
         Ok(match (lhs, rhs) {
-            (None, Some(bound)) => (learnt(op, bound)?, None),
-            (Some(bound), None) => (None, learnt(mirrored(op), bound)?),
-            (None, None) | (Some(_), Some(_)) => (None, None),
+            (Abstract::Any, Abstract::Of(bound)) => (learnt(op, bound)?, Abstract::Any),
+            (Abstract::Of(bound), Abstract::Any) => (Abstract::Any, learnt(mirrored(op), bound)?),
+            (Abstract::Any, Abstract::Any) | (Abstract::Of(_), Abstract::Of(_)) => {
+                (Abstract::Any, Abstract::Any)
+            }
         })
     }
 
-    fn where_true(&self, _: Scalar, _: Option<&ExplicitValue>) -> Eval<ExplicitValue> {
-        Ok(None)
+    fn where_true(&self, _: Scalar, _: Abstract<&ExplicitValue>) -> Eval<ExplicitValue> {
+        Ok(Abstract::Any)
     }
 
     fn unary_backward(&self, op: UnaryOp, ty: Scalar, wanted: &ExplicitValue) -> Eval<ExplicitValue> {
@@ -304,10 +308,11 @@ impl Arithmetic for Explicit {
             (Scalar::Int(ty), ExplicitValue::Int(wanted)) => match op {
                 UnaryOp::Negate => self.solved(ty, wanted.checked_neg()),
                 UnaryOp::BitNot => {
-                    Ok(eval::int::unary(op, ty, *wanted, self.semantics.overflow).map(ExplicitValue::Int))
+                    Ok(Abstract::from(eval::int::unary(op, ty, *wanted, self.semantics.overflow))
+                        .map(ExplicitValue::Int))
                 }
             },
-            _ => Ok(None),
+            _ => Ok(Abstract::Any),
         }
     }
 
@@ -315,7 +320,7 @@ impl Arithmetic for Explicit {
         &self,
         from: Scalar,
         to: Scalar,
-        _: Option<&ExplicitValue>,
+        _: Abstract<&ExplicitValue>,
         wanted: &ExplicitValue,
     ) -> Eval<ExplicitValue> {
         match (from, to, wanted) {
@@ -324,15 +329,19 @@ impl Arithmetic for Explicit {
             {
                 let value = from.wrap(*wanted);
                 if !from.is_exact() {
-                    return Ok(None);
+                    return Ok(Abstract::Any);
                 }
-                if to.wrap(value) == *wanted { Ok(Some(ExplicitValue::Int(value))) } else { Err(Impossible) }
+                if to.wrap(value) == *wanted {
+                    Ok(Abstract::Of(ExplicitValue::Int(value)))
+                } else {
+                    Err(Impossible)
+                }
             }
             (Scalar::Pointer, Scalar::Int(to), ExplicitValue::Int(wanted))
                 if to.bits >= self.semantics.pointer_bits =>
             {
                 let address = IntType { bits: self.semantics.pointer_bits, signed: false };
-                Ok(Some(ExplicitValue::Int(address.wrap(*wanted))))
+                Ok(Abstract::Of(ExplicitValue::Int(address.wrap(*wanted))))
             }
             (Scalar::Int(from), Scalar::Pointer, ExplicitValue::Int(wanted))
                 if from.bits <= self.semantics.pointer_bits =>
@@ -340,13 +349,13 @@ impl Arithmetic for Explicit {
                 let value = from.wrap(*wanted);
                 let address = IntType { bits: self.semantics.pointer_bits, signed: false };
                 if address.wrap(value) == *wanted {
-                    Ok(Some(ExplicitValue::Int(value)))
+                    Ok(Abstract::Of(ExplicitValue::Int(value)))
                 } else {
                     Err(Impossible)
                 }
             }
-            (Scalar::Pointer, Scalar::Pointer, _) => Ok(Some(*wanted)),
-            _ => Ok(None),
+            (Scalar::Pointer, Scalar::Pointer, _) => Ok(Abstract::Of(*wanted)),
+            _ => Ok(Abstract::Any),
         }
     }
 
@@ -354,36 +363,38 @@ impl Arithmetic for Explicit {
         &self,
         op: BinaryOp,
         ty: Scalar,
-        lhs: Option<&ExplicitValue>,
+        lhs: Abstract<&ExplicitValue>,
         _: Scalar,
-        rhs: Option<&ExplicitValue>,
+        rhs: Abstract<&ExplicitValue>,
         wanted: &ExplicitValue,
-    ) -> Both {
-        let (Scalar::Int(ty), ExplicitValue::Int(wanted)) = (ty, wanted) else { return Ok((None, None)) };
+    ) -> Operands<ExplicitValue> {
+        let (Scalar::Int(ty), ExplicitValue::Int(wanted)) = (ty, wanted) else {
+            return Ok((Abstract::Any, Abstract::Any));
+        };
         let (left, right) = (int(lhs), int(rhs));
-        let first = |value: Eval<ExplicitValue>| value.map(|value| (value, None));
-        let second = |value: Eval<ExplicitValue>| value.map(|value| (None, value));
+        let first = |value: Eval<ExplicitValue>| value.map(|value| (value, Abstract::Any));
+        let second = |value: Eval<ExplicitValue>| value.map(|value| (Abstract::Any, value));
         match (op, left, right) {
             (BinaryOp::Add, None, Some(right)) => first(self.solved(ty, wanted.checked_sub(right))),
             (BinaryOp::Add, Some(left), None) => second(self.solved(ty, wanted.checked_sub(left))),
             (BinaryOp::Sub, None, Some(right)) => first(self.solved(ty, wanted.checked_add(right))),
             (BinaryOp::Sub, Some(left), None) => second(self.solved(ty, left.checked_sub(*wanted))),
-            (BinaryOp::BitXor, None, Some(right)) => Ok((self.int(ty, wanted ^ right), None)),
-            (BinaryOp::BitXor, Some(left), None) => Ok((None, self.int(ty, wanted ^ left))),
+            (BinaryOp::BitXor, None, Some(right)) => Ok((self.int(ty, wanted ^ right), Abstract::Any)),
+            (BinaryOp::BitXor, Some(left), None) => Ok((Abstract::Any, self.int(ty, wanted ^ left))),
             (BinaryOp::Mul, None, Some(by)) | (BinaryOp::Mul, Some(by), None)
                 if by != 0 && self.is_checked(ty) =>
             {
                 let factor = match wanted.checked_rem(by) {
                     Some(0) => self.solved(ty, wanted.checked_div(by))?,
                     Some(_) => return Err(Impossible),
-                    None => None,
+                    None => Abstract::Any,
                 };
-                Ok(if left.is_none() { (factor, None) } else { (None, factor) })
+                Ok(if left.is_none() { (factor, Abstract::Any) } else { (Abstract::Any, factor) })
             }
             (BinaryOp::BitOr, _, _) if *wanted == 0 => {
-                Ok((Some(ExplicitValue::Int(0)), Some(ExplicitValue::Int(0))))
+                Ok((Abstract::Of(ExplicitValue::Int(0)), Abstract::Of(ExplicitValue::Int(0))))
             }
-            _ => Ok((None, None)),
+            _ => Ok((Abstract::Any, Abstract::Any)),
         }
     }
 
@@ -391,11 +402,11 @@ impl Arithmetic for Explicit {
         &self,
         _: BinaryOp,
         _: Scalar,
-        _: Option<&ExplicitValue>,
-        _: Option<&ExplicitValue>,
+        _: Abstract<&ExplicitValue>,
+        _: Abstract<&ExplicitValue>,
         _: bool,
-    ) -> Both {
-        Ok((None, None))
+    ) -> Operands<ExplicitValue> {
+        Ok((Abstract::Any, Abstract::Any))
     }
 
     /// Only for temporaries and what is defined by them, so that equalities die soon and states meet again; and only where
@@ -405,9 +416,9 @@ impl Arithmetic for Explicit {
         function: &Function,
         local: LocalId,
         expr: &Expr,
-        value: Option<&ExplicitValue>,
+        value: Abstract<&ExplicitValue>,
     ) -> bool {
-        if value.is_some() {
+        if !value.is_any() {
             return false;
         }
         let is_temporary = |id: LocalId| matches!(function.local(id).role, Role::Temporary);
@@ -443,24 +454,26 @@ impl Explicit {
         match (ty, bound) {
             (Scalar::Int(ty), ExplicitValue::Int(bound)) if ty.is_exact() => Ok(match op {
                 CompareOp::Eq if !ty.contains(*bound) => return Err(Impossible),
-                CompareOp::Eq => Some(*bound),
-                CompareOp::Le if *bound == ty.min() => Some(*bound),
-                CompareOp::Ge if *bound == ty.max() => Some(*bound),
-                CompareOp::Lt if *bound == ty.min() + 1 => Some(ty.min()),
-                CompareOp::Gt if *bound == ty.max() - 1 => Some(ty.max()),
-                CompareOp::Lt | CompareOp::Le | CompareOp::Gt | CompareOp::Ge | CompareOp::Ne => None,
+                CompareOp::Eq => Abstract::Of(*bound),
+                CompareOp::Le if *bound == ty.min() => Abstract::Of(*bound),
+                CompareOp::Ge if *bound == ty.max() => Abstract::Of(*bound),
+                CompareOp::Lt if *bound == ty.min() + 1 => Abstract::Of(ty.min()),
+                CompareOp::Gt if *bound == ty.max() - 1 => Abstract::Of(ty.max()),
+                CompareOp::Lt | CompareOp::Le | CompareOp::Gt | CompareOp::Ge | CompareOp::Ne => {
+                    Abstract::Any
+                }
             }
             .map(ExplicitValue::Int)),
             // Of the two zeros, and of what is not a number, nothing can be learnt.
             (Scalar::Float(_), ExplicitValue::Float(bits)) => {
                 let value = f64::from_bits(*bits);
-                Ok((op == CompareOp::Eq && value != 0.0 && !value.is_nan()).then_some(*bound))
+                Ok((op == CompareOp::Eq && value != 0.0 && !value.is_nan()).then_some(*bound).into())
             }
             (Scalar::Pointer, ExplicitValue::Int(_) | ExplicitValue::Function(_)) => {
-                Ok((op == CompareOp::Eq).then_some(*bound))
+                Ok((op == CompareOp::Eq).then_some(*bound).into())
             }
             // An equal address may be one past the end of another object, and then leads elsewhere.
-            (Scalar::Pointer | Scalar::Int(_) | Scalar::Float(_), _) => Ok(None),
+            (Scalar::Pointer | Scalar::Int(_) | Scalar::Float(_), _) => Ok(Abstract::Any),
         }
     }
 }

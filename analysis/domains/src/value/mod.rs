@@ -28,7 +28,7 @@ pub(crate) use scalar::{bits_known, known_bits};
 
 use crate::{
     facts::StateFacts,
-    store::{Arithmetic, Mode, Model, State, block, calls, liveness::Liveness, show, transfer},
+    store::{Abstract, Arithmetic, Mode, Model, State, block, calls, liveness::Liveness, show, transfer},
 };
 use arithmetic::Explicit;
 
@@ -80,22 +80,22 @@ impl ValueAnalysis {
     /// The value of an expression for people: `5`, or `unknown`.
     pub fn reveal(&self, state: &ValueState, function: &Function, expr: &Expr) -> String {
         match self.value_of(state, function, expr) {
-            Some(ExplicitValue::Address(object, 0)) => {
+            Abstract::Of(ExplicitValue::Address(object, 0)) => {
                 format!("&{}", show::object_text(self.model.env.program(), object))
             }
-            Some(ExplicitValue::Address(object, offset)) => {
+            Abstract::Of(ExplicitValue::Address(object, offset)) => {
                 format!("&{} + {offset} bytes", show::object_text(self.model.env.program(), object))
             }
-            Some(value) => {
+            Abstract::Of(value) => {
                 let text = self.model.arithmetic.show(&value, expr.scalar()).unwrap_or_default();
                 text.trim_start_matches("= ").to_owned()
             }
-            None => "unknown".to_owned(),
+            Abstract::Any => "unknown".to_owned(),
         }
     }
 
-    /// The value of an expression, if it is known.
-    pub fn value_of(&self, state: &ValueState, function: &Function, expr: &Expr) -> Option<ExplicitValue> {
+    /// The value of an expression.
+    pub fn value_of(&self, state: &ValueState, function: &Function, expr: &Expr) -> Abstract<ExplicitValue> {
         let facts = StateFacts::new(&self.model, state, function);
         facts.value(expr)
     }

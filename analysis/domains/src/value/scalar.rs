@@ -3,7 +3,7 @@
 use proofline_cfa::{FloatType, IntType, Name, Object, Scalar, eval};
 use serde::{Deserialize, Serialize};
 
-use crate::store::AbstractValue;
+use crate::store::{Abstract, AbstractValue};
 
 /// A known scalar. The null pointer is `Int(0)`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
@@ -19,8 +19,8 @@ pub enum ExplicitValue {
 }
 
 impl AbstractValue for ExplicitValue {
-    fn join(&self, other: &ExplicitValue, _: Scalar) -> Option<ExplicitValue> {
-        (self == other).then_some(*self)
+    fn join(&self, other: &ExplicitValue, _: Scalar) -> Abstract<ExplicitValue> {
+        if self == other { Abstract::Of(*self) } else { Abstract::Any }
     }
 
     fn leq(&self, other: &ExplicitValue) -> bool {
@@ -50,22 +50,23 @@ impl AbstractValue for ExplicitValue {
         )
     }
 
-    fn from_bits(scalar: Scalar, len: i64, bits: u128) -> Option<ExplicitValue> {
-        Some(match bits_known(scalar, len, bits)? {
+    fn from_bits(scalar: Scalar, len: i64, bits: u128) -> Abstract<ExplicitValue> {
+        Abstract::from(bits_known(scalar, len, bits)).map(|value| match value {
             eval::Value::Int(value) => ExplicitValue::Int(value),
             eval::Value::Float(bits) => ExplicitValue::Float(bits),
         })
     }
 
-    fn reinterpret(&self, from: Scalar, to: Scalar, len: i64) -> Option<ExplicitValue> {
+    fn reinterpret(&self, from: Scalar, to: Scalar, len: i64) -> Abstract<ExplicitValue> {
         match (self, to) {
-            (ExplicitValue::Int(_) | ExplicitValue::Float(_), _) => {
-                ExplicitValue::from_bits(to, len, self.bits(from, len)?)
-            }
+            (ExplicitValue::Int(_) | ExplicitValue::Float(_), _) => match self.bits(from, len) {
+                Some(bits) => ExplicitValue::from_bits(to, len, bits),
+                None => Abstract::Any,
+            },
             (ExplicitValue::Address(..) | ExplicitValue::Function(_), Scalar::Int(_) | Scalar::Pointer) => {
-                Some(*self)
+                Abstract::Of(*self)
             }
-            (ExplicitValue::Address(..) | ExplicitValue::Function(_), Scalar::Float(_)) => None,
+            (ExplicitValue::Address(..) | ExplicitValue::Function(_), Scalar::Float(_)) => Abstract::Any,
         }
     }
 }

@@ -8,7 +8,7 @@ use proofline_cfa::{
 use proofline_domains::{
     interval::{Arith, IntervalValue, Ranges},
     store::{
-        AbstractValue, Offsets,
+        Abstract, AbstractValue, Offsets,
         region::{Access, Region},
     },
     value::ExplicitValue,
@@ -106,7 +106,7 @@ proptest! {
             let wanted = Ranges::new(result.saturating_sub(wider).max(ty.min()), result.saturating_add(wider / 2).min(ty.max()));
             let found = arith.backward(op, ty, &xs, &ys, &wanted);
             let survives = found.as_ref().is_ok_and(|(left, right)| {
-                left.as_ref().is_none_or(|set| set.contains(x)) && right.as_ref().is_none_or(|set| set.contains(y))
+                left.as_ref().known().is_none_or(|set| set.contains(x)) && right.as_ref().known().is_none_or(|set| set.contains(y))
             });
             prop_assert!(survives, "{x} {op:?} {y} = {result}, wanted {wanted}: {found:?}");
         }
@@ -118,7 +118,7 @@ proptest! {
         if let Some(outside) = eval::int::overflows(op, ty, x, y) {
             let found = arith.where_overflows(op, ty, &xs, &ys, outside);
             let survives = found.as_ref().is_ok_and(|(left, right)| {
-                left.as_ref().is_none_or(|set| set.contains(x)) && right.as_ref().is_none_or(|set| set.contains(y))
+                left.as_ref().known().is_none_or(|set| set.contains(x)) && right.as_ref().known().is_none_or(|set| set.contains(y))
             });
             prop_assert!(survives, "{x} {op:?} {y} overflows: {outside}; {found:?}");
         }
@@ -153,14 +153,14 @@ proptest! {
         let (left, right) = (IntervalValue::Int(xs.clone()), IntervalValue::Int(ys.clone()));
         let ty = Scalar::Int(TYPES[7]);
         use proofline_domains::store::Arithmetic;
-        let decided = domain.compare(op, ty, Some(&left), Some(&right), &Nothing);
+        let decided = domain.compare(op, ty, Abstract::Of(&left), Abstract::Of(&right), &Nothing);
         prop_assert!(decided.is_none_or(|decided| decided == compare(op, x, y)));
         if compare(op, x, y) {
-            let kept = domain.where_compares(op, ty, Some(&left), Some(&right), &Nothing);
-            let contains = |side: &Option<IntervalValue>, value| match side {
-                Some(IntervalValue::Int(set)) => set.contains(value),
-                Some(_) => false,
-                None => true,
+            let kept = domain.where_compares(op, ty, Abstract::Of(&left), Abstract::Of(&right), &Nothing);
+            let contains = |side: &Abstract<IntervalValue>, value| match side {
+                Abstract::Of(IntervalValue::Int(set)) => set.contains(value),
+                Abstract::Of(_) => false,
+                Abstract::Any => true,
             };
             prop_assert!(kept.as_ref().is_ok_and(|(l, r)| contains(l, x) && contains(r, y)), "{x} {op:?} {y}: {kept:?}");
         }
@@ -175,11 +175,11 @@ proptest! {
         use proofline_domains::store::Arithmetic;
         let result = to.wrap(x);
         let wanted = IntervalValue::Int(Ranges::new(result, result.saturating_add(wider).min(to.max())));
-        let kept = common_domain().cast_backward(Scalar::Int(from), Scalar::Int(to), Some(&IntervalValue::Int(xs)), &wanted);
+        let kept = common_domain().cast_backward(Scalar::Int(from), Scalar::Int(to), Abstract::Of(&IntervalValue::Int(xs)), &wanted);
         let contains = match &kept {
-            Ok(Some(IntervalValue::Int(set))) => set.contains(x),
-            Ok(None) => true,
-            Ok(Some(_)) | Err(_) => false,
+            Ok(Abstract::Of(IntervalValue::Int(set))) => set.contains(x),
+            Ok(Abstract::Any) => true,
+            Ok(Abstract::Of(_)) | Err(_) => false,
         };
         prop_assert!(contains, "({to}){x} = {result}: {kept:?}");
     }
@@ -299,12 +299,12 @@ impl Write {
         match *self {
             Write::Scalar(at, bits, value) => {
                 let value = IntType { bits: bits as u8, signed: true }.wrap(value);
-                region.write(access(at, bits), Some(ExplicitValue::Int(value)));
+                region.write(access(at, bits), Abstract::Of(ExplicitValue::Int(value)));
                 put(at, bits, value);
             }
             Write::Somewhere(places, which, bits, value) => {
                 let value = IntType { bits: bits as u8, signed: true }.wrap(value);
-                region.write_somewhere(places, access(0, bits), Some(&ExplicitValue::Int(value)));
+                region.write_somewhere(places, access(0, bits), Abstract::Of(&ExplicitValue::Int(value)));
                 let all: Vec<i64> = places.iter().collect();
                 put(all[which % all.len()], bits, value);
             }
@@ -332,7 +332,7 @@ fn check(
     at: i64,
     bits: i64,
 ) -> Result<(), TestCaseError> {
-    if let Some(ExplicitValue::Int(known)) = region.read(access(at, bits)) {
+    if let Abstract::Of(ExplicitValue::Int(known)) = region.read(access(at, bits)) {
         let concrete = (0..bits / 8)
             .try_fold(0u128, |all, i| Some(all | u128::from(bytes[(at + i) as usize]?) << (8 * i)));
         let concrete = concrete.map(|value| IntType { bits: bits as u8, signed: true }.wrap(value as i128));

@@ -9,6 +9,7 @@ use proofline_cfa::{CheckId, Expr, Loc, LocalId, Lvalue, Name, ObligationId};
 use proofline_cpa::{BlockCpa, Budget, Certificate, Checker, Config, Outcome, Refine, Unknown, bam::Blocks};
 use proofline_domains::{
     IntervalAnalysis, IntervalOptions, Mode, ValueAnalysis, ValueOptions, interval::IntervalValue,
+    store::Abstract,
 };
 
 use super::{Answer, Decision, Engine, Targets, concrete};
@@ -238,7 +239,8 @@ pub(super) fn interval_invariants(loaded: &Loaded, entry: Name, budget: &Budget)
             for (state, _) in states {
                 let mut here = BTreeMap::new();
                 for (id, load) in &scalars {
-                    if let Some(IntervalValue::Int(ranges)) = analysis.value_of(state, function, load) {
+                    if let Abstract::Of(IntervalValue::Int(ranges)) = analysis.value_of(state, function, load)
+                    {
                         here.insert(*id, (ranges.lo(), ranges.hi()));
                     }
                 }

@@ -5,13 +5,14 @@ use std::{
     collections::BTreeMap,
     fmt,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Instant,
 };
 
 use crate::path::Path;
+use parking_lot::{Mutex, MutexGuard};
 
 /// Why an analysis gave up. Never a panic, never a silent `Holds`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -90,7 +91,7 @@ impl Cancel {
         OnCancel { cancel: self.clone(), key }
     }
     fn stops(&self) -> MutexGuard<'_, Stops> {
-        self.0.stops.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.stops.lock()
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use proofline_db::{Control, Database, Question};
 use proofline_verifier::{Cancel, load::Options, property::Property};
 
@@ -33,9 +34,7 @@ fn main() {
                         first_only: false,
                     };
                     let doing = doing.clone();
-                    let progress = move |text: &str| {
-                        text.clone_into(&mut doing.lock().unwrap_or_else(PoisonError::into_inner))
-                    };
+                    let progress = move |text: &str| text.clone_into(&mut doing.lock());
                     let control = Control {
                         cancel: cancel.clone(),
                         progress: Some(Arc::new(progress)),
@@ -56,7 +55,7 @@ fn main() {
                 wait
             });
             if wait > LONG {
-                let doing = doing.lock().unwrap_or_else(PoisonError::into_inner);
+                let doing = doing.lock();
                 println!("{wait:?} during `{doing}` of {}", file.display());
             }
             waits.push(wait);

@@ -5,9 +5,10 @@ use std::{
     collections::{BTreeSet, hash_map::Entry},
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    sync::Arc,
 };
 
+use parking_lot::{Mutex, RwLock};
 use proofline_syntax::{FileSystem, RealFs, fs::lexical};
 use rustc_hash::FxHashMap;
 use salsa::{Durability, Setter};
@@ -40,18 +41,18 @@ struct Known {
 
 impl Files {
     fn look_up(&self, path: &Path) -> Known {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.read();
         if let Some(known) = known.get(path) {
             return known.clone();
         }
         drop(known);
         let content = RealFs.read(path).map_err(|error| error.kind());
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.write();
         known.entry(path.to_owned()).or_insert(Known { content, is_unsaved: false }).clone()
     }
 
     fn input(&self, db: &dyn Db, path: &Path) -> Text {
-        let mut inputs = self.inputs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inputs = self.inputs.lock();
         *inputs.entry(path.to_owned()).or_insert_with(|| {
             let known = self.look_up(path);
             let durability = durability(path, known.is_unsaved);
@@ -82,7 +83,7 @@ impl<'d> Reader<'d> {
 
     /// Tells salsa what was read. To be called in the query's own thread.
     pub(crate) fn depend(self, db: &dyn Db) {
-        for path in self.seen.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        for path in self.seen.into_inner() {
             let _ = self.files.input(db, &path).content(db);
         }
     }
@@ -92,7 +93,7 @@ impl FileSystem for Reader<'_> {
     fn read(&self, path: &Path) -> io::Result<Arc<[u8]>> {
         let path = lexical(path);
         let known = self.files.look_up(&path);
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(path);
+        self.seen.lock().insert(path);
         known.content.map_err(io::Error::from)
     }
 
@@ -101,7 +102,7 @@ impl FileSystem for Reader<'_> {
     }
 
     fn is_unsaved(&self, path: &Path) -> bool {
-        let known = self.files.known.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.files.known.read();
         known.get(&lexical(path)).is_some_and(|known| known.is_unsaved)
     }
 }
@@ -120,7 +121,7 @@ impl Database {
 
     /// Files that were read from the disk may have changed there.
     pub fn read_disk_again(&mut self) {
-        let known = self.shared().files.known.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.shared().files.known.read();
         let read: Vec<PathBuf> =
             known.iter().filter(|(_, known)| !known.is_unsaved).map(|(path, _)| path.clone()).collect();
         drop(known);
@@ -133,7 +134,7 @@ impl Database {
         let path = lexical(path);
         {
             let files = &self.shared().files;
-            let mut known = files.known.write().unwrap_or_else(PoisonError::into_inner);
+            let mut known = files.known.write();
             if let Entry::Vacant(vacant) = known.entry(path.clone()) {
                 // Nobody has read it.
                 vacant.insert(new);
@@ -148,6 +149,6 @@ impl Database {
             let content = new.content.clone();
             let _ = text.set_content(self).with_durability(durability).to(content);
         }
-        self.shared().files.known.write().unwrap_or_else(PoisonError::into_inner).insert(path, new);
+        self.shared().files.known.write().insert(path, new);
     }
 }

@@ -4,10 +4,11 @@ use std::{
     collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, OnceLock, PoisonError, atomic::AtomicUsize, atomic::Ordering},
+    sync::{Arc, OnceLock, atomic::AtomicUsize, atomic::Ordering},
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use proofline_cfa::Program;
 use proofline_cpa::{Cancel, Unknown};
 use proofline_program_analysis::Environment;
@@ -105,26 +106,25 @@ pub(crate) struct Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        self.running.jobs.lock().unwrap_or_else(PoisonError::into_inner).1.remove(&self.key);
+        self.running.jobs.lock().1.remove(&self.key);
     }
 }
 
 impl Running {
     fn stop(&self) {
-        let jobs: Vec<Cancel> =
-            self.jobs.lock().unwrap_or_else(PoisonError::into_inner).1.values().cloned().collect();
+        let jobs: Vec<Cancel> = self.jobs.lock().1.values().cloned().collect();
         jobs.iter().for_each(Cancel::cancel);
     }
 }
 
 impl Shared {
     pub(crate) fn log(&self, work: Work) {
-        self.work.lock().unwrap_or_else(PoisonError::into_inner).push(work);
+        self.work.lock().push(work);
     }
 
     /// Work that an edit stops through `cancel`. Look whether one is waiting after this, not before.
     pub(crate) fn register(&self, cancel: &Cancel) -> Registration {
-        let mut jobs = self.running.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut jobs = self.running.jobs.lock();
         jobs.0 += 1;
         let key = jobs.0;
         jobs.1.insert(key, cancel.clone());
@@ -236,7 +236,7 @@ impl Database {
 
     /// What was done since the last call, in order; blocks last.
     pub fn take_work(&self) -> Vec<Work> {
-        let mut work = std::mem::take(&mut *self.shared.work.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut work = std::mem::take(&mut *self.shared.work.lock());
         for (function, blocks) in self.shared.summaries.take_work() {
             work.push(match blocks.computed {
                 0 => Work::Reused(function),
@@ -321,12 +321,12 @@ impl Database {
 
     /// Milliseconds that verifying an entry took last; 0 if its verdicts were known.
     pub fn millis(&self, entry: Name) -> u64 {
-        self.shared.millis.lock().unwrap_or_else(PoisonError::into_inner).get(&entry).copied().unwrap_or(0)
+        self.shared.millis.lock().get(&entry).copied().unwrap_or(0)
     }
 
     /// Writes new answers to the disk, unless that was done a moment ago.
     pub fn save_now_and_then(&self) {
-        let mut last = self.shared.saved.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.shared.saved.lock();
         if last.is_none_or(|last| last.elapsed() > SAVES) {
             *last = Some(Instant::now());
             self.save();
@@ -400,7 +400,7 @@ impl Database {
                 own.control.threads = 1;
                 let result = one(&own, question, *entry);
                 let is_end = result.is_err();
-                results.lock().unwrap_or_else(PoisonError::into_inner).insert(at, result);
+                results.lock().insert(at, result);
                 if is_end {
                     break;
                 }
@@ -417,7 +417,7 @@ impl Database {
             }
             work(self.clone());
         });
-        let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let results = results.into_inner();
         results.into_values().collect()
     }
 }

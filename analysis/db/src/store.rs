@@ -7,10 +7,10 @@ use std::{
     fs,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition};
 
 use proofline_hir::ContentHash;
@@ -73,7 +73,7 @@ impl Store {
 
     /// The bytes under a key, as they were put there.
     pub(crate) fn find(&self, key: ContentHash) -> Option<Vec<u8>> {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock();
         if !inner.is_read {
             inner.is_read = true;
             (inner.known, inner.is_damaged) = self.read_all();
@@ -85,12 +85,12 @@ impl Store {
 
     /// Keeps bytes under a key, from [`Store::save`] on also on the disk.
     pub(crate) fn put(&self, key: ContentHash, bytes: Vec<u8>) {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner).new.insert(key, bytes);
+        self.inner.lock().new.insert(key, bytes);
     }
 
     /// Writes what is new. Whatever goes wrong, answers are only missing next time.
     pub fn save(&self) {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock();
         let (mut new, used) = (std::mem::take(&mut inner.new), std::mem::take(&mut inner.used));
         if inner.is_damaged && self.is_free() && fs::remove_file(&self.path).is_ok() {
             // What could be read is whole; the file around it is made anew.

@@ -1,11 +1,6 @@
 //! Queries from slices to verdicts, and from verdicts to findings.
 
-use std::{
-    collections::BTreeMap,
-    panic::resume_unwind,
-    sync::{Arc, PoisonError},
-    time::Instant,
-};
+use std::{collections::BTreeMap, panic::resume_unwind, sync::Arc, time::Instant};
 
 use proofline_verifier::{
     Budget,
@@ -86,7 +81,7 @@ pub(crate) fn answer<'db>(
     let answer = Answer::of(judge_entry(&loaded, &request, name, &mut |text| db.say(text)));
     drop(running);
     let millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    db.shared().millis.lock().unwrap_or_else(PoisonError::into_inner).insert(name, millis);
+    db.shared().millis.lock().insert(name, millis);
     // What was interrupted is no answer.
     db.unwind_if_revision_cancelled();
     if db.cancel().is_cancelled() {

@@ -6,9 +6,10 @@ use std::{
     fmt,
     hash::{Hash, Hasher},
     ops::Deref,
-    sync::{LazyLock, RwLock},
+    sync::LazyLock,
 };
 
+use parking_lot::RwLock;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -21,10 +22,10 @@ static TABLE: LazyLock<RwLock<FxHashSet<&'static str>>> = LazyLock::new(Default:
 impl Name {
     /// Interns `text`.
     pub fn new(text: &str) -> Name {
-        if let Some(&known) = TABLE.read().unwrap_or_else(|e| e.into_inner()).get(text) {
+        if let Some(&known) = TABLE.read().get(text) {
             return Name(known);
         }
-        let mut table = TABLE.write().unwrap_or_else(|e| e.into_inner());
+        let mut table = TABLE.write();
         if let Some(&known) = table.get(text) {
             return Name(known);
         }

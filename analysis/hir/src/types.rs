@@ -7,9 +7,10 @@ use std::{
     collections::BTreeMap,
     fmt,
     hash::{Hash, Hasher},
-    sync::{Arc, LazyLock, RwLock},
+    sync::{Arc, LazyLock},
 };
 
+use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -184,13 +185,13 @@ impl Type {
 
     /// Interns a type.
     pub fn intern(data: TypeData) -> Type {
-        if let Some(&known) = TABLE.read().unwrap_or_else(|e| e.into_inner()).get(&data) {
+        if let Some(&known) = TABLE.read().get(&data) {
             return known;
         }
         let mut digest = ContentHasher::default();
         data.hash(&mut digest);
         let [digest @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] = digest.content_hash().0;
-        let mut table = TABLE.write().unwrap_or_else(|e| e.into_inner());
+        let mut table = TABLE.write();
         if let Some(&known) = table.get(&data) {
             return known;
         }

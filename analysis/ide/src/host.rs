@@ -4,9 +4,10 @@ use std::{
     collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
+use parking_lot::Mutex;
 use proofline_db::{Database, Listener, Stopped, Store};
 use proofline_verifier::{Cancel, load::LoadError};
 
@@ -154,7 +155,7 @@ impl AnalysisHost {
 
     /// Forgets what was computed, to save memory. Answers stay the same; they take longer.
     pub fn forget(&mut self) {
-        self.shared.slots.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.shared.slots.lock().clear();
     }
 
     /// A snapshot of the inputs.
@@ -220,10 +221,10 @@ impl Analysis {
             return Ok((program, Database::new(Vec::new(), self.inputs.settings.options.clone())));
         }
         let slot = {
-            let mut slots = self.shared.slots.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut slots = self.shared.slots.lock();
             slots.entry(file.to_path_buf()).or_default().clone()
         };
-        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = slot.lock();
         let slot = &mut *slot;
         if let (Some(known), Some(db)) = (&slot.known, &slot.db)
             && known.is_current(file, &self.inputs)

@@ -3,9 +3,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, OnceLock, PoisonError, RwLock},
+    sync::{Arc, OnceLock},
 };
 
+use parking_lot::RwLock;
 use proofline_hir::{ContentHash, Name, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -142,7 +143,7 @@ impl Environment {
 
     /// What a pointer may point to, when it is used where the function is open. Remembered.
     pub fn targets(&self, function: Name, pointer: &Expr) -> Arc<Targets> {
-        let known = self.targets.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.targets.read();
         if let Some(found) = known.pointers.get(&function).and_then(|of_function| of_function.get(pointer)) {
             return found.clone();
         }
@@ -155,7 +156,7 @@ impl Environment {
             }
         }
         self.points_to.expand(&mut set);
-        let mut known = self.targets.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.targets.write();
         let found = match known.sets.get(&set) {
             Some(found) => found.clone(),
             None => {
@@ -239,7 +240,7 @@ impl Environment {
     /// Pointers whose targets somebody asked for though the footprint of their function does not name them: where there is one, whoever
     /// asked may have used what a footprint misses.
     pub fn unnamed_pointers(&self) -> Vec<(Name, Expr)> {
-        let known = self.targets.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.targets.read();
         let mut unnamed = Vec::new();
         for (name, pointers) in &known.pointers {
             let mut named = FxHashSet::default();

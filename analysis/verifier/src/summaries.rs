@@ -7,9 +7,10 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
     hash::Hash,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
 };
 
+use parking_lot::Mutex;
 use proofline_cfa::{CheckId, Name, ObligationId};
 use proofline_cpa::{
     BlockCpa, Config,
@@ -79,7 +80,7 @@ impl Summaries {
 
     /// What was done since the last call, by function.
     pub fn take_work(&self) -> BTreeMap<Name, BlockWork> {
-        std::mem::take(&mut *self.work.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.work.lock())
     }
 
     /// For tests: from now on every block is computed and compared with what would have been found.
@@ -90,7 +91,7 @@ impl Summaries {
 
     /// Where finding it would have been wrong, since the last call.
     pub fn take_mistakes(&self) -> Vec<String> {
-        let own = std::mem::take(&mut *self.mistakes.lock().unwrap_or_else(PoisonError::into_inner));
+        let own = std::mem::take(&mut *self.mistakes.lock());
         [self.intervals.take_mistakes(), self.values.take_mistakes(), own].concat()
     }
 
@@ -111,7 +112,7 @@ impl Summaries {
         env: &Environment,
         entry: Name,
     ) -> Option<P> {
-        let all = self.precisions.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.precisions.lock();
         if let Some(known) = all.get(&(engine, entry)) {
             return known.downcast_ref::<P>().cloned();
         }
@@ -128,7 +129,7 @@ impl Summaries {
         entry: Name,
         precision: &P,
     ) {
-        let mut all = self.precisions.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.precisions.lock();
         all.insert((engine, entry), Arc::new(precision.clone()));
         drop(all);
         let Some(cache) = self.persistent_cache.get() else { return };
@@ -140,12 +141,12 @@ impl Summaries {
     /// Remembers what a run did.
     pub(crate) fn count<A: BlockCpa>(&self, session: &CacheSession<'_, A>, env: &Environment) {
         if self.intervals.is_audited() {
-            let mut mistakes = self.mistakes.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut mistakes = self.mistakes.lock();
             for (function, pointer) in env.unnamed_pointers() {
                 mistakes.push(format!("{function}: no footprint names {pointer:?}"));
             }
         }
-        let mut all = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.work.lock();
         for (function, work) in session.work() {
             let known = all.entry(function).or_default();
             known.computed += work.computed;

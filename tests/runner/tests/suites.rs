@@ -4,9 +4,9 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::ExitCode,
-    sync::Mutex,
 };
 
+use parking_lot::Mutex;
 use proofline_suites::{Case, cases, run, snapshot};
 
 fn main() -> ExitCode {
@@ -42,14 +42,14 @@ fn main() -> ExitCode {
                         Ok(Err(fault)) => fault,
                         Err(_) => "panicked".to_owned(),
                     };
-                    failed.lock().unwrap_or_else(|e| e.into_inner()).push(format!("{name}\n{fault}\n"));
+                    failed.lock().push(format!("{name}\n{fault}\n"));
                 }
             };
             // Deeply nested programs need a deep stack.
             let _ = std::thread::Builder::new().stack_size(1 << 28).spawn_scoped(scope, work);
         }
     });
-    let mut failed = failed.into_inner().unwrap_or_else(|e| e.into_inner());
+    let mut failed = failed.into_inner();
     failed.sort();
     for fault in &failed {
         println!("FAILED {fault}");

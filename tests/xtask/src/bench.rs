@@ -74,7 +74,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     }
     ensure!(!tasks.is_empty(), "no task definitions (*.yml) in {:?}", arguments.tasks);
     let next = std::sync::atomic::AtomicUsize::new(0);
-    let rows = std::sync::Mutex::new(Vec::new());
+    let rows = parking_lot::Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..arguments.jobs.max(1) {
             scope.spawn(|| {
@@ -83,13 +83,12 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
                     if let Ok(Some(row)) = &result {
                         eprintln!("{}", row.line());
                     }
-                    rows.lock().unwrap_or_else(|e| e.into_inner()).push(result);
+                    rows.lock().push(result);
                 }
             });
         }
     });
-    let rows: Vec<Option<Row>> =
-        rows.into_inner().unwrap_or_else(|e| e.into_inner()).into_iter().collect::<Result<_>>()?;
+    let rows: Vec<Option<Row>> = rows.into_inner().into_iter().collect::<Result<_>>()?;
     let mut table = Table { rows: rows.into_iter().flatten().collect() };
     table.rows.sort_by(|a, b| a.task.cmp(&b.task));
     table.write(&root.join(&arguments.csv))?;

@@ -4,12 +4,10 @@
 //! A diagram knows nothing of theories: `x <= 4` and `x <= 5` are two variables. So "implied" is a fact, "not implied" says nothing. A
 //! formula that was not made here has no diagram; who compares such ones asks the solver.
 
-use std::{
-    collections::HashMap,
-    sync::{LazyLock, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::LazyLock};
 
 use biodivine_lib_bdd::{Bdd, BddPartialValuation, BddVariable, BddVariableSet};
+use parking_lot::{Mutex, MutexGuard};
 use proofline_smt::{
     Term,
     abstraction::{Cube, cube_formula},
@@ -41,7 +39,7 @@ struct Table {
 
 impl Bdds {
     fn table(&self) -> MutexGuard<'_, Table> {
-        let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut table = self.0.lock();
         if table.formulas.len() > REMEMBERED {
             *table = Table::default();
         }

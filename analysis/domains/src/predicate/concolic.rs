@@ -2,7 +2,7 @@
 //! violation may be real. So the rest of the path is solved for the program's inputs, and the caller runs the program with them. Must not
 //! know how programs are run: [`Trial`] does.
 
-use std::{fmt, sync::Arc, sync::PoisonError};
+use std::{fmt, sync::Arc};
 
 use proofline_cfa::{EdgeId, Name};
 use proofline_smt::{Limits, Outcome, Solver, Sort, Term, Value, build as t};
@@ -45,7 +45,7 @@ impl PredicateAnalysis {
 
     /// Candidates that were not tried before.
     fn candidates(&self, tree: &PathTree) -> Vec<CandidateInputs> {
-        let mut known = self.tried.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.tried.lock();
         let limits = Limits { resource: Some(self.options.resource), ..self.solver.limits() };
         let found = self.solver.with(|z3| {
             let mut solver = z3.solver();

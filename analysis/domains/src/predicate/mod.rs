@@ -20,10 +20,11 @@ mod state;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, OnceLock, PoisonError, RwLock},
+    sync::{Arc, OnceLock},
     time::Instant,
 };
 
+use parking_lot::{Mutex, RwLock};
 use proofline_cfa::{Loc, Name, ObligationId, Scalar};
 use proofline_cpa::{
     BlockContext, BlockCpa, CallContext, Cancel, Cpa, Domain, EdgeContext, Facts, LocationContext, Merge,
@@ -170,14 +171,14 @@ impl PredicateAnalysis {
         };
         cell.get_or_init(|| {
             let scope = Scope::new(&self.env, &self.layout, function);
-            let mut formats = self.formats.write().unwrap_or_else(PoisonError::into_inner);
+            let mut formats = self.formats.write();
             formats.extend(scope.formats());
             scope
         })
     }
 
     fn format(&self, var: Var) -> Option<Scalar> {
-        self.formats.read().unwrap_or_else(PoisonError::into_inner).get(&var).copied()
+        self.formats.read().get(&var).copied()
     }
 
     /// Whether states are abstracted at a location that was reached along an edge.
@@ -209,7 +210,7 @@ impl PredicateAnalysis {
 
     /// The functions that a call of one may run, itself included.
     fn reachable_from(&self, function: Name) -> Arc<BTreeSet<Name>> {
-        let mut cache = self.reachable.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cache = self.reachable.lock();
         let known = cache.entry(function);
         known.or_insert_with(|| Arc::new(self.env.call_graph().reachable([function]))).clone()
     }

@@ -1,7 +1,7 @@
 //! Refinement, ALGORITHMS.md §8.2: a path is decided as one formula; if it cannot be gone, certified interpolants of its tree say which
 //! predicates exclude it, and at which abstraction each belongs.
 
-use std::{collections::BTreeMap, sync::PoisonError};
+use std::collections::BTreeMap;
 
 use proofline_cfa::{Loc, Name};
 use proofline_cpa::{Budget, Path, Refine, Refinement, Unknown};
@@ -43,7 +43,7 @@ const INTERPOLATION: u32 = 6_000_000;
 impl PredicateAnalysis {
     /// The values found for the path that was last called feasible.
     pub fn witness(&self) -> Option<Witness> {
-        self.witness.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.witness.lock().clone()
     }
 
     fn decide(&self, tree: &PathTree, path: &Path) -> Result<Decided, Unknown> {
@@ -239,7 +239,7 @@ impl Refine for PredicateAnalysis {
             match self.decide(&tree, path) {
                 Ok(Decided::Possible(witness)) => {
                     let path = witness.path.clone();
-                    *self.witness.lock().unwrap_or_else(PoisonError::into_inner) = Some(witness);
+                    *self.witness.lock() = Some(witness);
                     return Ok(Refinement::Feasible(path));
                 }
                 Ok(Decided::Impossible) => traces.push(tree),

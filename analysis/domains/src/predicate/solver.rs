@@ -4,13 +4,11 @@
 use std::{
     cell::RefCell,
     collections::HashMap,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
     time::Instant,
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use proofline_cpa::Cancel;
 use proofline_smt::{
     Interrupter, Limits, Outcome, Reason, Solver, Term, Z3,
@@ -96,7 +94,7 @@ impl CachedSolver {
     }
 
     fn memo(&self) -> MutexGuard<'_, Memo> {
-        let mut memo = self.memo.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut memo = self.memo.lock();
         if memo.satisfiable.len() + memo.abstractions.len() > REMEMBERED {
             *memo = Memo::default();
         }

@@ -2,9 +2,10 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, OnceLock},
+    sync::{Arc, OnceLock},
 };
 
+use parking_lot::Mutex;
 use proofline_cfa::{Constant, Function, Global, Name, Object, Program, Scalar};
 use proofline_program_analysis::Environment;
 
@@ -136,7 +137,7 @@ impl<A: Arithmetic> Model<A> {
 
     /// The functions that a call of one may run, itself included.
     pub fn reachable(&self, function: Name) -> Arc<BTreeSet<Name>> {
-        let mut cache = self.reachable.lock().unwrap_or_else(|e| e.into_inner());
+        let mut cache = self.reachable.lock();
         if let Some(known) = cache.get(&function) {
             return known.clone();
         }

@@ -22,9 +22,9 @@ mod walk;
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
-use std::sync::{Mutex, PoisonError};
 
 use num_bigint::BigInt;
+use parking_lot::Mutex;
 use rustc_hash::FxHasher;
 
 pub use bitvec::BitVec;
@@ -100,7 +100,7 @@ impl Term {
         };
         let node = Node { op, args: args.into_boxed_slice(), sort, hash, size, binders };
         let shard = &TABLE[(hash >> 58) as usize % SHARDS];
-        let mut table = shard.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut table = shard.lock();
         if let Some(known) = table.get(&node) {
             return Term(known);
         }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 /// The sort of a term. Ordered by structure.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -65,7 +66,7 @@ impl Sort {
     /// The sort of arrays from `index` to `element`.
     #[must_use]
     pub fn array(index: Sort, element: Sort) -> Sort {
-        let mut table = ARRAYS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut table = ARRAYS.lock();
         let key = (index, element);
         if let Some(known) = table.get(&key) {
             return Sort::Array(ArraySort(known));

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
 
 use super::Sort;
+use parking_lot::Mutex;
 
 /// An interned name. Ordered as its text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -16,7 +16,7 @@ impl Name {
     /// The name spelled `text`.
     #[must_use]
     pub fn new(text: &str) -> Name {
-        let mut table = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut table = NAMES.lock();
         if let Some(known) = table.get(text) {
             return Name(known);
         }
@@ -123,7 +123,7 @@ impl Func {
     #[must_use]
     pub fn new(name: &str, params: &[Sort], result: Sort) -> Func {
         let key = Signature { name: Name::new(name), params: params.to_vec(), result };
-        let mut table = FUNCS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut table = FUNCS.lock();
         if let Some(known) = table.get(&key) {
             return Func(known);
         }

@@ -7,11 +7,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::ffi;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 /// A handle that stops every solver it was given to. Make one per job: a request stays until [`Interrupter::reset`].
 #[derive(Clone, Default)]
@@ -66,8 +67,7 @@ impl Interrupter {
             for target in running.contexts.values() {
                 target.interrupt();
             }
-            let waited = self.0.left.wait_timeout(running, Duration::from_millis(1));
-            running = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.0.left.wait_for(&mut running, Duration::from_millis(1));
         }
     }
 
@@ -86,7 +86,7 @@ impl Interrupter {
     }
 
     fn running(&self) -> MutexGuard<'_, Running> {
-        self.0.running.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.running.lock()
     }
 
     /// Runs `work`, which calls into Z3, so that it can be stopped. `None` if a stop was requested, before or during.

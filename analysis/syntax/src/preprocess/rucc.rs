@@ -8,9 +8,10 @@ use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use rucc_base::Interner;
 use rucc_diag::{SourceBytes, SourceMap};
 use rucc_pp::{Context, Preprocessor as Phase4};
@@ -96,7 +97,7 @@ impl AsRef<[u8]> for Shared {
 
 impl Files<'_> {
     fn keep_raw(&self, path: &Path, bytes: Arc<[u8]>) {
-        self.raw.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), bytes);
+        self.raw.lock().insert(path.to_owned(), bytes);
     }
 }
 
@@ -175,7 +176,7 @@ fn run(main: &Path, text: &Decoded, fs: &dyn FileSystem, flags: &Flags) -> Prepr
         let message = format!("{} bytes are not UTF-8 text", text.replaced);
         out.errors.push(SyntaxError::warning(message, None));
     }
-    convert::restore_bytes(&mut out, &files.raw.lock().unwrap_or_else(PoisonError::into_inner));
+    convert::restore_bytes(&mut out, &files.raw.lock());
     convert::errors(&diagnostics, &sources, &mut out);
     out
 }

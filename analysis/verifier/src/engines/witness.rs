@@ -3,9 +3,10 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
+use parking_lot::Mutex;
 use proofline_cfa::{EdgeId, Name, Scalar, Site};
 use proofline_cpa::{Path, PathStep};
 use proofline_domains::predicate::{Trial, Witness};
@@ -22,7 +23,7 @@ pub(super) type Tried = Arc<Mutex<Option<Counterexample>>>;
 
 /// Takes what a guess has shown.
 pub(super) fn take(tried: &Tried) -> Option<Counterexample> {
-    tried.lock().unwrap_or_else(PoisonError::into_inner).take()
+    tried.lock().take()
 }
 
 /// Runs the program with the inputs that an abstract path suggests, and keeps what is violated.
@@ -43,7 +44,7 @@ pub(super) fn trial(loaded: &Loaded, entry: Name, targets: &Targets, tried: &Tri
         let parameters = guess.parameters.iter().map(|(_, value)| *value).collect();
         let run = Machine::new(&code, Guesser { parameters, answers }, limits).run(entry, is_library);
         let Some(counterexample) = violation(entry, is_library, &run, &targets) else { return false };
-        *tried.lock().unwrap_or_else(PoisonError::into_inner) = Some(counterexample);
+        *tried.lock() = Some(counterexample);
         true
     }))
 }

@@ -1,7 +1,8 @@
 //! Stores that last as long as a run.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use super::SummaryStore;
@@ -28,13 +29,13 @@ impl<A: BlockCpa> Default for MemoryStore<A> {
 
 impl<A: BlockCpa> SummaryStore<A> for MemoryStore<A> {
     fn find(&self, key: &KeyOf<A>) -> Option<SummaryId> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner).index.get(key).copied()
+        self.inner.lock().index.get(key).copied()
     }
     fn get(&self, id: SummaryId) -> Arc<Stable<A>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner).stable[id.index()].clone()
+        self.inner.lock().stable[id.index()].clone()
     }
     fn put(&self, stable: Stable<A>) -> SummaryId {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock();
         let id = SummaryId(inner.stable.len() as u32);
         inner.index.insert(stable.key().clone(), id);
         inner.stable.push(Arc::new(stable));

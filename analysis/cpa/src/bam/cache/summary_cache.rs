@@ -5,11 +5,12 @@ use std::{
     collections::BTreeMap,
     fmt,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use proofline_cfa::ContentHash;
 use rustc_hash::FxHashMap;
 use serde::{Serialize, de::DeserializeOwned};
@@ -111,12 +112,12 @@ impl<A: BlockCpa> SummaryCache<A> {
 
     /// What audits found since the last call: where finding it would have been wrong.
     pub fn take_mistakes(&self) -> Vec<String> {
-        std::mem::take(&mut *self.mistakes.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.mistakes.lock())
     }
 
     /// Notes what an audit found.
     pub(super) fn add_mistake(&self, mistake: String) {
-        self.mistakes.lock().unwrap_or_else(PoisonError::into_inner).push(mistake);
+        self.mistakes.lock().push(mistake);
     }
 
     /// How many there are.
@@ -131,7 +132,7 @@ impl<A: BlockCpa> SummaryCache<A> {
 
     // What panics while it holds the lock leaves a summary too few, never a wrong one.
     fn lock(&self) -> MutexGuard<'_, Inner<A>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 
     /// A name for an abstraction that no other has.

@@ -14,7 +14,7 @@ use proofline_program_analysis::{Callees, Environment};
 use rustc_hash::FxHashMap;
 
 use crate::{
-    Unknown,
+    Question, Unknown,
     bam::{Block, Blocks},
     cpa::{BlockId, LocationContext},
 };
@@ -61,12 +61,14 @@ pub(crate) struct AnalysisTask<'p> {
 }
 
 impl<'p> AnalysisTask<'p> {
-    pub(crate) fn new(
-        env: &'p Environment,
-        blocks: Blocks,
-        selected: &BTreeSet<CheckId>,
-    ) -> AnalysisTask<'p> {
-        AnalysisTask { env, blocks, selected: selected.clone(), only: None, functions: RefCell::default() }
+    pub(crate) fn new(question: &Question<'p>) -> AnalysisTask<'p> {
+        AnalysisTask {
+            env: question.env,
+            blocks: question.config.blocks,
+            selected: question.checks.clone(),
+            only: question.only.clone(),
+            functions: RefCell::default(),
+        }
     }
 
     /// About a function; an error if it has no body.

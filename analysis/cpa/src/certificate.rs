@@ -13,7 +13,7 @@ use proofline_program_analysis::Environment;
 use rustc_hash::FxHashMap;
 
 use crate::{
-    Budget, Unknown,
+    Budget, Config, Question, Unknown,
     analysis_task::{AnalysisTask, FunctionInfo},
     arg::{Context, ContextId, ProgramPoint},
     bam::{Block, Blocks, SummaryStore, tabulation::Tabulation},
@@ -165,8 +165,9 @@ impl<A: BlockCpa> Certificate<A> {
         entry: Name,
         budget: &Budget,
     ) -> Result<Checked, CertificateError> {
-        let mut task = AnalysisTask::new(env, self.blocks, &self.selected);
-        task.only.clone_from(&self.only);
+        let config = Config { blocks: self.blocks, ..Config::default() };
+        let only = self.only.clone();
+        let task = AnalysisTask::new(&Question { env, entry, checks: self.selected.clone(), only, config });
         if let Some((function, what)) = env.program().unsupported.first() {
             return Err(CertificateError::Malformed(format!("{what} in {function} is not supported")));
         }

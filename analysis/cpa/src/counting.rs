@@ -208,12 +208,13 @@ impl<A: BlockCpa> BlockCpa for Counting<A> {
 }
 
 impl<A: Refine> Refine for Counting<A> {
+    type Witness = A::Witness;
     fn refine(
         &self,
         path: &Path,
         precision: &A::Precision,
         budget: &Budget,
-    ) -> Result<Refinement<A::Precision>, Unknown> {
+    ) -> Result<Refinement<A::Precision, A::Witness>, Unknown> {
         self.on(Operator::Refine).refine(path, precision, budget)
     }
 }

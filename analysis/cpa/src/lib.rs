@@ -16,6 +16,7 @@ mod exploration;
 mod laws;
 mod outcome;
 mod path;
+mod question;
 mod reached;
 mod report;
 mod statistics;
@@ -23,7 +24,7 @@ mod waitlist;
 
 pub use cegar::driver::{Checker, Verification, check, check_from};
 pub use certificate::{Certificate, CertificateError, CertifiedBlock, Checked, StatesByPoint};
-pub use composite::{Exchange, MergeRule, Product, StopRule, Strengthening, Variant};
+pub use composite::{Exchange, MergeRule, Product, ProductWitness, StopRule, Strengthening, Variant};
 pub use config::Config;
 pub use counting::{Counting, Operator};
 pub use cpa::{
@@ -34,6 +35,7 @@ pub use exploration::{Exit, Exploration, Read};
 pub use laws::{LawBroken, Samples, Semantics, check_laws, check_semantics};
 pub use outcome::{Budget, Cancel, OnCancel, Outcome, Refine, Refinement, Unknown};
 pub use path::{Path, PathStep};
+pub use question::Question;
 pub use report::{GraphFormat, Summary, SummaryOf};
 pub use statistics::Statistics;
 pub use waitlist::Order;

@@ -3,7 +3,7 @@
 use std::{
     cell::Cell,
     collections::BTreeMap,
-    fmt,
+    fmt::{self, Debug},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -185,32 +185,39 @@ impl Budget {
 
 /// What refinement found out about an error path.
 #[derive(Clone, Debug)]
-pub enum Refinement<P> {
+pub enum Refinement<P, W = Path> {
     /// The path is infeasible; with this precision it (and paths like it) is not found again.
     Spurious(P),
-    /// The path may be real. The verifier's bit-precise replay decides.
-    Feasible(Path),
+    /// The path may be real, and this is known of it. The verifier's bit-precise replay decides.
+    Feasible(W),
 }
 
 /// What an engine says about the selected obligations.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum Outcome<W = Path> {
     /// No selected error location is reachable.
     Holds,
-    /// This path reaches one (to be confirmed bit-precisely before anyone calls it a violation).
-    Reaches(Path),
+    /// A path reaches one (to be confirmed bit-precisely before anyone calls it a violation).
+    Reaches(W),
     /// Not decided.
     Unknown(Unknown),
 }
 
 /// Analyses that learn from infeasible paths.
 pub trait Refine: crate::cpa::Cpa {
+    /// What is known of an error path that may be real: the path, and whatever the analysis found out about executions along it. Where
+    /// nothing is refined it is made of the path alone.
+    type Witness: From<Path> + Clone + PartialEq + Debug;
+
     /// Decides a path with this analysis' own means. `precision` is what the path was found with; the result must differ where
     /// it says `Spurious`, or the driver answers `NoProgress`.
+    ///
+    /// # Errors
+    /// If the path is not decided.
     fn refine(
         &self,
         path: &Path,
         precision: &Self::Precision,
         budget: &Budget,
-    ) -> Result<Refinement<Self::Precision>, Unknown>;
+    ) -> Result<Refinement<Self::Precision, Self::Witness>, Unknown>;
 }

@@ -7,10 +7,10 @@ use std::{
 };
 
 use proofline_cfa::{
-    Base, CheckId, Expr, Function, IntType, Loc, LocalId, Lvalue, Name, Role, Scalar, Type, scalar_of,
+    Base, Expr, Function, IntType, Loc, LocalId, Lvalue, Name, Role, Scalar, Type, scalar_of,
 };
 use proofline_cpa::{
-    Budget, Checker, Config, Outcome, Unknown,
+    Budget, Checker, Config, Outcome, Question, Unknown,
     bam::{Blocks, MemoryStore},
 };
 use proofline_domains::{
@@ -141,12 +141,9 @@ pub fn facts(loaded: &Loaded, entry: Name, budget: &Budget) -> Result<Facts, Unk
     let mode = if loaded.is_library(entry) { Mode::Library } else { Mode::Program };
     let options = IntervalOptions { wrapv: loaded.options().wrapv, ..IntervalOptions::new(entry, mode) };
     let analysis = IntervalAnalysis::new(loaded.env().clone(), options);
-    let checks: BTreeSet<CheckId> = Check::ids().collect();
     let config = Config { blocks: Blocks::FUNCTIONS, cegar: false, certificate: true, ..Config::default() };
-    let only = Some(BTreeSet::new());
-    let store = MemoryStore::default();
-    let mut checker =
-        Checker::restricted(&analysis, loaded.env(), entry, &checks, only, &config, None, store)?;
+    let question = Question::new(loaded.env(), entry, Check::ids(), config).only(BTreeSet::new());
+    let mut checker = Checker::new(&analysis, &question, None, MemoryStore::default())?;
     let outcome = checker.run(budget);
     let verification = checker.into_verification(outcome);
     let certificate = match (verification.outcome, verification.certificate) {

@@ -6,9 +6,9 @@ use std::{
     fmt,
 };
 
-use proofline_cfa::{Base, CheckId, Expr, Function, Name, ObligationId, Op};
+use proofline_cfa::{Base, Expr, Function, Name, ObligationId, Op};
 use proofline_cpa::{
-    BlockCpa, Budget, Checker, Config, GraphFormat, Outcome, Refine, Unknown,
+    BlockCpa, Budget, Checker, Config, GraphFormat, Outcome, Question, Refine, Unknown,
     bam::{Blocks, MemoryStore},
 };
 use proofline_domains::{
@@ -72,7 +72,6 @@ pub fn view_predicates(loaded: &Loaded, entry: Name, view: View, budget: &Budget
     if !claims.is_empty() {
         targets = claims;
     }
-    let checks: BTreeSet<CheckId> = Check::ids().collect();
     let config = Config { blocks: Blocks::FUNCTIONS, ..Config::default() };
     let mut precision = None;
     loop {
@@ -85,9 +84,8 @@ pub fn view_predicates(loaded: &Loaded, entry: Name, view: View, budget: &Budget
         };
         let analysis = PredicateAnalysis::new(loaded.env().clone(), options)
             .map_err(|mismatch| Unknown::InternalError(mismatch.to_string()))?;
-        let (store, only) = (MemoryStore::default(), Some(targets.clone()));
-        let mut checker =
-            Checker::restricted(&analysis, loaded.env(), entry, &checks, only, &config, precision, store)?;
+        let question = Question::new(loaded.env(), entry, Check::ids(), config).only(targets.clone());
+        let mut checker = Checker::new(&analysis, &question, precision, MemoryStore::default())?;
         match checker.run(budget) {
             Outcome::Holds => {
                 let mut out = String::new();
@@ -95,8 +93,8 @@ pub fn view_predicates(loaded: &Loaded, entry: Name, view: View, budget: &Budget
                 return Ok(out);
             }
             Outcome::Unknown(why) => return Err(why),
-            Outcome::Reaches(path) => {
-                if !path.target.is_some_and(|target| targets.remove(&target)) {
+            Outcome::Reaches(witness) => {
+                if !witness.path.target.is_some_and(|target| targets.remove(&target)) {
                     return Err(Unknown::InternalError("a path leads to what nobody asked about".into()));
                 }
                 precision = Some(checker.precision().clone());
@@ -150,13 +148,10 @@ fn finished<'a, A: BlockCpa + Refine>(
     entry: Name,
     budget: &Budget,
 ) -> Result<Checker<'a, A, MemoryStore<A>>, Unknown> {
-    let checks: BTreeSet<CheckId> = Check::ids().collect();
     let config = Config { blocks: Blocks::FUNCTIONS, cegar: false, ..Config::default() };
-    let store = MemoryStore::default();
     // Without targets nothing stops the analysis before it has seen everything.
-    let targets = Some(BTreeSet::new());
-    let mut checker =
-        Checker::restricted(analysis, loaded.env(), entry, &checks, targets, &config, None, store)?;
+    let question = Question::new(loaded.env(), entry, Check::ids(), config).only(BTreeSet::new());
+    let mut checker = Checker::new(analysis, &question, None, MemoryStore::default())?;
     match checker.run(budget) {
         Outcome::Holds => Ok(checker),
         Outcome::Unknown(why) => Err(why),

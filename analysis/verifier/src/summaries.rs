@@ -4,16 +4,16 @@
 
 use std::{
     any::Any,
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     fmt,
     hash::Hash,
     sync::{Arc, OnceLock},
 };
 
 use parking_lot::Mutex;
-use proofline_cfa::{CheckId, Name, ObligationId};
+use proofline_cfa::Name;
 use proofline_cpa::{
-    BlockCpa, Config,
+    BlockCpa, Question,
     bam::{self, BlockWork, CacheSession, PersistentCache},
 };
 use proofline_domains::{IntervalAnalysis, IntervalOptions, ValueAnalysis, ValueOptions};
@@ -187,14 +187,11 @@ impl CachedAnalysis for ValueAnalysis {
 /// A run's store.
 pub(crate) fn session<'s, A: CachedAnalysis>(
     summaries: Option<&'s Summaries>,
-    env: &'s Environment,
     analysis: &A,
     options: &str,
-    config: &Config,
-    selected: &BTreeSet<CheckId>,
-    only: Option<BTreeSet<(Name, ObligationId)>>,
+    question: &Question<'s>,
 ) -> CacheSession<'s, A> {
-    CacheSession::new(summaries.map(A::cache), env, analysis, options, config, selected, only)
+    CacheSession::new(summaries.map(A::cache), analysis, options, question)
 }
 
 /// What counts of the options inside of blocks. The entry and what is assumed there are in the entry state.

@@ -2,13 +2,8 @@
 //! ran out of budget goes on where it stopped. Endless refinement is detected: the same path found again with the same precision, or a
 //! refinement that changes nothing on the path, is `NoProgress`.
 
-use std::{
-    collections::BTreeSet,
-    hash::{BuildHasher, Hash},
-};
+use std::hash::{BuildHasher, Hash};
 
-use proofline_cfa::{CheckId, Name, ObligationId};
-use proofline_program_analysis::Environment;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 
 use super::{
@@ -16,7 +11,7 @@ use super::{
     lazy_abstraction::Cut,
 };
 use crate::{
-    Budget, Config, Outcome, Path, Refinement, Unknown,
+    Budget, Config, Outcome, Path, Question, Refinement, Unknown,
     analysis_task::AnalysisTask,
     arg::NodeId,
     bam::{Key, MemoryStore, OpenId, SummaryStore, fixpoint::Stopped, tabulation::Tabulation},
@@ -27,9 +22,9 @@ use crate::{
 };
 
 /// What is known when a check ends.
-pub struct Verification<A: BlockCpa> {
+pub struct Verification<A: BlockCpa + Refine> {
     /// The answer.
-    pub outcome: Outcome,
+    pub outcome: Outcome<A::Witness>,
     /// With `Holds`, if asked for: what an independent checker can check again.
     pub certificate: Option<Certificate<A>>,
     /// What it cost.
@@ -38,32 +33,24 @@ pub struct Verification<A: BlockCpa> {
     pub precision: A::Precision,
 }
 
-/// Checks that no selected error location is reachable from `entry`, which must be among those the environment was made
-/// for (`main`, a function nobody calls, or what [`Environment::for_entries`] was given).
+/// Checks that no selected error location is reachable.
 pub fn check<A: BlockCpa + Refine>(
     analysis: &A,
-    env: &Environment,
-    entry: Name,
-    selected: &BTreeSet<CheckId>,
-    config: &Config,
+    question: &Question<'_>,
     budget: &Budget,
 ) -> Verification<A> {
-    check_from(analysis, env, entry, selected, config, None, budget)
+    check_from(analysis, question, None, budget)
 }
 
 /// The same, starting with a precision (from an earlier run, for instance; it is a hint).
 pub fn check_from<A: BlockCpa + Refine>(
     analysis: &A,
-    env: &Environment,
-    entry: Name,
-    selected: &BTreeSet<CheckId>,
-    config: &Config,
+    question: &Question<'_>,
     precision: Option<A::Precision>,
     budget: &Budget,
 ) -> Verification<A> {
     let precision = precision.unwrap_or_else(|| analysis.entry().1);
-    let store = MemoryStore::default();
-    match Checker::new(analysis, env, entry, selected, config, Some(precision.clone()), store) {
+    match Checker::new(analysis, question, Some(precision.clone()), MemoryStore::default()) {
         Ok(mut checker) => {
             let outcome = checker.run(budget);
             checker.into_verification(outcome)
@@ -91,11 +78,11 @@ impl Seen {
 }
 
 /// What became of a target.
-pub(crate) enum Handled {
+pub(crate) enum Handled<W> {
     /// Its path is excluded; the search goes on.
     Refined,
-    /// The path may be real.
-    Reaches(Path),
+    /// The path may be real, and this is known of it.
+    Reaches(W),
 }
 
 /// A check that can be interrupted and resumed.
@@ -111,55 +98,38 @@ pub struct Checker<'p, A: BlockCpa, S> {
 }
 
 impl<'p, A: BlockCpa + Refine, S: SummaryStore<A>> Checker<'p, A, S> {
-    /// A check that has not begun. Fails if `entry` has no body.
+    /// A check that has not begun.
+    ///
+    /// # Errors
+    /// If the entry has no body.
     pub fn new(
         analysis: &'p A,
-        env: &'p Environment,
-        entry: Name,
-        selected: &BTreeSet<CheckId>,
-        config: &Config,
+        question: &Question<'p>,
         precision: Option<A::Precision>,
         store: S,
     ) -> Result<Checker<'p, A, S>, Unknown> {
-        Checker::restricted(analysis, env, entry, selected, None, config, precision, store)
-    }
-
-    /// The same, asking only about these obligations of the selected checks; the others just end the executions that violate them.
-    #[expect(clippy::too_many_arguments, reason = "`new` with one more; a struct would only rename them")]
-    pub fn restricted(
-        analysis: &'p A,
-        env: &'p Environment,
-        entry: Name,
-        selected: &BTreeSet<CheckId>,
-        only: Option<BTreeSet<(Name, ObligationId)>>,
-        config: &Config,
-        precision: Option<A::Precision>,
-        store: S,
-    ) -> Result<Checker<'p, A, S>, Unknown> {
-        let mut task = AnalysisTask::new(env, config.blocks, selected);
-        task.only = only;
         let (state, first) = analysis.entry();
         let precision = precision.unwrap_or(first);
         let key = Key {
-            block: BlockId::Function(entry),
+            block: BlockId::Function(question.entry),
             entry: Reduced(state),
             precision: Reduced(precision.clone()),
         };
-        let tabulation = Tabulation::new(analysis, task, store, *config, key)?;
-        let (seen, config) = (Seen::default(), *config);
-        Ok(Checker { tabulation, config, precision, seen, pending: None, left_open: None })
+        let config = question.config;
+        let tabulation = Tabulation::new(analysis, AnalysisTask::new(question), store, config, key)?;
+        Ok(Checker { tabulation, config, precision, seen: Seen::default(), pending: None, left_open: None })
     }
 
     /// Runs until there is an answer or the budget ends. After `Unknown` for want of budget it can be called again and goes on;
     /// after `Reaches`, or where it was stuck, it goes on to look for another target.
-    pub fn run(&mut self, budget: &Budget) -> Outcome {
+    pub fn run(&mut self, budget: &Budget) -> Outcome<A::Witness> {
         match self.run_to_outcome(budget) {
             Ok(outcome) => outcome,
             Err(unknown) => Outcome::Unknown(unknown),
         }
     }
 
-    fn run_to_outcome(&mut self, budget: &Budget) -> Result<Outcome, Unknown> {
+    fn run_to_outcome(&mut self, budget: &Budget) -> Result<Outcome<A::Witness>, Unknown> {
         loop {
             if let Some((open, node)) = self.pending {
                 let handled = self.handle_target(open, node, budget);
@@ -169,10 +139,10 @@ impl<'p, A: BlockCpa + Refine, S: SummaryStore<A>> Checker<'p, A, S> {
                 self.pending = None;
                 match handled {
                     Ok(Handled::Refined) => {}
-                    Ok(Handled::Reaches(path)) => {
+                    Ok(Handled::Reaches(witness)) => {
                         let why = "a path was handed out, and no other was found";
                         self.left_open.get_or_insert_with(|| Unknown::Unconfirmed(why.to_owned()));
-                        return Ok(Outcome::Reaches(path));
+                        return Ok(Outcome::Reaches(witness));
                     }
                     Err(stuck) => {
                         let stuck = self.left_open.get_or_insert(stuck).clone();
@@ -206,7 +176,7 @@ impl<'p, A: BlockCpa + Refine, S: SummaryStore<A>> Checker<'p, A, S> {
     }
 
     /// The result with everything that goes with it.
-    pub fn into_verification(self, outcome: Outcome) -> Verification<A> {
+    pub fn into_verification(self, outcome: Outcome<A::Witness>) -> Verification<A> {
         let wanted = self.config.certificate && outcome == Outcome::Holds;
         let (certificate, outcome) = match wanted.then(|| Certificate::extract(&self.tabulation)) {
             None => (None, outcome),
@@ -240,16 +210,16 @@ impl<A: BlockCpa + Refine, S: SummaryStore<A>> Checker<'_, A, S> {
         open: OpenId,
         node: NodeId,
         budget: &Budget,
-    ) -> Result<Handled, Unknown> {
+    ) -> Result<Handled<A::Witness>, Unknown> {
         let mut choices = Choices::default();
         let mut stuck = None;
         for _ in 0..self.config.paths.max(1) {
             let path = self.tabulation.path_to_target(open, node, &mut choices)?;
             if !self.config.cegar {
-                return Ok(Handled::Reaches(path.path));
+                return Ok(Handled::Reaches(path.path.into()));
             }
             match self.tabulation.analysis.refine(&path.path, &self.precision, budget) {
-                Ok(Refinement::Feasible(path)) => return Ok(Handled::Reaches(path)),
+                Ok(Refinement::Feasible(witness)) => return Ok(Handled::Reaches(witness)),
                 Ok(Refinement::Spurious(precision)) => {
                     if self.refine_with(&path, precision)? {
                         return Ok(Handled::Refined);

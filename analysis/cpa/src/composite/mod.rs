@@ -10,11 +10,13 @@
 mod facts;
 mod operators;
 mod variant;
+mod witness;
 
 use proofline_cfa::Function;
 
 use self::operators::View;
 pub use self::variant::{MergeRule, StopRule, Strengthening, Variant};
+pub use self::witness::ProductWitness;
 use crate::{
     Budget, Path, Refine, Refinement, Unknown,
     cpa::{
@@ -184,12 +186,13 @@ macro_rules! product {
         }
 
         impl<A: Refine, B: Refine> Refine for $type {
+            type Witness = ProductWitness<A::Witness, B::Witness>;
             fn refine(
                 &$this,
                 path: &Path,
                 precision: &Self::Precision,
                 budget: &Budget,
-            ) -> Result<Refinement<Self::Precision>, Unknown> {
+            ) -> Result<Refinement<Self::Precision, Self::Witness>, Unknown> {
                 View { left: $left, right: $right, variant: $variant }.refine(path, precision, budget)
             }
         }

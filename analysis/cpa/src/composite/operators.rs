@@ -6,7 +6,7 @@ use proofline_cfa::Function;
 use rustc_hash::FxBuildHasher;
 
 use super::{
-    Exchange, MergeRule, StopRule, Strengthening, Variant,
+    Exchange, MergeRule, ProductWitness, StopRule, Strengthening, Variant,
     facts::{Borrowed, BothFacts, Boxed},
 };
 use crate::{
@@ -41,6 +41,8 @@ fn with<'a>(outer: &'a dyn Facts, own: Box<dyn Facts + 'a>) -> impl Facts + 'a {
 }
 
 type State<A, B> = (<A as crate::Domain>::State, <B as crate::Domain>::State);
+type Witness<A, B> = ProductWitness<<A as Refine>::Witness, <B as Refine>::Witness>;
+type Refined<A, B> = Refinement<Precision<A, B>, Witness<A, B>>;
 type Precision<A, B> = (<A as Cpa>::Precision, <B as Cpa>::Precision);
 
 impl<A: Cpa, B: Cpa> View<'_, A, B> {
@@ -199,7 +201,7 @@ impl<A: Refine, B: Refine> View<'_, A, B> {
         path: &Path,
         precision: &Precision<A, B>,
         budget: &Budget,
-    ) -> Result<Refinement<Precision<A, B>>, Unknown> {
+    ) -> Result<Refined<A, B>, Unknown> {
         let left = match self.left.refine(path, &precision.0, budget) {
             Ok(Refinement::Spurious(new)) if new != precision.0 => {
                 return Ok(Refinement::Spurious((new, precision.1.clone())));
@@ -217,8 +219,12 @@ impl<A: Refine, B: Refine> View<'_, A, B> {
             (Ok(Refinement::Spurious(_)), _) | (_, Ok(Refinement::Spurious(_))) => {
                 Ok(Refinement::Spurious(precision.clone()))
             }
-            (_, Ok(Refinement::Feasible(path))) | (Ok(Refinement::Feasible(path)), _) => {
-                Ok(Refinement::Feasible(path))
+            (left, Ok(Refinement::Feasible(right))) => {
+                let left = if let Ok(Refinement::Feasible(left)) = left { Some(left) } else { None };
+                Ok(Refinement::Feasible(ProductWitness { left, right: Some(right) }))
+            }
+            (Ok(Refinement::Feasible(left)), _) => {
+                Ok(Refinement::Feasible(ProductWitness { left: Some(left), right: None }))
             }
             (Err(_), Err(unknown)) => Err(unknown),
         }

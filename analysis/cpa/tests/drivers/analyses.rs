@@ -169,14 +169,12 @@ fn the_variants_of_the_thesis_differ_as_it_says() {
     let env = program(INT, &[], keyed());
     for (letter, variant) in Variant::THESIS {
         let product = Product::new(tracking(&[2]), Ranges::new(INT, &[]), variant);
-        let outcome =
-            check(&product, &env, main_name(), &selected(), &Config::default(), &Budget::unlimited()).outcome;
+        let outcome = check(&product, &question(&env, &Config::default()), &Budget::unlimited()).outcome;
         let proves = matches!(letter, 'A' | 'B' | 'C' | 'D');
         assert_eq!(outcome == Outcome::Holds, proves, "{letter}: {outcome:?}");
     }
     let tuple = (tracking(&[2]), Ranges::new(INT, &[]));
-    let outcome =
-        check(&tuple, &env, main_name(), &selected(), &Config::default(), &Budget::unlimited()).outcome;
+    let outcome = check(&tuple, &question(&env, &Config::default()), &Budget::unlimited()).outcome;
     assert_eq!(outcome, Outcome::Holds, "merge-agree keeps states with different keys apart");
 }
 
@@ -188,9 +186,7 @@ fn strengthening_is_what_variant_c_adds() {
     let env = program(INT, &[], vec![f("main", &[], &["x", "y"], main)]);
     for (letter, variant) in Variant::THESIS {
         let analysis = Product::new(tracking(&[1]), Ranges::new(INT, &[]), variant);
-        let outcome =
-            check(&analysis, &env, main_name(), &selected(), &Config::default(), &Budget::unlimited())
-                .outcome;
+        let outcome = check(&analysis, &question(&env, &Config::default()), &Budget::unlimited()).outcome;
         assert_eq!(outcome == Outcome::Holds, letter == 'C', "{letter}: {outcome:?}");
     }
 }
@@ -205,13 +201,13 @@ fn precision_can_move_between_components() {
     let env = program(INT, &[], vec![f("main", &[], &["x"], main)]);
     let mut product = Product::new(Values::forgetful(INT, &[]), Ranges::new(INT, &[]), Variant::DEFAULT);
     let config = Config::default();
-    let slow = check(&product, &env, main_name(), &selected(), &config, &Budget::unlimited());
+    let slow = check(&product, &question(&env, &config), &Budget::unlimited());
     product.exchange = Some(|_, _, (left, _), (tracked, ()), at| {
         let many = left.frames[0].1.get(&LocalId(1)).is_some_and(|&x| x > 3);
         let without = if many && at.is_loop_head { Some(BTreeSet::new()) } else { tracked };
         (without, ())
     });
-    let fast = check(&product, &env, main_name(), &selected(), &config, &Budget::unlimited());
+    let fast = check(&product, &question(&env, &config), &Budget::unlimited());
     assert_eq!((slow.outcome, fast.outcome), (Outcome::Holds, Outcome::Holds));
     assert!(fast.statistics.successors * 10 < slow.statistics.successors);
 }

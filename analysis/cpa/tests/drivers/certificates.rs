@@ -18,7 +18,7 @@ fn functions(claimed: i128) -> Vec<F> {
 
 fn certificate(analysis: &Values, env: &Environment, blocks: Blocks) -> Certificate<Values> {
     let config = Config { certificate: true, blocks, ..Config::default() };
-    let result = check(analysis, env, main_name(), &selected(), &config, &Budget::unlimited());
+    let result = check(analysis, &question(env, &config), &Budget::unlimited());
     assert_eq!(result.outcome, Outcome::Holds);
     result.certificate.expect("a certificate was asked for")
 }

@@ -20,7 +20,7 @@ fn what_a_removed_state_covered_is_explored_again() {
         let analysis = Located::new(&env, TINY, &["g0"]);
         for order in Order::ALL {
             let config = Config { order, ..Config::default() };
-            let result = check(&analysis, &env, main_name(), &selected(), &config, &Budget::steps(10_000));
+            let result = check(&analysis, &question(&env, &config), &Budget::steps(10_000));
             let Outcome::Reaches(path) = result.outcome else {
                 panic!("{forbidden} {order:?}: x can be {forbidden}: {:?}", result.outcome)
             };
@@ -29,7 +29,7 @@ fn what_a_removed_state_covered_is_explored_again() {
     }
     let env = program(TINY, &["g0"], two_ways(3));
     let analysis = Located::new(&env, TINY, &["g0"]);
-    let result = check(&analysis, &env, main_name(), &selected(), &Config::default(), &Budget::steps(10_000));
+    let result = check(&analysis, &question(&env, &Config::default()), &Budget::steps(10_000));
     assert_eq!(result.outcome, Outcome::Holds);
 }
 
@@ -42,7 +42,7 @@ fn pruning_keeps_what_the_refinement_did_not_touch() {
     let analysis = Located::new(&env, TINY, &[]);
     let steps = |restart| {
         let config = Config { restart, ..Config::default() };
-        let result = check(&analysis, &env, main_name(), &selected(), &config, &Budget::steps(10_000));
+        let result = check(&analysis, &question(&env, &config), &Budget::steps(10_000));
         assert_eq!(result.outcome, Outcome::Holds);
         (result.statistics.successors, result.statistics.refinements)
     };
@@ -62,7 +62,7 @@ fn summaries_whose_precision_did_not_change_are_used_again() {
     let env = program(TINY, &[], functions);
     let analysis = Located::new(&env, TINY, &[]);
     let config = Config { restart: true, ..Config::default() };
-    let result = check(&analysis, &env, main_name(), &selected(), &config, &Budget::steps(10_000));
+    let result = check(&analysis, &question(&env, &config), &Budget::steps(10_000));
     assert_eq!(result.outcome, Outcome::Holds);
     assert!(result.statistics.refinements >= 2);
     assert!(result.statistics.successors < 200, "p was explored once: {}", result.statistics);
@@ -73,7 +73,7 @@ struct Stubborn<F>(Values, F);
 
 impl<F: Fn(&Path, &common::values::Tracked) -> common::values::Tracked + Send + Sync> Stubborn<F> {
     fn run(&self, env: &proofline_program_analysis::Environment) -> Outcome {
-        check(self, env, main_name(), &selected(), &Config::default(), &Budget::steps(100_000)).outcome
+        check(self, &question(env, &Config::default()), &Budget::steps(100_000)).outcome
     }
 }
 
@@ -143,6 +143,7 @@ impl<F: Send + Sync> BlockCpa for Stubborn<F> {
     }
 }
 impl<F: Fn(&Path, &Self::Precision) -> Self::Precision + Send + Sync> Refine for Stubborn<F> {
+    type Witness = Path;
     fn refine(
         &self,
         path: &Path,
@@ -175,6 +176,6 @@ fn without_refinement_the_first_path_is_the_answer() {
     let env = program(TINY, &["g0"], two_ways(3));
     let analysis = Located::new(&env, TINY, &["g0"]);
     let config = Config { cegar: false, blocks: Blocks::NONE, ..Config::default() };
-    let outcome = check(&analysis, &env, main_name(), &selected(), &config, &Budget::unlimited()).outcome;
+    let outcome = check(&analysis, &question(&env, &config), &Budget::unlimited()).outcome;
     assert!(matches!(outcome, Outcome::Reaches(_)));
 }

@@ -77,11 +77,11 @@ fn sound<A: BlockCpa + Refine>(
     config: Config,
     budget: u64,
     truth: Truth,
-) -> Result<Outcome, TestCaseError> {
+) -> Result<Outcome<A::Witness>, TestCaseError> {
     let config = Config { certificate: true, ..config };
     // Inlined recursion has states as deep as its stack.
     let budget = if config.blocks.functions { budget } else { 500 };
-    let result = check(analysis, env, main_name(), &selected(), &config, &Budget::steps(budget));
+    let result = check(analysis, &question(env, &config), &Budget::steps(budget));
     if result.outcome == Outcome::Holds {
         prop_assert_ne!(truth, Truth::Violated, "unsound with {:?}", config);
         let certificate = result.certificate.expect("`Holds` comes with a certificate");
@@ -169,9 +169,9 @@ fn interruptions_do_not_matter(env: &Arc<Environment>) -> Result<(), TestCaseErr
     let blind = Values::blind(env, TINY, &GLOBALS);
     for blocks in [Blocks::FUNCTIONS, Blocks::ALL] {
         let config = Config { blocks, ..Config::default() };
-        let whole = check(&blind, env, main_name(), &selected(), &config, &Budget::unlimited());
+        let whole = check(&blind, &question(env, &config), &Budget::unlimited());
         let store = ForgetfulStore::default();
-        let forgetting = Checker::new(&blind, env, main_name(), &selected(), &config, None, store);
+        let forgetting = Checker::new(&blind, &question(env, &config), None, store);
         let forgetting = forgetting.map(|mut checker| checker.run(&Budget::steps(100_000)));
         prop_assert!(forgetting.is_ok());
         if let Ok(outcome) = forgetting
@@ -180,7 +180,7 @@ fn interruptions_do_not_matter(env: &Arc<Environment>) -> Result<(), TestCaseErr
             prop_assert_eq!(&outcome, &whole.outcome, "the cache is transparent");
         }
         let store = bam::MemoryStore::default();
-        let checker = Checker::new(&blind, env, main_name(), &selected(), &config, None, store);
+        let checker = Checker::new(&blind, &question(env, &config), None, store);
         prop_assert!(checker.is_ok());
         let Ok(mut checker) = checker else { continue };
         let mut steps = 5;
@@ -191,15 +191,8 @@ fn interruptions_do_not_matter(env: &Arc<Environment>) -> Result<(), TestCaseErr
             }
         };
         prop_assert_eq!(&outcome, &whole.outcome);
-        let again = check_from(
-            &blind,
-            env,
-            main_name(),
-            &selected(),
-            &config,
-            Some(whole.precision.clone()),
-            &Budget::unlimited(),
-        );
+        let again =
+            check_from(&blind, &question(env, &config), Some(whole.precision.clone()), &Budget::unlimited());
         // With another precision other paths come first, and the toy may be stuck at one; but nothing is contradicted.
         let contradict = |a: &Outcome, b: &Outcome| *a == Outcome::Holds && matches!(b, Outcome::Reaches(_));
         prop_assert!(

@@ -5,10 +5,10 @@ use proofline_cfa::Name;
 use proofline_cpa::{bam::Blocks, *};
 use proofline_program_analysis::Environment;
 
-fn verify<A: BlockCpa + Refine>(analysis: &A, env: &Environment, config: Config) -> Outcome {
+fn verify<A: BlockCpa + Refine<Witness = Path>>(analysis: &A, env: &Environment, config: Config) -> Outcome {
     let config = Config { certificate: true, ..config };
     let budget = Budget::steps(200_000);
-    let result = check(analysis, env, main_name(), &selected(), &config, &budget);
+    let result = check(analysis, &question(env, &config), &budget);
     if result.outcome == Outcome::Holds {
         let certificate = result.certificate.expect("a certificate comes with `Holds`");
         certificate
@@ -18,7 +18,11 @@ fn verify<A: BlockCpa + Refine>(analysis: &A, env: &Environment, config: Config)
     result.outcome
 }
 
-fn everywhere<A: BlockCpa + Refine>(analysis: &A, env: &Environment, expected: impl Fn(&Outcome) -> bool) {
+fn everywhere<A: BlockCpa + Refine<Witness = Path>>(
+    analysis: &A,
+    env: &Environment,
+    expected: impl Fn(&Outcome) -> bool,
+) {
     for order in Order::ALL {
         for blocks in [Blocks::FUNCTIONS, Blocks::ALL] {
             let outcome = verify(analysis, env, Config { order, blocks, ..Config::default() });
@@ -134,7 +138,7 @@ fn fibonacci_is_computed_once_per_argument() {
     let env = program(wide, &[], vec![f("main", &[], &["r"], main), f("fib", &["n"], &["a", "b"], body)]);
     let values = Values::forgetful(wide, &[]);
     let config = Config::default();
-    let result = check(&values, &env, main_name(), &selected(), &config, &Budget::steps(20_000));
+    let result = check(&values, &question(&env, &config), &Budget::steps(20_000));
     assert_eq!(result.outcome, Outcome::Holds);
     assert_eq!(result.statistics.blocks, 62, "main and one per argument");
 }
@@ -152,14 +156,8 @@ fn a_call_is_covered_by_any_open_entry_not_only_an_equal_one() {
         vec![S::Havoc("x"), S::Havoc("y"), call("r", "f", vec![v("x"), v("y")]), S::Assert(eq(v("r"), k(7)))];
     let env =
         program(INT, &[], vec![f("main", &[], &["x", "y", "r"], main), f("f", &["n", "m"], &["r"], body)]);
-    let result = check(
-        &Values::forgetful(INT, &[]),
-        &env,
-        main_name(),
-        &selected(),
-        &Config::default(),
-        &Budget::steps(10_000),
-    );
+    let result =
+        check(&Values::forgetful(INT, &[]), &question(&env, &Config::default()), &Budget::steps(10_000));
     assert_eq!(result.outcome, Outcome::Holds);
     assert_eq!(result.statistics.blocks, 2);
     assert!(result.statistics.provisional_reads > 0);
@@ -201,7 +199,7 @@ fn without_blocks_recursion_unrolls_until_the_budget_ends() {
     let main = vec![call("r", "f", vec![]), S::Assert(eq(v("r"), k(9)))];
     let env = program(INT, &[], vec![f("main", &[], &["r"], main), f("f", &[], &["n"], forever)]);
     let values = Values::forgetful(INT, &[]);
-    let inlined = check(&values, &env, main_name(), &selected(), &config, &Budget::steps(2_000));
+    let inlined = check(&values, &question(&env, &config), &Budget::steps(2_000));
     assert_eq!(inlined.outcome, Outcome::Unknown(Unknown::OutOfBudget));
     assert_eq!(verify(&values, &env, Config::default()), Outcome::Holds, "with summaries: nothing returns");
 }
@@ -211,10 +209,7 @@ fn an_entry_without_a_body_is_an_answer_not_a_panic() {
     let env = program(TINY, &[], vec![]);
     let outcome = check(
         &Values::exact(TINY, &[]),
-        &env,
-        Name::new("nowhere"),
-        &selected(),
-        &Config::default(),
+        &Question::new(&env, Name::new("nowhere"), selected(), Config::default()),
         &Budget::unlimited(),
     );
     assert!(matches!(outcome.outcome, Outcome::Unknown(Unknown::Unsupported(_))));

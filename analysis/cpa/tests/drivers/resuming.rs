@@ -19,11 +19,10 @@ fn stopping_at_every_step_changes_nothing() {
     let env = program(INT, &[], loops());
     let values = Values::forgetful(INT, &[]);
     let config = Config::default();
-    let whole = check(&values, &env, main_name(), &selected(), &config, &Budget::unlimited());
+    let whole = check(&values, &question(&env, &config), &Budget::unlimited());
     assert_eq!(whole.outcome, Outcome::Holds);
-    let mut checker =
-        Checker::new(&values, &env, main_name(), &selected(), &config, None, MemoryStore::default())
-            .expect("main has a body");
+    let mut checker = Checker::new(&values, &question(&env, &config), None, MemoryStore::default())
+        .expect("main has a body");
     let mut stops = 0;
     let outcome = loop {
         // Two steps are enough for any node of this program.
@@ -45,16 +44,9 @@ fn stopping_at_every_step_changes_nothing() {
 fn cancelling_stops_at_once_and_can_be_resumed() {
     let env = program(INT, &[], loops());
     let values = Values::forgetful(INT, &[]);
-    let mut checker = Checker::new(
-        &values,
-        &env,
-        main_name(),
-        &selected(),
-        &Config::default(),
-        None,
-        MemoryStore::default(),
-    )
-    .expect("main has a body");
+    let mut checker =
+        Checker::new(&values, &question(&env, &Config::default()), None, MemoryStore::default())
+            .expect("main has a body");
     let cancel = Cancel::default();
     cancel.cancel();
     let outcome = checker.run(&Budget::unlimited().with_cancel(cancel));
@@ -70,16 +62,9 @@ fn after_a_path_the_search_goes_on_and_never_says_holds() {
     ];
     let env = program(TINY, &[], vec![f("main", &[], &["x"], main)]);
     let values = Values::exact(TINY, &[]);
-    let mut checker = Checker::new(
-        &values,
-        &env,
-        main_name(),
-        &selected(),
-        &Config::default(),
-        None,
-        MemoryStore::default(),
-    )
-    .expect("main has a body");
+    let mut checker =
+        Checker::new(&values, &question(&env, &Config::default()), None, MemoryStore::default())
+            .expect("main has a body");
     let mut targets = Vec::new();
     let last = loop {
         match checker.run(&Budget::unlimited()) {
@@ -98,18 +83,11 @@ fn the_precision_a_run_ended_with_saves_the_next_one_its_refinements() {
     let env = program(TINY, &[], loops());
     let blind = Values::blind(&env, TINY, &[]);
     let config = Config::default();
-    let first = check(&blind, &env, main_name(), &selected(), &config, &Budget::unlimited());
+    let first = check(&blind, &question(&env, &config), &Budget::unlimited());
     assert_eq!(first.outcome, Outcome::Holds);
     assert!(first.statistics.refinements > 0);
-    let again = check_from(
-        &blind,
-        &env,
-        main_name(),
-        &selected(),
-        &config,
-        Some(first.precision.clone()),
-        &Budget::unlimited(),
-    );
+    let again =
+        check_from(&blind, &question(&env, &config), Some(first.precision.clone()), &Budget::unlimited());
     assert_eq!((again.outcome, again.statistics.refinements), (Outcome::Holds, 0));
     assert_eq!(again.precision, first.precision);
 }
@@ -118,16 +96,9 @@ fn the_precision_a_run_ended_with_saves_the_next_one_its_refinements() {
 fn graphs_and_summaries_can_be_read() {
     let env = program(INT, &[], loops());
     let counting = Counting::new(Ranges::new(INT, &[]));
-    let mut checker = Checker::new(
-        &counting,
-        &env,
-        main_name(),
-        &selected(),
-        &Config::default(),
-        None,
-        MemoryStore::default(),
-    )
-    .expect("main has a body");
+    let mut checker =
+        Checker::new(&counting, &question(&env, &Config::default()), None, MemoryStore::default())
+            .expect("main has a body");
     let _ = checker.run(&Budget::unlimited());
     assert!(counting.count(Operator::Transfer) > 10 && counting.count(Operator::WidenEntry) == 0);
     let (mut text, mut dot, mut summaries) = (String::new(), String::new(), String::new());

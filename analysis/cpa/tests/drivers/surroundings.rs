@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 fn outcome(env: &Environment, globals: &[&str], blocks: Blocks) -> Outcome {
     let config = Config { blocks, ..Config::default() };
     let values = Values::exact(TINY, globals);
-    check(&values, env, main_name(), &selected(), &config, &Budget::steps(50_000)).outcome
+    check(&values, &question(env, &config), &Budget::steps(50_000)).outcome
 }
 
 const ALL: [Blocks; 4] = [Blocks::FUNCTIONS, Blocks::ALL, Blocks::LOOPS, Blocks::NONE];
@@ -61,7 +61,7 @@ fn refinement_excludes_what_only_seemed_to_reach_it() {
     for blocks in ALL {
         let config = Config { blocks, ..Config::default() };
         let analysis = Located::new(&env, TINY, &[]);
-        let result = check(&analysis, &env, main_name(), &selected(), &config, &Budget::steps(10_000));
+        let result = check(&analysis, &question(&env, &config), &Budget::steps(10_000));
         assert_eq!(result.outcome, Outcome::Holds, "{blocks:?}");
         assert!(result.statistics.refinements > 0);
     }
@@ -73,6 +73,10 @@ fn an_obligation_that_is_not_selected_ends_the_run_quietly() {
     let env = program(TINY, &[], vec![f("main", &[], &["x"], main)]);
     let values = Values::exact(TINY, &[]);
     let others = BTreeSet::from([CheckId::new("division-by-zero")]);
-    let result = check(&values, &env, main_name(), &others, &Config::default(), &Budget::unlimited());
+    let result = check(
+        &values,
+        &Question { checks: others, ..question(&env, &Config::default()) },
+        &Budget::unlimited(),
+    );
     assert_eq!(result.outcome, Outcome::Holds);
 }

@@ -326,6 +326,8 @@ impl BlockCpa for IntervalAnalysis {
 }
 
 impl Refine for IntervalAnalysis {
+    type Witness = Path;
+
     /// The path alone, without joins, may be contradictory; then joining lost it, and there is no precision that would help.
     fn refine(&self, path: &Path, (): &(), budget: &Budget) -> Result<Refinement<()>, Unknown> {
         let steps = resolve(&self.model.env, path)?;

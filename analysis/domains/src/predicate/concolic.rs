@@ -19,7 +19,7 @@ pub struct CandidateInputs {
     pub inputs: Vec<((Name, EdgeId), i128)>,
 }
 
-/// Runs the program with candidate inputs: true if that is a violation somebody asks about (the caller keeps it).
+/// Runs the program with candidate inputs: whether that is a violation of what is asked about.
 #[derive(Clone)]
 pub struct Trial(pub Arc<dyn Fn(&CandidateInputs) -> bool + Send + Sync>);
 
@@ -37,10 +37,10 @@ const MODELS: usize = 12;
 const SMALL: [i64; 3] = [4, 16, 256];
 
 impl PredicateAnalysis {
-    /// Whether the program goes wrong with inputs that a path suggests.
-    pub(super) fn is_violated_by_candidate(&self, tree: &PathTree) -> bool {
-        let Some(trial) = &self.options.trial else { return false };
-        self.candidates(tree).iter().any(|candidate| (trial.0)(candidate))
+    /// Inputs that a path suggests and with which the program goes wrong.
+    pub(super) fn violating_candidate(&self, tree: &PathTree) -> Option<CandidateInputs> {
+        let trial = self.options.trial.as_ref()?;
+        self.candidates(tree).into_iter().find(|candidate| (trial.0)(candidate))
     }
 
     /// Candidates that were not tried before.

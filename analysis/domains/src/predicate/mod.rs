@@ -37,8 +37,8 @@ use proofline_smt::{
 };
 
 pub use concolic::{CandidateInputs, Trial};
-pub use precision::{PredicatePrecision, Reach};
-pub use refine::Witness;
+pub use precision::PredicatePrecision;
+pub use refine::{Model, Witness, WitnessInputs};
 pub use solver::AbstractionKind;
 pub use state::PredicateState;
 
@@ -73,8 +73,6 @@ pub struct PredicateOptions {
     pub blk: Blk,
     /// How abstractions are computed.
     pub abstraction: AbstractionKind,
-    /// How far predicates are carried.
-    pub reach: Reach,
     /// Predicates at exits that speak of the values at entry only are tracked at the entry, too: callers are told apart by them.
     pub contexts: bool,
     /// `x = 5` is tracked as `x <= 5` and `x <= 4`.
@@ -103,7 +101,6 @@ impl PredicateOptions {
             wrapv: false,
             blk: Blk::Functions,
             abstraction: AbstractionKind::Boolean,
-            reach: Reach::Location,
             contexts: false,
             split: false,
             attempts: vec![
@@ -134,7 +131,6 @@ pub struct PredicateAnalysis {
     reachable: Mutex<BTreeMap<Name, Arc<BTreeSet<Name>>>>,
     solver: CachedSolver,
     bdds: Bdds,
-    witness: Mutex<Option<Witness>>,
     tried: Mutex<BTreeSet<CandidateInputs>>,
 }
 
@@ -160,7 +156,6 @@ impl PredicateAnalysis {
             reachable: Mutex::default(),
             solver,
             bdds: Bdds::default(),
-            witness: Mutex::default(),
             tried: Mutex::default(),
         })
     }

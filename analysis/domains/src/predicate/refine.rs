@@ -12,7 +12,7 @@ use proofline_smt::{
 };
 
 use super::{
-    PredicateAnalysis, PredicatePrecision,
+    CandidateInputs, PredicateAnalysis, PredicatePrecision,
     path_tree::{PathTree, Ways},
     scope::GHOST,
 };
@@ -20,15 +20,39 @@ use proofline_encoding::Key;
 
 use crate::path::resolve;
 
-/// A path with the values that the solver found for it. Formulas over-approximate: the interpreter must confirm it.
+/// What is known of a path that may be real. The interpreter decides.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Witness {
     /// The path.
     pub path: Path,
+    /// The inputs that may lead along it.
+    pub inputs: WitnessInputs,
+}
+
+/// Inputs of a program that may violate what is asked about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum WitnessInputs {
+    /// Nothing is known.
+    Unknown,
+    /// Values that the solver found for the path. Formulas over-approximate, so they may lead elsewhere.
+    Model(Model),
+    /// Candidates that a trial has shown to violate what is asked about, maybe along another path.
+    Candidate(CandidateInputs),
+}
+
+/// Values that satisfy a path's formula.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Model {
     /// Values of inputs, by the number of the step that asks for them, in order.
     pub inputs: Vec<(usize, i128)>,
     /// Values of the entry function's parameters and of memory at the beginning.
     pub parameters: Vec<(Key, i128)>,
+}
+
+impl From<Path> for Witness {
+    fn from(path: Path) -> Witness {
+        Witness { path, inputs: WitnessInputs::Unknown }
+    }
 }
 
 /// What the solver says of a path.
@@ -41,11 +65,6 @@ enum Decided {
 const INTERPOLATION: u32 = 6_000_000;
 
 impl PredicateAnalysis {
-    /// The values found for the path that was last called feasible.
-    pub fn witness(&self) -> Option<Witness> {
-        self.witness.lock().clone()
-    }
-
     fn decide(&self, tree: &PathTree, path: &Path) -> Result<Decided, Unknown> {
         if self.solver.is_over() {
             return Err(Unknown::OutOfBudget);
@@ -80,7 +99,7 @@ impl PredicateAnalysis {
                         int.and_then(|int| i128::try_from(int).ok()).unwrap_or(0)
                     };
                     let (of_inputs, of_parameters) = values.split_at(inputs.len());
-                    Ok(Decided::Possible(Witness {
+                    let model = Model {
                         inputs: inputs.iter().map(|(i, _)| *i).zip(of_inputs.iter().map(number)).collect(),
                         parameters: tree
                             .parameters
@@ -88,8 +107,8 @@ impl PredicateAnalysis {
                             .map(|(key, _)| *key)
                             .zip(of_parameters.iter().map(number))
                             .collect(),
-                        path,
-                    }))
+                    };
+                    Ok(Decided::Possible(Witness { path, inputs: WitnessInputs::Model(model) }))
                 }
             }
         });
@@ -158,7 +177,7 @@ impl PredicateAnalysis {
                 budget.spend(1000)?;
                 let Ok(interpolants) = self.interpolants(tree, *attempt) else { continue };
                 let found = self.predicates(tree, &interpolants);
-                let new = precision.with(found.iter().copied(), self.options.reach);
+                let new = precision.with(found.iter().copied());
                 if new == *precision {
                     continue;
                 }
@@ -181,7 +200,7 @@ impl PredicateAnalysis {
         for (place, predicate) in given.common_equalities() {
             self.note(place, predicate, &mut found);
         }
-        let new = precision.with(found, self.options.reach);
+        let new = precision.with(found);
         (new != *precision).then_some(new)
     }
 
@@ -215,19 +234,21 @@ fn shape(predicate: Term) -> Term {
 }
 
 impl Refine for PredicateAnalysis {
+    type Witness = Witness;
+
     fn refine(
         &self,
         path: &Path,
         precision: &PredicatePrecision,
         budget: &Budget,
-    ) -> Result<Refinement<PredicatePrecision>, Unknown> {
+    ) -> Result<Refinement<PredicatePrecision, Witness>, Unknown> {
         let steps = resolve(&self.env, path)?;
         budget.spend(1000)?;
         let whole = PathTree::build(self, path, &steps, Ways::All)?;
         let given = || PathTree::build(self, path, &steps, Ways::Given);
         if let Some(lean) = self.sliced(&whole, precision) {
-            if self.is_violated_by_candidate(&whole) {
-                return Ok(Refinement::Feasible(path.clone()));
+            if let Some(candidate) = self.violating_candidate(&whole) {
+                return Ok(Refinement::Feasible(shown(path, candidate)));
             }
             if let Some(better) = self.excluding(&[lean], &given, precision, budget)? {
                 return Ok(Refinement::Spurious(better));
@@ -237,20 +258,16 @@ impl Refine for PredicateAnalysis {
         let mut undecided = None;
         for tree in [whole, given()?] {
             match self.decide(&tree, path) {
-                Ok(Decided::Possible(witness)) => {
-                    let path = witness.path.clone();
-                    *self.witness.lock() = Some(witness);
-                    return Ok(Refinement::Feasible(path));
-                }
+                Ok(Decided::Possible(witness)) => return Ok(Refinement::Feasible(witness)),
                 Ok(Decided::Impossible) => traces.push(tree),
                 Err(ended @ (Unknown::Cancelled | Unknown::OutOfBudget)) => return Err(ended),
                 Err(other) => undecided = Some(other),
             }
         }
         if let Some(tree) = traces.first()
-            && self.is_violated_by_candidate(tree)
+            && let Some(candidate) = self.violating_candidate(tree)
         {
-            return Ok(Refinement::Feasible(path.clone()));
+            return Ok(Refinement::Feasible(shown(path, candidate)));
         }
         if let Some(better) = self.excluding(&traces, &given, precision, budget)? {
             return Ok(Refinement::Spurious(better));
@@ -263,4 +280,8 @@ impl Refine for PredicateAnalysis {
             _ => Ok(Refinement::Spurious(precision.clone())),
         }
     }
+}
+
+fn shown(path: &Path, candidate: CandidateInputs) -> Witness {
+    Witness { path: path.clone(), inputs: WitnessInputs::Candidate(candidate) }
 }

@@ -187,6 +187,8 @@ fn note(states: &[ValueState], analysis: &ValueAnalysis, seen: &mut Seen) {
 }
 
 impl Refine for ValueAnalysis {
+    type Witness = Path;
+
     fn refine(
         &self,
         path: &Path,

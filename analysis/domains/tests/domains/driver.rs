@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{CheckId, Name, Object, Obligation, Op, Program};
 use proofline_cpa::{
-    BlockContext, BlockCpa, BlockId, Budget, Config, EdgeContext, LocationContext, Outcome, Samples,
-    Verification, bam::Blocks, check, check_laws,
+    BlockContext, BlockCpa, BlockId, Budget, Config, EdgeContext, LocationContext, Outcome, Question,
+    Samples, Verification, bam::Blocks, check, check_laws,
 };
 use proofline_domains::{
     IntervalAnalysis, IntervalOptions, Mode, ValueAnalysis, ValueOptions, value::Precision,
@@ -100,32 +100,22 @@ fn with_target(mut program: Program) -> Arc<Environment> {
     Arc::new(Environment::new(program))
 }
 
+fn question(env: &Environment, config: Config) -> Question<'_> {
+    Question::new(env, Name::new("main"), [CheckId::new("error-label")], config)
+}
+
 fn run_values(code: &str, blocks: Blocks, budget: u64) -> Verification<ValueAnalysis> {
     let env = with_target(program(code));
     let analysis = ValueAnalysis::new(env.clone(), ValueOptions::new(Name::new("main"), Mode::Program));
     let config = Config { blocks, ..Config::default() };
-    check(
-        &analysis,
-        &env,
-        Name::new("main"),
-        &BTreeSet::from([CheckId::new("error-label")]),
-        &config,
-        &Budget::steps(budget),
-    )
+    check(&analysis, &question(&env, config), &Budget::steps(budget))
 }
 
 fn run_intervals(code: &str, blocks: Blocks, budget: u64) -> Verification<IntervalAnalysis> {
     let env = with_target(program(code));
     let analysis = IntervalAnalysis::new(env.clone(), IntervalOptions::new(Name::new("main"), Mode::Program));
     let config = Config { blocks, ..Config::default() };
-    check(
-        &analysis,
-        &env,
-        Name::new("main"),
-        &BTreeSet::from([CheckId::new("error-label")]),
-        &config,
-        &Budget::steps(budget),
-    )
+    check(&analysis, &question(&env, config), &Budget::steps(budget))
 }
 
 fn short(outcome: &Outcome) -> String {

@@ -4,14 +4,11 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{CheckId, Loc, Name, Obligation, Op};
 use proofline_cpa::{
-    BlockContext, BlockCpa, BlockId, Budget, Checker, Config, EdgeContext, Outcome, Samples,
+    BlockContext, BlockCpa, BlockId, Budget, Checker, Config, EdgeContext, Outcome, Question, Samples,
     bam::{Blocks, MemoryStore},
     check_laws,
 };
-use proofline_domains::{
-    Mode, PredicateAnalysis, PredicateOptions,
-    predicate::{PredicatePrecision, Reach},
-};
+use proofline_domains::{Mode, PredicateAnalysis, PredicateOptions, predicate::PredicatePrecision};
 use proofline_program_analysis::Environment;
 use proofline_smt::{Sort, build as t};
 use proptest::{collection::vec, prelude::*};
@@ -55,10 +52,10 @@ fn a_recursive_sum_has_a_readable_summary_and_a_certificate() {
     let env = environment(ADD);
     let analysis = analysis(&env);
     let config = Config { blocks: Blocks::FUNCTIONS, certificate: true, ..Config::default() };
-    let (main, checks) = (Name::new("main"), BTreeSet::from([CheckId::new("error-label")]));
+    let (main, checks) = (Name::new("main"), [CheckId::new("error-label")]);
     let store = MemoryStore::default();
-    let mut checker =
-        Checker::new(&analysis, &env, main, &checks, &config, None, store).expect("main has a body");
+    let mut checker = Checker::new(&analysis, &Question::new(&env, main, checks, config), None, store)
+        .expect("main has a body");
     let budget = Budget::steps(200_000);
     let outcome = checker.run(&budget);
     assert_eq!(outcome, Outcome::Holds);
@@ -111,10 +108,10 @@ proptest! {
         let code = code_of(&choices);
         let env = environment(&code);
         let analysis = analysis(&env);
-        let (main, checks) = (Name::new("main"), BTreeSet::from([CheckId::new("error-label")]));
+        let (main, checks) = (Name::new("main"), [CheckId::new("error-label")]);
         let config = Config::default();
         let mut checker =
-            Checker::new(&analysis, &env, main, &checks, &config, None, MemoryStore::default()).expect("main has a body");
+            Checker::new(&analysis, &Question::new(&env, main, checks, config), None, MemoryStore::default()).expect("main has a body");
         checker.run(&Budget::steps(8_000));
         let reached = checker.states_of(main).expect("states");
         let states: Vec<_> = reached.into_values().flatten().step_by(3).take(6).collect();
@@ -145,10 +142,10 @@ proptest! {
         let code = code_of(&choices);
         let env = environment(&code);
         let analysis = analysis(&env);
-        let (main, checks) = (Name::new("main"), BTreeSet::from([CheckId::new("error-label")]));
+        let (main, checks) = (Name::new("main"), [CheckId::new("error-label")]);
         let config = Config { certificate: true, ..Config::default() };
         let mut checker =
-            Checker::new(&analysis, &env, main, &checks, &config, None, MemoryStore::default()).expect("main has a body");
+            Checker::new(&analysis, &Question::new(&env, main, checks, config), None, MemoryStore::default()).expect("main has a body");
         let outcome = checker.run(&Budget::steps(8_000));
         let holds = outcome == Outcome::Holds;
         let certificate = checker.into_verification(outcome).certificate;
@@ -164,7 +161,7 @@ proptest! {
 fn predicates_are_carried_to_other_functions_and_back() {
     let (f, g, loc) = (Name::new("f"), Name::new("g"), Loc(3));
     let predicate = t::le(t::named("f::x", Sort::Int), t::named("::global", Sort::Int));
-    let here = PredicatePrecision::default().with([((f, loc), predicate)], Reach::Location);
+    let here = PredicatePrecision::default().with([((f, loc), predicate)]);
     let there =
         here.carried(&|_| vec![g], &|from, to, name| name.replace(&format!("{from}::"), &format!("{to}::")));
     assert_eq!(there.at(f, loc).len(), 0);

@@ -5,8 +5,10 @@ use std::{
     rc::Rc,
 };
 
-use proofline_cfa::{CheckId, Expr, Loc, LocalId, Lvalue, Name, ObligationId};
-use proofline_cpa::{BlockCpa, Budget, Certificate, Checker, Config, Outcome, Refine, Unknown, bam::Blocks};
+use proofline_cfa::{Expr, Loc, LocalId, Lvalue, Name, ObligationId};
+use proofline_cpa::{
+    BlockCpa, Budget, Certificate, Checker, Config, Outcome, Path, Question, Refine, Unknown, bam::Blocks,
+};
 use proofline_domains::{
     IntervalAnalysis, IntervalOptions, Mode, ValueAnalysis, ValueOptions, interval::IntervalValue,
     store::Abstract,
@@ -64,7 +66,7 @@ impl Abstraction {
         Answer::Holds(format!("no error location is reachable with {}", self.name))
     }
 
-    fn run<A: CachedAnalysis + Refine>(
+    fn run<A: CachedAnalysis + Refine<Witness = Path>>(
         &self,
         analysis: &A,
         options: &str,
@@ -73,7 +75,6 @@ impl Abstraction {
         targets: &Targets,
         budget: &Budget,
     ) -> Decision {
-        let checks: BTreeSet<CheckId> = Check::ids().collect();
         let config = Config {
             blocks: self.blocks,
             cegar: self.refines,
@@ -81,30 +82,14 @@ impl Abstraction {
             ..Config::default()
         };
         let only = if self.collects { BTreeSet::new() } else { targets.set().clone() };
+        let question = Question::new(loaded.env(), entry, Check::ids(), config).only(only);
         // What proved it before the last edit is tried first. Whatever comes of it but a proof is forgotten: then the answer is the one
         // that a first run gives.
         let summaries = loaded.summaries().filter(|_| self.refines);
         let hint = summaries.and_then(|s| s.precision(self.name, loaded.env(), entry));
         let from = |precision: Option<A::Precision>, budget: &Budget| {
-            let store = Rc::new(session(
-                loaded.summaries(),
-                loaded.env(),
-                analysis,
-                options,
-                &config,
-                &checks,
-                Some(only.clone()),
-            ));
-            let mut checker = Checker::restricted(
-                analysis,
-                loaded.env(),
-                entry,
-                &checks,
-                Some(only.clone()),
-                &config,
-                precision,
-                store.clone(),
-            )?;
+            let store = Rc::new(session(loaded.summaries(), analysis, options, &question));
+            let mut checker = Checker::new(analysis, &question, precision, store.clone())?;
             let outcome = checker.run(budget);
             if let Some(summaries) = loaded.summaries() {
                 summaries.count(&store, loaded.env());
@@ -213,12 +198,10 @@ pub(super) fn interval_invariants(loaded: &Loaded, entry: Name, budget: &Budget)
     let options = IntervalOptions { wrapv: loaded.options().wrapv, ..IntervalOptions::new(entry, mode) };
     let said = of_intervals(&options);
     let analysis = IntervalAnalysis::new(loaded.env().clone(), options);
-    let checks: BTreeSet<CheckId> = Check::ids().collect();
     let config = Config { cegar: false, certificate: true, ..Config::default() };
-    let only = Some(BTreeSet::new());
-    let store = session(loaded.summaries(), loaded.env(), &analysis, &said, &config, &checks, only.clone());
-    let mut checker =
-        Checker::restricted(&analysis, loaded.env(), entry, &checks, only, &config, None, store).ok()?;
+    let question = Question::new(loaded.env(), entry, Check::ids(), config).only(BTreeSet::new());
+    let store = session(loaded.summaries(), &analysis, &said, &question);
+    let mut checker = Checker::new(&analysis, &question, None, store).ok()?;
     let outcome = checker.run(budget);
     let verification = checker.into_verification(outcome);
     let (Outcome::Holds, Some(certificate)) = (verification.outcome, verification.certificate) else {

@@ -7,9 +7,9 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{Cause, CheckId, EdgeId, Expr, Function, Name, Op, Scalar, visit};
+use proofline_cfa::{Cause, EdgeId, Expr, Function, Name, Op, Scalar, visit};
 use proofline_cpa::{
-    Budget, Checker, Config, Outcome, Unknown,
+    Budget, Checker, Config, Outcome, Question, Unknown,
     bam::{Blocks, MemoryStore},
 };
 use proofline_domains::{IntervalAnalysis, IntervalOptions, Mode};
@@ -102,19 +102,9 @@ fn holds(
     };
     options.unrollings = if is_point { u32::MAX } else { RANGE_UNROLLINGS };
     let analysis = IntervalAnalysis::new(loaded.env().clone(), options);
-    let checks: BTreeSet<CheckId> = Check::ids().collect();
     let config = Config { blocks: Blocks::FUNCTIONS, cegar: false, ..Config::default() };
-    let store = MemoryStore::default();
-    let mut checker = Checker::restricted(
-        &analysis,
-        loaded.env(),
-        entry,
-        &checks,
-        Some(targets.set().clone()),
-        &config,
-        None,
-        store,
-    )?;
+    let question = Question::new(loaded.env(), entry, Check::ids(), config).only(targets.set().clone());
+    let mut checker = Checker::new(&analysis, &question, None, MemoryStore::default())?;
     let steps = if is_point { POINT_STEPS } else { RANGE_STEPS }.min(budget.left());
     let own = Budget::steps(steps).with_cancel(budget.cancel().clone()).with_deadline(budget.deadline());
     let outcome = checker.run(&own);

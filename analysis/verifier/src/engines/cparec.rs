@@ -8,22 +8,18 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{Callee, CheckId, Expr, IntType, Name, ObligationId, Op, Program};
+use proofline_cfa::{Callee, Expr, IntType, Name, ObligationId, Op, Program};
 use proofline_cpa::{
-    Budget, Checker, Config, Outcome, Unknown,
+    Budget, Checker, Config, Outcome, Question, Unknown,
     bam::{Blocks, MemoryStore},
 };
 use proofline_domains::{
     PredicateAnalysis, PredicateOptions,
-    predicate::{PredicatePrecision, Trial},
+    predicate::{CandidateInputs, PredicatePrecision, Trial, WitnessInputs},
 };
 use proofline_program_analysis::Environment;
 
-use super::{
-    Answer, Decision, Engine, Targets,
-    predicate::Settings,
-    witness::{self, Tried},
-};
+use super::{Answer, Decision, Engine, Targets, predicate::Settings, witness};
 use crate::{checks::Check, load::Loaded};
 
 /// A configuration.
@@ -79,37 +75,28 @@ impl CpaRec {
         budget: &Budget,
     ) -> Result<Inside, Unknown> {
         let (loaded, entry, targets) = question;
-        let tried = Tried::default();
-        let usual = self.inner.options(question, &tried, budget);
-        // Guesses are about copies; the program itself is run.
+        let usual = self.inner.options(question, budget);
+        // Candidates are about copies; the program itself is run.
         let origins = unwound.origins.clone();
-        let trial = usual.trial.clone().map(|Trial(run)| {
-            Trial(Arc::new(move |guess| {
-                let mut guess = guess.clone();
-                for ((function, _), _) in &mut guess.inputs {
-                    *function = origins.get(function).copied().unwrap_or(*function);
-                }
-                run(&guess)
-            }))
-        });
+        let trial = usual
+            .trial
+            .clone()
+            .map(|Trial(run)| Trial(Arc::new(move |candidate| run(&original(candidate, &origins)))));
         let options = PredicateOptions { targets: Some(unwound.targets.clone()), trial, ..usual };
         let analysis = analysis(unwound.environment.clone(), options)?;
         let config = Config { blocks: self.inner.blocks(), ..Config::default() };
-        let checks: BTreeSet<CheckId> = Check::ids().collect();
         let precision = Some(unwound.forth(&precision));
-        let only = Some(unwound.targets.clone());
-        let store = MemoryStore::default();
-        let env = &unwound.environment;
-        let mut checker =
-            Checker::restricted(&analysis, env, entry, &checks, only, &config, precision, store)?;
+        let asked =
+            Question::new(&unwound.environment, entry, Check::ids(), config).only(unwound.targets.clone());
+        let mut checker = Checker::new(&analysis, &asked, precision, MemoryStore::default())?;
         match checker.run(budget) {
             Outcome::Holds => Ok(Inside::Proved(unwound.back(checker.precision()))),
             Outcome::Unknown(why) => Err(why),
-            Outcome::Reaches(path) => {
-                let shown = witness::take(&tried).or_else(|| {
-                    let witness = analysis.witness().filter(|witness| witness.path == path)?;
-                    witness::confirm(loaded, &witness, targets)
-                });
+            Outcome::Reaches(mut witness) => {
+                if let WitnessInputs::Candidate(candidate) = &mut witness.inputs {
+                    *candidate = original(candidate, &unwound.origins);
+                }
+                let shown = witness::confirm(loaded, &witness, targets);
                 shown.map(|shown| Inside::Violated(Answer::Violated(shown))).ok_or_else(|| {
                     Unknown::Unconfirmed("the inputs found for an unwound path do not show it".into())
                 })
@@ -125,16 +112,13 @@ impl CpaRec {
         budget: &Budget,
     ) -> Result<bool, Unknown> {
         let (loaded, entry, targets) = question;
-        let usual = self.inner.options(question, &Tried::default(), budget);
+        let usual = self.inner.options(question, budget);
         let blk = proofline_domains::predicate::Blk::Functions;
         let analysis = analysis(loaded.env().clone(), PredicateOptions { blk, ..usual })?;
         let config =
             Config { blocks: Blocks::FUNCTIONS, cegar: false, certificate: true, ..Config::default() };
-        let checks: BTreeSet<CheckId> = Check::ids().collect();
-        let (only, precision) = (Some(targets.set().clone()), Some(precision.clone()));
-        let store = MemoryStore::default();
-        let mut checker =
-            Checker::restricted(&analysis, loaded.env(), entry, &checks, only, &config, precision, store)?;
+        let asked = Question::new(loaded.env(), entry, Check::ids(), config).only(targets.set().clone());
+        let mut checker = Checker::new(&analysis, &asked, Some(precision.clone()), MemoryStore::default())?;
         match checker.run(budget) {
             Outcome::Reaches(_) => Ok(false),
             Outcome::Unknown(why) => Err(why),
@@ -161,6 +145,15 @@ impl Engine for CpaRec {
     fn decide(&self, loaded: &Loaded, entry: Name, targets: &Targets, budget: &Budget) -> Decision {
         Decision::new(self.ask(loaded, entry, targets, budget).unwrap_or_else(Answer::Unknown))
     }
+}
+
+/// The same inputs of the functions that copies are made of.
+fn original(candidate: &CandidateInputs, origins: &BTreeMap<Name, Name>) -> CandidateInputs {
+    let mut candidate = candidate.clone();
+    for ((function, _), _) in &mut candidate.inputs {
+        *function = origins.get(function).copied().unwrap_or(*function);
+    }
+    candidate
 }
 
 enum Inside {

@@ -1,25 +1,19 @@
 //! Predicate analysis as engines, by blocks and encoding, alone or together with values or intervals.
 
-use std::collections::BTreeSet;
-
-use proofline_cfa::{CheckId, Name};
+use proofline_cfa::Name;
 use proofline_cpa::{
-    BlockCpa, Budget, Checker, Config, Outcome, Product, Refine, Strengthening, Unknown, Variant,
+    BlockCpa, Budget, Checker, Config, Outcome, Product, Question, Refine, Strengthening, Unknown, Variant,
     bam::MemoryStore,
 };
 use proofline_domains::{
     IntervalAnalysis, IntervalOptions, Mode, PredicateAnalysis, PredicateOptions, ValueAnalysis,
     ValueOptions,
-    predicate::{AbstractionKind, Blk, Reach, Witness},
+    predicate::{AbstractionKind, Blk, Witness},
 };
 use proofline_smt::interpolate::{Method, Strategy};
 use serde::Deserialize;
 
-use super::{
-    Answer, Decision, Engine, Targets,
-    configuration::BlocksName,
-    witness::{self, Tried},
-};
+use super::{Answer, Decision, Engine, Targets, configuration::BlocksName, witness};
 use crate::checks::Check;
 use crate::load::Loaded;
 
@@ -31,8 +25,6 @@ pub(super) struct Settings {
     abstracts_at: BlkName,
     #[serde(default)]
     shape: ShapeName,
-    #[serde(default)]
-    reach: ReachName,
     /// Predicates over values at entry are tracked at the entry, too.
     #[serde(default)]
     contexts: bool,
@@ -68,8 +60,6 @@ names! {
     BlkName = Blk { Edges, Loops, Functions };
     /// How.
     ShapeName = AbstractionKind { Boolean, Cartesian } default Boolean;
-    /// How far predicates are carried.
-    ReachName = Reach { Location, Function, Everywhere } default Location;
     /// In which order cuts are interpolated.
     StrategyName = Strategy { Tree, TreeBinary, Nested, WellScoped };
     /// How.
@@ -110,7 +100,6 @@ impl Settings {
     pub(super) fn options(
         &self,
         (loaded, entry, targets): (&Loaded, Name, &Targets),
-        tried: &Tried,
         budget: &Budget,
     ) -> PredicateOptions {
         let usual = PredicateOptions::new(entry, mode(loaded, entry));
@@ -121,12 +110,11 @@ impl Settings {
             wrapv: loaded.options().wrapv,
             blk: self.abstracts_at.into(),
             abstraction: self.shape.into(),
-            reach: self.reach.into(),
             contexts: self.contexts,
             split: self.split,
             attempts: if named.is_empty() { usual.attempts.clone() } else { attempts },
             targets: Some(targets.set().clone()),
-            trial: Some(witness::trial(loaded, entry, targets, tried)),
+            trial: Some(witness::trial(loaded, entry, targets)),
             cancel: budget.cancel().clone(),
             deadline: budget.deadline(),
             ..usual
@@ -158,8 +146,8 @@ impl Predicate {
         targets: &Targets,
         budget: &Budget,
     ) -> Result<Answer, Unknown> {
-        let (question, tried) = ((loaded, entry, targets), Tried::default());
-        let options = self.settings.options(question, &tried, budget);
+        let question = (loaded, entry, targets);
+        let options = self.settings.options(question, budget);
         let analysis = PredicateAnalysis::new(loaded.env().clone(), options)
             .map_err(|mismatch| Unknown::InternalError(mismatch.to_string()))?;
         let (mode, wrapv) = (mode(loaded, entry), loaded.options().wrapv);
@@ -167,41 +155,34 @@ impl Predicate {
             let options = IntervalOptions { wrapv, ..IntervalOptions::new(entry, mode) };
             let intervals = IntervalAnalysis::new(loaded.env().clone(), options);
             let both = Product::new(analysis, intervals, variant.into());
-            return self.run(&both, &|| both.left.witness(), &tried, question, budget);
+            return self.run(&both, |witness| witness.left, question, budget);
         }
         let Some(threshold) = self.settings.values else {
-            return self.run(&analysis, &|| analysis.witness(), &tried, question, budget);
+            return self.run(&analysis, Some, question, budget);
         };
         // Values first: what they refute they learn from, the rest is for the predicates.
         let options = ValueOptions { wrapv, threshold: Some(threshold), ..ValueOptions::new(entry, mode) };
         let values = ValueAnalysis::new(loaded.env().clone(), options);
         let variant = Variant { strengthening: Strengthening::Off, ..Variant::DEFAULT };
         let both = Product::new(values, analysis, variant);
-        self.run(&both, &|| both.right.witness(), &tried, question, budget)
+        self.run(&both, |witness| witness.right, question, budget)
     }
 
     fn run<A: BlockCpa + Refine>(
         &self,
         analysis: &A,
-        found: &dyn Fn() -> Option<Witness>,
-        tried: &Tried,
+        of_predicates: impl Fn(A::Witness) -> Option<Witness>,
         (loaded, entry, targets): (&Loaded, Name, &Targets),
         budget: &Budget,
     ) -> Result<Answer, Unknown> {
-        let checks: BTreeSet<CheckId> = Check::ids().collect();
         let config = Config { blocks: self.settings.blocks.blocks(), ..Config::default() };
-        let only = Some(targets.set().clone());
-        let store = MemoryStore::default();
-        let mut checker =
-            Checker::restricted(analysis, loaded.env(), entry, &checks, only, &config, None, store)?;
+        let question = Question::new(loaded.env(), entry, Check::ids(), config).only(targets.set().clone());
+        let mut checker = Checker::new(analysis, &question, None, MemoryStore::default())?;
         match checker.run(budget) {
             Outcome::Holds => Ok(Answer::Holds(format!("no error location is reachable with {}", self.name))),
             Outcome::Unknown(why) => Err(why),
-            Outcome::Reaches(path) => {
-                if let Some(counterexample) = witness::take(tried) {
-                    return Ok(Answer::Violated(counterexample));
-                }
-                let witness = found().filter(|witness| witness.path == path);
+            Outcome::Reaches(witness) => {
+                let witness = of_predicates(witness);
                 match witness.and_then(|witness| witness::confirm(loaded, &witness, targets)) {
                     Some(counterexample) => Ok(Answer::Violated(counterexample)),
                     None => {

@@ -6,10 +6,10 @@ use std::{
     sync::Arc,
 };
 
-use parking_lot::Mutex;
 use proofline_cfa::{EdgeId, Name, Scalar, Site};
 use proofline_cpa::{Path, PathStep};
-use proofline_domains::predicate::{Trial, Witness};
+use proofline_domains::predicate::{CandidateInputs, Model, Trial, Witness, WitnessInputs};
+use proofline_program_analysis::Environment;
 
 use super::Targets;
 use crate::{
@@ -18,35 +18,41 @@ use crate::{
     load::Loaded,
 };
 
-/// What a guess has shown, if one has.
-pub(super) type Tried = Arc<Mutex<Option<Counterexample>>>;
-
-/// Takes what a guess has shown.
-pub(super) fn take(tried: &Tried) -> Option<Counterexample> {
-    tried.lock().take()
+/// Whether inputs that an abstract path suggests violate a target.
+pub(super) fn trial(loaded: &Loaded, entry: Name, targets: &Targets) -> Trial {
+    let runner = Runner::new(loaded, entry, targets);
+    Trial(Arc::new(move |candidate| runner.run(candidate).is_some()))
 }
 
-/// Runs the program with the inputs that an abstract path suggests, and keeps what is violated.
-pub(super) fn trial(loaded: &Loaded, entry: Name, targets: &Targets, tried: &Tried) -> Trial {
-    let code = Code::new(loaded.program());
-    let is_library = loaded.is_library(entry);
-    let (targets, tried) = (targets.clone(), tried.clone());
-    let environment = loaded.env().clone();
-    Trial(Arc::new(move |guess| {
+/// Runs a program with candidate inputs.
+struct Runner {
+    code: Code,
+    entry: Name,
+    is_library: bool,
+    targets: Targets,
+    environment: Arc<Environment>,
+}
+
+impl Runner {
+    fn new(loaded: &Loaded, entry: Name, targets: &Targets) -> Runner {
+        let (code, is_library) = (Code::new(loaded.program()), loaded.is_library(entry));
+        Runner { code, entry, is_library, targets: targets.clone(), environment: loaded.env().clone() }
+    }
+
+    fn run(&self, candidate: &CandidateInputs) -> Option<Counterexample> {
         let limits = interpret::Limits { steps: RUN_STEPS, ..interpret::Limits::default() };
         let mut answers: BTreeMap<(Name, Site), VecDeque<i128>> = BTreeMap::new();
-        for ((function, edge), value) in &guess.inputs {
-            let site = environment.function(*function).map(|f| f.edge(*edge).site);
+        for ((function, edge), value) in &candidate.inputs {
+            let site = self.environment.function(*function).map(|f| f.edge(*edge).site);
             if let Some(site) = site {
                 answers.entry((*function, site)).or_default().push_back(*value);
             }
         }
-        let parameters = guess.parameters.iter().map(|(_, value)| *value).collect();
-        let run = Machine::new(&code, Guesser { parameters, answers }, limits).run(entry, is_library);
-        let Some(counterexample) = violation(entry, is_library, &run, &targets) else { return false };
-        *tried.lock() = Some(counterexample);
-        true
-    }))
+        let parameters = candidate.parameters.iter().map(|(_, value)| *value).collect();
+        let oracle = Guesser { parameters, answers };
+        let run = Machine::new(&self.code, oracle, limits).run(self.entry, self.is_library);
+        violation(self.entry, self.is_library, &run, &self.targets)
+    }
 }
 
 /// Steps of a run with guessed inputs.
@@ -78,7 +84,7 @@ fn in_format(question: &Question, value: i128) -> i128 {
 
 /// Answers questions along a path with the solver's values.
 struct Guide<'w> {
-    witness: &'w Witness,
+    model: &'w Model,
     /// Edges passed; the current one is the last.
     passed: usize,
     /// Inputs answered.
@@ -98,13 +104,13 @@ impl Oracle for Guide<'_> {
     fn choose(&mut self, question: &Question) -> i128 {
         let value = if self.passed == 0 {
             self.parameters += 1;
-            self.witness.parameters.get(self.parameters - 1).map_or(0, |(_, value)| *value)
+            self.model.parameters.get(self.parameters - 1).map_or(0, |(_, value)| *value)
         } else {
             let here = self.passed - 1;
-            while self.witness.inputs.get(self.answered).is_some_and(|(step, _)| *step < here) {
+            while self.model.inputs.get(self.answered).is_some_and(|(step, _)| *step < here) {
                 self.answered += 1;
             }
-            match self.witness.inputs.get(self.answered) {
+            match self.model.inputs.get(self.answered) {
                 Some((step, value)) if *step == here => {
                     self.answered += 1;
                     *value
@@ -116,12 +122,17 @@ impl Oracle for Guide<'_> {
     }
 }
 
-/// Runs the program with the values of a witness; a counterexample if it violates a target.
+/// Runs the program with the inputs of a witness; a counterexample if it violates a target.
 pub(super) fn confirm(loaded: &Loaded, witness: &Witness, targets: &Targets) -> Option<Counterexample> {
-    let code = Code::new(loaded.program());
     let Path { entry, ref steps, .. } = witness.path;
+    let model = match &witness.inputs {
+        WitnessInputs::Unknown => return None,
+        WitnessInputs::Candidate(candidate) => return Runner::new(loaded, entry, targets).run(candidate),
+        WitnessInputs::Model(model) => model,
+    };
+    let code = Code::new(loaded.program());
     let is_library = loaded.is_library(entry);
-    let guide = Guide { witness, passed: 0, answered: 0, parameters: 0 };
+    let guide = Guide { model, passed: 0, answered: 0, parameters: 0 };
     let edges = steps.iter().filter(|step| !matches!(step, PathStep::Leave { .. })).count() as u64;
     let limits = interpret::Limits { steps: edges * 4 + 100_000, ..interpret::Limits::default() };
     let run = Machine::new(&code, guide, limits).run(entry, is_library);

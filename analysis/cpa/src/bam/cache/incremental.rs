@@ -16,13 +16,13 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{CheckId, ContentHash, ContentHasher, Name, ObligationId};
+use proofline_cfa::{ContentHash, ContentHasher, Name, ObligationId};
 use proofline_program_analysis::Environment;
 use rustc_hash::FxHashMap;
 
 use super::{LookupResult, SummaryCache, SummaryStore, audit};
 use crate::{
-    Config,
+    Config, Question,
     bam::{Dependency, KeyOf, Stable, SummaryId},
     cpa::{BlockCpa, BlockId},
 };
@@ -75,17 +75,15 @@ impl<'s, A: BlockCpa> CacheSession<'s, A> {
     /// footprints. Without `shared` nothing is found or kept.
     pub fn new(
         shared: Option<&'s SummaryCache<A>>,
-        env: &'s Environment,
         analysis: &A,
         options: &str,
-        config: &Config,
-        selected: &BTreeSet<CheckId>,
-        only: Option<BTreeSet<(Name, ObligationId)>>,
+        question: &Question<'s>,
     ) -> CacheSession<'s, A> {
         let mut digest = ContentHasher::default();
+        let Question { env, ref checks, ref only, ref config, .. } = *question;
         // What a run is for does not change what a block is.
         let Config { order, blocks, max_unrollings, .. } = config;
-        (analysis.name(), options, order, blocks, max_unrollings, selected).hash(&mut digest);
+        (analysis.name(), options, order, blocks, max_unrollings, checks).hash(&mut digest);
         let own = Own {
             index: FxHashMap::default(),
             stable: FxHashMap::default(),
@@ -97,7 +95,7 @@ impl<'s, A: BlockCpa> CacheSession<'s, A> {
         };
         // Without blocks for functions a block holds other functions' states, which its footprint does not name.
         let shared = shared.filter(|_| blocks.functions);
-        CacheSession { shared, env, salt: digest.content_hash(), only, own: RefCell::new(own) }
+        CacheSession { shared, env, salt: digest.content_hash(), only: only.clone(), own: RefCell::new(own) }
     }
 
     /// What was done, by function.

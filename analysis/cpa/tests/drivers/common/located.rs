@@ -90,6 +90,7 @@ impl BlockCpa for Located {
 }
 
 impl Refine for Located {
+    type Witness = Path;
     fn refine(&self, path: &Path, places: &Places, _: &Budget) -> Result<Refinement<Places>, Unknown> {
         if brute::feasible(&self.env, self.values.ty, &self.values.globals, path) {
             return Ok(Refinement::Feasible(path.clone()));

@@ -15,6 +15,7 @@ use proofline_cfa::{
     Argument, Base, BinaryOp, Call, Callee, Cause, CheckId, CompareOp, Edge, Expr, Function, Global, IntType,
     Linkage, Loc, Local, LocalId, Lvalue, Name, Obligation, Op, Program, Role, Scalar, Site, Type,
 };
+use proofline_cpa::{Config, Question};
 use proofline_program_analysis::Environment;
 
 /// An expression.
@@ -119,6 +120,11 @@ pub fn program(ty: IntType, globals: &[&'static str], functions: Vec<F>) -> Arc<
 pub const INT: IntType = IntType::INT;
 /// Two bits, wrapping: few enough values to try them all.
 pub const TINY: IntType = IntType { bits: 2, signed: false };
+
+/// Whether an assertion can fail, from `main`.
+pub fn question<'p>(env: &'p Environment, config: &Config) -> Question<'p> {
+    Question::new(env, main_name(), selected(), *config)
+}
 
 pub fn selected() -> BTreeSet<CheckId> {
     BTreeSet::from([CheckId::new("assertion")])

@@ -241,6 +241,7 @@ impl BlockCpa for Ranges {
 }
 
 impl Refine for Ranges {
+    type Witness = Path;
     fn refine(&self, path: &Path, (): &(), _: &Budget) -> Result<Refinement<()>, Unknown> {
         Ok(Refinement::Feasible(path.clone()))
     }

@@ -332,6 +332,7 @@ impl BlockCpa for Values {
 }
 
 impl Refine for Values {
+    type Witness = Path;
     /// Replays the path with everything tracked. A contradiction: tracks the first variable of it that is not tracked yet.
     fn refine(&self, path: &Path, precision: &Tracked, _: &Budget) -> Result<Refinement<Tracked>, Unknown> {
         let Some(env) = &self.env else { return Ok(Refinement::Feasible(path.clone())) };

@@ -8,7 +8,7 @@ use proofline_fuzz::programs::{Compiler, Engines, examine, generate};
 fn what_is_said_about_random_programs_is_what_they_do() {
     let compiler = Compiler::new().expect("gcc");
     let engines = Engines {
-        names: ["concrete", "intervals", "interval-bam-loops", "value-bam", "bounded"]
+        names: ["concrete", "intervals", "intervals-bam-loops", "value-bam", "bounded"]
             .map(str::to_owned)
             .into(),
         steps: 1_500,

@@ -7,7 +7,7 @@ pub struct Case {
     pub name: String,
     /// The C text.
     pub text: String,
-    /// Words after `c` on the fence: `entry=f`, `engine=interval-bam`, `property=unreach-call`, `m32`.
+    /// Words after `c` on the fence: `entry=f`, `engine=intervals-bam`, `property=unreach-call`, `m32`.
     pub options: Vec<String>,
     /// Line of the fence in the file, from 1.
     pub line: usize,

@@ -8,6 +8,8 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::module_cycles;
+
 /// Arrows that must not exist: `.0` must not depend on `.1`, directly or not.
 const FORBIDDEN: &[(&str, &[&str])] = &[
     ("proofline-syntax", &["proofline-hir", "z3", "salsa"]),
@@ -31,6 +33,7 @@ const KNOWS_Z3: &[&str] = &["proofline-smt"];
 pub(crate) fn run(root: &Path) -> Result<()> {
     let mut faults = Vec::new();
     arrows(root, &mut faults)?;
+    module_cycles::run(root, &mut faults)?;
     let mut files = Vec::new();
     for folder in ["analysis", "lsp-server", "tests"] {
         rust_files(&root.join(folder), &mut files)?;

@@ -118,21 +118,6 @@ pub fn interpolate(
     from_relaxed(z3, tree, &relaxed, strategy, method, options)
 }
 
-/// The order that measurement suggests (`examples/measure.rs`): weakest preconditions are fast and keep relations;
-/// Spacer generalises better but takes a hundred times as long, so it comes second and under a small limit; models
-/// before strongest postconditions, which turn unrolled loops into constants.
-#[must_use]
-pub fn default_attempts() -> Vec<(Strategy, Method, Options)> {
-    let usual = Options::default();
-    let short = Options { limits: Limits::resource(2_000_000), ..usual };
-    vec![
-        (Strategy::Tree, Method::Wp, usual),
-        (Strategy::Tree, Method::Horn, short),
-        (Strategy::Nested, Method::Mbp, usual),
-        (Strategy::Tree, Method::Sp, usual),
-    ]
-}
-
 /// The first of several attempts that succeeds; the unsatisfiable core is computed once.
 ///
 /// # Errors

@@ -7,7 +7,8 @@ use std::{
 
 use proofline_cfa::{Expr, Loc, LocalId, Lvalue, Name, ObligationId};
 use proofline_cpa::{
-    BlockCpa, Budget, Certificate, Checker, Config, Outcome, Path, Question, Refine, Unknown, bam::Blocks,
+    BlockCpa, Budget, Certificate, Checker, Config, Order, Outcome, Path, Question, Refine, Unknown,
+    bam::Blocks,
 };
 use proofline_domains::{
     IntervalAnalysis, IntervalOptions, Mode, ValueAnalysis, ValueOptions, interval::IntervalValue,
@@ -36,6 +37,7 @@ pub struct Abstraction {
     name: &'static str,
     domain: Domain,
     blocks: Blocks,
+    order: Order,
     refines: bool,
     /// One pass that stops at no target: decides every obligation it can for itself.
     collects: bool,
@@ -44,11 +46,23 @@ pub struct Abstraction {
 impl Abstraction {
     /// Without blocks (calls are inlined) and without refinement.
     pub fn new(name: &'static str, domain: Domain) -> Abstraction {
-        Abstraction { name, domain, blocks: Blocks::NONE, refines: false, collects: false }
+        Abstraction {
+            name,
+            domain,
+            blocks: Blocks::NONE,
+            order: Order::default(),
+            refines: false,
+            collects: false,
+        }
     }
     /// With these blocks.
     pub fn with_blocks(mut self, blocks: Blocks) -> Abstraction {
         self.blocks = blocks;
+        self
+    }
+    /// Exploring states in this order.
+    pub fn with_order(mut self, order: Order) -> Abstraction {
+        self.order = order;
         self
     }
     /// Starting with nothing tracked and learning from infeasible paths.
@@ -76,6 +90,7 @@ impl Abstraction {
         budget: &Budget,
     ) -> Decision {
         let config = Config {
+            order: self.order,
             blocks: self.blocks,
             cegar: self.refines,
             certificate: self.collects,

@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use proofline_cfa::Name;
-use proofline_cpa::{Budget, bam::Blocks};
+use proofline_cpa::{Budget, Order, bam::Blocks};
 use proofline_encoding::Encoding;
 use proofline_smt::horn::{Cells, Split};
 use serde::Deserialize;
@@ -70,6 +70,8 @@ pub(super) enum Parts {
         /// One pass that stops at no target.
         #[serde(default)]
         collects: bool,
+        #[serde(default)]
+        order: OrderName,
     },
     /// Proof by cases.
     Cases,
@@ -112,6 +114,28 @@ pub(super) enum Parts {
 pub(super) enum DomainName {
     Values,
     Intervals,
+}
+
+/// Which states are explored first.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum OrderName {
+    BreadthFirst,
+    DepthFirst,
+    ReversePostorder,
+    #[default]
+    CallstackFirst,
+}
+
+impl OrderName {
+    fn order(self) -> Order {
+        match self {
+            OrderName::BreadthFirst => Order::Bfs,
+            OrderName::DepthFirst => Order::Dfs,
+            OrderName::ReversePostorder => Order::ReversePostorder,
+            OrderName::CallstackFirst => Order::CallstackFirst,
+        }
+    }
 }
 
 /// How values become terms.
@@ -247,12 +271,13 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
         Parts::Concrete { total_steps, first_steps, run_steps } => {
             Box::new(Concrete { total_steps, first_steps, run_steps })
         }
-        Parts::Abstraction { domain, blocks, refines, collects } => {
+        Parts::Abstraction { domain, blocks, refines, collects, order } => {
             let domain = match domain {
                 DomainName::Values => Domain::Values,
                 DomainName::Intervals => Domain::Intervals,
             };
-            let mut engine = Abstraction::new(name, domain).with_blocks(blocks.blocks());
+            let mut engine =
+                Abstraction::new(name, domain).with_blocks(blocks.blocks()).with_order(order.order());
             if refines {
                 engine = engine.with_refinement();
             }

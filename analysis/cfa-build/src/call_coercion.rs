@@ -36,13 +36,11 @@ pub(crate) fn coerce_calls<'s>(
     types: Types<'_>,
     interface: &dyn Fn(Name) -> Option<Cow<'s, Interface>>,
 ) -> Arc<Function> {
-    let odd_call = |op: &Op| match op {
-        Op::Call(call) => {
-            let Callee::Direct(name) = call.callee else { return None };
-            let interface = interface(name)?;
-            (!agrees(call, &interface, types.model)).then(|| (call.clone(), interface))
-        }
-        _ => None,
+    let odd_call = |op: &Op| {
+        let Op::Call(call) = op else { return None };
+        let Callee::Direct(name) = call.callee else { return None };
+        let interface = interface(name)?;
+        (!agrees(call, &interface, types.model)).then(|| (call.clone(), interface))
     };
     if !function.edges.iter().any(|edge| odd_call(&edge.op).is_some()) {
         return function.clone();

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proofline_hir::Name;
 
 use proofline_cfa::{
-    Base, Edge, EdgeId, Expr, Function, FunctionMap, Loc, LocalId, Op, Role, Site,
+    Base, DepthFirst, Edge, EdgeId, Expr, Function, FunctionMap, Loc, LocalId, Op, Role, Site,
     visit::{self, Mention, Renaming},
 };
 
@@ -121,58 +121,21 @@ fn root(parent: &mut [u32], mut at: u32) -> u32 {
     at
 }
 
-/// Targets of edges that go back in a depth-first walk from the entry.
+/// Targets of edges that go back in a depth-first walk from the entry, the first edge of a location first.
 fn loop_heads(function: &Function, successors: &[Vec<EdgeId>]) -> Vec<bool> {
+    let mut reversed = successors.to_vec();
+    reversed.iter_mut().for_each(|edges| edges.reverse());
+    let search = DepthFirst::new(function, &reversed);
     let mut heads = vec![false; function.locations as usize];
-    depth_first(function, successors, &mut |_| {}, &mut |target| heads[target.index()] = true);
+    for edge in function.edges.iter().filter(|edge| search.is_retreating(edge)) {
+        heads[edge.to.index()] = true;
+    }
     heads
 }
 
 fn reverse_postorder(function: &Function) -> Vec<Loc> {
-    let mut successors = function.successors();
-    // The last edge is walked first, so that in the reverse the first comes first.
-    successors.iter_mut().for_each(|edges| edges.reverse());
-    let mut order = Vec::new();
-    depth_first(function, &successors, &mut |loc| order.push(loc), &mut |_| {});
-    order.reverse();
-    order
-}
-
-fn depth_first(
-    function: &Function,
-    successors: &[Vec<EdgeId>],
-    finished: &mut dyn FnMut(Loc),
-    retreating: &mut dyn FnMut(Loc),
-) {
-    #[derive(Clone, Copy, PartialEq)]
-    enum Colour {
-        New,
-        Open,
-        Done,
-    }
-    let mut colour = vec![Colour::New; function.locations as usize];
-    let mut stack = vec![(function.entry, 0usize)];
-    colour[function.entry.index()] = Colour::Open;
-    while let Some((loc, next)) = stack.pop() {
-        match successors[loc.index()].get(next) {
-            Some(&id) => {
-                stack.push((loc, next + 1));
-                let to = function.edge(id).to;
-                match colour[to.index()] {
-                    Colour::New => {
-                        colour[to.index()] = Colour::Open;
-                        stack.push((to, 0));
-                    }
-                    Colour::Open => retreating(to),
-                    Colour::Done => {}
-                }
-            }
-            None => {
-                colour[loc.index()] = Colour::Done;
-                finished(loc);
-            }
-        }
-    }
+    let search = DepthFirst::new(function, &function.successors());
+    search.postorder().iter().rev().copied().collect()
 }
 
 /// Of several edges that do nothing between the same two places one is enough. Edges are sorted by source.

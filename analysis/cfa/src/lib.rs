@@ -3,6 +3,7 @@
 //! made of C, nor any analysis.
 
 mod c_text;
+pub mod dataflow;
 pub mod dot;
 pub mod eval;
 mod expr;
@@ -28,5 +29,5 @@ pub use map::FunctionMap;
 pub use program::{Constant, Global, InitialValue, Object, Place, Program};
 pub use proofline_hir::{ContentHash, ContentHasher, Linkage, Name, Type, types::BitField};
 pub use scalar::{FloatType, IntType, Scalar};
-pub use structure::{Loop, Structure};
+pub use structure::{DepthFirst, Loop, Structure};
 pub use types::{Types, scalar_of};

@@ -44,7 +44,7 @@ impl Structure {
             successors[edge.from.index()].push(id);
             predecessors[edge.to.index()].push(id);
         }
-        let search = Search::new(function, &successors);
+        let search = DepthFirst::new(function, &successors);
         let mut structure = Structure {
             successors,
             predecessors,
@@ -155,7 +155,7 @@ impl Structure {
 
     /// Havlak: "Nesting of Reducible and Irreducible Loops". The loop of a retreating edge's target is what reaches the
     /// target inside the target's part of the search tree.
-    fn find_loops(&mut self, function: &Function, search: &Search) {
+    fn find_loops(&mut self, function: &Function, search: &DepthFirst) {
         let mut heads: Vec<Loc> = Vec::new();
         for edge in &function.edges {
             if search.is_retreating(edge) && !self.is_head[edge.to.index()] {
@@ -220,15 +220,17 @@ fn intersect(dominator: &[Option<u32>], mut a: u32, mut b: u32) -> u32 {
 }
 
 /// One depth-first search from the entry.
-struct Search {
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DepthFirst {
     postorder: Vec<Loc>,
     /// When the location was entered and left, on one clock.
     interval: Vec<Option<(u32, u32)>>,
 }
 
-impl Search {
-    fn new(function: &Function, successors: &[Vec<EdgeId>]) -> Search {
-        let mut search = Search { postorder: Vec::new(), interval: vec![None; successors.len()] };
+impl DepthFirst {
+    /// Walks along the given outgoing edges per location, the last edge of a location first.
+    pub fn new(function: &Function, successors: &[Vec<EdgeId>]) -> DepthFirst {
+        let mut search = DepthFirst { postorder: Vec::new(), interval: vec![None; successors.len()] };
         if function.entry.index() >= successors.len() {
             return search;
         }
@@ -260,6 +262,11 @@ impl Search {
         search
     }
 
+    /// The locations reachable from the entry, each after those first found from it.
+    pub fn postorder(&self) -> &[Loc] {
+        &self.postorder
+    }
+
     fn is_reachable(&self, loc: Loc) -> bool {
         self.interval[loc.index()].is_some()
     }
@@ -272,7 +279,8 @@ impl Search {
         }
     }
 
-    fn is_retreating(&self, edge: &Edge) -> bool {
+    /// Whether the edge leads back to a location that the search had entered and not yet left.
+    pub fn is_retreating(&self, edge: &Edge) -> bool {
         self.is_ancestor(edge.to, edge.from)
     }
 }

@@ -10,7 +10,6 @@ use proofline_smt::Term;
 use crate::{
     arithmetic,
     layout::{self, MemoryLayout},
-    liveness::live_registers,
     memory::{self, Executor},
     state::{Fresh, Key, State},
 };
@@ -101,7 +100,7 @@ impl<'x> FunctionEncoder<'x> {
 
     /// Registers that may still be read, by location.
     pub fn live_registers(&self) -> Vec<BTreeSet<LocalId>> {
-        live_registers(self.function)
+        layout::live_registers(self.function)
     }
 
     /// Whether a local is a register: a scalar that only its function names.

@@ -13,8 +13,7 @@ use proofline_smt::{Sort, Term, build as t};
 
 use crate::{
     block::{AppliedSummary, BlockEnd, Cut, Instances, LargeBlock},
-    layout::MemoryLayout,
-    liveness::live_registers,
+    layout::{self, MemoryLayout},
     memory::{Executor, keys_of},
     state::{Fresh, Key, State},
 };
@@ -102,7 +101,7 @@ impl<'x> LargeBlockEncoding<'x> {
         let (mut instance, mut loc, mut dst) = (cut.instance, cut.loc, None::<Lvalue>);
         loop {
             let function = self.function(instance);
-            let live = self.live.entry(function.name).or_insert_with(|| live_registers(function));
+            let live = self.live.entry(function.name).or_insert_with(|| layout::live_registers(function));
             let written =
                 dst.as_ref().and_then(|lvalue: &Lvalue| match (&lvalue.base, lvalue.path.is_empty()) {
                     (Base::Local(id), true) => Some(*id),

@@ -3,7 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofline_cfa::{Argument, Base, Callee, Expr, Function, LocalId, Lvalue, Object, Op, Scalar, Step};
+use proofline_cfa::{
+    Argument, Base, Callee, Expr, Function, Loc, LocalId, Lvalue, Object, Op, Scalar, Step,
+    dataflow::Liveness,
+};
 use proofline_program_analysis::Environment;
 
 use crate::encoding::Encoding;
@@ -133,6 +136,13 @@ pub(crate) fn objects(environment: &Environment, function: &Function, lvalue: &L
 pub(crate) fn is_register(function: &Function, id: LocalId) -> bool {
     let local = function.local(id);
     local.ty.is_scalar() && !local.address_taken
+}
+
+/// Live registers per location: what a formula at that location needs to speak of.
+pub(crate) fn live_registers(function: &Function) -> Vec<BTreeSet<LocalId>> {
+    let live = Liveness::new(function);
+    let at = |loc| live.live(Loc(loc)).filter(|id| is_register(function, *id)).collect();
+    (0..function.locations).map(at).collect()
 }
 
 struct Survey<'e> {

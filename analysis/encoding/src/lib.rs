@@ -16,7 +16,6 @@ mod function_encoder;
 mod integers;
 mod large_blocks;
 mod layout;
-mod liveness;
 mod memory;
 mod needs_bit_vectors;
 mod place;

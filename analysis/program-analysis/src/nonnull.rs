@@ -236,7 +236,15 @@ impl Uses<'_> {
                 inner.scalar() == Scalar::Pointer && self.is_address(loc, inner)
             }
             Expr::Load(_) => self.was_compared(loc, value),
-            _ => false,
+            Expr::Cast(..)
+            | Expr::Int(..)
+            | Expr::Float(..)
+            | Expr::Null
+            | Expr::Unary(..)
+            | Expr::Binary(..)
+            | Expr::Compare(..)
+            | Expr::Overflows(..)
+            | Expr::PointerDifference(..) => false,
         }
     }
 
@@ -257,7 +265,18 @@ impl Uses<'_> {
                 }
                 Op::Assume(condition) if is_same(condition, value) => return true,
                 Op::Assume(_) => {}
-                _ => return false,
+                Op::Assign(..)
+                | Op::Copy(..)
+                | Op::Havoc(..)
+                | Op::Clobber(..)
+                | Op::Call(_)
+                | Op::Allocate(_)
+                | Op::Free(_)
+                | Op::CopyBytes(..)
+                | Op::FillBytes(..)
+                | Op::HavocBytes(..)
+                | Op::Begin(_)
+                | Op::End(_) => return false,
             }
             loc = edge.from;
         }
@@ -332,7 +351,16 @@ fn is_parameter(value: &Expr, id: LocalId) -> bool {
     match value {
         Expr::Load(place) => matches!(place.base, Base::Local(local) if local == id),
         Expr::Cast(_, inner, _) => is_parameter(inner, id),
-        _ => false,
+        Expr::Int(..)
+        | Expr::Float(..)
+        | Expr::Null
+        | Expr::Address(_)
+        | Expr::Function(_)
+        | Expr::Unary(..)
+        | Expr::Binary(..)
+        | Expr::Compare(..)
+        | Expr::Overflows(..)
+        | Expr::PointerDifference(..) => false,
     }
 }
 

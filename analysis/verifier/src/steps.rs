@@ -142,7 +142,16 @@ impl Teller<'_> {
                     self.assigned(&function, event, dst, value, kind);
                 }
             }
-            _ => {}
+            Op::Skip
+            | Op::Copy(..)
+            | Op::Clobber(..)
+            | Op::Allocate(_)
+            | Op::Free(_)
+            | Op::CopyBytes(..)
+            | Op::FillBytes(..)
+            | Op::HavocBytes(..)
+            | Op::Begin(_)
+            | Op::End(_) => {}
         }
     }
 

@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use proofline_hir::{Name, Type, TypeKind};
 
 use proofline_cfa::{
-    Base, Edge, Expr, Function, FunctionMap, IntType, Loc, Local, LocalId, Lvalue, Op, Role, Scalar, visit,
+    Base, Edge, EdgeId, Expr, Function, FunctionMap, IntType, Loc, Local, LocalId, Lvalue, Op, Role, Scalar,
+    dataflow::{self, Analysis, BitSet, Direction},
+    visit,
 };
 
 /// Adds the shadows; the answer is what has one.
@@ -77,57 +79,17 @@ fn written(op: &Op) -> Option<LocalId> {
     }
 }
 
-/// Candidates with a read that some path reaches without a write. Sets of locals as bits, joined by union.
+/// Candidates with a read that some path reaches without a write.
 fn doubtful(function: &Function, candidates: &[LocalId]) -> BTreeSet<LocalId> {
-    let mut slot = vec![usize::MAX; function.locals.len()];
-    for (at, id) in candidates.iter().enumerate() {
-        slot[id.index()] = at;
-    }
-    let words = candidates.len().div_ceil(64);
-    let mut state: Vec<Option<Box<[u64]>>> = vec![None; function.locations as usize];
-    state[function.entry.index()] = Some(vec![0; words].into_boxed_slice());
-    let successors = function.successors();
-    let mut work = vec![function.entry];
-    let mut queued = vec![false; function.locations as usize];
-    while let Some(loc) = work.pop() {
-        queued[loc.index()] = false;
-        let Some(before) = state[loc.index()].clone() else { continue };
-        for &id in &successors[loc.index()] {
-            let edge = function.edge(id);
-            let mut after = before.clone();
-            match &edge.op {
-                Op::Begin(local) => set(&mut after, slot[local.index()], true),
-                op => {
-                    if let Some(local) = written(op) {
-                        set(&mut after, slot[local.index()], false);
-                    }
-                }
-            }
-            let target = &mut state[edge.to.index()];
-            let changed = match target {
-                None => {
-                    *target = Some(after);
-                    true
-                }
-                Some(known) => known.iter_mut().zip(&after).fold(false, |changed, (known, new)| {
-                    let joined = *known | new;
-                    let changed = changed || joined != *known;
-                    *known = joined;
-                    changed
-                }),
-            };
-            if changed && !queued[edge.to.index()] {
-                queued[edge.to.index()] = true;
-                work.push(edge.to);
-            }
-        }
-    }
+    let mut tracked = BitSet::empty(function.locals.len());
+    candidates.iter().for_each(|id| tracked.insert(id.index()));
+    let solution = dataflow::solve(function, &MaybeUninitialised { function, tracked });
     let mut found = BTreeSet::new();
     for edge in &function.edges {
-        let Some(before) = &state[edge.from.index()] else { continue };
+        let Some(before) = solution.at(edge.from) else { continue };
         visit::reads(&edge.op, &mut |lvalue| {
             if let Base::Local(id) = lvalue.base
-                && is_set(before, slot[id.index()])
+                && before.contains(id.index())
             {
                 found.insert(id);
             }
@@ -136,13 +98,32 @@ fn doubtful(function: &Function, candidates: &[LocalId]) -> BTreeSet<LocalId> {
     found
 }
 
-fn set(bits: &mut [u64], at: usize, value: bool) {
-    if let Some(word) = bits.get_mut(at / 64) {
-        let mask = 1 << (at % 64);
-        *word = if value { *word | mask } else { *word & !mask };
-    }
+/// The tracked locals that some path from their beginning leaves without a value; `None` where nothing gets.
+struct MaybeUninitialised<'f> {
+    function: &'f Function,
+    tracked: BitSet,
 }
 
-fn is_set(bits: &[u64], at: usize) -> bool {
-    bits.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
+impl Analysis for MaybeUninitialised<'_> {
+    type Domain = Option<BitSet>;
+    const DIRECTION: Direction = Direction::Forward;
+
+    fn bottom(&self) -> Option<BitSet> {
+        None
+    }
+
+    fn boundary(&self) -> Option<BitSet> {
+        Some(BitSet::empty(self.function.locals.len()))
+    }
+
+    fn transfer(&self, _: EdgeId, edge: &Edge, value: &mut Option<BitSet>) {
+        let Some(uninitialised) = value else { return };
+        if let Op::Begin(id) = &edge.op {
+            if self.tracked.contains(id.index()) {
+                uninitialised.insert(id.index());
+            }
+        } else if let Some(id) = written(&edge.op) {
+            uninitialised.remove(id.index());
+        }
+    }
 }

@@ -1,92 +1,82 @@
 //! Temporaries of automata: sentence 6.
 
-use rustc_hash::FxHashMap;
-
 use super::{Flaw, Part, Verifier};
 use crate::{
+    dataflow::{self, Analysis, BitSet, Direction, Dual},
     expr::{Base, LocalId, Lvalue},
-    function::{EdgeId, Op, Role},
-    structure::Structure,
+    function::{Edge, EdgeId, Function, Op, Role},
     visit::{self, Mention},
 };
 
-/// The temporaries that are assigned: a bit each.
-type Assigned = Vec<u64>;
-
 impl Verifier<'_> {
-    /// Forwards, meeting by intersection.
+    /// Every temporary is assigned before it is used, on every path.
     pub(super) fn temporaries(&mut self) {
         let function = self.function;
-        let mut bit_of: FxHashMap<LocalId, usize> = FxHashMap::default();
+        let mut tracked = BitSet::empty(function.locals.len());
         for (index, local) in function.locals.iter().enumerate() {
             // Through its address anything may have been assigned.
             if local.role == Role::Temporary && !local.address_taken {
-                let bit = bit_of.len();
-                bit_of.insert(LocalId(index as u32), bit);
+                tracked.insert(index);
             }
         }
-        if bit_of.is_empty() {
+        if tracked.iter().next().is_none() {
             return;
         }
-        let structure = Structure::of(function);
-        let words = bit_of.len().div_ceil(64);
-        let mut at: Vec<Option<Assigned>> = vec![None; function.locations as usize];
-        at[function.entry.index()] = Some(vec![0; words]);
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for &loc in structure.reverse_postorder() {
-                let Some(before) = at[loc.index()].clone() else { continue };
-                for &id in structure.successors(loc) {
-                    let edge = function.edge(id);
-                    let mut after = before.clone();
-                    assign(&edge.op, &bit_of, &mut after);
-                    changed |= meet(&mut at[edge.to.index()], after);
-                }
-            }
-        }
+        let problem = DefinitelyAssigned { function, tracked };
+        let solution = dataflow::solve(function, &problem);
         for (id, edge) in function.edge_ids() {
-            if let Some(before) = &at[edge.from.index()] {
-                self.uses(id, &edge.op, &bit_of, before);
+            if let Some(Dual(before)) = solution.at(edge.from) {
+                self.uses(id, &edge.op, &problem, before);
             }
         }
     }
 
-    fn uses(&mut self, id: EdgeId, op: &Op, bit_of: &FxHashMap<LocalId, usize>, before: &Assigned) {
+    fn uses(&mut self, id: EdgeId, op: &Op, problem: &DefinitelyAssigned<'_>, before: &BitSet) {
         self.part = Part::Edge(id);
         visit::reads(op, &mut |lvalue| {
-            let Some(bit) = temporary(lvalue, bit_of) else { return };
-            let assigned = before[bit / 64] & (1 << (bit % 64)) != 0;
+            let Some(local) = problem.temporary(lvalue) else { return };
+            let assigned = before.contains(local.index());
             self.expect(assigned, Flaw::Unassigned, || format!("{:?}", lvalue.base));
         });
     }
 }
 
-fn temporary(lvalue: &Lvalue, bit_of: &FxHashMap<LocalId, usize>) -> Option<usize> {
-    if let Base::Local(id) = &lvalue.base { bit_of.get(id).copied() } else { None }
+/// The temporaries that every path assigns; `None` where nothing gets.
+struct DefinitelyAssigned<'f> {
+    function: &'f Function,
+    tracked: BitSet,
 }
 
-/// What is assigned after the operation; a part counts as all.
-fn assign(op: &Op, bit_of: &FxHashMap<LocalId, usize>, assigned: &mut Assigned) {
-    visit::mentions(op, &mut |mention| {
-        if let Mention::Write(lvalue) = mention
-            && let Some(bit) = temporary(lvalue, bit_of)
-        {
-            assigned[bit / 64] |= 1 << (bit % 64);
+impl DefinitelyAssigned<'_> {
+    fn temporary(&self, lvalue: &Lvalue) -> Option<LocalId> {
+        match lvalue.base {
+            Base::Local(id) if self.tracked.contains(id.index()) => Some(id),
+            Base::Local(_) | Base::Global(_) | Base::Deref(..) => None,
         }
-    });
+    }
 }
 
-/// Whether the old value changed.
-fn meet(old: &mut Option<Assigned>, new: Assigned) -> bool {
-    let Some(old) = old else {
-        *old = Some(new);
-        return true;
-    };
-    let mut changed = false;
-    for (old, new) in old.iter_mut().zip(new) {
-        changed |= *old & !new != 0;
-        *old &= new;
+impl Analysis for DefinitelyAssigned<'_> {
+    type Domain = Option<Dual>;
+    const DIRECTION: Direction = Direction::Forward;
+
+    fn bottom(&self) -> Option<Dual> {
+        None
     }
-    changed
+
+    fn boundary(&self) -> Option<Dual> {
+        Some(Dual(BitSet::empty(self.function.locals.len())))
+    }
+
+    /// A part counts as all.
+    fn transfer(&self, _: EdgeId, edge: &Edge, value: &mut Option<Dual>) {
+        let Some(Dual(assigned)) = value else { return };
+        visit::mentions(&edge.op, &mut |mention| {
+            if let Mention::Write(lvalue) = mention
+                && let Some(id) = self.temporary(lvalue)
+            {
+                assigned.insert(id.index());
+            }
+        });
+    }
 }

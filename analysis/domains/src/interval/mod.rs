@@ -17,6 +17,7 @@ use std::{
 
 use proofline_cfa::{
     CompareOp, Edge, EdgeId, Expr, Function, Lvalue, Name, Op, Role, Scalar,
+    dataflow::Liveness,
     eval::{Overflow, Semantics},
 };
 use proofline_cpa::{
@@ -33,10 +34,7 @@ pub use scalar::{IntervalValue, Pointee, Pointer, Targets};
 use crate::{
     facts::StateFacts,
     path::resolve,
-    store::{
-        Abstract, AbstractValue, Mode, Model, State, block, calls, liveness::Liveness, show, state::Frame,
-        transfer,
-    },
+    store::{Abstract, AbstractValue, Mode, Model, State, block, calls, show, state::Frame, transfer},
 };
 
 /// A set of concrete states.

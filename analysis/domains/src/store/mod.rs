@@ -5,7 +5,6 @@ pub mod arithmetic;
 pub mod assume;
 pub mod block;
 pub mod calls;
-pub mod liveness;
 pub mod mentions;
 pub mod model;
 pub mod offsets;

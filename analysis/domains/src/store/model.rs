@@ -6,12 +6,11 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use proofline_cfa::{Constant, Function, Global, Name, Object, Program, Scalar};
+use proofline_cfa::{Constant, Function, Global, Name, Object, Program, Scalar, dataflow::Liveness};
 use proofline_program_analysis::Environment;
 
 use crate::store::{
     arithmetic::Arithmetic,
-    liveness::Liveness,
     offsets::Offsets,
     region::{Access, Region},
     state::{Below, Count, Frame, Heap, Memory, State},

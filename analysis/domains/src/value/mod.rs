@@ -14,6 +14,7 @@ use std::{
 
 use proofline_cfa::{
     Expr, Function, Name, Object,
+    dataflow::Liveness,
     eval::{Overflow, Semantics},
 };
 use proofline_cpa::{
@@ -28,7 +29,7 @@ pub(crate) use scalar::{bits_known, known_bits};
 
 use crate::{
     facts::StateFacts,
-    store::{Abstract, Arithmetic, Mode, Model, State, block, calls, liveness::Liveness, show, transfer},
+    store::{Abstract, Arithmetic, Mode, Model, State, block, calls, show, transfer},
 };
 use arithmetic::Explicit;
 

@@ -90,29 +90,11 @@ fn strength(op: BinaryOp) -> u8 {
     }
 }
 
-fn symbol(op: BinaryOp) -> &'static str {
+/// The same of comparisons.
+fn comparison_strength(op: CompareOp) -> u8 {
     match op {
-        BinaryOp::Add => "+",
-        BinaryOp::Sub => "-",
-        BinaryOp::Mul => "*",
-        BinaryOp::Div => "/",
-        BinaryOp::Rem => "%",
-        BinaryOp::Shl => "<<",
-        BinaryOp::Shr => ">>",
-        BinaryOp::BitAnd => "&",
-        BinaryOp::BitOr => "|",
-        BinaryOp::BitXor => "^",
-    }
-}
-
-fn comparison(op: CompareOp) -> (&'static str, u8) {
-    match op {
-        CompareOp::Lt => ("<", 10),
-        CompareOp::Le => ("<=", 10),
-        CompareOp::Gt => (">", 10),
-        CompareOp::Ge => (">=", 10),
-        CompareOp::Eq => ("==", 9),
-        CompareOp::Ne => ("!=", 9),
+        CompareOp::Lt | CompareOp::Le | CompareOp::Gt | CompareOp::Ge => 10,
+        CompareOp::Eq | CompareOp::Ne => 9,
     }
 }
 
@@ -147,15 +129,15 @@ fn write_expr(out: &mut String, function: &Function, expr: &Expr, outer: u8) {
             });
             write_expr(out, function, arg, 14);
         }
-        Expr::Binary(op, lhs, rhs, _) => infix(out, function, symbol(*op), strength(*op), outer, lhs, rhs),
+        Expr::Binary(op, lhs, rhs, _) => infix(out, function, op.symbol(), strength(*op), outer, lhs, rhs),
         Expr::Compare(op, lhs, rhs) => {
-            let (text, own) = comparison(*op);
+            let (text, own) = (op.symbol(), comparison_strength(*op));
             infix(out, function, text, own, outer, lhs, rhs);
         }
         // A conversion that lowering made explicit says nothing to people; values tell when it changes something.
         Expr::Cast(_, arg, _) => write_expr(out, function, arg, outer),
         Expr::Overflows(op, lhs, rhs) => {
-            infix(out, function, symbol(*op), strength(*op), 15, lhs, rhs);
+            infix(out, function, op.symbol(), strength(*op), 15, lhs, rhs);
             out.push_str(" overflows");
         }
         Expr::PointerDifference(lhs, rhs, ..) => infix(out, function, "-", 12, outer, lhs, rhs),

@@ -6,37 +6,18 @@
 
 use std::sync::Arc;
 
-use proofline_hir::{Name, Type, types::BitField};
+use proofline_hir::{Name, Type, index, types::BitField};
 use serde::{Deserialize, Serialize};
 
 pub use proofline_hir::body::{BinaryOp, CompareOp};
 
 use crate::scalar::{FloatType, IntType, Scalar};
 
-macro_rules! index {
-    ($(#[$doc:meta] $name:ident $short:literal),* $(,)?) => {$(
-        #[$doc]
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, serde::Serialize, serde::Deserialize)]
-        pub struct $name(pub u32);
-        impl $name {
-            /// Position in its arena.
-            pub fn index(self) -> usize { self.0 as usize }
-        }
-        impl std::fmt::Debug for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { write!(f, concat!($short, "{}"), self.0) }
-        }
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { write!(f, concat!($short, "{}"), self.0) }
-        }
-    )*};
-}
-pub(crate) use index;
-
 index! {
     /// A place in the function's text, known to the map. Numbered in the order of lowering.
-    Site "@",
+    pub Site "@",
     /// A local object of a function: return slot, parameter, variable, temporary.
-    LocalId "%",
+    pub LocalId "%",
 }
 
 /// A value without side effects.

@@ -1,20 +1,20 @@
 //! The control-flow automaton of one function: `A = (L, l₀, G)`. Owned, comparable, position-free; see [`crate::map`]
 //! for the text. [`crate::verify`] lists what always holds of one.
 
-use proofline_hir::{FunctionAttributes, Linkage, Name, Type};
+use proofline_hir::{FunctionAttributes, Linkage, Name, Type, index};
 
 use crate::{
-    expr::{Expr, LocalId, Lvalue, Site, index},
+    expr::{Expr, LocalId, Lvalue, Site},
     library_result::LibraryResult,
 };
 
 index! {
     /// A location.
-    Loc "l",
+    pub Loc "l",
     /// An edge.
-    EdgeId "e",
+    pub EdgeId "e",
     /// An obligation of a function.
-    ObligationId "o",
+    pub ObligationId "o",
 }
 
 /// One function's automaton.

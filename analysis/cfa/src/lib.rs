@@ -27,7 +27,7 @@ pub use function::{
 pub use library_result::{LibraryResult, Quantity};
 pub use map::FunctionMap;
 pub use program::{Constant, Global, InitialValue, Object, Place, Program};
-pub use proofline_hir::{ContentHash, ContentHasher, Linkage, Name, Type, types::BitField};
+pub use proofline_hir::{ContentHash, ContentHasher, Linkage, Name, Type, index, types::BitField};
 pub use scalar::{FloatType, IntType, Scalar};
 pub use structure::{DepthFirst, Loop, Structure};
 pub use types::{Types, scalar_of};

@@ -9,30 +9,19 @@ use proofline_syntax::Span;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Name,
+    Name, index,
     types::{BitField, Type},
 };
 
-macro_rules! index {
-    ($(#[$doc:meta] $name:ident),* $(,)?) => {$(
-        #[$doc]
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-        pub struct $name(pub u32);
-        impl $name {
-            /// Position in its arena.
-            pub fn index(self) -> usize { self.0 as usize }
-        }
-    )*};
-}
 index! {
     /// An expression of a body.
-    ExprId,
+    pub ExprId "x",
     /// A statement of a body.
-    StmtId,
+    pub StmtId "s",
     /// A local object of a body: parameter, variable, compound literal.
-    LocalId,
+    pub LocalId "%",
     /// A label of a body.
-    LabelId,
+    pub LabelId "L",
 }
 
 /// A function's body.
@@ -193,6 +182,50 @@ pub enum ExprKind {
     Unmodelled(Name, Vec<ExprId>),
 }
 
+impl ExprKind {
+    /// The direct operands; what stands in the statements of a statement expression is not included.
+    pub fn operands(&self) -> Vec<ExprId> {
+        match self {
+            ExprKind::Int(_)
+            | ExprKind::Float(..)
+            | ExprKind::StringLiteral(_)
+            | ExprKind::Local(_)
+            | ExprKind::Global(_)
+            | ExprKind::Function(_)
+            | ExprKind::AddressOfLabel(_)
+            | ExprKind::StatementExpression(_) => Vec::new(),
+            ExprKind::Deref(a)
+            | ExprKind::Field { base: a, .. }
+            | ExprKind::AddressOf(a)
+            | ExprKind::Load(a)
+            | ExprKind::Decay(a)
+            | ExprKind::Unary(_, a)
+            | ExprKind::IncDec { target: a, .. }
+            | ExprKind::Cast(a)
+            | ExprKind::VaArg(a)
+            | ExprKind::SizeOfVariable(a) => vec![*a],
+            ExprKind::Index { base: a, index: b }
+            | ExprKind::Binary(_, a, b)
+            | ExprKind::Compare(_, a, b)
+            | ExprKind::PointerAdd { pointer: a, index: b, .. }
+            | ExprKind::PointerDifference(a, b)
+            | ExprKind::And(a, b)
+            | ExprKind::Or(a, b)
+            | ExprKind::Comma(a, b)
+            | ExprKind::Assign(a, b)
+            | ExprKind::CompoundAssign { target: a, value: b, .. } => vec![*a, *b],
+            ExprKind::Conditional { condition, then, otherwise } => {
+                [Some(*condition), *then, Some(*otherwise)].into_iter().flatten().collect()
+            }
+            ExprKind::Call { callee, arguments } => {
+                [*callee].into_iter().chain(arguments.iter().copied()).collect()
+            }
+            ExprKind::CompoundLiteral(_, init) => init.entries.iter().map(|e| e.value).collect(),
+            ExprKind::Unmodelled(_, operands) => operands.clone(),
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "C's operators")]
 pub enum UnaryOp {
@@ -216,6 +249,24 @@ pub enum BinaryOp {
     BitXor,
 }
 
+impl BinaryOp {
+    /// As C writes it.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            BinaryOp::Add => "+",
+            BinaryOp::Sub => "-",
+            BinaryOp::Mul => "*",
+            BinaryOp::Div => "/",
+            BinaryOp::Rem => "%",
+            BinaryOp::Shl => "<<",
+            BinaryOp::Shr => ">>",
+            BinaryOp::BitAnd => "&",
+            BinaryOp::BitOr => "|",
+            BinaryOp::BitXor => "^",
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "C's operators")]
 pub enum CompareOp {
@@ -225,6 +276,20 @@ pub enum CompareOp {
     Ge,
     Eq,
     Ne,
+}
+
+impl CompareOp {
+    /// As C writes it.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            CompareOp::Lt => "<",
+            CompareOp::Le => "<=",
+            CompareOp::Gt => ">",
+            CompareOp::Ge => ">=",
+            CompareOp::Eq => "==",
+            CompareOp::Ne => "!=",
+        }
+    }
 }
 
 /// An initialiser, flattened: later entries win over earlier ones; what no entry names is zero.

@@ -6,6 +6,7 @@ pub mod body;
 pub mod consteval;
 mod content_hash;
 mod float;
+mod index;
 pub mod integer;
 pub mod layout;
 mod lower;

@@ -14,7 +14,7 @@ use crate::{
     call_graph::{CallGraph, Callees},
     footprint::{self, Common},
     mod_ref::ModRef,
-    points_to::{ObjectId, PointsTo, Set, Targets, Thing},
+    points_to::{ObjectId, OtherCallers, PointsTo, Set, Targets, Thing},
 };
 use proofline_cfa::{Call, Callee, Expr, Function, Object, Op, Program, Structure};
 
@@ -49,23 +49,27 @@ impl Environment {
     /// code outside may at any time call its functions and use its objects that have external linkage.
     pub fn new(program: Program) -> Environment {
         let main = Name::new("main");
-        let named = !program.functions.contains_key(&main);
-        Environment::build(program, BTreeSet::from([main]), named, true)
+        let callers = if program.functions.contains_key(&main) {
+            OtherCallers::EnterUncalled
+        } else {
+            OtherCallers::NameEverything
+        };
+        Environment::build(program, BTreeSet::from([main]), callers)
     }
 
     /// For analyses that start at one function of a library, whatever the program's functions are called.
     pub fn library(program: Program, entry: Name) -> Environment {
-        Environment::build(program, BTreeSet::from([entry]), true, true)
+        Environment::build(program, BTreeSet::from([entry]), OtherCallers::NameEverything)
     }
 
     /// For analyses that start at the given functions only (and at constructors). What cannot be called from there is not looked
     /// at: nothing may be asked about it.
     pub fn for_entries(program: Program, entries: BTreeSet<Name>) -> Environment {
-        Environment::build(program, entries, false, false)
+        Environment::build(program, entries, OtherCallers::None)
     }
 
-    fn build(program: Program, entries: BTreeSet<Name>, named: bool, uncalled: bool) -> Environment {
-        let points_to = PointsTo::solve(&program, &entries, named, uncalled);
+    fn build(program: Program, entries: BTreeSet<Name>, callers: OtherCallers) -> Environment {
+        let points_to = PointsTo::solve(&program, &entries, callers);
         let mut calls = BTreeMap::new();
         for (name, function) in &program.functions {
             let mut of_function = BTreeMap::new();

@@ -8,6 +8,26 @@ use proofline_hir::{
 use super::{build::Lowering, expr::int_constant, fold};
 use proofline_cfa::{Base, Expr, IntType, Lvalue, Op, Scalar, Site};
 
+/// Which way `++` and `--` go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Increment {
+    /// `++`
+    Up,
+    /// `--`
+    Down,
+}
+
+/// Which value of an increment is used.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IncrementResult {
+    /// The one before: `x++`.
+    Old,
+    /// The one stored: `++x`.
+    New,
+    /// None.
+    Unused,
+}
+
 impl Lowering<'_> {
     /// `target = value`
     pub(crate) fn assign(&mut self, target: ExprId, value: ExprId, wanted: bool, site: Site) -> Expr {
@@ -114,9 +134,8 @@ impl Lowering<'_> {
     pub(crate) fn inc_dec(
         &mut self,
         target: ExprId,
-        decrement: bool,
-        postfix: bool,
-        wanted: bool,
+        step: Increment,
+        result: IncrementResult,
         site: Site,
     ) -> Expr {
         let ty = self.body.expr(target).ty;
@@ -126,16 +145,21 @@ impl Lowering<'_> {
         }
         let lvalue = self.lvalue(target);
         let mut old = self.load(lvalue.clone(), target);
-        let is_postfix = wanted && postfix;
-        if is_postfix {
+        if result == IncrementResult::Old {
             let kept = self.temporary(ty);
             self.emit(Op::Assign(kept.clone(), old), site);
             old = Expr::Load(kept);
         }
         let new = match (ty.kind(), old.scalar()) {
             (TypeKind::Pointer(element), _) => {
-                let step = Expr::Int(if decrement { -1 } else { 1 }, self.types.ptrdiff_t());
-                self.pointer_plus(old.clone(), *element, step, site)
+                let by = Expr::Int(
+                    match step {
+                        Increment::Up => 1,
+                        Increment::Down => -1,
+                    },
+                    self.types.ptrdiff_t(),
+                );
+                self.pointer_plus(old.clone(), *element, by, site)
             }
             (_, scalar) => {
                 let compute = match scalar {
@@ -145,7 +169,10 @@ impl Lowering<'_> {
                     }
                     Scalar::Float(_) | Scalar::Pointer => scalar,
                 };
-                let op = if decrement { BinaryOp::Sub } else { BinaryOp::Add };
+                let op = match step {
+                    Increment::Up => BinaryOp::Add,
+                    Increment::Down => BinaryOp::Sub,
+                };
                 let one = match compute {
                     Scalar::Float(float) => Expr::Float(1f64.to_bits(), float),
                     Scalar::Int(_) | Scalar::Pointer => int_constant(1, compute, site),
@@ -155,8 +182,8 @@ impl Lowering<'_> {
                 self.converted(new, ty, site)
             }
         };
-        let result = self.store(target, lvalue, new, wanted && !postfix, site);
-        if is_postfix { old } else { result }
+        let stored = self.store(target, lvalue, new, result == IncrementResult::New, site);
+        if result == IncrementResult::Old { old } else { stored }
     }
 }
 

@@ -95,9 +95,7 @@ impl Effects {
             }
             _ => {}
         }
-        let mut operands = Vec::new();
-        operands_of(body, id, &mut operands);
-        for operand in operands {
+        for operand in operands_of(body, id) {
             if operand.index() >= self.exprs.len() {
                 // Not in the promised order: assume everything.
                 return everything(body);
@@ -214,47 +212,13 @@ fn is_pure_builtin(body: &Body, callee: ExprId) -> bool {
 }
 
 /// Direct operands; of a statement expression all expressions inside.
-fn operands_of(body: &Body, id: ExprId, out: &mut Vec<ExprId>) {
-    match &body.expr(id).kind {
-        ExprKind::Int(_)
-        | ExprKind::Float(..)
-        | ExprKind::StringLiteral(_)
-        | ExprKind::Local(_)
-        | ExprKind::Global(_)
-        | ExprKind::Function(_)
-        | ExprKind::AddressOfLabel(_) => {}
-        ExprKind::Deref(e)
-        | ExprKind::Field { base: e, .. }
-        | ExprKind::AddressOf(e)
-        | ExprKind::Load(e)
-        | ExprKind::Decay(e)
-        | ExprKind::Unary(_, e)
-        | ExprKind::IncDec { target: e, .. }
-        | ExprKind::Cast(e)
-        | ExprKind::VaArg(e)
-        | ExprKind::SizeOfVariable(e) => out.push(*e),
-        ExprKind::Index { base: a, index: b }
-        | ExprKind::Binary(_, a, b)
-        | ExprKind::Compare(_, a, b)
-        | ExprKind::PointerAdd { pointer: a, index: b, .. }
-        | ExprKind::PointerDifference(a, b)
-        | ExprKind::And(a, b)
-        | ExprKind::Or(a, b)
-        | ExprKind::Comma(a, b)
-        | ExprKind::Assign(a, b)
-        | ExprKind::CompoundAssign { target: a, value: b, .. } => out.extend([*a, *b]),
-        ExprKind::Conditional { condition, then, otherwise } => {
-            out.extend([*condition, *otherwise]);
-            out.extend(then);
-        }
-        ExprKind::Call { callee, arguments } => {
-            out.push(*callee);
-            out.extend(arguments);
-        }
-        ExprKind::CompoundLiteral(_, init) => initializer(init, out),
-        ExprKind::Unmodelled(_, operands) => out.extend(operands),
-        ExprKind::StatementExpression(stmt) => statement_operands(body, *stmt, out),
+fn operands_of(body: &Body, id: ExprId) -> Vec<ExprId> {
+    let kind = &body.expr(id).kind;
+    let mut out = kind.operands();
+    if let ExprKind::StatementExpression(stmt) = kind {
+        statement_operands(body, *stmt, &mut out);
     }
+    out
 }
 
 fn initializer(init: &Initializer, out: &mut Vec<ExprId>) {

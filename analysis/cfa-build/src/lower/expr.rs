@@ -7,7 +7,11 @@ use proofline_hir::{
     body::{ExprId, ExprKind, UnaryOp as BodyUnary},
 };
 
-use super::{build::Lowering, fold};
+use super::{
+    assign::{Increment, IncrementResult},
+    build::Lowering,
+    fold,
+};
 use proofline_cfa::{Cause, CompareOp, Expr, Lvalue, Name, Op, Scalar, Site, UnaryOp};
 
 impl Lowering<'_> {
@@ -96,7 +100,8 @@ impl Lowering<'_> {
                 self.compound_assign(*op, *target, *value, *compute, true, site)
             }
             ExprKind::IncDec { target, decrement, postfix } => {
-                self.inc_dec(*target, *decrement, *postfix, true, site)
+                let result = if *postfix { IncrementResult::Old } else { IncrementResult::New };
+                self.inc_dec(*target, direction(*decrement), result, site)
             }
             ExprKind::Cast(arg) => self.cast(*arg, ty, site),
             ExprKind::Call { callee, arguments } => {
@@ -312,8 +317,8 @@ impl Lowering<'_> {
             ExprKind::CompoundAssign { op, target, value, compute } => {
                 self.compound_assign(*op, *target, *value, *compute, false, site);
             }
-            ExprKind::IncDec { target, decrement, postfix } => {
-                self.inc_dec(*target, *decrement, *postfix, false, site);
+            ExprKind::IncDec { target, decrement, postfix: _ } => {
+                self.inc_dec(*target, direction(*decrement), IncrementResult::Unused, site);
             }
             ExprKind::Call { callee, arguments } => {
                 self.call(id, *callee, arguments, None, false);
@@ -395,4 +400,8 @@ pub(crate) fn int_constant(value: i128, scalar: Scalar, site: Site) -> Expr {
 /// A name for havocs.
 pub(crate) fn unmodelled(what: &str) -> Cause {
     Cause::Unmodelled(Name::new(what))
+}
+
+fn direction(decrement: bool) -> Increment {
+    if decrement { Increment::Down } else { Increment::Up }
 }

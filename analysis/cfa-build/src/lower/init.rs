@@ -29,13 +29,13 @@ impl Lowering<'_> {
         let object = self.whole(self.locals[local.index()]);
         if init.entries.len() == 1 && init.entries[0].path.is_empty() {
             // One value: it is complete before the object begins.
-            let value = self.entry_value(init.entries[0].value, true);
+            let value = self.entry_value(init.entries[0].value, Evaluated::BeforeOthers);
             self.begin(local, site);
             self.store_entry(object, value, site);
             return;
         }
         let values: Vec<Entry> =
-            init.entries.iter().map(|entry| self.entry_value(entry.value, true)).collect();
+            init.entries.iter().map(|entry| self.entry_value(entry.value, Evaluated::BeforeOthers)).collect();
         self.begin(local, site);
         self.zero_rest(&object, init, site);
         for (entry, value) in init.entries.iter().zip(values) {
@@ -44,7 +44,7 @@ impl Lowering<'_> {
     }
 
     /// Initialises an object that has just begun.
-    pub(crate) fn initialise(&mut self, object: Lvalue, init: &Initializer, _again: bool, site: Site) {
+    pub(crate) fn initialise(&mut self, object: Lvalue, init: &Initializer, site: Site) {
         let is_whole_local = matches!(object.base, Base::Local(_)) && object.path.is_empty();
         if let [entry] = &init.entries[..]
             && entry.path.is_empty()
@@ -55,7 +55,7 @@ impl Lowering<'_> {
         }
         self.zero_rest(&object, init, site);
         for entry in &init.entries {
-            let value = self.entry_value(entry.value, false);
+            let value = self.entry_value(entry.value, Evaluated::WhenStored);
             self.store_at(&object, &entry.path, value, site);
         }
     }
@@ -64,8 +64,8 @@ impl Lowering<'_> {
         matches!(self.body.expr(value).kind, ExprKind::StringLiteral(_))
     }
 
-    /// Evaluates an entry; `detached`: so that it survives any write.
-    fn entry_value(&mut self, value: ExprId, detached: bool) -> Entry {
+    /// Evaluates an entry.
+    fn entry_value(&mut self, value: ExprId, when: Evaluated) -> Entry {
         let expr = self.body.expr(value);
         let site = self.site(value);
         let any = Effect { memory: true, edges: true, ..Effect::default() };
@@ -75,12 +75,15 @@ impl Lowering<'_> {
         if self.types.scalar(expr.ty).is_some() {
             let scalar = self.value(value);
             return Entry::Scalar(
-                if detached { self.settle(scalar, Some(&any), site) } else { scalar },
+                match when {
+                    Evaluated::BeforeOthers => self.settle(scalar, Some(&any), site),
+                    Evaluated::WhenStored => scalar,
+                },
                 site,
             );
         }
         let object = self.aggregate(value);
-        if detached && !matches!(object.base, Base::Local(_)) {
+        if when == Evaluated::BeforeOthers && !matches!(object.base, Base::Local(_)) {
             let temporary = self.temporary(object.ty);
             self.copy(temporary.clone(), object, site);
             return Entry::Aggregate(temporary, site);
@@ -307,6 +310,15 @@ impl Lowering<'_> {
             _ => None,
         }
     }
+}
+
+/// When the value of an initialiser's entry is evaluated.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Evaluated {
+    /// Before anything else is written: it must survive any write.
+    BeforeOthers,
+    /// Right before it is stored.
+    WhenStored,
 }
 
 /// An evaluated entry.

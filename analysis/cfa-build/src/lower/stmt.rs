@@ -201,7 +201,7 @@ impl Lowering<'_> {
         }
         if let Some(init) = init {
             let object = self.local(local, site);
-            self.initialise(object, init, false, site);
+            self.initialise(object, init, site);
         }
     }
 

@@ -5,7 +5,7 @@ mod dump;
 mod prune;
 mod written;
 
-use proofline_cfa::{EdgeId, Loc, Name, ObligationId};
+use proofline_cfa::{EdgeId, Loc, Name, ObligationId, index};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::hash::Hash;
@@ -14,34 +14,17 @@ pub use dump::Labels;
 pub use prune::Pruned;
 pub(crate) use written::WrittenArg;
 
-macro_rules! id {
-    ($(#[$doc:meta] $name:ident $short:literal),* $(,)?) => {$(
-        #[$doc]
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-        pub struct $name(pub u32);
-        impl $name {
-            /// Position in its arena.
-            pub fn index(self) -> usize { self.0 as usize }
-        }
-        impl std::fmt::Debug for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { write!(f, concat!($short, "{}"), self.0) }
-        }
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { write!(f, concat!($short, "{}"), self.0) }
-        }
-    )*};
-}
-id! {
+index! {
     /// A node of one graph.
-    NodeId "n",
+    pub NodeId "n",
     /// A stack of inlined calls within one graph; 0 is the block's own frame.
-    ContextId "c",
+    pub ContextId "c",
     /// A precision, kept once per graph.
-    PrecisionId "p",
+    pub PrecisionId "p",
     /// A block abstraction that is being computed in a run.
-    OpenId "a",
+    pub OpenId "a",
     /// A stable block abstraction in a store.
-    SummaryId "s",
+    pub SummaryId "s",
 }
 
 /// Where a state is: the stack of inlined calls, and the location of the innermost function.

@@ -1,10 +1,7 @@
 //! States for people: C's names of variables and members with their values, nothing internal. Knows types to find the names, no domain.
 
-use proofline_cfa::{Object, Program, Role, Scalar, Type, scalar_of};
-use proofline_hir::{
-    TypeKind,
-    types::{ArrayLength, FloatKind},
-};
+use proofline_cfa::{Object, Program, Role, Scalar, Type, Types, scalar_of};
+use proofline_hir::TypeKind;
 
 use crate::store::{
     arithmetic::Arithmetic,
@@ -162,25 +159,5 @@ fn member(program: &Program, ty: Type, bit: i64, item: Option<i64>) -> Option<(S
 
 /// Bytes of a complete type.
 fn size_of(program: &Program, ty: Type) -> Option<u64> {
-    match ty.kind() {
-        TypeKind::Record(tag) => Some(program.records.get(tag)?.size),
-        TypeKind::Array(element, ArrayLength::Fixed(length)) => {
-            size_of(program, *element)?.checked_mul(*length)
-        }
-        TypeKind::Float(FloatKind::LongDouble) => {
-            Some(program.scalar_bytes(Scalar::Float(proofline_cfa::FloatType::F80)))
-        }
-        TypeKind::Array(..) => None,
-        TypeKind::Void
-        | TypeKind::Bool
-        | TypeKind::Int(_)
-        | TypeKind::Float(_)
-        | TypeKind::Complex(_)
-        | TypeKind::Pointer(_)
-        | TypeKind::Function(_)
-        | TypeKind::Enum(..)
-        | TypeKind::Vector(..)
-        | TypeKind::VaList
-        | TypeKind::Error => Some(program.scalar_bytes(scalar_of(ty, program.data_model)?)),
-    }
+    Types { records: &program.records, model: program.data_model }.size(ty)
 }

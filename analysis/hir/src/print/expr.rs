@@ -5,7 +5,7 @@ use super::{
     types::{declaration_text, type_text},
 };
 use crate::{
-    body::{BinaryOp, CompareOp, ExprId, ExprKind, InitStep, Initializer, UnaryOp},
+    body::{ExprId, ExprKind, InitStep, Initializer, UnaryOp},
     types::{ArrayLength, FloatKind, IntKind, Type, TypeKind},
 };
 
@@ -97,8 +97,8 @@ impl Printer<'_> {
                 };
                 (format!("{sign}{}", self.operand(*operand, Postfix)), Prefix)
             }
-            ExprKind::Binary(op, left, right) => self.infix(*left, binary_text(*op), *right),
-            ExprKind::Compare(op, left, right) => self.infix(*left, compare_text(*op), *right),
+            ExprKind::Binary(op, left, right) => self.infix(*left, op.symbol(), *right),
+            ExprKind::Compare(op, left, right) => self.infix(*left, op.symbol(), *right),
             ExprKind::PointerAdd { pointer, index, subtract } => {
                 self.infix(*pointer, if *subtract { "-" } else { "+" }, *index)
             }
@@ -120,7 +120,7 @@ impl Printer<'_> {
             }
             ExprKind::CompoundAssign { op, target, value, compute } => {
                 let target = self.operand(*target, Prefix);
-                let (op, compute) = (binary_text(*op), type_text(*compute));
+                let (op, compute) = (op.symbol(), type_text(*compute));
                 (format!("{target} {op}={{{compute}}} {}", self.expr(*value)), Loose)
             }
             ExprKind::IncDec { target, decrement, postfix } => {
@@ -239,30 +239,4 @@ fn float_literal(value: f64, exact: bool, ty: Type) -> String {
         _ => "",
     };
     format!("{value:?}{suffix}{}", if exact { "" } else { "~" })
-}
-
-fn binary_text(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::Add => "+",
-        BinaryOp::Sub => "-",
-        BinaryOp::Mul => "*",
-        BinaryOp::Div => "/",
-        BinaryOp::Rem => "%",
-        BinaryOp::Shl => "<<",
-        BinaryOp::Shr => ">>",
-        BinaryOp::BitAnd => "&",
-        BinaryOp::BitOr => "|",
-        BinaryOp::BitXor => "^",
-    }
-}
-
-fn compare_text(op: CompareOp) -> &'static str {
-    match op {
-        CompareOp::Lt => "<",
-        CompareOp::Le => "<=",
-        CompareOp::Gt => ">",
-        CompareOp::Ge => ">=",
-        CompareOp::Eq => "==",
-        CompareOp::Ne => "!=",
-    }
 }

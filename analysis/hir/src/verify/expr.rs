@@ -75,7 +75,7 @@ impl Checker<'_> {
         let expr = body.expr(id);
         let ty = expr.ty;
         let int = Type::int();
-        for operand in operands(&expr.kind) {
+        for operand in expr.kind.operands() {
             self.require(operand < id, id, "an operand comes after its user");
         }
         match &expr.kind {
@@ -302,47 +302,5 @@ impl Checker<'_> {
             }
         }
         self.require(fits, id, "an argument that is not converted");
-    }
-}
-
-/// The operands of an expression (statements inside not included).
-fn operands(kind: &ExprKind) -> Vec<ExprId> {
-    match kind {
-        ExprKind::Int(_)
-        | ExprKind::Float(..)
-        | ExprKind::StringLiteral(_)
-        | ExprKind::Local(_)
-        | ExprKind::Global(_)
-        | ExprKind::Function(_)
-        | ExprKind::AddressOfLabel(_)
-        | ExprKind::StatementExpression(_) => Vec::new(),
-        ExprKind::Deref(a)
-        | ExprKind::Field { base: a, .. }
-        | ExprKind::AddressOf(a)
-        | ExprKind::Load(a)
-        | ExprKind::Decay(a)
-        | ExprKind::Unary(_, a)
-        | ExprKind::IncDec { target: a, .. }
-        | ExprKind::Cast(a)
-        | ExprKind::VaArg(a)
-        | ExprKind::SizeOfVariable(a) => vec![*a],
-        ExprKind::Index { base: a, index: b }
-        | ExprKind::Binary(_, a, b)
-        | ExprKind::Compare(_, a, b)
-        | ExprKind::PointerAdd { pointer: a, index: b, .. }
-        | ExprKind::PointerDifference(a, b)
-        | ExprKind::And(a, b)
-        | ExprKind::Or(a, b)
-        | ExprKind::Comma(a, b)
-        | ExprKind::Assign(a, b)
-        | ExprKind::CompoundAssign { target: a, value: b, .. } => vec![*a, *b],
-        ExprKind::Conditional { condition, then, otherwise } => {
-            [Some(*condition), *then, Some(*otherwise)].into_iter().flatten().collect()
-        }
-        ExprKind::Call { callee, arguments } => {
-            [*callee].into_iter().chain(arguments.iter().copied()).collect()
-        }
-        ExprKind::CompoundLiteral(_, init) => init.entries.iter().map(|e| e.value).collect(),
-        ExprKind::Unmodelled(_, operands) => operands.clone(),
     }
 }

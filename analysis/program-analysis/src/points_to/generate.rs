@@ -10,6 +10,7 @@ use proofline_hir::{Linkage, Name, Type, TypeKind};
 use rustc_hash::FxHashSet;
 
 use super::{
+    OtherCallers,
     object::{Address, EXTERNAL, Move, NodeId, ObjectId, Shape, Thing},
     solver::{Event, Place, Solver, Use},
 };
@@ -81,13 +82,12 @@ impl<'p> Generator<'p> {
         }
     }
 
-    /// `named`: code outside calls every function and uses every object that it can name. `uncalled`: also functions that nobody calls
-    /// are entered with any arguments.
-    pub(super) fn run(&mut self, entries: &BTreeSet<Name>, named: bool, uncalled: bool) {
+    /// Generates for everything that may run, until nothing new can be reached.
+    pub(super) fn run(&mut self, entries: &BTreeSet<Name>, callers: OtherCallers) {
         for name in self.program.globals.keys() {
             self.initialise(*name);
         }
-        if named {
+        if callers == OtherCallers::NameEverything {
             self.outside_code_exists();
             for (name, function) in &self.program.functions {
                 if function.linkage == Linkage::External {
@@ -107,7 +107,11 @@ impl<'p> Generator<'p> {
             if self.guess_casts() {
                 continue;
             }
-            let Some(next) = uncalled.then(|| self.next_uncalled()).flatten() else { break };
+            let next = match callers {
+                OtherCallers::None => None,
+                OtherCallers::EnterUncalled | OtherCallers::NameEverything => self.next_uncalled(),
+            };
+            let Some(next) = next else { break };
             self.enter_from_outside(next);
         }
     }

@@ -51,17 +51,22 @@ pub(crate) struct PointsTo {
     escaped: Set,
 }
 
+/// What may run besides the functions that are entered on purpose.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum OtherCallers {
+    /// Nothing.
+    None,
+    /// The functions that nobody calls, with any arguments.
+    EnterUncalled,
+    /// Those, and code outside that calls every function and uses every object that it can name: a library.
+    NameEverything,
+}
+
 impl PointsTo {
-    /// Solves for a program that is entered at the given functions. With `named`, code outside uses what it can name;
-    /// with `uncalled`, functions that nobody calls are entered, too.
-    pub(crate) fn solve(
-        program: &Program,
-        entries: &BTreeSet<Name>,
-        named: bool,
-        uncalled: bool,
-    ) -> PointsTo {
+    /// Solves for a program that is entered at the given functions, and by the callers that are assumed.
+    pub(crate) fn solve(program: &Program, entries: &BTreeSet<Name>, callers: OtherCallers) -> PointsTo {
         let mut generator = generate::Generator::new(program);
-        generator.run(entries, named, uncalled);
+        generator.run(entries, callers);
         let generate::Generator { solver, reached, escaped_functions, .. } = generator;
         let mut escaped = Set::default();
         for (id, state) in solver.objects.iter().enumerate() {

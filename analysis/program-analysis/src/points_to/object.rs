@@ -5,25 +5,15 @@
 
 use proofline_hir::{Name, Type, TypeKind, types::ArrayLength};
 
-use proofline_cfa::{Object, Types};
+use proofline_cfa::{Object, Types, index};
 
-macro_rules! id {
-    ($(#[$doc:meta] $name:ident),* $(,)?) => {$(
-        #[$doc]
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-        pub(crate) struct $name(pub(crate) u32);
-        impl $name {
-            pub(crate) fn index(self) -> usize { self.0 as usize }
-        }
-    )*};
-}
-id! {
+index! {
     /// An object, or a function.
-    ObjectId,
+    pub(crate) ObjectId "o",
     /// An interned address.
-    AddressId,
+    pub(crate) AddressId "a",
     /// A set of addresses that is solved for.
-    NodeId,
+    pub(crate) NodeId "n",
 }
 
 /// What an address can be an address of.

@@ -63,14 +63,13 @@ impl Normaliser<'_> {
     }
 
     /// Keeps track of type and declarator among members, to find bit-fields without a name.
-    pub(super) fn member_name(&mut self, is_type: bool) {
+    pub(super) fn member_name(&mut self) {
         let top = self.top();
         if top.has_type {
             top.has_name = true;
         } else {
             top.has_type = true;
         }
-        let _ = is_type;
     }
 
     /// A parenthesis among members starts a declarator, or is a type's.

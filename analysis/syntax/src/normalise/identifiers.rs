@@ -100,7 +100,7 @@ impl Normaliser<'_> {
         let is_type = self.is_type_name(token.text);
         self.old_style_pointer();
         match self.role() {
-            Role::Members => self.member_name(is_type),
+            Role::Members => self.member_name(),
             Role::File | Role::Block if !is_type && !self.typedefs.may_contain(token.text) => {
                 self.implicit_int()
             }

@@ -5,6 +5,7 @@
 mod c_text;
 pub mod dataflow;
 pub mod dot;
+mod entry;
 pub mod eval;
 mod expr;
 mod function;
@@ -19,6 +20,7 @@ pub mod verify;
 pub mod visit;
 
 pub use c_text::{expr_text, lvalue_text, op_text};
+pub use entry::{Entry, EntryKind};
 pub use expr::{Base, BinaryOp, CompareOp, Expr, LocalId, Lvalue, Site, Step, UnaryOp};
 pub use function::{
     Allocation, Approximation, Argument, Call, Callee, Cause, CheckId, Edge, EdgeId, Function, Loc, Local,

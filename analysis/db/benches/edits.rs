@@ -4,8 +4,12 @@
 use std::{hint::black_box, path::PathBuf};
 
 use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
-use proofline_db::{Control, Database, Question};
-use proofline_verifier::{load::Options, property::Property};
+use proofline_db::Database;
+use proofline_verifier::{
+    load::Options,
+    portfolio::{self, Control, Request},
+    property::Property,
+};
 
 /// Lines of one function.
 const LINES: usize = 10;
@@ -42,13 +46,13 @@ fn database(files: usize) -> Database {
 }
 
 fn check(db: &Database) -> usize {
-    let question = Question {
+    let question = Request {
         property: Property::Everything,
         engines: vec!["intervals".into()],
         steps: 100_000,
         first_only: false,
     };
-    db.check(&question, &[], &Control::default()).map_or(0, |report| report.verdicts.len())
+    portfolio::check(db, &question, &[], &Control::default()).map_or(0, |report| report.verdicts.len())
 }
 
 fn edits(criterion: &mut Criterion) {

@@ -7,8 +7,13 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use proofline_db::{Control, Database, Question};
-use proofline_verifier::{Cancel, load::Options, property::Property};
+use proofline_db::Database;
+use proofline_verifier::{
+    Cancel,
+    load::Options,
+    portfolio::{self, Control, Request},
+    property::Property,
+};
 
 /// Waits that are worth a line.
 const LONG: Duration = Duration::from_millis(50);
@@ -27,7 +32,7 @@ fn main() {
             let wait = std::thread::scope(|scope| {
                 for steps in [3_000_000, 3_000_001] {
                     let db = db.clone();
-                    let question = Question {
+                    let question = Request {
                         property: Property::Everything,
                         engines: Vec::new(),
                         steps,
@@ -41,7 +46,7 @@ fn main() {
                         ..Control::default()
                     };
                     let work = move || {
-                        let _ = db.check(&question, &[], &control);
+                        let _ = portfolio::check(&db, &question, &[], &control);
                     };
                     let _ = std::thread::Builder::new().stack_size(1 << 29).spawn_scoped(scope, work);
                 }

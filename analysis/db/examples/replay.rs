@@ -9,8 +9,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use proofline_db::{Control, Database, Question, Store, Work};
-use proofline_verifier::{judge::Report, load::Options, property::Property};
+use proofline_db::{Database, Store, Work};
+use proofline_verifier::{
+    load::Options,
+    portfolio::{self, Control, Request},
+    property::Property,
+    report::Report,
+};
 
 /// Where the files seem to lie.
 const ROOT: &str = "/replay";
@@ -34,7 +39,7 @@ fn texts(directory: &str, commit: &str, file: &str) -> BTreeMap<PathBuf, String>
 struct Replay {
     unit: PathBuf,
     options: Options,
-    question: Question,
+    question: Request,
 }
 
 impl Replay {
@@ -48,7 +53,7 @@ impl Replay {
 
     fn ask(&self, db: &Database) -> (Option<Report>, Duration) {
         let start = Instant::now();
-        (db.check(&self.question, &[], &Control::default()).ok(), start.elapsed())
+        (portfolio::check(db, &self.question, &[], &Control::default()).ok(), start.elapsed())
     }
 }
 
@@ -79,7 +84,7 @@ fn main() -> ExitCode {
     let folder = unit.parent().unwrap_or(Path::new(ROOT)).display().to_string();
     let replay = Replay {
         options: Options { flags: vec![format!("-I{ROOT}"), format!("-I{folder}")], ..Options::default() },
-        question: Question {
+        question: Request {
             property: Property::Everything,
             engines,
             steps: number(1, 20_000),

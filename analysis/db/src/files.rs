@@ -13,8 +13,6 @@ use proofline_syntax::{FileSystem, RealFs, fs::lexical};
 use rustc_hash::FxHashMap;
 use salsa::{Durability, Setter};
 
-use crate::{Database, Db};
-
 /// What reading a file gives.
 pub(crate) type Content = Result<Arc<[u8]>, io::ErrorKind>;
 
@@ -32,11 +30,12 @@ pub(crate) struct Files {
     inputs: Mutex<FxHashMap<PathBuf, Text>>,
 }
 
+/// What is known of a file.
 #[derive(Clone)]
-struct Known {
-    content: Content,
+pub(crate) struct Known {
+    pub(crate) content: Content,
     /// Given, not read.
-    is_unsaved: bool,
+    pub(crate) is_unsaved: bool,
 }
 
 impl Files {
@@ -51,7 +50,35 @@ impl Files {
         known.entry(path.to_owned()).or_insert(Known { content, is_unsaved: false }).clone()
     }
 
-    fn input(&self, db: &dyn Db, path: &Path) -> Text {
+    /// Files that were read, not given.
+    pub(crate) fn read_from_disk(&self) -> Vec<PathBuf> {
+        let known = self.known.read();
+        known.iter().filter(|(_, known)| !known.is_unsaved).map(|(path, _)| path.clone()).collect()
+    }
+
+    /// Gives a file another content.
+    pub(crate) fn set<D: salsa::Database>(&self, db: &mut D, path: &Path, new: Known) {
+        let path = lexical(path);
+        {
+            let mut known = self.known.write();
+            if let Entry::Vacant(vacant) = known.entry(path.clone()) {
+                // Nobody has read it.
+                vacant.insert(new);
+                return;
+            }
+        }
+        // Also where nothing depends on it yet: somebody may just be reading it, and must then hear of the change.
+        let text = self.input(db, &path);
+        if text.content(db) != new.content {
+            let durability = durability(&path, new.is_unsaved);
+            // The write waits until nobody reads; then both change together.
+            let content = new.content.clone();
+            let _ = text.set_content(db).with_durability(durability).to(content);
+        }
+        self.known.write().insert(path, new);
+    }
+
+    fn input(&self, db: &dyn salsa::Database, path: &Path) -> Text {
         let mut inputs = self.inputs.lock();
         *inputs.entry(path.to_owned()).or_insert_with(|| {
             let known = self.look_up(path);
@@ -82,7 +109,7 @@ impl<'d> Reader<'d> {
     }
 
     /// Tells salsa what was read. To be called in the query's own thread.
-    pub(crate) fn depend(self, db: &dyn Db) {
+    pub(crate) fn depend(self, db: &dyn salsa::Database) {
         for path in self.seen.into_inner() {
             let _ = self.files.input(db, &path).content(db);
         }
@@ -104,51 +131,5 @@ impl FileSystem for Reader<'_> {
     fn is_unsaved(&self, path: &Path) -> bool {
         let known = self.files.known.read();
         known.get(&lexical(path)).is_some_and(|known| known.is_unsaved)
-    }
-}
-
-impl Database {
-    /// Gives a file a text that counts instead of the one on the disk (an editor's buffer).
-    pub fn set_text(&mut self, path: &Path, text: &str) {
-        self.set(path, Known { content: Ok(Arc::from(text.as_bytes())), is_unsaved: true });
-    }
-
-    /// What is on the disk counts (again). To be called when a file that was read may have changed there.
-    pub fn read_again(&mut self, path: &Path) {
-        let content = RealFs.read(path).map_err(|error| error.kind());
-        self.set(path, Known { content, is_unsaved: false });
-    }
-
-    /// Files that were read from the disk may have changed there.
-    pub fn read_disk_again(&mut self) {
-        let known = self.shared().files.known.read();
-        let read: Vec<PathBuf> =
-            known.iter().filter(|(_, known)| !known.is_unsaved).map(|(path, _)| path.clone()).collect();
-        drop(known);
-        for path in read {
-            self.read_again(&path);
-        }
-    }
-
-    fn set(&mut self, path: &Path, new: Known) {
-        let path = lexical(path);
-        {
-            let files = &self.shared().files;
-            let mut known = files.known.write();
-            if let Entry::Vacant(vacant) = known.entry(path.clone()) {
-                // Nobody has read it.
-                vacant.insert(new);
-                return;
-            }
-        }
-        // Also where nothing depends on it yet: somebody may just be reading it, and must then hear of the change.
-        let text = self.shared().files.input(self, &path);
-        if text.content(self) != new.content {
-            let durability = durability(&path, new.is_unsaved);
-            // The write waits until nobody reads; then both change together.
-            let content = new.content.clone();
-            let _ = text.set_content(self).with_durability(durability).to(content);
-        }
-        self.shared().files.known.write().insert(path, new);
     }
 }

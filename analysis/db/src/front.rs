@@ -7,9 +7,12 @@ use std::{
 
 use proofline_cfa_build::{Unit, UnitMap};
 use proofline_syntax::{FoundFlags, flags_for};
-use proofline_verifier::load::{self, LoadError, Options, Source};
+use proofline_verifier::{
+    Name,
+    load::{self, Fault, LoadError, Options, Source},
+};
 
-use crate::{Db, files::Reader, work::Work};
+use crate::{files::Reader, shared::Db, work::Work};
 
 /// What is verified: the files of one program, and how to read them.
 #[salsa::input]
@@ -47,6 +50,19 @@ pub(crate) fn source<'db>(
     let source = load::read_with(path, own, project.options(db), &reader);
     reader.depend(db);
     source.map(Arc::new)
+}
+
+/// Where the errors of a file stand: in the body of this function, or (`None`) where everything may depend on it.
+#[salsa::tracked]
+fn errors_of<'db>(db: &'db dyn Db, project: Project, file: FileName<'db>) -> Vec<Option<Name>> {
+    let source = source(db, project, file).as_ref();
+    source.map(|source| source.faults.iter().filter_map(Fault::error).collect()).unwrap_or_default()
+}
+
+/// Where errors stand.
+#[salsa::tracked]
+pub(crate) fn errors(db: &dyn Db, project: Project) -> Vec<Option<Name>> {
+    files(db, project).into_iter().flat_map(|file| errors_of(db, project, file).clone()).collect()
 }
 
 /// A file's automata, with positions beside them.

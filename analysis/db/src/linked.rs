@@ -21,8 +21,8 @@ use proofline_verifier::{
 use rustc_hash::FxHashMap;
 
 use crate::{
-    Db,
     front::{FileName, Project, automata, files, source, unit_positions},
+    shared::Db,
     work::Work,
 };
 

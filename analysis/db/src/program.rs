@@ -7,16 +7,20 @@ use proofline_cfa_build::ProgramMap;
 use proofline_hir::{ContentHash, Record};
 use proofline_program_analysis::{Environment, Mentions, SliceSource};
 use proofline_syntax::DataModel;
-use proofline_verifier::load;
+use proofline_verifier::{
+    Entry, Unknown,
+    entry_points::{Functions, Scope, entry_points},
+    load, sources,
+};
 
 use crate::{
-    Db,
     fingerprint::fingerprint,
-    front::Project,
+    front::{Project, errors},
     linked::{
-        Symbol, data_model, ends_at_labels, external, function, functions, global, has_body, mentions,
-        outside_main, positions_of, record, unsupported, users, whole,
+        Symbol, data_model, ends_at_labels, external, function, functions, global, mentions, outside_main,
+        positions_of, record, unsupported, users, whole,
     },
+    shared::Db,
     work::Work,
 };
 
@@ -106,8 +110,7 @@ pub(crate) fn ready<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) 
     let mut program = Program::clone(slice(db, project, entry));
     load::prepare(&mut program, ends_at_labels(db, project));
     let fingerprint = fingerprint(&program, name);
-    let environment =
-        if name.as_str() == "main" { Environment::new(program) } else { Environment::library(program, name) };
+    let environment = Environment::entered(program, Entry::new(name));
     Arc::new(Ready { environment: Arc::new(environment), fingerprint })
 }
 
@@ -117,23 +120,30 @@ fn covered<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> BTreeS
     ready(db, project, entry).environment.call_graph().reachable([entry.name(db)])
 }
 
-/// `main`; or so many functions that every function is called from one of them: first those that nobody mentions.
+/// What was not understood in the text and may matter to executions from an entry.
+pub(crate) fn misunderstood<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> Option<Unknown> {
+    let errors = errors(db, project);
+    if errors.is_empty() {
+        return None;
+    }
+    sources::misunderstood(errors.iter().copied(), covered(db, project, entry))
+}
+
+impl Functions for Queried<'_> {
+    fn with_bodies(&self) -> Vec<Name> {
+        functions(self.db, self.project).clone()
+    }
+    fn is_mentioned(&self, function: Name) -> bool {
+        users(self.db, self.project, self.symbol(function)).iter().any(|user| *user != function)
+    }
+    fn reached_from(&self, function: Name) -> BTreeSet<Name> {
+        covered(self.db, self.project, self.symbol(function)).clone()
+    }
+}
+
+/// Where executions start if nobody says so.
 #[salsa::tracked]
-pub(crate) fn default_entries(db: &dyn Db, project: Project) -> Vec<Name> {
-    let main = Name::new("main");
-    if has_body(db, project, main) {
-        return vec![main];
-    }
-    let mut entries = BTreeSet::new();
-    let mut seen: BTreeSet<Name> = BTreeSet::new();
-    let all = functions(db, project);
-    let is_free = |name: &Name| users(db, project, Symbol::new(db, *name)).iter().all(|user| user == name);
-    let (free, others): (Vec<Name>, Vec<Name>) = all.iter().copied().partition(is_free);
-    for name in free.into_iter().chain(others) {
-        if !seen.contains(&name) {
-            seen.extend(covered(db, project, Symbol::new(db, name)));
-            entries.insert(name);
-        }
-    }
-    entries.into_iter().collect()
+pub(crate) fn default_entries(db: &dyn Db, project: Project) -> Vec<Entry> {
+    let points = entry_points(&Queried { db, project }, Scope::Program, &|_| true);
+    points.into_iter().map(|point| point.entry).collect()
 }

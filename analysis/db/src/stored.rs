@@ -5,24 +5,25 @@ use std::{collections::BTreeMap, hash::Hasher};
 use proofline_cpa::Unknown;
 use proofline_hir::{ContentHash, ContentHasher};
 use proofline_verifier::{
-    Name, ObligationId, PersistentCache, counterexample::Counterexample, engines::names, judge::Verdict,
+    Entry, Name, ObligationId, PersistentCache, counterexample::Counterexample, engines::names,
+    portfolio::Request, report::Judgement, verdict::Verdict,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Question, Store, answer::Answer};
+use crate::store::Store;
 
 /// Says which engines answered: another version's answers are not found.
 const ENGINES: &str = env!("PROOFLINE_ENGINES");
 
 /// The key of an answer: everything that it is a function of.
-pub(crate) fn key(slice: ContentHash, question: &Question, wrapv: bool) -> ContentHash {
+pub(crate) fn key(slice: ContentHash, request: &Request, wrapv: bool) -> ContentHash {
     let mut hasher = ContentHasher::default();
-    for part in [ENGINES, &question.property.name(), &question.engines.join(",")] {
+    for part in [ENGINES, &request.property.name(), &request.engines.join(",")] {
         hasher.write(&(part.len() as u64).to_le_bytes());
         hasher.write(part.as_bytes());
     }
-    hasher.write(&question.steps.to_le_bytes());
-    hasher.write(&[u8::from(question.first_only), u8::from(wrapv)]);
+    hasher.write(&request.steps.to_le_bytes());
+    hasher.write(&[u8::from(request.first_only), u8::from(wrapv)]);
     hasher.write(&slice.0);
     hasher.content_hash()
 }
@@ -68,7 +69,6 @@ enum StoredVerdict {
 #[derive(Serialize, Deserialize)]
 struct StoredCounterexample {
     entry: String,
-    is_library: bool,
     function: String,
     obligation: u32,
     inputs: Vec<i128>,
@@ -76,9 +76,9 @@ struct StoredCounterexample {
 }
 
 /// `None` for what must not be kept.
-pub(crate) fn bytes(answer: &Answer) -> Option<Vec<u8>> {
+pub(crate) fn bytes(judgement: &Judgement) -> Option<Vec<u8>> {
     let mut verdicts = Vec::new();
-    for ((function, obligation), verdict) in &answer.verdicts {
+    for ((function, obligation), verdict) in &judgement.verdicts {
         let verdict = match verdict {
             Verdict::Proved(engine) => StoredVerdict::Proved((*engine).to_owned()),
             Verdict::Violated(index) => StoredVerdict::Violated(*index as u32),
@@ -89,9 +89,8 @@ pub(crate) fn bytes(answer: &Answer) -> Option<Vec<u8>> {
         };
         verdicts.push((function.to_string(), obligation.0, verdict));
     }
-    let counterexamples = answer.counterexamples.iter().map(|found| StoredCounterexample {
-        entry: found.entry.to_string(),
-        is_library: found.is_library,
+    let counterexamples = judgement.counterexamples.iter().map(|found| StoredCounterexample {
+        entry: found.entry.name.to_string(),
         function: found.function.to_string(),
         obligation: found.obligation.0,
         inputs: found.inputs.clone(),
@@ -100,10 +99,10 @@ pub(crate) fn bytes(answer: &Answer) -> Option<Vec<u8>> {
     let stored = Stored {
         verdicts,
         counterexamples: counterexamples.collect(),
-        decided_by: answer.decided_by.iter().map(|(name, n)| ((*name).to_owned(), *n as u64)).collect(),
-        last_engine: answer.last_engine.map(str::to_owned),
-        rests_on: answer.rests_on.iter().cloned().collect(),
-        reason: match &answer.reason {
+        decided_by: judgement.decided_by.iter().map(|(name, n)| ((*name).to_owned(), *n as u64)).collect(),
+        last_engine: judgement.last_engine.map(str::to_owned),
+        rests_on: judgement.rests_on.iter().cloned().collect(),
+        reason: match &judgement.reason {
             None => None,
             Some(why) => Some(reason(why)?),
         },
@@ -112,7 +111,7 @@ pub(crate) fn bytes(answer: &Answer) -> Option<Vec<u8>> {
 }
 
 /// `None` if the bytes are no answer.
-pub(crate) fn answer(bytes: &[u8]) -> Option<Answer> {
+pub(crate) fn judgement(bytes: &[u8]) -> Option<Judgement> {
     let stored: Stored = postcard::from_bytes(bytes).ok()?;
     let mut verdicts = BTreeMap::new();
     for (function, obligation, verdict) in stored.verdicts {
@@ -127,8 +126,7 @@ pub(crate) fn answer(bytes: &[u8]) -> Option<Answer> {
         verdicts.insert((Name::new(&function), ObligationId(obligation)), verdict);
     }
     let counterexamples = stored.counterexamples.into_iter().map(|found| Counterexample {
-        entry: Name::new(&found.entry),
-        is_library: found.is_library,
+        entry: Entry::new(Name::new(&found.entry)),
         function: Name::new(&found.function),
         obligation: ObligationId(found.obligation),
         inputs: found.inputs,
@@ -139,7 +137,7 @@ pub(crate) fn answer(bytes: &[u8]) -> Option<Answer> {
     for (name, count) in stored.decided_by {
         decided_by.insert(engine(&name)?, count as usize);
     }
-    Some(Answer {
+    Some(Judgement {
         verdicts,
         counterexamples,
         decided_by,

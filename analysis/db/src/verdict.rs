@@ -1,21 +1,21 @@
 //! Queries from slices to verdicts, and from verdicts to findings.
 
-use std::{collections::BTreeMap, panic::resume_unwind, sync::Arc, time::Instant};
+use std::{panic::resume_unwind, sync::Arc, time::Instant};
 
 use proofline_verifier::{
-    Budget,
+    Budget, Entry, Subject,
     facts::Facts,
     finding::Finding,
-    judge::{Request, judge_entry},
-    load::{Loaded, Options},
+    portfolio::{Request, judge},
+    report::Judgement,
+    sources::Sources,
 };
 
 use crate::{
-    Db, Question,
-    answer::Answer,
     front::Project,
     linked::{Symbol, positions_of},
-    program::ready,
+    program::{Ready, ready},
+    shared::Db,
     stored,
     work::Work,
 };
@@ -23,16 +23,16 @@ use crate::{
 /// Steps of the exploration behind [`known`].
 const KNOWN_STEPS: u64 = 200_000;
 
-/// A question, as a key.
+/// What is asked of an entry, as a key.
 #[salsa::interned]
 pub(crate) struct Asked<'db> {
-    pub(crate) question: Question,
+    pub(crate) request: Request,
 }
 
 /// Unwinds through salsa where work was stopped without an edit: nothing is remembered.
 pub(crate) struct Interrupted {
     /// What was known by then.
-    pub(crate) partial: Answer,
+    pub(crate) partial: Judgement,
 }
 
 #[salsa::tracked(returns(copy))]
@@ -40,86 +40,72 @@ fn wrapv(db: &dyn Db, project: Project) -> bool {
     project.options(db).wrapv
 }
 
+/// The slice of an entry, as engines see it.
+fn subject(db: &dyn Db, project: Project, ready: &Ready) -> Subject {
+    Subject::new(ready.environment.clone(), wrapv(db, project))
+}
+
 /// What is known of an entry's obligations.
 #[salsa::tracked]
-pub(crate) fn answer<'db>(
+pub(crate) fn judgement<'db>(
     db: &'db dyn Db,
     project: Project,
     entry: Symbol<'db>,
     asked: Asked<'db>,
-) -> Arc<Answer> {
+) -> Arc<Judgement> {
     let name = entry.name(db);
-    let question: &Question = asked.question(db);
+    let request: &Request = asked.request(db);
     let ready = ready(db, project, entry);
-    let options = Options { flags: Vec::new(), wrapv: wrapv(db, project) };
-    let key = stored::key(ready.fingerprint, question, options.wrapv);
+    let key = stored::key(ready.fingerprint, request, wrapv(db, project));
     let store = db.shared().store.get();
-    if let Some(known) = store.and_then(|store| store.find(key)).and_then(|bytes| stored::answer(&bytes)) {
+    if let Some(known) = store.and_then(|store| store.find(key)).and_then(|bytes| stored::judgement(&bytes)) {
         db.shared().log(Work::Recalled(name));
         return Arc::new(known);
     }
+    let control = db.control();
     // Register first, look then: an edit that came before is seen here, a later one finds us registered.
-    let running = db.shared().register(db.cancel());
+    let running = db.shared().register(&control.cancel);
     db.unwind_if_revision_cancelled();
     db.shared().log(Work::Verified(name));
-    let environment = ready.environment.clone();
-    let loaded =
-        Loaded::new(environment.program().clone(), Arc::default(), BTreeMap::new(), Vec::new(), options)
-            .with_env(environment)
-            .with_summaries(db.shared().summaries.clone());
-    let request = Request {
-        property: question.property.clone(),
-        entries: vec![name],
-        engines: question.engines.clone(),
-        steps: question.steps,
-        deadline: db.deadline(),
-        first_only: question.first_only,
-        cancel: db.cancel().clone(),
-        threads: db.threads(),
-    };
+    let subject = subject(db, project, ready).with_summaries(db.shared().summaries.clone());
     let started = Instant::now();
-    let answer = Answer::of(judge_entry(&loaded, &request, name, &mut |text| db.say(text)));
+    let judgement = judge(&subject, request, Entry::new(name), control);
     drop(running);
     let millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     db.shared().millis.lock().insert(name, millis);
     // What was interrupted is no answer.
     db.unwind_if_revision_cancelled();
-    if db.cancel().is_cancelled() {
-        resume_unwind(Box::new(Interrupted { partial: answer }));
+    let is_late = control.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    if control.cancel.is_cancelled() || judgement.is_partial() && is_late {
+        resume_unwind(Box::new(Interrupted { partial: judgement }));
     }
-    if answer.is_partial() && db.deadline().is_some_and(|deadline| Instant::now() >= deadline) {
-        resume_unwind(Box::new(Interrupted { partial: answer }));
-    }
-    if let (Some(store), Some(bytes)) = (store, stored::bytes(&answer)) {
+    if let (Some(store), Some(bytes)) = (store, stored::bytes(&judgement)) {
         store.put(key, bytes);
     }
-    Arc::new(answer)
+    Arc::new(judgement)
 }
 
 /// What is known of the variables wherever executions from an entry are; `None` if that could not be found out. Cheaper than verdicts,
 /// and not kept on the disk.
 #[salsa::tracked]
 pub(crate) fn known<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> Option<Arc<Facts>> {
-    let ready = ready(db, project, entry);
-    let options = Options { flags: Vec::new(), wrapv: wrapv(db, project) };
-    let running = db.shared().register(db.cancel());
+    let subject = subject(db, project, ready(db, project, entry));
+    let control = db.control();
+    let running = db.shared().register(&control.cancel);
     db.unwind_if_revision_cancelled();
-    let environment = ready.environment.clone();
-    let loaded =
-        Loaded::new(environment.program().clone(), Arc::default(), BTreeMap::new(), Vec::new(), options)
-            .with_env(environment);
-    let budget = Budget::steps(KNOWN_STEPS).with_cancel(db.cancel().clone()).with_deadline(db.deadline());
-    let facts = proofline_verifier::facts::facts(&loaded, entry.name(db), &budget).ok();
+    let budget =
+        Budget::steps(KNOWN_STEPS).with_cancel(control.cancel.clone()).with_deadline(control.deadline);
+    let facts = proofline_verifier::facts::facts(&subject, Entry::new(entry.name(db)), &budget).ok();
     drop(running);
     db.unwind_if_revision_cancelled();
-    let is_late = db.deadline().is_some_and(|deadline| Instant::now() >= deadline);
-    if db.cancel().is_cancelled() || facts.is_none() && is_late {
-        resume_unwind(Box::new(Interrupted { partial: Answer::default() }));
+    let is_late = control.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    if control.cancel.is_cancelled() || facts.is_none() && is_late {
+        resume_unwind(Box::new(Interrupted { partial: Judgement::default() }));
     }
     facts.map(Arc::new)
 }
 
-/// The findings of an answer, with positions.
+/// The findings of a judgement, with positions.
 #[salsa::tracked(no_eq)]
 pub(crate) fn findings<'db>(
     db: &'db dyn Db,
@@ -127,25 +113,21 @@ pub(crate) fn findings<'db>(
     entry: Symbol<'db>,
     asked: Asked<'db>,
 ) -> Arc<Vec<Option<Finding>>> {
-    Arc::new(explain(db, project, entry, answer(db, project, entry, asked)))
+    Arc::new(explain(db, project, entry, judgement(db, project, entry, asked)))
 }
 
-/// Explains an answer's counterexamples. Asks for positions only if there are any.
+/// Explains counterexamples. Asks for positions only if there are any.
 pub(crate) fn explain<'db>(
     db: &'db dyn Db,
     project: Project,
     entry: Symbol<'db>,
-    answer: &Answer,
+    judgement: &Judgement,
 ) -> Vec<Option<Finding>> {
-    if answer.counterexamples.is_empty() {
+    if judgement.counterexamples.is_empty() {
         return Vec::new();
     }
     db.shared().log(Work::Explained(entry.name(db)));
-    let environment = ready(db, project, entry).environment.clone();
-    let (map, units) = positions_of(db, project, environment.program().functions.keys());
-    let options = Options { flags: Vec::new(), wrapv: wrapv(db, project) };
-    let loaded = Loaded::new(environment.program().clone(), Arc::new(map), units, Vec::new(), options)
-        .with_env(environment);
-    let explained = answer.counterexamples.iter();
-    explained.map(|counterexample| Finding::explain(&loaded, counterexample.clone())).collect()
+    let subject = subject(db, project, ready(db, project, entry));
+    let (map, units) = positions_of(db, project, subject.program().functions.keys());
+    judgement.explained(&subject, &Sources::new(Arc::new(map), units, Vec::new()))
 }

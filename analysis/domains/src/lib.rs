@@ -10,5 +10,4 @@ pub mod value;
 
 pub use interval::{IntervalAnalysis, IntervalOptions};
 pub use predicate::{PredicateAnalysis, PredicateOptions};
-pub use store::Mode;
 pub use value::{ValueAnalysis, ValueOptions};

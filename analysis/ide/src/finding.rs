@@ -1,11 +1,10 @@
 //! What fails, in the words and positions of an editor.
 
-use proofline_verifier::{blame::Blame, counterexample::Counterexample, finding as verifier, load::Position};
-
-use crate::{
-    place::Place,
-    program::{Program, Role},
+use proofline_verifier::{
+    EntryKind, blame::Blame, counterexample::Counterexample, finding as verifier, sources::Position,
 };
+
+use crate::{place::Place, program::Program};
 
 /// Whose fault a failure is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -102,16 +101,15 @@ pub struct Finding {
 
 impl Finding {
     /// With what a failure from such an entry means.
-    pub(crate) fn new(finding: &verifier::Finding, role: Role) -> Finding {
+    pub(crate) fn new(finding: &verifier::Finding) -> Finding {
         let counterexample = &finding.counterexample;
         let obligation = counterexample.obligation.index();
-        let nature = match role {
-            Role::Main => Nature::Manifest,
-            Role::Library if finding.blame == Blame::Manifest => Nature::Manifest,
-            Role::Library => Nature::Latent,
+        let nature = match (counterexample.entry.kind, &finding.blame) {
+            (EntryKind::Program, _) | (EntryKind::Library, Blame::Manifest) => Nature::Manifest,
+            (EntryKind::Library, Blame::Latent(_)) => Nature::Latent,
         };
         let (condition, fails_when, unknown) = match &finding.blame {
-            Blame::Latent(asked) if role == Role::Library => {
+            Blame::Latent(asked) if nature == Nature::Latent => {
                 let unknown = asked.unknown.map(|name| name.to_string());
                 (asked.requires.clone(), asked.fails_when.clone(), unknown)
             }
@@ -125,10 +123,10 @@ impl Finding {
             fails_when,
             unknown,
             counterexample: counterexample.clone(),
-            id: format!("{}:{}:{obligation}", counterexample.entry, finding.function),
+            id: format!("{}:{}:{obligation}", counterexample.entry.name, finding.function),
             check: finding.check.code(),
             nature,
-            entry: counterexample.entry.to_string(),
+            entry: counterexample.entry.name.to_string(),
             function: finding.function.to_string(),
             title: finding.title.clone(),
             values: finding.values.clone(),
@@ -194,7 +192,7 @@ impl Finding {
 
 /// Every step of the path, in order; the finding itself leaves out the middle of long ones.
 pub fn whole_path(program: &Program, finding: &Finding) -> Option<Vec<Step>> {
-    let path = verifier::path(program.loaded()?, &finding.counterexample)?;
+    let path = verifier::path(program.subject()?, program.sources()?, &finding.counterexample)?;
     Some(steps(&path))
 }
 

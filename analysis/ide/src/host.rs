@@ -8,8 +8,8 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use proofline_db::{Database, Listener, Stopped, Store};
-use proofline_verifier::{Cancel, load::LoadError};
+use proofline_db::{Database, Stopped, Store};
+use proofline_verifier::{Cancel, load::LoadError, portfolio::Listener};
 
 use crate::{
     cancel::{Cancellable, Cancelled},
@@ -294,7 +294,9 @@ impl Analysis {
         let loaded = catch_unwind(AssertUnwindSafe(|| -> Result<_, Stopped> {
             let others = companions.iter().map(|path| Ok(Index::outer(&*db.source(path)?)));
             let others = others.collect::<Result<Vec<_>, Stopped>>()?;
-            Ok((db.loaded()?, Index::of(&*db.source(file)?), others))
+            // Positions first: if there is no program, they say why.
+            let sources = db.sources()?;
+            Ok(((db.subject()?, sources), Index::of(&*db.source(file)?), others))
         }));
         let loaded: Result<Result<_, LoadError>, _> = match loaded {
             Ok(Ok(loaded)) => Ok(Ok(loaded)),

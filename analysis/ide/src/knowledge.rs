@@ -9,19 +9,20 @@ use std::{
 };
 
 use proofline_cfa::{Base, Edge, Function, Loc, Op};
-use proofline_db::{Control, Database};
+use proofline_db::Database;
 use proofline_program_analysis::Environment;
 use proofline_verifier::{
-    Cancel, Name,
+    Cancel, EntryKind, Name,
     facts::{FunctionFacts, Here, Known, Variable},
-    load::Loaded,
+    portfolio::Control,
+    sources::Sources,
 };
 
 use crate::{
     cancel::{Cancellable, Cancelled},
     index::{Statement, Symbol},
     place::Place,
-    program::{Program, Role},
+    program::Program,
 };
 
 /// Seconds that finding all of it out may take.
@@ -54,7 +55,7 @@ pub(crate) fn knowledge(program: &Arc<Program>, db: &Database, cancel: &Cancel) 
         ensures: BTreeMap::new(),
         unreachable: Vec::new(),
     };
-    let Some(loaded) = program.loaded().filter(|_| !program.has_errors()) else { return Ok(out) };
+    let Some(sources) = program.sources().filter(|_| !program.has_errors()) else { return Ok(out) };
     let deadline = Some(Instant::now() + Duration::from_secs(SECONDS));
     let mut lost: BTreeSet<Name> = BTreeSet::new();
     for entry in program.entries() {
@@ -90,7 +91,7 @@ pub(crate) fn knowledge(program: &Arc<Program>, db: &Database, cancel: &Cancel) 
         }
     }
     out.functions.retain(|name, _| !lost.contains(name));
-    out.derive(loaded);
+    out.derive(sources);
     Ok(out)
 }
 
@@ -112,7 +113,7 @@ impl Knowledge {
 
     /// Whether that is so for all arguments, and not just for the calls in this program.
     pub fn is_for_all_callers(&self, function: &str) -> bool {
-        self.program.entries().iter().any(|e| e.name == function && e.role == Role::Library)
+        self.program.entries().iter().any(|e| e.name == function && e.kind == EntryKind::Library)
     }
 
     /// Expressions that no execution evaluates, joined where nothing else is between them.
@@ -127,7 +128,7 @@ impl Knowledge {
 
     /// What is known of the variable that is named at a place.
     pub fn value_at(&self, function: &str, place: &Place) -> Option<Value> {
-        let loaded = self.program.loaded()?;
+        let sources = self.program.sources()?;
         let index = self.program.index();
         let occurrence = index.at(&place.path, place.range.start)?;
         let is_it =
@@ -135,7 +136,7 @@ impl Knowledge {
         let name = *self.functions.keys().find(is_it)?;
         let (environment, facts) = self.functions.get(&name)?;
         let automaton = environment.function(name)?;
-        let variable = self.variable(loaded, name, automaton, &occurrence.symbol)?;
+        let variable = self.variable(sources, name, automaton, &occurrence.symbol)?;
         let written = index.written(occurrence);
         if written.is_none() && occurrence.is_declaration {
             return None;
@@ -145,7 +146,7 @@ impl Knowledge {
         let mut smallest: Option<(u32, u32)> = None;
         let mut edges: Vec<&Edge> = Vec::new();
         for edge in automaton.edges.iter().filter(|edge| is_code(&edge.op)) {
-            let Some(at) = loaded.position(name, edge.site).as_ref().map(Place::of) else { continue };
+            let Some(at) = sources.position(name, edge.site).as_ref().map(Place::of) else { continue };
             let size = at.range.size();
             match written {
                 Some(whole) if whole.holds(&at) && assigns(&edge.op, variable) => edges.push(edge),
@@ -177,7 +178,7 @@ impl Knowledge {
 
     fn variable(
         &self,
-        loaded: &Loaded,
+        sources: &Sources,
         name: Name,
         automaton: &Function,
         symbol: &Symbol,
@@ -189,7 +190,7 @@ impl Knowledge {
                 let declared = &self.program.index().declaration(symbol)?.place;
                 let locals = (0..).zip(&automaton.locals).map(|(n, _)| proofline_cfa::LocalId(n));
                 locals
-                    .filter(|id| loaded.local(name, *id).as_ref().map(Place::of).as_ref() == Some(declared))
+                    .filter(|id| sources.local(name, *id).as_ref().map(Place::of).as_ref() == Some(declared))
                     .map(Variable::Local)
                     .next()
             }
@@ -197,7 +198,7 @@ impl Knowledge {
     }
 
     /// What people ask for most, found out once.
-    fn derive(&mut self, loaded: &Loaded) {
+    fn derive(&mut self, sources: &Sources) {
         let program = self.program.clone();
         let loops: Vec<&Statement> = program.index().loops().collect();
         for (name, (environment, facts)) in &self.functions {
@@ -208,15 +209,16 @@ impl Knowledge {
             {
                 self.ensures.insert(name.to_string(), known.clone());
             }
-            self.unreachable.extend(unreachable(loaded, *name, automaton, facts));
+            self.unreachable.extend(unreachable(sources, *name, automaton, facts));
             let structure = environment.structure(*name);
             for found in structure.loops() {
                 let Some(here) = facts.at.get(&found.head) else { continue };
-                let Some(statement) = statement_of(loaded, *name, automaton, found.head, &found.body, &loops)
+                let Some(statement) =
+                    statement_of(sources, *name, automaton, found.head, &found.body, &loops)
                 else {
                     continue;
                 };
-                let invariants = self.invariants(loaded, *name, automaton, here, statement);
+                let invariants = self.invariants(sources, *name, automaton, here, statement);
                 if !invariants.is_empty() && !self.loops.iter().any(|l| l.place == statement.place) {
                     let place = statement.place.clone();
                     self.loops.push(LoopKnowledge { place, invariants });
@@ -231,7 +233,7 @@ impl Knowledge {
     /// What is known of the variables that a loop names, in the order in which it names them.
     fn invariants(
         &self,
-        loaded: &Loaded,
+        sources: &Sources,
         name: Name,
         automaton: &Function,
         here: &Here,
@@ -241,7 +243,9 @@ impl Knowledge {
         let mut seen = BTreeSet::new();
         let mut out = Vec::new();
         for occurrence in index.inside(&statement.place) {
-            let Some(variable) = self.variable(loaded, name, automaton, &occurrence.symbol) else { continue };
+            let Some(variable) = self.variable(sources, name, automaton, &occurrence.symbol) else {
+                continue;
+            };
             if !seen.insert(variable) {
                 continue;
             }
@@ -301,7 +305,7 @@ fn is_code(op: &Op) -> bool {
 
 /// The loop statement whose head a location is: the innermost one around what the loop evaluates first.
 fn statement_of<'s>(
-    loaded: &Loaded,
+    sources: &Sources,
     name: Name,
     automaton: &Function,
     head: Loc,
@@ -314,7 +318,7 @@ fn statement_of<'s>(
         .iter()
         .filter(|edge| body.contains(&edge.from) && is_code(&edge.op))
         .filter(|edge| body.contains(&edge.to) || edge.from == head)
-        .filter_map(|edge| loaded.position(name, edge.site).as_ref().map(Place::of))
+        .filter_map(|edge| sources.position(name, edge.site).as_ref().map(Place::of))
         .collect();
     let holds =
         |statement: &Statement| !places.is_empty() && places.iter().all(|place| statement.place.holds(place));
@@ -322,7 +326,7 @@ fn statement_of<'s>(
 }
 
 /// The parts of a function's text that no execution evaluates. What is also evaluated on another way is reached.
-fn unreachable(loaded: &Loaded, name: Name, automaton: &Function, facts: &FunctionFacts) -> Vec<Place> {
+fn unreachable(sources: &Sources, name: Name, automaton: &Function, facts: &FunctionFacts) -> Vec<Place> {
     if !facts.at.contains_key(&automaton.entry) {
         // It is never called: that is about its callers.
         return Vec::new();
@@ -330,7 +334,7 @@ fn unreachable(loaded: &Loaded, name: Name, automaton: &Function, facts: &Functi
     let errors: BTreeSet<Loc> = automaton.obligations.iter().map(|o| o.error).collect();
     let mut places: BTreeMap<Place, bool> = BTreeMap::new();
     for edge in automaton.edges.iter().filter(|edge| is_code(&edge.op) && !errors.contains(&edge.to)) {
-        let Some(place) = loaded.position(name, edge.site).as_ref().map(Place::of) else { continue };
+        let Some(place) = sources.position(name, edge.site).as_ref().map(Place::of) else { continue };
         *places.entry(place).or_default() |= facts.at.contains_key(&edge.from);
     }
     let overlaps =

@@ -45,9 +45,8 @@ pub use navigation::{
     incoming, outgoing, references, symbols,
 };
 pub use place::{Place, Point, Range};
-pub use program::{Entry, FunctionItem, Problem, Program, Role};
-pub use proofline_db::Listener;
-pub use proofline_verifier::{Cancel, Check, property::Property};
+pub use program::{EntryPoint, FunctionItem, Problem, Program};
+pub use proofline_verifier::{Cancel, Check, EntryKind, portfolio::Listener, property::Property};
 pub use reproduce::{Test, compiler_flags, test};
 pub use results::{FileResults, ShownFinding};
 pub use settings::Settings;

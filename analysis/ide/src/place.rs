@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use proofline_verifier::load::Position;
+use proofline_verifier::sources::Position;
 
 /// A point between two bytes of a text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

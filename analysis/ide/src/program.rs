@@ -2,13 +2,16 @@
 
 use std::{
     any::Any,
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     path::{Path, PathBuf},
 };
 
 use proofline_verifier::{
-    Name,
-    load::{LoadError, Loaded},
+    EntryKind, Name, Subject,
+    entry_points::{Scope, Whole, entry_points},
+    load::LoadError,
+    portfolio::panic_text,
+    sources::Sources,
 };
 
 use crate::{
@@ -18,7 +21,7 @@ use crate::{
 };
 
 /// What reading gives: the program, the names of its file, the names of its companions.
-pub(crate) type Read = (Loaded, Index, Vec<Index>);
+pub(crate) type Read = ((Subject, Sources), Index, Vec<Index>);
 
 /// Something wrong with the text.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,22 +45,14 @@ pub struct FunctionItem {
     pub range: Range,
 }
 
-/// Where executions start.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Role {
-    /// `main`: what fails from here fails.
-    Main,
-    /// A function that anybody may call with any arguments: what fails from here may be the caller's fault.
-    Library,
-}
-
 /// A function that executions start in, with those it decides.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Entry {
+pub struct EntryPoint {
     /// The function.
     pub name: String,
-    /// What a failure from here means.
-    pub role: Role,
+    /// What a failure from here means: what fails in a program fails; from a function that anybody may call with any arguments it may
+    /// be the caller's fault.
+    pub kind: EntryKind,
     /// Functions whose obligations it decides (itself included).
     pub decides: BTreeSet<String>,
 }
@@ -65,12 +60,12 @@ pub struct Entry {
 /// The program of one file.
 pub struct Program {
     path: PathBuf,
-    loaded: Option<Loaded>,
+    code: Option<(Subject, Sources)>,
     index: Index,
     undefined: BTreeSet<String>,
     files: BTreeSet<PathBuf>,
     functions: Vec<FunctionItem>,
-    entries: Vec<Entry>,
+    entries: Vec<EntryPoint>,
     problems: Vec<Problem>,
 }
 
@@ -85,7 +80,7 @@ impl Program {
         let whole = |message| vec![Problem { is_error: true, message, place: None }];
         let nothing = Program {
             path: path.clone(),
-            loaded: None,
+            code: None,
             index: Index::default(),
             undefined: BTreeSet::new(),
             files: BTreeSet::from([path.clone()]),
@@ -93,11 +88,11 @@ impl Program {
             entries: Vec::new(),
             problems: Vec::new(),
         };
-        let (loaded, mut index, others) = match loaded {
+        let ((subject, sources), mut index, others) = match loaded {
             Ok(Ok(loaded)) => loaded,
             Ok(Err(error)) => return Program { problems: whole(error.to_string()), ..nothing },
             Err(panic) => {
-                let text = crate::cancel::panic_text(&*panic);
+                let text = panic_text(&*panic);
                 let message = format!("internal error while reading this file: {text}");
                 return Program { problems: whole(message), ..nothing };
             }
@@ -106,7 +101,7 @@ impl Program {
         for other in others {
             index.add(other);
         }
-        let problems = loaded
+        let problems = sources
             .problems()
             .iter()
             .map(|problem| Problem {
@@ -120,13 +115,13 @@ impl Program {
             .collect();
         Program {
             path,
-            files: loaded.files(),
-            functions: functions(&loaded),
-            entries: entries(&loaded, settings.library, companions),
+            files: sources.files(),
+            functions: functions(&subject, &sources),
+            entries: entries(&subject, &sources, settings.library, companions),
             problems,
             index,
             undefined,
-            loaded: Some(loaded),
+            code: Some((subject, sources)),
         }
     }
 
@@ -143,7 +138,7 @@ impl Program {
         &self.functions
     }
     /// From where it is checked: `main` first, then by name.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[EntryPoint] {
         &self.entries
     }
     /// What is wrong with the text.
@@ -167,9 +162,13 @@ impl Program {
         let own = |function: &&FunctionItem| *function.selection.path == *self.path;
         self.functions.iter().filter(own).any(|function| function.name.contains(':'))
     }
-    /// What the verifier works on.
-    pub(crate) fn loaded(&self) -> Option<&Loaded> {
-        self.loaded.as_ref()
+    /// The program itself.
+    pub(crate) fn subject(&self) -> Option<&Subject> {
+        self.code.as_ref().map(|(subject, _)| subject)
+    }
+    /// Where its parts are in the text.
+    pub(crate) fn sources(&self) -> Option<&Sources> {
+        self.code.as_ref().map(|(_, sources)| sources)
     }
     /// The function with this name.
     pub fn function(&self, name: &str) -> Option<&FunctionItem> {
@@ -177,16 +176,16 @@ impl Program {
     }
 }
 
-fn functions(loaded: &Loaded) -> Vec<FunctionItem> {
-    let mut out: Vec<FunctionItem> = loaded
+fn functions(subject: &Subject, sources: &Sources) -> Vec<FunctionItem> {
+    let mut out: Vec<FunctionItem> = subject
         .program()
         .functions
         .keys()
         .filter_map(|&name| {
-            let selection = Place::of(&loaded.definition(name)?);
+            let selection = Place::of(&sources.definition(name)?);
             let mut range = selection.range;
             range.start.column = 0;
-            if let Some(end) = loaded.closing(name).map(|end| Place::of(&end))
+            if let Some(end) = sources.closing(name).map(|end| Place::of(&end))
                 && end.path == selection.path
                 && end.range.end > range.end
             {
@@ -201,46 +200,21 @@ fn functions(loaded: &Loaded) -> Vec<FunctionItem> {
     out
 }
 
-/// `main` decides what it reaches. What is left is decided by functions that nobody calls, then (cycles that nobody enters) by the
-/// first by name.
-fn entries(loaded: &Loaded, library: bool, companions: &[PathBuf]) -> Vec<Entry> {
-    let program = loaded.program();
-    let graph = loaded.env().call_graph();
-    let mut out = Vec::new();
-    let mut decided: BTreeSet<Name> = BTreeSet::new();
-    let main = Name::new("main");
-    if program.function(main).is_some() && !library {
-        decided = loaded.reachable_from(main);
-        let decides = decided.iter().map(ToString::to_string).collect();
-        out.push(Entry { name: main.to_string(), role: Role::Main, decides });
-    }
+/// Where the program of a file is entered: all of its own functions are to be decided.
+fn entries(subject: &Subject, sources: &Sources, library: bool, companions: &[PathBuf]) -> Vec<EntryPoint> {
     // Functions of companions are decided where this file's executions reach them, and else where their own file is open.
-    let is_own = |name: &Name| {
+    let is_own = |name: Name| {
         companions.is_empty()
-            || loaded
-                .definition(*name)
+            || sources
+                .definition(name)
                 .is_none_or(|at| !companions.contains(&Place::of(&at).path.to_path_buf()))
     };
-    let rest: Vec<Name> =
-        program.functions.keys().copied().filter(|name| !decided.contains(name) && is_own(name)).collect();
-    let is_root = |name: &Name| graph.callers(*name).iter().all(|caller| caller == name);
-    let mut reached: BTreeMap<Name, BTreeSet<String>> = BTreeMap::new();
-    let mut covered = decided.clone();
-    for roots in [true, false] {
-        for name in rest.iter().filter(|name| is_root(name) == roots) {
-            if !roots && covered.contains(name) {
-                continue;
-            }
-            let of_name = loaded.reachable_from(*name);
-            let decides = of_name.iter().filter(|f| !decided.contains(*f)).map(ToString::to_string).collect();
-            covered.extend(of_name);
-            reached.insert(*name, decides);
-        }
-    }
-    out.extend(reached.into_iter().map(|(name, decides)| Entry {
-        name: name.to_string(),
-        role: Role::Library,
-        decides,
-    }));
-    out
+    let scope = if library { Scope::Library } else { Scope::Everything };
+    let points = entry_points(&Whole::new(subject), scope, &is_own).into_iter();
+    let entry = |point: proofline_verifier::entry_points::EntryPoint| EntryPoint {
+        name: point.entry.name.to_string(),
+        kind: point.entry.kind,
+        decides: point.decides.iter().map(ToString::to_string).collect(),
+    };
+    points.map(entry).collect()
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write, path::Path};
 
 use proofline_cfa::{Cause, Scalar, scalar_of};
-use proofline_verifier::{Name, load};
+use proofline_verifier::{Entry, Name, load};
 
 use crate::{finding::Finding, index::Symbol, program::Program, settings::Settings};
 
@@ -25,16 +25,16 @@ impl Test {
 
 /// Writes the test of a finding. The error says why there is none.
 pub fn test(program: &Program, finding: &Finding) -> Result<Test, String> {
-    let loaded = program.loaded().ok_or("the file could not be read")?;
+    let code = program.subject().ok_or("the file could not be read")?.program();
     let counterexample = &finding.counterexample;
-    let run = counterexample.replay(loaded).ok_or("the text has changed")?;
-    let entry = counterexample.entry;
-    let function = loaded.program().function(entry).ok_or("the function is gone")?;
+    let run = counterexample.replay(code).ok_or("the text has changed")?;
+    let entry = counterexample.entry.name;
+    let function = code.function(entry).ok_or("the function is gone")?;
     let mut inputs = run.inputs.iter().peekable();
     let mut arguments = Vec::new();
     for &parameter in &function.parameters {
         let local = function.local(parameter);
-        let scalar = scalar_of(local.ty, loaded.program().data_model);
+        let scalar = scalar_of(local.ty, code.data_model);
         match (scalar, inputs.peek()) {
             (Some(scalar), Some((question, answer)))
                 if question.function == entry && question.cause == Cause::Input(local.name) =>
@@ -69,7 +69,7 @@ pub fn test(program: &Program, finding: &Finding) -> Result<Test, String> {
     }
     let _ = writeln!(text, "   Build with -fsanitize=undefined,address. */");
     let _ = writeln!(text, "#include <stdlib.h>");
-    let has_main = loaded.program().function(Name::new("main")).is_some();
+    let has_main = code.function(Entry::main().name).is_some();
     if has_main {
         text.push_str("#define main program_under_test\n");
     }
@@ -82,7 +82,7 @@ pub fn test(program: &Program, finding: &Finding) -> Result<Test, String> {
         input(program, *name, values, &mut text)?;
     }
     ends(program, &mut text);
-    let called = if entry.as_str() == "main" { "program_under_test" } else { entry.as_str() };
+    let called = if !counterexample.entry.is_library() { "program_under_test" } else { entry.as_str() };
     let _ =
         writeln!(text, "int main(void) {{\n    (void){called}({});\n    return 0;\n}}", arguments.join(", "));
     let function = finding.function.replace(|c: char| !c.is_ascii_alphanumeric(), "_");

@@ -13,7 +13,7 @@ use crate::{
     finding::{Finding, Nature},
     knowledge::Knowledge,
     place::{Place, Point, Range},
-    program::{Entry, FunctionItem, Problem, Program},
+    program::{EntryPoint, FunctionItem, Problem, Program},
     state::{FunctionReport, State, report},
     summary::Summary,
     verify::{EntryReport, Verdict},
@@ -243,9 +243,10 @@ impl FileResults {
     }
 
     /// The entries of the program, first those that decide the function that was edited last.
-    pub fn entries(&self) -> Vec<&Entry> {
+    pub fn entries(&self) -> Vec<&EntryPoint> {
         let edited = self.last_edit.and_then(|edit| self.function_at(edit.new_end));
-        let decides = |entry: &&Entry| edited.is_some_and(|function| entry.decides.contains(&function.name));
+        let decides =
+            |entry: &&EntryPoint| edited.is_some_and(|function| entry.decides.contains(&function.name));
         let all = self.program.iter().flat_map(|program| program.entries());
         let (mut first, rest): (Vec<_>, Vec<_>) = all.partition(decides);
         first.extend(rest);
@@ -340,7 +341,7 @@ impl FileResults {
     /// A function's verdicts with its state now; `None` if nobody decides it: nothing was asked.
     pub fn function(&self, name: &str) -> Option<FunctionReport> {
         let program = self.program.as_ref()?;
-        let entries: Vec<&Entry> =
+        let entries: Vec<&EntryPoint> =
             program.entries().iter().filter(|entry| entry.decides.contains(name)).collect();
         if entries.is_empty() {
             return None;

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use proofline_verifier::Unknown;
+
 use crate::{
     finding::Nature,
     program::Program,
@@ -97,10 +99,10 @@ pub fn report(
                 o.check == obligation.check && o.text == obligation.text && o.place == obligation.place
             };
             match out.obligations.iter_mut().find(same) {
-                Some(known) if worse(&obligation.verdict, &known.verdict, &natures) => {
-                    known.verdict = obligation.verdict.clone();
+                Some(known) => {
+                    let is_latent = |id: &String| natures.get(id.as_str()) == Some(&Nature::Latent);
+                    known.verdict.join(obligation.verdict.clone(), is_latent);
                 }
-                Some(_) => {}
                 None => out.obligations.push(obligation.clone()),
             }
         }
@@ -116,13 +118,13 @@ pub fn report(
                 out.reason.get_or_insert_with(|| format!("holds only if {}", obligation.text));
             }
             Verdict::Violated(_) => out.violated += 1,
-            Verdict::Unknown(why) => {
-                out.unknown += 1;
-                out.reason.get_or_insert_with(|| why.clone());
-            }
-            Verdict::InternalError(why) => {
+            Verdict::Unknown(Unknown::InternalError(why)) => {
                 out.unknown += 1;
                 internal.get_or_insert_with(|| why.clone());
+            }
+            Verdict::Unknown(why) => {
+                out.unknown += 1;
+                out.reason.get_or_insert_with(|| why.to_string());
             }
         }
     }
@@ -137,16 +139,4 @@ pub fn report(
         out.reason = internal;
     }
     out
-}
-
-/// Whether the first verdict must replace the second.
-fn worse(new: &Verdict, known: &Verdict, natures: &BTreeMap<&str, Nature>) -> bool {
-    let rank = |verdict: &Verdict| match verdict {
-        Verdict::Proved(_) => 0,
-        Verdict::Unknown(_) => 1,
-        Verdict::InternalError(_) => 2,
-        Verdict::Violated(id) if natures.get(id.as_str()) == Some(&Nature::Latent) => 3,
-        Verdict::Violated(_) => 4,
-    };
-    rank(new) > rank(known)
 }

@@ -63,7 +63,7 @@ impl Summary {
         function: &str,
     ) -> Option<Summary> {
         program.function(function)?;
-        let loaded = program.loaded()?;
+        let environment = program.subject()?.env();
         let report = report(program, reports, function);
         let findings: BTreeMap<&str, &Finding> = reports
             .values()
@@ -80,7 +80,7 @@ impl Summary {
             });
             match &obligation.verdict {
                 Verdict::Proved(_) => checks[at].proved += 1,
-                Verdict::Unknown(_) | Verdict::InternalError(_) => checks[at].unknown += 1,
+                Verdict::Unknown(_) => checks[at].unknown += 1,
                 Verdict::Violated(_) => checks[at].violated += 1,
             }
         }
@@ -116,8 +116,8 @@ impl Summary {
             hangs_on: hangs_on.into_iter().collect(),
             ensures: knowledge.and_then(|known| known.ensures(function, "result")).into_iter().collect(),
             is_for_all_callers: knowledge.is_some_and(|known| known.is_for_all_callers(function)),
-            reads: shown(loaded.env().reads(name)),
-            writes: shown(loaded.env().writes(name)),
+            reads: shown(environment.reads(name)),
+            writes: shown(environment.writes(name)),
             checks,
             report,
         })
@@ -131,7 +131,7 @@ fn object_text(program: &Program, object: Object, of: Name) -> Option<String> {
         Object::Global(name) => Some(name.to_string()),
         Object::Local(function, _) if function == of => None,
         Object::Local(function, id) => {
-            let automaton = program.loaded()?.env().function(function)?;
+            let automaton = program.subject()?.env().function(function)?;
             Some(format!("{} of {function}", automaton.local(id).name))
         }
         Object::Heap(function, _) => Some(format!("what {function} allocates")),

@@ -7,17 +7,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use proofline_db::{Control, Database, Listener, Question};
+use proofline_db::Database;
 use proofline_verifier::{
-    Cancel, Name, Unknown,
-    judge::{self, Report},
+    Cancel, Entry, EntryKind, Name, Unknown,
+    portfolio::{Control, Listener, Request, check_entry, panic_text},
+    report::Report,
+    verdict,
 };
 
 use crate::{
-    cancel::{Cancellable, Cancelled, panic_text},
+    cancel::{Cancellable, Cancelled},
     finding::Finding,
     place::{Place, Range},
-    program::{Program, Role},
+    program::Program,
     settings::Settings,
 };
 
@@ -42,18 +44,8 @@ impl Effort {
     }
 }
 
-/// What is known about an obligation.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Verdict {
-    /// It cannot fail; which engine says so.
-    Proved(&'static str),
-    /// It is not decided; why.
-    Unknown(String),
-    /// A defect of ours kept it from being decided.
-    InternalError(String),
-    /// It fails; the finding's id.
-    Violated(String),
-}
+/// What is known about an obligation; a violation names its finding's id.
+pub type Verdict = verdict::Verdict<String>;
 
 /// An obligation with its verdict.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -74,7 +66,7 @@ pub struct EntryReport {
     /// The function they start in.
     pub entry: String,
     /// What a failure means.
-    pub role: Role,
+    pub kind: EntryKind,
     /// Obligations of the functions it decides, in the order of the automata. A function without obligations has none.
     pub functions: BTreeMap<String, Vec<Obligation>>,
     /// Violations.
@@ -93,7 +85,7 @@ impl EntryReport {
         let verdicts = self.functions.values().flatten().map(|obligation| &obligation.verdict);
         verdicts
             .filter_map(|verdict| match verdict {
-                Verdict::InternalError(why) => Some(why.as_str()),
+                Verdict::Unknown(Unknown::InternalError(why)) => Some(why.as_str()),
                 Verdict::Proved(_) | Verdict::Unknown(_) | Verdict::Violated(_) => None,
             })
             .collect()
@@ -115,9 +107,11 @@ pub(crate) fn verify(
     progress: Arc<Listener>,
 ) -> Cancellable<Arc<EntryReport>> {
     let Some(plan) = program.entries().iter().find(|e| e.name == entry) else { return Err(Cancelled) };
-    let Some(loaded) = program.loaded() else { return Err(Cancelled) };
+    let (Some(subject), Some(sources)) = (program.subject(), program.sources()) else {
+        return Err(Cancelled);
+    };
     let name = Name::new(entry);
-    let question = Question {
+    let request = Request {
         property: settings.property.clone(),
         engines: match effort.engines {
             [] => settings.engines.clone(),
@@ -133,13 +127,11 @@ pub(crate) fn verify(
         threads: 1,
     };
     // Engines are guarded inside; this guards what is around them.
-    let outcome = catch_unwind(AssertUnwindSafe(|| db.report(&question, name, &control)));
+    let outcome = catch_unwind(AssertUnwindSafe(|| check_entry(db, &request, Entry::new(name), &control)));
     let report = match outcome {
         Ok(Ok(report)) => report,
         Ok(Err(_)) => return Err(Cancelled),
-        Err(panic) => {
-            Report { reason: Some(Unknown::InternalError(panic_text(&*panic))), ..Report::default() }
-        }
+        Err(panic) => Report::nothing(Unknown::InternalError(panic_text(&*panic))),
     };
     if cancel.is_cancelled() {
         return Err(Cancelled);
@@ -148,30 +140,25 @@ pub(crate) fn verify(
     let millis = db.millis(name);
     let mut functions: BTreeMap<String, Vec<Obligation>> =
         plan.decides.iter().map(|name| (name.clone(), Vec::new())).collect();
-    let findings: Vec<Finding> =
-        report.findings.iter().map(|finding| Finding::new(finding, plan.role)).collect();
+    let findings: Vec<Finding> = report.findings.iter().map(Finding::new).collect();
     let mut is_settled = report.reason.is_none();
     for ((function, id), verdict) in &report.verdicts {
         let Some(list) = functions.get_mut(function.as_str()) else { continue };
-        let Some(automaton) = loaded.env().function(*function) else { continue };
+        let Some(automaton) = subject.env().function(*function) else { continue };
         let Some(obligation) = automaton.obligations.get(id.index()) else { continue };
         let verdict = match verdict {
-            judge::Verdict::Proved(_) if program.has_errors() => {
-                Verdict::Unknown("the text has errors, so parts of it were not understood".into())
-            }
-            judge::Verdict::Proved(engine) => Verdict::Proved(engine),
-            judge::Verdict::Violated(index) => match findings.get(*index) {
+            verdict::Verdict::Proved(engine) => Verdict::Proved(engine),
+            verdict::Verdict::Violated(index) => match findings.get(*index) {
                 Some(finding) => Verdict::Violated(finding.id.clone()),
-                None => Verdict::InternalError("a finding is missing".into()),
+                None => Verdict::Unknown(Unknown::InternalError("a finding is missing".into())),
             },
-            judge::Verdict::Unknown(Unknown::InternalError(why)) => Verdict::InternalError(why.clone()),
-            judge::Verdict::Unknown(why) => Verdict::Unknown(why.to_string()),
+            verdict::Verdict::Unknown(why) => Verdict::Unknown(why.clone()),
         };
         is_settled &= matches!(verdict, Verdict::Proved(_) | Verdict::Violated(_));
         list.push(Obligation {
             check: obligation.check.code(),
             text: obligation.text.to_string(),
-            place: loaded.position(*function, obligation.site).as_ref().map(Place::of),
+            place: sources.position(*function, obligation.site).as_ref().map(Place::of),
             verdict,
         });
     }
@@ -181,13 +168,13 @@ pub(crate) fn verify(
                 check: "internal-error",
                 text: why.clone(),
                 place: None,
-                verdict: Verdict::InternalError(why.clone()),
+                verdict: Verdict::Unknown(Unknown::InternalError(why.clone())),
             });
         }
     }
     Ok(Arc::new(EntryReport {
         entry: entry.to_owned(),
-        role: plan.role,
+        kind: plan.kind,
         functions,
         // A library entry also runs into what `main` decides; that is told from `main`.
         findings: findings.into_iter().filter(|finding| plan.decides.contains(&finding.function)).collect(),

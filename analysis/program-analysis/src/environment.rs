@@ -16,7 +16,7 @@ use crate::{
     mod_ref::ModRef,
     points_to::{ObjectId, OtherCallers, PointsTo, Set, Targets, Thing},
 };
-use proofline_cfa::{Call, Callee, Expr, Function, Object, Op, Program, Structure};
+use proofline_cfa::{Call, Callee, Entry, EntryKind, Expr, Function, Object, Op, Program, Structure};
 
 /// A program with what was found out about all of it.
 #[derive(Debug)]
@@ -60,6 +60,14 @@ impl Environment {
     /// For analyses that start at one function of a library, whatever the program's functions are called.
     pub fn library(program: Program, entry: Name) -> Environment {
         Environment::build(program, BTreeSet::from([entry]), OtherCallers::NameEverything)
+    }
+
+    /// For analyses that start at one function: [`new`](Self::new) or [`library`](Self::library), as the entry is of one kind or the other.
+    pub fn entered(program: Program, entry: Entry) -> Environment {
+        match entry.kind {
+            EntryKind::Program => Environment::new(program),
+            EntryKind::Library => Environment::library(program, entry.name),
+        }
     }
 
     /// For analyses that start at the given functions only (and at constructors). What cannot be called from there is not looked

@@ -8,7 +8,7 @@ use proofline_syntax::DataModel;
 
 use crate::nonnull;
 use proofline_cfa::{
-    Constant, Function, Global, Program,
+    Constant, Entry, Function, Global, Program,
     visit::{self, Renaming},
 };
 
@@ -134,7 +134,7 @@ pub trait SliceSource {
 /// functions have run: what these can name, code outside the slice can name.
 pub fn slice(source: &dyn SliceSource, entry: Name) -> Program {
     let mut program = Program::empty(source.data_model());
-    let is_library = entry.as_str() != "main";
+    let is_library = Entry::new(entry).is_library();
     let mut seen = BTreeSet::new();
     let mut tags = BTreeSet::new();
     let mut open = vec![entry];

@@ -3,6 +3,9 @@
 //! function itself chose by testing the very thing, is the function's own (*manifest*). What hangs on the result of a function that nothing
 //! is known of is latent, too, and names that function.
 //!
+//! The distinction is Pulse's: Le, Raad, Villard, Berdine, Dreyer and O'Hearn, "Finding Real Bugs in Big Programs with Incorrectness Logic",
+//! OOPSLA 2022. There a manifest error is one that every calling context triggers, read off a summary; here it is read off one run.
+//!
 //! The judgement walks the trace of one violating run and keeps, for every variable, what it is in terms of the entry function's
 //! arguments and of the globals at its start. It decides how a confirmed violation is shown, never whether it is one.
 
@@ -13,7 +16,7 @@ use std::fmt;
 
 use proofline_cfa::{Base, Expr, Lvalue, Name, Obligation, Op, Step, expr_text};
 
-use crate::{interpret::Run, load::Loaded};
+use crate::{interpret::Run, subject::Subject};
 
 use conditions::Conditions;
 use symbols::{Influence, Symbols};
@@ -64,13 +67,13 @@ impl Precondition {
 }
 
 /// Judges a violating run that started in a function of a library.
-pub(crate) fn judge(loaded: &Loaded, run: &Run, obligation: &Obligation) -> Blame {
+pub(crate) fn judge(subject: &Subject, run: &Run, obligation: &Obligation) -> Blame {
     let Some(trace) = run.trace.as_ref().filter(|trace| trace.dropped == 0) else {
         return Blame::Latent(Precondition::new(None));
     };
     let Some(first) = trace.events.first() else { return Blame::Manifest };
-    let Some(entry) = loaded.program().function(first.function) else { return Blame::Manifest };
-    let mut symbols = Symbols::new(loaded.program(), entry, first.depth);
+    let Some(entry) = subject.program().function(first.function) else { return Blame::Manifest };
+    let mut symbols = Symbols::new(subject.program(), entry, first.depth);
     // What the function asks about its arguments on the way, and what its loops ask.
     let (mut asked, mut loops) = (Conditions::default(), Conditions::default());
     let (mut asked_by, mut looped_by) = (Influence::default(), Influence::default());
@@ -78,7 +81,7 @@ pub(crate) fn judge(loaded: &Loaded, run: &Run, obligation: &Obligation) -> Blam
     let mut inside = Influence::default();
     let mut failure = None;
     for event in &trace.events {
-        let Some(function) = loaded.program().function(event.function) else { continue };
+        let Some(function) = subject.program().function(event.function) else { continue };
         symbols.enter(function, event.depth);
         let edge = function.edge(event.edge);
         if let Op::Assume(condition) = &edge.op {
@@ -93,7 +96,7 @@ pub(crate) fn judge(loaded: &Loaded, run: &Run, obligation: &Obligation) -> Blam
             if siblings.len() < 2 || is_obligation || !value.on.is_some() {
                 continue;
             }
-            let structure = loaded.env().structure(function.name);
+            let structure = subject.env().structure(function.name);
             let innermost = structure.innermost_loop(edge.from);
             let leaves = innermost.is_some_and(|index| {
                 let body = &structure.loops()[index].body;
@@ -110,7 +113,7 @@ pub(crate) fn judge(loaded: &Loaded, run: &Run, obligation: &Obligation) -> Blam
                 asked.add(value.expr);
             }
         }
-        let is_inside = || loaded.env().structure(function.name).innermost_loop(edge.from).is_some();
+        let is_inside = || subject.env().structure(function.name).innermost_loop(edge.from).is_some();
         let by_loops = if inside.is_some() && is_inside() {
             Influence { counted: true, ..inside }
         } else {

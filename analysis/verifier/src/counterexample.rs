@@ -1,20 +1,18 @@
 //! A confirmed violation: the inputs that make the program violate an obligation. Everything else (the path, the values) follows by
 //! running it again.
 
-use proofline_cfa::{Name, ObligationId};
+use proofline_cfa::{Entry, Name, ObligationId, Program};
 
 use crate::{
+    engines::Targets,
     interpret::{Code, End, Limits, Machine, Run, Script},
-    load::Loaded,
 };
 
 /// Inputs that lead to a violation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Counterexample {
-    /// Function it starts in.
-    pub entry: Name,
-    /// Globals were inputs too (a function of a library, called at any time).
-    pub is_library: bool,
+    /// Where it starts. Globals were inputs, too, if that is a function of a library, called at any time.
+    pub entry: Entry,
     /// Function of the violated obligation.
     pub function: Name,
     /// The violated obligation.
@@ -26,19 +24,32 @@ pub struct Counterexample {
 }
 
 impl Counterexample {
+    /// What a run from an entry has shown: `None` if it violates none of the targets, or guessed.
+    pub(crate) fn of(run: &Run, entry: Entry, targets: &Targets) -> Option<Counterexample> {
+        match run.end {
+            End::Violates(function, obligation)
+                if targets.contains(function, obligation) && !run.is_guess =>
+            {
+                let inputs = run.inputs.iter().map(|(_, answer)| *answer).collect();
+                Some(Counterexample { entry, function, obligation, inputs, steps: run.steps })
+            }
+            End::Violates(..) | End::Finished | End::Stuck(_) | End::OutOfSteps | End::Deviated(_) => None,
+        }
+    }
+
     /// Runs it again with a trace. `None` if it does not end in the violation: a defect, or not our program.
-    pub fn replay(&self, loaded: &Loaded) -> Option<Run> {
-        let code = Code::new(loaded.program());
+    pub fn replay(&self, program: &Program) -> Option<Run> {
+        let code = Code::new(program);
         let limits =
             Limits { steps: self.steps.saturating_mul(64).saturating_add(1_000_000), ..Limits::default() };
         let machine = || Machine::new(&code, Script::new(self.inputs.clone()), limits);
         let shows =
             |run: &Run| matches!(run.end, End::Violates(f, o) if (f, o) == (self.function, self.obligation));
         // The engine that found it may have executed each pure call once only.
-        let whole = machine().with_trace().run(self.entry, self.is_library);
+        let whole = machine().with_trace().run(self.entry);
         let run = match shows(&whole) {
             true => whole,
-            false => machine().with_short_trace().run(self.entry, self.is_library),
+            false => machine().with_short_trace().run(self.entry),
         };
         shows(&run).then_some(run)
     }

@@ -5,7 +5,10 @@ use std::{fmt::Write, path::Path};
 use proofline_cfa::Name;
 use proofline_syntax::{Preprocessor, RealFs, RuccPreprocessor, Unit};
 
-use crate::load::{LoadError, Loaded, Options, flags};
+use crate::{
+    load::{LoadError, Options, flags},
+    subject::Subject,
+};
 
 /// The tokens after preprocessing, with where each is written and where it is expanded.
 pub fn tokens(file: &Path, options: &Options) -> Result<String, LoadError> {
@@ -108,8 +111,8 @@ pub fn hir(file: &Path, options: &Options, function: Option<Name>) -> Result<Str
 }
 
 /// Automata with obligations.
-pub fn cfa(loaded: &Loaded, function: Option<Name>) -> String {
-    let program = loaded.program();
+pub fn cfa(subject: &Subject, function: Option<Name>) -> String {
+    let program = subject.program();
     let mut out = String::new();
     for f in program.functions.values().filter(|f| function.is_none_or(|name| name == f.name)) {
         out.push_str(&proofline_cfa::text::print_function(f, proofline_cfa::text::Surroundings::of(program)));
@@ -119,8 +122,8 @@ pub fn cfa(loaded: &Loaded, function: Option<Name>) -> String {
 }
 
 /// Automata for Graphviz, one graph each.
-pub fn cfa_dot(loaded: &Loaded, function: Option<Name>) -> String {
-    let program = loaded.program();
+pub fn cfa_dot(subject: &Subject, function: Option<Name>) -> String {
+    let program = subject.program();
     let functions = program.functions.values().filter(|f| function.is_none_or(|name| name == f.name));
     functions
         .map(|f| proofline_cfa::dot::automaton(f, proofline_cfa::text::Surroundings::of(program)))
@@ -128,15 +131,15 @@ pub fn cfa_dot(loaded: &Loaded, function: Option<Name>) -> String {
 }
 
 /// The call graph for Graphviz.
-pub fn call_graph_dot(loaded: &Loaded) -> String {
-    proofline_program_analysis::dot::call_graph(loaded.env().call_graph())
+pub fn call_graph_dot(subject: &Subject) -> String {
+    proofline_program_analysis::dot::call_graph(subject.env().call_graph())
 }
 
 /// Blocks inside one another for Graphviz: a function holds its loops.
-pub fn blocks_dot(loaded: &Loaded, function: Option<Name>) -> String {
-    let environment = loaded.env();
+pub fn blocks_dot(subject: &Subject, function: Option<Name>) -> String {
+    let environment = subject.env();
     let mut out = String::from("digraph blocks {\n  node [shape=box, fontname=monospace];\n");
-    for name in loaded.program().functions.keys().filter(|name| function.is_none_or(|f| f == **name)) {
+    for name in subject.program().functions.keys().filter(|name| function.is_none_or(|f| f == **name)) {
         let _ = writeln!(out, "  \"{name}\";");
         for l in environment.structure(*name).loops() {
             let inner = format!("{name} {}", l.head);
@@ -153,8 +156,8 @@ pub fn blocks_dot(loaded: &Loaded, function: Option<Name>) -> String {
 }
 
 /// Components of the call graph, callees first.
-pub fn call_graph(loaded: &Loaded) -> String {
-    let graph = loaded.env().call_graph();
+pub fn call_graph(subject: &Subject) -> String {
+    let graph = subject.env().call_graph();
     let mut out = String::new();
     for (number, component) in graph.components().iter().enumerate() {
         for name in component {
@@ -167,10 +170,10 @@ pub fn call_graph(loaded: &Loaded) -> String {
 }
 
 /// Blocks: functions and loops, with what they may read and write.
-pub fn blocks(loaded: &Loaded, function: Option<Name>) -> String {
-    let environment = loaded.env();
+pub fn blocks(subject: &Subject, function: Option<Name>) -> String {
+    let environment = subject.env();
     let mut out = String::new();
-    for name in loaded.program().functions.keys().filter(|name| function.is_none_or(|f| f == **name)) {
+    for name in subject.program().functions.keys().filter(|name| function.is_none_or(|f| f == **name)) {
         let show = |set: &std::collections::BTreeSet<proofline_cfa::Object>| {
             set.iter().map(|object| format!("{object:?}")).collect::<Vec<_>>().join(", ")
         };

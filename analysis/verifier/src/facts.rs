@@ -1,25 +1,22 @@
 //! What holds wherever an execution is: the values of variables at every location, from one pass of intervals whose reached set was
 //! checked again by the certificate's checker. For hovers, hints and contracts; decides nothing. Without positions.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::Write,
-};
+use std::{collections::BTreeMap, fmt::Write};
 
 use proofline_cfa::{
-    Base, Expr, Function, IntType, Loc, LocalId, Lvalue, Name, Role, Scalar, Type, scalar_of,
+    Base, Entry, Expr, Function, IntType, Loc, LocalId, Lvalue, Name, Program, Role, Scalar, Type, scalar_of,
 };
-use proofline_cpa::{
-    Budget, Checker, Config, Outcome, Question, Unknown,
-    bam::{Blocks, MemoryStore},
-};
+use proofline_cpa::{Budget, Unknown, bam::Blocks};
 use proofline_domains::{
-    IntervalAnalysis, IntervalOptions, Mode,
+    IntervalAnalysis,
     interval::{IntervalState, IntervalValue, Ranges},
 };
 use proofline_program_analysis::Mentions;
 
-use crate::{checks::Check, load::Loaded};
+use crate::{
+    pass::{each_location, interval_pass},
+    subject::Subject,
+};
 
 /// More entries than this nobody reads, and they take memory.
 const MOST: usize = 2_000_000;
@@ -134,56 +131,34 @@ pub struct Facts {
 ///
 /// # Errors
 /// If the budget ends first, or something in the program makes every proof impossible.
-pub fn facts(loaded: &Loaded, entry: Name, budget: &Budget) -> Result<Facts, Unknown> {
-    if let Some(why) = loaded.unsupported(&loaded.reachable_from(entry)) {
+pub fn facts(subject: &Subject, entry: Entry, budget: &Budget) -> Result<Facts, Unknown> {
+    if let Some(why) = subject.unsupported(&subject.reachable_from(entry.name)) {
         return Err(why);
     }
-    let mode = if loaded.is_library(entry) { Mode::Library } else { Mode::Program };
-    let options = IntervalOptions { wrapv: loaded.options().wrapv, ..IntervalOptions::new(entry, mode) };
-    let analysis = IntervalAnalysis::new(loaded.env().clone(), options);
-    let config = Config { blocks: Blocks::FUNCTIONS, cegar: false, certificate: true, ..Config::default() };
-    let question = Question::new(loaded.env(), entry, Check::ids(), config).only(BTreeSet::new());
-    let mut checker = Checker::new(&analysis, &question, None, MemoryStore::default())?;
-    let outcome = checker.run(budget);
-    let verification = checker.into_verification(outcome);
-    let certificate = match (verification.outcome, verification.certificate) {
-        (Outcome::Holds, Some(certificate)) => certificate,
-        (Outcome::Unknown(why), _) => return Err(why),
-        (Outcome::Holds | Outcome::Reaches(_), _) => {
-            return Err(Unknown::InternalError("a pass without targets reached one".into()));
-        }
-    };
+    let (analysis, certificate) = interval_pass(subject, entry, Blocks::FUNCTIONS, budget)?;
     certificate
-        .verify(&analysis, loaded.env(), entry, budget)
+        .verify(&analysis, subject.env(), entry.name, budget)
         .map_err(|error| Unknown::Unconfirmed(format!("the reached set was not confirmed: {error}")))?;
     let mut facts = Facts::default();
     let mut variables: BTreeMap<Name, Vec<(Variable, Expr)>> = BTreeMap::new();
     let mut entries = 0;
-    for abstraction in &certificate.abstractions {
-        for (spot, states) in &abstraction.states {
-            let Some(context) = abstraction.contexts.get(spot.context.0 as usize) else {
-                return Err(Unknown::InternalError("a state without a frame".into()));
-            };
-            let name = context.function;
-            let Some(function) = loaded.env().function(name) else { continue };
-            let variables = variables.entry(name).or_insert_with(|| variables_of(loaded, function));
-            let at = &mut facts.functions.entry(name).or_default().at;
-            for (state, _) in states {
-                budget.spend(1)?;
-                let here = known(&analysis, state, function, variables);
-                match at.get_mut(&spot.loc) {
-                    None => {
-                        entries += here.len() + 1;
-                        at.insert(spot.loc, here);
-                    }
-                    Some(all) => join(all, &here),
+    each_location(&certificate, subject.env(), |function, loc, states| {
+        let variables =
+            variables.entry(function.name).or_insert_with(|| variables_of(subject.program(), function));
+        let at = &mut facts.functions.entry(function.name).or_default().at;
+        for (state, _) in states {
+            budget.spend(1)?;
+            let here = known(&analysis, state, function, variables);
+            match at.get_mut(&loc) {
+                None => {
+                    entries += here.len() + 1;
+                    at.insert(loc, here);
                 }
-            }
-            if entries > MOST {
-                return Err(Unknown::OutOfBudget);
+                Some(all) => join(all, &here),
             }
         }
-    }
+        if entries > MOST { Err(Unknown::OutOfBudget) } else { Ok(()) }
+    })?;
     Ok(facts)
 }
 
@@ -209,8 +184,7 @@ fn known(
 }
 
 /// Integers and pointers that the programmer has names for.
-fn variables_of(loaded: &Loaded, function: &Function) -> Vec<(Variable, Expr)> {
-    let program = loaded.env().program();
+fn variables_of(program: &Program, function: &Function) -> Vec<(Variable, Expr)> {
     let pointer = u64::from(program.pointer_bits()) / 8;
     let load = |base: Base, ty: Type| {
         if ty.qualifiers().is_volatile {

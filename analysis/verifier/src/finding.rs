@@ -7,8 +7,9 @@ use crate::{
     blame::{self, Blame},
     checks::{Check, Failure},
     counterexample::Counterexample,
-    load::{Loaded, Position},
+    sources::{Position, Sources},
     steps,
+    subject::Subject,
 };
 
 /// A violation, explained.
@@ -74,17 +75,18 @@ pub enum StepKind {
 
 impl Finding {
     /// Explains a counterexample by running it once more. `None` if it cannot be reproduced, which is a defect.
-    pub fn explain(loaded: &Loaded, counterexample: Counterexample) -> Option<Finding> {
-        let run = counterexample.replay(loaded)?;
-        let function = loaded.program().function(counterexample.function)?.clone();
+    pub fn explain(subject: &Subject, sources: &Sources, counterexample: Counterexample) -> Option<Finding> {
+        let run = counterexample.replay(subject.program())?;
+        let function = subject.program().function(counterexample.function)?.clone();
         let obligation = function.obligations.get(counterexample.obligation.index())?.clone();
         let check = Check::of(obligation.check)?;
-        let blame =
-            if counterexample.is_library { blame::judge(loaded, &run, &obligation) } else { Blame::Manifest };
+        let is_library = counterexample.entry.is_library();
+        let blame = if is_library { blame::judge(subject, &run, &obligation) } else { Blame::Manifest };
         let trace = run.trace.clone().unwrap_or_default();
-        let position = loaded.position(function.name, obligation.site);
-        let told = steps::tell(loaded, &run, counterexample.entry, &trace, &obligation, &function);
-        let snippet = position.as_ref().map(|p| loaded.text_at(p)).unwrap_or_default();
+        let position = sources.position(function.name, obligation.site);
+        let entry = counterexample.entry.name;
+        let told = steps::tell(subject, sources, &run, entry, &trace, &obligation, &function);
+        let snippet = position.as_ref().map(|p| sources.text_at(p)).unwrap_or_default();
         Some(Finding {
             check,
             function: function.name,
@@ -100,12 +102,13 @@ impl Finding {
 }
 
 /// The whole path of a counterexample, nothing left out.
-pub fn path(loaded: &Loaded, counterexample: &Counterexample) -> Option<Vec<TraceStep>> {
-    let run = counterexample.replay(loaded)?;
-    let function = loaded.program().function(counterexample.function)?;
+pub fn path(subject: &Subject, sources: &Sources, counterexample: &Counterexample) -> Option<Vec<TraceStep>> {
+    let run = counterexample.replay(subject.program())?;
+    let function = subject.program().function(counterexample.function)?;
     let obligation = function.obligations.get(counterexample.obligation.index())?;
     let trace = run.trace.clone().unwrap_or_default();
-    Some(steps::tell(loaded, &run, counterexample.entry, &trace, obligation, function).steps)
+    let entry = counterexample.entry.name;
+    Some(steps::tell(subject, sources, &run, entry, &trace, obligation, function).steps)
 }
 
 /// What fails, in the program's own words where they are short enough.

@@ -6,20 +6,27 @@ pub mod checks;
 pub mod counterexample;
 pub mod dump;
 pub mod engines;
+pub mod entry_points;
 pub mod facts;
 pub mod finding;
-pub mod inside;
+pub mod inspect;
 pub mod interpret;
-pub mod judge;
 pub mod load;
+mod pass;
+pub mod portfolio;
 pub mod property;
+pub mod report;
+pub mod sources;
 mod steps;
+mod subject;
 mod summaries;
 pub mod task;
+pub mod verdict;
 
 pub use checks::Check;
-pub use proofline_cfa::{CheckId, Name, ObligationId};
+pub use proofline_cfa::{CheckId, Entry, EntryKind, Name, ObligationId, Program};
 pub use proofline_cpa::{Budget, Cancel, GraphFormat, Unknown, bam::PersistentCache};
+pub use subject::Subject;
 pub use summaries::Summaries;
 
 /// Whether the solver's library is one whose answers can be trusted; the error says what to do.

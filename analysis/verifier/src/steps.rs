@@ -9,7 +9,8 @@ use crate::{
     checks::{Check, Failure},
     finding::{StepKind, TraceStep, is_theirs, mentioned},
     interpret::{Event, Run, Trace},
-    load::Loaded,
+    sources::Sources,
+    subject::Subject,
 };
 
 /// More steps than this are shortened in the middle.
@@ -24,22 +25,24 @@ pub(crate) struct Told {
 
 /// Tells a trace.
 pub(crate) fn tell(
-    loaded: &Loaded,
+    subject: &Subject,
+    sources: &Sources,
     run: &Run,
     entry: Name,
     trace: &Trace,
     obligation: &Obligation,
     at: &Function,
 ) -> Told {
-    let mut teller = Teller { loaded, steps: Vec::new(), values: FxHashMap::default(), open: Vec::new() };
+    let mut teller =
+        Teller { subject, sources, steps: Vec::new(), values: FxHashMap::default(), open: Vec::new() };
     teller.arguments(run, entry);
     for event in &trace.events {
         teller.event(event);
     }
     let depth = trace.events.last().map_or(0, |event| event.depth);
     let values = teller.values_at_failure(trace, obligation, at, depth);
-    let position = loaded.position(at.name, obligation.site);
-    let source = position.as_ref().map(|place| loaded.text_at(place)).unwrap_or_default();
+    let position = sources.position(at.name, obligation.site);
+    let source = position.as_ref().map(|place| sources.text_at(place)).unwrap_or_default();
     teller.steps.push(TraceStep {
         position,
         function: at.name,
@@ -61,7 +64,8 @@ fn failure_text(obligation: &Obligation, source: &str) -> String {
 }
 
 struct Teller<'l> {
-    loaded: &'l Loaded,
+    subject: &'l Subject,
+    sources: &'l Sources,
     steps: Vec<TraceStep>,
     /// Last value by (depth, or 0 for globals; text).
     values: FxHashMap<(u32, String), String>,
@@ -72,11 +76,11 @@ struct Teller<'l> {
 impl Teller<'_> {
     /// The arguments that the entry was called with: the first questions of the run.
     fn arguments(&mut self, run: &Run, entry: Name) {
-        let Some(function) = self.loaded.program().function(entry).cloned() else { return };
+        let Some(function) = self.subject.program().function(entry).cloned() else { return };
         let mut inputs = run.inputs.iter();
         for &parameter in &function.parameters {
             let local = function.local(parameter);
-            let Some(scalar) = proofline_cfa::scalar_of(local.ty, self.loaded.program().data_model) else {
+            let Some(scalar) = proofline_cfa::scalar_of(local.ty, self.subject.program().data_model) else {
                 continue;
             };
             let Some((question, answer)) = inputs.next() else { return };
@@ -92,7 +96,7 @@ impl Teller<'_> {
             // The entry's own depth is 1.
             self.values.insert((1, name.clone()), shown.clone());
             self.steps.push(TraceStep {
-                position: self.loaded.local(entry, parameter).or_else(|| self.loaded.definition(entry)),
+                position: self.sources.local(entry, parameter).or_else(|| self.sources.definition(entry)),
                 function: entry,
                 depth: 0,
                 kind: StepKind::Input,
@@ -105,7 +109,7 @@ impl Teller<'_> {
     }
 
     fn event(&mut self, event: &Event) {
-        let Some(function) = self.loaded.program().function(event.function).cloned() else { return };
+        let Some(function) = self.subject.program().function(event.function).cloned() else { return };
         let edge = function.edge(event.edge);
         match &edge.op {
             Op::Call(call) => {
@@ -167,7 +171,7 @@ impl Teller<'_> {
         };
         let mut shown = Vec::new();
         let mut arguments = Vec::new();
-        let target = self.loaded.program().function(name).cloned();
+        let target = self.subject.program().function(name).cloned();
         for (i, argument) in event.arguments.iter().enumerate() {
             let parameter = target.as_ref().and_then(|t| t.parameters.get(i).map(|&p| t.local(p).name));
             let value = argument.map_or_else(|| "…".to_owned(), |(value, scalar)| value_text(value, scalar));
@@ -225,8 +229,8 @@ impl Teller<'_> {
         if siblings.len() < 2 || siblings.iter().any(|other| function.obligation_at(other.to).is_some()) {
             return None;
         }
-        let position = self.loaded.position(function.name, edge.site)?;
-        let source = self.loaded.text_at(&position);
+        let position = self.sources.position(function.name, edge.site)?;
+        let source = self.sources.text_at(&position);
         // The first of the two edges is the one on which the condition as written is true.
         let is_true = siblings.first().is_some_and(|first| std::ptr::eq(*first, edge));
         let text = if source.is_empty() || source.len() > 60 || source.contains('\n') {
@@ -247,7 +251,7 @@ impl Teller<'_> {
     ) {
         let site = function.edge(event.edge).site;
         self.steps.push(TraceStep {
-            position: self.loaded.position(function.name, site),
+            position: self.sources.position(function.name, site),
             function: function.name,
             depth: event.depth.saturating_sub(1),
             kind,

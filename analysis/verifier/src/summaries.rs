@@ -196,14 +196,14 @@ pub(crate) fn session<'s, A: CachedAnalysis>(
 
 /// What counts of the options inside of blocks. The entry and what is assumed there are in the entry state.
 pub(crate) fn of_intervals(options: &IntervalOptions) -> String {
-    let IntervalOptions { entry, mode: _, wrapv, separate, unrollings, input_ranges } = options;
+    let IntervalOptions { entry, wrapv, separate, unrollings, input_ranges } = options;
     // Inputs are those of the entry.
-    let inputs = (!input_ranges.is_empty()).then_some((entry, input_ranges));
+    let inputs = (!input_ranges.is_empty()).then_some((entry.name, input_ranges));
     format!("{wrapv} {separate} {unrollings} {inputs:?}")
 }
 
 /// The same for values.
 pub(crate) fn of_values(options: &ValueOptions) -> String {
-    let ValueOptions { entry: _, mode: _, wrapv, track_everything, threshold, unrollings } = options;
+    let ValueOptions { entry: _, wrapv, track_everything, threshold, unrollings } = options;
     format!("{wrapv} {track_everything} {threshold:?} {unrollings:?}")
 }

@@ -3,25 +3,23 @@
 use std::path::PathBuf;
 
 use proofline_verifier::{
-    Cancel,
-    judge::{Overall, Report, Request, judge},
     load::{Options, load_texts},
+    portfolio::{Control, InMemory, Request, check},
     property::Property,
+    report::{Overall, Report},
 };
 
 fn report(code: &str) -> Report {
-    let loaded = load_texts(&[(PathBuf::from("t.c"), code.to_owned())], &Options::default()).expect("loads");
+    let texts = [(PathBuf::from("t.c"), code.to_owned())];
+    let (subject, sources) = load_texts(&texts, &Options::default()).expect("loads");
     let request = Request {
         property: Property::Everything,
-        entries: Vec::new(),
         engines: vec!["concrete".into(), "intervals".into()],
         steps: 100_000,
-        deadline: None,
         first_only: false,
-        cancel: Cancel::default(),
-        threads: 1,
     };
-    judge(&loaded, &request, &mut |_| {})
+    let memory = InMemory { subject: &subject, sources: &sources };
+    check(&memory, &request, &[], &Control::default()).unwrap_or_else(|never| match never {})
 }
 
 /// `entry: manifest`, `entry: requires …`, `entry: fails when …`, `entry: hangs on …`

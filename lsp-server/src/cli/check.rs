@@ -9,12 +9,13 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
-use proofline_db::{Control, Database, Question, Stopped, Store, Work};
+use proofline_db::{Database, Stopped, Store, Work};
 use proofline_verifier::{
     Cancel, Name, Unknown,
     engines::{groups, names},
-    judge::{Overall, Report},
+    portfolio::{self, Control, Programs, Request},
     property::Property,
+    report::{Overall, Report},
     task::Task,
 };
 
@@ -132,13 +133,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let Some(folder) = folder.filter(|_| !arguments.no_cache) {
         db.set_store(Store::new(&folder, MOST_BYTES));
     }
-    let loaded = db.texts().map_err(stopped)?;
+    let sources = db.sources().map_err(stopped)?;
     let entries: Vec<Name> = arguments.entry.iter().map(|name| Name::new(name)).collect();
     let mut out = std::io::stdout().lock();
     let is_text = arguments.format == Format::Text;
     if is_text {
-        for problem in loaded.problems() {
-            write!(out, "{}", render::problem(&loaded, problem, style))?;
+        for problem in sources.problems() {
+            write!(out, "{}", render::problem(&sources, problem, style))?;
         }
     }
     let listener = progress.clone();
@@ -150,19 +151,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     let mut answers = Vec::new();
     for property in &properties {
-        let question = Question {
+        let request = Request {
             property: property.clone(),
             engines: engines.clone(),
             steps: arguments.budget,
             first_only: arguments.first || matches!(property, Property::UnreachCall | Property::NoOverflow),
         };
-        let report = checked(&db, &question, &entries, &control)?;
+        let report = checked(&db, &request, &entries, &control)?;
         if is_text {
             for finding in report.failures() {
-                write!(out, "{}", render::finding(&loaded, finding, style))?;
+                write!(out, "{}", render::finding(&sources, finding, style))?;
             }
             write!(out, "{}", render::latent(&report, style))?;
-            write!(out, "{}", render::table(&loaded, &report, style))?;
+            write!(out, "{}", render::table(&report, style))?;
         }
         answers.push(Answer { property: property.name(), report });
     }
@@ -193,8 +194,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
                 writeln!(out, "RESULT: {}", answer.result().0)?;
             }
         }
-        Format::Json => writeln!(out, "{:#}", formats::json(&db.loaded().map_err(stopped)?, &answers))?,
-        Format::Sarif => writeln!(out, "{:#}", formats::sarif(&loaded, &answers))?,
+        Format::Json => {
+            let program = db.program().map_err(stopped)?;
+            writeln!(out, "{:#}", formats::json(&program, &sources, &answers))?;
+        }
+        Format::Sarif => writeln!(out, "{:#}", formats::sarif(&sources, &answers))?,
     }
     if let Some(file) = &arguments.witness {
         write_witness(&input, &answers, file)?;
@@ -202,21 +206,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::from(code))
 }
 
-/// What the database says, or what is known when somebody stops it; nothing is proved of what was not understood.
-fn checked(db: &Database, question: &Question, entries: &[Name], control: &Control) -> Result<Report> {
-    let mut report = match db.check(question, entries, control) {
+/// What is known, also when somebody stops the work.
+fn checked(db: &Database, request: &Request, entries: &[Name], control: &Control) -> Result<Report> {
+    let report = match portfolio::check(db, request, entries, control) {
         Ok(report) => report,
-        Err(Stopped::Cancelled) => Report { reason: Some(Unknown::Cancelled), ..Report::default() },
+        Err(Stopped::Cancelled) => Report::nothing(Unknown::Cancelled),
         Err(why) => return Err(stopped(why)),
     };
-    let texts = db.texts().map_err(stopped)?;
-    if texts.has_errors() && report.overall() == Overall::True {
-        let whole = db.loaded().map_err(stopped)?;
-        let functions = report.entries.iter().flat_map(|entry| whole.reachable_from(*entry)).collect();
-        report.reason = whole.misunderstood(&functions);
-    }
     for entry in entries {
-        if report.reason.is_some() && db.loaded().map_err(stopped)?.program().function(*entry).is_none() {
+        if report.reason.is_some() && !db.has_body(*entry).map_err(stopped)? {
             bail!(
                 "there is no function `{entry}` with a body\n  help: --entry names a function of the program"
             );

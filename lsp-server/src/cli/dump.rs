@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
 use proofline_verifier::{
-    Budget, GraphFormat, Name, dump,
-    inside::{self, Domain, View},
-    load::Loaded,
+    Budget, Entry, GraphFormat, Name, Subject, dump,
+    entry_points::{Scope, Whole, entry_points},
+    inspect::{self, Domain, View},
 };
 
 use super::input::Input;
@@ -80,13 +80,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     let first =
         || input.files.first().ok_or_else(|| anyhow!("no input file\n  help: proofline dump LAYER FILE"));
-    let program = || -> Result<Loaded> {
-        let loaded = input.load()?;
+    let program = || -> Result<Subject> {
+        let subject = input.load()?;
         match function {
-            Some(name) if loaded.program().function(name).is_none() => {
-                bail!("there is no function `{name}` with a body{}", known(&loaded))
+            Some(name) if subject.program().function(name).is_none() => {
+                bail!("there is no function `{name}` with a body{}", known(&subject))
             }
-            Some(_) | None => Ok(loaded),
+            Some(_) | None => Ok(subject),
         }
     };
     let text = match (arguments.what, arguments.dot) {
@@ -116,15 +116,21 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 /// States of the executions from a function, or from the default entries.
-fn states(loaded: &Loaded, function: Option<Name>, arguments: &Arguments, view: View) -> Result<String> {
-    let entries = function.map_or_else(|| loaded.default_entries(), |name| vec![name]);
+fn states(subject: &Subject, function: Option<Name>, arguments: &Arguments, view: View) -> Result<String> {
+    let entries = match function {
+        Some(name) => vec![Entry::new(name)],
+        None => {
+            let points = entry_points(&Whole::new(subject), Scope::Program, &|_| true);
+            points.into_iter().map(|point| point.entry).collect()
+        }
+    };
     let mut out = String::new();
     for entry in entries {
         let budget = Budget::steps(arguments.budget);
         let text = match arguments.domain {
-            Analysis::Interval => inside::view(loaded, entry, Domain::Intervals, view, &budget),
-            Analysis::Value => inside::view(loaded, entry, Domain::Values, view, &budget),
-            Analysis::Predicate => inside::view_predicates(loaded, entry, view, &budget),
+            Analysis::Interval => inspect::view(subject, entry, Domain::Intervals, view, &budget),
+            Analysis::Value => inspect::view(subject, entry, Domain::Values, view, &budget),
+            Analysis::Predicate => inspect::view_predicates(subject, entry, view, &budget),
         };
         out.push_str(&text.map_err(|why| {
             anyhow!("the states from `{entry}` are not known: {why}\n  help: a larger --budget may help")
@@ -134,8 +140,8 @@ fn states(loaded: &Loaded, function: Option<Name>, arguments: &Arguments, view: 
 }
 
 /// The functions there are, when they are few.
-fn known(loaded: &Loaded) -> String {
-    let names: Vec<&str> = loaded.program().functions.keys().map(|name| name.as_str()).collect();
+fn known(subject: &Subject) -> String {
+    let names: Vec<&str> = subject.program().functions.keys().map(|name| name.as_str()).collect();
     if names.is_empty() || names.len() > 20 {
         return String::new();
     }

@@ -8,7 +8,10 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use proofline_db::Database;
-use proofline_verifier::load::{self, Loaded, Options};
+use proofline_verifier::{
+    Subject,
+    load::{self, Options},
+};
 
 /// Files and how to read them.
 #[derive(clap::Args, Clone, Debug)]
@@ -56,15 +59,15 @@ impl Input {
         flags
     }
 
-    /// Reads the program. Problems in the text are data of the result; what cannot be read at all is an error.
-    pub(crate) fn load(&self) -> Result<Loaded> {
+    /// Reads the program, whatever is wrong with its text; what cannot be read at all is an error.
+    pub(crate) fn load(&self) -> Result<Subject> {
         if self.files.is_empty() {
             bail!("no input file\n  help: proofline check FILE…, or --task TASK.yml");
         }
         for file in &self.files {
             usable(file)?;
         }
-        Ok(load::load(&self.files, &self.options())?)
+        Ok(load::load(&self.files, &self.options())?.0)
     }
 
     /// The program as a query graph.

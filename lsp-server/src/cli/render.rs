@@ -6,14 +6,15 @@ use annotate_snippets::{AnnotationKind, Group, Level, Snippet};
 use proofline_verifier::{
     blame::Blame,
     finding::{Finding, StepKind},
-    judge::{Report, Verdict},
-    load::{Loaded, Position, Problem},
+    report::Report,
+    sources::{Position, Problem, Sources},
+    verdict::Verdict,
 };
 
 use super::terminal::Style;
 
 /// A finding: what fails, the source, the numbered path, what to do.
-pub(crate) fn finding(loaded: &Loaded, finding: &Finding, style: Style) -> String {
+pub(crate) fn finding(sources: &Sources, finding: &Finding, style: Style) -> String {
     let mut out = String::new();
     let code = format!("error[{}]", finding.check.code());
     let _ = writeln!(out, "{}: {}", style.red(&code), style.bold(&finding.title));
@@ -25,7 +26,7 @@ pub(crate) fn finding(loaded: &Loaded, finding: &Finding, style: Style) -> Strin
                 finding.values.iter().map(|(name, value)| format!("{name} = {value}")).collect();
             format!("when {}", values.join(", "))
         };
-        excerpt(&mut out, loaded, position, (Level::ERROR, &label), style);
+        excerpt(&mut out, sources, position, (Level::ERROR, &label), style);
     }
     let _ = writeln!(out, "  {}", style.bold("how it gets there:"));
     let width = finding.steps.len().to_string().len();
@@ -99,7 +100,7 @@ fn demands(report: &Report) -> Vec<Demand> {
     let mut single: Vec<Demand> = Vec::new();
     for finding in report.latent() {
         let Blame::Latent(condition) = &finding.blame else { continue };
-        let entry = finding.counterexample.entry.to_string();
+        let entry = finding.counterexample.entry.name.to_string();
         let place = finding.position.as_ref().map(place).unwrap_or_default();
         let is_unknown = condition.unknown.is_some();
         let what = match (&condition.requires, &condition.fails_when) {
@@ -147,7 +148,7 @@ fn demands(report: &Report) -> Vec<Demand> {
 }
 
 /// A problem with the text of the program.
-pub(crate) fn problem(loaded: &Loaded, problem: &Problem, style: Style) -> String {
+pub(crate) fn problem(sources: &Sources, problem: &Problem, style: Style) -> String {
     let mut out = String::new();
     let (head, level) = if problem.is_error {
         (style.red("error"), Level::ERROR)
@@ -156,7 +157,7 @@ pub(crate) fn problem(loaded: &Loaded, problem: &Problem, style: Style) -> Strin
     };
     let _ = writeln!(out, "{head}: {}", style.bold(&problem.message));
     if let Some(position) = &problem.position {
-        excerpt(&mut out, loaded, position, (level, ""), style);
+        excerpt(&mut out, sources, position, (level, ""), style);
     }
     if let Some(help) = &problem.help {
         let _ = writeln!(out, "  {} {help}", style.blue("help:"));
@@ -172,12 +173,12 @@ fn place(position: &Position) -> String {
 /// Where a position is, and its lines with the place marked and labelled.
 fn excerpt(
     out: &mut String,
-    loaded: &Loaded,
+    sources: &Sources,
     position: &Position,
     (level, label): (Level<'_>, &str),
     style: Style,
 ) {
-    let lines = lines(loaded, position);
+    let lines = lines(sources, position);
     let last = position.line as usize + lines.len().max(1);
     // As wide as the last line's number. The arrow is drawn here because columns are bytes everywhere else, too.
     let margin = " ".repeat(last.to_string().len());
@@ -195,18 +196,18 @@ fn excerpt(
 }
 
 /// The lines that a position goes through, as far as the text is known.
-fn lines<'l>(loaded: &'l Loaded, position: &Position) -> Vec<&'l str> {
+fn lines<'l>(sources: &'l Sources, position: &Position) -> Vec<&'l str> {
     let mut at = position.clone();
     (position.line..=position.end_line.max(position.line))
         .map_while(|line| {
             at.line = line;
-            loaded.line(&at)
+            sources.line(&at)
         })
         .collect()
 }
 
 /// Verdicts per function.
-pub(crate) fn table(loaded: &Loaded, report: &Report, style: Style) -> String {
+pub(crate) fn table(report: &Report, style: Style) -> String {
     let mut out = String::new();
     let mut functions: Vec<proofline_verifier::Name> =
         report.verdicts.keys().map(|(function, _)| *function).collect();
@@ -270,6 +271,5 @@ pub(crate) fn table(loaded: &Loaded, report: &Report, style: Style) -> String {
             let _ = writeln!(out, "  {}", style.dim(&format!("… and {} more", report.rests_on.len() - 12)));
         }
     }
-    let _ = loaded;
     out
 }

@@ -3,13 +3,17 @@
 
 use std::{collections::BTreeSet, path::Path};
 
-use proofline_db::{Control, Database, Question};
-use proofline_verifier::{judge::Report, property::Property};
+use proofline_db::Database;
+use proofline_verifier::{
+    portfolio::{self, Control, Request},
+    property::Property,
+    report::Report,
+};
 
 use crate::{
     incremental::{FILE, database},
     markdown::Case,
-    run::asked,
+    run::{asked, said},
 };
 
 /// Engines whose blocks survive edits.
@@ -19,17 +23,17 @@ const ENGINES: [&str; 2] = ["intervals", "value-bam"];
 pub fn edit(case: &Case, first: usize, most: usize) -> Result<(), String> {
     let mut plain = case.clone();
     plain.options.retain(|word| !word.starts_with("each="));
-    let (options, _) = asked(&plain)?;
+    let options = asked(&plain)?.options;
     let texts = edited(&case.text, first, most);
     for engine in ENGINES {
-        let question = Question {
+        let question = Request {
             property: Property::Everything,
             engines: vec![engine.to_owned()],
             steps: 2_000,
             first_only: false,
         };
         let ask = |db: &Database| -> Result<Report, String> {
-            db.check(&question, &[], &Control::default()).map_err(|stopped| format!("{stopped:?}"))
+            portfolio::check(db, &question, &[], &Control::default()).map_err(said)
         };
         let mut audited = database(&case.text, &options);
         audited.audit_blocks();

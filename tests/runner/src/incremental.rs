@@ -6,31 +6,28 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use proofline_db::{Control, Database, Question, Stopped, Work};
-use proofline_verifier::{judge::Report, load::Options};
+use proofline_db::{Database, Work};
+use proofline_verifier::{
+    load::Options,
+    portfolio::{self, Control},
+    report::Report,
+};
 
 use crate::{
     expect::expectations,
     markdown::{Case, Edit},
-    run::{asked, compare},
+    run::{Asked, asked, compare, said},
 };
 
 pub(crate) const FILE: &str = "/suite/test.c";
 
 /// Runs a test. The error lists everything that differs.
 pub(crate) fn run(case: &Case) -> Result<(), String> {
-    let (options, request) = asked(case)?;
-    let question = Question {
-        property: request.property.clone(),
-        engines: request.engines.clone(),
-        steps: request.steps,
-        first_only: false,
-    };
+    let Asked { options, request, entries } = asked(case)?;
     let mut text = case.text.clone();
     let mut db = database(&text, &options);
     let ask = |db: &Database| -> Result<Report, String> {
-        let stopped = |stopped: Stopped| format!("{stopped:?}");
-        db.check(&question, &request.entries, &Control::default()).map_err(stopped)
+        portfolio::check(db, &request, &entries, &Control::default()).map_err(said)
     };
     let mut faults = Vec::new();
     expected(&db, &text, &ask(&db)?, &mut faults)?;
@@ -64,8 +61,8 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
 
 /// The comments of the text.
 fn expected(db: &Database, text: &str, report: &Report, faults: &mut Vec<String>) -> Result<(), String> {
-    let loaded = db.loaded().map_err(|stopped| format!("{stopped:?}"))?;
-    compare(&loaded, report, &expectations(text)?, faults);
+    let (program, sources) = (db.program().map_err(said)?, db.sources().map_err(said)?);
+    compare(&program, &sources, report, &expectations(text)?, faults);
     Ok(())
 }
 

@@ -1,13 +1,17 @@
 //! Runs one test and compares what was said with what was expected.
 
-use std::{fmt::Write, path::PathBuf};
+use std::fmt::Write;
 
+use proofline_db::{Database, Stopped};
 use proofline_verifier::{
-    Budget, Cancel, CheckId, Name,
-    inside::{self, Domain},
-    judge::{Report, Request, Verdict, judge},
-    load::{self, Loaded, Options},
+    Budget, CheckId, Entry, Name, Program, Subject,
+    inspect::{self, Domain},
+    load::Options,
+    portfolio::{Control, Request, check},
     property::Property,
+    report::Report,
+    sources::Sources,
+    verdict::Verdict,
 };
 
 use crate::{
@@ -24,21 +28,22 @@ struct Seen<'r> {
 }
 
 /// What the words on a fence ask for.
-pub(crate) fn asked(case: &Case) -> Result<(Options, Request), String> {
+pub(crate) struct Asked {
+    pub(crate) options: Options,
+    pub(crate) request: Request,
+    /// Functions that executions start in; none: the default ones.
+    pub(crate) entries: Vec<Name>,
+}
+
+/// Reads the words on a fence.
+pub(crate) fn asked(case: &Case) -> Result<Asked, String> {
     let mut options = Options::default();
-    let mut request = Request {
-        property: Property::Everything,
-        entries: Vec::new(),
-        engines: Vec::new(),
-        steps: 300_000,
-        deadline: None,
-        first_only: false,
-        cancel: Cancel::default(),
-        threads: 1,
-    };
+    let mut entries = Vec::new();
+    let mut request =
+        Request { property: Property::Everything, engines: Vec::new(), steps: 300_000, first_only: false };
     for word in &case.options {
         match word.split_once('=') {
-            Some(("entry", name)) => request.entries.push(Name::new(name)),
+            Some(("entry", name)) => entries.push(Name::new(name)),
             Some(("engine", names)) => request.engines.extend(names.split(',').map(str::to_owned)),
             Some(("property", text)) => {
                 request.property = Property::parse(text).map_err(|e| e.to_string())?
@@ -50,7 +55,7 @@ pub(crate) fn asked(case: &Case) -> Result<(Options, Request), String> {
             _ => return Err(format!("unknown option `{word}` on the fence")),
         }
     }
-    Ok((options, request))
+    Ok(Asked { options, request, entries })
 }
 
 /// Runs a test. The error lists everything that differs.
@@ -76,19 +81,18 @@ fn run_once(case: &Case) -> Result<(), String> {
         return incremental::run(case);
     }
     let expected = expectations(&case.text)?;
-    let (options, request) = asked(case)?;
-    let file = PathBuf::from("/suite/test.c");
-    let text = revealing(&case.text);
-    let loaded = load::load_texts(&[(file, text)], &options).map_err(|e| e.to_string())?;
-    let mut faults: Vec<String> = loaded
+    let Asked { options, request, entries } = asked(case)?;
+    let db = incremental::database(&revealing(&case.text), &options);
+    let sources = db.sources().map_err(said)?;
+    let mut faults: Vec<String> = sources
         .problems()
         .iter()
         .filter(|problem| problem.is_error)
         .map(|p| format!("line {}: {}", p.position.as_ref().map_or(0, |p| p.line + 1), p.message))
         .collect();
-    let report = judge(&loaded, &request, &mut |_| ());
-    compare(&loaded, &report, &expected, &mut faults);
-    reveals(&loaded, &report, &expected, request.steps, &mut faults);
+    let report = check(&db, &request, &entries, &Control::default()).map_err(said)?;
+    compare(&*db.program().map_err(said)?, &sources, &report, &expected, &mut faults);
+    reveals(&db, &sources, &report.entries, &expected, request.steps, &mut faults)?;
     if let Some(snapshot) = &case.snapshot {
         let told = told(&report);
         if told != snapshot.text {
@@ -96,6 +100,14 @@ fn run_once(case: &Case) -> Result<(), String> {
         }
     }
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
+}
+
+/// Why there is no answer, in words.
+pub(crate) fn said(stopped: Stopped) -> String {
+    match stopped {
+        Stopped::Load(error) => error.to_string(),
+        Stopped::Edited | Stopped::Cancelled => format!("{stopped:?}"),
+    }
 }
 
 /// The text of a test's snapshot as it is now.
@@ -140,7 +152,7 @@ fn revealing(text: &str) -> String {
                 let _ = writeln!(
                     out,
                     "{before}{{ __typeof__({argument}) {}{number} = ({argument}); }}{after}",
-                    inside::REVEAL
+                    inspect::REVEAL
                 );
             }
             None => {
@@ -152,7 +164,15 @@ fn revealing(text: &str) -> String {
 }
 
 /// What the domains know at each `__reveal`.
-fn reveals(loaded: &Loaded, report: &Report, expected: &[Expectation], steps: u64, faults: &mut Vec<String>) {
+fn reveals(
+    db: &Database,
+    sources: &Sources,
+    entries: &[Entry],
+    expected: &[Expectation],
+    steps: u64,
+    faults: &mut Vec<String>,
+) -> Result<(), String> {
+    let mut subject: Option<Subject> = None;
     for (word, domain) in [("interval", Domain::Intervals), ("value", Domain::Values)] {
         let marks: Vec<(u32, &String)> = expected
             .iter()
@@ -164,9 +184,13 @@ fn reveals(loaded: &Loaded, report: &Report, expected: &[Expectation], steps: u6
         if marks.is_empty() {
             continue;
         }
+        let subject = match &subject {
+            Some(known) => known,
+            None => subject.insert(db.subject().map_err(said)?),
+        };
         let mut known = Vec::new();
-        for entry in &report.entries {
-            match inside::reveal(loaded, *entry, domain, &Budget::steps(steps)) {
+        for entry in entries {
+            match inspect::reveal(subject, sources, *entry, domain, &Budget::steps(steps)) {
                 Ok(here) => known.extend(here),
                 Err(why) => faults.push(format!("{word}: {why}")),
             }
@@ -179,15 +203,22 @@ fn reveals(loaded: &Loaded, report: &Report, expected: &[Expectation], steps: u6
             }
         }
     }
+    Ok(())
 }
 
-pub(crate) fn compare(loaded: &Loaded, report: &Report, expected: &[Expectation], faults: &mut Vec<String>) {
+pub(crate) fn compare(
+    program: &Program,
+    sources: &Sources,
+    report: &Report,
+    expected: &[Expectation],
+    faults: &mut Vec<String>,
+) {
     let seen: Vec<Seen<'_>> = report
         .verdicts
         .iter()
         .filter_map(|((function, id), verdict)| {
-            let obligation = &loaded.program().function(*function)?.obligations[id.index()];
-            let line = loaded.position(*function, obligation.site)?.line;
+            let obligation = &program.function(*function)?.obligations[id.index()];
+            let line = sources.position(*function, obligation.site)?.line;
             Some(Seen { line, check: obligation.check, verdict })
         })
         .collect();

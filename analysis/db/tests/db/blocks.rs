@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use crate::common::{check, database};
-use proofline_db::{Database, Question, Work};
-use proofline_verifier::{judge::Report, property::Property};
+use proofline_db::{Database, Work};
+use proofline_verifier::{portfolio::Request, property::Property, report::Report};
 
 const FILE: &str = "/db/chain.c";
 
-fn question() -> Question {
+fn question() -> Request {
     let engines = vec!["intervals".to_owned()];
-    Question { property: Property::Everything, engines, steps: 100_000, first_only: false }
+    Request { property: Property::Everything, engines, steps: 100_000, first_only: false }
 }
 
 /// What was explored, and what was not though it was asked for.

@@ -2,18 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
-use proofline_db::{Control, Database, Question, Work};
+use proofline_db::{Database, Work};
 use proofline_verifier::{
     Name,
-    judge::{Report, Verdict},
     load::Options,
+    portfolio::{self, Control, Request},
     property::Property,
+    report::Report,
+    verdict::Verdict,
 };
 
 /// A question that is answered fast.
-pub(crate) fn question() -> Question {
+pub(crate) fn question() -> Request {
     let engines = ["concrete", "intervals"].map(str::to_owned).to_vec();
-    Question { property: Property::Everything, engines, steps: 4_000, first_only: false }
+    Request { property: Property::Everything, engines, steps: 4_000, first_only: false }
 }
 
 /// A database with these texts; those that end in `.c` are the program's.
@@ -32,8 +34,8 @@ pub(crate) fn units(texts: &[(PathBuf, String)]) -> Vec<PathBuf> {
 }
 
 /// Asks with nobody to stop it.
-pub(crate) fn check(db: &Database, question: &Question) -> Report {
-    db.check(question, &[], &Control::default()).expect("nobody stops it")
+pub(crate) fn check(db: &Database, question: &Request) -> Report {
+    portfolio::check(db, question, &[], &Control::default()).expect("nobody stops it")
 }
 
 /// The entries that engines worked on since the last call, sorted.
@@ -53,7 +55,7 @@ pub(crate) fn told(report: &Report) -> Vec<String> {
             Verdict::Unknown(why) => format!("{function} {id:?} {why}"),
             Verdict::Violated(at) => {
                 let finding = &report.findings[*at];
-                let place = |p: &proofline_verifier::load::Position| {
+                let place = |p: &proofline_verifier::sources::Position| {
                     format!("{}:{}:{}", Path::new(&*p.path).display(), p.line, p.column)
                 };
                 let steps: Vec<String> = finding

@@ -6,8 +6,8 @@ use std::{
 };
 
 use crate::common::{Random, Sketch, check, database, question, told, verified};
-use proofline_db::{Question, Store, Work};
-use proofline_verifier::{Name, judge::Overall, property::Property};
+use proofline_db::{Store, Work};
+use proofline_verifier::{Name, portfolio::Request, property::Property, report::Overall};
 use redb::{ReadableDatabase, ReadableTable, TableDefinition};
 
 const TEXT: &str = "
@@ -52,7 +52,7 @@ static int top(int x) { int y = x; return 100 / middle(x) + 7 / side(&shared, x)
 int main(void) { int a = input(); return top(a > 1000 ? 1000 : a); }
 ";
     let folder = tempfile::tempdir().expect("a folder");
-    let intervals = Question { engines: vec!["intervals".to_owned()], ..question() };
+    let intervals = Request { engines: vec!["intervals".to_owned()], ..question() };
     let session = |text: &str| {
         let mut db = database(&texts(text));
         db.set_store(Store::new(folder.path(), 1 << 20));
@@ -136,8 +136,8 @@ fn a_damaged_file_is_replaced() {
 }
 
 /// A question whose engines leave everything on the disk that there is: answers, blocks and precisions.
-fn thorough() -> Question {
-    Question { engines: ["intervals", "value-bam"].map(str::to_owned).to_vec(), ..question() }
+fn thorough() -> Request {
+    Request { engines: ["intervals", "value-bam"].map(str::to_owned).to_vec(), ..question() }
 }
 
 /// Bytes of what a file keeps.
@@ -195,9 +195,9 @@ fn steps_to_prove(text: &str, folder: Option<&Path>) -> Option<u64> {
     })
 }
 
-fn refined(steps: u64) -> Question {
+fn refined(steps: u64) -> Request {
     let engines = vec!["value-bam".to_owned()];
-    Question { property: Property::UnreachCall, engines, steps, first_only: false }
+    Request { property: Property::UnreachCall, engines, steps, first_only: false }
 }
 
 /// Proves [`REFINED`], and leaves in the folder with which precision.

@@ -4,8 +4,12 @@
 use std::{path::Path, sync::mpsc, time::Duration};
 
 use crate::common::{Random, Sketch, check, database, told, units};
-use proofline_db::{Control, Question, Stopped, Store};
-use proofline_verifier::{Cancel, property::Property};
+use proofline_db::{Stopped, Store};
+use proofline_verifier::{
+    Cancel,
+    portfolio::{self, Control, Request},
+    property::Property,
+};
 
 /// Factoring: the solver is busy with it for as long as it is allowed to.
 const HARD: &str = "
@@ -22,9 +26,9 @@ fn text(k: u64) -> String {
     HARD.replace("KUL", &format!("{}UL", 1000003 + 2 * k))
 }
 
-fn question() -> Question {
+fn question() -> Request {
     let engines = ["concrete", "horn", "bounded"].map(str::to_owned).to_vec();
-    Question { property: Property::Everything, engines, steps: 1_000_000, first_only: false }
+    Request { property: Property::Everything, engines, steps: 1_000_000, first_only: false }
 }
 
 #[test]
@@ -38,7 +42,7 @@ fn an_edit_stops_the_work_and_the_next_answer_is_fresh() {
         for _ in 0..2 {
             let (db, results) = (db.clone(), results.clone());
             std::thread::spawn(move || {
-                let outcome = db.check(&question(), &[], &Control::default());
+                let outcome = portfolio::check(&db, &question(), &[], &Control::default());
                 // The handle goes first: the edit waits for it.
                 drop(db);
                 let _ = results.send(outcome);
@@ -55,11 +59,12 @@ fn an_edit_stops_the_work_and_the_next_answer_is_fresh() {
             }
         }
         if is_easy {
-            let report = db.check(&question(), &[], &Control::default()).expect("nobody stops it");
+            let report =
+                portfolio::check(&db, &question(), &[], &Control::default()).expect("nobody stops it");
             let fresh = database(&[(file.to_path_buf(), easy.to_owned())]);
             assert_eq!(
                 told(&report),
-                told(&fresh.check(&question(), &[], &Control::default()).expect("nor it"))
+                told(&portfolio::check(&fresh, &question(), &[], &Control::default()).expect("nor it"))
             );
         }
     }
@@ -73,7 +78,7 @@ fn blocks_and_the_disk_survive_edits_at_any_time() {
     let store = || Store::new(folder.path(), 1 << 14);
     let questions = [["intervals"].as_slice(), &["value-bam"], &["concrete", "intervals", "value-bam"]]
         .map(|engines| engines.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>())
-        .map(|engines| Question { engines, steps: 3_000, ..question() });
+        .map(|engines| Request { engines, steps: 3_000, ..question() });
     let mut random = Random(11);
     let mut sketch = Sketch::new(&mut random);
     let mut db = database(&sketch.texts());
@@ -83,7 +88,8 @@ fn blocks_and_the_disk_survive_edits_at_any_time() {
         for asked in &questions {
             let (db, results, asked) = (db.clone(), results.clone(), asked.clone());
             std::thread::spawn(move || {
-                let outcome = db.check(&asked, &[], &Control { threads: 2, ..Control::default() });
+                let outcome =
+                    portfolio::check(&db, &asked, &[], &Control { threads: 2, ..Control::default() });
                 db.save();
                 drop(db);
                 let _ = results.send(outcome);
@@ -116,7 +122,11 @@ fn a_cancelled_answer_is_partial_and_not_remembered() {
     let db = database(&[(file.to_path_buf(), "int f(int x) { return 1 / (x * x + 1); }\n".to_owned())]);
     let control = Control { cancel: Cancel::default(), ..Control::default() };
     control.cancel.cancel();
-    assert!(matches!(db.check(&crate::common::question(), &[], &control), Err(Stopped::Cancelled)));
-    let report = db.check(&crate::common::question(), &[], &Control::default()).expect("nobody stops it");
+    assert!(matches!(
+        portfolio::check(&db, &crate::common::question(), &[], &control),
+        Err(Stopped::Cancelled)
+    ));
+    let report =
+        portfolio::check(&db, &crate::common::question(), &[], &Control::default()).expect("nobody stops it");
     assert!(!told(&report).join(" ").contains("cancelled"));
 }

@@ -4,17 +4,17 @@
 use std::path::{Path, PathBuf};
 
 use crate::common::{check, database, told};
-use proofline_db::{Database, Question};
-use proofline_verifier::{load::Options, property::Property};
+use proofline_db::Database;
+use proofline_verifier::{load::Options, portfolio::Request, property::Property};
 
 const FILE: &str = "/db/deceit.c";
 
 /// The engines whose blocks survive edits, one after the other.
 const ENGINES: [&str; 2] = ["intervals", "value-bam"];
 
-fn question(engine: &str) -> Question {
+fn question(engine: &str) -> Request {
     let engines = vec![engine.to_owned()];
-    Question { property: Property::Everything, engines, steps: 3_000, first_only: false }
+    Request { property: Property::Everything, engines, steps: 3_000, first_only: false }
 }
 
 fn program(text: &str) -> Database {

@@ -7,7 +7,8 @@ use proofline_db::Database;
 use proofline_verifier::{
     Name,
     checks::division_by_zero,
-    judge::{Overall, Report, Verdict},
+    report::{Overall, Report},
+    verdict::Verdict,
 };
 
 const FILE: &str = "/db/test.c";

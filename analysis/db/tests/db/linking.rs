@@ -9,13 +9,14 @@ use std::{
 
 use proofline_cfa::{Function, Global, Name, Program, Type, text};
 use proofline_cfa_build::{link, lower};
-use proofline_db::{Control, Database, Work};
+use proofline_db::{Database, Work};
 use proofline_hir::Record;
 use proofline_program_analysis::{Mentions, SliceSource, slice};
 use proofline_syntax::DataModel;
 use proofline_verifier::{
     checks,
     load::{self, Options},
+    portfolio::Control,
 };
 
 use crate::common::{Random, database};
@@ -188,14 +189,15 @@ fn is_same(incremental: &Program, fresh: &Program, what: &str) {
 
 /// Whole program, slices and positions.
 fn compare(db: &Database, texts: &[(PathBuf, String)], log: &str) {
-    let loaded = db.loaded().expect("nobody edits");
-    let expected = load::load_texts(texts, &Options::default()).expect("the texts can be read");
-    is_same(loaded.program(), expected.program(), log);
+    let program = db.program().expect("nobody edits");
+    let sources = db.sources().expect("nobody edits");
+    let (subject, expected) = load::load_texts(texts, &Options::default()).expect("the texts can be read");
+    is_same(&program, subject.program(), log);
     let whole = Whole::new(fresh(texts));
     let labels = checks::ends_at_labels(&whole.program);
     for name in whole.program.functions.keys() {
-        assert_eq!(loaded.definition(*name), expected.definition(*name), "{name}, {log}");
-        assert_eq!(loaded.closing(*name), expected.closing(*name), "{name}, {log}");
+        assert_eq!(sources.definition(*name), expected.definition(*name), "{name}, {log}");
+        assert_eq!(sources.closing(*name), expected.closing(*name), "{name}, {log}");
         let known = db.known(*name, &Control::default()).expect("nobody edits");
         let Some((environment, _)) = known else { continue };
         let mut expected = slice(&whole, *name);

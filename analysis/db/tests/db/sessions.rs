@@ -1,7 +1,8 @@
 //! Random edit sessions: after every edit the remembered answers are those of a fresh database, in memory and from the disk.
 
 use crate::common::{Random, Sketch, check, database, question, told, units};
-use proofline_db::{Question, Store};
+use proofline_db::Store;
+use proofline_verifier::portfolio::Request;
 
 /// Sessions of the everyday test; `PROOFLINE_SESSIONS` asks for more.
 const SESSIONS: u64 = 40;
@@ -11,13 +12,13 @@ fn sessions() -> u64 {
 }
 
 /// Engines whose blocks survive edits, the others among them.
-fn question_of(seed: u64) -> Question {
+fn question_of(seed: u64) -> Request {
     let engines: &[&str] = match seed % 3 {
         0 => return question(),
         1 => &["intervals"],
         _ => &["intervals", "value-bam"],
     };
-    Question { engines: engines.iter().map(|name| (*name).to_owned()).collect(), ..question() }
+    Request { engines: engines.iter().map(|name| (*name).to_owned()).collect(), ..question() }
 }
 
 #[test]

@@ -16,7 +16,7 @@ use std::{
 };
 
 use proofline_cfa::{
-    CompareOp, Edge, EdgeId, Expr, Function, Lvalue, Name, Op, Role, Scalar,
+    CompareOp, Edge, EdgeId, Entry, Expr, Function, Lvalue, Name, Op, Role, Scalar,
     dataflow::Liveness,
     eval::{Overflow, Semantics},
 };
@@ -34,7 +34,7 @@ pub use scalar::{IntervalValue, Pointee, Pointer, Targets};
 use crate::{
     facts::StateFacts,
     path::resolve,
-    store::{Abstract, AbstractValue, Mode, Model, State, block, calls, show, state::Frame, transfer},
+    store::{Abstract, AbstractValue, Model, State, block, calls, show, state::Frame, transfer},
 };
 
 /// A set of concrete states.
@@ -43,10 +43,8 @@ pub type IntervalState = State<IntervalValue>;
 /// Parameters of an [`IntervalAnalysis`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IntervalOptions {
-    /// Where the run starts.
-    pub entry: Name,
-    /// What is assumed there.
-    pub mode: Mode,
+    /// Where the run starts, and what is assumed there.
+    pub entry: Entry,
     /// Signed overflow wraps.
     pub wrapv: bool,
     /// Keep states of different paths apart instead of joining them. Then loops must be bounded by the program.
@@ -60,15 +58,8 @@ pub struct IntervalOptions {
 
 impl IntervalOptions {
     /// States of one location are joined, and recursive entries widened after two unrollings.
-    pub fn new(entry: Name, mode: Mode) -> IntervalOptions {
-        IntervalOptions {
-            entry,
-            mode,
-            wrapv: false,
-            separate: false,
-            unrollings: 2,
-            input_ranges: BTreeMap::new(),
-        }
+    pub fn new(entry: Entry) -> IntervalOptions {
+        IntervalOptions { entry, wrapv: false, separate: false, unrollings: 2, input_ranges: BTreeMap::new() }
     }
 }
 
@@ -86,7 +77,7 @@ impl IntervalAnalysis {
         let overflow = if options.wrapv { Overflow::Wraps } else { Overflow::Undefined };
         let semantics = Semantics { overflow, pointer_bits: env.program().pointer_bits() };
         let thresholds = env.program().functions.keys().map(|name| (*name, OnceLock::new())).collect();
-        let model = Model::new(env, Intervals { semantics }, options.entry, options.mode);
+        let model = Model::new(env, Intervals { semantics }, options.entry);
         IntervalAnalysis { model, options, thresholds }
     }
 
@@ -216,7 +207,7 @@ impl Cpa for IntervalAnalysis {
     ) -> Vec<IntervalState> {
         let after = transfer::transfer(&self.model, from, at, facts);
         if !self.options.input_ranges.is_empty()
-            && at.function.name == self.options.entry
+            && at.function.name == self.options.entry.name
             && let Some(range) = self.options.input_ranges.get(&at.id)
             && let Op::Havoc(input, _) = &at.edge.op
         {

@@ -11,8 +11,6 @@ use super::{
 };
 use proofline_encoding::Key;
 
-use crate::store::Mode;
-
 /// More initial elements than this are left unknown.
 const MOST_ELEMENTS: usize = 512;
 
@@ -58,7 +56,7 @@ impl PredicateAnalysis {
         };
         let program = self.env.program();
         let global = program.globals.get(&name)?;
-        let starts = self.options.mode == Mode::Program || global.constant;
+        let starts = !self.options.entry.is_library() || global.constant;
         if !global.defined || !starts || global.ty.qualifiers().is_volatile {
             return None;
         }

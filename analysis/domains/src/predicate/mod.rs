@@ -25,7 +25,7 @@ use std::{
 };
 
 use parking_lot::{Mutex, RwLock};
-use proofline_cfa::{Loc, Name, ObligationId, Scalar};
+use proofline_cfa::{Entry, Loc, Name, ObligationId, Scalar};
 use proofline_cpa::{
     BlockContext, BlockCpa, CallContext, Cancel, Cpa, Domain, EdgeContext, Facts, LocationContext, Merge,
     Reduced,
@@ -44,7 +44,6 @@ pub use state::PredicateState;
 
 use proofline_encoding::MemoryLayout;
 
-use crate::store::Mode;
 use bdd::Bdds;
 use scope::Scope;
 use solver::CachedSolver;
@@ -63,10 +62,8 @@ pub enum Blk {
 /// Parameters of a [`PredicateAnalysis`]: what is analysed, where states are abstracted and how, how predicates are found, and limits.
 #[derive(Clone, Debug)]
 pub struct PredicateOptions {
-    /// Where the run starts.
-    pub entry: Name,
-    /// What is assumed there.
-    pub mode: Mode,
+    /// Where the run starts, and what is assumed there.
+    pub entry: Entry,
     /// Signed overflow wraps.
     pub wrapv: bool,
     /// Where states are abstracted. Function blocks need [`Blk::Functions`] to be of use.
@@ -94,10 +91,9 @@ pub struct PredicateOptions {
 impl PredicateOptions {
     /// Function blocks, Boolean abstraction, predicates at the locations where they were found, and the interpolation methods in the order
     /// in which they pay; no limit of time.
-    pub fn new(entry: Name, mode: Mode) -> PredicateOptions {
+    pub fn new(entry: Entry) -> PredicateOptions {
         PredicateOptions {
             entry,
-            mode,
             wrapv: false,
             blk: Blk::Functions,
             abstraction: AbstractionKind::Boolean,
@@ -256,7 +252,7 @@ impl Cpa for PredicateAnalysis {
     }
 
     fn entry(&self) -> (PredicateState, PredicatePrecision) {
-        (self.entry_state(self.options.entry), PredicatePrecision::default())
+        (self.entry_state(self.options.entry.name), PredicatePrecision::default())
     }
 
     fn transfer(

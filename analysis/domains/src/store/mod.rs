@@ -21,7 +21,7 @@ pub mod view;
 mod weak;
 
 pub use arithmetic::{Addresses, Arithmetic, Eval, Impossible, Objects, Operands};
-pub use model::{Mode, Model};
+pub use model::Model;
 pub use offsets::Offsets;
 pub use state::State;
 pub use value::{Abstract, AbstractValue};

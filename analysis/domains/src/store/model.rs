@@ -6,7 +6,7 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use proofline_cfa::{Constant, Function, Global, Name, Object, Program, Scalar, dataflow::Liveness};
+use proofline_cfa::{Constant, Entry, Function, Global, Name, Object, Program, Scalar, dataflow::Liveness};
 use proofline_program_analysis::Environment;
 
 use crate::store::{
@@ -16,15 +16,6 @@ use crate::store::{
     state::{Below, Count, Frame, Heap, Memory, State},
     value::{Abstract, value_bits},
 };
-
-/// What is assumed at the entry.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Mode {
-    /// The entry function is where the program starts: globals have their initial values.
-    Program,
-    /// The entry function is called by somebody: globals and arguments may be anything.
-    Library,
-}
 
 /// A program seen by a value domain.
 pub struct Model<A: Arithmetic> {
@@ -36,15 +27,14 @@ pub struct Model<A: Arithmetic> {
     pub pointer_bits: u8,
     /// What never changes: it is in no state.
     pub constants: BTreeMap<Name, Arc<Region<A::Value>>>,
-    entry: Name,
-    mode: Mode,
+    entry: Entry,
     liveness: BTreeMap<Name, OnceLock<Liveness>>,
     reachable: Mutex<BTreeMap<Name, Arc<BTreeSet<Name>>>>,
 }
 
 impl<A: Arithmetic> Model<A> {
     /// Prepares a program.
-    pub fn new(env: Arc<Environment>, arithmetic: A, entry: Name, mode: Mode) -> Model<A> {
+    pub fn new(env: Arc<Environment>, arithmetic: A, entry: Entry) -> Model<A> {
         let program = env.program();
         let pointer_bits = program.pointer_bits();
         let constant = |global: &&Arc<Global>| global.constant && global.defined;
@@ -55,24 +45,24 @@ impl<A: Arithmetic> Model<A> {
             .map(|global| (global.name, Arc::new(initial(program, global, &arithmetic))));
         let constants = constants.collect();
         let liveness = program.functions.keys().map(|name| (*name, OnceLock::new())).collect();
-        Model { pointer_bits, constants, liveness, reachable: Mutex::default(), entry, mode, arithmetic, env }
+        Model { pointer_bits, constants, liveness, reachable: Mutex::default(), entry, arithmetic, env }
     }
 
     /// The entry function's name.
     pub fn entry_function(&self) -> Name {
-        self.entry
+        self.entry.name
     }
 
     /// The state at the entry.
     pub fn entry_state(&self) -> State<A::Value> {
         let program = self.env.program();
         let mut state = State {
-            frame: Arc::new(Frame::new(self.entry, None)),
+            frame: Arc::new(Frame::new(self.entry.name, None)),
             below: Below::nothing(),
             memory: Memory::new(Vec::new()),
             heap: Heap::all(Count::Many),
         };
-        if self.mode == Mode::Library {
+        if self.entry.is_library() {
             return state;
         }
         state.heap = Heap::all(Count::Zero);
@@ -96,8 +86,8 @@ impl<A: Arithmetic> Model<A> {
             (Object::Global(global.name), Arc::new(initial(program, global, &self.arithmetic)))
         });
         state.memory = Memory::new(objects.collect());
-        if let Some(function) = self.env.function(self.entry) {
-            let mut frame = Frame::new(self.entry, None);
+        if let Some(function) = self.env.function(self.entry.name) {
+            let mut frame = Frame::new(self.entry.name, None);
             self.main_arguments(function, &mut frame);
             state.frame = Arc::new(frame);
         }

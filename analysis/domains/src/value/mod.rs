@@ -13,7 +13,7 @@ use std::{
 };
 
 use proofline_cfa::{
-    Expr, Function, Name, Object,
+    Entry, Expr, Function, Object,
     dataflow::Liveness,
     eval::{Overflow, Semantics},
 };
@@ -29,7 +29,7 @@ pub(crate) use scalar::{bits_known, known_bits};
 
 use crate::{
     facts::StateFacts,
-    store::{Abstract, Arithmetic, Mode, Model, State, block, calls, show, transfer},
+    store::{Abstract, Arithmetic, Model, State, block, calls, show, transfer},
 };
 use arithmetic::Explicit;
 
@@ -39,10 +39,8 @@ pub type ValueState = State<ExplicitValue>;
 /// Parameters of a [`ValueAnalysis`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ValueOptions {
-    /// Where the run starts.
-    pub entry: Name,
-    /// What is assumed there.
-    pub mode: Mode,
+    /// Where the run starts, and what is assumed there.
+    pub entry: Entry,
     /// Signed overflow wraps.
     pub wrapv: bool,
     /// Start with everything tracked, instead of nothing (CEGAR then finds what must be).
@@ -55,8 +53,8 @@ pub struct ValueOptions {
 
 impl ValueOptions {
     /// Nothing tracked until refinement asks for it, no threshold, recursion unrolled to its end.
-    pub fn new(entry: Name, mode: Mode) -> ValueOptions {
-        ValueOptions { entry, mode, wrapv: false, track_everything: false, threshold: None, unrollings: None }
+    pub fn new(entry: Entry) -> ValueOptions {
+        ValueOptions { entry, wrapv: false, track_everything: false, threshold: None, unrollings: None }
     }
 }
 
@@ -74,7 +72,7 @@ impl ValueAnalysis {
         let overflow = if options.wrapv { Overflow::Wraps } else { Overflow::Undefined };
         let semantics = Semantics { overflow, pointer_bits: env.program().pointer_bits() };
         let roles = roles::Roles::new(env.program());
-        let model = Model::new(env, Explicit { semantics }, options.entry, options.mode);
+        let model = Model::new(env, Explicit { semantics }, options.entry);
         ValueAnalysis { model, options, roles }
     }
 

@@ -6,10 +6,10 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{Expr, Function, Loc, LocalId, Lvalue, Name, Op, Program, scalar_of};
+use proofline_cfa::{Entry, Expr, Function, Loc, LocalId, Lvalue, Name, Op, Program, scalar_of};
 use proofline_cfa_build::models;
 use proofline_cpa::{Adjusted, CallContext, Cpa, EdgeContext, LocationContext, Merge, NoFacts, PathStep};
-use proofline_domains::{IntervalAnalysis, IntervalOptions, Mode, ValueAnalysis, ValueOptions};
+use proofline_domains::{IntervalAnalysis, IntervalOptions, ValueAnalysis, ValueOptions};
 use proofline_program_analysis::Environment;
 use proofline_syntax::{Flags, NoFs, OverlayFs, Preprocessor, RuccPreprocessor};
 
@@ -34,13 +34,12 @@ pub(crate) fn environment(code: &str) -> Arc<Environment> {
 }
 
 pub(crate) fn values(env: &Arc<Environment>) -> ValueAnalysis {
-    let options =
-        ValueOptions { track_everything: true, ..ValueOptions::new(Name::new("main"), Mode::Program) };
+    let options = ValueOptions { track_everything: true, ..ValueOptions::new(Entry::main()) };
     ValueAnalysis::new(env.clone(), options)
 }
 
 pub(crate) fn intervals(env: &Arc<Environment>) -> IntervalAnalysis {
-    IntervalAnalysis::new(env.clone(), IntervalOptions::new(Name::new("main"), Mode::Program))
+    IntervalAnalysis::new(env.clone(), IntervalOptions::new(Entry::main()))
 }
 
 /// The local as an expression.

@@ -2,14 +2,12 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use proofline_cfa::{CheckId, Name, Object, Obligation, Op, Program};
+use proofline_cfa::{CheckId, Entry, Name, Object, Obligation, Op, Program};
 use proofline_cpa::{
     BlockContext, BlockCpa, BlockId, Budget, Config, EdgeContext, LocationContext, Outcome, Question,
     Samples, Verification, bam::Blocks, check, check_laws,
 };
-use proofline_domains::{
-    IntervalAnalysis, IntervalOptions, Mode, ValueAnalysis, ValueOptions, value::Precision,
-};
+use proofline_domains::{IntervalAnalysis, IntervalOptions, ValueAnalysis, ValueOptions, value::Precision};
 use proofline_program_analysis::Environment;
 use proptest::{collection::vec, prelude::*};
 
@@ -106,14 +104,14 @@ fn question(env: &Environment, config: Config) -> Question<'_> {
 
 fn run_values(code: &str, blocks: Blocks, budget: u64) -> Verification<ValueAnalysis> {
     let env = with_target(program(code));
-    let analysis = ValueAnalysis::new(env.clone(), ValueOptions::new(Name::new("main"), Mode::Program));
+    let analysis = ValueAnalysis::new(env.clone(), ValueOptions::new(Entry::main()));
     let config = Config { blocks, ..Config::default() };
     check(&analysis, &question(&env, config), &Budget::steps(budget))
 }
 
 fn run_intervals(code: &str, blocks: Blocks, budget: u64) -> Verification<IntervalAnalysis> {
     let env = with_target(program(code));
-    let analysis = IntervalAnalysis::new(env.clone(), IntervalOptions::new(Name::new("main"), Mode::Program));
+    let analysis = IntervalAnalysis::new(env.clone(), IntervalOptions::new(Entry::main()));
     let config = Config { blocks, ..Config::default() };
     check(&analysis, &question(&env, config), &Budget::steps(budget))
 }

@@ -2,13 +2,13 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use proofline_cfa::{CheckId, Loc, Name, Obligation, Op};
+use proofline_cfa::{CheckId, Entry, Loc, Name, Obligation, Op};
 use proofline_cpa::{
     BlockContext, BlockCpa, BlockId, Budget, Checker, Config, EdgeContext, Outcome, Question, Samples,
     bam::{Blocks, MemoryStore},
     check_laws,
 };
-use proofline_domains::{Mode, PredicateAnalysis, PredicateOptions, predicate::PredicatePrecision};
+use proofline_domains::{PredicateAnalysis, PredicateOptions, predicate::PredicatePrecision};
 use proofline_program_analysis::Environment;
 use proofline_smt::{Sort, build as t};
 use proptest::{collection::vec, prelude::*};
@@ -32,7 +32,7 @@ fn environment(code: &str) -> Arc<Environment> {
 }
 
 fn analysis(env: &Arc<Environment>) -> PredicateAnalysis {
-    let options = PredicateOptions::new(Name::new("main"), Mode::Program);
+    let options = PredicateOptions::new(Entry::main());
     PredicateAnalysis::new(env.clone(), options).expect("the shipped library")
 }
 

@@ -1,9 +1,9 @@
 //! Refinement of explicit values: CEGAR with the plainest driver. A program's label `ERROR` is the target.
 
-use proofline_cfa::{Name, Object};
+use proofline_cfa::{Entry, Name, Object};
 use proofline_cpa::{Budget, Cpa, Path, Refine, Refinement, Unknown};
 use proofline_domains::{
-    Mode, ValueAnalysis, ValueOptions,
+    ValueAnalysis, ValueOptions,
     value::{Precision, Variable},
 };
 
@@ -27,7 +27,7 @@ struct Run {
 
 fn cegar(code: &str, options: impl FnOnce(&mut ValueOptions)) -> Run {
     let env = environment(code);
-    let mut chosen = ValueOptions::new(Name::new("main"), Mode::Program);
+    let mut chosen = ValueOptions::new(Entry::main());
     options(&mut chosen);
     let analysis = ValueAnalysis::new(env.clone(), chosen);
     let mut precision = analysis.entry().1;
@@ -184,7 +184,7 @@ fn a_budget_ends_a_refinement() {
     let code =
         "int main(void) { int i = 0; while (i < 10) i = i + 1; if (i != 10) { ERROR: return 1; } return 0; }";
     let env = environment(code);
-    let analysis = ValueAnalysis::new(env.clone(), ValueOptions::new(Name::new("main"), Mode::Program));
+    let analysis = ValueAnalysis::new(env.clone(), ValueOptions::new(Entry::main()));
     let function = env.function(Name::new("main")).expect("a body");
     let steps = function.edge_ids().map(|(id, _)| proofline_cpa::PathStep::Edge(function.name, id)).collect();
     let path = Path { entry: function.name, steps, target: None };

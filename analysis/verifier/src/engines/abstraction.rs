@@ -5,20 +5,17 @@ use std::{
     rc::Rc,
 };
 
-use proofline_cfa::{Expr, Loc, LocalId, Lvalue, Name, ObligationId};
+use proofline_cfa::{Expr, Function, Loc, LocalId, Lvalue, Name, ObligationId, Program};
 use proofline_cpa::{
-    BlockCpa, Budget, Certificate, Checker, Config, Order, Outcome, Path, Question, Refine, Unknown,
-    bam::Blocks,
+    BlockCpa, Budget, Certificate, Checker, Config, Order, Outcome, Path, Refine, Unknown, bam::Blocks,
 };
 use proofline_domains::{
-    IntervalAnalysis, IntervalOptions, Mode, ValueAnalysis, ValueOptions, interval::IntervalValue,
-    store::Abstract,
+    IntervalAnalysis, ValueAnalysis, ValueOptions, interval::IntervalValue, store::Abstract,
 };
 
-use super::{Answer, Decision, Engine, Targets, concrete};
+use super::{Answer, Decision, Engine, Question, concrete};
 use crate::{
-    checks::Check,
-    load::Loaded,
+    pass::{self, interval_pass, reachability},
     summaries::{CachedAnalysis, of_intervals, of_values, session},
 };
 
@@ -84,11 +81,9 @@ impl Abstraction {
         &self,
         analysis: &A,
         options: &str,
-        loaded: &Loaded,
-        entry: Name,
-        targets: &Targets,
-        budget: &Budget,
+        question: &Question<'_>,
     ) -> Decision {
+        let Question { subject, entry, targets, budget } = *question;
         let config = Config {
             order: self.order,
             blocks: self.blocks,
@@ -97,27 +92,24 @@ impl Abstraction {
             ..Config::default()
         };
         let only = if self.collects { BTreeSet::new() } else { targets.set().clone() };
-        let question = Question::new(loaded.env(), entry, Check::ids(), config).only(only);
+        let run = reachability(subject.env(), entry, config, only);
         // What proved it before the last edit is tried first. Whatever comes of it but a proof is forgotten: then the answer is the one
         // that a first run gives.
-        let summaries = loaded.summaries().filter(|_| self.refines);
-        let hint = summaries.and_then(|s| s.precision(self.name, loaded.env(), entry));
+        let summaries = subject.summaries().filter(|_| self.refines);
+        let hint = summaries.and_then(|s| s.precision(self.name, subject.env(), entry.name));
         let from = |precision: Option<A::Precision>, budget: &Budget| {
-            let store = Rc::new(session(loaded.summaries(), analysis, options, &question));
-            let mut checker = Checker::new(analysis, &question, precision, store.clone())?;
+            let store = Rc::new(session(subject.summaries(), analysis, options, &run));
+            let mut checker = Checker::new(analysis, &run, precision, store.clone())?;
             let outcome = checker.run(budget);
-            if let Some(summaries) = loaded.summaries() {
-                summaries.count(&store, loaded.env());
+            if let Some(summaries) = subject.summaries() {
+                summaries.count(&store, subject.env());
             }
             Ok((checker, outcome))
         };
-        if hint.is_some() {
-            let own = Budget::steps(budget.left())
-                .with_cancel(budget.cancel().clone())
-                .with_deadline(budget.deadline());
-            if let Ok((_, Outcome::Holds)) = from(hint, &own) {
-                return Decision::new(self.holds());
-            }
+        if hint.is_some()
+            && let Ok((_, Outcome::Holds)) = from(hint, &question.own_budget(budget.left()))
+        {
+            return Decision::new(self.holds());
         }
         let (checker, outcome) = match from(None, budget) {
             Ok(run) => run,
@@ -126,22 +118,16 @@ impl Abstraction {
         if outcome == Outcome::Holds
             && let Some(summaries) = summaries
         {
-            summaries.set_precision(self.name, loaded.env(), entry, checker.precision());
+            summaries.set_precision(self.name, subject.env(), entry.name, checker.precision());
         }
         if self.collects {
-            let verification = checker.into_verification(outcome);
-            return match (verification.outcome, verification.certificate) {
-                (Outcome::Holds, Some(certificate)) => collected(&certificate, loaded, targets),
-                (Outcome::Unknown(why), _) => Decision::new(Answer::Unknown(why)),
-                (Outcome::Holds | Outcome::Reaches(_), _) => Decision::new(Answer::Unknown(
-                    Unknown::InternalError("a pass without targets reached one".into()),
-                )),
-            };
+            let collected = pass::certificate(checker, outcome).and_then(|found| collected(&found, question));
+            return collected.unwrap_or_else(|why| Decision::new(Answer::Unknown(why)));
         }
         Decision::new(match outcome {
             Outcome::Holds => self.holds(),
             Outcome::Unknown(why) => Answer::Unknown(why),
-            Outcome::Reaches(path) => match concrete::follow(loaded, &path, budget) {
+            Outcome::Reaches(path) => match concrete::follow(question, &path) {
                 Ok(Some(counterexample)) => Answer::Violated(counterexample),
                 Ok(None) => {
                     Answer::Unknown(Unknown::Unconfirmed("no inputs were found for an abstract path".into()))
@@ -153,19 +139,16 @@ impl Abstraction {
 }
 
 /// What a pass without targets proved: obligations whose error location is in no reached state.
-fn collected<A: BlockCpa>(certificate: &Certificate<A>, loaded: &Loaded, targets: &Targets) -> Decision {
+fn collected<A: BlockCpa>(
+    certificate: &Certificate<A>,
+    question: &Question<'_>,
+) -> Result<Decision, Unknown> {
+    let Question { subject, targets, .. } = *question;
     let mut reached: BTreeSet<(Name, ObligationId)> = BTreeSet::new();
-    for abstraction in &certificate.abstractions {
-        for spot in abstraction.states.keys() {
-            let Some(context) = abstraction.contexts.get(spot.context.0 as usize) else {
-                return Decision::new(Answer::Unknown(Unknown::InternalError(
-                    "a state without a frame".into(),
-                )));
-            };
-            let Some(function) = loaded.env().function(context.function) else { continue };
-            reached.extend(function.obligation_at(spot.loc).map(|id| (context.function, id)));
-        }
-    }
+    pass::each_location(certificate, subject.env(), |function, loc, _| {
+        reached.extend(function.obligation_at(loc).map(|id| (function.name, id)));
+        Ok(())
+    })?;
     let proved: BTreeSet<(Name, ObligationId)> =
         targets.iter().filter(|target| !reached.contains(target)).collect();
     let answer = if proved.len() == targets.len() {
@@ -173,7 +156,7 @@ fn collected<A: BlockCpa>(certificate: &Certificate<A>, loaded: &Loaded, targets
     } else {
         Answer::Unknown(Unknown::Unconfirmed("an abstract path may be spurious".into()))
     };
-    Decision { answer, proved }
+    Ok(Decision { answer, proved })
 }
 
 impl Engine for Abstraction {
@@ -181,24 +164,20 @@ impl Engine for Abstraction {
         self.name
     }
 
-    fn decide(&self, loaded: &Loaded, entry: Name, targets: &Targets, budget: &Budget) -> Decision {
-        let mode = if loaded.is_library(entry) { Mode::Library } else { Mode::Program };
-        let environment = loaded.env().clone();
+    fn decide(&self, question: &Question<'_>) -> Decision {
+        let Question { subject, entry, .. } = *question;
+        let environment = subject.env().clone();
         match self.domain {
             Domain::Values => {
-                let options = ValueOptions {
-                    wrapv: loaded.options().wrapv,
-                    track_everything: !self.refines,
-                    ..ValueOptions::new(entry, mode)
-                };
-                let said = of_values(&options);
-                self.run(&ValueAnalysis::new(environment, options), &said, loaded, entry, targets, budget)
+                let options =
+                    ValueOptions { track_everything: !self.refines, ..subject.value_options(entry) };
+                let kept = of_values(&options);
+                self.run(&ValueAnalysis::new(environment, options), &kept, question)
             }
             Domain::Intervals => {
-                let options =
-                    IntervalOptions { wrapv: loaded.options().wrapv, ..IntervalOptions::new(entry, mode) };
-                let said = of_intervals(&options);
-                self.run(&IntervalAnalysis::new(environment, options), &said, loaded, entry, targets, budget)
+                let options = subject.interval_options(entry);
+                let kept = of_intervals(&options);
+                self.run(&IntervalAnalysis::new(environment, options), &kept, question)
             }
         }
     }
@@ -207,55 +186,51 @@ impl Engine for Abstraction {
 /// Ranges of the registers of a function at its locations, whoever calls it.
 pub(super) type Invariants = BTreeMap<(Name, Loc), BTreeMap<LocalId, (i128, i128)>>;
 
-/// What one pass of intervals over everything knows of integer registers; `None` if it does not end.
-pub(super) fn interval_invariants(loaded: &Loaded, entry: Name, budget: &Budget) -> Option<Invariants> {
-    let mode = if loaded.is_library(entry) { Mode::Library } else { Mode::Program };
-    let options = IntervalOptions { wrapv: loaded.options().wrapv, ..IntervalOptions::new(entry, mode) };
-    let said = of_intervals(&options);
-    let analysis = IntervalAnalysis::new(loaded.env().clone(), options);
-    let config = Config { cegar: false, certificate: true, ..Config::default() };
-    let question = Question::new(loaded.env(), entry, Check::ids(), config).only(BTreeSet::new());
-    let store = session(loaded.summaries(), &analysis, &said, &question);
-    let mut checker = Checker::new(&analysis, &question, None, store).ok()?;
-    let outcome = checker.run(budget);
-    let verification = checker.into_verification(outcome);
-    let (Outcome::Holds, Some(certificate)) = (verification.outcome, verification.certificate) else {
-        return None;
-    };
+/// What one pass of intervals over everything knows of integer registers.
+///
+/// # Errors
+/// If the pass does not end.
+pub(super) fn interval_invariants(question: &Question<'_>) -> Result<Invariants, Unknown> {
+    let Question { subject, entry, budget, .. } = *question;
+    let (analysis, certificate) = interval_pass(subject, entry, Blocks::NONE, budget)?;
     let mut known = Invariants::new();
-    for abstraction in &certificate.abstractions {
-        for (spot, states) in &abstraction.states {
-            let name = abstraction.contexts.get(spot.context.0 as usize)?.function;
-            let function = loaded.env().function(name)?;
-            let registers = function.locals.iter().enumerate().filter(|(_, local)| !local.address_taken);
-            let scalars = registers.filter_map(|(i, local)| {
-                let scalar = proofline_cfa::scalar_of(local.ty, loaded.program().data_model)?;
-                let id = LocalId(i as u32);
-                Some((id, Expr::Load(Lvalue::local(id, local.ty, scalar, local.size))))
-            });
-            let scalars: Vec<(LocalId, Expr)> = scalars.collect();
-            for (state, _) in states {
-                let mut here = BTreeMap::new();
-                for (id, load) in &scalars {
-                    if let Abstract::Of(IntervalValue::Int(ranges)) = analysis.value_of(state, function, load)
-                    {
-                        here.insert(*id, (ranges.lo(), ranges.hi()));
-                    }
-                }
-                match known.get_mut(&(name, spot.loc)) {
-                    None => {
-                        known.insert((name, spot.loc), here);
-                    }
-                    Some(all) => {
-                        all.retain(|id, _| here.contains_key(id));
-                        for (id, (lo, hi)) in all {
-                            let (other_lo, other_hi) = here[id];
-                            (*lo, *hi) = ((*lo).min(other_lo), (*hi).max(other_hi));
-                        }
-                    }
+    pass::each_location(&certificate, subject.env(), |function, loc, states| {
+        let registers = integer_registers(function, subject.program());
+        for (state, _) in states {
+            let mut here = BTreeMap::new();
+            for (id, load) in &registers {
+                if let Abstract::Of(IntervalValue::Int(ranges)) = analysis.value_of(state, function, load) {
+                    here.insert(*id, (ranges.lo(), ranges.hi()));
                 }
             }
+            match known.get_mut(&(function.name, loc)) {
+                None => {
+                    known.insert((function.name, loc), here);
+                }
+                Some(all) => widen(all, &here),
+            }
         }
+        Ok(())
+    })?;
+    Ok(known)
+}
+
+/// Locals whose address is not taken, with how they are read.
+fn integer_registers(function: &Function, program: &Program) -> Vec<(LocalId, Expr)> {
+    let registers = function.locals.iter().enumerate().filter(|(_, local)| !local.address_taken);
+    let reads = registers.filter_map(|(i, local)| {
+        let scalar = proofline_cfa::scalar_of(local.ty, program.data_model)?;
+        let id = LocalId(i as u32);
+        Some((id, Expr::Load(Lvalue::local(id, local.ty, scalar, local.size))))
+    });
+    reads.collect()
+}
+
+/// Ranges that hold wherever either does.
+fn widen(all: &mut BTreeMap<LocalId, (i128, i128)>, here: &BTreeMap<LocalId, (i128, i128)>) {
+    all.retain(|id, _| here.contains_key(id));
+    for (id, (lo, hi)) in all {
+        let (other_lo, other_hi) = here[id];
+        (*lo, *hi) = ((*lo).min(other_lo), (*hi).max(other_hi));
     }
-    Some(known)
 }

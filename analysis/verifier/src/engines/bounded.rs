@@ -4,16 +4,16 @@
 
 use std::collections::BTreeMap;
 
-use proofline_cfa::{EdgeId, FloatType, Name, ObligationId, Scalar};
-use proofline_cpa::{Budget, Unknown};
+use proofline_cfa::{EdgeId, Entry, FloatType, Name, ObligationId, Scalar};
+use proofline_cpa::Unknown;
 use proofline_encoding::{BlockEnd, Cut, Encoding, Key, LargeBlock, LargeBlockEncoding, MemoryLayout, State};
 use proofline_smt::{Limits, Outcome, Solver, Term, Value, Var, build as t};
 
-use super::{Answer, Decision, Engine, Targets, session::Session, start};
+use super::{Answer, Decision, Engine, Question, session::Session, start};
 use crate::{
     counterexample::Counterexample,
-    interpret::{self, Code, End, Machine, Oracle, Passing, Question},
-    load::Loaded,
+    interpret::{self, Choice, Code, Machine, Oracle, Passing},
+    subject::Subject,
 };
 
 /// Symbolic execution up to a number of layers.
@@ -45,8 +45,8 @@ impl Engine for Bounded {
         "bounded"
     }
 
-    fn decide(&self, loaded: &Loaded, entry: Name, targets: &Targets, budget: &Budget) -> Decision {
-        Decision::new(self.search(loaded, entry, targets, budget).unwrap_or_else(Answer::Unknown))
+    fn decide(&self, question: &Question<'_>) -> Decision {
+        self.search(question).into()
     }
 }
 
@@ -54,32 +54,27 @@ impl Engine for Bounded {
 type InputPlace = (u32, Option<Cut>, u32, EdgeId);
 
 impl Bounded {
-    fn search(
-        &self,
-        loaded: &Loaded,
-        entry: Name,
-        targets: &Targets,
-        budget: &Budget,
-    ) -> Result<Answer, Unknown> {
-        let environment = &**loaded.env();
-        if self.only_beyond_integers && !needs_bit_vectors(loaded, entry) {
+    fn search(&self, question: &Question<'_>) -> Result<Answer, Unknown> {
+        let Question { subject, entry, targets, budget } = *question;
+        let environment = &**subject.env();
+        if self.only_beyond_integers && !needs_bit_vectors(subject, entry.name) {
             return Err(Unknown::OutOfBudget);
         }
         let layout = MemoryLayout::with_encoding(environment, self.encoding);
-        let recursive = loaded
-            .reachable_from(entry)
+        let recursive = subject
+            .reachable_from(entry.name)
             .into_iter()
             .filter(|f| environment.call_graph().is_recursive(*f))
             .collect();
         let mut encoder =
-            LargeBlockEncoding::new(environment, &layout, entry, &recursive, loaded.options().wrapv, budget)
+            LargeBlockEncoding::new(environment, &layout, entry.name, &recursive, subject.wrapv(), budget)
                 .unrolling();
         let session = Session::new(budget)?;
         let mut solver = session.solver(self.encoding);
         let solver = &mut *solver;
         solver.set_limits(Limits { resource: Some(self.resource), millis: Session::millis_left(budget) });
         let mut names = Names { next: 0 };
-        let (state, parameters) = initial(loaded, &layout, entry, &encoder, &mut names, solver);
+        let (state, parameters) = initial(subject, &layout, entry, &encoder, &mut names, solver);
         let mut frontier: BTreeMap<Option<Cut>, State> = [(None, state)].into();
         let mut inputs: BTreeMap<InputPlace, Term> = BTreeMap::new();
         let mut incomplete = None;
@@ -135,10 +130,10 @@ impl Bounded {
                             inputs: inputs.keys().copied().zip(values.iter().map(number)).collect(),
                             parameters: values[inputs.len()..].iter().map(number).collect(),
                         };
-                        match confirm(loaded, entry, &encoder, model, targets, self.encoding) {
+                        match confirm(question, &encoder, model, self.encoding) {
                             Some(counterexample) => return Ok(Answer::Violated(counterexample)),
                             None => {
-                                let name = loaded
+                                let name = subject
                                     .program()
                                     .function(function)
                                     .map(|f| f.obligations[obligation.index()].text);
@@ -182,10 +177,10 @@ fn number(value: &Option<Value>) -> i128 {
 }
 
 /// Whether something that can be executed from the entry is only approximated over integers.
-pub(super) fn needs_bit_vectors(loaded: &Loaded, entry: Name) -> bool {
-    let reachable = loaded.reachable_from(entry);
-    let functions: Vec<_> = reachable.iter().filter_map(|name| loaded.env().function(*name)).collect();
-    proofline_encoding::needs_bit_vectors(loaded.env(), entry, &functions)
+pub(super) fn needs_bit_vectors(subject: &Subject, entry: Name) -> bool {
+    let reachable = subject.reachable_from(entry);
+    let functions: Vec<_> = reachable.iter().filter_map(|name| subject.env().function(*name)).collect();
+    proofline_encoding::needs_bit_vectors(subject.env(), entry, &functions)
 }
 
 /// Gives values of a layer names, so that formulas of the next one stay small.
@@ -221,22 +216,22 @@ impl Names {
 
 /// The state in which execution begins, and the entry function's parameters.
 pub(super) fn initial(
-    loaded: &Loaded,
+    subject: &Subject,
     layout: &MemoryLayout,
-    entry: Name,
+    entry: Entry,
     encoder: &LargeBlockEncoding<'_>,
     names: &mut Names,
     solver: &mut dyn Solver,
 ) -> (State, Vec<Term>) {
     let mut state = State::top();
     let mut parameters = Vec::new();
-    let mut keys = encoder.memory_keys(entry);
-    if let Some(function) = loaded.env().function(entry) {
+    let mut keys = encoder.memory_keys(entry.name);
+    if let Some(function) = subject.env().function(entry.name) {
         keys.extend(function.parameters.iter().map(|id| Key::Local(0, *id)));
     }
     for key in keys {
-        let variable = names.fresh(start::sort_of_key(loaded.env(), layout, key, entry));
-        for condition in start::initial_condition(loaded, layout, entry, key, variable) {
+        let variable = names.fresh(start::sort_of_key(subject.env(), layout, key, entry.name));
+        for condition in start::initial_condition(subject, layout, entry, key, variable) {
             solver.assert(condition);
         }
         if let Key::Local(..) = key {
@@ -256,7 +251,7 @@ struct Model {
 /// Follows a run through instances and layers, and answers each question with the model's value for that place.
 struct Follower<'f> {
     encoder: &'f LargeBlockEncoding<'f>,
-    loaded: &'f Loaded,
+    subject: &'f Subject,
     model: Model,
     layer: u32,
     from: Option<Cut>,
@@ -284,7 +279,7 @@ impl Oracle for Follower<'_> {
     }
 
     fn passes(&mut self, function: Name, edge: EdgeId, passing: Passing) {
-        let Some(body) = self.loaded.env().function(function) else { return };
+        let Some(body) = self.subject.env().function(function) else { return };
         let Some(&instance) = self.stack.last() else { return };
         match passing {
             Passing::Edge => {
@@ -299,7 +294,7 @@ impl Oracle for Follower<'_> {
                     return;
                 };
                 self.stack.push(child);
-                if let Some(entry) = self.loaded.env().function(callee).map(|f| f.entry) {
+                if let Some(entry) = self.subject.env().function(callee).map(|f| f.entry) {
                     self.arrive(callee, entry);
                 }
             }
@@ -311,11 +306,11 @@ impl Oracle for Follower<'_> {
         }
     }
 
-    fn choose(&mut self, question: &Question) -> i128 {
+    fn choose(&mut self, choice: &Choice) -> i128 {
         if self.at.is_none() && self.stack == [0] && self.parameters < self.model.parameters.len() {
             self.parameters += 1;
             let value = self.model.parameters[self.parameters - 1];
-            return match question.scalar {
+            return match choice.scalar {
                 Scalar::Float(_) if !self.floats => 0,
                 Scalar::Int(ty) => ty.wrap(value),
                 Scalar::Float(_) | Scalar::Pointer => value,
@@ -323,7 +318,7 @@ impl Oracle for Follower<'_> {
         }
         let Some((instance, edge)) = self.at else { return 0 };
         let value = self.model.inputs.get(&(self.layer, self.from, instance, edge)).copied().unwrap_or(0);
-        match question.scalar {
+        match choice.scalar {
             Scalar::Int(ty) => ty.wrap(value),
             Scalar::Float(FloatType::F32 | FloatType::F64) if self.floats => value,
             // Stand-in addresses and opaque floats mean nothing to a machine.
@@ -337,7 +332,7 @@ impl Follower<'_> {
     fn flush(&mut self) {
         if let Some((instance, edge)) = self.at.take() {
             let function = self.encoder.instances.function(instance);
-            if let Some(body) = self.loaded.env().function(function) {
+            if let Some(body) = self.subject.env().function(function) {
                 let target = body.edge(edge).to;
                 self.arrive(function, target);
             }
@@ -346,18 +341,16 @@ impl Follower<'_> {
 }
 
 fn confirm(
-    loaded: &Loaded,
-    entry: Name,
+    question: &Question<'_>,
     encoder: &LargeBlockEncoding<'_>,
     model: Model,
-    targets: &Targets,
     encoding: Encoding,
 ) -> Option<Counterexample> {
-    let code = Code::new(loaded.program());
-    let is_library = loaded.is_library(entry);
+    let Question { subject, entry, targets, .. } = *question;
+    let code = Code::new(subject.program());
     let mut follower = Follower {
         encoder,
-        loaded,
+        subject,
         model,
         layer: 0,
         from: None,
@@ -366,22 +359,10 @@ fn confirm(
         parameters: 0,
         floats: encoding.is_bits(),
     };
-    if let Some(location) = loaded.env().function(entry).map(|f| f.entry) {
-        follower.arrive(entry, location);
+    if let Some(location) = subject.env().function(entry.name).map(|f| f.entry) {
+        follower.arrive(entry.name, location);
     }
     let limits = interpret::Limits { steps: 5_000_000, ..interpret::Limits::default() };
-    let run = Machine::new(&code, follower, limits).run(entry, is_library);
-    match run.end {
-        End::Violates(function, obligation) if targets.contains(function, obligation) && !run.is_guess => {
-            Some(Counterexample {
-                entry,
-                is_library,
-                function,
-                obligation,
-                inputs: run.inputs.iter().map(|(_, answer)| *answer).collect(),
-                steps: run.steps,
-            })
-        }
-        _ => None,
-    }
+    let run = Machine::new(&code, follower, limits).run(entry);
+    Counterexample::of(&run, entry, targets)
 }

@@ -7,16 +7,16 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{Cause, EdgeId, Expr, Function, Name, Op, Scalar, visit};
+use proofline_cfa::{Cause, EdgeId, Expr, Function, Op, Scalar, visit};
 use proofline_cpa::{
-    Budget, Checker, Config, Outcome, Question, Unknown,
+    Checker, Config, Outcome, Unknown,
     bam::{Blocks, MemoryStore},
 };
-use proofline_domains::{IntervalAnalysis, IntervalOptions, Mode};
+use proofline_domains::{IntervalAnalysis, IntervalOptions};
 use proofline_program_analysis::Environment;
 
-use super::{Answer, Decision, Engine, Targets};
-use crate::{checks::Check, load::Loaded};
+use super::{Answer, Decision, Engine, Question};
+use crate::pass::reachability;
 
 /// Ranges that are looked at, at most.
 const MOST_CASES: usize = 3_000;
@@ -44,22 +44,19 @@ impl Engine for Cases {
         "cases"
     }
 
-    fn decide(&self, loaded: &Loaded, entry: Name, targets: &Targets, budget: &Budget) -> Decision {
-        Decision::new(match decide(loaded, entry, targets, budget) {
-            Ok(count) => {
-                Answer::Holds(format!("{count} ranges of the inputs' values were excluded one by one"))
-            }
-            Err(why) => Answer::Unknown(why),
-        })
+    fn decide(&self, question: &Question<'_>) -> Decision {
+        let holds = |count| format!("{count} ranges of the inputs' values were excluded one by one");
+        decide(question).map(|count| Answer::Holds(holds(count))).into()
     }
 }
 
-fn decide(loaded: &Loaded, entry: Name, targets: &Targets, budget: &Budget) -> Result<usize, Unknown> {
-    let env = loaded.env();
-    let function =
-        env.function(entry).ok_or_else(|| Unknown::InternalError("an entry without a body".into()))?;
+fn decide(question: &Question<'_>) -> Result<usize, Unknown> {
+    let env = question.subject.env();
+    let function = env
+        .function(question.entry.name)
+        .ok_or_else(|| Unknown::InternalError("an entry without a body".into()))?;
     let inputs = inputs(env, function);
-    if loaded.is_library(entry) || inputs.is_empty() {
+    if question.entry.is_library() || inputs.is_empty() {
         return Err(Unknown::Unconfirmed("there is no input to split".into()));
     }
     let cuts = cuts(function);
@@ -68,7 +65,7 @@ fn decide(loaded: &Loaded, entry: Name, targets: &Targets, budget: &Budget) -> R
     let mut count = 0;
     while let Some(case) = open.pop_front() {
         count += 1;
-        if holds(loaded, entry, targets, &inputs, &case, budget)? {
+        if holds(question, &inputs, &case)? {
             continue;
         }
         let Some((a, b)) = split(&case, &cuts) else {
@@ -84,29 +81,19 @@ fn decide(loaded: &Loaded, entry: Name, targets: &Targets, budget: &Budget) -> R
 }
 
 /// Whether intervals exclude every violation with these inputs.
-fn holds(
-    loaded: &Loaded,
-    entry: Name,
-    targets: &Targets,
-    inputs: &[(EdgeId, (i128, i128))],
-    case: &Case,
-    budget: &Budget,
-) -> Result<bool, Unknown> {
+fn holds(question: &Question<'_>, inputs: &[(EdgeId, (i128, i128))], case: &Case) -> Result<bool, Unknown> {
+    let Question { subject, entry, targets, budget } = *question;
     let is_point = case.iter().all(|(low, high)| low == high);
     let ranges: BTreeMap<EdgeId, (i128, i128)> =
         inputs.iter().map(|(id, _)| *id).zip(case.iter().copied()).collect();
-    let mut options = IntervalOptions {
-        wrapv: loaded.options().wrapv,
-        input_ranges: ranges,
-        ..IntervalOptions::new(entry, Mode::Program)
-    };
-    options.unrollings = if is_point { u32::MAX } else { RANGE_UNROLLINGS };
-    let analysis = IntervalAnalysis::new(loaded.env().clone(), options);
+    let unrollings = if is_point { u32::MAX } else { RANGE_UNROLLINGS };
+    let options = IntervalOptions { input_ranges: ranges, unrollings, ..subject.interval_options(entry) };
+    let analysis = IntervalAnalysis::new(subject.env().clone(), options);
     let config = Config { blocks: Blocks::FUNCTIONS, cegar: false, ..Config::default() };
-    let question = Question::new(loaded.env(), entry, Check::ids(), config).only(targets.set().clone());
-    let mut checker = Checker::new(&analysis, &question, None, MemoryStore::default())?;
+    let run = reachability(subject.env(), entry, config, targets.set().clone());
+    let mut checker = Checker::new(&analysis, &run, None, MemoryStore::default())?;
     let steps = if is_point { POINT_STEPS } else { RANGE_STEPS }.min(budget.left());
-    let own = Budget::steps(steps).with_cancel(budget.cancel().clone()).with_deadline(budget.deadline());
+    let own = question.own_budget(steps);
     let outcome = checker.run(&own);
     budget.spend(steps - own.left())?;
     match outcome {

@@ -6,14 +6,13 @@ use std::{
     collections::{BTreeSet, BinaryHeap},
 };
 
-use proofline_cfa::{Expr, Name, Scalar, visit};
+use proofline_cfa::{Entry, Expr, Program, Scalar, visit};
 use proofline_cpa::{Budget, Path, Unknown};
 
-use super::{Answer, Decision, Engine, Targets};
+use super::{Answer, Decision, Engine, Question, Targets};
 use crate::{
     counterexample::Counterexample,
-    interpret::{Code, End, Limits, Machine, Oracle, Question, Run},
-    load::Loaded,
+    interpret::{Choice, Code, End, Limits, Machine, Oracle, Run},
 };
 
 /// Runs the program.
@@ -45,23 +44,19 @@ impl Engine for Concrete {
         "concrete"
     }
 
-    fn decide(&self, loaded: &Loaded, entry: Name, targets: &Targets, budget: &Budget) -> Decision {
-        let code = Code::new(loaded.program());
-        let pool = Pool::of(loaded);
-        let mut search =
-            Search { code: &code, pool: &pool, entry, is_library: loaded.is_library(entry), spent: 0 };
-        match search.explore(self, targets, budget) {
-            Ok(answer) => Decision::new(answer),
-            Err(why) => Decision::new(Answer::Unknown(why)),
-        }
+    fn decide(&self, question: &Question<'_>) -> Decision {
+        let Question { subject, entry, targets, budget } = *question;
+        let code = Code::new(subject.program());
+        let pool = Pool::of(subject.program());
+        let mut search = Search { code: &code, pool: &pool, entry, spent: 0 };
+        search.explore(self, targets, budget).into()
     }
 }
 
 struct Search<'s> {
     code: &'s Code,
     pool: &'s Pool,
-    entry: Name,
-    is_library: bool,
+    entry: Entry,
     spent: u64,
 }
 
@@ -91,7 +86,7 @@ impl Search<'_> {
             let oracle = Chooser { pool: self.pool, choices: &choices, next: 0, random: random_source };
             let run = Machine::new(self.code, oracle, Limits { steps, ..Limits::default() })
                 .with_budget(budget)
-                .run(self.entry, self.is_library);
+                .run(self.entry);
             self.spent += run.steps;
             budget.spend(run.steps / 16 + 1)?;
             if let Some(answer) = self.judge(&run, targets) {
@@ -119,19 +114,10 @@ impl Search<'_> {
     }
 
     fn judge(&self, run: &Run, targets: &Targets) -> Option<Answer> {
+        if let Some(counterexample) = Counterexample::of(run, self.entry, targets) {
+            return Some(Answer::Violated(counterexample));
+        }
         match &run.end {
-            End::Violates(function, obligation)
-                if targets.contains(*function, *obligation) && !run.is_guess =>
-            {
-                Some(Answer::Violated(Counterexample {
-                    entry: self.entry,
-                    is_library: self.is_library,
-                    function: *function,
-                    obligation: *obligation,
-                    inputs: run.inputs.iter().map(|(_, answer)| *answer).collect(),
-                    steps: run.steps,
-                }))
-            }
             // One run without inputs is all runs; what it does not violate holds.
             End::Finished | End::Violates(..)
                 if run.inputs.is_empty() && run.is_determined && !run.is_guess =>
@@ -175,7 +161,7 @@ struct Chooser<'s> {
 }
 
 impl Oracle for Chooser<'_> {
-    fn choose(&mut self, question: &Question) -> i128 {
+    fn choose(&mut self, choice: &Choice) -> i128 {
         let index = match &mut self.random {
             Some(random) => {
                 let r = random.next();
@@ -186,7 +172,7 @@ impl Oracle for Chooser<'_> {
             None => u64::from(self.choices.get(self.next).copied().unwrap_or(0)),
         };
         self.next += 1;
-        self.pool.value(index as usize, question.scalar)
+        self.pool.value(index as usize, choice.scalar)
     }
 }
 
@@ -210,9 +196,9 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    pub(crate) fn of(loaded: &Loaded) -> Pool {
+    pub(crate) fn of(program: &Program) -> Pool {
         let mut constants = BTreeSet::new();
-        for function in loaded.program().functions.values() {
+        for function in program.functions.values() {
             for edge in &function.edges {
                 visit::exprs(&edge.op, &mut |expr| {
                     if let Expr::Int(value, _) = expr {
@@ -280,35 +266,21 @@ impl Pool {
 }
 
 /// Tries to find inputs that drive the program along a path.
-pub(crate) fn follow(
-    loaded: &Loaded,
-    path: &Path,
-    budget: &Budget,
-) -> Result<Option<Counterexample>, Unknown> {
-    let code = Code::new(loaded.program());
-    let pool = Pool::of(loaded);
-    let is_library = loaded.is_library(path.entry);
-    let Some((function, obligation)) = path.target else { return Ok(None) };
+pub(crate) fn follow(question: &Question<'_>, path: &Path) -> Result<Option<Counterexample>, Unknown> {
+    let Question { subject, entry, budget, .. } = *question;
+    let code = Code::new(subject.program());
+    let pool = Pool::of(subject.program());
+    let Some(target) = path.target else { return Ok(None) };
+    let targets = Targets::new([target]);
     // Depth-first over the answers; an answer that makes the run leave the path before the next question is wrong.
     let mut answers: Vec<u32> = Vec::new();
     loop {
         let oracle = Chooser { pool: &pool, choices: &answers, next: 0, random: None };
         let limits = Limits { steps: path.steps.len() as u64 * 2 + 1000, ..Limits::default() };
-        let run = Machine::new(&code, oracle, limits)
-            .with_budget(budget)
-            .with_guide(path)
-            .run(path.entry, is_library);
+        let run = Machine::new(&code, oracle, limits).with_budget(budget).with_guide(path).run(entry);
         budget.spend(run.steps / 16 + 1)?;
-        if matches!(run.end, End::Violates(f, o) if (f, o) == (function, obligation)) && !run.is_guess {
-            let inputs = run.inputs.iter().map(|(_, answer)| *answer).collect();
-            return Ok(Some(Counterexample {
-                entry: path.entry,
-                is_library,
-                function,
-                obligation,
-                inputs,
-                steps: run.steps,
-            }));
+        if let Some(counterexample) = Counterexample::of(&run, entry, &targets) {
+            return Ok(Some(counterexample));
         }
         // Change the last question that was asked and has candidates left.
         answers.resize(run.inputs.len(), 0);

@@ -3,17 +3,15 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use proofline_cfa::Name;
-use proofline_cpa::{Budget, Order, bam::Blocks};
+use proofline_cpa::{Order, bam::Blocks};
 use proofline_encoding::Encoding;
 use proofline_smt::horn::{Cells, Split};
 use serde::Deserialize;
 
 use super::{
     Abstraction, Bounded, Cases, Concrete, CpaRec, Decision, Domain, Engine, Equations, Horn, KInduction,
-    Predicate, Targets, horn::View,
+    Predicate, Question, horn::View,
 };
-use crate::load::Loaded;
 
 /// The file.
 #[derive(Deserialize, Debug)]
@@ -315,8 +313,8 @@ impl Engine for Configured {
     fn name(&self) -> &'static str {
         self.name
     }
-    fn decide(&self, loaded: &Loaded, entry: Name, targets: &Targets, budget: &Budget) -> Decision {
-        self.engine.decide(loaded, entry, targets, budget)
+    fn decide(&self, question: &Question<'_>) -> Decision {
+        self.engine.decide(question)
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
 
 use proofline_cfa::{Callee, Expr, IntType, Name, ObligationId, Op, Program};
 use proofline_cpa::{
-    Budget, Checker, Config, Outcome, Question, Unknown,
+    Checker, Config, Outcome, Unknown,
     bam::{Blocks, MemoryStore},
 };
 use proofline_domains::{
@@ -19,8 +19,8 @@ use proofline_domains::{
 };
 use proofline_program_analysis::Environment;
 
-use super::{Answer, Decision, Engine, Targets, predicate::Settings, witness};
-use crate::{checks::Check, load::Loaded};
+use super::{Answer, Decision, Engine, Question, predicate::Settings, witness};
+use crate::{pass::reachability, subject::Subject};
 
 /// A configuration.
 #[derive(Clone, Debug)]
@@ -36,23 +36,17 @@ impl CpaRec {
         CpaRec { name, inner, most }
     }
 
-    fn ask(
-        &self,
-        loaded: &Loaded,
-        entry: Name,
-        targets: &Targets,
-        budget: &Budget,
-    ) -> Result<Answer, Unknown> {
-        let recursive = recursive_functions(loaded, entry)?;
+    fn ask(&self, question: &Question<'_>) -> Result<Answer, Unknown> {
+        let recursive = recursive_functions(question.subject, question.entry.name)?;
         let mut precision = PredicatePrecision::default();
         for depth in 1..=self.most {
-            budget.step()?;
-            let unwound = Unwound::new(loaded, entry, targets, &recursive, depth);
-            match self.inside(&unwound, precision, (loaded, entry, targets), budget)? {
+            question.budget.step()?;
+            let unwound = Unwound::new(question, &recursive, depth);
+            match self.inside(&unwound, precision, question)? {
                 Inside::Violated(answer) => return Ok(answer),
                 Inside::Proved(found) => precision = found,
             }
-            if self.is_inductive(&precision, (loaded, entry, targets), budget)? {
+            if self.is_inductive(&precision, question)? {
                 return Ok(Answer::Holds(if recursive.is_empty() {
                     format!("no error location is reachable with {}", self.name)
                 } else {
@@ -71,11 +65,9 @@ impl CpaRec {
         &self,
         unwound: &Unwound,
         precision: PredicatePrecision,
-        question: (&Loaded, Name, &Targets),
-        budget: &Budget,
+        question: &Question<'_>,
     ) -> Result<Inside, Unknown> {
-        let (loaded, entry, targets) = question;
-        let usual = self.inner.options(question, budget);
+        let usual = self.inner.options(question);
         // Candidates are about copies; the program itself is run.
         let origins = unwound.origins.clone();
         let trial = usual
@@ -86,17 +78,17 @@ impl CpaRec {
         let analysis = analysis(unwound.environment.clone(), options)?;
         let config = Config { blocks: self.inner.blocks(), ..Config::default() };
         let precision = Some(unwound.forth(&precision));
-        let asked =
-            Question::new(&unwound.environment, entry, Check::ids(), config).only(unwound.targets.clone());
-        let mut checker = Checker::new(&analysis, &asked, precision, MemoryStore::default())?;
-        match checker.run(budget) {
+        let (env, targets) = (&unwound.environment, unwound.targets.clone());
+        let run = reachability(env, question.entry, config, targets);
+        let mut checker = Checker::new(&analysis, &run, precision, MemoryStore::default())?;
+        match checker.run(question.budget) {
             Outcome::Holds => Ok(Inside::Proved(unwound.back(checker.precision()))),
             Outcome::Unknown(why) => Err(why),
             Outcome::Reaches(mut witness) => {
                 if let WitnessInputs::Candidate(candidate) = &mut witness.inputs {
                     *candidate = original(candidate, &unwound.origins);
                 }
-                let shown = witness::confirm(loaded, &witness, targets);
+                let shown = witness::confirm(question, &witness);
                 shown.map(|shown| Inside::Violated(Answer::Violated(shown))).ok_or_else(|| {
                     Unknown::Unconfirmed("the inputs found for an unwound path do not show it".into())
                 })
@@ -105,20 +97,15 @@ impl CpaRec {
     }
 
     /// Whether the strongest summaries over these predicates are inductive and exclude the targets.
-    fn is_inductive(
-        &self,
-        precision: &PredicatePrecision,
-        question: (&Loaded, Name, &Targets),
-        budget: &Budget,
-    ) -> Result<bool, Unknown> {
-        let (loaded, entry, targets) = question;
-        let usual = self.inner.options(question, budget);
+    fn is_inductive(&self, precision: &PredicatePrecision, question: &Question<'_>) -> Result<bool, Unknown> {
+        let Question { subject, entry, targets, budget } = *question;
+        let usual = self.inner.options(question);
         let blk = proofline_domains::predicate::Blk::Functions;
-        let analysis = analysis(loaded.env().clone(), PredicateOptions { blk, ..usual })?;
+        let analysis = analysis(subject.env().clone(), PredicateOptions { blk, ..usual })?;
         let config =
             Config { blocks: Blocks::FUNCTIONS, cegar: false, certificate: true, ..Config::default() };
-        let asked = Question::new(loaded.env(), entry, Check::ids(), config).only(targets.set().clone());
-        let mut checker = Checker::new(&analysis, &asked, Some(precision.clone()), MemoryStore::default())?;
+        let run = reachability(subject.env(), entry, config, targets.set().clone());
+        let mut checker = Checker::new(&analysis, &run, Some(precision.clone()), MemoryStore::default())?;
         match checker.run(budget) {
             Outcome::Reaches(_) => Ok(false),
             Outcome::Unknown(why) => Err(why),
@@ -127,7 +114,7 @@ impl CpaRec {
                     .into_verification(Outcome::Holds)
                     .certificate
                     .ok_or_else(|| Unknown::InternalError("a proof without a certificate".into()))?;
-                match certificate.verify(&analysis, loaded.env(), entry, budget) {
+                match certificate.verify(&analysis, subject.env(), entry.name, budget) {
                     Ok(_) => Ok(true),
                     Err(proofline_cpa::CertificateError::Unfinished(why)) => Err(why),
                     Err(wrong) => Err(Unknown::InternalError(format!("no certificate: {wrong}"))),
@@ -142,8 +129,8 @@ impl Engine for CpaRec {
         self.name
     }
 
-    fn decide(&self, loaded: &Loaded, entry: Name, targets: &Targets, budget: &Budget) -> Decision {
-        Decision::new(self.ask(loaded, entry, targets, budget).unwrap_or_else(Answer::Unknown))
+    fn decide(&self, question: &Question<'_>) -> Decision {
+        self.ask(question).into()
     }
 }
 
@@ -166,12 +153,12 @@ fn analysis(env: Arc<Environment>, options: PredicateOptions) -> Result<Predicat
     PredicateAnalysis::new(env, options).map_err(|mismatch| Unknown::InternalError(mismatch.to_string()))
 }
 
-fn recursive_functions(loaded: &Loaded, entry: Name) -> Result<BTreeSet<Name>, Unknown> {
-    let graph = loaded.env().call_graph();
+fn recursive_functions(subject: &Subject, entry: Name) -> Result<BTreeSet<Name>, Unknown> {
+    let graph = subject.env().call_graph();
     let recursive: BTreeSet<Name> =
         graph.reachable([entry]).into_iter().filter(|name| graph.is_recursive(*name)).collect();
     // A pointer to a function does not say which copy it means.
-    let through_pointers = loaded.program().functions.values().any(|caller| {
+    let through_pointers = subject.program().functions.values().any(|caller| {
         caller.edge_ids().any(|(id, edge)| {
             let Op::Call(call) = &edge.op else { return false };
             let callees = graph.call(caller.name, id).map(|callees| &callees.functions);
@@ -198,20 +185,15 @@ struct Unwound {
 const DEPTH: char = '%';
 
 impl Unwound {
-    fn new(
-        loaded: &Loaded,
-        entry: Name,
-        targets: &Targets,
-        recursive: &BTreeSet<Name>,
-        most: u32,
-    ) -> Unwound {
-        let graph = loaded.env().call_graph();
-        let mut program: Program = loaded.program().clone();
+    fn new(question: &Question<'_>, recursive: &BTreeSet<Name>, most: u32) -> Unwound {
+        let Question { subject, entry, targets, .. } = *question;
+        let graph = subject.env().call_graph();
+        let mut program: Program = subject.program().clone();
         let copy = |name: Name, depth: u32| Name::new(&format!("{name}{DEPTH}{depth}"));
         let mut functions = BTreeMap::new();
         let (mut origins, mut copies) = (BTreeMap::new(), BTreeMap::<Name, Vec<Name>>::new());
         for (name, function) in &program.functions {
-            let is_copied = recursive.contains(name) && *name != entry;
+            let is_copied = recursive.contains(name) && *name != entry.name;
             let depths = if is_copied { 1..=most } else { 0..=0 };
             for depth in depths {
                 let mut of_depth = (**function).clone();
@@ -241,11 +223,7 @@ impl Unwound {
             copies.get(&name).into_iter().flatten().map(move |copy| (*copy, id))
         };
         let targets = targets.iter().flat_map(of_copies).collect();
-        let environment = if loaded.is_library(entry) {
-            Environment::library(program, entry)
-        } else {
-            Environment::new(program)
-        };
+        let environment = Environment::entered(program, entry);
         Unwound { environment: Arc::new(environment), targets, origins, copies }
     }
 

@@ -6,15 +6,14 @@
 use std::collections::BTreeSet;
 
 use proofline_cfa::{Name, ObligationId};
-use proofline_cpa::{Budget, Unknown};
+use proofline_cpa::Unknown;
 use proofline_encoding::MemoryLayout;
 use proofline_smt::{
     Limits, Reason,
     horn::{HornOutcome, Split, SymbolicAbstractionOptions, invariants, solve},
 };
 
-use super::{Answer, Decision, Engine, Targets, horn::Clauses, session::Session};
-use crate::load::Loaded;
+use super::{Answer, Decision, Engine, Question, horn::Clauses, session::Session};
 
 /// The engine.
 #[derive(Clone, Debug)]
@@ -34,9 +33,9 @@ impl Engine for Equations {
         "equations"
     }
 
-    fn decide(&self, loaded: &Loaded, entry: Name, targets: &Targets, budget: &Budget) -> Decision {
+    fn decide(&self, question: &Question<'_>) -> Decision {
         let mut proved = BTreeSet::new();
-        let answer = self.prove(loaded, entry, targets, budget, &mut proved);
+        let answer = self.prove(question, &mut proved);
         Decision { answer: answer.unwrap_or_else(Answer::Unknown), proved }
     }
 }
@@ -44,14 +43,12 @@ impl Engine for Equations {
 impl Equations {
     fn prove(
         &self,
-        loaded: &Loaded,
-        entry: Name,
-        targets: &Targets,
-        budget: &Budget,
+        question: &Question<'_>,
         proved: &mut BTreeSet<(Name, ObligationId)>,
     ) -> Result<Answer, Unknown> {
-        let layout = MemoryLayout::new(loaded.env());
-        let (system, goals) = Clauses::build(loaded, &layout, entry, targets, budget, false)?;
+        let Question { subject, targets, budget, .. } = *question;
+        let layout = MemoryLayout::new(subject.env());
+        let (system, goals) = Clauses::build(question, &layout, false)?;
         let limits = Limits { resource: Some(self.resource), millis: Session::millis_left(budget) };
         let mut reason = Unknown::OutOfBudget;
         let mut all = Vec::new();

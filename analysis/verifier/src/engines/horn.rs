@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofline_cfa::{Function, Name, Object, ObligationId};
+use proofline_cfa::{Entry, Function, Name, Object, ObligationId};
 use proofline_cpa::{Budget, Unknown};
 use proofline_encoding::{BlockEnd, Cut, Key, LargeBlock, LargeBlockEncoding, MemoryLayout, State, in_range};
 use proofline_program_analysis::Environment;
@@ -15,8 +15,8 @@ use proofline_smt::{
     horn::{Atom, Cells, HornOptions, HornOutcome, HornSystem, PredId, solve_with},
 };
 
-use super::{Answer, Decision, Engine, Targets, session::Session, start};
-use crate::load::Loaded;
+use super::{Answer, Decision, Engine, Question, Targets, session::Session, start};
+use crate::subject::Subject;
 
 /// The solver's units that a step of writing rules is worth.
 const UNITS_PER_STEP: u32 = 20;
@@ -44,15 +44,15 @@ impl Engine for Horn {
         "horn"
     }
 
-    fn decide(&self, loaded: &Loaded, entry: Name, targets: &Targets, budget: &Budget) -> Decision {
+    fn decide(&self, question: &Question<'_>) -> Decision {
         let mut reason = Unknown::OutOfBudget;
         for view in &self.views {
-            match self.ask(*view, loaded, entry, targets, budget) {
+            match self.ask(*view, question) {
                 Ok(answer) => return Decision::new(answer),
                 Err(why) => reason = why,
             }
             // No other view has arrays either.
-            if reason == no_arrays() || budget.spend(1000).is_err() {
+            if reason == no_arrays() || question.budget.spend(1000).is_err() {
                 break;
             }
         }
@@ -65,23 +65,17 @@ fn no_arrays() -> Unknown {
 }
 
 impl Horn {
-    fn ask(
-        &self,
-        view: View,
-        loaded: &Loaded,
-        entry: Name,
-        targets: &Targets,
-        budget: &Budget,
-    ) -> Result<Answer, Unknown> {
-        let layout = MemoryLayout::new(loaded.env());
+    fn ask(&self, view: View, question: &Question<'_>) -> Result<Answer, Unknown> {
+        let budget = question.budget;
+        let layout = MemoryLayout::new(question.subject.env());
         let arrays = view != View::Plain;
         // What a brief question may cost, its rules may not exceed.
         let steps = match view {
             View::Plain => u64::from(self.resource / UNITS_PER_STEP).min(budget.left()),
             View::Cells(_) => budget.left(),
         };
-        let own = Budget::steps(steps).with_cancel(budget.cancel().clone()).with_deadline(budget.deadline());
-        let built = Clauses::build(loaded, &layout, entry, targets, &own, arrays);
+        let own = question.own_budget(steps);
+        let built = Clauses::build(&Question { budget: &own, ..*question }, &layout, arrays);
         budget.spend(steps - own.left())?;
         let (mut system, _) = built?;
         if let View::Cells(cells) = view {
@@ -108,11 +102,7 @@ impl Horn {
 
     /// The solver's units keep the answer the same everywhere; a deadline of the caller ends it in any case.
     fn limits(&self, budget: &Budget) -> Limits {
-        let millis = budget.deadline().map(|deadline| {
-            let left = deadline.saturating_duration_since(std::time::Instant::now());
-            u32::try_from(left.as_millis()).unwrap_or(u32::MAX).max(1)
-        });
-        Limits { resource: Some(self.resource), millis }
+        Limits { resource: Some(self.resource), millis: Session::millis_left(budget) }
     }
 }
 
@@ -136,19 +126,17 @@ pub(super) type Goals = BTreeMap<usize, Option<(Name, ObligationId)>>;
 
 impl<'c> Clauses<'c> {
     pub(super) fn build(
-        loaded: &'c Loaded,
+        question: &Question<'c>,
         layout: &'c MemoryLayout,
-        entry: Name,
-        targets: &'c Targets,
-        budget: &'c Budget,
         arrays: bool,
     ) -> Result<(HornSystem, Goals), Unknown> {
-        let environment = &**loaded.env();
-        let reachable = loaded.reachable_from(entry);
+        let Question { subject, entry, targets, budget } = *question;
+        let environment = &**subject.env();
+        let reachable = subject.reachable_from(entry.name);
         let summarised: BTreeSet<Name> =
             reachable.iter().copied().filter(|name| environment.call_graph().is_recursive(*name)).collect();
-        let mut roots: Vec<Name> = vec![entry];
-        roots.extend(summarised.iter().copied().filter(|name| *name != entry));
+        let mut roots: Vec<Name> = vec![entry.name];
+        roots.extend(summarised.iter().copied().filter(|name| *name != entry.name));
         let mut clauses = Clauses {
             environment,
             layout,
@@ -160,26 +148,14 @@ impl<'c> Clauses<'c> {
             goals: Goals::new(),
         };
         for &root in &roots {
-            let encoder = LargeBlockEncoding::new(
-                environment,
-                layout,
-                root,
-                &summarised,
-                loaded.options().wrapv,
-                budget,
-            );
+            let encoder =
+                LargeBlockEncoding::new(environment, layout, root, &summarised, subject.wrapv(), budget);
             clauses.declare(root, &encoder, summarised.contains(&root));
         }
-        clauses.initial(loaded, entry)?;
+        clauses.initial(subject, entry)?;
         for &root in &roots {
-            let mut encoder = LargeBlockEncoding::new(
-                environment,
-                layout,
-                root,
-                &summarised,
-                loaded.options().wrapv,
-                budget,
-            );
+            let mut encoder =
+                LargeBlockEncoding::new(environment, layout, root, &summarised, subject.wrapv(), budget);
             clauses.root(root, &mut encoder)?;
         }
         Ok((clauses.system, clauses.goals))
@@ -217,15 +193,15 @@ impl<'c> Clauses<'c> {
     }
 
     /// How execution begins.
-    fn initial(&mut self, loaded: &Loaded, entry: Name) -> Result<(), Unknown> {
-        let Some((id, keys)) = self.before.get(&entry).cloned() else {
+    fn initial(&mut self, subject: &Subject, entry: Entry) -> Result<(), Unknown> {
+        let Some((id, keys)) = self.before.get(&entry.name).cloned() else {
             return Err(Unknown::Unsupported(format!("{entry} has no body")));
         };
         let mut guard = Vec::new();
         let mut arguments = Vec::new();
         for (i, key) in keys.iter().enumerate() {
             let variable = t::var(Var::new(&format!("i{i}"), key.sort()));
-            guard.extend(start::initial_condition(loaded, self.layout, entry, *key, variable));
+            guard.extend(start::initial_condition(subject, self.layout, entry, *key, variable));
             arguments.push(variable);
         }
         self.system.rule(Vec::new(), t::and(guard), Some(Atom { predicate: id, args: arguments }));

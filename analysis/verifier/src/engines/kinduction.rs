@@ -5,20 +5,19 @@
 
 use std::collections::BTreeMap;
 
-use proofline_cfa::{Name, Scalar};
-use proofline_cpa::{Budget, Unknown};
+use proofline_cfa::Scalar;
+use proofline_cpa::Unknown;
 use proofline_encoding::{BlockEnd, Cut, Encoding, Key, LargeBlock, LargeBlockEncoding, MemoryLayout, State};
 use proofline_program_analysis::Environment;
 use proofline_smt::{Limits, Outcome, Solver, Term, build as t};
 
 use super::{
-    Answer, Decision, Engine, Targets,
+    Answer, Decision, Engine, Question,
     abstraction::{Invariants, interval_invariants},
     bounded::{Names, initial, needs_bit_vectors},
     session::Session,
     start,
 };
-use crate::load::Loaded;
 
 /// The engine.
 #[derive(Clone, Copy, Debug)]
@@ -38,8 +37,8 @@ impl Engine for KInduction {
         "k-induction"
     }
 
-    fn decide(&self, loaded: &Loaded, entry: Name, targets: &Targets, budget: &Budget) -> Decision {
-        Decision::new(self.prove(loaded, entry, targets, budget).unwrap_or_else(Answer::Unknown))
+    fn decide(&self, question: &Question<'_>) -> Decision {
+        self.prove(question).into()
     }
 }
 
@@ -55,38 +54,25 @@ enum Searched {
 }
 
 impl KInduction {
-    fn prove(
-        &self,
-        loaded: &Loaded,
-        entry: Name,
-        targets: &Targets,
-        budget: &Budget,
-    ) -> Result<Answer, Unknown> {
-        let environment = &**loaded.env();
-        if self.only_beyond_integers && !needs_bit_vectors(loaded, entry) {
+    fn prove(&self, question: &Question<'_>) -> Result<Answer, Unknown> {
+        let Question { subject, entry, .. } = *question;
+        let environment = &**subject.env();
+        if self.only_beyond_integers && !needs_bit_vectors(subject, entry.name) {
             return Err(Unknown::OutOfBudget);
         }
-        let reachable = loaded.reachable_from(entry);
+        let reachable = subject.reachable_from(entry.name);
         if reachable.iter().any(|f| environment.call_graph().is_recursive(*f)) {
             return Err(Unknown::Unsupported("k-induction over recursive calls".into()));
         }
         // What is not known is not assumed.
-        let known = interval_invariants(loaded, entry, budget).unwrap_or_default();
+        let known = interval_invariants(question).unwrap_or_default();
         let layout = MemoryLayout::with_encoding(environment, self.encoding);
         let mut k = 1;
         while k <= self.most {
-            let question = Question {
-                loaded,
-                entry,
-                targets,
-                budget,
-                layout: &layout,
-                known: &known,
-                resource: self.resource,
-            };
-            if question.holds(k)? == Searched::Clean {
+            let induction = Induction { question, layout: &layout, known: &known, resource: self.resource };
+            if induction.holds(k)? == Searched::Clean {
                 // Once more in a session of its own: nothing is left over from the first.
-                return match question.holds(k)? {
+                return match induction.holds(k)? {
                     Searched::Clean => {
                         Ok(Answer::Holds(format!("no error within {k} segments, and {k}-inductive")))
                     }
@@ -102,36 +88,27 @@ impl KInduction {
     }
 }
 
-struct Question<'q> {
-    loaded: &'q Loaded,
-    entry: Name,
-    targets: &'q Targets,
-    budget: &'q Budget,
+/// Induction over blocks, by one way of making terms.
+struct Induction<'q> {
+    question: &'q Question<'q>,
     layout: &'q MemoryLayout,
     known: &'q Invariants,
     resource: u32,
 }
 
-impl Question<'_> {
+impl Induction<'_> {
     /// Base and step for one k.
     fn holds(&self, k: u32) -> Result<Searched, Unknown> {
-        let environment = &**self.loaded.env();
+        let Question { subject, entry, budget, .. } = *self.question;
         let none = std::collections::BTreeSet::new();
-        let mut encoder = LargeBlockEncoding::new(
-            environment,
-            self.layout,
-            self.entry,
-            &none,
-            self.loaded.options().wrapv,
-            self.budget,
-        );
-        let session = Session::new(self.budget)?;
+        let mut encoder =
+            LargeBlockEncoding::new(subject.env(), self.layout, entry.name, &none, subject.wrapv(), budget);
+        let session = Session::new(budget)?;
         let mut solver = session.solver(self.layout.encoding());
         let solver = &mut *solver;
-        solver
-            .set_limits(Limits { resource: Some(self.resource), millis: Session::millis_left(self.budget) });
+        solver.set_limits(Limits { resource: Some(self.resource), millis: Session::millis_left(budget) });
         let mut names = Names { next: 0 };
-        let (state, _) = initial(self.loaded, self.layout, self.entry, &encoder, &mut names, solver);
+        let (state, _) = initial(subject, self.layout, entry, &encoder, &mut names, solver);
         let mut cuts = Vec::new();
         let from = [(None, state)].into();
         let base = self.search(&mut encoder, solver, &mut names, from, k + 1, false, &mut cuts)?;
@@ -164,7 +141,7 @@ impl Question<'_> {
         solver: &mut dyn Solver,
         cut: Cut,
     ) -> State {
-        let environment: &Environment = self.loaded.env();
+        let environment: &Environment = self.question.subject.env();
         let mut state = State::top();
         for key in encoder.keys(cut, true) {
             let instance = if let Key::Local(instance, _) = key { instance } else { 0 };
@@ -202,7 +179,7 @@ impl Question<'_> {
             let mut next: BTreeMap<Cut, State> = BTreeMap::new();
             let mut errors: Vec<Term> = Vec::new();
             for (from, state) in std::mem::take(&mut frontier) {
-                self.budget.spend(1000)?;
+                self.question.budget.spend(1000)?;
                 let blocks = match from {
                     None => encoder.explore_entry(state)?,
                     Some(cut) => encoder.explore(cut, state)?,
@@ -221,7 +198,7 @@ impl Question<'_> {
                         }
                         BlockEnd::Exit => {}
                         BlockEnd::Error(function, obligation) => {
-                            if self.targets.contains(function, obligation) {
+                            if self.question.targets.contains(function, obligation) {
                                 errors.push(state.guard);
                             }
                         }
@@ -231,7 +208,7 @@ impl Question<'_> {
                 }
             }
             for guard in errors {
-                self.budget.spend(1000)?;
+                self.question.budget.spend(1000)?;
                 if is_step && layer + 1 < blocks {
                     solver.assert(t::not(guard));
                 } else {
@@ -246,7 +223,7 @@ impl Question<'_> {
                 break;
             }
             for (cut, state) in next {
-                self.budget.spend(1000)?;
+                self.question.budget.spend(1000)?;
                 if solver.check_assuming(&[state.guard]) != Outcome::Unsat {
                     frontier.insert(Some(cut), names.name(state, &encoder.registers(cut), solver));
                 }

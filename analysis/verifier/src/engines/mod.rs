@@ -11,6 +11,7 @@ mod equations;
 mod horn;
 mod kinduction;
 mod predicate;
+mod question;
 pub(crate) mod session;
 mod start;
 mod witness;
@@ -18,9 +19,9 @@ mod witness;
 use std::collections::BTreeSet;
 
 use proofline_cfa::{Name, ObligationId};
-use proofline_cpa::{Budget, Unknown};
+use proofline_cpa::Unknown;
 
-use crate::{counterexample::Counterexample, load::Loaded};
+use crate::counterexample::Counterexample;
 
 pub use abstraction::{Abstraction, Domain};
 pub use bounded::Bounded;
@@ -32,41 +33,7 @@ pub use equations::Equations;
 pub use horn::Horn;
 pub use kinduction::KInduction;
 pub use predicate::Predicate;
-
-/// The obligations somebody asks about. Others block the executions that would violate them.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Targets(BTreeSet<(Name, ObligationId)>);
-
-impl Targets {
-    /// These obligations.
-    pub fn new(obligations: impl IntoIterator<Item = (Name, ObligationId)>) -> Targets {
-        Targets(obligations.into_iter().collect())
-    }
-    /// Whether it is asked about.
-    pub fn contains(&self, function: Name, obligation: ObligationId) -> bool {
-        self.0.contains(&(function, obligation))
-    }
-    /// In order.
-    pub fn iter(&self) -> impl Iterator<Item = (Name, ObligationId)> {
-        self.0.iter().copied()
-    }
-    /// None?
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-    /// How many.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-    /// Asks no longer about this one.
-    pub fn remove(&mut self, function: Name, obligation: ObligationId) {
-        self.0.remove(&(function, obligation));
-    }
-    /// The set.
-    pub fn set(&self) -> &BTreeSet<(Name, ObligationId)> {
-        &self.0
-    }
-}
+pub use question::{Question, Targets};
 
 /// What an engine found out about all targets together.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -95,10 +62,17 @@ impl Decision {
     }
 }
 
+/// Just an answer, or why there is none.
+impl From<Result<Answer, Unknown>> for Decision {
+    fn from(answer: Result<Answer, Unknown>) -> Decision {
+        Decision::new(answer.unwrap_or_else(Answer::Unknown))
+    }
+}
+
 /// A way to decide obligations.
 pub trait Engine: Sync {
     /// Its name on the command line.
     fn name(&self) -> &'static str;
-    /// Decides whether any of the targets can be violated by executions from `entry`.
-    fn decide(&self, loaded: &Loaded, entry: Name, targets: &Targets, budget: &Budget) -> Decision;
+    /// Decides whether any of the targets can be violated by executions from the entry.
+    fn decide(&self, question: &Question<'_>) -> Decision;
 }

@@ -1,21 +1,17 @@
 //! Predicate analysis as engines, by blocks and encoding, alone or together with values or intervals.
 
-use proofline_cfa::Name;
 use proofline_cpa::{
-    BlockCpa, Budget, Checker, Config, Outcome, Product, Question, Refine, Strengthening, Unknown, Variant,
-    bam::MemoryStore,
+    BlockCpa, Checker, Config, Outcome, Product, Refine, Strengthening, Unknown, Variant, bam::MemoryStore,
 };
 use proofline_domains::{
-    IntervalAnalysis, IntervalOptions, Mode, PredicateAnalysis, PredicateOptions, ValueAnalysis,
-    ValueOptions,
+    IntervalAnalysis, PredicateAnalysis, PredicateOptions, ValueAnalysis, ValueOptions,
     predicate::{AbstractionKind, Blk, Witness},
 };
 use proofline_smt::interpolate::{Method, Strategy};
 use serde::Deserialize;
 
-use super::{Answer, Decision, Engine, Targets, configuration::BlocksName, witness};
-use crate::checks::Check;
-use crate::load::Loaded;
+use super::{Answer, Decision, Engine, Question, configuration::BlocksName, witness};
+use crate::pass::reachability;
 
 /// What `configurations.yml` says of one.
 #[derive(Deserialize, Clone, PartialEq, Debug)]
@@ -97,34 +93,25 @@ impl Settings {
     }
 
     /// For the analysis.
-    pub(super) fn options(
-        &self,
-        (loaded, entry, targets): (&Loaded, Name, &Targets),
-        budget: &Budget,
-    ) -> PredicateOptions {
-        let usual = PredicateOptions::new(entry, mode(loaded, entry));
+    pub(super) fn options(&self, question: &Question<'_>) -> PredicateOptions {
+        let Question { subject, entry, targets, budget } = *question;
+        let usual = subject.predicate_options(entry);
         let named = &self.interpolants;
         let attempts =
             named.iter().map(|(strategy, method)| ((*strategy).into(), (*method).into())).collect();
         PredicateOptions {
-            wrapv: loaded.options().wrapv,
             blk: self.abstracts_at.into(),
             abstraction: self.shape.into(),
             contexts: self.contexts,
             split: self.split,
             attempts: if named.is_empty() { usual.attempts.clone() } else { attempts },
             targets: Some(targets.set().clone()),
-            trial: Some(witness::trial(loaded, entry, targets)),
+            trial: Some(witness::trial(question)),
             cancel: budget.cancel().clone(),
             deadline: budget.deadline(),
             ..usual
         }
     }
-}
-
-/// What is assumed at an entry.
-pub(super) fn mode(loaded: &Loaded, entry: Name) -> Mode {
-    if loaded.is_library(entry) { Mode::Library } else { Mode::Program }
 }
 
 /// A configuration of the predicate analysis.
@@ -139,51 +126,43 @@ impl Predicate {
         Predicate { name, settings }
     }
 
-    fn ask(
-        &self,
-        loaded: &Loaded,
-        entry: Name,
-        targets: &Targets,
-        budget: &Budget,
-    ) -> Result<Answer, Unknown> {
-        let question = (loaded, entry, targets);
-        let options = self.settings.options(question, budget);
-        let analysis = PredicateAnalysis::new(loaded.env().clone(), options)
+    fn ask(&self, question: &Question<'_>) -> Result<Answer, Unknown> {
+        let Question { subject, entry, .. } = *question;
+        let options = self.settings.options(question);
+        let analysis = PredicateAnalysis::new(subject.env().clone(), options)
             .map_err(|mismatch| Unknown::InternalError(mismatch.to_string()))?;
-        let (mode, wrapv) = (mode(loaded, entry), loaded.options().wrapv);
         if let Some(variant) = self.settings.intervals {
-            let options = IntervalOptions { wrapv, ..IntervalOptions::new(entry, mode) };
-            let intervals = IntervalAnalysis::new(loaded.env().clone(), options);
+            let intervals = IntervalAnalysis::new(subject.env().clone(), subject.interval_options(entry));
             let both = Product::new(analysis, intervals, variant.into());
-            return self.run(&both, |witness| witness.left, question, budget);
+            return self.run(&both, |witness| witness.left, question);
         }
         let Some(threshold) = self.settings.values else {
-            return self.run(&analysis, Some, question, budget);
+            return self.run(&analysis, Some, question);
         };
         // Values first: what they refute they learn from, the rest is for the predicates.
-        let options = ValueOptions { wrapv, threshold: Some(threshold), ..ValueOptions::new(entry, mode) };
-        let values = ValueAnalysis::new(loaded.env().clone(), options);
+        let options = ValueOptions { threshold: Some(threshold), ..subject.value_options(entry) };
+        let values = ValueAnalysis::new(subject.env().clone(), options);
         let variant = Variant { strengthening: Strengthening::Off, ..Variant::DEFAULT };
         let both = Product::new(values, analysis, variant);
-        self.run(&both, |witness| witness.right, question, budget)
+        self.run(&both, |witness| witness.right, question)
     }
 
     fn run<A: BlockCpa + Refine>(
         &self,
         analysis: &A,
         of_predicates: impl Fn(A::Witness) -> Option<Witness>,
-        (loaded, entry, targets): (&Loaded, Name, &Targets),
-        budget: &Budget,
+        question: &Question<'_>,
     ) -> Result<Answer, Unknown> {
+        let Question { subject, entry, targets, budget } = *question;
         let config = Config { blocks: self.settings.blocks.blocks(), ..Config::default() };
-        let question = Question::new(loaded.env(), entry, Check::ids(), config).only(targets.set().clone());
-        let mut checker = Checker::new(analysis, &question, None, MemoryStore::default())?;
+        let run = reachability(subject.env(), entry, config, targets.set().clone());
+        let mut checker = Checker::new(analysis, &run, None, MemoryStore::default())?;
         match checker.run(budget) {
             Outcome::Holds => Ok(Answer::Holds(format!("no error location is reachable with {}", self.name))),
             Outcome::Unknown(why) => Err(why),
             Outcome::Reaches(witness) => {
                 let witness = of_predicates(witness);
-                match witness.and_then(|witness| witness::confirm(loaded, &witness, targets)) {
+                match witness.and_then(|witness| witness::confirm(question, &witness)) {
                     Some(counterexample) => Ok(Answer::Violated(counterexample)),
                     None => {
                         let why = "the inputs found for an abstract path do not show it";
@@ -200,7 +179,7 @@ impl Engine for Predicate {
         self.name
     }
 
-    fn decide(&self, loaded: &Loaded, entry: Name, targets: &Targets, budget: &Budget) -> Decision {
-        Decision::new(self.ask(loaded, entry, targets, budget).unwrap_or_else(Answer::Unknown))
+    fn decide(&self, question: &Question<'_>) -> Decision {
+        self.ask(question).into()
     }
 }

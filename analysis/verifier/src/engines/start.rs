@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use proofline_cfa::{Constant, FloatType, Name, Object, Scalar};
+use proofline_cfa::{Constant, Entry, FloatType, Name, Object, Program, Scalar};
 use proofline_encoding::{Encoding, Key, MemoryLayout, Representation};
 use proofline_program_analysis::Environment;
 use proofline_smt::{Sort, Term, build as t};
 
-use crate::load::Loaded;
+use crate::subject::Subject;
 
 /// More initial elements than this are left unknown.
 const MOST_ELEMENTS: usize = 512;
@@ -36,22 +36,22 @@ pub(super) fn sort_of_key(
 
 /// What holds of a cell's value when execution starts in `entry`.
 pub(super) fn initial_condition(
-    loaded: &Loaded,
+    subject: &Subject,
     layout: &MemoryLayout,
-    entry: Name,
+    entry: Entry,
     key: Key,
     value: Term,
 ) -> Vec<Term> {
-    let (program, encoding) = (loaded.program(), layout.encoding());
+    let (program, encoding) = (subject.program(), layout.encoding());
     let mut out = Vec::new();
-    if let Some(scalar) = scalar_of_key(loaded.env(), key, entry) {
+    if let Some(scalar) = scalar_of_key(subject.env(), key, entry.name) {
         out.push(layout.encoding().in_range(value, scalar));
     }
     let (Key::Cell(Object::Global(name), ..) | Key::Elements(Object::Global(name), ..)) = key else {
         return out;
     };
     let Some(global) = program.globals.get(&name) else { return out };
-    if !global.defined || loaded.is_library(entry) && !global.constant {
+    if !global.defined || entry.is_library() && !global.constant {
         return out;
     }
     match key {
@@ -73,7 +73,7 @@ pub(super) fn initial_condition(
         Key::Elements(object, _, _, scalar)
             if matches!(layout.representation(object), Representation::Bytes { .. }) =>
         {
-            if let Some(bytes) = Bytes::new(loaded, layout, global) {
+            if let Some(bytes) = Bytes::new(subject.program(), layout, global) {
                 out.extend(bytes.conditions(encoding, scalar, value));
             }
         }
@@ -131,8 +131,7 @@ struct Bytes {
 }
 
 impl Bytes {
-    fn new(loaded: &Loaded, layout: &MemoryLayout, global: &proofline_cfa::Global) -> Option<Bytes> {
-        let program = loaded.program();
+    fn new(program: &Program, layout: &MemoryLayout, global: &proofline_cfa::Global) -> Option<Bytes> {
         let size = usize::try_from(global.size).ok().filter(|size| *size <= MOST_ELEMENTS)?;
         let mut bytes = vec![Some(0u8); size];
         let mut pointers = BTreeMap::new();

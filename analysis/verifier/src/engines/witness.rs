@@ -6,37 +6,36 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{EdgeId, Name, Scalar, Site};
-use proofline_cpa::{Path, PathStep};
+use proofline_cfa::{EdgeId, Entry, Name, Scalar, Site};
+use proofline_cpa::PathStep;
 use proofline_domains::predicate::{CandidateInputs, Model, Trial, Witness, WitnessInputs};
 use proofline_program_analysis::Environment;
 
-use super::Targets;
+use super::{Question, Targets};
 use crate::{
     counterexample::Counterexample,
-    interpret::{self, Code, End, Machine, Oracle, Passing, Question},
-    load::Loaded,
+    interpret::{self, Choice, Code, Machine, Oracle, Passing},
 };
 
 /// Whether inputs that an abstract path suggests violate a target.
-pub(super) fn trial(loaded: &Loaded, entry: Name, targets: &Targets) -> Trial {
-    let runner = Runner::new(loaded, entry, targets);
+pub(super) fn trial(question: &Question<'_>) -> Trial {
+    let runner = Runner::new(question);
     Trial(Arc::new(move |candidate| runner.run(candidate).is_some()))
 }
 
 /// Runs a program with candidate inputs.
 struct Runner {
     code: Code,
-    entry: Name,
-    is_library: bool,
+    entry: Entry,
     targets: Targets,
     environment: Arc<Environment>,
 }
 
 impl Runner {
-    fn new(loaded: &Loaded, entry: Name, targets: &Targets) -> Runner {
-        let (code, is_library) = (Code::new(loaded.program()), loaded.is_library(entry));
-        Runner { code, entry, is_library, targets: targets.clone(), environment: loaded.env().clone() }
+    fn new(question: &Question<'_>) -> Runner {
+        let Question { subject, entry, targets, .. } = *question;
+        let code = Code::new(subject.program());
+        Runner { code, entry, targets: targets.clone(), environment: subject.env().clone() }
     }
 
     fn run(&self, candidate: &CandidateInputs) -> Option<Counterexample> {
@@ -50,8 +49,8 @@ impl Runner {
         }
         let parameters = candidate.parameters.iter().map(|(_, value)| *value).collect();
         let oracle = Guesser { parameters, answers };
-        let run = Machine::new(&self.code, oracle, limits).run(self.entry, self.is_library);
-        violation(self.entry, self.is_library, &run, &self.targets)
+        let run = Machine::new(&self.code, oracle, limits).run(self.entry);
+        Counterexample::of(&run, self.entry, &self.targets)
     }
 }
 
@@ -65,18 +64,18 @@ struct Guesser {
 }
 
 impl Oracle for Guesser {
-    fn choose(&mut self, question: &Question) -> i128 {
-        let known = match self.answers.get_mut(&(question.function, question.site)) {
+    fn choose(&mut self, choice: &Choice) -> i128 {
+        let known = match self.answers.get_mut(&(choice.function, choice.site)) {
             Some(answers) => answers.pop_front(),
             None => self.parameters.pop_front(),
         };
-        in_format(question, known.unwrap_or(0))
+        in_format(choice, known.unwrap_or(0))
     }
 }
 
 /// Stand-in addresses and opaque floats mean nothing to a machine.
-fn in_format(question: &Question, value: i128) -> i128 {
-    match question.scalar {
+fn in_format(choice: &Choice, value: i128) -> i128 {
+    match choice.scalar {
         Scalar::Int(ty) => ty.wrap(value),
         Scalar::Pointer | Scalar::Float(_) => 0,
     }
@@ -101,7 +100,7 @@ impl Oracle for Guide<'_> {
         self.passed += 1;
     }
 
-    fn choose(&mut self, question: &Question) -> i128 {
+    fn choose(&mut self, choice: &Choice) -> i128 {
         let value = if self.passed == 0 {
             self.parameters += 1;
             self.model.parameters.get(self.parameters - 1).map_or(0, |(_, value)| *value)
@@ -118,45 +117,23 @@ impl Oracle for Guide<'_> {
                 _ => 0,
             }
         };
-        in_format(question, value)
+        in_format(choice, value)
     }
 }
 
 /// Runs the program with the inputs of a witness; a counterexample if it violates a target.
-pub(super) fn confirm(loaded: &Loaded, witness: &Witness, targets: &Targets) -> Option<Counterexample> {
-    let Path { entry, ref steps, .. } = witness.path;
+pub(super) fn confirm(question: &Question<'_>, witness: &Witness) -> Option<Counterexample> {
+    let Question { subject, entry, targets, .. } = *question;
     let model = match &witness.inputs {
         WitnessInputs::Unknown => return None,
-        WitnessInputs::Candidate(candidate) => return Runner::new(loaded, entry, targets).run(candidate),
+        WitnessInputs::Candidate(candidate) => return Runner::new(question).run(candidate),
         WitnessInputs::Model(model) => model,
     };
-    let code = Code::new(loaded.program());
-    let is_library = loaded.is_library(entry);
+    let code = Code::new(subject.program());
+    let steps = &witness.path.steps;
     let guide = Guide { model, passed: 0, answered: 0, parameters: 0 };
     let edges = steps.iter().filter(|step| !matches!(step, PathStep::Leave { .. })).count() as u64;
     let limits = interpret::Limits { steps: edges * 4 + 100_000, ..interpret::Limits::default() };
-    let run = Machine::new(&code, guide, limits).run(entry, is_library);
-    violation(entry, is_library, &run, targets)
-}
-
-/// What a run violates, if it is asked about.
-fn violation(
-    entry: Name,
-    is_library: bool,
-    run: &interpret::Run,
-    targets: &Targets,
-) -> Option<Counterexample> {
-    match run.end {
-        End::Violates(function, obligation) if targets.contains(function, obligation) && !run.is_guess => {
-            Some(Counterexample {
-                entry,
-                is_library,
-                function,
-                obligation,
-                inputs: run.inputs.iter().map(|(_, answer)| *answer).collect(),
-                steps: run.steps,
-            })
-        }
-        _ => None,
-    }
+    let run = Machine::new(&code, guide, limits).run(entry);
+    Counterexample::of(&run, entry, targets)
 }

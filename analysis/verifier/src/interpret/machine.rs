@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proofline_cfa::{
-    EdgeId, Loc, LocalId, Lvalue, Name, ObligationId, Op, Site,
+    EdgeId, Entry, Loc, LocalId, Lvalue, Name, ObligationId, Op, Site,
     eval::{Overflow, Semantics, Value},
 };
 use proofline_cpa::{Budget, Path, PathStep};
@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use super::{
     code::{Code, FunctionCode, FunctionIndex, Home},
     memory::{Area, Memory},
-    oracle::{Oracle, Passing, Question},
+    oracle::{Choice, Oracle, Passing},
     trace::{Event, Trace},
 };
 
@@ -54,7 +54,7 @@ pub struct Run {
     /// Edges taken.
     pub steps: u64,
     /// The questions that were asked, with the answers, in order.
-    pub inputs: Vec<(Question, i128)>,
+    pub inputs: Vec<(Choice, i128)>,
     /// Other choices would have been possible that the inputs do not record (addresses looked at as numbers, calls without
     /// a model, unmodelled constructs): the run is one of the program's runs, but says nothing about others.
     pub is_determined: bool,
@@ -103,7 +103,7 @@ pub struct Machine<'c, O> {
     pub(super) frames: Vec<Frame>,
     pub(super) globals: Arc<FxHashMap<Name, u64>>,
     pub(super) semantics: Semantics,
-    pub(super) inputs: Vec<(Question, i128)>,
+    pub(super) inputs: Vec<(Choice, i128)>,
     pub(super) is_determined: bool,
     pub(super) is_guess: bool,
     pub(super) trace: Option<Trace>,
@@ -172,9 +172,9 @@ impl<'c, O: Oracle> Machine<'c, O> {
         self.with_trace()
     }
 
-    /// Runs the function to its end. `is_library`: globals that can change hold any value.
-    pub fn run(mut self, entry: Name, is_library: bool) -> Run {
-        let Err(Stop::End(end)) = self.start(entry, is_library).and_then(|()| self.go());
+    /// Runs the function to its end.
+    pub fn run(mut self, entry: Entry) -> Run {
+        let Err(Stop::End(end)) = self.start(entry).and_then(|()| self.go());
         Run {
             end,
             steps: self.steps,
@@ -407,9 +407,9 @@ impl<'c, O: Oracle> Machine<'c, O> {
         scalar: proofline_cfa::Scalar,
     ) -> Value {
         use proofline_cfa::{FloatType, Scalar};
-        let question = Question { function: code.function.name, site, cause, scalar };
-        let answer = self.oracle.choose(&question);
-        self.inputs.push((question, answer));
+        let choice = Choice { function: code.function.name, site, cause, scalar };
+        let answer = self.oracle.choose(&choice);
+        self.inputs.push((choice, answer));
         match scalar {
             Scalar::Int(ty) => Value::Int(ty.wrap(answer)),
             Scalar::Pointer => Value::Int(answer),

@@ -13,5 +13,5 @@ mod trace;
 
 pub use code::Code;
 pub use machine::{End, Limits, Machine, Run};
-pub use oracle::{Oracle, Passing, Question, Script};
+pub use oracle::{Choice, Oracle, Passing, Script};
 pub use trace::{Event, Trace};

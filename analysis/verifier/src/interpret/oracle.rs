@@ -2,9 +2,9 @@
 
 use proofline_cfa::{Cause, EdgeId, Name, Scalar, Site};
 
-/// A question: which value does this input have?
+/// What a run has to choose: which value does this input have?
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Question {
+pub struct Choice {
     /// In which function.
     pub function: Name,
     /// Where.
@@ -36,7 +36,7 @@ pub trait Oracle {
     fn passes(&mut self, _function: Name, _edge: EdgeId, _passing: Passing) {}
 
     /// A value in the range of the format: integers as they are, pointers as addresses (only 0 is always right), floats as the bits of an `f64`.
-    fn choose(&mut self, question: &Question) -> i128;
+    fn choose(&mut self, choice: &Choice) -> i128;
 }
 
 /// Gives recorded answers, then zeros.
@@ -54,10 +54,10 @@ impl Script {
 }
 
 impl Oracle for Script {
-    fn choose(&mut self, question: &Question) -> i128 {
+    fn choose(&mut self, choice: &Choice) -> i128 {
         let answer = self.answers.get(self.next).copied().unwrap_or(0);
         self.next += 1;
-        match question.scalar {
+        match choice.scalar {
             Scalar::Int(ty) => ty.wrap(answer),
             Scalar::Float(_) | Scalar::Pointer => answer,
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use proofline_cfa::{Cause, Constant, FloatType, Function, Name, Object, Scalar, Site, eval::Value};
+use proofline_cfa::{Cause, Constant, Entry, FloatType, Function, Name, Object, Scalar, Site, eval::Value};
 use rustc_hash::FxHashMap;
 
 use super::{
@@ -19,37 +19,39 @@ pub(super) fn function_address(index: FunctionIndex) -> i128 {
 }
 
 impl<'c, O: Oracle> Machine<'c, O> {
-    pub(super) fn start(&mut self, entry: Name, is_library: bool) -> Step<()> {
+    pub(super) fn start(&mut self, entry: Entry) -> Step<()> {
         let code = self.code;
-        let initial = &code.initial[usize::from(is_library)];
+        let initial = &code.initial[usize::from(entry.is_library())];
         if let Some(initial) = initial.get() {
             self.memory = initial.memory.clone();
             self.globals = initial.globals.clone();
         } else {
-            self.globals = Arc::new(self.statics(is_library)?);
+            self.globals = Arc::new(self.statics(entry)?);
             // Another thread's is the same.
             let _ = initial.set(Initial { memory: self.memory.clone(), globals: self.globals.clone() });
         }
-        let Some(&index) = code.by_name.get(&entry) else { return stuck(format!("{entry} has no body")) };
+        let Some(&index) = code.by_name.get(&entry.name) else {
+            return stuck(format!("{entry} has no body"));
+        };
         let function = code.functions[index as usize].function.clone();
         let arguments = self.parameters(index, &function)?;
         self.enter(index, &arguments, None, None)
     }
 
     /// Makes the objects with static storage; where they are.
-    fn statics(&mut self, is_library: bool) -> Step<FxHashMap<Name, u64>> {
+    fn statics(&mut self, entry: Entry) -> Step<FxHashMap<Name, u64>> {
         let code = self.code;
         let mut globals = FxHashMap::default();
         for (name, global) in &code.program.globals {
             let base = self.allocate(Area::Static, global.size, Object::Global(*name))?;
             globals.insert(*name, base);
-            let keeps_initial = global.defined && (!is_library || global.constant);
+            let keeps_initial = global.defined && (!entry.is_library() || global.constant);
             if keeps_initial && global.size > 0 {
                 self.memory.fill(base, global.size, 0).or_else(refused)?;
             }
         }
         for (name, global) in &code.program.globals {
-            if global.defined && (!is_library || global.constant) {
+            if global.defined && (!entry.is_library() || global.constant) {
                 let base = globals[name];
                 for value in &global.init {
                     self.initialise(&globals, base, value)?;

@@ -8,10 +8,12 @@ use std::{fmt::Write as _, path::PathBuf, process::Command};
 
 use expressions::{Case, PRELUDE, Random};
 use proofline_verifier::{
-    Cancel,
-    judge::{Overall, Request, judge},
-    load::{Loaded, Options, load_texts},
+    Name, Subject,
+    load::{Options, load_texts},
+    portfolio::{Control, InMemory, Request, check},
     property::Property,
+    report::Overall,
+    sources::Sources,
 };
 
 /// Engines that decide by formulas.
@@ -65,7 +67,7 @@ fn compiled(cases: &[Case], name: &str) -> Vec<Option<u64>> {
 }
 
 /// Per case three entries: `run` (no inputs), `right` (the value is what gcc says: reachable) and `wrong` (it is not: unreachable).
-fn program(cases: &[(Case, u64)]) -> Loaded {
+fn program(cases: &[(Case, u64)]) -> (Subject, Sources) {
     let mut text = format!("extern void reach_error(void);\n#define W(...) (__VA_ARGS__)\n{PRELUDE}");
     for (i, (case, value)) in cases.iter().enumerate() {
         text.push_str(&case.definition(i));
@@ -85,24 +87,21 @@ fn program(cases: &[(Case, u64)]) -> Loaded {
             fixed = fixed.join(" && "),
         );
     }
-    let loaded =
+    let (subject, sources) =
         load_texts(&[(PathBuf::from("cases.c"), text)], &Options::default()).expect("the program loads");
-    assert!(!loaded.has_errors(), "{:?}", loaded.problems());
-    loaded
+    assert!(!sources.has_errors(), "{:?}", sources.problems());
+    (subject, sources)
 }
 
-fn ask(loaded: &Loaded, entry: &str, engine: &str) -> Overall {
+fn ask(memory: &InMemory<'_>, entry: &str, engine: &str) -> Overall {
     let request = Request {
         property: Property::parse("unreach-call").expect("a property"),
-        entries: vec![proofline_verifier::Name::new(entry)],
         engines: vec![engine.to_owned()],
         steps: 10_000_000,
-        deadline: None,
         first_only: true,
-        cancel: Cancel::default(),
-        threads: 1,
     };
-    judge(loaded, &request, &mut |_| {}).overall()
+    let report = check(memory, &request, &[Name::new(entry)], &Control::default());
+    report.unwrap_or_else(|never| match never {}).overall()
 }
 
 /// How many cases an engine must decide, in percent: that gcc's value is possible, that no other is.
@@ -117,7 +116,8 @@ fn agree(mut cases: Vec<Case>, name: &str, engines: &[&str], expected: &Expected
     let defined: Vec<(Case, u64)> =
         cases.drain(..).zip(values).filter_map(|(case, value)| Some((case, value?))).collect();
     assert!(defined.len() * 2 > count, "most expressions are defined: {} of {count}", defined.len());
-    let loaded = program(&defined);
+    let (subject, sources) = program(&defined);
+    let memory = InMemory { subject: &subject, sources: &sources };
     let mut disagreements = String::new();
     let (mut decided, mut exact) = (0, 0);
     for (i, (case, value)) in defined.iter().enumerate() {
@@ -129,17 +129,17 @@ fn agree(mut cases: Vec<Case>, name: &str, engines: &[&str], expected: &Expected
                 case.arguments()
             );
         };
-        let said = ask(&loaded, &format!("run{i}"), "concrete");
+        let said = ask(&memory, &format!("run{i}"), "concrete");
         if said != Overall::True {
             complain("the interpreter computes another value", &said);
         }
         for &engine in engines {
-            let said = ask(&loaded, &format!("right{i}"), engine);
+            let said = ask(&memory, &format!("right{i}"), engine);
             if said == Overall::True {
                 complain(&format!("{engine} excludes gcc's value"), &said);
             }
             decided += usize::from(said == Overall::False);
-            let said = ask(&loaded, &format!("wrong{i}"), engine);
+            let said = ask(&memory, &format!("wrong{i}"), engine);
             if said == Overall::False || engine == "bounded-bits" && said != Overall::True {
                 complain(&format!("{engine} allows another value"), &said);
             }

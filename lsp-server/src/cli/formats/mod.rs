@@ -4,9 +4,10 @@ mod sarif;
 mod witness;
 
 use proofline_verifier::{
+    Program,
     finding::{Finding, StepKind, TraceStep},
-    judge::Verdict,
-    load::{Loaded, Position},
+    sources::{Position, Sources},
+    verdict::Verdict,
 };
 use serde_json::{Value, json};
 
@@ -27,8 +28,8 @@ pub(crate) enum Format {
 }
 
 /// Everything as one JSON object.
-pub(super) fn json(loaded: &Loaded, answers: &[Answer]) -> Value {
-    let problems: Vec<Value> = loaded
+pub(super) fn json(program: &Program, sources: &Sources, answers: &[Answer]) -> Value {
+    let problems: Vec<Value> = sources
         .problems()
         .iter()
         .map(|problem| {
@@ -40,16 +41,16 @@ pub(super) fn json(loaded: &Loaded, answers: &[Answer]) -> Value {
             })
         })
         .collect();
-    let results: Vec<Value> = answers.iter().map(|answer| result(loaded, answer)).collect();
+    let results: Vec<Value> = answers.iter().map(|answer| result(program, sources, answer)).collect();
     json!({ "version": env!("CARGO_PKG_VERSION"), "problems": problems, "results": results })
 }
 
-fn result(loaded: &Loaded, answer: &Answer) -> Value {
+fn result(program: &Program, sources: &Sources, answer: &Answer) -> Value {
     let report = &answer.report;
     let (text, exit) = answer.result();
     let mut obligations = Vec::new();
     for ((function, id), verdict) in &report.verdicts {
-        let Some(automaton) = loaded.program().function(*function) else { continue };
+        let Some(automaton) = program.function(*function) else { continue };
         let Some(obligation) = automaton.obligations.get(id.index()) else { continue };
         let (word, detail) = match verdict {
             Verdict::Proved(engine) => ("proved", (*engine).to_owned()),
@@ -65,7 +66,7 @@ fn result(loaded: &Loaded, answer: &Answer) -> Value {
             "function": function.as_str(),
             "check": obligation.check.code(),
             "condition": obligation.text.as_str(),
-            "place": loaded.position(*function, obligation.site).as_ref().map(place),
+            "place": sources.position(*function, obligation.site).as_ref().map(place),
             "verdict": word,
             key: detail,
         }));
@@ -93,7 +94,7 @@ fn finding(finding: &Finding, is_failure: bool) -> Value {
         "kind": if is_failure { "failure" } else { "condition on callers" },
         "place": finding.position.as_ref().map(place),
         "values": values,
-        "entry": finding.counterexample.entry.as_str(),
+        "entry": finding.counterexample.entry.name.as_str(),
         "inputs": finding.counterexample.inputs.iter().map(i128::to_string).collect::<Vec<_>>(),
         "steps": finding.steps.iter().map(step).collect::<Vec<_>>(),
     })

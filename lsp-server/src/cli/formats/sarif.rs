@@ -3,14 +3,14 @@
 use proofline_verifier::{
     Check,
     finding::Finding,
-    load::{Loaded, Position},
+    sources::{Position, Sources},
 };
 use serde_json::{Value, json};
 
 use crate::cli::check::Answer;
 
 /// The whole log.
-pub(crate) fn sarif(loaded: &Loaded, answers: &[Answer]) -> Value {
+pub(crate) fn sarif(sources: &Sources, answers: &[Answer]) -> Value {
     let rules: Vec<Value> = Check::ALL
         .iter()
         .map(
@@ -24,7 +24,7 @@ pub(crate) fn sarif(loaded: &Loaded, answers: &[Answer]) -> Value {
             report.findings.iter().map(|finding| result(finding, report.is_failure(finding)))
         })
         .collect();
-    let notifications: Vec<Value> = loaded
+    let notifications: Vec<Value> = sources
         .problems()
         .iter()
         .map(|problem| {

@@ -62,7 +62,7 @@ impl Actor {
                 self.news.insert(path.clone(), News { at: Instant::now() });
                 if !is_final && !report.is_settled {
                     let effort = Effort::full(self.settings.budget);
-                    let place = usize::from(report.role == proofline_ide::Role::Library);
+                    let place = usize::from(report.kind == proofline_ide::EntryKind::Library);
                     self.jobs.push(&path, stamp, Task::Verify { entry, effort, is_final: true }, place);
                 }
                 if is_final || report.is_settled {

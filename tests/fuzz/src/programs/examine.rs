@@ -10,14 +10,18 @@ use std::{
 
 use anyhow::Result;
 use proofline_cfa::Cause;
+use proofline_db::{Database, Stopped};
 use proofline_verifier::{
-    Cancel, CheckId, Unknown,
+    CheckId, Subject, Unknown,
     checks::reach_error,
     engines::names,
     finding::Finding,
-    judge::{Report, Request, Verdict, judge},
-    load::{self, Loaded, Options},
+    load::Options,
+    portfolio::{Control, Request, check},
     property::Property,
+    report::Report,
+    sources::Sources,
+    verdict::Verdict,
 };
 
 use super::{
@@ -223,18 +227,30 @@ pub fn examine_twins(twins: &Twins, compiler: &Compiler, engines: &Engines) -> R
     Ok(outcome)
 }
 
+/// A program as users have it: in a query graph, and whole, to look at.
+struct Loaded {
+    db: Database,
+    subject: Subject,
+    sources: Sources,
+}
+
 fn load(text: &str, outcome: &mut Outcome) -> Option<Loaded> {
-    let file = (PathBuf::from("/fuzz/program.c"), text.to_owned());
-    let loaded = catch_unwind(AssertUnwindSafe(|| load::load_texts(&[file], &Options::default())));
+    let file = PathBuf::from("/fuzz/program.c");
+    let loaded = catch_unwind(AssertUnwindSafe(|| -> Result<Loaded, Stopped> {
+        let mut db = Database::new(vec![file.clone()], Options::default());
+        db.set_text(&file, text);
+        let (subject, sources) = (db.subject()?, db.sources()?);
+        Ok(Loaded { db, subject, sources })
+    }));
     let fault = match loaded {
-        Ok(Ok(loaded)) => match loaded.problems().iter().find(|problem| problem.is_error) {
+        Ok(Ok(loaded)) => match loaded.sources.problems().iter().find(|problem| problem.is_error) {
             None => return Some(loaded),
             Some(problem) => {
                 let line = problem.position.as_ref().map_or(0, |p| p.line + 1);
                 format!("line {line}: {}", problem.message)
             }
         },
-        Ok(Err(error)) => error.to_string(),
+        Ok(Err(stopped)) => format!("{stopped:?}"),
         Err(_) => "panic while reading".to_owned(),
     };
     outcome.faults.push(Fault::Refused(fault));
@@ -252,7 +268,8 @@ fn interpreter(
     let Some(loaded) = load(text, outcome) else { return Ok(()) };
     for vector in vectors {
         let truth = executable.run(vector)?;
-        let Ok(run) = catch_unwind(AssertUnwindSafe(|| interpret(&loaded, vector))) else {
+        let Ok(run) = catch_unwind(AssertUnwindSafe(|| interpret(&loaded.subject, &loaded.sources, vector)))
+        else {
             outcome.faults.push(Fault::Interpreter(format!("panic on {vector:?}")));
             return Ok(());
         };
@@ -316,7 +333,8 @@ fn judged(
     let mut fails: BTreeMap<(u32, CheckId), Vector> = BTreeMap::new();
     for vector in vectors {
         let ended = executable.run(vector)?.ended;
-        let ours = if is_risky { interpret(&loaded, vector).ended.ok() } else { None };
+        let ours =
+            if is_risky { interpret(&loaded.subject, &loaded.sources, vector).ended.ok() } else { None };
         // Where gcc folded away what is undefined, the rest of the run says nothing.
         if ours.as_ref().is_some_and(|ours| !agree(ours, &ended)) {
             continue;
@@ -340,15 +358,14 @@ fn judged(
     for engine in &engines.names {
         let request = Request {
             property: Property::Everything,
-            entries: Vec::new(),
             engines: if engine == PORTFOLIO { Vec::new() } else { vec![engine.clone()] },
             steps: engines.steps,
-            deadline: engines.limit.map(|limit| Instant::now() + limit),
             first_only: false,
-            cancel: Cancel::default(),
-            threads: 1,
         };
-        let report = judge(&loaded, &request, &mut |_| ());
+        let deadline = engines.limit.map(|limit| Instant::now() + limit);
+        let control = Control { deadline, ..Control::default() };
+        let report = check(&loaded.db, &request, &[], &control);
+        let report = report.map_err(|stopped| anyhow::anyhow!("nobody stops it: {stopped:?}"))?;
         let counts = outcome.counts.entry(engine.clone()).or_default();
         for verdict in report.verdicts.values() {
             match verdict {
@@ -390,11 +407,12 @@ fn unsound(
         let mut all_proved = true;
         for ((function, id), verdict) in &report.verdicts {
             let Some(obligation) =
-                loaded.program().function(*function).and_then(|f| f.obligations.get(id.index()))
+                loaded.subject.program().function(*function).and_then(|f| f.obligations.get(id.index()))
             else {
                 continue;
             };
-            let here = loaded.position(*function, obligation.site).is_some_and(|p| p.line + 1 == *line);
+            let here =
+                loaded.sources.position(*function, obligation.site).is_some_and(|p| p.line + 1 == *line);
             if here && obligation.check == *check {
                 any = true;
                 all_proved &= matches!(verdict, Verdict::Proved(_));
@@ -432,7 +450,7 @@ fn confirm(
             why,
         });
     };
-    let Some(run) = finding.counterexample.replay(loaded) else {
+    let Some(run) = finding.counterexample.replay(loaded.subject.program()) else {
         alarm("it cannot be replayed".into());
         return Ok(());
     };

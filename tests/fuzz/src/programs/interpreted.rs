@@ -2,10 +2,10 @@
 
 use proofline_cfa::{Callee, Cause, Op, Scalar, eval::Value};
 use proofline_verifier::{
-    CheckId, Name,
+    CheckId, Entry, Subject,
     checks::reach_error,
-    interpret::{Code, End, Limits, Machine, Oracle, Question},
-    load::Loaded,
+    interpret::{Choice, Code, End, Limits, Machine, Oracle},
+    sources::Sources,
 };
 
 use super::{compiled::Ended, program::Vector};
@@ -28,14 +28,14 @@ struct Inputs<'v> {
 }
 
 impl Oracle for Inputs<'_> {
-    fn choose(&mut self, question: &Question) -> i128 {
+    fn choose(&mut self, choice: &Choice) -> i128 {
         // That memory is used up, a compiled program does not see.
-        if let Cause::External(_) | Cause::Within(_) = question.cause {
+        if let Cause::External(_) | Cause::Within(_) = choice.cause {
             return 0;
         }
         let answer = i128::from(self.vector.get(self.next).copied().unwrap_or(0));
         self.next += 1;
-        match (question.cause, question.scalar) {
+        match (choice.cause, choice.scalar) {
             (Cause::Input(name), _) if name.ends_with("_bool") => answer & 1,
             (_, Scalar::Int(ty)) => ty.wrap(answer),
             (_, Scalar::Pointer | Scalar::Float(_)) => 0,
@@ -44,19 +44,20 @@ impl Oracle for Inputs<'_> {
 }
 
 /// Runs `main` on these inputs.
-pub(crate) fn interpret(loaded: &Loaded, vector: &Vector) -> Interpreted {
-    let code = Code::new(loaded.program());
+pub(crate) fn interpret(subject: &Subject, sources: &Sources, vector: &Vector) -> Interpreted {
+    let code = Code::new(subject.program());
     let inputs = Inputs { vector, next: 0 };
     let run = Machine::new(&code, inputs, Limits { steps: 3_000_000, ..Limits::default() })
         .with_trace()
-        .run(Name::new("main"), false);
+        .run(Entry::main());
     let mut check = None;
     let ended = match &run.end {
         End::Finished => Ok(Ended::Finished),
         End::Violates(function, obligation) => {
-            let obligation = loaded.program().function(*function).map(|f| &f.obligations[obligation.index()]);
+            let obligation =
+                subject.program().function(*function).map(|f| &f.obligations[obligation.index()]);
             let line = obligation
-                .and_then(|o| loaded.position(*function, o.site))
+                .and_then(|o| sources.position(*function, o.site))
                 .map_or(0, |position| position.line + 1);
             check = obligation.map(|o| o.check);
             Ok(match check {
@@ -71,7 +72,7 @@ pub(crate) fn interpret(loaded: &Loaded, vector: &Vector) -> Interpreted {
     let trace = run.trace.unwrap_or_default();
     let mut observed = Vec::new();
     for event in &trace.events {
-        let Some(function) = loaded.program().function(event.function) else { continue };
+        let Some(function) = subject.program().function(event.function) else { continue };
         if let Op::Call(call) = &function.edge(event.edge).op
             && matches!(call.callee, Callee::Direct(name) if name.as_str() == "observe")
             && let [Some((Value::Int(id), _)), Some((Value::Int(value), _))] = event.arguments.as_slice()

@@ -156,7 +156,7 @@ impl<'p> Builder<'_, 'p> {
         let own = |values: &Values| -> Values {
             values.iter().map(|(key, term)| (*key, substitute(*term, &instance))).collect()
         };
-        let is_start = function.name == self.analysis.options.entry;
+        let is_start = function.name == self.analysis.options.entry.name;
         let ghosts = own(&state.path.ghosts);
         let values = if is_start { own(&state.path.values) } else { ghosts.clone() };
         self.chains[0].guard = self.input_ranges(scope, &ghosts);

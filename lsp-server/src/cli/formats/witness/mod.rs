@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use proofline_verifier::{
     Check,
     finding::{Finding, StepKind, TraceStep},
-    load::Position,
+    sources::Position,
 };
 use sha2::{Digest, Sha256};
 

@@ -6,19 +6,19 @@ use std::{
     fmt,
 };
 
-use proofline_cfa::{Base, Expr, Function, Name, ObligationId, Op};
+use proofline_cfa::{Base, Entry, Expr, Function, Name, ObligationId, Op};
 use proofline_cpa::{
-    BlockCpa, Budget, Checker, Config, GraphFormat, Outcome, Question, Refine, Unknown,
+    BlockCpa, Budget, Checker, Config, GraphFormat, Outcome, Refine, Unknown,
     bam::{Blocks, MemoryStore},
 };
-use proofline_domains::{
-    IntervalAnalysis, IntervalOptions, Mode, PredicateAnalysis, PredicateOptions, ValueAnalysis, ValueOptions,
-};
+use proofline_domains::{IntervalAnalysis, PredicateAnalysis, PredicateOptions, ValueAnalysis, ValueOptions};
 
 pub use crate::engines::Domain;
 use crate::{
     checks::Check,
-    load::{Loaded, Position},
+    pass::{reachability, run_to_end},
+    sources::{Position, Sources},
+    subject::Subject,
 };
 
 /// Assignments to locals whose name starts so ask for a value.
@@ -38,16 +38,20 @@ pub enum View {
 /// # Errors
 /// If the analysis does not finish.
 pub fn view(
-    loaded: &Loaded,
-    entry: Name,
+    subject: &Subject,
+    entry: Entry,
     domain: Domain,
     view: View,
     budget: &Budget,
 ) -> Result<String, Unknown> {
     let mut out = String::new();
     match domain {
-        Domain::Intervals => seen(&intervals(loaded, entry), loaded, entry, view, budget, &mut out)?,
-        Domain::Values => seen(&values(loaded, entry), loaded, entry, view, budget, &mut out)?,
+        Domain::Intervals => {
+            show(&finished(&intervals(subject, entry), subject, entry, budget)?, view, &mut out)?;
+        }
+        Domain::Values => {
+            show(&finished(&values(subject, entry), subject, entry, budget)?, view, &mut out)?;
+        }
     }
     Ok(out)
 }
@@ -56,10 +60,16 @@ pub fn view(
 ///
 /// # Errors
 /// If the analysis does not finish.
-pub fn view_predicates(loaded: &Loaded, entry: Name, view: View, budget: &Budget) -> Result<String, Unknown> {
+pub fn view_predicates(
+    subject: &Subject,
+    entry: Entry,
+    view: View,
+    budget: &Budget,
+) -> Result<String, Unknown> {
     let mut targets: BTreeSet<(Name, ObligationId)> = BTreeSet::new();
     let mut claims = BTreeSet::new();
-    for function in loaded.reachable_from(entry).into_iter().filter_map(|name| loaded.env().function(name)) {
+    let reachable = subject.reachable_from(entry.name);
+    for function in reachable.into_iter().filter_map(|name| subject.env().function(name)) {
         for (number, obligation) in function.obligations.iter().enumerate() {
             let target = (function.name, ObligationId(number as u32));
             targets.insert(target);
@@ -76,16 +86,15 @@ pub fn view_predicates(loaded: &Loaded, entry: Name, view: View, budget: &Budget
     let mut precision = None;
     loop {
         let options = PredicateOptions {
-            wrapv: loaded.options().wrapv,
             targets: Some(targets.clone()),
             cancel: budget.cancel().clone(),
             deadline: budget.deadline(),
-            ..PredicateOptions::new(entry, mode(loaded, entry))
+            ..subject.predicate_options(entry)
         };
-        let analysis = PredicateAnalysis::new(loaded.env().clone(), options)
+        let analysis = PredicateAnalysis::new(subject.env().clone(), options)
             .map_err(|mismatch| Unknown::InternalError(mismatch.to_string()))?;
-        let question = Question::new(loaded.env(), entry, Check::ids(), config).only(targets.clone());
-        let mut checker = Checker::new(&analysis, &question, precision, MemoryStore::default())?;
+        let run = reachability(subject.env(), entry, config, targets.clone());
+        let mut checker = Checker::new(&analysis, &run, precision, MemoryStore::default())?;
         match checker.run(budget) {
             Outcome::Holds => {
                 let mut out = String::new();
@@ -109,65 +118,49 @@ pub fn view_predicates(loaded: &Loaded, entry: Name, view: View, budget: &Budget
 /// # Errors
 /// If the analysis does not finish.
 pub fn reveal(
-    loaded: &Loaded,
-    entry: Name,
+    subject: &Subject,
+    sources: &Sources,
+    entry: Entry,
     domain: Domain,
     budget: &Budget,
 ) -> Result<Vec<(Position, String)>, Unknown> {
     match domain {
         Domain::Intervals => {
-            let analysis = intervals(loaded, entry);
-            revealed(&analysis, loaded, entry, budget, |state, f, e| analysis.reveal(state, f, e))
+            let analysis = intervals(subject, entry);
+            let checker = finished(&analysis, subject, entry, budget)?;
+            let value = |state: &_, f: &_, e: &_| analysis.reveal(state, f, e);
+            revealed(&checker, subject, sources, entry, value)
         }
         Domain::Values => {
-            let analysis = values(loaded, entry);
-            revealed(&analysis, loaded, entry, budget, |state, f, e| analysis.reveal(state, f, e))
+            let analysis = values(subject, entry);
+            let checker = finished(&analysis, subject, entry, budget)?;
+            let value = |state: &_, f: &_, e: &_| analysis.reveal(state, f, e);
+            revealed(&checker, subject, sources, entry, value)
         }
     }
 }
 
-fn mode(loaded: &Loaded, entry: Name) -> Mode {
-    if loaded.is_library(entry) { Mode::Library } else { Mode::Program }
+fn intervals(subject: &Subject, entry: Entry) -> IntervalAnalysis {
+    IntervalAnalysis::new(subject.env().clone(), subject.interval_options(entry))
 }
 
-fn intervals(loaded: &Loaded, entry: Name) -> IntervalAnalysis {
-    let options = IntervalOptions::new(entry, mode(loaded, entry));
-    let wrapv = loaded.options().wrapv;
-    IntervalAnalysis::new(loaded.env().clone(), IntervalOptions { wrapv, ..options })
-}
-
-fn values(loaded: &Loaded, entry: Name) -> ValueAnalysis {
-    let options = ValueOptions::new(entry, mode(loaded, entry));
-    let wrapv = loaded.options().wrapv;
-    ValueAnalysis::new(loaded.env().clone(), ValueOptions { wrapv, track_everything: true, ..options })
+fn values(subject: &Subject, entry: Entry) -> ValueAnalysis {
+    let options = ValueOptions { track_everything: true, ..subject.value_options(entry) };
+    ValueAnalysis::new(subject.env().clone(), options)
 }
 
 fn finished<'a, A: BlockCpa + Refine>(
     analysis: &'a A,
-    loaded: &'a Loaded,
-    entry: Name,
+    subject: &'a Subject,
+    entry: Entry,
     budget: &Budget,
 ) -> Result<Checker<'a, A, MemoryStore<A>>, Unknown> {
     let config = Config { blocks: Blocks::FUNCTIONS, cegar: false, ..Config::default() };
     // Without targets nothing stops the analysis before it has seen everything.
-    let question = Question::new(loaded.env(), entry, Check::ids(), config).only(BTreeSet::new());
-    let mut checker = Checker::new(analysis, &question, None, MemoryStore::default())?;
-    match checker.run(budget) {
-        Outcome::Holds => Ok(checker),
-        Outcome::Unknown(why) => Err(why),
-        Outcome::Reaches(_) => Err(Unknown::InternalError("a pass without targets reached one".into())),
-    }
-}
-
-fn seen<A: BlockCpa + Refine>(
-    analysis: &A,
-    loaded: &Loaded,
-    entry: Name,
-    view: View,
-    budget: &Budget,
-    out: &mut dyn fmt::Write,
-) -> Result<(), Unknown> {
-    show(&finished(analysis, loaded, entry, budget)?, view, out)
+    let run = reachability(subject.env(), entry, config, BTreeSet::new());
+    let mut checker = Checker::new(analysis, &run, None, MemoryStore::default())?;
+    run_to_end(&mut checker, budget)?;
+    Ok(checker)
 }
 
 fn show<A: BlockCpa + Refine>(
@@ -182,16 +175,15 @@ fn show<A: BlockCpa + Refine>(
 }
 
 fn revealed<A: BlockCpa + Refine>(
-    analysis: &A,
-    loaded: &Loaded,
-    entry: Name,
-    budget: &Budget,
+    checker: &Checker<'_, A, MemoryStore<A>>,
+    subject: &Subject,
+    sources: &Sources,
+    entry: Entry,
     show: impl Fn(&A::State, &Function, &Expr) -> String,
 ) -> Result<Vec<(Position, String)>, Unknown> {
-    let checker = finished(analysis, loaded, entry, budget)?;
     let mut out: BTreeMap<Position, String> = BTreeMap::new();
-    for name in loaded.reachable_from(entry) {
-        let Some(function) = loaded.env().function(name) else { continue };
+    for name in subject.reachable_from(entry.name) {
+        let Some(function) = subject.env().function(name) else { continue };
         let states = checker.states_of(name)?;
         for edge in &function.edges {
             let Op::Assign(dst, value) = &edge.op else { continue };
@@ -199,7 +191,7 @@ fn revealed<A: BlockCpa + Refine>(
             if !function.local(id).name.starts_with(REVEAL) {
                 continue;
             }
-            let Some(position) = loaded.position(name, edge.site) else { continue };
+            let Some(position) = sources.position(name, edge.site) else { continue };
             let texts: BTreeSet<String> = states
                 .get(&edge.from)
                 .into_iter()

@@ -5,91 +5,100 @@ use std::{
     thread,
 };
 
-use proofline_cfa::{Name, ObligationId};
+use proofline_cfa::{Entry, Name, ObligationId};
 use proofline_cpa::{Budget, Cancel, Unknown};
 
-use super::{Report, Request, Verdict, panic_text};
+use super::{Control, Request, STACK, panic_text};
 use crate::{
-    engines::{self, Answer, Decision, Engine, Targets},
-    finding::Finding,
-    load::Loaded,
+    counterexample::Counterexample,
+    engines::{self, Answer, Decision, Engine, Question, Targets},
+    report::{Judgement, not_replayed},
+    subject::Subject,
+    verdict::Verdict,
 };
-
-/// Lanes work on deeply nested programs, too.
-const STACK: usize = 1 << 29;
 
 /// Who asks what about which obligations, and what is known so far.
 #[derive(Clone)]
-pub(super) struct Round<'r> {
-    loaded: &'r Loaded,
-    request: Request,
-    entry: Name,
+pub(super) struct Schedule<'r> {
+    subject: &'r Subject,
+    request: &'r Request,
+    entry: Entry,
+    control: Control,
     /// Why nothing may be called proved.
-    blocked: Option<&'r Unknown>,
+    blocked: Option<Unknown>,
     open: Targets,
-    report: Report,
+    judgement: Judgement,
     /// The most telling reason for what is open.
     reason: Option<Unknown>,
     /// A yes/no question has its answer.
     is_over: bool,
 }
 
-impl<'r> Round<'r> {
+impl<'r> Schedule<'r> {
     pub(super) fn new(
-        loaded: &'r Loaded,
-        request: &Request,
-        entry: Name,
-        open: Targets,
-        blocked: Option<&'r Unknown>,
-    ) -> Round<'r> {
-        let report = Report { entries: vec![entry], ..Report::default() };
-        Round { loaded, request: request.clone(), entry, blocked, open, report, reason: None, is_over: false }
+        subject: &'r Subject,
+        request: &'r Request,
+        entry: Entry,
+        control: &Control,
+    ) -> Schedule<'r> {
+        let functions = subject.reachable_from(entry.name);
+        let automata = functions.iter().filter_map(|name| subject.env().function(*name));
+        Schedule {
+            subject,
+            request,
+            entry,
+            control: control.clone(),
+            blocked: subject.unsupported(&functions),
+            open: request.property.targets(subject.program(), automata),
+            judgement: Judgement { rests_on: subject.assumptions(&functions), ..Judgement::default() },
+            reason: None,
+            is_over: false,
+        }
     }
 
     /// Asks the engines that the request names, or the portfolio.
-    pub(super) fn run(&mut self, progress: &mut dyn FnMut(&str)) {
+    pub(super) fn run(mut self) -> Judgement {
         if self.open.is_empty() {
-            self.report.reason = self.blocked.cloned();
-            return;
-        }
-        if !self.request.engines.is_empty() {
-            let named = self.request.engines.clone();
-            return self.sequence(&named.iter().map(String::as_str).collect::<Vec<_>>(), progress);
+            self.judgement.reason = self.blocked;
+            return self.judgement;
         }
         let lanes = engines::side_by_side();
-        if self.request.threads < 2 || lanes.len() < 2 {
-            return self.sequence(engines::portfolio(), progress);
+        if !self.request.engines.is_empty() {
+            let named: Vec<&str> = self.request.engines.iter().map(String::as_str).collect();
+            self.sequence(&named);
+        } else if self.control.threads < 2 || lanes.len() < 2 {
+            self.sequence(engines::portfolio());
+        } else {
+            let is_last = |name: &&str| lanes.iter().any(|lane| lane.contains(name));
+            let first: Vec<&str> =
+                engines::portfolio().iter().copied().filter(|name| !is_last(name)).collect();
+            self.sequence(&first);
+            if !self.is_done() {
+                self.side_by_side(lanes);
+            }
         }
-        let first: Vec<&str> = engines::portfolio()
-            .iter()
-            .copied()
-            .filter(|name| !lanes.iter().any(|lane| lane.contains(name)))
-            .collect();
-        self.sequence(&first, progress);
-        if !self.is_done() {
-            self.side_by_side(lanes, progress);
-        }
+        self.finish()
     }
 
     /// What is known at the end.
-    pub(super) fn finish(mut self) -> Report {
-        let reason = self.blocked.cloned().or(self.reason).unwrap_or(Unknown::OutOfBudget);
+    fn finish(mut self) -> Judgement {
+        let reason = self.blocked.or(self.reason).unwrap_or(Unknown::OutOfBudget);
         if !self.is_over {
             for target in self.open.iter() {
-                self.report.verdicts.insert(target, Verdict::Unknown(reason.clone()));
+                self.judgement.verdicts.insert(target, Verdict::Unknown(reason.clone()));
             }
         }
-        self.report
+        self.judgement
     }
 
     fn is_done(&self) -> bool {
         self.is_over || self.open.is_empty()
     }
 
-    fn sequence(&mut self, names: &[&str], progress: &mut dyn FnMut(&str)) {
+    fn sequence(&mut self, names: &[&str]) {
         for engine in names.iter().filter_map(|name| engines::by_name(name)) {
             while !self.is_done() {
-                progress(&format!(
+                self.control.say(&format!(
                     "{}: {} ({} obligations open)",
                     self.entry,
                     engine.name(),
@@ -103,21 +112,23 @@ impl<'r> Round<'r> {
     }
 
     /// Every lane for itself; the first that decides everything ends the others. Where several decided the same, the earlier lane counts.
-    fn side_by_side(&mut self, lanes: &[Vec<&'static str>], progress: &mut dyn FnMut(&str)) {
+    fn side_by_side(&mut self, lanes: &[Vec<&'static str>]) {
         let all: Vec<String> = lanes.iter().map(|lane| lane.join(", ")).collect();
-        progress(&format!("{}: {} ({} obligations open)", self.entry, all.join(" beside "), self.open.len()));
+        let (all, open) = (all.join(" beside "), self.open.len());
+        self.control.say(&format!("{}: {all} ({open} obligations open)", self.entry));
         let cancels: Vec<Cancel> = lanes.iter().map(|_| Cancel::default()).collect();
         let ends: Vec<_> = cancels
             .iter()
             .map(|cancel| {
                 let cancel = cancel.clone();
-                self.request.cancel.on_cancel(move || cancel.cancel())
+                self.control.cancel.on_cancel(move || cancel.cancel())
             })
             .collect();
         let run = |at: usize| {
             let mut lane = self.clone();
-            lane.request.cancel = cancels[at].clone();
-            lane.sequence(&lanes[at], &mut |_| ());
+            lane.control.cancel = cancels[at].clone();
+            lane.control.progress = None;
+            lane.sequence(&lanes[at]);
             if lane.is_done() {
                 cancels.iter().enumerate().filter(|(other, _)| *other != at).for_each(|(_, c)| c.cancel());
             }
@@ -147,17 +158,17 @@ impl<'r> Round<'r> {
     }
 
     /// Adds what a lane found out about what is still open.
-    fn take(&mut self, lane: Round<'r>) {
+    fn take(&mut self, lane: Schedule<'r>) {
         for target in self.open.iter().collect::<Vec<_>>() {
-            match lane.report.verdicts.get(&target) {
+            match lane.judgement.verdicts.get(&target) {
                 Some(Verdict::Violated(index)) => {
-                    let finding = lane.report.findings[*index].clone();
-                    let by = lane.report.last_engine.unwrap_or_default();
-                    self.violated(target, finding, by);
+                    let counterexample = lane.judgement.counterexamples[*index].clone();
+                    let by = lane.judgement.last_engine.unwrap_or_default();
+                    self.violated(target, counterexample, by);
                 }
                 Some(Verdict::Proved(by)) => {
-                    *self.report.decided_by.entry(by).or_default() += 1;
-                    self.report.last_engine = Some(by);
+                    *self.judgement.decided_by.entry(by).or_default() += 1;
+                    self.judgement.last_engine = Some(by);
                     self.settle(target, Verdict::Proved(by));
                 }
                 Some(Verdict::Unknown(_)) | None => {}
@@ -165,7 +176,7 @@ impl<'r> Round<'r> {
         }
         self.is_over |= lane.is_over;
         // A lane that was stopped has nothing to say about the program.
-        if lane.reason != Some(Unknown::Cancelled) || self.request.cancel.is_cancelled() {
+        if lane.reason != Some(Unknown::Cancelled) || self.control.cancel.is_cancelled() {
             self.reason = lane.reason.or(self.reason.take());
         }
     }
@@ -176,7 +187,7 @@ impl<'r> Round<'r> {
         for (function, obligation) in decision.proved {
             if self.blocked.is_none() && self.open.contains(function, obligation) {
                 self.settle((function, obligation), Verdict::Proved(engine.name()));
-                *self.report.decided_by.entry(engine.name()).or_default() += 1;
+                *self.judgement.decided_by.entry(engine.name()).or_default() += 1;
             }
         }
         match decision.answer {
@@ -184,19 +195,16 @@ impl<'r> Round<'r> {
                 for target in self.open.iter().collect::<Vec<_>>() {
                     self.settle(target, Verdict::Proved(engine.name()));
                 }
-                *self.report.decided_by.entry(engine.name()).or_default() += 1;
-                self.report.last_engine = Some(engine.name());
+                *self.judgement.decided_by.entry(engine.name()).or_default() += 1;
+                self.judgement.last_engine = Some(engine.name());
                 false
             }
             Answer::Holds(_) => false,
             Answer::Violated(counterexample) => {
                 let target = (counterexample.function, counterexample.obligation);
-                match Finding::explain(self.loaded, counterexample) {
-                    Some(finding) => self.violated(target, finding, engine.name()),
-                    None => {
-                        let why = Unknown::InternalError("a counterexample could not be replayed".into());
-                        self.settle(target, Verdict::Unknown(why));
-                    }
+                match counterexample.replay(self.subject.program()) {
+                    Some(_) => self.violated(target, counterexample, engine.name()),
+                    None => self.settle(target, Verdict::Unknown(not_replayed())),
                 }
                 true
             }
@@ -213,9 +221,11 @@ impl<'r> Round<'r> {
     /// A defect of ours while one engine works must not take the rest down.
     fn decision(&self, engine: &dyn Engine) -> Decision {
         let budget = Budget::steps(self.request.steps)
-            .with_cancel(self.request.cancel.clone())
-            .with_deadline(self.request.deadline);
-        let decide = || engine.decide(self.loaded, self.entry, &self.open, &budget);
+            .with_cancel(self.control.cancel.clone())
+            .with_deadline(self.control.deadline);
+        let question =
+            Question { subject: self.subject, entry: self.entry, targets: &self.open, budget: &budget };
+        let decide = || engine.decide(&question);
         catch_unwind(AssertUnwindSafe(decide)).unwrap_or_else(|panic| {
             if panic.downcast_ref::<&str>().is_none() && panic.downcast_ref::<String>().is_none() {
                 // Not a message: somebody above unwinds us on purpose.
@@ -225,17 +235,17 @@ impl<'r> Round<'r> {
         })
     }
 
-    fn violated(&mut self, target: (Name, ObligationId), finding: Finding, by: &'static str) {
-        self.report.findings.push(finding);
-        let index = self.report.findings.len() - 1;
+    fn violated(&mut self, target: (Name, ObligationId), found: Counterexample, by: &'static str) {
+        self.judgement.counterexamples.push(found);
+        let index = self.judgement.counterexamples.len() - 1;
         self.settle(target, Verdict::Violated(index));
-        *self.report.decided_by.entry(by).or_default() += 1;
-        self.report.last_engine = Some(by);
+        *self.judgement.decided_by.entry(by).or_default() += 1;
+        self.judgement.last_engine = Some(by);
         self.is_over |= self.request.first_only;
     }
 
     fn settle(&mut self, target: (Name, ObligationId), verdict: Verdict) {
         self.open.remove(target.0, target.1);
-        self.report.verdicts.insert(target, verdict);
+        self.judgement.verdicts.insert(target, verdict);
     }
 }

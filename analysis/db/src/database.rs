@@ -1,0 +1,332 @@
+//! The database itself: inputs, handles, and asking. Edits are made by one owner; any number of clones ask.
+
+use std::{
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use proofline_cfa::Program;
+use proofline_program_analysis::Environment;
+use proofline_syntax::{FileSystem, RealFs};
+use proofline_verifier::{
+    Entry, Name, Subject, Unknown,
+    facts::Facts,
+    load::{LoadError, Options, Source},
+    portfolio::{Control, Programs, Request},
+    report::{Judgement, Report},
+    sources::Sources,
+};
+use salsa::{Cancelled, EventKind, Setter};
+
+use crate::{
+    files::Known,
+    front::{FileName, Project, files, source},
+    linked::{Symbol, has_body, trouble},
+    program::{default_entries, misunderstood, positions, prepared, ready},
+    shared::{Db, Shared},
+    store::Store,
+    stored::Blocks,
+    verdict::{Asked, Interrupted, explain, findings, judgement, known},
+    work::Work,
+};
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub enum Stopped {
+    /// The text changed meanwhile: ask again.
+    Edited,
+    /// Somebody asked to stop.
+    Cancelled,
+    /// Nothing could be read.
+    Load(LoadError),
+}
+
+/// What is known from an entry, with the automata that its locations are of.
+pub type KnownFrom = (Arc<Environment>, Arc<Facts>);
+
+/// Between two writes of answers.
+const SAVES: Duration = Duration::from_secs(2);
+
+/// The query graph with its inputs. Cloning gives another handle to the same one, for another thread. A write waits until
+/// all clones have stopped what they do, and makes them stop.
+#[salsa::db]
+#[derive(Clone)]
+pub struct Database {
+    storage: salsa::Storage<Self>,
+    shared: Arc<Shared>,
+    project: Option<Project>,
+    control: Control,
+}
+
+#[salsa::db]
+impl salsa::Database for Database {}
+
+#[salsa::db]
+impl Db for Database {
+    fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+    fn control(&self) -> &Control {
+        &self.control
+    }
+}
+
+impl Database {
+    /// For one program.
+    pub fn new(files: Vec<PathBuf>, options: Options) -> Database {
+        let shared = Arc::new(Shared::default());
+        let running = shared.running.clone();
+        let storage = salsa::Storage::new(Some(Box::new(move |event: salsa::Event| {
+            if matches!(event.kind, EventKind::DidSetCancellationFlag) {
+                running.stop();
+            }
+        })));
+        let mut db = Database { storage, shared, project: None, control: Control::default() };
+        db.project = Some(Project::new(&db, files, options));
+        db
+    }
+
+    fn project(&self) -> Project {
+        self.project.expect("set by `new`")
+    }
+
+    /// Keeps answers on the disk, too, from now on; once.
+    pub fn set_store(&mut self, store: Store) {
+        let blocks = Arc::new(Blocks(store.blocks()));
+        if self.shared.store.set(store).is_ok() && self.shared.blocks.set(blocks.clone()).is_ok() {
+            self.shared.summaries.set_persistent_cache(blocks);
+        }
+    }
+
+    /// Writes new answers to the disk.
+    pub fn save(&self) {
+        if let Some(store) = self.shared.store.get() {
+            store.save();
+        }
+        if let Some(blocks) = self.shared.blocks.get() {
+            self.shared.summaries.persist();
+            blocks.0.save();
+        }
+    }
+
+    /// The files of the program.
+    pub fn set_files(&mut self, files: Vec<PathBuf>) {
+        if *self.project().files(self) != files {
+            self.project().set_files(self).to(files);
+        }
+    }
+
+    /// How to read them.
+    pub fn set_options(&mut self, options: Options) {
+        if *self.project().options(self) != options {
+            self.project().set_options(self).to(options);
+        }
+    }
+
+    /// Gives a file a text that counts instead of the one on the disk (an editor's buffer).
+    pub fn set_text(&mut self, path: &Path, text: &str) {
+        self.set(path, Known { content: Ok(Arc::from(text.as_bytes())), is_unsaved: true });
+    }
+
+    /// What is on the disk counts (again). To be called when a file that was read may have changed there.
+    pub fn read_again(&mut self, path: &Path) {
+        let content = RealFs.read(path).map_err(|error| error.kind());
+        self.set(path, Known { content, is_unsaved: false });
+    }
+
+    /// Files that were read from the disk may have changed there.
+    pub fn read_disk_again(&mut self) {
+        for path in self.shared.files.read_from_disk() {
+            self.read_again(&path);
+        }
+    }
+
+    fn set(&mut self, path: &Path, new: Known) {
+        let shared = self.shared.clone();
+        shared.files.set(self, path, new);
+    }
+
+    /// For tests: from now on no block is recalled; each is computed and compared with what would have been.
+    pub fn audit_blocks(&self) {
+        self.shared.summaries.audit();
+    }
+
+    /// Where recalling a block would have been wrong, since the last call.
+    pub fn take_mistakes(&self) -> Vec<String> {
+        self.shared.summaries.take_mistakes()
+    }
+
+    /// How many blocks were found on the disk so far.
+    pub fn blocks_from_disk(&self) -> u64 {
+        self.shared.summaries.fetched()
+    }
+
+    /// What was done since the last call, in order; blocks last.
+    pub fn take_work(&self) -> Vec<Work> {
+        let mut work = std::mem::take(&mut *self.shared.work.lock());
+        for (function, blocks) in self.shared.summaries.take_work() {
+            work.push(match blocks.computed {
+                0 => Work::Reused(function),
+                _ => Work::Rechecked(function),
+            });
+        }
+        work
+    }
+
+    /// A handle with other ends of its work.
+    fn controlled(&self, control: &Control) -> Database {
+        Database { control: control.clone(), ..self.clone() }
+    }
+
+    /// What people see: positions, text, and what is wrong with it.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or the text changed meanwhile.
+    pub fn sources(&self) -> Result<Sources, Stopped> {
+        let db = self.clone();
+        caught(|| {
+            if let Some(error) = trouble(&db, db.project()) {
+                return Err(Stopped::Load(error.clone()));
+            }
+            let mut units = BTreeMap::new();
+            let mut problems = Vec::new();
+            for (number, file) in files(&db, db.project()).into_iter().enumerate() {
+                let source = source(&db, db.project(), file).clone().map_err(Stopped::Load)?;
+                problems.extend(source.faults.iter().map(|fault| fault.problem(number, &source.unit)));
+                units.insert(number, source.unit.clone());
+            }
+            Ok(Sources::new(positions(&db, db.project()).clone(), units, problems))
+        })?
+    }
+
+    /// The whole program with its obligations, which are those of the verdicts, to look at.
+    ///
+    /// # Errors
+    /// If the text changed meanwhile.
+    pub fn program(&self) -> Result<Arc<Program>, Stopped> {
+        let db = self.clone();
+        caught(|| prepared(&db, db.project()).clone())
+    }
+
+    /// The same with what is found out about all of it.
+    ///
+    /// # Errors
+    /// If the text changed meanwhile.
+    pub fn subject(&self) -> Result<Subject, Stopped> {
+        let program = Program::clone(&*self.program()?);
+        let db = self.clone();
+        let wrapv = caught(|| db.project().options(&db).wrapv)?;
+        Ok(Subject::new(Arc::new(Environment::new(program)), wrapv))
+    }
+
+    /// One of the program's files, read.
+    pub fn source(&self, file: &Path) -> Result<Arc<Source>, Stopped> {
+        let db = self.clone();
+        caught(|| {
+            let file = FileName::new(&db, file.to_path_buf());
+            source(&db, db.project(), file).clone().map_err(Stopped::Load)
+        })?
+    }
+
+    /// What is known of the variables wherever executions from one entry are, with the automata that its locations are of; `None` if that
+    /// could not be found out.
+    pub fn known(&self, entry: Name, control: &Control) -> Result<Option<KnownFrom>, Stopped> {
+        let db = self.controlled(control);
+        caught(|| {
+            let (project, symbol) = (db.project(), Symbol::new(&db, entry));
+            if !has_body(&db, project, entry) || misunderstood(&db, project, symbol).is_some() {
+                return None;
+            }
+            let facts = known(&db, project, symbol).clone()?;
+            Some((ready(&db, project, symbol).environment.clone(), facts))
+        })
+    }
+
+    /// Milliseconds that verifying an entry took last; 0 if its verdicts were known.
+    pub fn millis(&self, entry: Name) -> u64 {
+        self.shared.millis.lock().get(&entry).copied().unwrap_or(0)
+    }
+
+    /// Writes new answers to the disk, unless that was done a moment ago.
+    pub fn save_now_and_then(&self) {
+        let mut last = self.shared.saved.lock();
+        if last.is_none_or(|last| last.elapsed() > SAVES) {
+            *last = Some(Instant::now());
+            self.save();
+        }
+    }
+}
+
+/// The programs of entries are their slices, and what was judged before is remembered.
+impl Programs for Database {
+    type Error = Stopped;
+
+    fn begin(&self, control: &Control) -> Result<(), Stopped> {
+        // What cannot be read is an error, not a program without it.
+        if let Some(error) = caught(|| trouble(self, self.project()).clone())? {
+            return Err(Stopped::Load(error));
+        }
+        if control.cancel.is_cancelled() { Err(Stopped::Cancelled) } else { Ok(()) }
+    }
+
+    fn default_entries(&self) -> Result<Vec<Entry>, Stopped> {
+        caught(|| default_entries(self, self.project()).clone())
+    }
+
+    fn has_body(&self, function: Name) -> Result<bool, Stopped> {
+        caught(|| has_body(self, self.project(), function))
+    }
+
+    fn misunderstood(&self, entry: Entry) -> Result<Option<Unknown>, Stopped> {
+        caught(|| misunderstood(self, self.project(), Symbol::new(self, entry.name)))
+    }
+
+    fn judge(&self, request: &Request, entry: Entry, control: &Control) -> Result<Report, Stopped> {
+        one(&self.controlled(control), request, entry)
+    }
+}
+
+/// The report of one entry.
+fn one(db: &Database, request: &Request, entry: Entry) -> Result<Report, Stopped> {
+    let project = db.project();
+    let result = caught_partial(|| {
+        let (symbol, asked) = (Symbol::new(db, entry.name), Asked::new(db, request.clone()));
+        let judgement = judgement(db, project, symbol, asked);
+        judgement.report(entry, findings(db, project, symbol, asked))
+    });
+    match result {
+        Err((Stopped::Cancelled, Some(partial))) => {
+            let symbol = || Symbol::new(db, entry.name);
+            caught(|| partial.report(entry, &explain(db, project, symbol(), &partial)))
+        }
+        Err((stopped, _)) => Err(stopped),
+        Ok(report) => Ok(report),
+    }
+}
+
+/// Runs queries; an edit or a stop in the middle is an error.
+fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Stopped> {
+    caught_partial(work).map_err(|(stopped, _)| stopped)
+}
+
+fn caught_partial<T>(work: impl FnOnce() -> T) -> Result<T, (Stopped, Option<Box<Judgement>>)> {
+    let payload = match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(done) => return Ok(done),
+        Err(payload) => payload,
+    };
+    let payload = match payload.downcast::<Cancelled>() {
+        // A write, or another handle stopped in the middle of what we wait for.
+        Ok(cancelled) => {
+            let local = matches!(*cancelled, Cancelled::Local);
+            return Err((if local { Stopped::Cancelled } else { Stopped::Edited }, None));
+        }
+        Err(payload) => payload,
+    };
+    match payload.downcast::<Interrupted>() {
+        Ok(interrupted) => Err((Stopped::Cancelled, Some(Box::new(interrupted.partial)))),
+        Err(payload) => resume_unwind(payload),
+    }
+}

@@ -1,0 +1,76 @@
+//! What queries need besides what they are computed from: the ends of the work, what handles share. Knows no query.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+    time::Instant,
+};
+
+use parking_lot::Mutex;
+use proofline_verifier::{Cancel, Name, Summaries, portfolio::Control};
+
+use crate::{files::Files, store::Store, stored::Blocks, work::Work};
+
+/// What queries ask of the database besides memory.
+#[salsa::db]
+pub(crate) trait Db: salsa::Database {
+    /// What all handles share.
+    fn shared(&self) -> &Arc<Shared>;
+    /// What ends the work of this handle, and who hears of it.
+    fn control(&self) -> &Control;
+}
+
+/// What all handles share.
+#[derive(Default)]
+pub(crate) struct Shared {
+    pub(crate) files: Files,
+    pub(crate) store: OnceLock<Store>,
+    pub(crate) blocks: OnceLock<Arc<Blocks>>,
+    /// Of functions as they are, and as they were.
+    pub(crate) summaries: Arc<Summaries>,
+    pub(crate) millis: Mutex<BTreeMap<Name, u64>>,
+    pub(crate) saved: Mutex<Option<Instant>>,
+    pub(crate) running: Arc<Running>,
+    pub(crate) work: Mutex<Vec<Work>>,
+}
+
+/// What has to stop before a write goes on.
+#[derive(Default)]
+pub(crate) struct Running {
+    jobs: Mutex<(u64, BTreeMap<u64, Cancel>)>,
+}
+
+/// A job in the registry; leaves it when dropped.
+pub(crate) struct Registration {
+    running: Arc<Running>,
+    key: u64,
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        self.running.jobs.lock().1.remove(&self.key);
+    }
+}
+
+impl Running {
+    /// Stops all of it.
+    pub(crate) fn stop(&self) {
+        let jobs: Vec<Cancel> = self.jobs.lock().1.values().cloned().collect();
+        jobs.iter().for_each(Cancel::cancel);
+    }
+}
+
+impl Shared {
+    pub(crate) fn log(&self, work: Work) {
+        self.work.lock().push(work);
+    }
+
+    /// Work that an edit stops through `cancel`. Look whether one is waiting after this, not before.
+    pub(crate) fn register(&self, cancel: &Cancel) -> Registration {
+        let mut jobs = self.running.jobs.lock();
+        jobs.0 += 1;
+        let key = jobs.0;
+        jobs.1.insert(key, cancel.clone());
+        Registration { running: self.running.clone(), key }
+    }
+}

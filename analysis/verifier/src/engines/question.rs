@@ -1,0 +1,63 @@
+//! What an engine is asked: can executions of a subject from an entry violate one of some obligations?
+
+use std::collections::BTreeSet;
+
+use proofline_cfa::{Entry, Name, ObligationId};
+use proofline_cpa::Budget;
+
+use crate::subject::Subject;
+
+/// The obligations somebody asks about. Others block the executions that would violate them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Targets(BTreeSet<(Name, ObligationId)>);
+
+impl Targets {
+    /// These obligations.
+    pub fn new(obligations: impl IntoIterator<Item = (Name, ObligationId)>) -> Targets {
+        Targets(obligations.into_iter().collect())
+    }
+    /// Whether it is asked about.
+    pub fn contains(&self, function: Name, obligation: ObligationId) -> bool {
+        self.0.contains(&(function, obligation))
+    }
+    /// In order.
+    pub fn iter(&self) -> impl Iterator<Item = (Name, ObligationId)> {
+        self.0.iter().copied()
+    }
+    /// None?
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+    /// Asks no longer about this one.
+    pub fn remove(&mut self, function: Name, obligation: ObligationId) {
+        self.0.remove(&(function, obligation));
+    }
+    /// The set.
+    pub fn set(&self) -> &BTreeSet<(Name, ObligationId)> {
+        &self.0
+    }
+}
+
+/// A question to an engine.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'q> {
+    /// The program.
+    pub subject: &'q Subject,
+    /// Where executions start.
+    pub entry: Entry,
+    /// What they must not violate.
+    pub targets: &'q Targets,
+    /// What the answer may cost.
+    pub budget: &'q Budget,
+}
+
+impl Question<'_> {
+    /// A budget of its own for a part of the work: so many steps, the same ends otherwise. It is not taken from the question's.
+    pub(crate) fn own_budget(&self, steps: u64) -> Budget {
+        Budget::steps(steps).with_cancel(self.budget.cancel().clone()).with_deadline(self.budget.deadline())
+    }
+}

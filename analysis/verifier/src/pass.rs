@@ -1,0 +1,105 @@
+//! Passes over everything: an analysis without targets runs to its end, and what it has seen is read location by location. For engines
+//! that collect, for facts, and for looking inside. Decides nothing.
+
+use std::collections::BTreeSet;
+
+use proofline_cfa::{Entry, Function, Loc, Name, ObligationId};
+use proofline_cpa::{
+    BlockCpa, Budget, Certificate, Checker, Config, Outcome, Refine, Unknown,
+    bam::{Blocks, SummaryStore},
+};
+use proofline_domains::IntervalAnalysis;
+use proofline_program_analysis::Environment;
+
+use crate::{
+    checks::Check,
+    subject::Subject,
+    summaries::{of_intervals, session},
+};
+
+/// What a checker is asked: whether an error location of one of these obligations is reachable from an entry. With none it sees everything.
+pub(crate) fn reachability(
+    env: &Environment,
+    entry: Entry,
+    config: Config,
+    obligations: BTreeSet<(Name, ObligationId)>,
+) -> proofline_cpa::Question<'_> {
+    proofline_cpa::Question::new(env, entry.name, Check::ids(), config).only(obligations)
+}
+
+/// Runs a checker without targets to its end.
+///
+/// # Errors
+/// If the budget ends first.
+pub(crate) fn run_to_end<A: BlockCpa + Refine, S: SummaryStore<A>>(
+    checker: &mut Checker<'_, A, S>,
+    budget: &Budget,
+) -> Result<(), Unknown> {
+    finished(checker.run(budget))
+}
+
+fn finished<W>(outcome: Outcome<W>) -> Result<(), Unknown> {
+    match outcome {
+        Outcome::Holds => Ok(()),
+        Outcome::Unknown(why) => Err(why),
+        Outcome::Reaches(_) => Err(Unknown::InternalError("a pass without targets reached one".into())),
+    }
+}
+
+/// The reached set of a checker without targets, which ended so.
+///
+/// # Errors
+/// If it did not end.
+pub(crate) fn certificate<A: BlockCpa + Refine, S: SummaryStore<A>>(
+    checker: Checker<'_, A, S>,
+    outcome: Outcome<A::Witness>,
+) -> Result<Certificate<A>, Unknown> {
+    let verification = checker.into_verification(outcome);
+    finished(verification.outcome)?;
+    verification.certificate.ok_or_else(|| Unknown::InternalError("a pass without a certificate".into()))
+}
+
+/// One pass of intervals over everything that executions from an entry reach: the analysis, and its reached set, which nobody has checked
+/// again yet.
+///
+/// # Errors
+/// If the budget ends first.
+pub(crate) fn interval_pass(
+    subject: &Subject,
+    entry: Entry,
+    blocks: Blocks,
+    budget: &Budget,
+) -> Result<(IntervalAnalysis, Certificate<IntervalAnalysis>), Unknown> {
+    let options = subject.interval_options(entry);
+    let kept = of_intervals(&options);
+    let analysis = IntervalAnalysis::new(subject.env().clone(), options);
+    let config = Config { blocks, cegar: false, certificate: true, ..Config::default() };
+    let run = reachability(subject.env(), entry, config, BTreeSet::new());
+    let store = session(subject.summaries(), &analysis, &kept, &run);
+    let mut checker = Checker::new(&analysis, &run, None, store)?;
+    let outcome = checker.run(budget);
+    let certificate = certificate(checker, outcome)?;
+    Ok((analysis, certificate))
+}
+
+/// Reads a reached set: states by location, whoever called the function.
+///
+/// # Errors
+/// Those of `read`; a place without a frame, which is a defect.
+pub(crate) fn each_location<A: BlockCpa>(
+    certificate: &Certificate<A>,
+    env: &Environment,
+    mut read: impl FnMut(&Function, Loc, &[(A::State, A::Precision)]) -> Result<(), Unknown>,
+) -> Result<(), Unknown> {
+    for abstraction in &certificate.abstractions {
+        for (spot, states) in &abstraction.states {
+            let Some(context) = abstraction.contexts.get(spot.context.0 as usize) else {
+                return Err(Unknown::InternalError("a state without a frame".into()));
+            };
+            if let Some(function) = env.function(context.function) {
+                read(function, spot.loc, states)?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,49 @@
+//! Programs from memory: one program for all entries. For tests and for whoever has no query graph; remembers nothing.
+
+use std::convert::Infallible;
+
+use proofline_cfa::{Entry, Name};
+use proofline_cpa::Unknown;
+
+use super::{Control, Programs, Request, judge};
+use crate::{
+    entry_points::{Scope, Whole, entry_points},
+    report::Report,
+    sources::Sources,
+    subject::Subject,
+};
+
+/// A program with its text.
+#[derive(Clone, Copy)]
+pub struct InMemory<'m> {
+    /// What engines see.
+    pub subject: &'m Subject,
+    /// What people see.
+    pub sources: &'m Sources,
+}
+
+impl Programs for InMemory<'_> {
+    type Error = Infallible;
+
+    fn begin(&self, _: &Control) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn default_entries(&self) -> Result<Vec<Entry>, Infallible> {
+        let points = entry_points(&Whole::new(self.subject), Scope::Program, &|_| true);
+        Ok(points.into_iter().map(|point| point.entry).collect())
+    }
+
+    fn has_body(&self, function: Name) -> Result<bool, Infallible> {
+        Ok(self.subject.program().function(function).is_some())
+    }
+
+    fn misunderstood(&self, entry: Entry) -> Result<Option<Unknown>, Infallible> {
+        Ok(self.sources.misunderstood(&self.subject.reachable_from(entry.name)))
+    }
+
+    fn judge(&self, request: &Request, entry: Entry, control: &Control) -> Result<Report, Infallible> {
+        let judgement = judge(self.subject, request, entry, control);
+        Ok(judgement.report(entry, &judgement.explained(self.subject, self.sources)))
+    }
+}

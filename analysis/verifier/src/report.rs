@@ -1,0 +1,226 @@
+//! What was found out: from one entry without positions ([`Judgement`], which can be remembered), and from all entries with the findings
+//! explained ([`Report`]).
+
+use std::collections::{BTreeMap, BTreeSet, btree_map::Entry as Slot};
+
+use proofline_cfa::{Entry, Name, ObligationId};
+use proofline_cpa::Unknown;
+
+use crate::{
+    blame::Blame,
+    counterexample::Counterexample,
+    finding::Finding,
+    sources::Sources,
+    subject::Subject,
+    verdict::{Verdict, Verdicts},
+};
+
+/// What engines found out about the executions from one entry, without positions.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Judgement {
+    /// Every obligation that was asked about; `Violated` is an index into `counterexamples`.
+    pub verdicts: Verdicts,
+    /// How to reach the violations, in the order they were found.
+    pub counterexamples: Vec<Counterexample>,
+    /// Engines that decided something, and how often.
+    pub decided_by: BTreeMap<&'static str, usize>,
+    /// The engine that gave the last answer.
+    pub last_engine: Option<&'static str>,
+    /// What proofs rest on besides the program text.
+    pub rests_on: BTreeSet<String>,
+    /// Why nothing could be asked at all.
+    pub reason: Option<Unknown>,
+}
+
+impl Judgement {
+    /// Its counterexamples, explained, in their order; `None` where one cannot be reproduced.
+    pub fn explained(&self, subject: &Subject, sources: &Sources) -> Vec<Option<Finding>> {
+        let all = self.counterexamples.iter();
+        all.map(|counterexample| Finding::explain(subject, sources, counterexample.clone())).collect()
+    }
+
+    /// With the counterexamples explained, in their order.
+    pub fn report(&self, entry: Entry, explained: &[Option<Finding>]) -> Report {
+        let mut findings = Vec::new();
+        let mut place = Vec::new();
+        for finding in explained {
+            place.push(finding.as_ref().map(|finding| {
+                findings.push(finding.clone());
+                findings.len() - 1
+            }));
+        }
+        let verdict = |verdict: &Verdict| match verdict {
+            Verdict::Violated(index) => match place.get(*index).copied().flatten() {
+                Some(at) => Verdict::Violated(at),
+                None => Verdict::Unknown(not_replayed()),
+            },
+            Verdict::Proved(_) | Verdict::Unknown(_) => verdict.clone(),
+        };
+        Report {
+            verdicts: self.verdicts.iter().map(|(target, known)| (*target, verdict(known))).collect(),
+            findings,
+            means_any_arguments: false,
+            entries: vec![entry],
+            decided_by: self.decided_by.clone(),
+            last_engine: self.last_engine,
+            rests_on: self.rests_on.clone(),
+            reason: self.reason.clone(),
+        }
+    }
+
+    /// Whether something is still open.
+    pub fn is_partial(&self) -> bool {
+        self.reason.is_some() || self.verdicts.values().any(|verdict| matches!(verdict, Verdict::Unknown(_)))
+    }
+}
+
+/// A defect of ours: an engine gave a counterexample that the interpreter does not follow.
+pub(crate) fn not_replayed() -> Unknown {
+    Unknown::InternalError("a counterexample could not be replayed".into())
+}
+
+/// Everything a run found out.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Every obligation that was asked about.
+    pub verdicts: Verdicts,
+    /// Violations, in the order they were found.
+    pub findings: Vec<Finding>,
+    /// The entries were named: any arguments are meant, and a latent violation is one. Otherwise it is a condition on callers.
+    pub means_any_arguments: bool,
+    /// Where executions start.
+    pub entries: Vec<Entry>,
+    /// Engines that decided something, and how often.
+    pub decided_by: BTreeMap<&'static str, usize>,
+    /// The engine that gave the last answer.
+    pub last_engine: Option<&'static str>,
+    /// What proved verdicts rest on besides the program text.
+    pub rests_on: BTreeSet<String>,
+    /// Why nothing could be asked at all.
+    pub reason: Option<Unknown>,
+}
+
+/// The answer to the whole question.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Overall {
+    /// Every obligation holds.
+    True,
+    /// At least one is violated.
+    False,
+    /// None is violated as far as we know, and not all are proved.
+    Unknown(Unknown),
+}
+
+impl Report {
+    /// Nothing could be asked.
+    pub fn nothing(reason: Unknown) -> Report {
+        Report { reason: Some(reason), ..Report::default() }
+    }
+
+    /// The answer to the whole question.
+    pub fn overall(&self) -> Overall {
+        if self.failures().next().is_some() {
+            return Overall::False;
+        }
+        if let Some(reason) = &self.reason {
+            return Overall::Unknown(reason.clone());
+        }
+        let first = self.verdicts.values().find_map(|verdict| match verdict {
+            Verdict::Unknown(why) => Some(why.clone()),
+            Verdict::Proved(_) | Verdict::Violated(_) => None,
+        });
+        let latent = self.latent().count();
+        match first {
+            Some(why) => Overall::Unknown(why),
+            None if latent > 0 => {
+                Overall::Unknown(Unknown::Unconfirmed(format!("{latent} checks depend on the callers")))
+            }
+            None => Overall::True,
+        }
+    }
+
+    /// Violations that nobody outside the program can prevent.
+    pub fn failures(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| self.is_failure(finding))
+    }
+
+    /// Violations that callers must prevent.
+    pub fn latent(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| !self.is_failure(finding))
+    }
+
+    /// Whether a finding is one of [`failures`](Self::failures).
+    pub fn is_failure(&self, finding: &Finding) -> bool {
+        self.means_any_arguments || finding.blame == Blame::Manifest
+    }
+
+    /// Takes back what was called proved: of a text that was not understood nothing is. Violations stay, for they were executed.
+    pub(crate) fn retract_proofs(&mut self, why: &Unknown) {
+        let mut is_violated = false;
+        for verdict in self.verdicts.values_mut() {
+            match verdict {
+                Verdict::Proved(_) | Verdict::Unknown(_) => *verdict = Verdict::Unknown(why.clone()),
+                Verdict::Violated(_) => is_violated = true,
+            }
+        }
+        if !is_violated {
+            self.decided_by.clear();
+            self.last_engine = None;
+        }
+        if self.verdicts.is_empty() {
+            self.reason.get_or_insert_with(|| why.clone());
+        }
+    }
+
+    /// Adds what is known of further entries (`entries` stays as it is), joined obligation by obligation.
+    pub fn add(&mut self, other: Report) {
+        for (target, verdict) in self.take_in(other) {
+            match self.verdicts.entry(target) {
+                Slot::Vacant(vacant) => {
+                    vacant.insert(verdict);
+                }
+                Slot::Occupied(mut known) => known.get_mut().join(verdict, is_latent(&self.findings)),
+            }
+        }
+    }
+
+    /// The same for many, in their order: what it costs is sorting their verdicts once.
+    pub fn add_all(&mut self, others: Vec<Report>) {
+        let mut all: Vec<((Name, ObligationId), Verdict)> =
+            std::mem::take(&mut self.verdicts).into_iter().collect();
+        for other in others {
+            all.extend(self.take_in(other));
+        }
+        // Stable: verdicts about one target stay in order.
+        all.sort_by_key(|(target, _)| *target);
+        let mut joined: Vec<((Name, ObligationId), Verdict)> = Vec::with_capacity(all.len());
+        for (target, verdict) in all {
+            match joined.last_mut() {
+                Some((last, known)) if *last == target => known.join(verdict, is_latent(&self.findings)),
+                _ => joined.push((target, verdict)),
+            }
+        }
+        self.verdicts = joined.into_iter().collect();
+    }
+
+    /// Adds everything but the verdicts, which are given back as they count here.
+    fn take_in(&mut self, other: Report) -> impl Iterator<Item = ((Name, ObligationId), Verdict)> + use<> {
+        let before = self.findings.len();
+        self.findings.extend(other.findings);
+        for (engine, count) in other.decided_by {
+            *self.decided_by.entry(engine).or_default() += count;
+        }
+        self.last_engine = other.last_engine.or(self.last_engine);
+        self.rests_on.extend(other.rests_on);
+        self.reason = self.reason.take().or(other.reason);
+        other.verdicts.into_iter().map(move |(target, verdict)| match verdict {
+            Verdict::Violated(index) => (target, Verdict::Violated(before + index)),
+            Verdict::Proved(_) | Verdict::Unknown(_) => (target, verdict),
+        })
+    }
+}
+
+/// Whether callers can prevent the violation that one of these findings shows.
+fn is_latent(findings: &[Finding]) -> impl Fn(&usize) -> bool {
+    |index| findings.get(*index).is_some_and(|finding| finding.blame != Blame::Manifest)
+}

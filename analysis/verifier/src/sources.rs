@@ -1,0 +1,148 @@
+//! What people see of a program: positions, text, and what is wrong with it. Must not know engines.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use proofline_cfa::{LocalId, Name, Site};
+use proofline_cfa_build::ProgramMap;
+use proofline_cpa::Unknown;
+use proofline_syntax::{SourceFiles, Span, Unit};
+
+/// A place in a file, for people and editors. Lines and columns count from 0, columns in bytes.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Position {
+    /// The file.
+    pub path: Arc<Path>,
+    /// Number of the unit whose text it is in, for [`Sources`].
+    unit: usize,
+    /// In that unit.
+    span: Span,
+    /// First line.
+    pub line: u32,
+    /// First column.
+    pub column: u32,
+    /// Last line.
+    pub end_line: u32,
+    /// One past the last column.
+    pub end_column: u32,
+}
+
+/// Something wrong with the text of the program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    /// Parts of the program may be missing.
+    pub is_error: bool,
+    /// What.
+    pub message: String,
+    /// Where.
+    pub position: Option<Position>,
+    /// What to do.
+    pub help: Option<String>,
+    /// The function in whose body it stands, when nothing outside of that body depends on it.
+    pub function: Option<Name>,
+}
+
+/// The text of a program: where its functions are, and what is wrong with it.
+#[derive(Clone, Default)]
+pub struct Sources {
+    map: Arc<ProgramMap>,
+    units: BTreeMap<usize, Arc<Unit>>,
+    problems: Vec<Problem>,
+}
+
+impl Sources {
+    /// From its parts: positions by function, by number the units that these name (those that are not there have no positions), and
+    /// what is wrong.
+    pub fn new(map: Arc<ProgramMap>, units: BTreeMap<usize, Arc<Unit>>, problems: Vec<Problem>) -> Sources {
+        Sources { map, units, problems }
+    }
+
+    /// What is wrong with the text.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// Whether parts of the program may be missing.
+    pub fn has_errors(&self) -> bool {
+        self.problems.iter().any(|problem| problem.is_error)
+    }
+
+    /// What was not understood in the text and may matter to executions of these functions.
+    pub fn misunderstood(&self, functions: &BTreeSet<Name>) -> Option<Unknown> {
+        let errors = self.problems.iter().filter(|problem| problem.is_error);
+        misunderstood(errors.map(|problem| problem.function), functions)
+    }
+
+    /// Where a site of a function is.
+    pub fn position(&self, function: Name, site: Site) -> Option<Position> {
+        let (unit, map) = self.map.function(function)?;
+        position(unit, self.units.get(&unit)?.files(), map.span(site)?)
+    }
+
+    /// Where a function is defined: its name.
+    pub fn definition(&self, function: Name) -> Option<Position> {
+        let (unit, map) = self.map.function(function)?;
+        position(unit, self.units.get(&unit)?.files(), map.name?)
+    }
+
+    /// Where a local of a function is declared.
+    pub fn local(&self, function: Name, local: LocalId) -> Option<Position> {
+        let (unit, map) = self.map.function(function)?;
+        position(unit, self.units.get(&unit)?.files(), (*map.locals.get(local.index())?)?)
+    }
+
+    /// Where a function's body ends: its closing brace.
+    pub fn closing(&self, function: Name) -> Option<Position> {
+        let (unit, map) = self.map.function(function)?;
+        position(unit, self.units.get(&unit)?.files(), map.end?)
+    }
+
+    /// Every file that was read, headers included, in order, each once.
+    pub fn files(&self) -> BTreeSet<PathBuf> {
+        let units = self.units.values().map(|unit| unit.files());
+        units.flat_map(|files| files.ids().map(|id| files.path(id).to_path_buf())).collect()
+    }
+
+    /// The text at a position.
+    pub fn text_at(&self, position: &Position) -> String {
+        self.units
+            .get(&position.unit)
+            .map(|unit| unit.files().span_text(position.span).to_owned())
+            .unwrap_or_default()
+    }
+
+    /// The first line of a position.
+    pub fn line(&self, position: &Position) -> Option<&str> {
+        let files = self.units.get(&position.unit)?.files();
+        let start = files.line_start(position.span.file, position.line)?;
+        files.text(position.span.file).get(start as usize..)?.lines().next()
+    }
+}
+
+/// Why nothing may be called proved of executions of these functions: an error stands in the body of one of them (`Some`), or somewhere that
+/// everything may depend on (`None`).
+pub fn misunderstood(
+    mut errors: impl Iterator<Item = Option<Name>>,
+    functions: &BTreeSet<Name>,
+) -> Option<Unknown> {
+    // Linking gives functions of one name prefixes (`file.c:name`).
+    let is_in = |name: Name| {
+        let suffix = format!(":{name}");
+        functions.iter().any(|function| *function == name || function.ends_with(&suffix))
+    };
+    let fatal = errors.find(|function| function.is_none_or(is_in))?;
+    Some(Unknown::Unsupported(match fatal {
+        Some(function) => format!("`{function}` has errors, so parts of it were not understood"),
+        None => "the program has errors, so parts of it were not understood".to_owned(),
+    }))
+}
+
+/// A place in a unit of this number.
+pub(crate) fn position(unit: usize, files: &SourceFiles, span: Span) -> Option<Position> {
+    let (line, column) = files.line_col(span.file, span.start);
+    let (end_line, end_column) = files.line_col(span.file, span.end);
+    Some(Position { path: files.path(span.file).into(), unit, span, line, column, end_line, end_column })
+}

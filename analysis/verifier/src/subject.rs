@@ -1,0 +1,96 @@
+//! What engines see of a program: the program with what was found out about it, and how its arithmetic is meant. Must not know
+//! positions, text or people.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use proofline_cfa::{Entry, Name, Program};
+use proofline_cpa::Unknown;
+use proofline_domains::{IntervalOptions, PredicateOptions, ValueOptions};
+use proofline_program_analysis::Environment;
+
+use crate::summaries::Summaries;
+
+/// A program to be judged. Clones are cheap.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    env: Arc<Environment>,
+    wrapv: bool,
+    summaries: Option<Arc<Summaries>>,
+}
+
+impl Subject {
+    /// A program that is ready for engines. `wrapv`: signed overflow wraps around.
+    pub fn new(env: Arc<Environment>, wrapv: bool) -> Subject {
+        Subject { env, wrapv, summaries: None }
+    }
+
+    /// The same with what was found out about blocks before.
+    pub fn with_summaries(self, summaries: Arc<Summaries>) -> Subject {
+        Subject { summaries: Some(summaries), ..self }
+    }
+
+    /// The program with its call graph, points-to sets and the rest.
+    pub fn env(&self) -> &Arc<Environment> {
+        &self.env
+    }
+
+    /// The program with its obligations.
+    pub fn program(&self) -> &Program {
+        self.env.program()
+    }
+
+    /// Signed overflow wraps around.
+    pub fn wrapv(&self) -> bool {
+        self.wrapv
+    }
+
+    /// What was found out about blocks before.
+    pub fn summaries(&self) -> Option<&Summaries> {
+        self.summaries.as_deref()
+    }
+
+    /// Functions with bodies that executions from this one may call, itself included.
+    pub fn reachable_from(&self, entry: Name) -> BTreeSet<Name> {
+        self.env.call_graph().reachable([entry])
+    }
+
+    /// What proofs about these functions rest on: approximations and functions without bodies, counted.
+    pub fn assumptions(&self, functions: &BTreeSet<Name>) -> BTreeSet<String> {
+        let mut counts: BTreeMap<Name, usize> = BTreeMap::new();
+        for function in functions.iter().filter_map(|name| self.env.function(*name)) {
+            for approximation in &function.approximations {
+                *counts.entry(approximation.what).or_default() += 1;
+            }
+        }
+        counts
+            .into_iter()
+            .map(|(what, n)| if n == 1 { what.to_string() } else { format!("{what} ({n} times)") })
+            .collect()
+    }
+
+    /// What makes every proof about these functions impossible. (Whether their text was understood, [`Programs`](crate::portfolio::Programs)
+    /// knows.)
+    pub fn unsupported(&self, functions: &BTreeSet<Name>) -> Option<Unknown> {
+        let mut all = self.program().unsupported.iter();
+        let (function, what) = all.find(|(function, _)| functions.contains(function))?;
+        Some(Unknown::Unsupported(format!("{what} in `{function}`")))
+    }
+
+    /// Intervals of the executions from an entry.
+    pub(crate) fn interval_options(&self, entry: Entry) -> IntervalOptions {
+        IntervalOptions { wrapv: self.wrapv, ..IntervalOptions::new(entry) }
+    }
+
+    /// Explicit values of the executions from an entry.
+    pub(crate) fn value_options(&self, entry: Entry) -> ValueOptions {
+        ValueOptions { wrapv: self.wrapv, ..ValueOptions::new(entry) }
+    }
+
+    /// Predicates of the executions from an entry.
+    pub(crate) fn predicate_options(&self, entry: Entry) -> PredicateOptions {
+        PredicateOptions { wrapv: self.wrapv, ..PredicateOptions::new(entry) }
+    }
+}

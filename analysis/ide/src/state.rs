@@ -85,13 +85,14 @@ pub fn report(
         rests_on: Vec::new(),
     };
     let mut natures: BTreeMap<&str, Nature> = BTreeMap::new();
-    let mut missing = false;
+    let (mut missing, mut reason) = (false, None);
     for entry in program.entries().iter().filter(|entry| entry.decides.contains(function)) {
         let Some(report) = reports.get(&entry.name) else {
             missing = true;
             continue;
         };
         out.millis += report.millis;
+        reason = reason.or(report.reason.clone());
         out.rests_on.extend(report.rests_on.iter().cloned());
         natures.extend(report.findings.iter().map(|finding| (finding.id.as_str(), finding.nature)));
         for obligation in report.functions.get(function).into_iter().flatten() {
@@ -132,11 +133,9 @@ pub fn report(
         () if missing => State::Queued,
         () if internal.is_some() => State::InternalError,
         () if out.violated > 0 => State::Violated,
-        () if out.unknown > 0 || out.asked > 0 => State::Unknown,
+        () if out.unknown > 0 || out.asked > 0 || reason.is_some() => State::Unknown,
         () => State::Proved,
     };
-    if internal.is_some() {
-        out.reason = internal;
-    }
+    out.reason = internal.or(out.reason).or(reason);
     out
 }

@@ -69,6 +69,8 @@ pub struct EntryReport {
     pub kind: EntryKind,
     /// Obligations of the functions it decides, in the order of the automata. A function without obligations has none.
     pub functions: BTreeMap<String, Vec<Obligation>>,
+    /// Why nothing can be proved of executions from here, whatever is asked.
+    pub reason: Option<String>,
     /// Violations.
     pub findings: Vec<Finding>,
     /// What proofs rest on besides the text.
@@ -175,6 +177,7 @@ pub(crate) fn verify(
     Ok(Arc::new(EntryReport {
         entry: entry.to_owned(),
         kind: plan.kind,
+        reason: report.reason.as_ref().map(ToString::to_string),
         functions,
         // A library entry also runs into what `main` decides; that is told from `main`.
         findings: findings.into_iter().filter(|finding| plan.decides.contains(&finding.function)).collect(),

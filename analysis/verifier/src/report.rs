@@ -167,9 +167,7 @@ impl Report {
             self.decided_by.clear();
             self.last_engine = None;
         }
-        if self.verdicts.is_empty() {
-            self.reason.get_or_insert_with(|| why.clone());
-        }
+        self.reason.get_or_insert_with(|| why.clone());
     }
 
     /// Adds what is known of further entries (`entries` stays as it is), joined obligation by obligation.

@@ -76,3 +76,40 @@ fn help_tells_of_formats_and_exit_codes() {
     said.expect(0, &["--format", "sarif", "--witness", "Exit code: 0 proved, 1 violated, 2 unknown, 3"]);
     Scratch::new().run(&["dump", "--help"]).expect(0, &["summaries", "--dot"]);
 }
+
+/// A text with a syntax error between functions: `main` by itself could be proved.
+const BROKEN: &str = "int g(void) { return 1 +; }\nint main(void) { int a[1] = {3}; return a[0]; }\n";
+
+#[test]
+fn nothing_is_called_proved_of_a_text_with_errors_in_any_format() {
+    let scratch = Scratch::new();
+    scratch.write("broken.c", BROKEN);
+    let said = scratch.run(&["check", "broken.c"]);
+    said.expect(2, &["RESULT: unknown(", "parts of it were not understood"]);
+    let row = said.out.lines().find(|line| line.starts_with("main ")).expect("a row of the table");
+    assert!(row.contains("unknown") && !row.contains("proved"), "{row}");
+
+    let said = scratch.run(&["check", "--format", "json", "broken.c"]);
+    assert_eq!(said.code, 2, "{}", said.all());
+    let json: Value = serde_json::from_str(&said.out).expect("JSON");
+    let verdicts = json["results"][0]["obligations"].as_array().expect("obligations");
+    assert!(!verdicts.is_empty() && verdicts.iter().all(|o| o["verdict"] == "unknown"), "{}", said.out);
+
+    let said = scratch.run(&["check", "--format", "sarif", "broken.c"]);
+    assert_eq!(said.code, 2, "{}", said.all());
+    let log: Value = serde_json::from_str(&said.out).expect("JSON");
+    let notes = log["runs"][0]["invocations"][0]["toolExecutionNotifications"].as_array().expect("notes");
+    let says = |note: &Value, text: &str| note["message"]["text"].as_str().is_some_and(|t| t.contains(text));
+    assert!(notes.iter().any(|note| says(note, "all: unknown(")), "{}", said.out);
+    assert!(!notes.iter().any(|note| says(note, "all: true")), "{}", said.out);
+}
+
+#[test]
+fn a_check_that_no_rule_implements_is_refused() {
+    let scratch = Scratch::new();
+    scratch.write("test.c", WRONG);
+    for name in ["invalid-free", "invalid-dereference"] {
+        let said = scratch.run(&["check", "--property", name, "test.c"]);
+        said.expect(3, &[&format!("unknown property `{name}`")]);
+    }
+}

@@ -1,16 +1,16 @@
 //! The database itself: inputs, handles, and asking. Edits are made by one owner; any number of clones ask.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::{Duration, Instant},
 };
 
 use proofline_cfa::Program;
 use proofline_program_analysis::Environment;
-use proofline_syntax::{FileSystem, RealFs};
+use proofline_syntax::{FileSystem, RealFs, fs::lexical};
 use proofline_verifier::{
     Entry, Name, Subject, Unknown,
     facts::Facts,
@@ -58,6 +58,8 @@ pub struct Database {
     storage: salsa::Storage<Self>,
     shared: Arc<Shared>,
     project: Option<Project>,
+    /// The program of the first file alone, once somebody has asked about it.
+    alone: Arc<OnceLock<Project>>,
     control: Control,
 }
 
@@ -84,7 +86,8 @@ impl Database {
                 running.stop();
             }
         })));
-        let mut db = Database { storage, shared, project: None, control: Control::default() };
+        let (alone, control) = (Arc::default(), Control::default());
+        let mut db = Database { storage, shared, project: None, alone, control };
         db.project = Some(Project::new(&db, files, options));
         db
     }
@@ -112,41 +115,73 @@ impl Database {
         }
     }
 
-    /// The files of the program.
-    pub fn set_files(&mut self, files: Vec<PathBuf>) {
-        if *self.project().files(self) != files {
+    /// The files of the program. Returns whether they were others.
+    pub fn set_files(&mut self, files: Vec<PathBuf>) -> bool {
+        let is_new = *self.project().files(self) != files;
+        if is_new {
+            if let Some(alone) = self.alone.get().copied() {
+                alone.set_files(self).to(files.first().into_iter().cloned().collect());
+            }
             self.project().set_files(self).to(files);
         }
+        is_new
     }
 
-    /// How to read them.
-    pub fn set_options(&mut self, options: Options) {
-        if *self.project().options(self) != options {
+    /// How to read them. Returns whether they were read otherwise.
+    pub fn set_options(&mut self, options: Options) -> bool {
+        let is_new = *self.project().options(self) != options;
+        if is_new {
+            if let Some(alone) = self.alone.get().copied() {
+                alone.set_options(self).to(options.clone());
+            }
             self.project().set_options(self).to(options);
         }
+        is_new
+    }
+
+    /// Another handle to the same graph, which asks about the program of the first file alone.
+    pub fn alone(&self) -> Database {
+        let alone = *self.alone.get_or_init(|| {
+            let first = self.project().files(self).first().into_iter().cloned().collect();
+            Project::new(self, first, self.project().options(self).clone())
+        });
+        Database { project: Some(alone), ..self.clone() }
     }
 
     /// Gives a file a text that counts instead of the one on the disk (an editor's buffer).
     pub fn set_text(&mut self, path: &Path, text: &str) {
-        self.set(path, Known { content: Ok(Arc::from(text.as_bytes())), is_unsaved: true });
+        self.share_text(path, text.into());
     }
 
-    /// What is on the disk counts (again). To be called when a file that was read may have changed there.
-    pub fn read_again(&mut self, path: &Path) {
+    /// [`Database::set_text`] without a copy. Returns whether an answer may change: whether the file was read, with another text.
+    pub fn share_text(&mut self, path: &Path, text: Arc<str>) -> bool {
+        self.set(path, Known { content: Ok(text.into()), is_unsaved: true })
+    }
+
+    /// What is on the disk counts (again). To be called when a file that was read may have changed there. Returns whether an answer
+    /// may change.
+    pub fn read_again(&mut self, path: &Path) -> bool {
         let content = RealFs.read(path).map_err(|error| error.kind());
-        self.set(path, Known { content, is_unsaved: false });
+        self.set(path, Known { content, is_unsaved: false })
     }
 
-    /// Files that were read from the disk may have changed there.
-    pub fn read_disk_again(&mut self) {
-        for path in self.shared.files.read_from_disk() {
-            self.read_again(&path);
+    /// These buffers count and no others; every other file is what it is on the disk now. Returns whether an answer may change.
+    pub fn set_buffers<'t>(&mut self, texts: impl Iterator<Item = (&'t Path, &'t Arc<str>)>) -> bool {
+        let mut buffers = BTreeSet::new();
+        let mut has_changed = false;
+        for (path, text) in texts {
+            buffers.insert(lexical(path));
+            has_changed |= self.share_text(path, text.clone());
         }
+        for path in self.shared.files.besides(&buffers) {
+            has_changed |= self.read_again(&path);
+        }
+        has_changed
     }
 
-    fn set(&mut self, path: &Path, new: Known) {
+    fn set(&mut self, path: &Path, new: Known) -> bool {
         let shared = self.shared.clone();
-        shared.files.set(self, path, new);
+        shared.files.set(self, path, new)
     }
 
     /// For tests: from now on no block is recalled; each is computed and compared with what would have been.

@@ -2,7 +2,7 @@
 //! afterwards which ones; that a file does not exist is a text too. Knows bytes, not C.
 
 use std::{
-    collections::{BTreeSet, hash_map::Entry},
+    collections::BTreeSet,
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -26,7 +26,10 @@ pub(crate) struct Text {
 /// Every text that was read or given.
 #[derive(Default)]
 pub(crate) struct Files {
+    /// Texts that some query has looked at. Locked before `unread`.
     known: RwLock<FxHashMap<PathBuf, Known>>,
+    /// Texts that were given and that no query has looked at: another one changes no answer.
+    unread: Mutex<FxHashMap<PathBuf, Content>>,
     inputs: Mutex<FxHashMap<PathBuf, Text>>,
 }
 
@@ -45,37 +48,53 @@ impl Files {
             return known.clone();
         }
         drop(known);
-        let content = RealFs.read(path).map_err(|error| error.kind());
+        // Not under the lock. If it is given meanwhile, that counts.
+        let disk = RealFs.read(path).map_err(|error| error.kind());
         let mut known = self.known.write();
-        known.entry(path.to_owned()).or_insert(Known { content, is_unsaved: false }).clone()
+        let new = || match self.unread.lock().remove(path) {
+            Some(content) => Known { content, is_unsaved: true },
+            None => Known { content: disk, is_unsaved: false },
+        };
+        known.entry(path.to_owned()).or_insert_with(new).clone()
     }
 
-    /// Files that were read, not given.
-    pub(crate) fn read_from_disk(&self) -> Vec<PathBuf> {
+    fn is_unread(&self, path: &Path) -> bool {
+        self.unread.lock().contains_key(path)
+    }
+
+    /// Files that were read or given, but for these.
+    pub(crate) fn besides(&self, buffers: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
         let known = self.known.read();
-        known.iter().filter(|(_, known)| !known.is_unsaved).map(|(path, _)| path.clone()).collect()
+        let unread = self.unread.lock();
+        known.keys().chain(unread.keys()).filter(|path| !buffers.contains(*path)).cloned().collect()
     }
 
-    /// Gives a file another content.
-    pub(crate) fn set<D: salsa::Database>(&self, db: &mut D, path: &Path, new: Known) {
+    /// Gives a file another content. Returns whether an answer may change: whether it was read, with another content.
+    pub(crate) fn set<D: salsa::Database>(&self, db: &mut D, path: &Path, new: Known) -> bool {
         let path = lexical(path);
         {
-            let mut known = self.known.write();
-            if let Entry::Vacant(vacant) = known.entry(path.clone()) {
-                // Nobody has read it.
-                vacant.insert(new);
-                return;
+            let known = self.known.write();
+            if !known.contains_key(&path) {
+                let mut unread = self.unread.lock();
+                if new.is_unsaved {
+                    unread.insert(path, new.content);
+                } else {
+                    unread.remove(&path);
+                }
+                return false;
             }
         }
         // Also where nothing depends on it yet: somebody may just be reading it, and must then hear of the change.
         let text = self.input(db, &path);
-        if text.content(db) != new.content {
+        let has_changed = text.content(db) != new.content;
+        if has_changed {
             let durability = durability(&path, new.is_unsaved);
             // The write waits until nobody reads; then both change together.
             let content = new.content.clone();
             let _ = text.set_content(db).with_durability(durability).to(content);
         }
         self.known.write().insert(path, new);
+        has_changed
     }
 
     fn input(&self, db: &dyn salsa::Database, path: &Path) -> Text {
@@ -129,7 +148,8 @@ impl FileSystem for Reader<'_> {
     }
 
     fn is_unsaved(&self, path: &Path) -> bool {
+        let path = lexical(path);
         let known = self.files.known.read();
-        known.get(&lexical(path)).is_some_and(|known| known.is_unsaved)
+        known.get(&path).map_or_else(|| self.files.is_unread(&path), |known| known.is_unsaved)
     }
 }

@@ -1,4 +1,5 @@
-//! The mutable host and the immutable snapshot.
+//! The mutable host and the immutable snapshot of a file's program. Only the host writes: a write makes the snapshots of the programs
+//! that it changes stop what they do, and waits until they are dropped. So whoever owns the host must be free to wait.
 
 use std::{
     collections::BTreeMap,
@@ -23,6 +24,9 @@ use crate::{
 /// Bytes of a buffer that is still read.
 const LARGEST: usize = 16 << 20;
 
+/// Bytes of answers that outlive the process.
+const MOST_BYTES: u64 = 64 << 20;
+
 /// What happened to the inputs.
 #[derive(Clone, Debug, Default)]
 pub struct Change {
@@ -36,267 +40,246 @@ pub struct Change {
     pub disk: bool,
 }
 
-/// Holds the inputs and what was computed from them.
+/// Holds the inputs, and a query graph per file whose program was asked for. The graphs of open files follow every change; that of
+/// another file is given the inputs when a snapshot of it is taken.
 #[derive(Default)]
 pub struct AnalysisHost {
-    inputs: Arc<Inputs>,
-    shared: Arc<Shared>,
-    clock: u64,
-}
-
-#[derive(Clone, Default)]
-struct Inputs {
-    texts: BTreeMap<PathBuf, Text>,
+    texts: BTreeMap<PathBuf, Arc<str>>,
     settings: Arc<Settings>,
     companions: BTreeMap<PathBuf, Arc<[PathBuf]>>,
-    /// Grows when anything but the text of a known buffer changes.
-    epoch: u64,
-    /// Grows with every change.
-    clock: u64,
-}
-
-#[derive(Clone)]
-struct Text {
-    text: Arc<str>,
-    stamp: u64,
-}
-
-/// What snapshots share.
-#[derive(Default)]
-struct Shared {
-    slots: Mutex<BTreeMap<PathBuf, Arc<Mutex<Slot>>>>,
+    graphs: BTreeMap<PathBuf, Graph>,
     /// Where answers outlive the process.
     cache: Option<PathBuf>,
 }
 
-/// The query graph of one file's program, with the inputs it has seen.
-#[derive(Default)]
-struct Slot {
-    db: Option<Database>,
-    clock: u64,
-    epoch: u64,
-    /// Stamps of the buffers it has.
-    applied: BTreeMap<PathBuf, u64>,
-    known: Option<Known>,
+/// The query graph of one file's program.
+struct Graph {
+    db: Database,
+    /// The program, once it was read. Another one with every write that may change it.
+    program: Arc<Remembered>,
 }
 
-struct Known {
-    epoch: u64,
-    /// Stamps of the buffers it was made from.
-    stamps: BTreeMap<PathBuf, u64>,
-    companions: Arc<[PathBuf]>,
+/// What snapshots of the same inputs share.
+type Remembered = Mutex<Option<ReadProgram>>;
+
+/// A program that was read.
+#[derive(Clone)]
+struct ReadProgram {
     program: Arc<Program>,
+    /// It has companions, and is read without them.
+    is_alone: bool,
 }
 
-impl Known {
-    fn is_current(&self, file: &Path, inputs: &Inputs) -> bool {
-        let is_same =
-            |(path, stamp): (&PathBuf, &u64)| inputs.texts.get(path).is_some_and(|text| text.stamp == *stamp);
-        self.epoch == inputs.epoch
-            && self.companions == inputs.companions_of(file)
-            && self.stamps.iter().all(is_same)
-    }
+/// Where answers outlive processes, unless somebody chooses another folder; `None` if the user has no folder for such things.
+pub fn default_cache() -> Option<PathBuf> {
+    Store::default_folder()
 }
-
-impl Inputs {
-    fn companions_of(&self, file: &Path) -> Arc<[PathBuf]> {
-        self.companions.get(file).cloned().unwrap_or_default()
-    }
-}
-
-/// Bytes of answers that outlive the process.
-const MOST_BYTES: u64 = 64 << 20;
 
 impl AnalysisHost {
     /// A host whose answers outlive the process, in this folder.
     pub fn with_cache(folder: PathBuf) -> AnalysisHost {
-        let shared = Shared { cache: Some(folder), ..Shared::default() };
-        AnalysisHost { shared: Arc::new(shared), ..AnalysisHost::default() }
+        AnalysisHost { cache: Some(folder), ..AnalysisHost::default() }
     }
 
-    /// Changes the inputs. Snapshots that exist keep the old ones.
+    /// Changes the inputs. Snapshots of programs that this changes answer `Err(Cancelled)` from now on.
+    ///
+    /// Waits until they are dropped: never to be called while the same thread holds one.
     pub fn apply(&mut self, change: Change) {
-        self.clock += 1;
-        let inputs = Arc::make_mut(&mut self.inputs);
-        inputs.clock = self.clock;
-        for (path, text) in change.texts {
+        let has_settings = change.settings.as_ref().is_some_and(|settings| *settings != *self.settings);
+        if let Some(settings) = change.settings {
+            self.settings = Arc::new(settings);
+        }
+        for (file, companions) in &change.companions {
+            if companions.is_empty() {
+                self.companions.remove(file);
+            } else {
+                self.companions.insert(file.clone(), companions.as_slice().into());
+            }
+        }
+        let mut opened: Vec<PathBuf> = Vec::new();
+        for (path, text) in &change.texts {
             match text {
                 Some(text) => {
-                    let known = inputs.texts.insert(path, Text { text, stamp: self.clock });
-                    // A buffer that was not there may be a header that somebody misses.
-                    inputs.epoch += u64::from(known.is_none());
+                    if self.texts.insert(path.clone(), text.clone()).is_none() {
+                        opened.push(path.clone());
+                    }
                 }
                 None => {
-                    inputs.texts.remove(&path);
-                    inputs.epoch += 1;
+                    self.texts.remove(path);
                 }
             }
         }
-        if let Some(settings) = change.settings
-            && settings != *inputs.settings
-        {
-            inputs.settings = Arc::new(settings);
-            inputs.epoch += 1;
-        }
-        for (file, companions) in change.companions {
-            if companions.is_empty() {
-                inputs.companions.remove(&file);
-            } else {
-                inputs.companions.insert(file, companions.into());
+        for file in self.graphs.keys().cloned().collect::<Vec<_>>() {
+            if !self.texts.contains_key(&file) {
+                continue;
+            }
+            if has_settings || change.disk || opened.contains(&file) {
+                self.bring(&file);
+                continue;
+            }
+            let companions = change.companions.iter().any(|(of, _)| *of == file);
+            let files = companions.then(|| self.files_of(&file));
+            let Some(graph) = self.graphs.get_mut(&file) else { continue };
+            let mut has_changed = files.is_some_and(|files| graph.db.set_files(files));
+            for (path, text) in &change.texts {
+                has_changed |= match text {
+                    Some(text) if text.len() > LARGEST => false,
+                    Some(text) => graph.db.share_text(path, text.clone()),
+                    None => graph.db.read_again(path),
+                };
+            }
+            if has_changed {
+                graph.program = Arc::default();
             }
         }
-        inputs.epoch += u64::from(change.disk);
     }
 
-    /// The other files of a file's program.
-    pub fn companions(&self, file: &Path) -> Arc<[PathBuf]> {
-        self.inputs.companions_of(file)
+    /// Gives the graph of a file, which need not exist, all inputs.
+    fn bring(&mut self, file: &Path) {
+        let (files, settings) = (self.files_of(file), &self.settings);
+        let is_new = !self.graphs.contains_key(file);
+        let graph = self.graphs.entry(file.to_path_buf()).or_insert_with(|| {
+            let mut db = Database::new(files.clone(), settings.options.clone());
+            if let Some(folder) = &self.cache {
+                db.set_store(Store::new(folder, MOST_BYTES));
+            }
+            Graph { db, program: Arc::default() }
+        });
+        let small = self.texts.iter().filter(|(_, text)| text.len() <= LARGEST);
+        graph.db.set_buffers(small.map(|(path, text)| (path.as_path(), text)));
+        if !is_new {
+            graph.db.set_options(settings.options.clone());
+            graph.db.set_files(files);
+            // Its entries depend on the settings, too.
+            graph.program = Arc::default();
+        }
+    }
+
+    /// The files of a file's program, itself first.
+    fn files_of(&self, file: &Path) -> Vec<PathBuf> {
+        let others = self.companions.get(file).into_iter().flat_map(|others| others.iter());
+        std::iter::once(file.to_path_buf()).chain(others.cloned()).collect()
     }
 
     /// Forgets what was computed, to save memory. Answers stay the same; they take longer.
     pub fn forget(&mut self) {
-        self.shared.slots.lock().clear();
+        self.graphs.clear();
     }
 
-    /// A snapshot of the inputs.
-    pub fn analysis(&self) -> Analysis {
-        Analysis { inputs: self.inputs.clone(), shared: self.shared.clone() }
+    /// A snapshot of a file's program. While the file is not open (has no text here), each snapshot looks at the disk again, and
+    /// so may wait for the ones before.
+    pub fn analysis(&mut self, file: &Path) -> Analysis {
+        if !self.graphs.contains_key(file) || !self.texts.contains_key(file) {
+            self.bring(file);
+        }
+        let graph = &self.graphs[file];
+        Analysis {
+            file: file.to_path_buf(),
+            text: self.texts.get(file).cloned(),
+            settings: self.settings.clone(),
+            companions: self.companions.get(file).cloned().unwrap_or_default(),
+            db: graph.db.clone(),
+            program: graph.program.clone(),
+        }
     }
 }
 
-/// An immutable snapshot; clones are cheap.
+/// An immutable snapshot of a file's program; clones are cheap. The host's next write to the program waits until all are dropped.
 #[derive(Clone)]
 pub struct Analysis {
-    inputs: Arc<Inputs>,
-    shared: Arc<Shared>,
+    file: PathBuf,
+    text: Option<Arc<str>>,
+    settings: Arc<Settings>,
+    companions: Arc<[PathBuf]>,
+    db: Database,
+    program: Arc<Remembered>,
 }
 
 impl Analysis {
     /// The settings.
     pub fn settings(&self) -> &Settings {
-        &self.inputs.settings
+        &self.settings
     }
 
-    /// The text of a buffer, or of the file on disk.
-    pub fn text(&self, path: &Path) -> Option<Arc<str>> {
-        match self.inputs.texts.get(path) {
-            Some(text) => Some(text.text.clone()),
-            None => std::fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into()),
+    /// The text of the file: of its buffer, or on disk.
+    pub fn text(&self) -> Option<Arc<str>> {
+        match &self.text {
+            Some(text) => Some(text.clone()),
+            None => std::fs::read(&self.file).ok().map(|bytes| String::from_utf8_lossy(&bytes).into()),
         }
     }
 
-    /// The program of a file: its functions and what is wrong with the text. Remembered.
-    pub fn program(&self, file: &Path, cancel: &Cancel) -> Cancellable<Arc<Program>> {
-        self.open(file, cancel).map(|(program, _)| program)
+    /// The program: its functions and what is wrong with the text. Remembered.
+    ///
+    /// # Errors
+    /// If it was cancelled or a write waits.
+    pub fn program(&self, cancel: &Cancel) -> Cancellable<Arc<Program>> {
+        self.read(cancel).map(|read| read.program)
     }
 
-    /// Decides the obligations of the executions that start at one entry of a file, as far as the effort goes.
+    /// Decides the obligations of the executions that start at one entry, as far as the effort goes.
+    ///
+    /// # Errors
+    /// If it was cancelled or a write waits.
     pub fn verify(
         &self,
-        file: &Path,
         entry: &str,
         effort: &Effort,
         cancel: &Cancel,
         progress: Arc<Listener>,
     ) -> Cancellable<Arc<EntryReport>> {
-        let (program, db) = self.open(file, cancel)?;
-        verify::verify(&program, &db, entry, self.settings(), effort, cancel, progress)
+        let read = self.read(cancel)?;
+        verify::verify(&read.program, &self.graph(&read), entry, &self.settings, effort, cancel, progress)
     }
 
-    /// What is proved about the variables of a file's program, place by place.
-    pub fn knowledge(&self, file: &Path, cancel: &Cancel) -> Cancellable<Knowledge> {
-        let (program, db) = self.open(file, cancel)?;
-        knowledge(&program, &db, cancel)
+    /// What is proved about the variables of the program, place by place.
+    ///
+    /// # Errors
+    /// If it was cancelled or a write waits.
+    pub fn knowledge(&self, cancel: &Cancel) -> Cancellable<Knowledge> {
+        let read = self.read(cancel)?;
+        knowledge(&read.program, &self.graph(&read), cancel)
     }
 
-    /// The program of a file with a handle to its query graph. While the handle lives, nobody can change the graph: who wants to, makes
-    /// what is asked of it stop.
-    fn open(&self, file: &Path, cancel: &Cancel) -> Cancellable<(Arc<Program>, Database)> {
-        let size = self.inputs.texts.get(file).map_or(0, |text| text.text.len());
-        if size > LARGEST {
-            let why = format!("{} MB are too much to verify while it is edited", size >> 20);
-            let declined = Ok(Err(LoadError::Read(file.to_path_buf(), why)));
-            let program = Arc::new(Program::new(file, &[], declined, &self.inputs.settings));
+    /// What answers about a program that was read.
+    fn graph(&self, read: &ReadProgram) -> Database {
+        if read.is_alone { self.db.alone() } else { self.db.clone() }
+    }
+
+    /// The program. What its companions have wrong is not held against the file: then it is read alone.
+    fn read(&self, cancel: &Cancel) -> Cancellable<ReadProgram> {
+        if let Some(text) = self.text.as_ref().filter(|text| text.len() > LARGEST) {
+            let why = format!("{} MB are too much to verify while it is edited", text.len() >> 20);
+            let declined = Ok(Err(LoadError::Read(self.file.clone(), why)));
             // It has no entries, so nothing is asked of it.
-            return Ok((program, Database::new(Vec::new(), self.inputs.settings.options.clone())));
+            let program = Arc::new(Program::new(&self.file, &[], declined, &self.settings));
+            return Ok(ReadProgram { program, is_alone: false });
         }
-        let slot = {
-            let mut slots = self.shared.slots.lock();
-            slots.entry(file.to_path_buf()).or_default().clone()
-        };
-        let mut slot = slot.lock();
-        let slot = &mut *slot;
-        if let (Some(known), Some(db)) = (&slot.known, &slot.db)
-            && known.is_current(file, &self.inputs)
-        {
-            return Ok((known.program.clone(), db.clone()));
+        let mut known = self.program.lock();
+        if let Some(known) = &*known {
+            return Ok(known.clone());
         }
-        // What a later snapshot has brought here is not taken back.
-        if cancel.is_cancelled() || self.inputs.clock < slot.clock {
-            return Err(Cancelled);
-        }
-        slot.known = None;
-        self.bring(file, slot);
-        let companions = self.inputs.companions_of(file);
-        let Some(db) = &mut slot.db else { return Err(Cancelled) };
-        let program = Arc::new(self.load(file, db, &companions)?);
         if cancel.is_cancelled() {
             return Err(Cancelled);
         }
-        let stamp = |path: &PathBuf| self.inputs.texts.get(path).map(|text| (path.clone(), text.stamp));
-        let mut stamps: BTreeMap<PathBuf, u64> = program.files().iter().filter_map(stamp).collect();
-        stamps.extend(stamp(&file.to_path_buf()));
-        let db = db.clone();
-        slot.known = Some(Known { epoch: self.inputs.epoch, stamps, companions, program: program.clone() });
-        Ok((program, db))
+        let mut program = self.read_from(&self.db, &self.companions)?;
+        let is_alone = !self.companions.is_empty() && (program.has_errors() || program.is_renamed());
+        if is_alone {
+            program = self.read_from(&self.db.alone(), &[])?;
+        }
+        if cancel.is_cancelled() {
+            return Err(Cancelled);
+        }
+        Ok(known.insert(ReadProgram { program: Arc::new(program), is_alone }).clone())
     }
 
-    /// Gives the graph this snapshot's inputs.
-    fn bring(&self, file: &Path, slot: &mut Slot) {
-        let options = &self.inputs.settings.options;
-        let db = slot.db.get_or_insert_with(|| {
-            let mut db = Database::new(vec![file.to_path_buf()], options.clone());
-            if let Some(folder) = &self.shared.cache {
-                db.set_store(Store::new(folder, MOST_BYTES));
-            }
-            db
-        });
-        if slot.epoch != self.inputs.epoch {
-            db.set_options(options.clone());
-            let closed = slot.applied.keys().filter(|path| !self.inputs.texts.contains_key(*path));
-            closed.for_each(|path| db.read_again(path));
-            db.read_disk_again();
-        }
-        for (path, text) in self.inputs.texts.iter().filter(|(_, text)| text.text.len() <= LARGEST) {
-            if slot.applied.get(path) != Some(&text.stamp) {
-                db.set_text(path, &text.text);
-            }
-        }
-        slot.applied = self.inputs.texts.iter().map(|(path, text)| (path.clone(), text.stamp)).collect();
-        slot.epoch = self.inputs.epoch;
-        slot.clock = self.inputs.clock;
-    }
-
-    /// Reads the program. What its companions have wrong is not held against the file: then it is read alone.
-    fn load(&self, file: &Path, db: &mut Database, companions: &[PathBuf]) -> Cancellable<Program> {
-        let files =
-            |others: &[PathBuf]| std::iter::once(file.to_path_buf()).chain(others.iter().cloned()).collect();
-        db.set_files(files(companions));
-        let program = self.read(file, db, companions)?;
-        if companions.is_empty() || !program.has_errors() && !program.is_renamed() {
-            return Ok(program);
-        }
-        db.set_files(files(&[]));
-        self.read(file, db, &[])
-    }
-
-    fn read(&self, file: &Path, db: &Database, companions: &[PathBuf]) -> Cancellable<Program> {
+    fn read_from(&self, db: &Database, companions: &[PathBuf]) -> Cancellable<Program> {
         let loaded = catch_unwind(AssertUnwindSafe(|| -> Result<_, Stopped> {
             let others = companions.iter().map(|path| Ok(Index::outer(&*db.source(path)?)));
             let others = others.collect::<Result<Vec<_>, Stopped>>()?;
             // Positions first: if there is no program, they say why.
             let sources = db.sources()?;
-            Ok(((db.subject()?, sources), Index::of(&*db.source(file)?), others))
+            Ok(((db.subject()?, sources), Index::of(&*db.source(&self.file)?), others))
         }));
         let loaded: Result<Result<_, LoadError>, _> = match loaded {
             Ok(Ok(loaded)) => Ok(Ok(loaded)),
@@ -304,6 +287,6 @@ impl Analysis {
             Ok(Err(Stopped::Edited | Stopped::Cancelled)) => return Err(Cancelled),
             Err(panic) => Err(panic),
         };
-        Ok(Program::new(file, companions, loaded, &self.inputs.settings))
+        Ok(Program::new(&self.file, companions, loaded, &self.settings))
     }
 }

@@ -1,8 +1,8 @@
 //! Answers: what editors ask about C, as plain data in editor words (files, lines, byte columns, sentences). Must not know LSP,
 //! JSON or threads: the caller brings the threads, the budget and the cancellation flag.
 //!
-//! An [`AnalysisHost`] holds the texts and changes; an [`Analysis`] is an immutable, cheap snapshot of it that can be sent to a
-//! thread. Everything slow takes a [`Cancel`] and answers `Err(Cancelled)` when it was asked to stop.
+//! An [`AnalysisHost`] holds the texts and changes; an [`Analysis`] is an immutable, cheap snapshot of one file's program that can be
+//! sent to a thread. What comes back is put together in [`FileResults`], which edits move and mark; what editors show is read from there. Everything slow takes a [`Cancel`] and answers `Err(Cancelled)` when it was asked to stop.
 
 mod annotations;
 mod cancel;
@@ -36,7 +36,7 @@ pub use finding::{Finding, Nature, Step, StepKind, whole_path};
 pub use fix::{Fix, condition_of, fixes};
 pub use folding::{Fold, FoldKind, folds};
 pub use hints::{Hint, HintContent, hints};
-pub use host::{Analysis, AnalysisHost, Change};
+pub use host::{Analysis, AnalysisHost, Change, default_cache};
 pub use hover::{Hover, HoverContent, LoopMoment, SUPPRESS, hover};
 pub use index::{Declaration, Expansion, Index, Occurrence, Statement, Symbol};
 pub use knowledge::{Knowledge, LoopKnowledge, Value};

@@ -44,9 +44,9 @@ pub(super) fn launch(arguments: &Launch, say: &mut dyn FnMut(&str)) -> Result<Re
     let mut host = AnalysisHost::default();
     let texts = unsaved(arguments);
     host.apply(Change { texts, settings: Some(settings), ..Change::default() });
-    let analysis = host.analysis();
+    let analysis = host.analysis(&file);
     let cancel = Cancel::default();
-    let read = analysis.program(&file, &cancel).map_err(|_| "stopped".to_owned())?;
+    let read = analysis.program(&cancel).map_err(|_| "stopped".to_owned())?;
     if let Some(problem) =
         read.problems().iter().find(|problem| problem.is_error && read.functions().is_empty())
     {
@@ -62,7 +62,7 @@ pub(super) fn launch(arguments: &Launch, say: &mut dyn FnMut(&str)) -> Result<Re
         });
         for plan in read.entries().iter().filter(|plan| entry.is_none_or(|name| plan.name == *name)) {
             let report = analysis
-                .verify(&file, &plan.name, &effort, &cancel, Arc::new(|_: &str| ()))
+                .verify(&plan.name, &effort, &cancel, Arc::new(|_: &str| ()))
                 .map_err(|_| "stopped".to_owned())?;
             if let Some(finding) = report.findings.iter().find(|finding| is_meant(finding)) {
                 let steps = whole_path(&read, finding).ok_or("the path cannot be replayed")?;

@@ -1,5 +1,5 @@
-//! The actor: owns the buffers, the inputs of the analysis and everything that is known, and hears one event at a time. It never
-//! computes: workers do.
+//! The actor: owns the buffers and everything that is known, and hears one event at a time. It never computes and never waits: workers
+//! compute, and the host's thread waits.
 
 mod execute;
 mod folders;
@@ -15,7 +15,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use proofline_db::Store;
 use proofline_ide::AnalysisHost;
 use serde_json::Value;
 use tower_lsp_server::ls_types::*;
@@ -24,6 +23,7 @@ use super::{
     capabilities::{self, Client},
     document::Document,
     event::{Event, Reply},
+    host::Host,
     jobs::{Jobs, Task},
     memory::{Memory, Pressure},
     outbox::Outbox,
@@ -42,7 +42,7 @@ const MARK_AFTER: Duration = Duration::from_millis(250);
 /// Everything the server knows.
 pub(super) struct Actor {
     pub(super) outbox: Outbox,
-    pub(super) host: AnalysisHost,
+    pub(super) host: Host,
     pub(super) documents: BTreeMap<PathBuf, Document>,
     pub(super) client: Client,
     pub(super) settings: Settings,
@@ -67,7 +67,8 @@ pub(super) struct Actor {
     hints_changed: bool,
     progress: Progress,
     memory: Memory,
-    clock: u64,
+    /// Grows with everything that jobs may see.
+    last_revision: u64,
     is_shut_down: bool,
 }
 
@@ -89,14 +90,14 @@ pub(super) fn start(
 ) -> std::io::Result<JoinHandle<()>> {
     let count = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 8);
     let workers = (0..count).map(|n| worker::start(n, events.clone())).collect::<Result<Vec<_>, _>>()?;
-    drop(events);
+    let host = Host::start(analysis_host(), workers, events)?;
     let mut actor = Actor {
         outbox,
-        host: host(),
+        host: host.clone(),
         documents: BTreeMap::new(),
         client: Client::default(),
         settings: Settings::default(),
-        jobs: Jobs::new(workers),
+        jobs: Jobs::new(host, count),
         published: BTreeMap::new(),
         confirmed: BTreeMap::new(),
         lenses: BTreeMap::new(),
@@ -108,7 +109,7 @@ pub(super) fn start(
         hints_changed: false,
         progress: Progress::default(),
         memory: Memory::default(),
-        clock: 0,
+        last_revision: 0,
         is_shut_down: false,
     };
     std::thread::Builder::new().name("actor".into()).spawn(move || actor.run(&inbox))
@@ -207,8 +208,7 @@ impl Actor {
         if self.is_shut_down {
             return;
         }
-        let analysis = self.host.analysis();
-        for (path, task) in self.jobs.dispatch(&analysis) {
+        for (path, task) in self.jobs.dispatch() {
             if let (Task::Verify { entry, .. }, Some(document)) = (task, self.documents.get_mut(&path)) {
                 document.results.begun(entry);
                 self.news.entry(path).or_insert(News { at: Instant::now() + MARK_AFTER });
@@ -247,6 +247,12 @@ impl Actor {
         }
     }
 
+    /// Jobs that begin now see something new.
+    fn next_revision(&mut self) -> u64 {
+        self.last_revision += 1;
+        self.last_revision
+    }
+
     pub(super) fn document(&self, uri: &Uri) -> Option<&Document> {
         self.documents.get(&path_of(uri)?)
     }
@@ -263,11 +269,11 @@ fn path_of(uri: &Uri) -> Option<PathBuf> {
 }
 
 /// Answers outlive the process in the user's cache folder, unless `PROOFLINE_CACHE` says another one, or nothing.
-fn host() -> AnalysisHost {
+fn analysis_host() -> AnalysisHost {
     let folder = match std::env::var_os("PROOFLINE_CACHE") {
         Some(folder) if folder.is_empty() => None,
         Some(folder) => Some(folder.into()),
-        None => Store::default_folder(),
+        None => proofline_ide::default_cache(),
     };
     folder.map_or_else(AnalysisHost::default, AnalysisHost::with_cache)
 }

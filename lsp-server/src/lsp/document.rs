@@ -18,19 +18,30 @@ pub(super) struct Document {
     pub(super) path: PathBuf,
     pub(super) version: i32,
     pub(super) text: Rope,
-    /// Number of the last change; answers for another number are old.
-    pub(super) stamp: u64,
+    /// Which of all changes that jobs may see was the last one that this buffer's answers depend on; answers of another one are old.
+    pub(super) revision: u64,
     /// The other files of its program, and for which undefined functions they were looked for.
     pub(super) linked: Linked,
+    /// The other files of its program, as the host knows them.
+    pub(super) companions: Vec<PathBuf>,
     /// What is known.
     pub(super) results: FileResults,
 }
 
 impl Document {
-    pub(super) fn new(uri: Uri, path: PathBuf, version: i32, text: &str, stamp: u64) -> Document {
+    pub(super) fn new(uri: Uri, path: PathBuf, version: i32, text: &str, revision: u64) -> Document {
         let text = unix(text);
         let results = FileResults::new(path.clone(), text.as_ref().into());
-        Document { uri, path, version, text: Rope::from_str(&text), stamp, linked: None, results }
+        Document {
+            uri,
+            path,
+            version,
+            text: Rope::from_str(&text),
+            revision,
+            linked: None,
+            companions: Vec::new(),
+            results,
+        }
     }
 
     /// Applies the changes of a notification, in their order.

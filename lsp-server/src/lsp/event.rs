@@ -77,14 +77,14 @@ pub(super) enum Request {
 pub(super) enum Outcome {
     Loaded {
         path: PathBuf,
-        stamp: u64,
+        revision: u64,
         program: Cancellable<Arc<Program>>,
         /// What its program consists of, if that was looked for.
         linked: Linked,
     },
     Verified {
         path: PathBuf,
-        stamp: u64,
+        revision: u64,
         entry: String,
         report: Cancellable<Arc<EntryReport>>,
         is_final: bool,
@@ -93,20 +93,20 @@ pub(super) enum Outcome {
     Looked(Cancellable<Arc<Workspace>>),
     Known {
         path: PathBuf,
-        stamp: u64,
+        revision: u64,
         knowledge: Cancellable<Arc<Knowledge>>,
     },
     /// A test was written, and run if it was allowed.
     Tested {
         path: PathBuf,
-        stamp: u64,
+        revision: u64,
         finding: String,
         result: Result<(Test, Option<Result<Ran, String>>), String>,
     },
     /// The job panicked outside of what guards itself.
     Panicked {
         path: PathBuf,
-        stamp: u64,
+        revision: u64,
         text: String,
     },
 }

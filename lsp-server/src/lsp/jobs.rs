@@ -4,11 +4,13 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
-    sync::{Arc, mpsc},
+    sync::Arc,
     time::Instant,
 };
 
-use proofline_ide::{Analysis, Cancel, Effort, Finding, Program, Workspace};
+use proofline_ide::{Cancel, Effort, Finding, Program, Workspace};
+
+use super::host::Host;
 
 /// What to do.
 #[derive(Clone)]
@@ -36,7 +38,7 @@ pub(super) struct Priority {
 /// A job that waits.
 struct Waiting {
     path: PathBuf,
-    stamp: u64,
+    revision: u64,
     task: Task,
     priority: Priority,
 }
@@ -45,9 +47,8 @@ struct Waiting {
 pub(super) struct Job {
     pub(super) id: u64,
     pub(super) path: PathBuf,
-    pub(super) stamp: u64,
+    pub(super) revision: u64,
     pub(super) task: Task,
-    pub(super) analysis: Analysis,
     pub(super) cancel: Cancel,
 }
 
@@ -58,7 +59,7 @@ pub(super) struct Running {
     pub(super) since: Instant,
     pub(super) text: String,
     cancel: Cancel,
-    stamp: u64,
+    revision: u64,
     /// Nobody has asked to stop it. (Its `cancel` also says when a write stopped it, or other work that it waited for.)
     pub(super) is_wanted: bool,
 }
@@ -72,7 +73,8 @@ impl Running {
 
 /// The queue and the workers.
 pub(super) struct Jobs {
-    workers: Vec<mpsc::Sender<Job>>,
+    host: Host,
+    workers: usize,
     idle: Vec<usize>,
     waiting: Vec<Waiting>,
     running: BTreeMap<u64, Running>,
@@ -90,13 +92,14 @@ const FULL: u8 = 4;
 pub(super) type Linked = Option<(BTreeSet<String>, Vec<PathBuf>)>;
 
 impl Jobs {
-    pub(super) fn new(workers: Vec<mpsc::Sender<Job>>) -> Jobs {
-        let idle = (0..workers.len()).rev().collect();
-        Jobs { workers, idle, waiting: Vec::new(), running: BTreeMap::new(), next: 0 }
+    /// For so many workers, which the host gives their jobs.
+    pub(super) fn new(host: Host, workers: usize) -> Jobs {
+        let idle = (0..workers).rev().collect();
+        Jobs { host, workers, idle, waiting: Vec::new(), running: BTreeMap::new(), next: 0 }
     }
 
     /// Adds a job.
-    pub(super) fn push(&mut self, path: &Path, stamp: u64, task: Task, place: usize) {
+    pub(super) fn push(&mut self, path: &Path, revision: u64, task: Task, place: usize) {
         let class = match &task {
             Task::Load { .. } | Task::Test { .. } => LOAD,
             Task::Look { .. } => LOOK,
@@ -104,8 +107,8 @@ impl Jobs {
             Task::Know => KNOW,
             Task::Verify { is_final: true, .. } => FULL,
         };
-        let priority = Priority { class, age: u64::MAX - stamp, place };
-        self.waiting.push(Waiting { path: path.to_path_buf(), stamp, task, priority });
+        let priority = Priority { class, age: u64::MAX - revision, place };
+        self.waiting.push(Waiting { path: path.to_path_buf(), revision, task, priority });
     }
 
     /// Forgets the jobs of a file and stops those that run.
@@ -121,14 +124,14 @@ impl Jobs {
     }
 
     /// Gives jobs to workers as long as both are there. Returns what was begun.
-    pub(super) fn dispatch(&mut self, analysis: &Analysis) -> Vec<(PathBuf, Task)> {
+    pub(super) fn dispatch(&mut self) -> Vec<(PathBuf, Task)> {
         let mut begun = Vec::new();
         while let Some(&worker) = self.idle.last() {
             let large = self.running.values().filter(|running| is_large(&running.task)).count();
-            let may = |waiting: &Waiting| !is_large(&waiting.task) || large + 1 < self.workers.len().max(2);
+            let may = |waiting: &Waiting| !is_large(&waiting.task) || large + 1 < self.workers.max(2);
             let best = self.waiting.iter().enumerate().filter(|(_, waiting)| may(waiting));
             let Some((at, _)) = best.min_by_key(|(_, waiting)| waiting.priority) else { break };
-            let Waiting { path, stamp, task, .. } = self.waiting.swap_remove(at);
+            let Waiting { path, revision, task, .. } = self.waiting.swap_remove(at);
             let (id, cancel) = (self.next, Cancel::default());
             self.next += 1;
             let running = Running {
@@ -137,14 +140,12 @@ impl Jobs {
                 since: Instant::now(),
                 text: String::new(),
                 cancel: cancel.clone(),
-                stamp,
+                revision,
                 is_wanted: true,
             };
             begun.push((path.clone(), task.clone()));
-            let job = Job { id, path, stamp, task, analysis: analysis.clone(), cancel };
-            if self.workers[worker].send(job).is_ok() {
-                self.running.insert(id, running);
-            }
+            self.host.give(worker, Job { id, path, revision, task, cancel });
+            self.running.insert(id, running);
             self.idle.pop();
         }
         begun
@@ -158,7 +159,7 @@ impl Jobs {
 
     /// Does a job again from the start.
     pub(super) fn again(&mut self, running: Running) {
-        self.push(&running.path, running.stamp, running.task, 0);
+        self.push(&running.path, running.revision, running.task, 0);
     }
 
     /// Jobs that are being done.

@@ -11,6 +11,7 @@ mod document;
 mod event;
 mod features;
 mod functions;
+mod host;
 mod jobs;
 mod markdown;
 mod memory;

@@ -1,11 +1,12 @@
 //! A thread that computes. It knows jobs and answers, no client.
 
 use std::{
+    any::Any,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, mpsc},
 };
 
-use proofline_ide::{Cancelled, Workspace};
+use proofline_ide::{Analysis, Cancelled, Workspace};
 
 use super::{
     event::{Event, Outcome},
@@ -14,24 +15,24 @@ use super::{
     reproduce,
 };
 
+/// A job with a snapshot of the inputs, if it looks at any.
+pub(super) struct Work {
+    pub(super) job: Job,
+    pub(super) analysis: Option<Analysis>,
+}
+
 /// Deeply nested programs need a deep stack. Only what is used of it is memory.
 const STACK: usize = 1 << 29;
 
 /// Starts a worker.
-pub(super) fn start(number: usize, events: mpsc::Sender<Event>) -> std::io::Result<mpsc::Sender<Job>> {
-    let (jobs, inbox) = mpsc::channel::<Job>();
+pub(super) fn start(number: usize, events: mpsc::Sender<Event>) -> std::io::Result<mpsc::Sender<Work>> {
+    let (jobs, inbox) = mpsc::channel::<Work>();
     let work = move || {
-        for job in inbox {
-            let id = job.id;
-            let (path, stamp) = (job.path.clone(), job.stamp);
-            let outcome = catch_unwind(AssertUnwindSafe(|| perform(job, &events))).unwrap_or_else(|panic| {
-                let text = panic
-                    .downcast_ref::<&str>()
-                    .map(|text| (*text).to_owned())
-                    .or_else(|| panic.downcast_ref::<String>().cloned())
-                    .unwrap_or_default();
-                Outcome::Panicked { path, stamp, text }
-            });
+        for work in inbox {
+            let id = work.job.id;
+            let (path, revision) = (work.job.path.clone(), work.job.revision);
+            let outcome = catch_unwind(AssertUnwindSafe(|| perform(work, &events)))
+                .unwrap_or_else(|panic| Outcome::Panicked { path, revision, text: panic_text(&*panic) });
             if events.send(Event::Done { worker: number, job: id, outcome }).is_err() {
                 return;
             }
@@ -41,11 +42,17 @@ pub(super) fn start(number: usize, events: mpsc::Sender<Event>) -> std::io::Resu
     Ok(jobs)
 }
 
-fn perform(job: Job, events: &mpsc::Sender<Event>) -> Outcome {
-    let Job { id, path, stamp, task, analysis, cancel } = job;
+/// A panic's message.
+pub(super) fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
+}
+
+fn perform(work: Work, events: &mpsc::Sender<Event>) -> Outcome {
+    let Work { job: Job { id, path, revision, task, cancel }, analysis } = work;
     match task {
         Task::Load { workspace, linked } => {
-            let program = analysis.program(&path, &cancel);
+            let program = analysis.ok_or(Cancelled).and_then(|analysis| analysis.program(&cancel));
             let linked = program.as_ref().ok().zip(workspace).map(|(program, workspace)| {
                 let undefined = program.undefined();
                 match linked {
@@ -53,25 +60,30 @@ fn perform(job: Job, events: &mpsc::Sender<Event>) -> Outcome {
                     Some(_) | None => (undefined.clone(), workspace.companions(&path, undefined)),
                 }
             });
-            Outcome::Loaded { path, stamp, program, linked }
+            Outcome::Loaded { path, revision, program, linked }
         }
         Task::Look { roots, program, before } => {
             Outcome::Looked(Workspace::look(&roots, &program, before.as_deref(), &cancel).map(Arc::new))
         }
         Task::Know => {
-            let knowledge = analysis.knowledge(&path, &cancel).map(Arc::new);
-            Outcome::Known { path, stamp, knowledge }
+            let knowledge = analysis.ok_or(Cancelled).and_then(|analysis| analysis.knowledge(&cancel));
+            let knowledge = knowledge.map(Arc::new);
+            Outcome::Known { path, revision, knowledge }
         }
         Task::Test { program, finding, may_run } => {
+            let inputs = analysis.map(|analysis| {
+                let text = analysis.text().unwrap_or_default();
+                (text, proofline_ide::compiler_flags(&path, analysis.settings()))
+            });
+            // The snapshot is gone: no edit waits for a compiler or for the test.
             let result = proofline_ide::test(&program, &finding).map(|test| {
-                let ran = (may_run && test.is_visible).then(|| {
-                    let text = analysis.text(&path).unwrap_or_default();
-                    let flags = proofline_ide::compiler_flags(&path, analysis.settings());
+                let run = |(text, flags): (Arc<str>, Vec<String>)| {
                     reproduce::run(&test, &path, &text, &flags, &cancel)
-                });
+                };
+                let ran = inputs.filter(|_| may_run && test.is_visible).map(run);
                 (test, ran)
             });
-            Outcome::Tested { path, stamp, finding: finding.id, result }
+            Outcome::Tested { path, revision, finding: finding.id, result }
         }
         Task::Verify { entry, effort, is_final } => {
             let events = events.clone();
@@ -80,13 +92,12 @@ fn perform(job: Job, events: &mpsc::Sender<Event>) -> Outcome {
                 let _ = events.send(Event::Progress { job: id, text: text.to_owned() });
             });
             // A write on behalf of somebody else, at the worst moment.
-            let is_lost = has_fault("lost") && stamp == 1;
-            let report = if is_lost {
-                Err(Cancelled)
-            } else {
-                analysis.verify(&path, &entry, &effort, &cancel, progress)
-            };
-            Outcome::Verified { path, stamp, entry, report, is_final }
+            let is_lost = has_fault("lost") && revision == 1;
+            let report = analysis
+                .filter(|_| !is_lost)
+                .ok_or(Cancelled)
+                .and_then(|analysis| analysis.verify(&entry, &effort, &cancel, progress));
+            Outcome::Verified { path, revision, entry, report, is_final }
         }
     }
 }

@@ -54,8 +54,8 @@ impl Session {
 
     /// Reads the text; whether it is to be verified.
     pub(crate) fn load(&mut self) -> bool {
-        let analysis = self.host.analysis();
-        let program = analysis.program(self.file.path(), &Cancel::default()).expect("nobody stops it");
+        let analysis = self.host.analysis(self.file.path());
+        let program = analysis.program(&Cancel::default()).expect("nobody stops it");
         self.file.loaded(program)
     }
 
@@ -64,14 +64,14 @@ impl Session {
         if !self.load() {
             return;
         }
-        let analysis = self.host.analysis();
-        let (path, cancel) = (self.file.path().to_path_buf(), Cancel::default());
+        let analysis = self.host.analysis(self.file.path());
+        let cancel = Cancel::default();
         let entries: Vec<String> = self.file.entries().iter().map(|entry| entry.name.clone()).collect();
         for entry in entries {
-            let report = analysis.verify(&path, &entry, &Effort::QUICK, &cancel, Arc::new(|_: &str| ()));
+            let report = analysis.verify(&entry, &Effort::QUICK, &cancel, Arc::new(|_: &str| ()));
             self.file.verified(report.expect("nobody stops it"), is_final);
         }
-        let knowledge = analysis.knowledge(&path, &cancel).expect("nobody stops it");
+        let knowledge = analysis.knowledge(&cancel).expect("nobody stops it");
         self.file.known(Arc::new(knowledge));
     }
 

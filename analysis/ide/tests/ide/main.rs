@@ -5,4 +5,5 @@ mod errors;
 mod folding;
 mod hovers;
 mod navigation;
+mod snapshots;
 mod staleness;

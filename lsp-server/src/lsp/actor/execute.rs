@@ -80,7 +80,7 @@ impl Actor {
     /// Tries again with ten times the effort.
     pub(super) fn verify(&mut self, argument: &Value) -> jsonrpc::Result<Value> {
         let document = self.argument(argument)?;
-        let (path, stamp) = (document.path.clone(), document.stamp);
+        let (path, revision) = (document.path.clone(), document.revision);
         let function = argument.get("function").and_then(Value::as_str);
         let program = document.results.program().ok_or_else(|| wrong("the file is still being read"))?;
         let wanted =
@@ -89,7 +89,7 @@ impl Actor {
         let entries: Vec<String> = wanted.map(|entry| entry.name.clone()).collect();
         for (place, entry) in entries.into_iter().enumerate() {
             let task = Task::Verify { entry, effort: effort.clone(), is_final: true };
-            self.jobs.push(&path, stamp, task, place);
+            self.jobs.push(&path, revision, task, place);
         }
         Ok(Value::Null)
     }
@@ -133,17 +133,17 @@ impl Actor {
     pub(super) fn test(&mut self, path: &Path, id: &str, may_run: bool, reply: Reply<Option<Value>>) {
         let found = self.documents.get(path).and_then(|document| {
             let shown = document.results.finding(id).filter(|shown| !shown.is_older)?;
-            Some((document.stamp, document.results.program()?.clone(), Box::new(shown.finding.clone())))
+            Some((document.revision, document.results.program()?.clone(), Box::new(shown.finding.clone())))
         });
-        let Some((stamp, program, finding)) = found else {
+        let Some((revision, program, finding)) = found else {
             let _ = reply.send(Err(wrong("this finding is gone: the text has changed")));
             return;
         };
-        self.jobs.push(path, stamp, Task::Test { program, finding, may_run }, 0);
+        self.jobs.push(path, revision, Task::Test { program, finding, may_run }, 0);
         self.tests.entry((path.to_path_buf(), id.to_owned())).or_default().push(reply);
     }
 
-    pub(super) fn tested(&mut self, path: &Path, stamp: u64, id: String, result: Result<Written, String>) {
+    pub(super) fn tested(&mut self, path: &Path, revision: u64, id: String, result: Result<Written, String>) {
         let replies = self.tests.remove(&(path.to_path_buf(), id.clone())).unwrap_or_default();
         let answer = match result {
             Err(why) => Err(wrong(&format!("no test can be written: {why}"))),
@@ -154,7 +154,7 @@ impl Actor {
                     Some(Ok(ran)) => (Some(ran.confirmed), ran.output),
                 };
                 if confirmed == Some(true)
-                    && let Some(document) = self.documents.get_mut(path).filter(|d| d.stamp == stamp)
+                    && let Some(document) = self.documents.get_mut(path).filter(|d| d.revision == revision)
                 {
                     document.results.confirm(id);
                     self.news.insert(path.to_path_buf(), News { at: Instant::now() });

@@ -77,7 +77,7 @@ impl Actor {
             // Nothing is forgotten: if its program stays as it is, so do its answers.
             if let Some(document) = self.documents.get(&path) {
                 let task = self.reading(&None);
-                self.jobs.push(&path, document.stamp, task, 0);
+                self.jobs.push(&path, document.revision, task, 0);
             }
         }
         if self.folders.is_old {
@@ -88,10 +88,10 @@ impl Actor {
     /// What a buffer's program consists of. Whether that is news, so that it has to be read again.
     pub(super) fn link(&mut self, path: &Path, linked: Linked) -> bool {
         let Some((undefined, companions)) = linked else { return false };
-        let is_news = *self.host.companions(path) != *companions;
-        if let Some(document) = self.documents.get_mut(path) {
-            document.linked = Some((undefined, companions.clone()));
-        }
+        let Some(document) = self.documents.get_mut(path) else { return false };
+        let is_news = document.companions != companions;
+        document.companions.clone_from(&companions);
+        document.linked = Some((undefined, companions.clone()));
         if is_news {
             let companions = vec![(path.to_path_buf(), companions)];
             self.host.apply(Change { companions, ..Change::default() });

@@ -68,19 +68,18 @@ impl Actor {
 
     pub(super) fn open(&mut self, item: TextDocumentItem) {
         let Some(path) = path_of(&item.uri) else { return };
-        self.clock += 1;
-        let document = Document::new(item.uri, path.clone(), item.version, &item.text, self.clock);
+        let revision = self.next_revision();
+        let document = Document::new(item.uri, path.clone(), item.version, &item.text, revision);
         self.documents.insert(path.clone(), document);
         self.text_changed(&path);
     }
 
     pub(super) fn change(&mut self, params: DidChangeTextDocumentParams) {
         let Some(path) = path_of(&params.text_document.uri) else { return };
-        let encoding = self.client.encoding;
+        let (encoding, revision) = (self.client.encoding, self.next_revision());
         let Some(document) = self.documents.get_mut(&path) else { return };
         document.version = params.text_document.version;
-        self.clock += 1;
-        document.stamp = self.clock;
+        document.revision = revision;
         document.change(&params.content_changes, encoding);
         self.news.insert(path.clone(), News { at: Instant::now() + MARK_AFTER });
         // The seeded fault: every other text is never looked at, so that the answers about the one before count for it.
@@ -115,9 +114,9 @@ impl Actor {
 
     /// Something besides its text changed that a buffer's answers depend on.
     pub(super) fn touch(&mut self, path: &Path) {
-        self.clock += 1;
+        let revision = self.next_revision();
         let Some(document) = self.documents.get_mut(path) else { return };
-        document.stamp = self.clock;
+        document.revision = revision;
         document.results.invalidate();
         self.read_again(path);
     }
@@ -125,7 +124,7 @@ impl Actor {
     pub(super) fn read_again(&mut self, path: &Path) {
         self.jobs.cancel(path);
         if let Some(document) = self.documents.get(path) {
-            self.jobs.push(path, document.stamp, self.reading(&document.linked), 0);
+            self.jobs.push(path, document.revision, self.reading(&document.linked), 0);
         }
     }
 

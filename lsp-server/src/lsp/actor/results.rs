@@ -27,8 +27,8 @@ impl Actor {
     pub(super) fn done(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Looked(outcome) => self.looked(outcome),
-            Outcome::Loaded { path, stamp, program, linked } => {
-                if self.documents.get(&path).is_none_or(|d| d.stamp != stamp) {
+            Outcome::Loaded { path, revision, program, linked } => {
+                if self.documents.get(&path).is_none_or(|d| d.revision != revision) {
                     return;
                 }
                 let Ok(program) = program else { return };
@@ -46,15 +46,15 @@ impl Actor {
                 if !document.results.loaded(program.clone()) {
                     return;
                 }
-                self.jobs.push(&path, stamp, Task::Know, 0);
+                self.jobs.push(&path, revision, Task::Know, 0);
                 for (place, entry) in document.results.entries().into_iter().enumerate() {
                     let task =
                         Task::Verify { entry: entry.name.clone(), effort: Effort::QUICK, is_final: false };
-                    self.jobs.push(&path, stamp, task, place);
+                    self.jobs.push(&path, revision, task, place);
                 }
             }
-            Outcome::Verified { path, stamp, entry, report, is_final, .. } => {
-                let Some(document) = self.documents.get_mut(&path).filter(|d| d.stamp == stamp) else {
+            Outcome::Verified { path, revision, entry, report, is_final, .. } => {
+                let Some(document) = self.documents.get_mut(&path).filter(|d| d.revision == revision) else {
                     return;
                 };
                 document.results.ended(&entry);
@@ -63,7 +63,7 @@ impl Actor {
                 if !is_final && !report.is_settled {
                     let effort = Effort::full(self.settings.budget);
                     let place = usize::from(report.kind == proofline_ide::EntryKind::Library);
-                    self.jobs.push(&path, stamp, Task::Verify { entry, effort, is_final: true }, place);
+                    self.jobs.push(&path, revision, Task::Verify { entry, effort, is_final: true }, place);
                 }
                 if is_final || report.is_settled {
                     for text in report.internal_errors() {
@@ -80,8 +80,8 @@ impl Actor {
                 }
                 document.results.verified(report, is_final);
             }
-            Outcome::Known { path, stamp, knowledge } => {
-                let Some(document) = self.documents.get_mut(&path).filter(|d| d.stamp == stamp) else {
+            Outcome::Known { path, revision, knowledge } => {
+                let Some(document) = self.documents.get_mut(&path).filter(|d| d.revision == revision) else {
                     return;
                 };
                 let Ok(knowledge) = knowledge else { return };
@@ -89,9 +89,11 @@ impl Actor {
                 self.news.insert(path.clone(), News { at: Instant::now() });
                 self.hints_changed = true;
             }
-            Outcome::Tested { path, stamp, finding, result } => self.tested(&path, stamp, finding, result),
-            Outcome::Panicked { path, stamp, text } => {
-                let text = format!("internal error in {} (change {stamp}): {text}", path.display());
+            Outcome::Tested { path, revision, finding, result } => {
+                self.tested(&path, revision, finding, result)
+            }
+            Outcome::Panicked { path, revision, text } => {
+                let text = format!("internal error in {} (change {revision}): {text}", path.display());
                 self.outbox.log(MessageType::ERROR, text);
                 if let Some(document) = self.documents.get_mut(&path) {
                     document.results.all_ended();

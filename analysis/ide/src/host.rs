@@ -25,7 +25,7 @@ use crate::{
 const LARGEST: usize = 16 << 20;
 
 /// Bytes of answers that outlive the process.
-const MOST_BYTES: u64 = 64 << 20;
+pub(crate) const MOST_BYTES: u64 = 64 << 20;
 
 /// What happened to the inputs.
 #[derive(Clone, Debug, Default)]

@@ -6,6 +6,7 @@
 
 mod annotations;
 mod cancel;
+pub mod check;
 mod edit;
 mod finding;
 mod fix;
@@ -15,6 +16,7 @@ mod host;
 mod hover;
 mod index;
 mod knowledge;
+pub mod layers;
 mod navigation;
 mod place;
 mod program;

@@ -9,14 +9,8 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
-use proofline_db::{Database, Stopped, Store, Work};
-use proofline_verifier::{
-    Cancel, Name, Unknown,
-    engines::{groups, names},
-    portfolio::{self, Control, Programs, Request},
-    property::Property,
-    report::{Overall, Report},
-    task::Task,
+use proofline_ide::check::{
+    Cancel, CheckError, Control, Name, Overall, Property, Report, Request, Task, engine_groups, engine_names,
 };
 
 use super::{
@@ -75,13 +69,15 @@ pub(crate) struct Arguments {
     color: Color,
 }
 
-/// Bytes of answers that are kept on the disk.
-const MOST_BYTES: u64 = 64 << 20;
-
-fn stopped(why: Stopped) -> anyhow::Error {
+/// What kept a program from being checked, for people.
+pub(super) fn failed(why: CheckError) -> anyhow::Error {
     match why {
-        Stopped::Load(error) => error.into(),
-        Stopped::Cancelled | Stopped::Edited => anyhow!("stopped"),
+        CheckError::Solver(mismatch) => anyhow!("{mismatch}"),
+        CheckError::Load(error) => error.into(),
+        CheckError::NoSuchEntry(entry) => anyhow!(
+            "there is no function `{entry}` with a body\n  help: --entry names a function of the program"
+        ),
+        CheckError::Stopped => anyhow!("stopped"),
     }
 }
 
@@ -107,8 +103,6 @@ impl Answer {
 /// Runs the checks and prints what they found.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let started = Instant::now();
-    // A solver of another version answers wrongly without an error.
-    proofline_verifier::check_solver().map_err(|mismatch| anyhow!("{mismatch}"))?;
     let style = Style::new(arguments.color);
     let mut input = arguments.input.clone();
     let mut properties = Vec::new();
@@ -128,12 +122,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let cancel = interruptible();
     let progress = Progress::new(arguments.progress);
     progress.say("reading the program");
-    let mut db = input.database()?;
-    let folder = arguments.cache.clone().or_else(Store::default_folder);
-    if let Some(folder) = folder.filter(|_| !arguments.no_cache) {
-        db.set_store(Store::new(&folder, MOST_BYTES));
-    }
-    let sources = db.sources().map_err(stopped)?;
+    let cache = arguments.cache.clone().or_else(proofline_ide::default_cache);
+    let program = input.program(cache.as_deref().filter(|_| !arguments.no_cache))?;
+    let sources = program.sources().map_err(failed)?;
     let entries: Vec<Name> = arguments.entry.iter().map(|name| Name::new(name)).collect();
     let mut out = std::io::stdout().lock();
     let is_text = arguments.format == Format::Text;
@@ -157,7 +148,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             steps: arguments.budget,
             first_only: arguments.first || matches!(property, Property::UnreachCall | Property::NoOverflow),
         };
-        let report = checked(&db, &request, &entries, &control)?;
+        let report = program.check(&request, &entries, &control).map_err(failed)?;
         if is_text {
             for finding in report.failures() {
                 write!(out, "{}", render::finding(&sources, finding, style))?;
@@ -168,16 +159,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         answers.push(Answer { property: property.name(), report });
     }
     progress.done();
-    db.save();
+    program.save();
     if arguments.statistics && is_text {
-        let work = db.take_work();
-        let verified = work.iter().filter(|work| matches!(work, Work::Verified(_))).count();
-        let recalled = work.iter().filter(|work| matches!(work, Work::Recalled(_))).count();
-        writeln!(out, "entries verified: {verified}, known from before: {recalled}")?;
-        let rechecked = work.iter().filter(|work| matches!(work, Work::Rechecked(_))).count();
-        let reused = work.iter().filter(|work| matches!(work, Work::Reused(_))).count();
-        writeln!(out, "functions whose blocks were rechecked: {rechecked}, reused: {reused}")?;
-        writeln!(out, "blocks found on the disk: {}", db.blocks_from_disk())?;
+        let done = program.take_statistics();
+        writeln!(out, "entries verified: {}, known from before: {}", done.verified, done.recalled)?;
+        writeln!(out, "functions whose blocks were rechecked: {}, reused: {}", done.rechecked, done.reused)?;
+        writeln!(out, "blocks found on the disk: {}", done.blocks_from_disk)?;
     }
     if cancel.is_cancelled() {
         eprintln!("interrupted: this is what is known so far");
@@ -195,8 +182,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             }
         }
         Format::Json => {
-            let program = db.program().map_err(stopped)?;
-            writeln!(out, "{:#}", formats::json(&program, &sources, &answers))?;
+            let automata = program.program().map_err(failed)?;
+            writeln!(out, "{:#}", formats::json(&automata, &sources, &answers))?;
         }
         Format::Sarif => writeln!(out, "{:#}", formats::sarif(&sources, &answers))?,
     }
@@ -204,23 +191,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         write_witness(&input, &answers, file)?;
     }
     Ok(ExitCode::from(code))
-}
-
-/// What is known, also when somebody stops the work.
-fn checked(db: &Database, request: &Request, entries: &[Name], control: &Control) -> Result<Report> {
-    let report = match portfolio::check(db, request, entries, control) {
-        Ok(report) => report,
-        Err(Stopped::Cancelled) => Report::nothing(Unknown::Cancelled),
-        Err(why) => return Err(stopped(why)),
-    };
-    for entry in entries {
-        if report.reason.is_some() && !db.has_body(*entry).map_err(stopped)? {
-            bail!(
-                "there is no function `{entry}` with a body\n  help: --entry names a function of the program"
-            );
-        }
-    }
-    Ok(report)
 }
 
 /// A property's name, or a property file.
@@ -233,7 +203,7 @@ fn property(text: &str) -> Result<Property> {
 }
 
 fn engines(arguments: &Arguments) -> Result<Vec<String>> {
-    let groups = groups();
+    let groups = engine_groups();
     let mut engines: Vec<String> = Vec::new();
     for name in arguments.engine.iter().flat_map(|e| e.split(',')) {
         match groups.iter().find(|(group, _)| *group == name) {
@@ -241,10 +211,10 @@ fn engines(arguments: &Arguments) -> Result<Vec<String>> {
             None => engines.push(name.to_owned()),
         }
     }
-    if let Some(unknown) = engines.iter().find(|name| !names().contains(&name.as_str())) {
+    if let Some(unknown) = engines.iter().find(|name| !engine_names().contains(&name.as_str())) {
         bail!(
             "unknown engine `{unknown}`\n  help: engines are {}; several together are {}",
-            names().join(", "),
+            engine_names().join(", "),
             groups.map(|(group, members)| format!("{group} ({})", members.join(", "))).join(", ")
         );
     }

@@ -3,10 +3,8 @@
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
-use proofline_verifier::{
-    Budget, Entry, GraphFormat, Name, Subject, dump,
-    entry_points::{Scope, Whole, entry_points},
-    inspect::{self, Domain, View},
+use proofline_ide::layers::{
+    self, Budget, Domain, Entry, GraphFormat, Name, Scope, Subject, View, Whole, entry_points,
 };
 
 use super::input::Input;
@@ -90,16 +88,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         }
     };
     let text = match (arguments.what, arguments.dot) {
-        (What::Tokens, false) => dump::tokens(first()?, &options)?,
-        (What::Tree, false) => dump::tree(first()?, &options)?,
-        (What::Tree, true) => dump::tree_dot(first()?, &options)?,
-        (What::Hir, false) => dump::hir(first()?, &options, function)?,
-        (What::Cfa, false) => dump::cfa(&program()?, function),
-        (What::Cfa, true) => dump::cfa_dot(&program()?, function),
-        (What::Callgraph, false) => dump::call_graph(&program()?),
-        (What::Callgraph, true) => dump::call_graph_dot(&program()?),
-        (What::Blocks, false) => dump::blocks(&program()?, function),
-        (What::Blocks, true) => dump::blocks_dot(&program()?, function),
+        (What::Tokens, false) => layers::tokens(first()?, &options)?,
+        (What::Tree, false) => layers::tree(first()?, &options)?,
+        (What::Tree, true) => layers::tree_dot(first()?, &options)?,
+        (What::Hir, false) => layers::hir(first()?, &options, function)?,
+        (What::Cfa, false) => layers::cfa(&program()?, function),
+        (What::Cfa, true) => layers::cfa_dot(&program()?, function),
+        (What::Callgraph, false) => layers::call_graph(&program()?),
+        (What::Callgraph, true) => layers::call_graph_dot(&program()?),
+        (What::Blocks, false) => layers::blocks(&program()?, function),
+        (What::Blocks, true) => layers::blocks_dot(&program()?, function),
         (What::Arg, dot) => {
             let format = if dot { GraphFormat::Dot } else { GraphFormat::Text };
             states(&program()?, function, arguments, View::Graphs(format))?
@@ -128,9 +126,9 @@ fn states(subject: &Subject, function: Option<Name>, arguments: &Arguments, view
     for entry in entries {
         let budget = Budget::steps(arguments.budget);
         let text = match arguments.domain {
-            Analysis::Interval => inspect::view(subject, entry, Domain::Intervals, view, &budget),
-            Analysis::Value => inspect::view(subject, entry, Domain::Values, view, &budget),
-            Analysis::Predicate => inspect::view_predicates(subject, entry, view, &budget),
+            Analysis::Interval => layers::view(subject, entry, Domain::Intervals, view, &budget),
+            Analysis::Value => layers::view(subject, entry, Domain::Values, view, &budget),
+            Analysis::Predicate => layers::view_predicates(subject, entry, view, &budget),
         };
         out.push_str(&text.map_err(|why| {
             anyhow!("the states from `{entry}` are not known: {why}\n  help: a larger --budget may help")

@@ -7,11 +7,12 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use proofline_db::Database;
-use proofline_verifier::{
-    Subject,
-    load::{self, Options},
+use proofline_ide::{
+    check::{Options, WholeProgram},
+    layers::{Subject, load},
 };
+
+use super::check::failed;
 
 /// Files and how to read them.
 #[derive(clap::Args, Clone, Debug)]
@@ -67,18 +68,18 @@ impl Input {
         for file in &self.files {
             usable(file)?;
         }
-        Ok(load::load(&self.files, &self.options())?.0)
+        Ok(load(&self.files, &self.options())?.0)
     }
 
-    /// The program as a query graph.
-    pub(crate) fn database(&self) -> Result<Database> {
+    /// The program, to be checked; answers outlive the process in the cache folder.
+    pub(crate) fn program(&self, cache: Option<&Path>) -> Result<WholeProgram> {
         if self.files.is_empty() {
             bail!("no input file\n  help: proofline check FILE…, or --task TASK.yml");
         }
         for file in &self.files {
             usable(file)?;
         }
-        Ok(Database::new(self.files.clone(), self.options()))
+        WholeProgram::new(self.files.clone(), self.options(), cache).map_err(failed)
     }
 
     /// ILP32 was asked for.

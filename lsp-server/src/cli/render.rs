@@ -3,13 +3,7 @@
 use std::fmt::Write;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Snippet};
-use proofline_verifier::{
-    blame::Blame,
-    finding::{Finding, StepKind},
-    report::Report,
-    sources::{Position, Problem, Sources},
-    verdict::Verdict,
-};
+use proofline_ide::check::{Blame, Finding, Name, Position, Problem, Report, Sources, StepKind, Verdict};
 
 use super::terminal::Style;
 
@@ -209,8 +203,7 @@ fn lines<'l>(sources: &'l Sources, position: &Position) -> Vec<&'l str> {
 /// Verdicts per function.
 pub(crate) fn table(report: &Report, style: Style) -> String {
     let mut out = String::new();
-    let mut functions: Vec<proofline_verifier::Name> =
-        report.verdicts.keys().map(|(function, _)| *function).collect();
+    let mut functions: Vec<Name> = report.verdicts.keys().map(|(function, _)| *function).collect();
     functions.dedup();
     if functions.is_empty() {
         return out;

@@ -66,6 +66,12 @@ fn arrows(root: &Path, faults: &mut Vec<String>) -> Result<()> {
             }
         }
     }
+    let server = fs::read_to_string(root.join("lsp-server/Cargo.toml"))?;
+    for line in server.lines().filter(|line| line.starts_with("proofline-")) {
+        if !line.starts_with("proofline-ide.") {
+            faults.push(format!("lsp-server must know of the analysis nothing but proofline-ide: {line}"));
+        }
+    }
     for manifest in
         fs::read_dir(root.join("analysis"))?.filter_map(|e| e.ok()).map(|e| e.path().join("Cargo.toml"))
     {

@@ -7,3 +7,4 @@ mod hovers;
 mod navigation;
 mod snapshots;
 mod staleness;
+mod whole_programs;

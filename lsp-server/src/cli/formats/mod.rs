@@ -3,12 +3,7 @@
 mod sarif;
 mod witness;
 
-use proofline_verifier::{
-    Program,
-    finding::{Finding, StepKind, TraceStep},
-    sources::{Position, Sources},
-    verdict::Verdict,
-};
+use proofline_ide::check::{Finding, Position, Program, Sources, StepKind, TraceStep, Verdict};
 use serde_json::{Value, json};
 
 pub(super) use sarif::sarif;

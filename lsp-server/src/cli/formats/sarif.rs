@@ -1,10 +1,6 @@
 //! SARIF 2.1.0: a result per violation with its path as a code flow, the program's problems as notifications.
 
-use proofline_verifier::{
-    Check,
-    finding::Finding,
-    sources::{Position, Sources},
-};
+use proofline_ide::check::{Check, Finding, Position, Sources};
 use serde_json::{Value, json};
 
 use crate::cli::check::Answer;

@@ -1,7 +1,7 @@
 //! Witnesses of format 1.0, in GraphML: an automaton that accepts the path. The fields have GraphML's names.
 
 use anyhow::{Context, Result};
-use proofline_verifier::finding::Finding;
+use proofline_ide::check::Finding;
 use quick_xml::se::Serializer;
 use serde::Serialize;
 

@@ -8,11 +8,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use proofline_verifier::{
-    Check,
-    finding::{Finding, StepKind, TraceStep},
-    sources::Position,
-};
+use proofline_ide::check::{Check, Finding, Position, StepKind, TraceStep};
 use sha2::{Digest, Sha256};
 
 use crate::cli::input::Input;

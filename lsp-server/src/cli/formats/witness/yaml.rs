@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use proofline_verifier::{finding::Finding, sources::Position};
+use proofline_ide::check::{Finding, Position};
 use serde::Serialize;
 use serde_saphyr::ser_options;
 use sha2::{Digest, Sha256};

@@ -115,8 +115,8 @@ fn write_expr(out: &mut String, function: &Function, expr: &Expr, outer: u8) {
         Expr::Int(value, _) => {
             let _ = write!(out, "{value}");
         }
-        Expr::Float(bits, _) => {
-            let _ = write!(out, "{:?}", f64::from_bits(*bits));
+        Expr::Float(value) => {
+            let _ = write!(out, "{value}");
         }
         Expr::Null => out.push_str("NULL"),
         Expr::Load(lvalue) => write_lvalue(out, function, lvalue),

@@ -5,6 +5,8 @@
 pub mod float;
 pub mod int;
 
+use proofline_float::Float;
+
 use crate::{
     expr::{BinaryOp, CompareOp, Expr, UnaryOp},
     scalar::Scalar,
@@ -33,8 +35,8 @@ pub struct Semantics {
 pub enum Value {
     /// Integer, in the range of its type; or the address of a pointer (null is 0).
     Int(i128),
-    /// Bits of an `f64` that equals the value exactly, whatever its format. NaN is [`float::NAN`]: its sign and payload are not known.
-    Float(u64),
+    /// A number of its format. What is computed gives one NaN: sign and payload of a real one are not known.
+    Float(Float),
 }
 
 impl Value {
@@ -46,7 +48,7 @@ impl Value {
     pub fn truth(self) -> bool {
         match self {
             Value::Int(value) => value != 0,
-            Value::Float(bits) => f64::from_bits(bits) != 0.0,
+            Value::Float(value) => !value.is_zero(),
         }
     }
 }
@@ -59,7 +61,7 @@ fn truth_value(truth: bool) -> Value {
 pub fn unary(op: UnaryOp, ty: Scalar, arg: Value, semantics: Semantics) -> Option<Value> {
     match (ty, arg) {
         (Scalar::Int(ty), Value::Int(arg)) => int::unary(op, ty, arg, semantics.overflow).map(Value::Int),
-        (Scalar::Float(ty), Value::Float(arg)) => float::unary(op, ty, arg).map(Value::Float),
+        (Scalar::Float(_), Value::Float(arg)) => float::unary(op, arg).map(Value::Float),
         _ => None,
     }
 }
@@ -70,8 +72,8 @@ pub fn binary(op: BinaryOp, ty: Scalar, lhs: Value, rhs: Value, semantics: Seman
         (Scalar::Int(ty), Value::Int(lhs), Value::Int(rhs)) => {
             int::binary(op, ty, lhs, rhs, semantics.overflow).map(Value::Int)
         }
-        (Scalar::Float(ty), Value::Float(lhs), Value::Float(rhs)) => {
-            float::binary(op, ty, lhs, rhs).map(Value::Float)
+        (Scalar::Float(_), Value::Float(lhs), Value::Float(rhs)) => {
+            float::binary(op, lhs, rhs).map(Value::Float)
         }
         _ => None,
     }
@@ -81,7 +83,7 @@ pub fn binary(op: BinaryOp, ty: Scalar, lhs: Value, rhs: Value, semantics: Seman
 pub fn compare(op: CompareOp, lhs: Value, rhs: Value) -> Option<bool> {
     match (lhs, rhs) {
         (Value::Int(lhs), Value::Int(rhs)) => Some(int::compare(op, lhs, rhs)),
-        (Value::Float(lhs), Value::Float(rhs)) => Some(float::compare(op, lhs, rhs)),
+        (Value::Float(lhs), Value::Float(rhs)) => float::compare(op, lhs, rhs),
         _ => None,
     }
 }
@@ -96,8 +98,8 @@ pub fn cast(from: Scalar, to: Scalar, value: Value, semantics: Semantics) -> Opt
             Scalar::Int(_) => float::from_int(to, value).map(Value::Float),
             Scalar::Float(_) | Scalar::Pointer => None,
         },
-        (Value::Float(bits), Scalar::Float(to)) => float::cast(to, bits).map(Value::Float),
-        (Value::Float(bits), Scalar::Int(to)) => float::to_int(to, bits).map(Value::Int),
+        (Value::Float(value), Scalar::Float(to)) => float::cast(to, value).map(Value::Float),
+        (Value::Float(value), Scalar::Int(to)) => float::to_int(to, value).map(Value::Int),
         (Value::Float(_), Scalar::Pointer) => None,
     }
 }
@@ -119,7 +121,7 @@ pub fn expr(
 ) -> Option<Value> {
     match expr {
         Expr::Int(value, ty) => int::representable(*ty, *value).map(Value::Int),
-        Expr::Float(bits, _) => Some(Value::Float(float::canonical(*bits))),
+        Expr::Float(value) => Some(Value::Float(value.canonical())),
         Expr::Null => Some(Value::Int(0)),
         Expr::Load(_) | Expr::Address(_) | Expr::Function(_) | Expr::PointerDifference(..) => leaf(expr),
         Expr::Unary(op, arg, _) => {

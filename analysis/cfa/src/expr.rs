@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 
 pub use proofline_hir::body::{BinaryOp, CompareOp};
 
-use crate::scalar::{FloatType, IntType, Scalar};
+use proofline_float::Float;
+
+use crate::scalar::{IntType, Scalar};
 
 index! {
     /// A place in the function's text, known to the map. Numbered in the order of lowering.
@@ -25,8 +27,8 @@ index! {
 pub enum Expr {
     /// An integer in the range of its type (`unsigned __int128`: modulo 2^128 as `i128`).
     Int(i128, IntType),
-    /// A floating constant: the bits of an `f64` that equals it exactly. Constants that are not exact are havocked temporaries.
-    Float(u64, FloatType),
+    /// A floating constant. Constants that compilers may compute otherwise are havocked temporaries.
+    Float(Float),
     /// The null pointer.
     Null,
     /// Reads a scalar. Of a bit-field: its value. Of a volatile object: lowering made a havoc instead.
@@ -125,7 +127,7 @@ impl Expr {
     pub fn scalar(&self) -> Scalar {
         match self {
             Expr::Int(_, ty) => Scalar::Int(*ty),
-            Expr::Float(_, ty) => Scalar::Float(*ty),
+            Expr::Float(value) => Scalar::Float(value.format()),
             Expr::Null | Expr::Address(_) | Expr::Function(_) => Scalar::Pointer,
             // An aggregate is never loaded; the checker says so. Pointer is the answer that assumes least.
             Expr::Load(lvalue) => lvalue.scalar.unwrap_or(Scalar::Pointer),
@@ -166,7 +168,7 @@ impl Expr {
     pub fn zero(&self) -> Expr {
         match self.scalar() {
             Scalar::Int(ty) => Expr::Int(0, ty),
-            Scalar::Float(ty) => Expr::Float(0f64.to_bits(), ty),
+            Scalar::Float(ty) => Expr::Float(Float::zero(ty)),
             Scalar::Pointer => Expr::Null,
         }
     }

@@ -29,7 +29,8 @@ pub use function::{
 pub use library_result::{LibraryResult, Quantity};
 pub use map::FunctionMap;
 pub use program::{Constant, Global, InitialValue, Object, Place, Program};
+pub use proofline_float::{Float, Format as FloatType, Rounding};
 pub use proofline_hir::{ContentHash, ContentHasher, Linkage, Name, Type, index, types::BitField};
-pub use scalar::{FloatType, IntType, Scalar};
+pub use scalar::{IntType, Scalar};
 pub use structure::{DepthFirst, Loop, Structure};
 pub use types::{Types, scalar_of};

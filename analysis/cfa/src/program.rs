@@ -87,8 +87,8 @@ impl InitialValue {
 pub enum Constant {
     /// Integer.
     Int(i128),
-    /// Exact `f64` bits.
-    Float(u64),
+    /// Floating.
+    Float(proofline_float::Float),
     /// Address inside a global.
     Address(Name, i64),
     /// Function.
@@ -148,7 +148,7 @@ impl Program {
     }
     /// Bytes that a scalar of the format occupies in memory.
     pub fn scalar_bytes(&self, scalar: Scalar) -> u64 {
-        use crate::scalar::FloatType;
+        use crate::FloatType;
         match (scalar, self.data_model) {
             (Scalar::Int(ty), _) => ty.bytes().next_power_of_two(),
             (Scalar::Pointer, _) => u64::from(self.pointer_bits() / 8),

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use proofline_float::Format as FloatType;
 use serde::{Deserialize, Serialize};
 
 /// An integer format. `_Bool` is 8 bits unsigned holding 0 or 1; an enum is its integer.
@@ -11,18 +12,6 @@ pub struct IntType {
     pub bits: u8,
     /// Two's complement, or not.
     pub signed: bool,
-}
-
-/// A floating format.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "IEEE and x87 names")]
-pub enum FloatType {
-    F16,
-    F32,
-    F64,
-    /// x87 extended.
-    F80,
-    F128,
 }
 
 /// The format of a value.

@@ -7,7 +7,10 @@ use proofline_hir::{
 };
 use proofline_syntax::DataModel;
 
-use crate::scalar::{FloatType, IntType, Scalar};
+use crate::{
+    FloatType,
+    scalar::{IntType, Scalar},
+};
 
 /// Sizes and formats of the types of a unit or program.
 #[derive(Clone, Copy)]
@@ -85,13 +88,7 @@ pub fn scalar_of(ty: Type, model: DataModel) -> Option<Scalar> {
         TypeKind::Int(kind) | TypeKind::Enum(_, kind) => {
             Scalar::Int(IntType { bits: kind.bits(model) as u8, signed: kind.is_signed() })
         }
-        TypeKind::Float(kind) => Scalar::Float(match kind {
-            FloatKind::Float16 => FloatType::F16,
-            FloatKind::Float => FloatType::F32,
-            FloatKind::Double => FloatType::F64,
-            FloatKind::LongDouble => FloatType::F80,
-            FloatKind::Float128 => FloatType::F128,
-        }),
+        TypeKind::Float(kind) => Scalar::Float(kind.format()),
         TypeKind::Pointer(_) => Scalar::Pointer,
         TypeKind::Void
         | TypeKind::Complex(_)

@@ -148,8 +148,10 @@ fn expr() -> BoxedStrategy<Expr> {
     let leaf = prop_oneof![
         (any::<i128>(), int_type()).prop_map(|(v, ty)| Expr::Int(v, ty)),
         any::<i32>().prop_map(|v| Expr::int(v.into())),
-        (any::<u64>(), float_type()).prop_map(|(bits, ty)| Expr::Float(bits, ty)),
-        (any::<f64>(), float_type()).prop_map(|(v, ty)| Expr::Float(v.to_bits(), ty)),
+        (any::<u128>(), float_type())
+            .prop_filter_map("a number", |(bits, ty)| Float::from_bits(ty, bits).map(Expr::Float)),
+        (any::<f64>(), float_type())
+            .prop_map(|(v, ty)| Expr::Float(Float::from_f64(v).convert(ty, Rounding::NearestEven).value)),
         Just(Expr::Null),
         name().prop_map(Expr::Function),
     ];
@@ -283,13 +285,17 @@ fn program() -> impl Strategy<Value = Program> {
         .prop_map(|(tag, is_union, fields, size, align)| Record { tag, is_union, fields, size, align });
     let constant = prop_oneof![
         any::<i128>().prop_map(Constant::Int),
-        any::<u64>().prop_map(Constant::Float),
         (name(), any::<i64>()).prop_map(|(name, offset)| Constant::Address(name, offset)),
         name().prop_map(Constant::Function),
         Just(Constant::Unknown),
     ];
-    let initial = (any::<u64>(), scalar(), option::of(bits()), constant)
-        .prop_map(|(offset, scalar, bits, value)| InitialValue { offset, scalar, bits, value });
+    let initial = (any::<u64>(), scalar(), option::of(bits()), constant, any::<u128>()).prop_map(
+        |(offset, scalar, bits, value, raw)| {
+            let float = |ty| Float::from_bits(ty, raw).map(Constant::Float);
+            let value = if let Scalar::Float(ty) = scalar { float(ty).unwrap_or(value) } else { value };
+            InitialValue { offset, scalar, bits, value }
+        },
+    );
     let global = (name(), ty(), any::<u64>(), any::<[bool; 3]>(), vec(initial, 0..3)).prop_map(
         |(name, ty, size, [internal, defined, constant], init)| {
             let linkage = if internal { Linkage::Internal } else { Linkage::External };

@@ -88,7 +88,6 @@ fn values_and_operations_are_typed() {
     let cases = [
         ("%n := 3000000000", Flaw::Constant),
         ("%n := i32(256u8)", Flaw::Constant),
-        ("%d := f64(0.1f32)", Flaw::Constant),
         ("%n := i32(0u200)", Flaw::Format),
         ("%n := %n + %l", Flaw::Operands),
         ("%n := i32(%p + %p)", Flaw::Operands),

@@ -34,8 +34,8 @@ pub(crate) fn value(expr: &Expr, context: &mut dyn ExprContext) -> Term {
     match expr {
         Expr::Int(value, ty) if ty.is_exact() || encoding.is_bits() => encoding.int(*value, *ty),
         Expr::Int(..) => unknown(context, expr.scalar()),
-        Expr::Float(bits, ty) if encoding.is_bits() => floats::constant(*bits, *ty),
-        Expr::Float(bits, _) => t::int(i128::from(*bits)),
+        Expr::Float(value) if encoding.is_bits() => floats::constant(*value),
+        Expr::Float(value) => floats::token(*value),
         Expr::Null => encoding.address(0),
         Expr::Load(lvalue) => context.load(lvalue),
         Expr::Address(lvalue) => context.address(lvalue),

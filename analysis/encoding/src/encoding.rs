@@ -4,7 +4,7 @@
 //! Integers are cheap and over-approximate: bit operations of two unknowns are bounded, floats are opaque. Bit vectors are exact for
 //! every integer type, and for `float` and `double`.
 
-use proofline_cfa::{FloatType, IntType, LocalId, Scalar};
+use proofline_cfa::{Float, FloatType, IntType, LocalId, Scalar};
 use proofline_smt::{Sort, Term, build as t, term::FloatSort};
 
 use crate::state::Key;
@@ -80,9 +80,9 @@ impl Encoding {
         }
     }
 
-    /// A floating constant, given as the bits of an `f64` that equals it; nothing if the encoding does not know the format.
-    pub fn float(self, bits: u64, ty: FloatType) -> Option<Term> {
-        (self.is_bits() && float_sort(ty).is_some()).then(|| crate::floats::constant(bits, ty))
+    /// A floating constant; nothing if the encoding does not know the format.
+    pub fn float(self, value: Float) -> Option<Term> {
+        (self.is_bits() && float_sort(value.format()).is_some()).then(|| crate::floats::constant(value))
     }
 
     /// What all bytes 0 are in a format.
@@ -90,7 +90,7 @@ impl Encoding {
         match (self, scalar) {
             (_, Scalar::Int(ty)) => self.int(0, ty),
             (_, Scalar::Pointer) => self.address(0),
-            (Encoding::BitVectors, Scalar::Float(ty)) => crate::floats::constant(0, ty),
+            (Encoding::BitVectors, Scalar::Float(ty)) => crate::floats::constant(Float::zero(ty)),
             (Encoding::Integers, Scalar::Float(_)) => t::int(0),
         }
     }

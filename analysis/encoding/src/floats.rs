@@ -1,6 +1,6 @@
 //! C's floats over the solver's IEEE numbers, rounding to nearest: exact for `float` and `double`. There is one NaN.
 
-use proofline_cfa::{BinaryOp, CompareOp, FloatType, IntType, UnaryOp};
+use proofline_cfa::{BinaryOp, CompareOp, Float, FloatType, IntType, UnaryOp};
 use proofline_smt::{
     Term, build as t,
     term::{BitVec, FloatConst, FloatOp, Rounding},
@@ -10,12 +10,19 @@ use crate::encoding::float_sort;
 
 const NEAREST: Rounding = Rounding::NearestEven;
 
-/// The constant that equals an `f64` with these bits; of formats that are not exact a token.
-pub(crate) fn constant(bits: u64, ty: FloatType) -> Term {
-    match ty {
-        FloatType::F32 => t::float(FloatConst::from_f32(f64::from_bits(bits) as f32)),
-        FloatType::F64 => t::float(FloatConst::from_f64(f64::from_bits(bits))),
-        FloatType::F16 | FloatType::F80 | FloatType::F128 => t::int(i128::from(bits)),
+/// The constant; of formats that are not exact a token.
+pub(crate) fn constant(value: Float) -> Term {
+    match value.format() {
+        FloatType::F32 | FloatType::F64 => t::float(FloatConst::from(value)),
+        FloatType::F16 | FloatType::F80 | FloatType::F128 => token(value),
+    }
+}
+
+/// A number that stands for a constant; nothing but equality of constants can be seen in it.
+pub(crate) fn token(value: Float) -> Term {
+    match value.to_f64() {
+        Some(double) => t::int(double.to_bits()),
+        None => t::int(num_bigint::BigInt::from(value.to_bits()) << 64),
     }
 }
 
@@ -86,7 +93,7 @@ pub(crate) fn to_int(to: IntType, a: Term, from: FloatType) -> (Term, Term) {
     let power = |exponent: u8| 2f64.powi(i32::from(exponent));
     let (low, end) =
         if to.signed { (-power(to.bits - 1), power(to.bits - 1)) } else { (0.0, power(to.bits)) };
-    let limit = |value: f64| constant(value.to_bits(), from);
+    let limit = |value: f64| constant(Float::from_f64(value).convert(from, NEAREST).value);
     let defined =
         t::and([t::fp(FloatOp::Le, &[limit(low), whole]), t::fp(FloatOp::Lt, &[whole, limit(end)])]);
     (t::fp(op, &[a]), defined)

@@ -5,6 +5,7 @@
 //! `Local`, `Global`, `Deref`, `Field` of an lvalue, `Index` of an array lvalue, `CompoundLiteral`, `StringLiteral`. Reading one
 //! is an explicit [`ExprKind::Load`]; arrays decay by [`ExprKind::Decay`]. The type of a node is the C type of the expression.
 
+use proofline_float::Float;
 use proofline_syntax::Span;
 use serde::{Deserialize, Serialize};
 
@@ -69,9 +70,9 @@ pub struct Expr {
 pub enum ExprKind {
     /// Integer constant, inside the range of its type; for `unsigned __int128` modulo 2^128 as `i128`.
     Int(i128),
-    /// Floating constant: bits of the nearest `f64`, and whether that is exact for the written value and type, that is,
-    /// whether it is the value that C gives the constant after rounding it to its type.
-    Float(u64, bool),
+    /// Floating constant, rounded to its type; and whether every compiler gives it this value (see
+    /// [`proofline_float::Rounded::certain`]).
+    Float(Float, bool),
     /// The object of a string literal.
     StringLiteral(Name),
     /// Local object.

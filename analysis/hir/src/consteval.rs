@@ -1,9 +1,10 @@
 //! Evaluation of constant expressions exactly as C defines them: what C leaves undefined (overflow, division by zero,
-//! shifts by too much) and what an `f64` cannot hold is an error with its reason, never a guess. Knows typed
+//! shifts by too much) and what compilers may compute otherwise is an error with its reason, never a guess. Knows typed
 //! expressions only, no trees.
 
 use std::collections::BTreeMap;
 
+use proofline_float::Float;
 use proofline_syntax::DataModel;
 
 use crate::{
@@ -20,7 +21,7 @@ pub enum ConstValue {
     /// Integer, or an address given as a number (a null pointer is 0). `unsigned __int128` modulo 2^128.
     Int(i128),
     /// Floating value.
-    Float(f64),
+    Float(Float),
     /// Address of an object with static storage plus bytes.
     Address {
         /// The object.
@@ -110,7 +111,7 @@ impl Evaluator<'_> {
         let ty = expr.ty;
         match &expr.kind {
             ExprKind::Int(value) => Ok(ConstValue::Int(*value)),
-            ExprKind::Float(bits, true) => Ok(ConstValue::Float(f64::from_bits(*bits))),
+            ExprKind::Float(value, true) => Ok(ConstValue::Float(*value)),
             ExprKind::Float(_, false) => Err(NotConstant::Inexact),
             ExprKind::AddressOf(place) | ExprKind::Decay(place) => self.place(*place),
             ExprKind::Load(place) if let ExprKind::Local(local) = self.body.expr(*place).kind => {
@@ -282,7 +283,7 @@ impl Evaluator<'_> {
         let value = self.value(operand)?;
         match (op, value) {
             (UnaryOp::Not, value) => Ok(ConstValue::Int(i128::from(!truth(value, id)?))),
-            (UnaryOp::Negate, ConstValue::Float(value)) => Ok(ConstValue::Float(-value)),
+            (UnaryOp::Negate, ConstValue::Float(value)) => Ok(ConstValue::Float(value.negated())),
             (UnaryOp::Negate, ConstValue::Int(_)) => {
                 self.binary(BinaryOp::Sub, ConstValue::Int(0), value, ty, id)
             }
@@ -296,8 +297,8 @@ impl Evaluator<'_> {
 
     fn binary(&self, op: BinaryOp, left: ConstValue, right: ConstValue, ty: Type, id: ExprId) -> Outcome {
         match (ty.kind(), left, right) {
-            (TypeKind::Float(kind), ConstValue::Float(left), ConstValue::Float(right)) => {
-                float::arithmetic(op, left, right, *kind).map(ConstValue::Float).ok_or(NotConstant::Inexact)
+            (TypeKind::Float(_), ConstValue::Float(left), ConstValue::Float(right)) => {
+                float::arithmetic(op, left, right).map(ConstValue::Float).ok_or(NotConstant::Inexact)
             }
             (_, ConstValue::Int(left), ConstValue::Int(right)) => {
                 let kind = ty.int_kind().ok_or(NotConstant::Varies(id))?;
@@ -342,7 +343,7 @@ impl Evaluator<'_> {
                 result.map(ConstValue::Float).ok_or(NotConstant::Inexact)
             }
             (TypeKind::Float(kind), ConstValue::Float(value)) => {
-                Ok(ConstValue::Float(float::round_to(value, *kind).0))
+                Ok(ConstValue::Float(float::round_to(value, *kind)))
             }
             (TypeKind::Pointer(_), ConstValue::Address { .. } | ConstValue::Function(_)) => Ok(value),
             (TypeKind::Int(kind), ConstValue::Address { .. } | ConstValue::Function(_))
@@ -358,7 +359,7 @@ impl Evaluator<'_> {
 fn truth(value: ConstValue, id: ExprId) -> Result<bool, NotConstant> {
     match value {
         ConstValue::Int(value) => Ok(value != 0),
-        ConstValue::Float(value) => Ok(value != 0.0),
+        ConstValue::Float(value) => Ok(!value.is_zero()),
         ConstValue::Address { offset: 0, .. } => Ok(true),
         // A weak function may be absent, and an address moved out of its object proves nothing.
         ConstValue::Address { .. } | ConstValue::Function(_) => Err(NotConstant::Varies(id)),
@@ -372,7 +373,7 @@ fn compare(op: CompareOp, left: ConstValue, right: ConstValue, ty: Type, id: Exp
             Some((a as u128).cmp(&(b as u128)))
         }
         (ConstValue::Int(a), ConstValue::Int(b)) => Some(a.cmp(&b)),
-        (ConstValue::Float(a), ConstValue::Float(b)) => a.partial_cmp(&b),
+        (ConstValue::Float(a), ConstValue::Float(b)) if a.format() == b.format() => a.compare(b),
         (ConstValue::Address { object: a, offset: i }, ConstValue::Address { object: b, offset: j })
             if a == b =>
         {

@@ -11,6 +11,7 @@ use std::{
 };
 
 use parking_lot::RwLock;
+use proofline_float::Format;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -118,6 +119,19 @@ pub enum FloatKind {
     Double,
     LongDouble,
     Float128,
+}
+
+impl FloatKind {
+    /// Its numbers.
+    pub fn format(self) -> Format {
+        match self {
+            FloatKind::Float16 => Format::F16,
+            FloatKind::Float => Format::F32,
+            FloatKind::Double => Format::F64,
+            FloatKind::LongDouble => Format::F80,
+            FloatKind::Float128 => Format::F128,
+        }
+    }
 }
 
 /// A function's type.

@@ -3,6 +3,7 @@
 
 use std::{fmt::Write, io::Write as _, path::Path, process::Command};
 
+use proofline_float::{Float, Format};
 use proofline_hir::{
     Lowered,
     body::Stmt,
@@ -392,12 +393,25 @@ fn values_agree(model: DataModel, seed: u64) {
 }
 
 /// A finite value as C's hexadecimal constant.
-fn hexadecimal(value: f64) -> String {
+fn hexadecimal(value: Float) -> String {
+    let sign = if value.is_negative() { "-" } else { "" };
+    let (fraction, suffix) = match value.format() {
+        Format::F16 => (10, ""),
+        Format::F32 => (23, ""),
+        Format::F64 => (52, ""),
+        Format::F80 => (63, "L"),
+        Format::F128 => (112, "q"),
+    };
+    let explicit = u32::from(value.format() == Format::F80);
+    let width = value.format().width() - 1 - fraction - explicit;
     let bits = value.to_bits();
-    let (exponent, fraction) = ((bits >> 52) & 0x7ff, bits & ((1 << 52) - 1));
-    let sign = if value.is_sign_negative() { "-" } else { "" };
-    let (lead, exponent) = if exponent == 0 { (0, -1022) } else { (1, exponent as i64 - 1023) };
-    format!("{sign}0x{lead}.{fraction:013x}p{exponent}")
+    let exponent = (bits >> (fraction + explicit) & ((1 << width) - 1)) as i64;
+    let mut significand = bits & ((1 << (fraction + explicit)) - 1);
+    if explicit == 0 && exponent != 0 {
+        significand |= 1 << fraction;
+    }
+    let least = exponent.max(1) - ((1 << (width - 1)) - 1) - i64::from(fraction);
+    format!("{sign}0x{significand:x}p{least}{suffix}")
 }
 
 #[test]

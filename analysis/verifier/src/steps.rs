@@ -90,7 +90,7 @@ impl Teller<'_> {
             let shown = match scalar {
                 Scalar::Int(ty) => ty.wrap(*answer).to_string(),
                 Scalar::Pointer => value_text(Value::Int(*answer), scalar),
-                Scalar::Float(_) => value_text(Value::Float(*answer as u64), scalar),
+                Scalar::Float(_) => format!("{:?}", f64::from_bits(*answer as u64)),
             };
             let name = local.name.to_string();
             // The entry's own depth is 1.
@@ -298,7 +298,7 @@ pub(crate) fn value_text(value: Value, scalar: Scalar) -> String {
         (Value::Int(0), Scalar::Pointer) => "NULL".to_owned(),
         (Value::Int(address), Scalar::Pointer) => format!("{address:#x}"),
         (Value::Int(value), _) => value.to_string(),
-        (Value::Float(bits), _) => format!("{:?}", f64::from_bits(bits)),
+        (Value::Float(value), _) => value.to_string(),
     }
 }
 

@@ -6,7 +6,7 @@ use proofline_hir::{
 };
 
 use super::{build::Lowering, expr::int_constant, fold};
-use proofline_cfa::{Base, Expr, IntType, Lvalue, Op, Scalar, Site};
+use proofline_cfa::{Base, Expr, Float, IntType, Lvalue, Op, Rounding, Scalar, Site};
 
 /// Which way `++` and `--` go.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -174,7 +174,9 @@ impl Lowering<'_> {
                     Increment::Down => BinaryOp::Sub,
                 };
                 let one = match compute {
-                    Scalar::Float(float) => Expr::Float(1f64.to_bits(), float),
+                    Scalar::Float(float) => {
+                        Expr::Float(Float::from_i128(float, 1, Rounding::NearestEven).value)
+                    }
                     Scalar::Int(_) | Scalar::Pointer => int_constant(1, compute, site),
                 };
                 let wide = fold::cast(compute, old.clone(), site);

@@ -26,8 +26,8 @@ impl Lowering<'_> {
         let site = self.site(id);
         match &expr.kind {
             ExprKind::Int(value) => int_constant(*value, scalar, site),
-            ExprKind::Float(bits, true) => match scalar {
-                Scalar::Float(float) => Expr::Float(*bits, float),
+            ExprKind::Float(value, true) => match scalar {
+                Scalar::Float(_) => Expr::Float(*value),
                 Scalar::Int(_) | Scalar::Pointer => self.unknown_scalar(ty, site),
             },
             ExprKind::Float(_, false) => Expr::Load(self.unmodelled(ty, "inexact floating constant", site)),

@@ -3,14 +3,16 @@
 use proofline_hir::body::{BinaryOp, ExprId};
 
 use super::{build::Lowering, fold};
-use proofline_cfa::{CompareOp, Expr, FloatType, Scalar, Site};
+use proofline_cfa::{CompareOp, Expr, Float, FloatType, Scalar, Site};
 
 impl Lowering<'_> {
     /// The value, if it is such a builtin (without `__builtin_`): an `int`, or a constant.
     pub(crate) fn float_builtin(&mut self, name: &str, arguments: &[ExprId], site: Site) -> Option<Expr> {
         let constant = match name {
-            "inf" | "inff" | "infl" | "huge_val" | "huge_valf" | "huge_vall" => Some(f64::INFINITY),
-            "nan" | "nanf" | "nanl" => Some(f64::NAN),
+            "inf" | "inff" | "infl" | "huge_val" | "huge_valf" | "huge_vall" => {
+                Some(Float::infinity as fn(FloatType) -> Float)
+            }
+            "nan" | "nanf" | "nanl" => Some(Float::nan as fn(FloatType) -> Float),
             _ => None,
         };
         if let Some(constant) = constant {
@@ -20,7 +22,7 @@ impl Lowering<'_> {
                 Some(b'l') if name != "huge_val" => FloatType::F80,
                 _ => FloatType::F64,
             };
-            return Some(Expr::Float(proofline_cfa::eval::float::canonical(constant.to_bits()), ty));
+            return Some(Expr::Float(constant(ty)));
         }
         let kind = classification(name)?;
         let operands = self.values(arguments);
@@ -39,10 +41,10 @@ impl Lowering<'_> {
         if y.as_ref().is_some_and(|y| float(y) != Some(ty)) {
             return None;
         }
-        let limit = |value: f64| Expr::Float(value.to_bits(), ty);
         let is = |op, a: &Expr, b: &Expr| fold::compare(op, a.clone(), b.clone());
         let join = |op, a, b| fold::binary(op, a, b, site);
-        let (infinite, negative) = (limit(f64::INFINITY), limit(f64::NEG_INFINITY));
+        let infinity = Float::infinity(ty);
+        let (infinite, negative) = (Expr::Float(infinity), Expr::Float(infinity.negated()));
         Some(match kind {
             Classification::NotANumber => is(CompareOp::Ne, &x, &x),
             Classification::Infinite => {

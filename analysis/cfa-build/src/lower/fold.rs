@@ -14,7 +14,7 @@ const SEMANTICS: Semantics = Semantics { overflow: Overflow::Undefined, pointer_
 fn folded(expr: Expr) -> Expr {
     match (eval::constant(&expr, SEMANTICS), expr.scalar()) {
         (Some(Value::Int(value)), Scalar::Int(ty)) => Expr::Int(value, ty),
-        (Some(Value::Float(bits)), Scalar::Float(ty)) => Expr::Float(bits, ty),
+        (Some(Value::Float(value)), Scalar::Float(_)) => Expr::Float(value),
         _ => expr,
     }
 }

@@ -137,7 +137,9 @@ impl Values<'_> {
                 Constant::Int(kept.wrap(value))
             }
             (Some(ConstValue::Int(value)), Scalar::Pointer) => Constant::Int(value),
-            (Some(ConstValue::Float(value)), Scalar::Float(_)) => Constant::Float(value.to_bits()),
+            (Some(ConstValue::Float(value)), Scalar::Float(ty)) if value.format() == ty => {
+                Constant::Float(value)
+            }
             (Some(ConstValue::Address { object, offset }), Scalar::Pointer) => {
                 Constant::Address(object, offset)
             }
@@ -260,7 +262,10 @@ impl Values<'_> {
         }
         self.at
             .into_values()
-            .filter(|value| !matches!(value.value, Constant::Int(0)) && value.value != Constant::Float(0))
+            .filter(|value| {
+                !matches!(value.value, Constant::Int(0))
+                    && !matches!(value.value, Constant::Float(zero) if zero.is_positive_zero())
+            })
             .collect()
     }
 }

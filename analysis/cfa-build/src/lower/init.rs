@@ -10,7 +10,7 @@ use proofline_hir::{
 };
 
 use super::{build::Lowering, effects::Effect, expr::int_constant, fold};
-use proofline_cfa::{Base, Expr, Lvalue, Op, Scalar, Site, Step, types::array};
+use proofline_cfa::{Base, Expr, Float, Lvalue, Op, Scalar, Site, Step, types::array};
 
 /// So many scalars are set to zero one by one, more are filled at once.
 const MAX_ZEROES: usize = 64;
@@ -188,7 +188,7 @@ impl Lowering<'_> {
                 let Some(scalar) = place.scalar else { continue };
                 let zero = match scalar {
                     Scalar::Int(ty) => Expr::Int(0, ty),
-                    Scalar::Float(ty) => Expr::Float(0f64.to_bits(), ty),
+                    Scalar::Float(ty) => Expr::Float(Float::zero(ty)),
                     Scalar::Pointer => Expr::Null,
                 };
                 self.emit(Op::Assign(place, zero), site);

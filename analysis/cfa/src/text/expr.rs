@@ -8,9 +8,10 @@ use super::{
     Parser, Printer, Surroundings, lex::ParseError, lex::TokenKind, name::escaped_name, types::record_text,
 };
 use crate::{
+    Float, FloatType, Rounding,
     expr::{Base, BinaryOp, CompareOp, Expr, LocalId, Lvalue, Site, Step, UnaryOp},
     function::Local,
-    scalar::{FloatType, IntType, Scalar},
+    scalar::{IntType, Scalar},
 };
 
 const BINARY: [(&str, BinaryOp); 10] = [
@@ -66,10 +67,36 @@ fn bytes_of(bits: BitField) -> u64 {
     (u64::from(bits.first) + u64::from(bits.width)).div_ceil(8)
 }
 
-/// Digits that read back as the same bits.
-pub(super) fn float_text(bits: u64) -> String {
-    let value = f64::from_bits(bits);
-    if value.is_finite() { format!("{value:?}") } else { format!("float(0x{bits:x})") }
+/// Text that reads back as the same bits: digits, the bits of an `f64` that equals it, or its own.
+pub(super) fn float_text(value: Float) -> String {
+    match value.to_f64() {
+        Some(double) if double.is_finite() => format!("{double:?}"),
+        _ if value.format() == FloatType::F64 => format!("float(0x{:x})", value.to_bits()),
+        Some(double) if value == value.canonical() => format!("float(0x{:x})", double.to_bits()),
+        Some(_) | None => format!("float(bits 0x{:x})", value.to_bits()),
+    }
+}
+
+/// What stands for a floating number before its format is known.
+pub(super) enum FloatDigits {
+    /// An `f64` that equals it.
+    Double(f64),
+    /// Its bits.
+    Bits(u128),
+}
+
+impl FloatDigits {
+    /// The number; `None` if the format does not hold it.
+    pub(super) fn in_format(self, format: FloatType) -> Option<Float> {
+        match self {
+            FloatDigits::Bits(bits) => Float::from_bits(format, bits),
+            FloatDigits::Double(double) if format == FloatType::F64 => Some(Float::from_f64(double)),
+            FloatDigits::Double(double) => {
+                let number = Float::from_f64(double).convert(format, Rounding::NearestEven);
+                number.exact.then_some(number.value)
+            }
+        }
+    }
 }
 
 impl<'p> Printer<'p> {
@@ -163,9 +190,8 @@ impl<'p> Printer<'p> {
                     let _ = write!(self.out, "{ty}");
                 }
             }
-            Expr::Float(bits, ty) => {
-                let _ = write!(self.out, "{}", float_text(*bits));
-                let _ = write!(self.out, "{}", Scalar::Float(*ty));
+            Expr::Float(value) => {
+                let _ = write!(self.out, "{}{}", float_text(*value), Scalar::Float(value.format()));
             }
             Expr::Null => self.text("null"),
             Expr::Load(lvalue) => self.lvalue(lvalue),
@@ -332,12 +358,12 @@ impl Parser<'_> {
                 Ok(Expr::Int(if negative { value.wrapping_neg() } else { value }, ty))
             }
             TokenKind::Float(..) => {
-                let bits = self.float(negative)?;
+                let digits = self.float(negative)?;
                 let TokenKind::Float(_, format) = &self.tokens[self.at - 1].kind else {
                     return self.fail("a format");
                 };
                 match scalar_from(format) {
-                    Some(Scalar::Float(ty)) => Ok(Expr::Float(bits, ty)),
+                    Some(Scalar::Float(ty)) => self.float_in(digits, ty).map(Expr::Float),
                     _ => Err(self.error("a floating constant needs its format (`1.5f64`)".to_owned())),
                 }
             }
@@ -345,18 +371,28 @@ impl Parser<'_> {
         }
     }
 
-    /// `1.5`, `float(0x7ff0000000000000)`: bits.
-    pub(super) fn float(&mut self, negative: bool) -> Result<u64, ParseError> {
+    /// `1.5`, `float(0x7ff0000000000000)` (bits of an `f64`), `float(bits 0x3fff8000000000000001)` (its own).
+    pub(super) fn float(&mut self, negative: bool) -> Result<FloatDigits, ParseError> {
         if self.word("float") {
             self.expect("(")?;
-            let bits = self.number("bits")?;
+            let digits = if self.word("bits") {
+                FloatDigits::Bits(self.number("bits")?)
+            } else {
+                FloatDigits::Double(f64::from_bits(self.number("bits")?))
+            };
             self.expect(")")?;
-            return Ok(bits);
+            return Ok(digits);
         }
         let TokenKind::Float(digits, _) = self.peek() else { return self.fail("a floating constant") };
         let Ok(value) = digits.parse::<f64>() else { return self.fail("a floating constant") };
         self.at += 1;
-        Ok(if negative { -value } else { value }.to_bits())
+        Ok(FloatDigits::Double(if negative { -value } else { value }))
+    }
+
+    pub(super) fn float_in(&mut self, digits: FloatDigits, format: FloatType) -> Result<Float, ParseError> {
+        digits
+            .in_format(format)
+            .ok_or_else(|| self.error("a constant that its format does not hold".to_owned()))
     }
 
     fn operand(&mut self) -> Result<Expr, ParseError> {
@@ -412,10 +448,10 @@ impl Parser<'_> {
             return Ok(Expr::PointerDifference(Arc::new(lhs), Arc::new(rhs), stride, ty));
         }
         if self.peek_word("float") {
-            let bits = self.float(false)?;
+            let digits = self.float(false)?;
             let Some(Scalar::Float(ty)) = self.peek_scalar() else { return self.fail("a floating format") };
             self.at += 1;
-            return Ok(Expr::Float(bits, ty));
+            return self.float_in(digits, ty).map(Expr::Float);
         }
         if let Some(scalar) = self.peek_scalar() {
             self.at += 1;

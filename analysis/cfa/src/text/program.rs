@@ -107,7 +107,7 @@ impl Printer<'_> {
                     Constant::Int(value) => {
                         let _ = write!(self.out, "{value}");
                     }
-                    Constant::Float(bits) => self.text(&float_text(*bits)),
+                    Constant::Float(value) => self.text(&float_text(*value)),
                     Constant::Address(name, offset) => {
                         self.text("&");
                         self.name(*name);
@@ -268,13 +268,13 @@ impl Parser<'_> {
                 let scalar = self.scalar()?;
                 let bits = self.bits()?;
                 self.expect(":")?;
-                init.push(InitialValue { offset, scalar, bits, value: self.initial()? });
+                init.push(InitialValue { offset, scalar, bits, value: self.initial(scalar)? });
             }
         }
         Ok(Global { name, ty, size, linkage, defined, constant, init })
     }
 
-    fn initial(&mut self) -> Result<Constant, ParseError> {
+    fn initial(&mut self, scalar: crate::Scalar) -> Result<Constant, ParseError> {
         if self.punct("?") {
             return Ok(Constant::Unknown);
         }
@@ -299,6 +299,8 @@ impl Parser<'_> {
             let value = magnitude as i128;
             return Ok(Constant::Int(if negative { value.wrapping_neg() } else { value }));
         }
-        Ok(Constant::Float(self.float(negative)?))
+        let digits = self.float(negative)?;
+        let crate::Scalar::Float(format) = scalar else { return self.fail("an integer or an address") };
+        self.float_in(digits, format).map(Constant::Float)
     }
 }

@@ -1,7 +1,7 @@
 //! Operators of the interval analysis on its scalars: integers by [`Arith`], pointers by their targets, floats by exact evaluation.
 
 use proofline_cfa::{
-    BinaryOp, CompareOp, Expr, Function, IntType, LocalId, Name, Object, Scalar, UnaryOp,
+    BinaryOp, CompareOp, Expr, Float, Function, IntType, LocalId, Name, Object, Scalar, UnaryOp,
     eval::{self, Semantics},
 };
 
@@ -91,8 +91,8 @@ impl Arithmetic for Intervals {
         Abstract::from(eval::int::representable(ty, value))
             .and_then(|value| known_int(ty, Ranges::single(value)))
     }
-    fn float(&self, bits: u64) -> Abstract<IntervalValue> {
-        Abstract::Of(IntervalValue::Float(eval::float::canonical(bits)))
+    fn float(&self, value: Float) -> Abstract<IntervalValue> {
+        Abstract::Of(IntervalValue::Float(value.canonical()))
     }
     fn null(&self) -> IntervalValue {
         IntervalValue::Pointer(Pointer::null())
@@ -393,9 +393,8 @@ impl Arithmetic for Intervals {
                 let learn =
                     |mine: Abstract<&IntervalValue>, other: Abstract<&IntervalValue>| match (mine, other) {
                         (Abstract::Any, Abstract::Of(IntervalValue::Float(bits))) if op == CompareOp::Eq => {
-                            let value = f64::from_bits(*bits);
                             // Of the two zeros, and of what is not a number, nothing can be learnt.
-                            (value != 0.0 && !value.is_nan()).then_some(IntervalValue::Float(*bits)).into()
+                            (!bits.is_zero() && !bits.is_nan()).then_some(IntervalValue::Float(*bits)).into()
                         }
                         _ => Abstract::Any,
                     };
@@ -533,7 +532,7 @@ impl Arithmetic for Intervals {
                 None => Some(format!("in {ranges}")),
             },
             (IntervalValue::Int(ranges), Scalar::Pointer | Scalar::Float(_)) => Some(format!("in {ranges}")),
-            (IntervalValue::Float(bits), _) => Some(format!("= {:?}", f64::from_bits(*bits))),
+            (IntervalValue::Float(value), _) => Some(format!("= {value}")),
             (IntervalValue::Pointer(pointer), _) => show_pointer(pointer),
         }
     }

@@ -88,7 +88,7 @@ impl IntervalAnalysis {
             (Abstract::Of(IntervalValue::Int(ranges)), _) => ranges.to_string(),
             (Abstract::Any, Scalar::Int(ty)) if ty.is_exact() => Ranges::of(ty).to_string(),
             (Abstract::Any, _) => "unknown".to_owned(),
-            (Abstract::Of(IntervalValue::Float(bits)), _) => format!("{:?}", f64::from_bits(bits)),
+            (Abstract::Of(IntervalValue::Float(value)), _) => value.to_string(),
             (Abstract::Of(IntervalValue::Pointer(pointer)), _) => self.pointer_text(&pointer),
         }
     }

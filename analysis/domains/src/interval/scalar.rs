@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use proofline_cfa::{IntType, Name, Object, Scalar, eval};
+use proofline_cfa::{Float, IntType, Name, Object, Scalar, eval};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -19,8 +19,8 @@ const TARGETS: usize = 4;
 pub enum IntervalValue {
     /// Integers.
     Int(Ranges),
-    /// The float with these `f64` bits.
-    Float(u64),
+    /// A floating number; there is one NaN.
+    Float(Float),
     /// Pointers.
     Pointer(Pointer),
 }
@@ -181,7 +181,7 @@ impl AbstractValue for IntervalValue {
     fn zero(scalar: Scalar) -> IntervalValue {
         match scalar {
             Scalar::Int(_) => IntervalValue::Int(Ranges::single(0)),
-            Scalar::Float(_) => IntervalValue::Float(0),
+            Scalar::Float(ty) => IntervalValue::Float(Float::zero(ty)),
             Scalar::Pointer => IntervalValue::Pointer(Pointer::null()),
         }
     }
@@ -189,7 +189,7 @@ impl AbstractValue for IntervalValue {
     fn is_zero(&self) -> bool {
         match self {
             IntervalValue::Int(ranges) => ranges.as_single() == Some(0),
-            IntervalValue::Float(bits) => *bits == 0,
+            IntervalValue::Float(value) => value.is_positive_zero(),
             IntervalValue::Pointer(pointer) => pointer.is_null(),
         }
     }

@@ -1,6 +1,8 @@
 //! What a value domain must be able to do: the operators of C's expressions on abstract values, forwards and backwards. Knows formats and objects' identities, no states and no lvalues.
 
-use proofline_cfa::{BinaryOp, CompareOp, Expr, Function, IntType, LocalId, Name, Object, Scalar, UnaryOp};
+use proofline_cfa::{
+    BinaryOp, CompareOp, Expr, Float, Function, IntType, LocalId, Name, Object, Scalar, UnaryOp,
+};
 
 use crate::store::{
     offsets::Offsets,
@@ -36,8 +38,8 @@ pub trait Arithmetic: Send + Sync + 'static {
 
     /// An integer of the type.
     fn int(&self, ty: IntType, value: i128) -> Abstract<Self::Value>;
-    /// Bits of an `f64` that equals the value.
-    fn float(&self, bits: u64) -> Abstract<Self::Value>;
+    /// A floating number.
+    fn float(&self, value: Float) -> Abstract<Self::Value>;
     /// The null pointer.
     fn null(&self) -> Self::Value;
     /// An address in an object.

@@ -151,7 +151,7 @@ fn initial<A: Arithmetic>(program: &Program, global: &Global, domain: &A) -> Reg
                 Scalar::Pointer if *value == 0 => Abstract::Of(domain.null()),
                 Scalar::Pointer | Scalar::Float(_) => Abstract::Any,
             },
-            Constant::Float(bits) => domain.float(*bits),
+            Constant::Float(value) => domain.float(*value),
             Constant::Address(name, offset) => domain.address(Object::Global(*name), Offsets::at(*offset)),
             Constant::Function(name) => domain.function(*name),
             Constant::Unknown => Abstract::Any,

@@ -93,7 +93,7 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
         let domain = &self.model.arithmetic;
         match expr {
             Expr::Int(value, ty) => Ok(domain.int(*ty, *value)),
-            Expr::Float(bits, _) => Ok(domain.float(*bits)),
+            Expr::Float(value) => Ok(domain.float(*value)),
             Expr::Null => Ok(Abstract::Of(domain.null())),
             Expr::Load(lvalue) => self.load(lvalue),
             Expr::Address(lvalue) => self.address(lvalue),

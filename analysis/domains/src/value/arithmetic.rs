@@ -2,7 +2,7 @@
 //! operand only.
 
 use proofline_cfa::{
-    BinaryOp, CompareOp, Expr, Function, IntType, LocalId, Name, Object, Role, Scalar, UnaryOp,
+    BinaryOp, CompareOp, Expr, Float, Function, IntType, LocalId, Name, Object, Role, Scalar, UnaryOp,
     eval::{self, Overflow, Semantics},
 };
 
@@ -66,8 +66,8 @@ impl Arithmetic for Explicit {
     fn int(&self, ty: IntType, value: i128) -> Abstract<ExplicitValue> {
         Abstract::from(eval::int::representable(ty, value)).map(ExplicitValue::Int)
     }
-    fn float(&self, bits: u64) -> Abstract<ExplicitValue> {
-        Abstract::Of(ExplicitValue::Float(eval::float::canonical(bits)))
+    fn float(&self, value: Float) -> Abstract<ExplicitValue> {
+        Abstract::Of(ExplicitValue::Float(value.canonical()))
     }
     fn null(&self) -> ExplicitValue {
         ExplicitValue::Int(0)
@@ -433,7 +433,7 @@ impl Arithmetic for Explicit {
     fn show(&self, value: &ExplicitValue, _: Scalar) -> Option<String> {
         Some(match value {
             ExplicitValue::Int(value) => format!("= {value}"),
-            ExplicitValue::Float(bits) => format!("= {:?}", f64::from_bits(*bits)),
+            ExplicitValue::Float(value) => format!("= {value}"),
             ExplicitValue::Address(object, offset) => return self.show_address(*object, *offset),
             ExplicitValue::Function(name) => format!("= {name}"),
         })
@@ -466,8 +466,7 @@ impl Explicit {
             .map(ExplicitValue::Int)),
             // Of the two zeros, and of what is not a number, nothing can be learnt.
             (Scalar::Float(_), ExplicitValue::Float(bits)) => {
-                let value = f64::from_bits(*bits);
-                Ok((op == CompareOp::Eq && value != 0.0 && !value.is_nan()).then_some(*bound).into())
+                Ok((op == CompareOp::Eq && !bits.is_zero() && !bits.is_nan()).then_some(*bound).into())
             }
             (Scalar::Pointer, ExplicitValue::Int(_) | ExplicitValue::Function(_)) => {
                 Ok((op == CompareOp::Eq).then_some(*bound).into())

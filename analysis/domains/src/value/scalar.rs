@@ -1,6 +1,6 @@
 //! Explicit values [EXP12 §II-C]: one known scalar. Knows no state.
 
-use proofline_cfa::{FloatType, IntType, Name, Object, Scalar, eval};
+use proofline_cfa::{Float, IntType, Name, Object, Scalar, eval};
 use serde::{Deserialize, Serialize};
 
 use crate::store::{Abstract, AbstractValue};
@@ -10,8 +10,8 @@ use crate::store::{Abstract, AbstractValue};
 pub enum ExplicitValue {
     /// An integer, in the range of its type; or a pointer with this address.
     Int(i128),
-    /// Bits of an `f64` that equals the value.
-    Float(u64),
+    /// A floating number; there is one NaN.
+    Float(Float),
     /// So many bytes from the start of an object (of some instance of it, when there may be several).
     Address(Object, i64),
     /// A function.
@@ -30,12 +30,16 @@ impl AbstractValue for ExplicitValue {
     fn zero(scalar: Scalar) -> ExplicitValue {
         match scalar {
             Scalar::Int(_) | Scalar::Pointer => ExplicitValue::Int(0),
-            Scalar::Float(_) => ExplicitValue::Float(0),
+            Scalar::Float(ty) => ExplicitValue::Float(Float::zero(ty)),
         }
     }
 
     fn is_zero(&self) -> bool {
-        matches!(self, ExplicitValue::Int(0) | ExplicitValue::Float(0))
+        match self {
+            ExplicitValue::Int(value) => *value == 0,
+            ExplicitValue::Float(value) => value.is_positive_zero(),
+            ExplicitValue::Address(..) | ExplicitValue::Function(_) => false,
+        }
     }
 
     fn bits(&self, scalar: Scalar, len: i64) -> Option<u128> {
@@ -75,17 +79,9 @@ impl AbstractValue for ExplicitValue {
 pub(crate) fn known_bits(value: eval::Value, scalar: Scalar, len: i64) -> Option<u128> {
     let raw = match (value, scalar) {
         (eval::Value::Int(value), Scalar::Int(_) | Scalar::Pointer) => value as u128,
-        (eval::Value::Float(bits), Scalar::Float(ty)) => {
-            let value = f64::from_bits(bits);
-            if value.is_nan() {
-                return None;
-            }
-            match ty {
-                FloatType::F32 => u128::from((value as f32).to_bits()),
-                FloatType::F64 => u128::from(bits),
-                FloatType::F16 | FloatType::F80 | FloatType::F128 => return (bits == 0).then_some(0),
-            }
-        }
+        // Sign and payload of what is not a number are not known.
+        (eval::Value::Float(value), Scalar::Float(_)) if value.is_nan() => return None,
+        (eval::Value::Float(value), Scalar::Float(_)) => value.to_bits(),
         (eval::Value::Int(_), Scalar::Float(_))
         | (eval::Value::Float(_), Scalar::Int(_) | Scalar::Pointer) => return None,
     };
@@ -101,13 +97,9 @@ pub(crate) fn bits_known(scalar: Scalar, len: i64, bits: u128) -> Option<eval::V
             eval::int::cast(field, bits as i128).map(eval::Value::Int)
         }
         Scalar::Pointer => i128::try_from(bits).ok().map(eval::Value::Int),
-        Scalar::Float(FloatType::F32) => {
-            let value = f64::from(f32::from_bits(bits as u32));
-            Some(eval::Value::Float(eval::float::canonical(value.to_bits())))
+        Scalar::Float(ty) if len == i64::from(ty.width()) => {
+            Float::from_bits(ty, bits).map(|value| eval::Value::Float(value.canonical()))
         }
-        Scalar::Float(FloatType::F64) => Some(eval::Value::Float(eval::float::canonical(bits as u64))),
-        Scalar::Float(FloatType::F16 | FloatType::F80 | FloatType::F128) => {
-            (bits == 0).then_some(eval::Value::Float(0))
-        }
+        Scalar::Float(_) => None,
     }
 }

@@ -72,7 +72,7 @@ impl<'e> Machine<'e> {
             for init in &global.init {
                 let value = match &init.value {
                     Constant::Int(value) => eval::Value::Int(*value),
-                    Constant::Float(bits) => eval::Value::Float(*bits),
+                    Constant::Float(value) => eval::Value::Float(*value),
                     Constant::Address(name, offset) => {
                         eval::Value::Int(machine.instances[machine.globals[name]].base + i128::from(*offset))
                     }
@@ -137,10 +137,7 @@ impl<'e> Machine<'e> {
     fn write_bits(&mut self, instance: usize, first: usize, len: usize, scalar: Scalar, value: eval::Value) {
         let bits = match (value, scalar) {
             (eval::Value::Int(value), _) => value as u128,
-            (eval::Value::Float(bits), Scalar::Float(proofline_cfa::FloatType::F32)) => {
-                u128::from((f64::from_bits(bits) as f32).to_bits())
-            }
-            (eval::Value::Float(bits), _) => u128::from(bits),
+            (eval::Value::Float(value), _) => value.to_bits(),
         };
         for i in 0..len {
             let at = first + i;
@@ -252,7 +249,10 @@ impl<'e> Machine<'e> {
                 eval::Value::Int(ty.wrap(edges[(random & 7) as usize]))
             }
             Scalar::Pointer => eval::Value::Int(0),
-            Scalar::Float(_) => eval::Value::Float((((random >> 8 & 15) as f64) / 2.0).to_bits()),
+            Scalar::Float(ty) => {
+                let value = proofline_cfa::Float::from_f64(((random >> 8 & 15) as f64) / 2.0);
+                eval::Value::Float(value.convert(ty, proofline_cfa::Rounding::NearestEven).value)
+            }
         }
     }
 
@@ -430,8 +430,7 @@ fn width(scalar: Scalar) -> usize {
     match scalar {
         Scalar::Int(ty) => ty.bits as usize,
         Scalar::Pointer => 64,
-        Scalar::Float(proofline_cfa::FloatType::F32) => 32,
-        Scalar::Float(_) => 64,
+        Scalar::Float(ty) => ty.width() as usize,
     }
 }
 
@@ -442,9 +441,9 @@ fn decode(scalar: Scalar, len: usize, bits: u128) -> eval::Value {
             eval::Value::Int(field.wrap(bits as i128))
         }
         Scalar::Pointer => eval::Value::Int(bits as i128),
-        Scalar::Float(proofline_cfa::FloatType::F32) => {
-            eval::Value::Float(eval::float::canonical(f64::from(f32::from_bits(bits as u32)).to_bits()))
+        Scalar::Float(ty) => {
+            let value = proofline_cfa::Float::from_bits(ty, bits).expect("bytes of a number");
+            eval::Value::Float(value.canonical())
         }
-        Scalar::Float(_) => eval::Value::Float(eval::float::canonical(bits as u64)),
     }
 }

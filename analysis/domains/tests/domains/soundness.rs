@@ -42,7 +42,7 @@ impl Holds for ExplicitValue {
     fn holds(&self, _: Scalar, value: eval::Value, machine: &Machine<'_>) -> bool {
         match (self, value) {
             (ExplicitValue::Int(known), eval::Value::Int(value)) => *known == value,
-            (ExplicitValue::Float(known), eval::Value::Float(bits)) => *known == eval::float::canonical(bits),
+            (ExplicitValue::Float(known), eval::Value::Float(value)) => *known == value.canonical(),
             (ExplicitValue::Address(object, offset), eval::Value::Int(address)) => {
                 is_in(machine, *object, address, |at| at == i128::from(*offset))
             }
@@ -64,7 +64,7 @@ impl Holds for IntervalValue {
     fn holds(&self, _: Scalar, value: eval::Value, machine: &Machine<'_>) -> bool {
         match (self, value) {
             (IntervalValue::Int(ranges), eval::Value::Int(value)) => ranges.contains(value),
-            (IntervalValue::Float(known), eval::Value::Float(bits)) => *known == eval::float::canonical(bits),
+            (IntervalValue::Float(known), eval::Value::Float(value)) => *known == value.canonical(),
             (IntervalValue::Pointer(pointer), eval::Value::Int(0)) => pointer.null,
             (IntervalValue::Pointer(pointer), eval::Value::Int(address)) => match &pointer.to {
                 Targets::Any => true,

@@ -8,6 +8,7 @@
 mod atomic;
 mod library;
 
+use proofline_float::{Float, Format};
 use proofline_syntax::Span;
 use tree_sitter::Node;
 
@@ -308,9 +309,9 @@ impl<'u> Lowerer<'u> {
     fn float_constant(&mut self, short: &str, arguments: &[Node<'u>], span: Span) -> Option<ExprId> {
         let (value, suffix) =
             if let Some(suffix) = short.strip_prefix("huge_val").or_else(|| short.strip_prefix("inf")) {
-                (f64::INFINITY, suffix)
+                (Float::infinity as fn(Format) -> Float, suffix)
             } else if let Some(suffix) = short.strip_prefix("nans").or_else(|| short.strip_prefix("nan")) {
-                (f64::NAN, suffix)
+                (Float::nan as fn(Format) -> Float, suffix)
             } else {
                 return None;
             };
@@ -325,7 +326,11 @@ impl<'u> Lowerer<'u> {
         if arguments.len() > 1 {
             return None;
         }
-        Some(self.body.expr(ExprKind::Float(value.to_bits(), true), Type::new(TypeKind::Float(kind)), span))
+        Some(self.body.expr(
+            ExprKind::Float(value(kind.format()), true),
+            Type::new(TypeKind::Float(kind)),
+            span,
+        ))
     }
 
     /// gcc's `typeclass.h`.

@@ -267,8 +267,8 @@ impl<'u> Lowerer<'u> {
             Number::Int(value, kind) => {
                 self.new_expr(ExprKind::Int(value), Type::new(TypeKind::Int(kind)), node)
             }
-            Number::Float { bits, exact, kind } => {
-                self.new_expr(ExprKind::Float(bits, exact), Type::new(TypeKind::Float(kind)), node)
+            Number::Float { value, exact, kind } => {
+                self.new_expr(ExprKind::Float(value, exact), Type::new(TypeKind::Float(kind)), node)
             }
             Number::Imaginary(kind) => self.imaginary(node, kind),
         }

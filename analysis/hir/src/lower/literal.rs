@@ -1,5 +1,6 @@
 //! Values and types of literals: numbers, characters, strings. Knows nothing of trees: it reads their spellings.
 
+use proofline_float::Float;
 use proofline_syntax::DataModel;
 
 use crate::{
@@ -12,8 +13,8 @@ use crate::{
 pub(crate) enum Number {
     /// Integer; the value fits the kind (`unsigned __int128` modulo 2^128).
     Int(i128, IntKind),
-    /// Floating: bits of an `f64`, whether that is the value C gives it.
-    Float { bits: u64, exact: bool, kind: FloatKind },
+    /// Floating: the number, whether every compiler gives it this value.
+    Float { value: Float, exact: bool, kind: FloatKind },
     /// GNU imaginary constant of this kind (an integer's kind is that of `double`).
     Imaginary(FloatKind),
 }
@@ -100,7 +101,7 @@ fn floating(lower: &str, hex: bool) -> Result<Number, String> {
         return Ok(Number::Imaginary(kind));
     }
     let (value, exact) = float::parse(&text, kind).ok_or_else(bad)?;
-    Ok(Number::Float { bits: value.to_bits(), exact, kind })
+    Ok(Number::Float { value, exact, kind })
 }
 
 /// The prefix of a character or string literal.

@@ -1,5 +1,7 @@
 //! Expressions and initialisers as text.
 
+use proofline_float::Float;
+
 use super::{
     MAX_DEPTH, Printer,
     types::{declaration_text, type_text},
@@ -60,7 +62,7 @@ impl Printer<'_> {
         let ty = expr.ty;
         match &expr.kind {
             ExprKind::Int(value) => int_literal(*value, ty),
-            ExprKind::Float(bits, exact) => (float_literal(f64::from_bits(*bits), *exact, ty), Postfix),
+            ExprKind::Float(value, exact) => (float_literal(*value, *exact, ty), Postfix),
             ExprKind::StringLiteral(name) | ExprKind::Global(name) | ExprKind::Function(name) => {
                 (name.to_string(), Postfix)
             }
@@ -230,7 +232,7 @@ fn int_literal(value: i128, ty: Type) -> (String, Strength) {
     (format!("{value}{suffix}"), strength)
 }
 
-fn float_literal(value: f64, exact: bool, ty: Type) -> String {
+fn float_literal(value: Float, exact: bool, ty: Type) -> String {
     let suffix = match ty.kind() {
         TypeKind::Float(FloatKind::Float16) => "f16",
         TypeKind::Float(FloatKind::Float) => "f",
@@ -238,5 +240,5 @@ fn float_literal(value: f64, exact: bool, ty: Type) -> String {
         TypeKind::Float(FloatKind::Float128) => "q",
         _ => "",
     };
-    format!("{value:?}{suffix}{}", if exact { "" } else { "~" })
+    format!("{value}{suffix}{}", if exact { "" } else { "~" })
 }

@@ -1,40 +1,12 @@
-//! Floating-point constants and operators (SMT-LIB's FloatingPoint). Constants are folded only where the machine's
-//! `f32` and `f64` give the IEEE result; everything else is left to the solver.
+//! Floating-point constants and operators (SMT-LIB's FloatingPoint). Constants of C's formats are folded, by `proofline_float`;
+//! everything else is left to the solver.
+
+use std::cmp::Ordering;
+
+pub use proofline_float::Rounding;
+use proofline_float::{Arithmetic, Float, Format};
 
 use super::{BitVec, FloatSort, Sort};
-
-/// How a result is rounded.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Rounding {
-    /// To nearest, ties to even: C's default.
-    NearestEven,
-    /// To nearest, ties away from zero.
-    NearestAway,
-    /// Toward positive infinity.
-    Up,
-    /// Toward negative infinity.
-    Down,
-    /// Toward zero: C's conversion to integers.
-    Zero,
-}
-
-impl Rounding {
-    /// The SMT-LIB name.
-    #[must_use]
-    pub fn smtlib(self) -> &'static str {
-        match self {
-            Rounding::NearestEven => "RNE",
-            Rounding::NearestAway => "RNA",
-            Rounding::Up => "RTP",
-            Rounding::Down => "RTN",
-            Rounding::Zero => "RTZ",
-        }
-    }
-
-    /// All of them.
-    pub const ALL: [Rounding; 5] =
-        [Rounding::NearestEven, Rounding::NearestAway, Rounding::Up, Rounding::Down, Rounding::Zero];
-}
 
 /// An operator of the theory of floating-point numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -141,13 +113,13 @@ impl FloatConst {
     /// From a C `float`.
     #[must_use]
     pub fn from_f32(value: f32) -> FloatConst {
-        FloatConst::new(FloatSort::F32, BitVec::new(32, &value.to_bits().into()))
+        FloatConst::from(Float::from_f32(value))
     }
 
     /// From a C `double`.
     #[must_use]
     pub fn from_f64(value: f64) -> FloatConst {
-        FloatConst::new(FloatSort::F64, BitVec::new(64, &value.to_bits().into()))
+        FloatConst::from(Float::from_f64(value))
     }
 
     /// The format.
@@ -177,29 +149,53 @@ impl FloatConst {
         exponent.is_ones() && !fraction.is_zero()
     }
 
-    /// Its value, if it is a `float` or a `double`. Exact.
+    /// The `f64` that equals it, if the format is one of C's and there is one.
     #[must_use]
     pub fn to_f64(&self) -> Option<f64> {
-        let bits = u64::try_from(self.bits.unsigned()).ok()?;
-        match self.sort {
-            FloatSort::F64 => Some(f64::from_bits(bits)),
-            FloatSort::F32 => Some(f64::from(f32::from_bits(u32::try_from(bits).ok()?))),
-            FloatSort { .. } => None,
-        }
+        self.number()?.to_f64()
     }
 
-    /// Rounds `value` (to nearest even) to this format.
-    fn round(sort: FloatSort, value: f64) -> Option<FloatConst> {
-        match sort {
-            FloatSort::F64 => Some(FloatConst::from_f64(value)),
-            #[expect(
-                clippy::cast_possible_truncation,
-                reason = "rounding to nearest even is what is asked for"
-            )]
-            FloatSort::F32 => Some(FloatConst::from_f32(value as f32)),
-            FloatSort { .. } => None,
-        }
+    /// The number, if the format is one of C's.
+    #[must_use]
+    pub fn number(&self) -> Option<Float> {
+        let format = format(self.sort)?;
+        let bits = u128::try_from(self.bits.unsigned()).ok()?;
+        let bits = match format {
+            // SMT-LIB leaves the integer bit out.
+            Format::F80 => {
+                let (upper, fraction) = (bits >> 63, bits & ((1 << 63) - 1));
+                upper << 64 | u128::from(upper & 0x7fff != 0) << 63 | fraction
+            }
+            Format::F16 | Format::F32 | Format::F64 | Format::F128 => bits,
+        };
+        Float::from_bits(format, bits)
     }
+}
+
+impl From<Float> for FloatConst {
+    fn from(value: Float) -> FloatConst {
+        let sort = sort(value.format());
+        let bits = match value.format() {
+            Format::F80 => value.to_bits() >> 64 << 63 | value.to_bits() & ((1 << 63) - 1),
+            Format::F16 | Format::F32 | Format::F64 | Format::F128 => value.to_bits(),
+        };
+        FloatConst::new(sort, BitVec::new(sort.width(), &bits.into()))
+    }
+}
+
+fn sort(format: Format) -> FloatSort {
+    let (exponent, significand) = match format {
+        Format::F16 => (5, 11),
+        Format::F32 => (8, 24),
+        Format::F64 => (11, 53),
+        Format::F80 => (15, 64),
+        Format::F128 => (15, 113),
+    };
+    FloatSort { exponent, significand }
+}
+
+fn format(of: FloatSort) -> Option<Format> {
+    Format::ALL.into_iter().find(|format| sort(*format) == of)
 }
 
 /// The outcome of an operator on constants.
@@ -210,82 +206,87 @@ pub(crate) enum FloatResult {
     Bits(BitVec),
 }
 
-/// Applies `op` to floating-point constants, if the machine can do it exactly as IEEE 754 asks.
-/// `float` goes through `double`: sum, difference, product, quotient and root rounded twice are rounded right
-/// (the significand of `double` has at least 2·24+2 bits).
+/// Applies `op` to constants of C's formats. What SMT-LIB leaves open (a result that does not fit the bit vector) has no value.
 pub(crate) fn apply(op: FloatOp, args: &[FloatConst]) -> Option<FloatResult> {
-    let sort = args.first()?.sort();
-    let a = args.first()?.to_f64()?;
+    let a = args.first()?.number()?;
     let b = match args.get(1) {
-        Some(b) => b.to_f64()?,
-        None => 0.0,
+        Some(b) => b.number()?,
+        None => a,
     };
-    let float = |value: f64| FloatConst::round(sort, value).map(FloatResult::Float);
+    let float = |value: Float| Some(FloatResult::Float(value.into()));
+    let arithmetic = |op, rounding| float(a.arithmetic(op, b, rounding).value);
     match op {
-        FloatOp::Add(Rounding::NearestEven) => float(a + b),
-        FloatOp::Sub(Rounding::NearestEven) => float(a - b),
-        FloatOp::Mul(Rounding::NearestEven) => float(a * b),
-        FloatOp::Div(Rounding::NearestEven) => float(a / b),
-        FloatOp::Sqrt(Rounding::NearestEven) => float(a.sqrt()),
-        FloatOp::RoundToIntegral(Rounding::NearestEven) => float(a.round_ties_even()),
-        FloatOp::RoundToIntegral(Rounding::NearestAway) => float(a.round()),
-        FloatOp::RoundToIntegral(Rounding::Up) => float(a.ceil()),
-        FloatOp::RoundToIntegral(Rounding::Down) => float(a.floor()),
-        FloatOp::RoundToIntegral(Rounding::Zero) => float(a.trunc()),
-        FloatOp::Neg => float(-a),
-        FloatOp::Abs => float(a.abs()),
-        FloatOp::Eq => Some(FloatResult::Bool(a == b)),
-        FloatOp::Lt => Some(FloatResult::Bool(a < b)),
-        FloatOp::Le => Some(FloatResult::Bool(a <= b)),
+        FloatOp::Add(rounding) => arithmetic(Arithmetic::Add, rounding),
+        FloatOp::Sub(rounding) => arithmetic(Arithmetic::Subtract, rounding),
+        FloatOp::Mul(rounding) => arithmetic(Arithmetic::Multiply, rounding),
+        FloatOp::Div(rounding) => arithmetic(Arithmetic::Divide, rounding),
+        FloatOp::Sqrt(Rounding::NearestEven) => square_root(a).and_then(float),
+        FloatOp::RoundToIntegral(rounding) => float(a.round_to_integral(rounding)),
+        FloatOp::Neg => float(a.negated()),
+        FloatOp::Abs => float(a.magnitude()),
+        FloatOp::Eq => Some(FloatResult::Bool(a.compare(b) == Some(Ordering::Equal))),
+        FloatOp::Lt => Some(FloatResult::Bool(a.compare(b) == Some(Ordering::Less))),
+        FloatOp::Le => Some(FloatResult::Bool(a.compare(b).is_some_and(Ordering::is_le))),
         FloatOp::IsNan => Some(FloatResult::Bool(a.is_nan())),
         FloatOp::IsInfinite => Some(FloatResult::Bool(a.is_infinite())),
-        FloatOp::IsZero => Some(FloatResult::Bool(a == 0.0)),
-        FloatOp::IsNegative => Some(FloatResult::Bool(a.is_sign_negative() && !a.is_nan())),
-        FloatOp::FromFloat(Rounding::NearestEven, to) => FloatConst::round(to, a).map(FloatResult::Float),
-        FloatOp::ToSigned(rounding, width) => integral(rounding, a)
-            .filter(|i| -(1i128 << (width.min(64) - 1)) <= *i && *i < (1i128 << (width.min(64) - 1)))
-            .map(|i| FloatResult::Bits(BitVec::new(width, &i.into()))),
-        FloatOp::ToUnsigned(rounding, width) => integral(rounding, a)
-            .filter(|i| 0 <= *i && *i < (1i128 << width.min(64)))
-            .map(|i| FloatResult::Bits(BitVec::new(width, &i.into()))),
-        FloatOp::Add(_)
-        | FloatOp::Sub(_)
-        | FloatOp::Mul(_)
-        | FloatOp::Div(_)
-        | FloatOp::Sqrt(_)
+        FloatOp::IsZero => Some(FloatResult::Bool(a.is_zero())),
+        FloatOp::IsNegative => Some(FloatResult::Bool(a.is_negative())),
+        FloatOp::FromFloat(rounding, to) => float(a.convert(format(to)?, rounding).value),
+        FloatOp::ToSigned(rounding, width) => {
+            let whole = a.to_i128(rounding)?;
+            let bits = BitVec::new(width, &whole.into());
+            (bits.signed() == whole.into()).then_some(FloatResult::Bits(bits))
+        }
+        FloatOp::ToUnsigned(rounding, width) => {
+            let whole = a.to_u128(rounding)?;
+            let bits = BitVec::new(width, &whole.into());
+            (bits.unsigned() == whole.into()).then_some(FloatResult::Bits(bits))
+        }
+        FloatOp::Sqrt(_)
         | FloatOp::Rem
-        | FloatOp::FromFloat(..)
         | FloatOp::FromSigned(..)
         | FloatOp::FromUnsigned(..)
         | FloatOp::FromBits(_) => None,
     }
 }
 
-/// From a bit vector.
-pub(crate) fn from_bits(op: FloatOp, bits: &BitVec) -> Option<FloatConst> {
-    let exact = |value: i128, to: FloatSort| match to {
-        #[expect(clippy::cast_precision_loss, reason = "rounding to nearest even is what is asked for")]
-        FloatSort::F64 => Some(FloatConst::from_f64(value as f64)),
-        #[expect(clippy::cast_precision_loss, reason = "rounding to nearest even is what is asked for")]
-        FloatSort::F32 => Some(FloatConst::from_f32(value as f32)),
-        FloatSort { .. } => None,
-    };
-    match op {
-        FloatOp::FromBits(to) => Some(FloatConst::new(to, bits.clone())),
-        FloatOp::FromSigned(Rounding::NearestEven, to) => exact(bits.signed().try_into().ok()?, to),
-        FloatOp::FromUnsigned(Rounding::NearestEven, to) => exact(bits.unsigned().try_into().ok()?, to),
-        _ => None,
+/// The root rounded to nearest, where the machine computes it. That of a `float` goes through `double`: rounded twice it is rounded
+/// right, for the significand of `double` has at least 2·24+2 bits.
+fn square_root(of: Float) -> Option<Float> {
+    if !matches!(of.format(), Format::F32 | Format::F64) {
+        return None;
     }
+    Some(Float::from_f64(of.to_f64()?.sqrt()).convert(of.format(), Rounding::NearestEven).value)
 }
 
-fn integral(rounding: Rounding, value: f64) -> Option<i128> {
-    let rounded = match rounding {
-        Rounding::NearestEven => value.round_ties_even(),
-        Rounding::NearestAway => value.round(),
-        Rounding::Up => value.ceil(),
-        Rounding::Down => value.floor(),
-        Rounding::Zero => value.trunc(),
-    };
-    #[expect(clippy::cast_possible_truncation, reason = "the range is checked, the value is integral")]
-    (rounded.abs() < 1e30).then_some(rounded as i128)
+/// From a bit vector.
+pub(crate) fn from_bits(op: FloatOp, bits: &BitVec) -> Option<FloatConst> {
+    match op {
+        FloatOp::FromBits(to) => Some(FloatConst::new(to, bits.clone())),
+        FloatOp::FromSigned(rounding, to) => {
+            Some(Float::from_i128(format(to)?, bits.signed().try_into().ok()?, rounding).value.into())
+        }
+        FloatOp::FromUnsigned(rounding, to) => {
+            Some(Float::from_u128(format(to)?, bits.unsigned().try_into().ok()?, rounding).value.into())
+        }
+        FloatOp::Add(_)
+        | FloatOp::Sub(_)
+        | FloatOp::Mul(_)
+        | FloatOp::Div(_)
+        | FloatOp::Sqrt(_)
+        | FloatOp::RoundToIntegral(_)
+        | FloatOp::Rem
+        | FloatOp::Neg
+        | FloatOp::Abs
+        | FloatOp::Eq
+        | FloatOp::Lt
+        | FloatOp::Le
+        | FloatOp::IsNan
+        | FloatOp::IsInfinite
+        | FloatOp::IsZero
+        | FloatOp::IsNegative
+        | FloatOp::FromFloat(..)
+        | FloatOp::ToSigned(..)
+        | FloatOp::ToUnsigned(..) => None,
+    }
 }

@@ -108,7 +108,7 @@ fn constant(layout: &MemoryLayout, value: &Constant, scalar: Scalar) -> Option<T
             let base = layout.address(Object::Global(*name))?;
             Some(encoding.address(i128::from(base) + i128::from(*offset)))
         }
-        (Constant::Float(bits), Scalar::Float(ty)) => encoding.float(*bits, ty),
+        (Constant::Float(value), Scalar::Float(_)) => encoding.float(*value),
         // Functions and the rest are left open.
         (
             Constant::Int(_)
@@ -151,11 +151,10 @@ impl Bytes {
             let raw: Option<u128> = match (&initial.value, initial.scalar) {
                 (Constant::Int(value), Scalar::Int(_)) => Some(*value as u128),
                 (Constant::Int(0), Scalar::Pointer) => Some(0),
-                (Constant::Float(bits), Scalar::Float(FloatType::F32)) if !f64::from_bits(*bits).is_nan() => {
-                    Some(u128::from((f64::from_bits(*bits) as f32).to_bits()))
-                }
-                (Constant::Float(bits), Scalar::Float(FloatType::F64)) if !f64::from_bits(*bits).is_nan() => {
-                    Some(u128::from(*bits))
+                (Constant::Float(value), Scalar::Float(FloatType::F32 | FloatType::F64))
+                    if !value.is_nan() =>
+                {
+                    Some(value.to_bits())
                 }
                 _ => None,
             };

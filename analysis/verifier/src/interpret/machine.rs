@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proofline_cfa::{
-    EdgeId, Entry, Loc, LocalId, Lvalue, Name, ObligationId, Op, Site,
+    EdgeId, Entry, Float, FloatType, Loc, LocalId, Lvalue, Name, ObligationId, Op, Rounding, Site,
     eval::{Overflow, Semantics, Value},
 };
 use proofline_cpa::{Budget, Path, PathStep};
@@ -406,17 +406,14 @@ impl<'c, O: Oracle> Machine<'c, O> {
         cause: proofline_cfa::Cause,
         scalar: proofline_cfa::Scalar,
     ) -> Value {
-        use proofline_cfa::{FloatType, Scalar};
+        use proofline_cfa::Scalar;
         let choice = Choice { function: code.function.name, site, cause, scalar };
         let answer = self.oracle.choose(&choice);
         self.inputs.push((choice, answer));
         match scalar {
             Scalar::Int(ty) => Value::Int(ty.wrap(answer)),
             Scalar::Pointer => Value::Int(answer),
-            Scalar::Float(FloatType::F32) => {
-                Value::Float(f64::from(f64::from_bits(answer as u64) as f32).to_bits())
-            }
-            Scalar::Float(_) => Value::Float(answer as u64),
+            Scalar::Float(ty) => Value::Float(answered(answer, ty)),
         }
     }
 
@@ -427,4 +424,10 @@ impl<'c, O: Oracle> Machine<'c, O> {
         let last = self.frames.len() - 1;
         &mut self.frames[last]
     }
+}
+
+/// An answer of the oracle, the bits of an `f64`, as a number of a format.
+fn answered(answer: i128, ty: FloatType) -> Float {
+    let double = Float::from_f64(f64::from_bits(answer as u64));
+    if ty == FloatType::F64 { double } else { double.convert(ty, Rounding::NearestEven).value }
 }

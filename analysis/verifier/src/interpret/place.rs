@@ -1,7 +1,7 @@
 //! Lvalues and expressions of a running program.
 
 use proofline_cfa::{
-    Base, Expr, FloatType, IntType, LocalId, Lvalue, Object, Scalar, Site, Step as PathStep,
+    Base, Expr, Float, IntType, LocalId, Lvalue, Object, Program, Scalar, Site, Step as PathStep,
     eval::{self, Value},
 };
 
@@ -107,7 +107,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 let (size, mask) = field(bits);
                 self.memory.read_bits(address, size, mask)
             }
-            None => self.memory.read(address, self.code.program.scalar_bytes(scalar)),
+            None => self.memory.read(address, value_bytes(&self.code.program, scalar)),
         };
         match read.or_else(refused)? {
             Some(raw) => decode(raw, scalar, lvalue.bits),
@@ -140,7 +140,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             return stuck(format!("a value of format {scalar} in memory"));
         };
         let Some(bits) = lvalue.bits else {
-            let size = self.code.program.scalar_bytes(scalar);
+            let size = value_bytes(&self.code.program, scalar);
             return self.memory.write(address, size, raw).or_else(refused);
         };
         let (size, mask) = field(bits);
@@ -149,11 +149,9 @@ impl<'c, O: Oracle> Machine<'c, O> {
 
     /// Writes a parameter that lives in memory.
     pub(super) fn store_scalar_bytes(&mut self, address: u64, size: u64, value: Value) -> Step<()> {
-        let raw = match (value, size) {
-            (Value::Int(value), _) => value as u128,
-            (Value::Float(bits), 4) => u128::from((f64::from_bits(bits) as f32).to_bits()),
-            (Value::Float(bits), 8) => u128::from(bits),
-            (Value::Float(_), _) => return stuck("a long double in memory"),
+        let (raw, size) = match value {
+            Value::Int(value) => (value as u128, size),
+            Value::Float(value) => (value.to_bits(), size.min(u64::from(value.format().width() / 8))),
         };
         self.memory.write(address, size, raw).or_else(refused)
     }
@@ -164,7 +162,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
         Ok(match expr {
             Expr::Int(value, ty) if ty.is_exact() => Value::Int(*value),
             Expr::Int(..) => return stuck("an unsigned 128-bit integer"),
-            Expr::Float(bits, _) => Value::Float(*bits),
+            Expr::Float(value) => Value::Float(*value),
             Expr::Null => Value::Int(0),
             Expr::Load(lvalue) => self.load(code, lvalue)?,
             Expr::Address(lvalue) => match self.place(code, lvalue)? {
@@ -237,6 +235,14 @@ pub(super) fn refused<T>(fault: Fault) -> Step<T> {
     }
 }
 
+/// Bytes that a value of a format fills: of a `long double` of x87 only ten, the others are padding and keep what they hold.
+pub(super) fn value_bytes(program: &Program, scalar: Scalar) -> u64 {
+    match scalar {
+        Scalar::Float(ty) => u64::from(ty.width() / 8),
+        Scalar::Int(_) | Scalar::Pointer => program.scalar_bytes(scalar),
+    }
+}
+
 /// Bytes that a bit-field touches, and its bits in them.
 pub(super) fn field(bits: proofline_cfa::BitField) -> (u64, u128) {
     let size = u64::from(bits.first + bits.width).div_ceil(8);
@@ -263,19 +269,17 @@ fn decode(raw: u128, scalar: Scalar, bits: Option<proofline_cfa::BitField>) -> S
             None => Value::Int(ty.wrap(raw as i128)),
         },
         Scalar::Pointer => Value::Int(raw as i128),
-        Scalar::Float(FloatType::F32) => Value::Float(f64::from(f32::from_bits(raw as u32)).to_bits()),
-        Scalar::Float(FloatType::F64) => Value::Float(raw as u64),
-        Scalar::Float(_) => return stuck("a long double in memory"),
+        Scalar::Float(ty) => match Float::from_bits(ty, raw) {
+            Some(value) => Value::Float(value),
+            None => return stuck("bytes that are no long double"),
+        },
     })
 }
 
 fn encode(value: Value, scalar: Scalar) -> Option<u128> {
     match (value, scalar) {
         (Value::Int(value), Scalar::Int(_) | Scalar::Pointer) => Some(value as u128),
-        (Value::Float(bits), Scalar::Float(FloatType::F32)) => {
-            Some(u128::from((f64::from_bits(bits) as f32).to_bits()))
-        }
-        (Value::Float(bits), Scalar::Float(FloatType::F64)) => Some(u128::from(bits)),
+        (Value::Float(value), Scalar::Float(ty)) if value.format() == ty => Some(value.to_bits()),
         _ => None,
     }
 }

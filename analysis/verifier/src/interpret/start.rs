@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use proofline_cfa::{Cause, Constant, Entry, FloatType, Function, Name, Object, Scalar, Site, eval::Value};
+use proofline_cfa::{Cause, Constant, Entry, Function, Name, Object, Site, eval::Value};
 use rustc_hash::FxHashMap;
 
 use super::{
@@ -68,15 +68,10 @@ impl<'c, O: Oracle> Machine<'c, O> {
         initial: &proofline_cfa::InitialValue,
     ) -> Step<()> {
         let address = base + initial.offset;
-        let size = self.code.program.scalar_bytes(initial.scalar);
+        let size = super::place::value_bytes(&self.code.program, initial.scalar);
         let value = match &initial.value {
             Constant::Int(value) => *value as u128,
-            Constant::Float(bits) => match initial.scalar {
-                Scalar::Float(FloatType::F32) => u128::from((f64::from_bits(*bits) as f32).to_bits()),
-                Scalar::Float(FloatType::F64) => u128::from(*bits),
-                // Other formats stay unknown: reading them asks, and then gets stuck in arithmetic.
-                _ => return self.memory.forget(address, size).or_else(refused),
-            },
+            Constant::Float(value) => value.to_bits(),
             Constant::Address(name, offset) => match globals.get(name) {
                 Some(&target) => i128::from(target).wrapping_add(i128::from(*offset)) as u128,
                 None => return self.memory.forget(address, size).or_else(refused),

@@ -20,6 +20,7 @@ mod memory;
 mod needs_bit_vectors;
 mod place;
 mod state;
+mod unrolling;
 mod vectors;
 
 pub use block::{AppliedSummary, BlockEnd, Cut, Instances, LargeBlock};
@@ -29,6 +30,7 @@ pub use large_blocks::LargeBlockEncoding;
 pub use layout::{MemoryLayout, Representation};
 pub use needs_bit_vectors::needs_bit_vectors;
 pub use state::{Fresh, Key, State};
+pub use unrolling::{InputPlace, LAYER_STATE_COST, Layer, Unrolling};
 
 use proofline_cfa::{IntType, Scalar};
 use proofline_smt::{Term, build as t};

@@ -6,8 +6,11 @@ use std::collections::BTreeMap;
 
 use proofline_cfa::{EdgeId, Entry, FloatType, Name, ObligationId, Scalar};
 use proofline_cpa::Unknown;
-use proofline_encoding::{BlockEnd, Cut, Encoding, Key, LargeBlock, LargeBlockEncoding, MemoryLayout, State};
-use proofline_smt::{Limits, Outcome, Solver, Term, Value, Var, build as t};
+use proofline_encoding::{
+    BlockEnd, Cut, Encoding, InputPlace, Key, LAYER_STATE_COST, LargeBlockEncoding, Layer, MemoryLayout,
+    State, Unrolling,
+};
+use proofline_smt::{Limits, Outcome, Solver, Term, Value};
 
 use super::{Answer, Decision, Engine, Question, session::Session, start};
 use crate::{
@@ -50,12 +53,9 @@ impl Engine for Bounded {
     }
 }
 
-/// Where an input's variable was made: layer, the cut its block began at (none: the entry), instance, edge.
-type InputPlace = (u32, Option<Cut>, u32, EdgeId);
-
 impl Bounded {
     fn search(&self, question: &Question<'_>) -> Result<Answer, Unknown> {
-        let Question { subject, entry, targets, budget } = *question;
+        let Question { subject, entry, budget, .. } = *question;
         let environment = &**subject.env();
         if self.only_beyond_integers && !needs_bit_vectors(subject, entry.name) {
             return Err(Unknown::OutOfBudget);
@@ -66,102 +66,108 @@ impl Bounded {
             .into_iter()
             .filter(|f| environment.call_graph().is_recursive(*f))
             .collect();
-        let mut encoder =
+        let encoder =
             LargeBlockEncoding::new(environment, &layout, entry.name, &recursive, subject.wrapv(), budget)
                 .unrolling();
         let session = Session::new(budget)?;
         let mut solver = session.solver(self.encoding);
         let solver = &mut *solver;
         solver.set_limits(Limits { resource: Some(self.resource), millis: Session::millis_left(budget) });
-        let mut names = Names { next: 0 };
-        let (state, parameters) = initial(subject, &layout, entry, &encoder, &mut names, solver);
-        let mut frontier: BTreeMap<Option<Cut>, State> = [(None, state)].into();
-        let mut inputs: BTreeMap<InputPlace, Term> = BTreeMap::new();
-        let mut incomplete = None;
-        for layer in 0..self.layers {
-            let mut next: BTreeMap<Cut, State> = BTreeMap::new();
-            let mut errors: Vec<(Name, ObligationId, Term)> = Vec::new();
-            for (from, state) in std::mem::take(&mut frontier) {
-                budget.spend(1000)?;
-                let blocks = match from {
-                    None => encoder.explore_entry(state)?,
-                    Some(cut) => encoder.explore(cut, state)?,
-                };
-                for (instance, edge, term) in &encoder.inputs {
-                    inputs.insert((layer, from, *instance, *edge), *term);
-                }
-                for LargeBlock { state, end, .. } in blocks {
-                    match end {
-                        BlockEnd::Cut(cut) => {
-                            let merged = match next.remove(&cut) {
-                                Some(other) => other.either(state, &mut encoder.fresh),
-                                None => state,
-                            };
-                            next.insert(cut, merged);
-                        }
-                        BlockEnd::Exit => {}
-                        BlockEnd::Error(function, obligation) if targets.contains(function, obligation) => {
-                            errors.push((function, obligation, state.guard));
-                        }
-                        BlockEnd::Error(..) => {}
-                        BlockEnd::Unsupported(what) => {
-                            incomplete.get_or_insert(Unknown::Unsupported(what.to_string()));
-                        }
-                        BlockEnd::Enter(name) => {
-                            incomplete
-                                .get_or_insert(Unknown::InternalError(format!("{name} was not unrolled")));
-                        }
-                    }
+        let mut unrolling = Unrolling::new(encoder, budget);
+        let (state, parameters) = initial(subject, &layout, entry, &mut unrolling, solver);
+        unrolling.begin(None, state);
+        let encoding = self.encoding;
+        let mut search =
+            Search { question, encoding, unrolling, parameters, inputs: BTreeMap::new(), incomplete: None };
+        for depth in 0..self.layers {
+            let layer = search.unrolling.layer()?;
+            for (function, obligation, guard) in search.errors(depth, layer) {
+                budget.spend(LAYER_STATE_COST)?;
+                if let Some(counterexample) = search.violation(function, obligation, guard, solver) {
+                    return Ok(Answer::Violated(counterexample));
                 }
             }
-            for (function, obligation, guard) in errors {
-                budget.spend(1000)?;
-                match solver.check_assuming(&[guard]) {
-                    Outcome::Unsat => {}
-                    Outcome::Unknown(reason) => {
-                        incomplete
-                            .get_or_insert(Unknown::Unconfirmed(format!("the solver gave up: {reason}")));
-                    }
-                    Outcome::Sat => {
-                        let asked: Vec<Term> =
-                            inputs.values().copied().chain(parameters.iter().copied()).collect();
-                        let values = solver.values(&asked);
-                        let model = Model {
-                            inputs: inputs.keys().copied().zip(values.iter().map(number)).collect(),
-                            parameters: values[inputs.len()..].iter().map(number).collect(),
-                        };
-                        match confirm(question, &encoder, model, self.encoding) {
-                            Some(counterexample) => return Ok(Answer::Violated(counterexample)),
-                            None => {
-                                let name = subject
-                                    .program()
-                                    .function(function)
-                                    .map(|f| f.obligations[obligation.index()].text);
-                                incomplete.get_or_insert(Unknown::Unconfirmed(format!(
-                                    "`{}` may fail, but the inputs found do not show it",
-                                    name.map_or("", |n| n.as_str())
-                                )));
-                            }
-                        }
-                    }
-                }
-            }
-            for (cut, state) in next {
-                budget.spend(1000)?;
-                if solver.check_assuming(&[state.guard]) != Outcome::Unsat {
-                    frontier.insert(Some(cut), names.name(state, &encoder.registers(cut), solver));
-                }
-            }
-            if frontier.is_empty() {
-                return match incomplete {
-                    None => {
-                        Ok(Answer::Holds(format!("every execution was searched, {} layers deep", layer + 1)))
-                    }
-                    Some(why) => Err(why),
-                };
+            if !search.unrolling.advance(solver)? {
+                let layers = depth + 1;
+                let searched = format!("every execution was searched, {layers} layers deep");
+                return search.incomplete.map_or(Ok(Answer::Holds(searched)), Err);
             }
         }
-        Err(incomplete.unwrap_or(Unknown::OutOfBudget))
+        Err(search.incomplete.unwrap_or(Unknown::OutOfBudget))
+    }
+}
+
+/// A search under way.
+struct Search<'s> {
+    question: &'s Question<'s>,
+    encoding: Encoding,
+    unrolling: Unrolling<'s>,
+    /// The entry function's parameters.
+    parameters: Vec<Term>,
+    /// Inputs by layer and place.
+    inputs: BTreeMap<(u32, InputPlace), Term>,
+    /// Why the search would prove nothing even if it came to its end.
+    incomplete: Option<Unknown>,
+}
+
+impl Search<'_> {
+    /// Notes a layer's inputs and what it does not cover; the errors that are asked about, each with the condition for it.
+    fn errors(&mut self, depth: u32, layer: Layer) -> Vec<(Name, ObligationId, Term)> {
+        self.inputs.extend(layer.inputs.into_iter().map(|(place, term)| ((depth, place), term)));
+        let mut errors = Vec::new();
+        for (end, guard) in layer.ends {
+            match end {
+                BlockEnd::Error(function, obligation) => {
+                    if self.question.targets.contains(function, obligation) {
+                        errors.push((function, obligation, guard));
+                    }
+                }
+                BlockEnd::Unsupported(what) => self.misses(Unknown::Unsupported(what.to_string())),
+                BlockEnd::Enter(name) => {
+                    self.misses(Unknown::InternalError(format!("{name} was not unrolled")));
+                }
+                BlockEnd::Cut(_) | BlockEnd::Exit => {}
+            }
+        }
+        errors
+    }
+
+    fn misses(&mut self, why: Unknown) {
+        self.incomplete.get_or_insert(why);
+    }
+
+    /// Whether an error is reached: the inputs of a model are run.
+    fn violation(
+        &mut self,
+        function: Name,
+        obligation: ObligationId,
+        guard: Term,
+        solver: &mut dyn Solver,
+    ) -> Option<Counterexample> {
+        match solver.check_assuming(&[guard]) {
+            Outcome::Unsat => return None,
+            Outcome::Unknown(reason) => {
+                self.misses(Unknown::Unconfirmed(format!("the solver gave up: {reason}")));
+                return None;
+            }
+            Outcome::Sat => {}
+        }
+        let asked: Vec<Term> = self.inputs.values().chain(&self.parameters).copied().collect();
+        let values = solver.values(&asked);
+        let model = Model {
+            inputs: self.inputs.keys().copied().zip(values.iter().map(number)).collect(),
+            parameters: values[self.inputs.len()..].iter().map(number).collect(),
+        };
+        let confirmed = confirm(self.question, self.unrolling.encoder(), model, self.encoding);
+        if confirmed.is_none() {
+            let function = self.question.subject.program().function(function);
+            let text = function.map(|f| f.obligations[obligation.index()].text);
+            self.misses(Unknown::Unconfirmed(format!(
+                "`{}` may fail, but the inputs found do not show it",
+                text.map_or("", |text| text.as_str())
+            )));
+        }
+        confirmed
     }
 }
 
@@ -183,54 +189,22 @@ pub(super) fn needs_bit_vectors(subject: &Subject, entry: Name) -> bool {
     proofline_encoding::needs_bit_vectors(subject.env(), entry, &functions)
 }
 
-/// Gives values of a layer names, so that formulas of the next one stay small.
-pub(super) struct Names {
-    pub(super) next: u32,
-}
-
-impl Names {
-    pub(super) fn fresh(&mut self, sort: proofline_smt::Sort) -> Term {
-        self.next += 1;
-        t::var(Var::new(&format!("$b{}", self.next), sort))
-    }
-
-    pub(super) fn name(&mut self, state: State, live: &[Key], solver: &mut dyn Solver) -> State {
-        let mut define = |term: Term, solver: &mut dyn Solver| {
-            if term.size() <= 3 {
-                return term;
-            }
-            let variable = self.fresh(term.sort());
-            solver.assert(t::eq(variable, term));
-            variable
-        };
-        let guard = define(state.guard, solver);
-        let values = state
-            .values
-            .into_iter()
-            .filter(|(key, _)| !matches!(key, Key::Local(..)) || live.contains(key))
-            .map(|(key, term)| (key, define(term, solver)))
-            .collect();
-        State { guard, values }
-    }
-}
-
 /// The state in which execution begins, and the entry function's parameters.
 pub(super) fn initial(
     subject: &Subject,
     layout: &MemoryLayout,
     entry: Entry,
-    encoder: &LargeBlockEncoding<'_>,
-    names: &mut Names,
+    unrolling: &mut Unrolling<'_>,
     solver: &mut dyn Solver,
 ) -> (State, Vec<Term>) {
     let mut state = State::top();
     let mut parameters = Vec::new();
-    let mut keys = encoder.memory_keys(entry.name);
+    let mut keys = unrolling.encoder().memory_keys(entry.name);
     if let Some(function) = subject.env().function(entry.name) {
         keys.extend(function.parameters.iter().map(|id| Key::Local(0, *id)));
     }
     for key in keys {
-        let variable = names.fresh(start::sort_of_key(subject.env(), layout, key, entry.name));
+        let variable = unrolling.fresh(start::sort_of_key(subject.env(), layout, key, entry.name));
         for condition in start::initial_condition(subject, layout, entry, key, variable) {
             solver.assert(condition);
         }
@@ -244,7 +218,7 @@ pub(super) fn initial(
 
 /// Values of inputs by the place they were asked for.
 struct Model {
-    inputs: BTreeMap<InputPlace, i128>,
+    inputs: BTreeMap<(u32, InputPlace), i128>,
     parameters: Vec<i128>,
 }
 
@@ -317,7 +291,7 @@ impl Oracle for Follower<'_> {
             };
         }
         let Some((instance, edge)) = self.at else { return 0 };
-        let value = self.model.inputs.get(&(self.layer, self.from, instance, edge)).copied().unwrap_or(0);
+        let value = self.model.inputs.get(&(self.layer, (self.from, instance, edge))).copied().unwrap_or(0);
         match choice.scalar {
             Scalar::Int(ty) => ty.wrap(value),
             Scalar::Float(FloatType::F32 | FloatType::F64) if self.floats => value,

@@ -3,18 +3,18 @@
 //!
 //! `Holds` rests on the questions of base and step, which a second session answers once more before it is given.
 
-use std::collections::BTreeMap;
-
 use proofline_cfa::Scalar;
 use proofline_cpa::Unknown;
-use proofline_encoding::{BlockEnd, Cut, Encoding, Key, LargeBlock, LargeBlockEncoding, MemoryLayout, State};
+use proofline_encoding::{
+    BlockEnd, Cut, Encoding, Key, LAYER_STATE_COST, LargeBlockEncoding, MemoryLayout, State, Unrolling,
+};
 use proofline_program_analysis::Environment;
-use proofline_smt::{Limits, Outcome, Solver, Term, build as t};
+use proofline_smt::{Limits, Outcome, Solver, build as t};
 
 use super::{
     Answer, Decision, Engine, Question,
     abstraction::{Invariants, interval_invariants},
-    bounded::{Names, initial, needs_bit_vectors},
+    bounded::{initial, needs_bit_vectors},
     session::Session,
     start,
 };
@@ -101,17 +101,17 @@ impl Induction<'_> {
     fn holds(&self, k: u32) -> Result<Searched, Unknown> {
         let Question { subject, entry, budget, .. } = *self.question;
         let none = std::collections::BTreeSet::new();
-        let mut encoder =
+        let encoder =
             LargeBlockEncoding::new(subject.env(), self.layout, entry.name, &none, subject.wrapv(), budget);
         let session = Session::new(budget)?;
         let mut solver = session.solver(self.layout.encoding());
         let solver = &mut *solver;
         solver.set_limits(Limits { resource: Some(self.resource), millis: Session::millis_left(budget) });
-        let mut names = Names { next: 0 };
-        let (state, _) = initial(subject, self.layout, entry, &encoder, &mut names, solver);
+        let mut unrolling = Unrolling::new(encoder, budget);
+        let (state, _) = initial(subject, self.layout, entry, &mut unrolling, solver);
         let mut cuts = Vec::new();
-        let from = [(None, state)].into();
-        let base = self.search(&mut encoder, solver, &mut names, from, k + 1, false, &mut cuts)?;
+        unrolling.begin(None, state);
+        let base = self.search(&mut unrolling, solver, k + 1, false, &mut cuts)?;
         if base != Searched::Clean {
             return Ok(base);
         }
@@ -121,9 +121,9 @@ impl Induction<'_> {
             let cut = cuts[next];
             next += 1;
             solver.push();
-            let state = self.any_state(&mut encoder, &mut names, solver, cut);
-            let from = [(Some(cut), state)].into();
-            let searched = self.search(&mut encoder, solver, &mut names, from, k + 1, true, &mut cuts);
+            let state = self.any_state(&mut unrolling, solver, cut);
+            unrolling.begin(Some(cut), state);
+            let searched = self.search(&mut unrolling, solver, k + 1, true, &mut cuts);
             solver.pop();
             let searched = searched?;
             if searched != Searched::Clean {
@@ -134,19 +134,13 @@ impl Induction<'_> {
     }
 
     /// Every state at a cut that the intervals allow.
-    fn any_state(
-        &self,
-        encoder: &mut LargeBlockEncoding<'_>,
-        names: &mut Names,
-        solver: &mut dyn Solver,
-        cut: Cut,
-    ) -> State {
+    fn any_state(&self, unrolling: &mut Unrolling<'_>, solver: &mut dyn Solver, cut: Cut) -> State {
         let environment: &Environment = self.question.subject.env();
         let mut state = State::top();
-        for key in encoder.keys(cut, true) {
+        for key in unrolling.keys(cut, true) {
             let instance = if let Key::Local(instance, _) = key { instance } else { 0 };
-            let function = encoder.instances.function(instance);
-            let variable = names.fresh(start::sort_of_key(environment, self.layout, key, function));
+            let function = unrolling.encoder().instances.function(instance);
+            let variable = unrolling.fresh(start::sort_of_key(environment, self.layout, key, function));
             let encoding = self.layout.encoding();
             if let Some(scalar) = start::scalar_of_key(environment, key, function) {
                 solver.assert(encoding.in_range(variable, scalar));
@@ -162,76 +156,51 @@ impl Induction<'_> {
         state
     }
 
-    /// Goes through `blocks` blocks from some states. In a step only the last may fail, and the others are taken not to.
-    #[expect(clippy::too_many_arguments, reason = "what a search works on; two call sites")]
+    /// Goes through `blocks` blocks from where the unrolling begins, and adds the cut points on the way to `cuts`. In a step only the last
+    /// block may fail, and the others are taken not to.
     fn search(
         &self,
-        encoder: &mut LargeBlockEncoding<'_>,
+        unrolling: &mut Unrolling<'_>,
         solver: &mut dyn Solver,
-        names: &mut Names,
-        from: BTreeMap<Option<Cut>, State>,
         blocks: u32,
         is_step: bool,
         cuts: &mut Vec<Cut>,
     ) -> Result<Searched, Unknown> {
-        let mut frontier = from;
-        for layer in 0..blocks {
-            let mut next: BTreeMap<Cut, State> = BTreeMap::new();
-            let mut errors: Vec<Term> = Vec::new();
-            for (from, state) in std::mem::take(&mut frontier) {
-                self.question.budget.spend(1000)?;
-                let blocks = match from {
-                    None => encoder.explore_entry(state)?,
-                    Some(cut) => encoder.explore(cut, state)?,
-                };
-                for LargeBlock { state, end, .. } in blocks {
-                    match end {
-                        BlockEnd::Cut(cut) => {
-                            if !cuts.contains(&cut) {
-                                cuts.push(cut);
-                            }
-                            let merged = match next.remove(&cut) {
-                                Some(other) => other.either(state, &mut encoder.fresh),
-                                None => state,
-                            };
-                            next.insert(cut, merged);
-                        }
-                        BlockEnd::Exit => {}
-                        BlockEnd::Error(function, obligation) => {
-                            if self.question.targets.contains(function, obligation) {
-                                errors.push(state.guard);
-                            }
-                        }
-                        // Reaching it is as bad as an error.
-                        BlockEnd::Unsupported(_) | BlockEnd::Enter(_) => errors.push(state.guard),
-                    }
+        for depth in 1..=blocks {
+            let layer = unrolling.layer()?;
+            for cut in layer.cuts {
+                if !cuts.contains(&cut) {
+                    cuts.push(cut);
                 }
             }
-            for guard in errors {
-                self.question.budget.spend(1000)?;
-                if is_step && layer + 1 < blocks {
+            for (end, guard) in layer.ends {
+                if !self.is_failure(&end) {
+                    continue;
+                }
+                self.question.budget.spend(LAYER_STATE_COST)?;
+                if is_step && depth < blocks {
                     solver.assert(t::not(guard));
-                } else {
-                    match solver.check_assuming(&[guard]) {
-                        Outcome::Unsat => {}
-                        Outcome::Sat => return Ok(Searched::MayFail),
-                        Outcome::Unknown(_) => return Ok(Searched::Undecided),
-                    }
+                    continue;
+                }
+                match solver.check_assuming(&[guard]) {
+                    Outcome::Unsat => {}
+                    Outcome::Sat => return Ok(Searched::MayFail),
+                    Outcome::Unknown(_) => return Ok(Searched::Undecided),
                 }
             }
-            if layer + 1 == blocks {
-                break;
-            }
-            for (cut, state) in next {
-                self.question.budget.spend(1000)?;
-                if solver.check_assuming(&[state.guard]) != Outcome::Unsat {
-                    frontier.insert(Some(cut), names.name(state, &encoder.registers(cut), solver));
-                }
-            }
-            if frontier.is_empty() {
+            if depth == blocks || !unrolling.advance(solver)? {
                 break;
             }
         }
         Ok(Searched::Clean)
+    }
+
+    /// Whether a block must not end so: at an error that is asked about, or where nothing is known of what comes.
+    fn is_failure(&self, end: &BlockEnd) -> bool {
+        match end {
+            BlockEnd::Error(function, obligation) => self.question.targets.contains(*function, *obligation),
+            BlockEnd::Unsupported(_) | BlockEnd::Enter(_) => true,
+            BlockEnd::Cut(_) | BlockEnd::Exit => false,
+        }
     }
 }

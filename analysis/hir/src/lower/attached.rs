@@ -5,6 +5,7 @@ use proofline_syntax::AttributeStyle;
 use tree_sitter::Node;
 
 use super::{Lowerer, attributes::Attributes};
+use crate::Name;
 
 impl<'u> Lowerer<'u> {
     /// The attributes that the side table gives to a node: a declaration (for all it declares), a declarator, a record
@@ -13,10 +14,11 @@ impl<'u> Lowerer<'u> {
         let unit = self.unit;
         let mut result = Attributes::default();
         for attribute in unit.attributes(node) {
+            let arguments = attribute.arguments.join(",");
             if attribute.style == AttributeStyle::AsmLabel {
+                result.asm_label = Some(Name::new(arguments.trim_matches('"')));
                 continue;
             }
-            let arguments = attribute.arguments.join(",");
             self.attribute(node, &attribute.name, &arguments, &mut result);
         }
         result

@@ -24,6 +24,8 @@ pub(crate) struct Attributes {
     pub(crate) cleanup: Option<Name>,
     /// `alias("f")`: the name is another name of `f`.
     pub(crate) alias: Option<Name>,
+    /// `asm("name")` behind a declarator: what the linker calls it.
+    pub(crate) asm_label: Option<Name>,
     /// `weak`, `weakref`
     pub(crate) weak: bool,
     pub(crate) function: FunctionAttributes,
@@ -38,6 +40,7 @@ impl Attributes {
         self.mode = other.mode.or(self.mode.take());
         self.cleanup = other.cleanup.or(self.cleanup);
         self.alias = other.alias.or(self.alias);
+        self.asm_label = other.asm_label.or(self.asm_label);
         self.weak |= other.weak;
         merge_function(&mut self.function, &other.function);
     }

@@ -15,6 +15,7 @@ use tree_sitter::Node;
 use super::{
     Lowerer,
     convert::{compatible, float_rank},
+    declarator::has_effect,
     error_type,
 };
 use crate::{
@@ -146,6 +147,17 @@ impl<'u> Lowerer<'u> {
         }
     }
 
+    /// The value, after the effects of arguments that have no other use. (C leaves open which comes first.)
+    fn after_effects(&mut self, hints: &[Node<'u>], value: ExprId) -> ExprId {
+        let effects: Vec<ExprId> =
+            hints.iter().filter(|hint| has_effect(**hint)).map(|hint| self.discarded(*hint)).collect();
+        effects.into_iter().rev().fold(value, |value, effect| {
+            let span = self.span_of(effect).to(self.span_of(value));
+            let ty = self.type_of(value);
+            self.body.expr(ExprKind::Comma(effect, value), ty, span)
+        })
+    }
+
     /// Builtins that are operators rather than functions.
     fn operator_builtin(
         &mut self,
@@ -156,13 +168,15 @@ impl<'u> Lowerer<'u> {
     ) -> Option<ExprId> {
         let int = |kind| Type::new(TypeKind::Int(kind));
         Some(match (short, arguments) {
-            ("expect" | "expect_with_probability", [value, ..]) => {
+            ("expect" | "expect_with_probability", [value, hints @ ..]) => {
                 let value = self.value(*value);
-                self.convert(value, int(IntKind::Long))
+                let value = self.convert(value, int(IntKind::Long));
+                self.after_effects(hints, value)
             }
-            ("assume_aligned", [pointer, ..]) => {
+            ("assume_aligned", [pointer, hints @ ..]) => {
                 let value = self.value(*pointer);
-                self.convert(value, Type::void().pointer_to())
+                let value = self.convert(value, Type::void().pointer_to());
+                self.after_effects(hints, value)
             }
             ("speculation_safe_value" | "extract_return_addr", [value, ..]) => self.value(*value),
             // Whatever a compiler could still find out: without optimisation this is the answer.

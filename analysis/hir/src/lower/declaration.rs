@@ -142,6 +142,10 @@ impl<'u> Lowerer<'u> {
             None if specifiers.attributes.weak => drop(self.weak.insert(name)),
             None => {}
         }
+        let has_linkage = is_function || self.function.is_none() || specifiers.storage == Storage::Extern;
+        if let Some(label) = specifiers.attributes.asm_label.filter(|label| has_linkage && *label != name) {
+            self.asm_labels.push((name, label, span));
+        }
         if is_function {
             self.declare_function(specifiers, name, declared.ty, at);
             return Vec::new();

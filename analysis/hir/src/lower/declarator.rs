@@ -484,7 +484,7 @@ pub(crate) fn adjusted(ty: Type, inside_brackets: Qualifiers) -> Type {
 }
 
 /// Whether an expression's evaluation may be seen.
-fn has_effect(node: Node<'_>) -> bool {
+pub(crate) fn has_effect(node: Node<'_>) -> bool {
     let mut work = vec![node];
     while let Some(node) = work.pop() {
         match node.kind() {

@@ -90,6 +90,8 @@ pub(crate) struct Lowerer<'u> {
     pub(crate) in_parameters: bool,
     /// Functions that are another name of a function of the unit.
     pub(crate) aliases: Vec<(Name, Name, Span)>,
+    /// Functions and objects that the linker knows by another name (`asm` labels).
+    pub(crate) asm_labels: Vec<(Name, Name, Span)>,
     /// Names that were declared weak.
     pub(crate) weak: BTreeSet<Name>,
     /// Tags given so far.
@@ -112,7 +114,7 @@ pub(crate) struct FunctionContext<'u> {
     pub(crate) result: Type,
     /// Locals that keep the constant they are initialised with.
     pub(crate) settled: BTreeMap<LocalId, i128>,
-    /// What the function changes, once somebody asked.
+    /// What the function changes; computed at the first question.
     pub(crate) changes: Option<settled::Changes<'u>>,
     /// Its definition and its body (which an old-style definition does not contain).
     pub(crate) parts: [Node<'u>; 2],

@@ -307,7 +307,29 @@ impl<'u> Lowerer<'u> {
                 self.errors.push(HirError { message, span, help: None, function: None });
             }
         }
+        self.resolve_asm_labels();
         self.objects.forget_addresses(&std::mem::take(&mut self.weak));
+    }
+
+    /// A function without a body whose label names a function with one is that function. Where two names of a unit meet in any other
+    /// way, or something is defined under a label, linking by names would tell them apart: that is an error. (Labels of functions that
+    /// are defined nowhere here, as C libraries have them, mean nothing to us.)
+    fn resolve_asm_labels(&mut self) {
+        for (name, label, span) in std::mem::take(&mut self.asm_labels) {
+            let has_body = |name| self.objects.function(name).is_some_and(|function| function.body.is_some());
+            let (is_function, is_defined) = match self.objects.global(name) {
+                Some(global) => (false, global.defined),
+                None => (true, has_body(name)),
+            };
+            let meets = self.objects.global(label).is_some() || has_body(label);
+            if is_function && !is_defined && has_body(label) && self.objects.copy_body(label, name) {
+                continue;
+            }
+            if is_defined || meets {
+                let message = format!("`{name}` is `{label}` to the linker, which is not modelled");
+                self.errors.push(HirError { message, span, help: None, function: None });
+            }
+        }
     }
 
     /// Sizes and alignments with the records known so far.

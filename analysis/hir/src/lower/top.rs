@@ -69,6 +69,7 @@ impl<'u> Lowerer<'u> {
             static_owner: None,
             in_parameters: false,
             aliases: Vec::new(),
+            asm_labels: Vec::new(),
             weak: Default::default(),
             used_tags: Default::default(),
             open_records: Vec::new(),

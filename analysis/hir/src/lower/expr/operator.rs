@@ -429,7 +429,7 @@ impl<'u> Lowerer<'u> {
         otherwise: ExprId,
         span: Span,
     ) -> ExprId {
-        // For `c ?: e` the condition stands for the second operand, but stays as it is: who evaluates it converts.
+        // For `c ?: e` the condition stands for the second operand, but stays as it is: its evaluation converts.
         let first = then.unwrap_or(condition);
         let (first_type, other_type) = (self.type_of(first), self.type_of(otherwise));
         let void = |ty: Type| matches!(ty.kind(), TypeKind::Void);

@@ -153,7 +153,7 @@ impl Coercion<'_> {
         temporary
     }
 
-    /// An argument that nobody takes may still go wrong.
+    /// The evaluation of an argument that the callee has no parameter for may still fail.
     fn evaluate(&mut self, argument: Option<Argument>) {
         if let Some(Argument::Value(value)) = argument
             && fold::is_partial(&value)

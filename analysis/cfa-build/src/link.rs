@@ -1,7 +1,7 @@
 //! Linking: several units become one program. Names with internal linkage and tags are made unique where they clash, definitions
 //! win over declarations. Knows names and types, nothing of what automata do.
 //!
-//! What a name of the program means is found part by part: who has it ([`SymbolTable`]), what records are ([`Layouts`]), a unit under the
+//! What a name of the program means is found part by part: which file defines it ([`SymbolTable`]), what records are ([`Layouts`]), a unit under the
 //! program's names ([`LinkedUnit`]), and then [`function`], [`global`], [`external`] and [`unsupported`] through [`Linking`], which sees
 //! what each of them needs. [`link`] is all of them put together.
 
@@ -51,7 +51,7 @@ impl ProgramMap {
     }
 }
 
-/// What linking one name asks of the rest. Whoever implements it can see what the name depends on.
+/// What linking one name asks of the rest. An implementation sees each question, and so what the name depends on.
 pub trait Linking {
     /// Sizes of C's types: those of the first unit.
     fn data_model(&self) -> DataModel;

@@ -10,7 +10,7 @@ use crate::Name;
 pub enum EntryKind {
     /// Nothing: the function is where the program starts, and globals have their initial values.
     Program,
-    /// Anything: somebody calls the function, at any time and with any arguments; globals that can change hold any value.
+    /// Anything: unknown code calls the function, at any time and with any arguments; globals that can change hold any value.
     Library,
 }
 
@@ -35,7 +35,7 @@ impl Entry {
         Entry::new(Name::new("main"))
     }
 
-    /// Whether somebody calls it, at any time and with any arguments.
+    /// Whether unknown code calls it, at any time and with any arguments.
     pub fn is_library(self) -> bool {
         self.kind == EntryKind::Library
     }

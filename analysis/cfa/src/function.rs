@@ -24,7 +24,7 @@ pub struct Function {
     pub name: Name,
     /// C type.
     pub ty: Type,
-    /// Who sees it.
+    /// Its linkage: which files see it.
     pub linkage: Linkage,
     /// What its declaration says.
     pub attributes: FunctionAttributes,
@@ -50,7 +50,7 @@ pub struct Function {
     pub labels: Vec<(Name, Loc)>,
     /// What the automaton does not say exactly; each entry is over-approximated where it stands.
     pub approximations: Vec<Approximation>,
-    /// What some of its unknown values really are, for whoever executes.
+    /// What some of its unknown values really are: the interpreter computes them.
     pub library_results: Vec<LibraryResult>,
     /// What cannot be over-approximated: reaching the location makes a verdict unknown.
     pub unsupported: Vec<(Loc, Name)>,
@@ -221,6 +221,13 @@ pub struct Obligation {
     pub site: Site,
     /// What must hold, for people: `b != 0`, `i < 10`.
     pub text: Name,
+}
+
+impl Op {
+    /// The call, if it is one.
+    pub fn call(&self) -> Option<&Call> {
+        if let Op::Call(call) = self { Some(call) } else { None }
+    }
 }
 
 /// Names a kind of obligation, as users write it: `division-by-zero`. What it means, the checks know (`verifier::checks`).

@@ -144,10 +144,10 @@ pub(crate) fn call_context<'p>(
 ) -> Result<CallContext<'p>, Unknown> {
     let function = caller.function;
     let at = EdgeContext { function, id: edge, edge: function.edge(edge) };
-    match &at.edge.op {
-        Op::Call(call) => Ok(CallContext { at, call, callee }),
-        _ => Err(Unknown::InternalError(format!("{}:{edge} is not a call", function.name))),
-    }
+    let call = at.edge.op.call();
+    let call =
+        call.ok_or_else(|| Unknown::InternalError(format!("{}:{edge} is not a call", function.name)))?;
+    Ok(CallContext { at, call, callee })
 }
 
 /// A call of a function without a body: whatever is reachable may have changed, the result is any value. (Library models

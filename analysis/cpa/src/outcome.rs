@@ -17,7 +17,7 @@ use parking_lot::{Mutex, MutexGuard};
 /// Why an analysis gave up. Never a panic, never a silent `Holds`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum Unknown {
-    /// Somebody asked it to stop.
+    /// The caller asked it to stop.
     Cancelled,
     /// The budget of steps (or the caller's time limit) is used up.
     OutOfBudget,
@@ -63,7 +63,7 @@ struct Stops {
 type Stop = Arc<dyn Fn() + Send + Sync>;
 
 impl Cancel {
-    /// Asks everyone who holds this flag to stop, and stops what does not look at it by itself.
+    /// Asks all work that holds this flag to stop, and stops work that does not poll it.
     pub fn cancel(&self) {
         self.0.flag.store(true, Ordering::SeqCst);
         let stops: Vec<Stop> = self.stops().open.values().cloned().collect();
@@ -71,11 +71,11 @@ impl Cancel {
             stop();
         }
     }
-    /// Whether somebody asked.
+    /// Whether stopping was asked for.
     pub fn is_cancelled(&self) -> bool {
         self.0.flag.load(Ordering::Relaxed)
     }
-    /// Runs `stop` when somebody asks, as long as the result lives; at once if somebody has. It must end soon, may run more
+    /// Runs `stop` when stopping is asked for, as long as the result lives; at once if it was before. It must end soon, may run more
     /// than once, and on any thread.
     #[must_use]
     pub fn on_cancel(&self, stop: impl Fn() + Send + Sync + 'static) -> OnCancel {
@@ -153,7 +153,7 @@ impl Budget {
     pub fn cancel(&self) -> &Cancel {
         &self.cancel
     }
-    /// Whether somebody asked to stop or the deadline has passed; for work that is accounted for afterwards.
+    /// Whether stopping was asked for or the deadline has passed; for work that is accounted for afterwards.
     pub fn is_over(&self) -> bool {
         self.cancel.is_cancelled() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }

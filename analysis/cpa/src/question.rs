@@ -12,7 +12,7 @@ use crate::Config;
 pub struct Question<'p> {
     /// The program.
     pub env: &'p Environment,
-    /// Where executions start. It must be among the entries that the environment was made for: `main`, a function nobody calls, or what
+    /// Where executions start. It must be among the entries that the environment was made for: `main`, a function without callers, or what
     /// [`Environment::for_entries`] was given.
     pub entry: Name,
     /// The checks whose error locations count.

@@ -39,7 +39,7 @@ pub(crate) struct Waitlist {
 }
 
 impl Waitlist {
-    /// Nobody waits.
+    /// Whether it is empty.
     pub(crate) fn new(order: Order) -> Waitlist {
         Waitlist { order, queue: BTreeMap::new(), ranks: FxHashMap::default(), arrivals: 0 }
     }
@@ -88,7 +88,7 @@ impl Waitlist {
         }
     }
 
-    /// Who waits, in order.
+    /// The waiting nodes, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = NodeId> {
         self.queue.values().copied()
     }

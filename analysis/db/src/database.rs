@@ -38,7 +38,7 @@ use crate::{
 pub enum Stopped {
     /// The text changed meanwhile: ask again.
     Edited,
-    /// Somebody asked to stop.
+    /// The caller asked to stop.
     Cancelled,
     /// Nothing could be read.
     Load(LoadError),
@@ -58,7 +58,7 @@ pub struct Database {
     storage: salsa::Storage<Self>,
     shared: Arc<Shared>,
     project: Option<Project>,
-    /// The program of the first file alone, once somebody has asked about it.
+    /// The program of the first file alone, once it was asked about.
     alone: Arc<OnceLock<Project>>,
     control: Control,
 }

@@ -1,4 +1,4 @@
-//! Texts of files as inputs: what an editor holds, what was read from the disk. Whoever reads a file through [`Reader`] can say
+//! Texts of files as inputs: what an editor holds, what was read from the disk. Work that reads a file through [`Reader`] can say
 //! afterwards which ones; that a file does not exist is a text too. Knows bytes, not C.
 
 use std::{
@@ -84,12 +84,12 @@ impl Files {
                 return false;
             }
         }
-        // Also where nothing depends on it yet: somebody may just be reading it, and must then hear of the change.
+        // Also where nothing depends on it yet: another thread may just be reading it, and must then hear of the change.
         let text = self.input(db, &path);
         let has_changed = text.content(db) != new.content;
         if has_changed {
             let durability = durability(&path, new.is_unsaved);
-            // The write waits until nobody reads; then both change together.
+            // The write waits until all readers have finished; then both change together.
             let content = new.content.clone();
             let _ = text.set_content(db).with_durability(durability).to(content);
         }

@@ -211,7 +211,7 @@ fn has_error_call(db: &dyn Db, project: Project, unit: usize) -> bool {
 /// Functions and objects that mention others, by these.
 type Users = BTreeMap<Name, Arc<BTreeSet<Name>>>;
 
-/// Who mentions whom, for what is first of all in the unit.
+/// Which names each definition mentions, for those that come first in the unit.
 #[salsa::tracked]
 fn unit_users(db: &dyn Db, project: Project, unit: usize) -> Arc<Users> {
     let homes = homes(db, project, unit);

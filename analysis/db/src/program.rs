@@ -141,7 +141,7 @@ impl Functions for Queried<'_> {
     }
 }
 
-/// Where executions start if nobody says so.
+/// Where executions start by default.
 #[salsa::tracked]
 pub(crate) fn default_entries(db: &dyn Db, project: Project) -> Vec<Entry> {
     let points = entry_points(&Queried { db, project }, Scope::Program, &|_| true);

@@ -1,6 +1,6 @@
 //! Answers on the disk, keyed by content: what was verified once is not verified again, by whichever process. A store is a hint that may
 //! be missing, old, damaged or in use; then the work is done again. Several processes may share a folder: each write is a transaction, and
-//! who finds the file open elsewhere waits a moment and then goes without.
+//! a process that finds the file open elsewhere waits a moment and then goes without.
 
 use std::{
     collections::BTreeMap,
@@ -114,7 +114,7 @@ impl Store {
     }
 
     fn is_free(&self) -> bool {
-        // A panic is the reader's way to say that the file is damaged; nobody else has it open then.
+        // A panic is the reader's way to say that the file is damaged; no other process has it open then.
         let opened = catch_unwind(AssertUnwindSafe(|| open(&self.path).map(drop)));
         !matches!(opened, Ok(Err(redb::DatabaseError::DatabaseAlreadyOpen)))
     }

@@ -1,5 +1,5 @@
 //! The two encodings of C's values, behind one interface: mathematical integers with explicit wrap-around, and bit vectors with floats.
-//! Must not know expressions, memory or who asks.
+//! Must not know expressions, memory or its users.
 //!
 //! Integers are cheap and over-approximate: bit operations of two unknowns are bounded, floats are opaque. Bit vectors are exact for
 //! every integer type, and for `float` and `double`.

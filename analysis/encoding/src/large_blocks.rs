@@ -116,10 +116,7 @@ impl<'x> LargeBlockEncoding<'x> {
             let Some((parent, edge)) = self.instances.parent(instance) else { break };
             let call = self.function(parent).edge(edge);
             loc = call.to;
-            dst = match &call.op {
-                Op::Call(call) => call.dst.clone(),
-                _ => None,
-            };
+            dst = call.op.call().and_then(|call| call.dst.clone());
             instance = parent;
         }
         keys.sort();
@@ -160,16 +157,14 @@ impl<'x> LargeBlockEncoding<'x> {
         // A call of a summarised function begins a block of its own, with the summary applied.
         for &id in structure.successors(cut.loc) {
             let edge = function.edge(id);
-            let calls = match &edge.op {
-                Op::Call(call) => self.summarised_callees(function, call),
-                _ => Vec::new(),
-            };
+            let call = edge.op.call();
+            let calls = call.map_or_else(Vec::new, |call| self.summarised_callees(function, call));
             if calls.is_empty() {
                 let at_edge = self.step(cut.instance, id, state.clone());
                 self.go_on(cut.instance, at_edge);
                 continue;
             }
-            let Op::Call(call) = &edge.op else { continue };
+            let Some(call) = call else { continue };
             for callee in calls {
                 self.apply_summary(cut.instance, id, call, callee, state.clone());
             }

@@ -209,7 +209,7 @@ pub(crate) struct RecordSpec {
 
 const BITS: u64 = 8;
 
-/// Gives every member its place. Members of unknown type have size 0 here; whoever built them reported them.
+/// Gives every member its place. Members of unknown type have size 0 here; the lowering that made them reported them.
 ///
 /// Source: gcc's `stor-layout.cc` (`place_field`, `update_alignment_for_field`, `layout_decl`) with x86's
 /// `PCC_BITFIELD_TYPE_MATTERS` and `ADJUST_FIELD_ALIGN`. All numbers in bits until the end.

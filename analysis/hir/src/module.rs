@@ -42,7 +42,7 @@ pub struct Global {
     pub name: Name,
     /// Complete type where the unit completes it.
     pub ty: Type,
-    /// Who sees it.
+    /// Its linkage: which files see it.
     pub linkage: Linkage,
     /// Whether this unit defines it (a tentative definition does); otherwise `extern`.
     pub defined: bool,
@@ -72,7 +72,7 @@ pub struct Function {
     pub name: Name,
     /// Its function type.
     pub ty: Type,
-    /// Who sees it.
+    /// Its linkage: which files see it.
     pub linkage: Linkage,
     /// Attributes and keywords that change meaning.
     pub attributes: FunctionAttributes,

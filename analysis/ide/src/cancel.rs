@@ -1,4 +1,4 @@
-//! How work ends without an answer: nobody wants it any more, or a defect of ours.
+//! How work ends without an answer: it is no longer wanted, or a defect of ours ended it.
 
 /// The answer is not wanted any more, or an edit made it worthless: ask the next snapshot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -34,7 +34,7 @@ pub enum CheckError {
     Load(LoadError),
     /// Executions are to start in a function that has no body.
     NoSuchEntry(Name),
-    /// Somebody asked to stop before anything was read.
+    /// The caller asked to stop before anything was read.
     Stopped,
 }
 
@@ -101,8 +101,8 @@ impl WholeProgram {
         Ok(self.db.program()?)
     }
 
-    /// Verdicts and findings of the executions from these functions; without any: from `main`, or from what nobody calls. What is known
-    /// when somebody stops the work is a report, too.
+    /// Verdicts and findings of the executions from these functions; without any: from `main`, or from functions without callers. What is known
+    /// when the work is stopped is a report, too.
     ///
     /// # Errors
     /// If a file cannot be read, or an entry has no body.

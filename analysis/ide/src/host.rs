@@ -1,5 +1,5 @@
 //! The mutable host and the immutable snapshot of a file's program. Only the host writes: a write makes the snapshots of the programs
-//! that it changes stop what they do, and waits until they are dropped. So whoever owns the host must be free to wait.
+//! that it changes stop what they do, and waits until they are dropped. So the thread that owns the host must be free to wait.
 
 use std::{
     collections::BTreeMap,
@@ -70,7 +70,7 @@ struct ReadProgram {
     is_alone: bool,
 }
 
-/// Where answers outlive processes, unless somebody chooses another folder; `None` if the user has no folder for such things.
+/// Where answers outlive processes, unless the user chooses another folder; `None` if the user has no folder for such things.
 pub fn default_cache() -> Option<PathBuf> {
     Store::default_folder()
 }

@@ -28,7 +28,7 @@ pub struct Searched<'r> {
 /// Where a name is defined.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Definition {
-    /// Here, or where it is only declared because nobody is known to define it.
+    /// Here, or where it is only declared because no known file defines it.
     At(Place),
     /// A glance at files that are not open has shown these.
     Perhaps(Vec<Place>),

@@ -50,7 +50,7 @@ pub struct FunctionItem {
 pub struct EntryPoint {
     /// The function.
     pub name: String,
-    /// What a failure from here means: what fails in a program fails; from a function that anybody may call with any arguments it may
+    /// What a failure from here means: what fails in a program fails; from a function that unknown code may call with any arguments it may
     /// be the caller's fault.
     pub kind: EntryKind,
     /// Functions whose obligations it decides (itself included).

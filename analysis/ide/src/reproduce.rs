@@ -1,4 +1,4 @@
-//! A counterexample as a C test: the file itself, with its inputs fixed. Writes text; whoever runs it decides where.
+//! A counterexample as a C test: the file itself, with its inputs fixed. Writes text; its caller decides where it is kept and run.
 
 use std::{collections::BTreeMap, fmt::Write, path::Path};
 
@@ -113,7 +113,7 @@ fn input(program: &Program, name: Name, values: &[String], text: &mut String) ->
     Ok(())
 }
 
-/// What verification tasks declare and nobody defines.
+/// What verification tasks declare and leave undefined.
 fn ends(program: &Program, text: &mut String) {
     for (name, body) in [
         ("reach_error", "abort();"),

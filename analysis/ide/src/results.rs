@@ -61,7 +61,7 @@ pub struct FileResults {
     problems: Vec<Problem>,
     entries: BTreeMap<String, EntryResults>,
     knowledge: Option<DatedKnowledge>,
-    /// Entries somebody works on.
+    /// Entries that jobs work on.
     running: BTreeSet<String>,
     /// Findings of this text that running a test has confirmed.
     confirmed: BTreeSet<String>,
@@ -151,17 +151,17 @@ impl FileResults {
         true
     }
 
-    /// Somebody begins to verify an entry.
+    /// A job begins to verify an entry.
     pub fn begun(&mut self, entry: String) {
         self.running.insert(entry);
     }
 
-    /// Nobody verifies the entry any more.
+    /// No job verifies the entry any more.
     pub fn ended(&mut self, entry: &str) {
         self.running.remove(entry);
     }
 
-    /// Nobody verifies anything any more, because of a defect of ours.
+    /// No job verifies anything any more, because of a defect of ours.
     pub fn all_ended(&mut self) {
         self.running.clear();
     }
@@ -176,7 +176,7 @@ impl FileResults {
         }
     }
 
-    /// Somebody stopped the work: what is known now is all there will be.
+    /// The work was stopped: what is known now is all there will be.
     pub fn stop(&mut self) {
         self.running.clear();
         for entry in self.entries.values_mut() {
@@ -338,7 +338,7 @@ impl FileResults {
         self.confirmed.contains(&finding.id)
     }
 
-    /// A function's verdicts with its state now; `None` if nobody decides it: nothing was asked.
+    /// A function's verdicts with its state now; `None` if no entry decides it: nothing was asked.
     pub fn function(&self, name: &str) -> Option<FunctionReport> {
         let program = self.program.as_ref()?;
         let entries: Vec<&EntryPoint> =

@@ -1,5 +1,5 @@
 //! A glance at a C file: which functions it defines and whom they call, from the text alone, without preprocessing. Fast and never
-//! certain: whoever needs to know reads the file properly.
+//! certain: code that needs certainty parses the file.
 
 use crate::place::Point;
 

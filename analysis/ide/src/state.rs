@@ -15,7 +15,7 @@ use crate::{
 pub enum State {
     /// Nothing is known yet.
     Queued,
-    /// Somebody works on it.
+    /// A job works on it.
     Running,
     /// Every obligation holds.
     Proved,

@@ -2,7 +2,7 @@
 
 use crate::place::{Point, Range};
 
-/// Longer lines are generated; nobody reads comments in them.
+/// Longer lines are generated; comments in them are not read.
 const LONGEST_READ: usize = 10_000;
 
 /// Longer lines are not searched for words.

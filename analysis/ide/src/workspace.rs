@@ -1,5 +1,5 @@
-//! The C files of the folders that are open, at a glance: who defines a function that a file only declares. Read from disk, in the
-//! background and not before somebody asks; files that did not change are not read again.
+//! The C files of the folders that are open, at a glance: which file defines a function that another one only declares. Read from disk, in the
+//! background and not before the first question; files that did not change are not read again.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -130,7 +130,7 @@ impl Workspace {
                 }
             }
         }
-        // Names that everybody calls and nobody here defines are of no interest.
+        // Names that are called everywhere and defined nowhere here are of no interest.
         let definitions = &self.definitions;
         self.callers.retain(|name, _| definitions.contains_key(name));
     }

@@ -1,4 +1,4 @@
-//! Who calls whom, and the strongly connected components of that. Must not know how calls through pointers were resolved.
+//! The call graph and its strongly connected components. Must not know how calls through pointers were resolved.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -6,7 +6,7 @@ use proofline_cfa::dot::quoted;
 
 use crate::CallGraph;
 
-/// Who calls whom; recursive components are boxes.
+/// The call graph; recursive components are boxes.
 pub fn call_graph(graph: &CallGraph) -> String {
     let mut out = String::from("digraph calls {\n  node [shape=box, fontname=monospace];\n");
     for (index, members) in graph.components().iter().enumerate() {

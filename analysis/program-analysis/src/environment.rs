@@ -1,4 +1,4 @@
-//! What analyses know of a program before they start: who calls whom, loops, where pointers point, what functions read
+//! What analyses know of a program before they start: the call graph, loops, where pointers point, what functions read
 //! and write. Immutable; must not know any abstract domain.
 
 use std::{
@@ -45,7 +45,7 @@ struct Known {
 }
 
 impl Environment {
-    /// For analyses that start at `main` if there is one, and at functions that nobody calls. Without `main` the program is a library:
+    /// For analyses that start at `main` if there is one, and at functions without callers. Without `main` the program is a library:
     /// code outside may at any time call its functions and use its objects that have external linkage.
     pub fn new(program: Program) -> Environment {
         let main = Name::new("main");
@@ -249,8 +249,8 @@ impl Environment {
         )
     }
 
-    /// Pointers whose targets somebody asked for though the footprint of their function does not name them: where there is one, whoever
-    /// asked may have used what a footprint misses.
+    /// Points-to questions that the footprint of the function does not cover: where there is one, the
+    /// code that asked may have used what a footprint misses.
     pub fn unnamed_pointers(&self) -> Vec<(Name, Expr)> {
         let known = self.targets.read();
         let mut unnamed = Vec::new();

@@ -1,6 +1,6 @@
 //! What a block of a function depends on besides its entry state and the blocks that it uses, as a short name: the function's automaton
 //! and all that the environment says about it. A block abstraction that was computed under one footprint is right wherever the footprint is
-//! the same, in another process of the same program, too. Must not know any abstract domain; whoever lets a transfer
+//! the same, in another process of the same program, too. Must not know any abstract domain. A change that lets a transfer
 //! function ask the environment something new adds it here.
 
 use std::{collections::BTreeSet, hash::Hash, sync::Arc};
@@ -121,7 +121,7 @@ pub(crate) fn footprint(env: &Environment, function: &Function, common: &Common)
     digest.content_hash()
 }
 
-/// What a block and who enters it know of the rest of the program.
+/// What a block and its callers know of the rest of the program.
 fn surroundings(env: &Environment, name: Name, common: &Common, digest: &mut ContentHasher) {
     env.call_graph().component_of(name).map(|component| common.reachable[component]).hash(digest);
     env.effects_component(name).and_then(|component| common.effects.get(&component)).hash(digest);

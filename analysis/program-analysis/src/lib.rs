@@ -1,4 +1,4 @@
-//! What is known of a whole program before verification starts: where pointers point, who calls whom, what functions read and
+//! What is known of a whole program before verification starts: where pointers point, the call graph, what functions read and
 //! write, what is reached from an entry, and by what all of that is recognised after an edit. Must not know how automata are made
 //! of C, nor any abstract domain.
 

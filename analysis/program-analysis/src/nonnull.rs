@@ -97,7 +97,7 @@ fn never_null(source: &dyn SliceSource, global: &Global) -> Vec<Lvalue> {
             break;
         }
         let Some((function, _)) = source.function(*user) else { return Vec::new() };
-        // Of text that was not understood nobody knows what it stores.
+        // Text that was not understood may store anything.
         if !is_understood(source, &function) {
             return Vec::new();
         }

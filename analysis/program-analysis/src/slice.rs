@@ -110,7 +110,7 @@ impl Renaming for Collect {
     }
 }
 
-/// A program, part by part. Whoever implements it can see which parts a slice needs.
+/// A program, part by part. An implementation sees which parts a slice asks for.
 pub trait SliceSource {
     /// Sizes of C's types.
     fn data_model(&self) -> DataModel;

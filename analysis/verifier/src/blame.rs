@@ -1,4 +1,4 @@
-//! Whose fault a violation in library code is. A function that nobody calls is run with all arguments; a failure that some arguments
+//! Whose fault a violation in library code is. A function without callers is run with all arguments; a failure that some arguments
 //! avoid is the callers' matter (*latent*: an inferred precondition), one that no argument avoids, or that stands in a branch which the
 //! function itself chose by testing the very thing, is the function's own (*manifest*). What hangs on the result of a function that nothing
 //! is known of is latent, too, and names that function.
@@ -77,7 +77,7 @@ pub(crate) fn judge(subject: &Subject, run: &Run, obligation: &Obligation) -> Bl
     // What the function asks about its arguments on the way, and what its loops ask.
     let (mut asked, mut loops) = (Conditions::default(), Conditions::default());
     let (mut asked_by, mut looped_by) = (Influence::default(), Influence::default());
-    // Who has a say in what loops compute, by how often and which way they go round.
+    // What influences the values that loops compute, by how often and which way they go round.
     let mut inside = Influence::default();
     let mut failure = None;
     for event in &trace.events {

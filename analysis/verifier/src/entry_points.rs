@@ -1,5 +1,5 @@
-//! Where executions start if nobody says so: the one rule. `main`; what it does not reach, and everything where there is no `main`, is
-//! reached from functions that nobody mentions, then (cycles, and functions whose address alone is taken) from the first by name.
+//! Where executions start by default: the one rule. `main`; what it does not reach, and everything where there is no `main`, is
+//! reached from functions that no other function mentions, then (cycles, and functions whose address alone is taken) from the first by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -18,7 +18,7 @@ use crate::{
     subject::Subject,
 };
 
-/// More entries than this nobody reads, and they take memory.
+/// More entries than this are not kept: they take memory and are too many to read.
 const MOST: usize = 2_000_000;
 
 /// A variable of a function.
@@ -89,7 +89,7 @@ impl Known {
 /// What is known at a location, by variable; nothing of variables that may have any value.
 pub type Here = BTreeMap<Variable, Known>;
 
-/// What is known of a function, whoever calls it.
+/// What is known of a function, for all callers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FunctionFacts {
     /// By location. No execution reaches the others.

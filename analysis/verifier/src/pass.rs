@@ -59,8 +59,8 @@ pub(crate) fn certificate<A: BlockCpa + Refine, S: SummaryStore<A>>(
     verification.certificate.ok_or_else(|| Unknown::InternalError("a pass without a certificate".into()))
 }
 
-/// One pass of intervals over everything that executions from an entry reach: the analysis, and its reached set, which nobody has checked
-/// again yet.
+/// One pass of intervals over everything that executions from an entry reach: the analysis, and its reached set, which has not
+/// been checked again yet.
 ///
 /// # Errors
 /// If the budget ends first.
@@ -82,7 +82,7 @@ pub(crate) fn interval_pass(
     Ok((analysis, certificate))
 }
 
-/// Reads a reached set: states by location, whoever called the function.
+/// Reads a reached set: states by location, for all callers.
 ///
 /// # Errors
 /// Those of `read`; a place without a frame, which is a defect.

@@ -49,7 +49,7 @@ pub struct Request {
 /// Hears in words what is going on.
 pub type Listener = dyn Fn(&str) + Send + Sync;
 
-/// What ends the work on an answer, and who hears of it.
+/// What ends the work on an answer, and where progress is reported.
 #[derive(Clone, Default)]
 pub struct Control {
     /// Ends it from another thread.
@@ -92,7 +92,7 @@ pub trait Programs: Clone + Send {
     /// If the program cannot be read, or the work has ended before it began.
     fn begin(&self, control: &Control) -> Result<(), Self::Error>;
 
-    /// Where executions start if nobody says so: [`crate::entry_points`].
+    /// Where executions start by default: [`crate::entry_points`].
     ///
     /// # Errors
     /// If the work was stopped.
@@ -194,7 +194,7 @@ fn no_body(entry: Name) -> Unknown {
     Unknown::Unsupported(format!("there is no function `{entry}` with a body"))
 }
 
-/// Which engines to ask: those that were named; otherwise the portfolio (none named) or, for functions that nobody named or calls, the
+/// Which engines to ask: those that were named; otherwise the portfolio (none named) or, for functions that were not named and have no callers, the
 /// brief engines for libraries.
 fn engines_for(named: &[String], given: &[Name], entries: &[Entry]) -> Vec<String> {
     let is_library = given.is_empty() && entries.iter().all(|entry| entry.is_library());

@@ -22,7 +22,7 @@ pub enum Property {
     Checks(BTreeSet<CheckId>),
 }
 
-/// A property that nobody knows.
+/// A property that no check implements.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "unknown property `{0}`\n  help: use unreach-call, no-overflow, or a list of checks such as `division-by-zero,array-bounds`; \

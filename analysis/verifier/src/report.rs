@@ -139,7 +139,7 @@ impl Report {
         }
     }
 
-    /// Violations that nobody outside the program can prevent.
+    /// Violations that no caller can prevent.
     pub fn failures(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| self.is_failure(finding))
     }

@@ -1,6 +1,6 @@
 //! Block abstractions that outlive a question: what engines found out about functions, to be found again after an edit. Answers are the
 //! same without them. A precision to begin with is a hint: a proof with it is a proof, and may be one that a fresh run's budget does
-//! not reach. Must not know who keeps them, or where.
+//! not reach. Must not know where they are kept.
 
 use std::{
     any::Any,

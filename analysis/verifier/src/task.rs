@@ -72,7 +72,7 @@ impl Task {
         };
         let mut properties = Vec::new();
         for entry in definition.properties {
-            // Properties of other kinds (termination, coverage) are somebody else's.
+            // Properties of other kinds (termination, coverage) are not ours.
             let named = Path::new(&entry.property_file).file_stem().and_then(|s| s.to_str()).unwrap_or("");
             let text = std::fs::read_to_string(folder.join(&entry.property_file)).unwrap_or_default();
             if let Ok(property) = Property::parse(if text.is_empty() { named } else { &text }) {

@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     /// What must hold: `all`, `unreach-call`, `no-overflow`, or a list of checks (`division-by-zero,array-bounds`).
     #[arg(long, value_name = "PROPERTY")]
     property: Option<String>,
-    /// Function that execution starts in (default: main; without one, every function that nobody calls).
+    /// Function that execution starts in (default: main; without one, every function without callers).
     #[arg(long, value_name = "FUNCTION")]
     entry: Vec<String>,
     /// An SV-COMP task definition: names the files, the data model and the properties.

@@ -43,7 +43,7 @@ enum What {
     Hir,
     /// Automata with their obligations.
     Cfa,
-    /// Who calls whom, in components.
+    /// The call graph, in components.
     Callgraph,
     /// Function and loop blocks with what they read and write.
     Blocks,

@@ -80,7 +80,7 @@ impl Style {
     }
 }
 
-/// What is going on: a line on a terminal once something takes long, or lines for whoever asked.
+/// What is going on: a line on a terminal once something takes long, or lines where they were asked for.
 #[derive(Clone)]
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,

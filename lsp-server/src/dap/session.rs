@@ -105,7 +105,7 @@ impl<W: Write> Session<W> {
     fn launch(&mut self, request: &Request) -> Result<()> {
         let output = &mut self.output;
         let mut say = |text: &str| {
-            // If nobody reads any more, the next answer says so.
+            // If the client has gone, the next answer says so.
             let _ = output.event::<event::Output>(console(format!("{text}\n")));
         };
         let replay = arguments(request).and_then(|arguments: Launch| {

@@ -57,9 +57,9 @@ pub(super) struct Actor {
     told: BTreeMap<PathBuf, Value>,
     /// Buffers about which there is news.
     news: BTreeMap<PathBuf, News>,
-    /// Who waits for a test, by buffer and finding.
+    /// Requests that wait for a test, by buffer and finding.
     tests: BTreeMap<(PathBuf, String), Vec<Reply<Option<Value>>>>,
-    /// Who waits for diagnostics of a buffer.
+    /// Requests that wait for diagnostics of a buffer.
     pub(super) pulls: BTreeMap<PathBuf, Vec<Pull>>,
     /// The C files of the open folders.
     pub(super) folders: Folders,

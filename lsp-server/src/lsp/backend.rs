@@ -26,7 +26,7 @@ use super::event::{Event, Reply, Request};
 pub(super) struct Backend {
     events: mpsc::Sender<Event>,
     shut_down: Arc<AtomicBool>,
-    /// Tells that nobody is there any more.
+    /// Tells that the client has gone.
     closed: Arc<Notify>,
 }
 

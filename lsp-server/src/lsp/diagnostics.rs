@@ -42,7 +42,7 @@ impl<'d> Places<'d> {
         }
     }
 
-    /// A line of a file as it is now, unless it is too long to be read by anybody.
+    /// A line of a file as it is now, unless it is too long to be shown.
     fn line(&self, path: &Path, line: usize) -> Option<String> {
         let short = |text: &Rope| {
             text.get_line(line).filter(|line| line.len_bytes() < 10_000).map(|line| line.to_string())

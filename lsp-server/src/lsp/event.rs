@@ -9,7 +9,7 @@ use tower_lsp_server::{jsonrpc, ls_types::*};
 
 use super::{jobs::Linked, reproduce::Ran};
 
-/// Where an answer goes. Nobody may be waiting any more.
+/// Where an answer goes. The client may have gone.
 pub(super) type Reply<T> = oneshot::Sender<jsonrpc::Result<T>>;
 
 /// What happens to the actor.

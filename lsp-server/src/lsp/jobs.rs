@@ -60,7 +60,7 @@ pub(super) struct Running {
     pub(super) text: String,
     cancel: Cancel,
     revision: u64,
-    /// Nobody has asked to stop it. (Its `cancel` also says when a write stopped it, or other work that it waited for.)
+    /// It has not been asked to stop. (Its `cancel` also says when a write stopped it, or other work that it waited for.)
     pub(super) is_wanted: bool,
 }
 

@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         let input = backend::watch(tokio::io::stdin(), closed.clone());
         let server = Server::new(input, tokio::io::stdout(), socket).concurrency_level(64);
         let serve = server.serve(service);
-        // Requests that are still open when the input ends have nobody who waits for them.
+        // The answers to requests that are still open when the input ends go nowhere.
         tokio::select! {
             () = serve => {}
             () = async { closed.notified().await; tokio::time::sleep(Duration::from_millis(200)).await } => {}

@@ -87,7 +87,7 @@ fn is_killed(status: ExitStatus) -> bool {
     return status.code().is_none_or(|code| code > 1);
 }
 
-/// Runs a command with an end, its output in a file, so that nobody waits for a pipe.
+/// Runs a command with an end, its output in a file, so that no pipe can fill.
 fn limited(
     mut command: Command,
     folder: &Path,

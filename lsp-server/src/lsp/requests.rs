@@ -17,7 +17,7 @@ use super::{
     features,
 };
 
-/// Somebody who waits for diagnostics, with what they have.
+/// A request that waits for diagnostics, with what its client has.
 pub(super) struct Pull {
     known: Option<String>,
     reply: Reply<DocumentDiagnosticReportResult>,
@@ -149,10 +149,10 @@ impl Actor {
         }
     }
 
-    /// Those who wait, when there is something current to say.
+    /// Answers the waiting requests when there is something current to say.
     pub(super) fn answer_pulls(&mut self, path: &Path) {
         if self.documents.get(path).is_some_and(|document| !document.results.is_settled()) {
-            // Half-typed code keeps what was known: nobody waits for a text that will not be verified.
+            // Half-typed code keeps what was known: no request waits for a text that will not be verified.
             if !self.jobs.is_quiet() {
                 return;
             }

@@ -91,7 +91,7 @@ fn perform(work: Work, events: &mpsc::Sender<Event>) -> Outcome {
                 assert!(!(has_fault("panic") && text.starts_with("panics:")), "a seeded fault");
                 let _ = events.send(Event::Progress { job: id, text: text.to_owned() });
             });
-            // A write on behalf of somebody else, at the worst moment.
+            // A write on behalf of another buffer, at the worst moment.
             let is_lost = has_fault("lost") && revision == 1;
             let report = analysis
                 .filter(|_| !is_lost)

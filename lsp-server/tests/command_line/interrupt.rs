@@ -7,7 +7,7 @@ use std::{
 
 use crate::common::Scratch;
 
-/// Nobody decides this soon: the engine only runs it.
+/// No engine decides this soon: this one only runs it.
 const LONG: &str = "extern void reach_error(void);\nextern unsigned __VERIFIER_nondet_uint(void);\nint main(void) {\n    unsigned long \
                     s = __VERIFIER_nondet_uint(), i;\n    for (i = 0; i < 4000000000ul; i++)\n        s = s * 6364136223846793005ul + \
                     i;\n    if (s == 1234567)\n        reach_error();\n    return 0;\n}\n";

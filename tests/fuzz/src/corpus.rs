@@ -158,7 +158,7 @@ fn worked() -> Duration {
         .map_or_else(|| beginning.elapsed(), Duration::from_nanos)
 }
 
-/// The functions that gcc finds in a unit: an opinion of somebody else on what "every function" means.
+/// The functions that gcc finds in a unit: a second opinion on what "every function" means.
 ///
 /// # Errors
 /// gcc or nm cannot be run, or refuse the unit.

@@ -143,7 +143,7 @@ fn told(report: &Report) -> String {
     out
 }
 
-/// `__reveal(e);` becomes an assignment to a variable that nobody reads. Lines stay.
+/// `__reveal(e);` becomes an assignment to a variable that is not read. Lines stay.
 fn revealing(text: &str) -> String {
     let mut out = String::new();
     for (number, line) in text.lines().enumerate() {

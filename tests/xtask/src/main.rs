@@ -2,6 +2,7 @@
 
 mod bench;
 mod demo;
+mod exhaustive;
 mod fuzz;
 mod module_cycles;
 mod server;

@@ -1,4 +1,4 @@
-//! The language server and the debug adapter under clients that nobody here wrote: pytest-lsp and Microsoft's DAP test client, in
+//! The language server and the debug adapter under clients of other projects: pytest-lsp and Microsoft's DAP test client, in
 //! folders under `target/`.
 
 use std::path::Path;

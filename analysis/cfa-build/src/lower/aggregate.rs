@@ -113,7 +113,7 @@ impl Lowering<'_> {
         if from != lvalue {
             self.copy(lvalue.clone(), from, site);
         }
-        // The place is named again by whoever uses the value: pin it down if the copy may have moved it.
+        // The user of the value names the place again: pin it down if the copy may have moved it.
         let own = self.write_effect(&lvalue);
         self.settle_place(lvalue, Some(&own), site)
     }

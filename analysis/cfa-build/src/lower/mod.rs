@@ -48,7 +48,7 @@ pub struct Unit {
     pub data_model: DataModel,
     /// Layouts by tag.
     pub records: Records,
-    /// Objects with static storage and who sees them, string literals included; sorted by name.
+    /// Objects with static storage and their linkage, string literals included; sorted by name.
     pub globals: Vec<(Linkage, Arc<Global>)>,
     /// Functions with bodies, in the order of the text.
     pub functions: Vec<Arc<Function>>,

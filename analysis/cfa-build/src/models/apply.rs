@@ -20,8 +20,8 @@ use crate::{
     simplify_cfg,
 };
 use proofline_cfa::{
-    Argument, Base, BinaryOp, Call, Callee, Cause, Edge, Expr, Function, Global, Lvalue, Op, Program,
-    Quantity, Role, Scalar, Site, Step, Types, visit,
+    Argument, Base, BinaryOp, Callee, Cause, Edge, Expr, Function, Global, Lvalue, Op, Program, Quantity,
+    Role, Scalar, Site, Step, Types, visit,
 };
 
 /// The object behind `errno`.
@@ -97,9 +97,9 @@ pub(super) fn program(program: &mut Program, library: &Library) {
 }
 
 fn direct(op: &Op) -> Option<Name> {
-    match op {
-        Op::Call(Call { callee: Callee::Direct(name), .. }) => Some(*name),
-        _ => None,
+    match op.call()?.callee {
+        Callee::Direct(name) => Some(name),
+        Callee::Indirect(..) => None,
     }
 }
 
@@ -121,10 +121,7 @@ pub(super) struct Pass<'p, 'u> {
 impl Pass<'_, '_> {
     /// Puts the model in the call's place; false if the call stays.
     fn replace(&mut self, edge: Edge, name: Name, model: Option<Arc<Model>>) -> bool {
-        let arguments = match &edge.op {
-            Op::Call(call) => call.arguments.as_slice(),
-            _ => &[],
-        };
+        let arguments = edge.op.call().map_or(&[][..], |call| &call.arguments);
         // A function of that name that takes something else is another one.
         let model = model.filter(|model| fits(model, arguments, self.emitter.types.pointer_bits()));
         if let Some(model) = &model
@@ -258,7 +255,7 @@ impl Pass<'_, '_> {
                 self.reallocate(*pointer, size, *may_fail, arguments, dst, cause);
             }
             (outcome, Some(dst)) => self.result(outcome.as_ref(), dst, arguments, name, cause),
-            // `malloc(n);`: nobody can tell.
+            // `malloc(n);`: the program cannot observe whether it failed.
             (_, None) => {}
         }
         self.emitter.exactly = None;

@@ -1,5 +1,5 @@
 //! The abstract reachability graph of one block: every abstract state with its precision, its parents and the edges taken,
-//! what was merged into it, what covers it and what it covers. Knows no analysis; see [`crate::cpa_algorithm`] for who builds it.
+//! what was merged into it, what covers it and what it covers. Knows no analysis; see [`crate::cpa_algorithm`] for the code that builds it.
 
 mod dump;
 mod prune;

@@ -1,7 +1,7 @@
 //! The fixpoint over block abstractions (CPAchecker: `BAMTransferRelationWithFixPointForRecursion`): a stack of explorations, and within a recursive component a worklist of abstractions with
 //! "read by" edges. ALGORITHMS.md §6; the numbers below are its points.
 //!
-//! * (1) An abstraction that is still open is [`Provisional`](super::tabulation::Provisional), another type than [`Stable`]. Whoever reads it is recorded in
+//! * (1) An abstraction that is still open is [`Provisional`](super::tabulation::Provisional), another type than [`Stable`]. Each reader is recorded in
 //!   `readers` and goes back to its waitlist when the summary grows. Nothing restarts from `main`.
 //! * (2) A [`Component`](super::tabulation::Component) lives from the call that enters it to its fixpoint. Then, and only then, its first abstraction is put
 //!   in the store. What is inside is never looked up in the store: it may depend on the entries that are open around it.

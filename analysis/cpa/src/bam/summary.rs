@@ -81,7 +81,7 @@ impl<A: Cpa> Stable<A> {
         self.members.iter().map(|(_, exploration)| exploration.arg.nodes().count()).sum()
     }
 
-    /// Whether an error location that somebody asks about is reached in it.
+    /// Whether a target error location is reached in it.
     pub(crate) fn has_targets(&self) -> bool {
         let nodes = self.members.iter().flat_map(|(_, exploration)| exploration.arg.nodes());
         nodes.into_iter().any(|(_, node)| node.target.is_some())

@@ -23,7 +23,7 @@ use crate::{
     statistics::Progress,
 };
 
-/// Who asked first for an abstraction.
+/// The node that asked first for an abstraction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Creator {
     pub(crate) open: OpenId,

@@ -342,7 +342,7 @@ impl<A: BlockCpa, S: SummaryStore<A>> BamTransfer<'_, '_, A, S> {
         f(self.tabulation.store.get(stable).member(0).1)
     }
 
-    /// Records the dependency, and has the abstraction explored first if nobody has begun.
+    /// Records the dependency, and has the abstraction explored first if its exploration has not begun.
     fn read(&mut self, id: OpenId, node: NodeId) -> SummaryRef {
         let me = self.me;
         let provisional = self.tabulation.open_mut(id);

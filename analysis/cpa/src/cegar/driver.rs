@@ -93,7 +93,7 @@ pub struct Checker<'p, A: BlockCpa, S> {
     pub(crate) seen: Seen,
     /// A target that was found and not yet dealt with.
     pending: Option<(OpenId, NodeId)>,
-    /// A target was left as it is: whoever goes on after it must not be told `Holds`.
+    /// A target was left as it is: a run that goes on after it must not answer `Holds`.
     left_open: Option<Unknown>,
 }
 

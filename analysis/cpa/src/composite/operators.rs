@@ -215,7 +215,7 @@ impl<A: Refine, B: Refine> View<'_, A, B> {
             (_, Ok(Refinement::Spurious(new))) if new != precision.1 => {
                 Ok(Refinement::Spurious((precision.0.clone(), new)))
             }
-            // Somebody refuted it and learned nothing: the driver calls that no progress.
+            // A component refuted it and learned nothing: the driver calls that no progress.
             (Ok(Refinement::Spurious(_)), _) | (_, Ok(Refinement::Spurious(_))) => {
                 Ok(Refinement::Spurious(precision.clone()))
             }

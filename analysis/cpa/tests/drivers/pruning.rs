@@ -12,7 +12,7 @@ fn two_ways(forbidden: i128) -> Vec<F> {
 }
 
 /// The unsoundness of [BAM15]'s refinement: the second way's state is covered by the first's. The refinement of the first
-/// path removes the covering state; without covering edges nobody would look at the second way again.
+/// path removes the covering state; without covering edges the second way would not be looked at again.
 #[test]
 fn what_a_removed_state_covered_is_explored_again() {
     for forbidden in [1, 2] {

@@ -33,7 +33,7 @@ pub(crate) fn units(texts: &[(PathBuf, String)]) -> Vec<PathBuf> {
     texts.iter().map(|(path, _)| path).filter(is_unit).cloned().collect()
 }
 
-/// Asks with nobody to stop it.
+/// Asks without a way to stop it.
 pub(crate) fn check(db: &Database, question: &Request) -> Report {
     portfolio::check(db, question, &[], &Control::default()).expect("nobody stops it")
 }

@@ -1,4 +1,4 @@
-//! Edits while both workers verify something hard: the edit goes through, nobody gets an interrupted answer, and nothing
+//! Edits while both workers verify something hard: the edit goes through, no query returns an interrupted answer, and nothing
 //! interrupted is remembered.
 
 use std::{path::Path, sync::mpsc, time::Duration};

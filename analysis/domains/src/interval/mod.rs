@@ -52,7 +52,7 @@ pub struct IntervalOptions {
     /// Entries of a recursive block that are unrolled before they are widened.
     pub unrollings: u32,
     /// Only executions in which the entry function's inputs (by the edge of their `havoc`) lie in these ranges are covered: smallest and
-    /// largest value, both included. Whoever splits a program's inputs into ranges analyses it once for each.
+    /// largest value, both included. An engine that splits a program's inputs into ranges analyses it once for each.
     pub input_ranges: BTreeMap<EdgeId, (i128, i128)>,
 }
 

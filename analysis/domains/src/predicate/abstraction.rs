@@ -32,7 +32,7 @@ impl PredicateAnalysis {
         if self.is_cut(scope, loc) {
             return self.abstracted(&state, loc, false, precision);
         }
-        // Registers that nobody will read make states differ for nothing.
+        // Dead registers make states differ for nothing.
         let dead = |key: &Key| matches!(key, Key::Local(_, id) if !scope.live[loc.index()].contains(id));
         if !state.path.values.keys().any(dead) {
             return Some(state);

@@ -2,7 +2,7 @@
 //! same formula: states are found again and merged by their formula, coverage is decided by looking at two diagrams, unions are exact.
 //!
 //! A diagram knows nothing of theories: `x <= 4` and `x <= 5` are two variables. So "implied" is a fact, "not implied" says nothing. A
-//! formula that was not made here has no diagram; who compares such ones asks the solver.
+//! formula that was not made here has no diagram; comparing such formulas asks the solver.
 
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -97,7 +97,7 @@ impl Table {
         predicates.iter().map(&mut literal).collect()
     }
 
-    /// The one formula of a diagram. `given`: a way to write it that somebody has, as so many cubes.
+    /// The one formula of a diagram. `given`: an equal formula that the caller has, as so many cubes.
     fn formula(&mut self, diagram: Bdd, given: Option<(usize, &dyn Fn() -> Term)>) -> Term {
         if let Some(known) = self.formulas.get(&diagram) {
             return *known;

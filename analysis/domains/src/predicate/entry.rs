@@ -15,7 +15,7 @@ use proofline_encoding::Key;
 const MOST_ELEMENTS: usize = 512;
 
 impl PredicateAnalysis {
-    /// At the entry of a function that nobody has called.
+    /// At the entry of a function that has not been called.
     pub(super) fn entry_state(&self, entry: Name) -> PredicateState {
         let scope = self.scope(entry);
         let ghosts = scope.identity_at_entry();

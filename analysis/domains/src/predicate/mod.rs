@@ -78,11 +78,11 @@ pub struct PredicateOptions {
     pub attempts: Vec<(Strategy, Method)>,
     /// The solver's own units per question.
     pub resource: u32,
-    /// Error locations somebody asks about; states at others are not looked at. `None`: all.
+    /// Target error locations; states at others are not looked at. `None`: all.
     pub targets: Option<BTreeSet<(Name, ObligationId)>>,
     /// Tries out what an abstract path suggests; see [`Trial`].
     pub trial: Option<Trial>,
-    /// Whoever cancels ends every question to the solver; what is undecided then counts as possible.
+    /// Cancelling ends every question to the solver; what is undecided then counts as possible.
     pub cancel: Cancel,
     /// As `cancel`, from this moment on.
     pub deadline: Option<Instant>,

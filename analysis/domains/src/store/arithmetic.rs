@@ -48,7 +48,7 @@ pub trait Arithmetic: Send + Sync + 'static {
     fn function(&self, name: Name) -> Abstract<Self::Value>;
     /// Any value of a type narrower than its format (`_Bool`, bit-fields).
     fn any_of(&self, ty: IntType) -> Abstract<Self::Value>;
-    /// What a pointer to memory nobody names is known to be: any but null, where that can be said.
+    /// What a pointer to unnamed memory is known to be: any but null, where that can be said.
     fn non_null(&self) -> Abstract<Self::Value>;
     /// Integers between bounds.
     fn between(&self, ty: IntType, lo: i128, hi: i128) -> Abstract<Self::Value>;

@@ -325,7 +325,7 @@ impl Write {
     }
 }
 
-/// What is read as known is what the bytes say. (Bytes nobody wrote may be anything: then nothing may be known.)
+/// What is read as known is what the bytes say. (Bytes that were never written may be anything: then nothing may be known.)
 fn check(
     region: &Region<ExplicitValue>,
     bytes: &[Option<u8>; 32],

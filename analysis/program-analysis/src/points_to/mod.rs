@@ -56,7 +56,7 @@ pub(crate) struct PointsTo {
 pub(crate) enum OtherCallers {
     /// Nothing.
     None,
-    /// The functions that nobody calls, with any arguments.
+    /// The functions without callers, with any arguments.
     EnterUncalled,
     /// Those, and code outside that calls every function and uses every object that it can name: a library.
     NameEverything,

@@ -219,7 +219,7 @@ impl Reader {
                 indices.truncate(1);
             }
             if indices.is_empty() {
-                // Nobody looks: any index will do.
+                // The value is not used: any index will do.
                 indices.push(self.fresh(array.index()));
             }
             wanted.push(indices);

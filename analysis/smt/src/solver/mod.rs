@@ -23,7 +23,7 @@ pub enum Outcome {
 /// Why something was not decided.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, thiserror::Error)]
 pub enum Reason {
-    /// Somebody asked to stop. Never a property of the question: nothing may be remembered from it.
+    /// The caller asked to stop. Never a property of the question: nothing may be remembered from it.
     #[error("interrupted")]
     Interrupted,
     /// A limit was reached.
@@ -38,7 +38,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// From Z3's words. A procedure that runs into a limit may say "interrupted", too; whether somebody asked to stop, the
+    /// From Z3's words. A procedure that runs into a limit may say "interrupted", too; whether the caller asked to stop, the
     /// interrupter knows (see `Z3::run`).
     pub(crate) fn of(text: &str) -> Reason {
         let has = |word: &str| text.contains(word);

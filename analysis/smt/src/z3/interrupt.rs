@@ -2,7 +2,7 @@
 //! starts (measured). The protocol:
 //!
 //! 1. the worker registers its context, *then* looks whether a stop was requested, then starts Z3 with a limit;
-//! 2. who wants to stop sets the request, then interrupts every registered context again and again until none is left;
+//! 2. a thread that wants to stop it sets the request, then interrupts every registered context again and again until none is left;
 //! 3. whatever an interrupted worker computed is thrown away: it is no answer.
 
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ impl fmt::Debug for Interrupter {
 }
 
 impl Interrupter {
-    /// A handle nobody asked to stop yet.
+    /// A handle that has not been asked to stop.
     #[must_use]
     pub fn new() -> Interrupter {
         Interrupter::default()

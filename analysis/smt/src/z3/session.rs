@@ -43,7 +43,7 @@ impl std::fmt::Debug for Z3 {
 }
 
 impl Z3 {
-    /// A session that nobody can interrupt.
+    /// A session that cannot be interrupted.
     ///
     /// # Errors
     /// If the library is not one we may use (see [`check_library`]).

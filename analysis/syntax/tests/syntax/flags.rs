@@ -93,7 +93,7 @@ fn a_compilation_database_above_the_file_is_found() {
     assert_eq!(a.flags.include_dirs, [PathBuf::from("/p/inc")]);
     assert_eq!(a.flags.defines, [("NAME".to_owned(), Some("a b".to_owned()))]);
     assert_eq!(flags_for(Path::new("/p/src/b.c"), &fs).flags.data_model, DataModel::Ilp32);
-    // A header goes with the C files beside it, a file that nobody lists has the defaults.
+    // A header goes with the C files beside it, a file that no database lists has the defaults.
     assert_eq!(flags_for(Path::new("/p/src/x.h"), &fs).flags, a.flags);
     assert_eq!(flags_for(Path::new("/p/other.c"), &fs).origin, FlagsOrigin::Default);
     let text = flags_for(Path::new("/p/sub/deep/c.c"), &fs);

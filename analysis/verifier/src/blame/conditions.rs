@@ -100,7 +100,7 @@ impl Conditions {
         ranges
     }
 
-    /// As one line: of several bounds of one thing the strongest, of the rest each once. `None` if nobody would read it.
+    /// As one line: of several bounds of one thing the strongest, of the rest each once. `None` if it is too long to be read.
     pub(super) fn text(&self, entry: &Function) -> Option<String> {
         const MOST: usize = 4;
         let ranges = self.ranges();
@@ -134,7 +134,7 @@ impl Conditions {
     }
 }
 
-/// Longer lines nobody reads.
+/// Longer lines are not shown.
 const LONGEST: usize = 160;
 
 /// Whether two results of one function stand for different values in these: then their names say nothing.

@@ -1,5 +1,5 @@
 //! What variables are in terms of the arguments, at one moment of a trace. An expression that grows too large, or that unknown memory
-//! was involved in, is forgotten, but not who has a say in it. What events do stands in `events`.
+//! was involved in, is forgotten, but not what influences it. What events do stands in `events`.
 
 mod events;
 
@@ -26,7 +26,7 @@ impl Symbol {
     }
 }
 
-/// Who, outside of the function, has a say in a value.
+/// What, outside of the function, influences a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Influence {
     /// The callers, by arguments and globals.
@@ -44,7 +44,7 @@ impl Influence {
         Influence { unknown: Some(name), ..Influence::default() }
     }
 
-    /// Somebody has.
+    /// Something outside does.
     pub(super) fn is_some(self) -> bool {
         self.callers || self.unknown.is_some()
     }
@@ -68,7 +68,7 @@ enum Root {
     Global(Name),
 }
 
-/// What is known of the parts of a local that nobody has written one by one.
+/// What is known of the parts of a local that were not written one by one.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rest {
     on: Influence,
@@ -101,7 +101,7 @@ pub(super) struct Symbols {
     rest: FxHashMap<(u32, Root), Rest>,
     /// Locals whose addresses are about.
     taken: BTreeSet<(u32, LocalId)>,
-    /// Who has a say in what was written through pointers or to unknown elements.
+    /// What influences the values written through pointers or to unknown elements.
     memory: Influence,
     /// Memory was written through pointers: expressions that read memory no longer speak of its first values.
     is_written: bool,
@@ -158,7 +158,7 @@ impl Symbols {
                 Step::Index { index, stride, .. } => {
                     let index = match &**index {
                         Expr::Int(value, _) => *value,
-                        // Also a variable may be a number that nobody has a say in.
+                        // A variable, too, may be a number that nothing outside influences.
                         other => match self.substituted(other, depth)? {
                             Expr::Int(value, _) => value,
                             _ => return None,
@@ -240,7 +240,7 @@ impl Symbols {
         match &lvalue.base {
             Base::Deref(pointer, site) => {
                 let pointer = self.value(pointer, depth);
-                // What lies behind an argument is the caller's as long as nobody writes.
+                // What lies behind an argument is the caller's until it is written.
                 let expr =
                     pointer.expr.filter(|_| pointer.on.is_some() && !self.is_written).and_then(|pointer| {
                         Some(Expr::Load(Lvalue {

@@ -183,7 +183,7 @@ impl Engine for Abstraction {
     }
 }
 
-/// Ranges of the registers of a function at its locations, whoever calls it.
+/// Ranges of the registers of a function at its locations, for all callers.
 pub(super) type Invariants = BTreeMap<(Name, Loc), BTreeMap<LocalId, (i128, i128)>>;
 
 /// What one pass of intervals over everything knows of integer registers.

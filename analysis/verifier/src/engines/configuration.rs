@@ -248,7 +248,7 @@ fn solver_free() -> &'static [&'static str] {
     &TABLE.solver_free
 }
 
-/// The engines that are asked of functions that nobody calls, in order: brief ones, for there are many such functions.
+/// The engines that are asked of functions without callers, in order: brief ones, for there are many such functions.
 pub fn library() -> &'static [&'static str] {
     &TABLE.library
 }

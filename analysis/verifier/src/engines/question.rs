@@ -7,7 +7,7 @@ use proofline_cpa::Budget;
 
 use crate::subject::Subject;
 
-/// The obligations somebody asks about. Others block the executions that would violate them.
+/// The obligations of a question. Others block the executions that would violate them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Targets(BTreeSet<(Name, ObligationId)>);
 

@@ -80,7 +80,7 @@ impl Code {
                 function: function.clone(),
             });
         }
-        // Maps of shared parts: a clone is cheap, and a lifetime less for everyone who runs programs.
+        // Maps of shared parts: a clone is cheap, and the code that runs programs needs no lifetime.
         let mut code = Code { program: program.clone(), functions, by_name, initial: Default::default() };
         code.find_pure();
         code

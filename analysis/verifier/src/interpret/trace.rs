@@ -28,7 +28,7 @@ pub struct Trace {
     pub dropped: u64,
 }
 
-/// More than this nobody reads; memory stays bounded.
+/// More than this is not kept; memory stays bounded.
 const LONGEST: usize = 200_000;
 
 impl Trace {

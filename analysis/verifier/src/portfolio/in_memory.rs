@@ -1,4 +1,4 @@
-//! Programs from memory: one program for all entries. For tests and for whoever has no query graph; remembers nothing.
+//! Programs from memory: one program for all entries. For tests and for callers without a query graph; remembers nothing.
 
 use std::convert::Infallible;
 

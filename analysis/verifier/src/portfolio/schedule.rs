@@ -17,7 +17,7 @@ use crate::{
     verdict::Verdict,
 };
 
-/// Who asks what about which obligations, and what is known so far.
+/// One entry's question and what is known so far.
 #[derive(Clone)]
 pub(super) struct Schedule<'r> {
     subject: &'r Subject,
@@ -228,7 +228,7 @@ impl<'r> Schedule<'r> {
         let decide = || engine.decide(&question);
         catch_unwind(AssertUnwindSafe(decide)).unwrap_or_else(|panic| {
             if panic.downcast_ref::<&str>().is_none() && panic.downcast_ref::<String>().is_none() {
-                // Not a message: somebody above unwinds us on purpose.
+                // Not a message: a caller unwinds us on purpose.
                 resume_unwind(panic);
             }
             Decision::new(Answer::Unknown(Unknown::InternalError(panic_text(&*panic))))

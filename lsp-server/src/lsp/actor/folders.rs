@@ -1,4 +1,4 @@
-//! The folders that are open and the C files in them: looked at when a file uses what it does not define, or when somebody searches.
+//! The folders that are open and the C files in them: looked at when a file uses what it does not define, or at a search.
 
 use std::{
     path::{Path, PathBuf},
@@ -16,7 +16,7 @@ use crate::lsp::jobs::{Linked, Task};
 pub(in super::super) struct Folders {
     roots: Vec<PathBuf>,
     known: Option<Arc<Workspace>>,
-    /// Somebody looks.
+    /// The look is under way.
     is_looking: bool,
     /// Something changed since they were looked at.
     is_old: bool,

@@ -15,7 +15,7 @@ use crate::lsp::{
 };
 
 impl Actor {
-    /// A job was stopped that nobody asked to stop: by a write on behalf of another buffer, or with work that it waited for.
+    /// A job ended that was not asked to: stopped by a write on behalf of another buffer, or with work that it waited for.
     pub(super) fn again(&mut self, ended: Running) {
         match ended.task {
             Task::Load { .. } | Task::Look { .. } | Task::Test { .. } => self.jobs.again(ended),
@@ -167,7 +167,7 @@ impl Actor {
         }
     }
 
-    /// Everything that is known about a file, whoever found it.
+    /// Everything that is known about a file.
     pub(in super::super) fn diagnostics(&self, file: &Path) -> Vec<Diagnostic> {
         let mut diagnostics: Vec<Diagnostic> = Vec::new();
         for (_, list) in self.published.iter().filter(|((_, about), _)| about == file) {

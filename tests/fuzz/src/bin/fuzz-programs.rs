@@ -19,7 +19,7 @@ struct Arguments {
     /// Seeds: `A..B`, or one. Even seeds give programs without undefined behaviour, odd ones may fail.
     #[arg(long, default_value = "0..200")]
     seeds: String,
-    /// Engines, separated by commas (default: all); `portfolio` for what is asked when nobody names one.
+    /// Engines, separated by commas (default: all); `portfolio` for what is asked when none is named.
     #[arg(long)]
     engines: Option<String>,
     /// Programs whose assertions are all true by construction, and twins with one that is not.

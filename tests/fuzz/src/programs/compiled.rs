@@ -140,7 +140,7 @@ impl Executable {
             // A program that asks for nothing may be gone already.
             let _ = stdin.write_all(text.join(" ").as_bytes());
         }
-        // The output is bounded by the runtime, so pipes that nobody empties are the only danger: read them beside.
+        // The output is bounded by the runtime, so full pipes are the only danger: read them beside.
         let started = Instant::now();
         let pid = child.id();
         let watch = std::thread::spawn(move || child.wait_with_output());

@@ -34,7 +34,7 @@ use super::{
 };
 use crate::Random;
 
-/// Stands for what is asked when nobody names an engine.
+/// Stands for what is asked when no engine is named.
 const PORTFOLIO: &str = "portfolio";
 
 /// Which engines are asked, and how long.

@@ -1,5 +1,5 @@
-//! Stable abstractions as bytes, for who keeps them between processes. References to other abstractions are written as positions among
-//! what was asked for, and read as names that nobody else has, until somebody puts the abstraction on top of its own. Knows no file.
+//! Encodes stable block abstractions as bytes for the persistent cache. References to other abstractions are written as positions among
+//! what was asked for, and decoded with fresh identifiers; `on_top_of` rebinds them to this run's summaries. Knows no file.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{
     waitlist::{Order, Waitlist},
 };
 
-/// Names that nobody else has.
+/// Fresh identifiers for decoded references.
 type Names<'n> = dyn FnMut() -> SummaryId + 'n;
 
 /// How abstractions of an analysis become bytes and come back.

@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl<A: BlockCpa, S: SummaryStore<A>> Tabulation<'_, A, S> {
-    /// Starts an abstraction that was asked for, unless somebody has or its answer is known by now.
+    /// Starts an abstraction that was asked for, unless it was started before or its answer is known by now.
     pub(crate) fn start_pending(&mut self, id: OpenId, budget: &Budget) -> Result<(), Unknown> {
         let provisional = self.open(id);
         if provisional.started {

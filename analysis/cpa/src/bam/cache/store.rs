@@ -11,7 +11,7 @@ use crate::{
 /// drivers guarantee that what they put under a key is a function of the program and the key alone: a recursive component
 /// is computed from its entry with nothing else open, and nothing but that entry's abstraction is put.
 pub trait SummaryStore<A: BlockCpa> {
-    /// The abstraction for a key: looked up, or computed by whoever implements this.
+    /// The abstraction for a key: looked up, or computed by the implementation.
     fn find(&self, key: &KeyOf<A>) -> Option<SummaryId>;
     /// An abstraction that `find` or `put` named. Ids stay valid as long as the store.
     fn get(&self, id: SummaryId) -> Arc<Stable<A>>;
@@ -27,7 +27,7 @@ pub trait SummaryStore<A: BlockCpa> {
     }
 }
 
-/// A store that somebody else looks at, too.
+/// A store that other code reads, too.
 impl<A: BlockCpa, S: SummaryStore<A>> SummaryStore<A> for Rc<S> {
     fn find(&self, key: &KeyOf<A>) -> Option<SummaryId> {
         S::find(self, key)

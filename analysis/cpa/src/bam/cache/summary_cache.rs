@@ -24,7 +24,7 @@ use crate::{
 /// Abstractions of one key that are kept: the program as it is, and as it was before the last edits.
 const VERSIONS: usize = 3;
 
-/// Nodes of all graphs that are kept, unless somebody says otherwise.
+/// Default limit: nodes of all graphs that are kept.
 const MOST_NODES: usize = 1 << 19;
 
 /// Stable abstractions of one analysis, for any number of runs at a time.

@@ -90,7 +90,7 @@ fn instruction_set(flags: &Flags) -> Isa {
         if let Some(processor) = flag.strip_prefix("-march=") {
             base = Isa::level(processor).unwrap_or(base);
         } else if let Some(feature) = flag.strip_prefix("-m") {
-            // What is no extension does not change a macro that anybody asks for.
+            // What is no extension does not change a macro that programs ask for.
             let _unknown = choices.read(feature);
         }
     }

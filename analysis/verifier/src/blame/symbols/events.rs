@@ -8,7 +8,7 @@ use super::{Choice, Influence, Open, Rest, Root, Symbol, Symbols, frame, result_
 use crate::interpret::Event;
 
 impl Symbols {
-    /// What an event does to variables. In a loop that somebody has a say in, numbers are computed as often as they want.
+    /// What an event does to variables. In a loop whose rounds are influenced from outside, numbers are computed any number of times.
     pub(in crate::blame) fn event(&mut self, function: &Function, event: &Event, by_loops: Influence) {
         let depth = event.depth;
         let edge = function.edge(event.edge);
@@ -20,7 +20,7 @@ impl Symbols {
         let choice = self.choice.take().filter(|choice| choice.site == edge.site && choice.depth == depth);
         match &edge.op {
             Op::Assign(dst, value) => {
-                // Numbers that nobody outside has a say in are what they are in this run.
+                // Numbers that nothing outside influences are what they are in this run.
                 let mut symbol = self.value(value, depth);
                 let is_constant = matches!(value, Expr::Int(..) | Expr::Null | Expr::Address(_));
                 if !is_constant {
@@ -46,7 +46,7 @@ impl Symbols {
             }
             Op::Havoc(dst, cause) => {
                 let symbol = match cause {
-                    // What a function does that nobody here knows is as little this function's fault as its arguments are.
+                    // The effect of an unknown function is as little this function's fault as its arguments are.
                     Cause::External(name) => self.result(*name, dst),
                     Cause::Within(name) | Cause::Unmodelled(name) => {
                         Symbol::new(None, Influence::unknown(*name))
@@ -118,7 +118,7 @@ impl Symbols {
         }
     }
 
-    /// Bytes of a variable, from an offset on (a size of 0: all), have somebody else's values.
+    /// Bytes of a variable, from an offset on (a size of 0: all), have values from outside.
     fn forget(&mut self, at: u32, root: Root, (offset, size): (u64, u64), on: Influence) {
         let end = if size == 0 { u64::MAX } else { offset.saturating_add(size) };
         let start = if size == 0 { 0 } else { offset };

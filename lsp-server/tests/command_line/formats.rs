@@ -24,7 +24,7 @@ fn json_says_what_the_text_says() {
     assert!(finding["steps"].as_array().is_some_and(|steps| steps.len() >= 3));
     assert_eq!(result["obligations"][0]["verdict"], "violated");
 
-    scratch.write("good.c", "int main(void) { int a[1] = {3}; return a[0]; }\n");
+    scratch.write("good.c", "int main(void) { int a[1] = {3}; int i = 0; return a[i]; }\n");
     let said = scratch.run(&["check", "--format", "json", "good.c"]);
     let json: Value = serde_json::from_str(&said.out).expect("JSON");
     assert_eq!((said.code, &json["results"][0]["result"]), (0, &Value::from("true")));
@@ -78,7 +78,7 @@ fn help_tells_of_formats_and_exit_codes() {
 }
 
 /// A text with a syntax error between functions: `main` by itself could be proved.
-const BROKEN: &str = "int g(void) { return 1 +; }\nint main(void) { int a[1] = {3}; return a[0]; }\n";
+const BROKEN: &str = "int g(void) { return 1 +; }\nint main(void) { int a[1] = {3}; int i = 0; return a[i]; }\n";
 
 #[test]
 fn nothing_is_called_proved_of_a_text_with_errors_in_any_format() {

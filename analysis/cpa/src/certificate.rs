@@ -158,6 +158,9 @@ impl<A: BlockCpa> Certificate<A> {
     }
 
     /// Checks that the states are inductive and free of selected error locations.
+    ///
+    /// # Errors
+    /// With the first state that is not covered by the certificate, or the first target that is reached.
     pub fn verify(
         &self,
         analysis: &A,

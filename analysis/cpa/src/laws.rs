@@ -80,6 +80,9 @@ impl<A: BlockCpa> Laws<'_, A> {
 }
 
 /// Checks every law that the order can express on all combinations of the samples.
+///
+/// # Errors
+/// With the first law that is broken, and the states that break it.
 pub fn check_laws<A: BlockCpa>(analysis: &A, samples: &Samples<'_, A>) -> Result<(), LawBroken> {
     let laws = Laws(analysis);
     let precisions: Vec<A::Precision> =
@@ -235,6 +238,9 @@ fn blocks<A: BlockCpa>(
 }
 
 /// Checks the laws that speak of the meaning of states, on the members that `semantics` gives.
+///
+/// # Errors
+/// With the first law that is broken, and the states that break it.
 pub fn check_semantics<A: BlockCpa, S: Semantics<A>>(
     analysis: &A,
     semantics: &S,

@@ -158,10 +158,16 @@ impl Budget {
         self.cancel.is_cancelled() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
     /// Accounts for one step of work.
+    ///
+    /// # Errors
+    /// [`Unknown::OutOfBudget`] if no steps are left or the deadline has passed, [`Unknown::Cancelled`] if it was cancelled.
     pub fn step(&self) -> Result<(), Unknown> {
         self.spend(1)
     }
     /// Accounts for `n` steps of work.
+    ///
+    /// # Errors
+    /// [`Unknown::OutOfBudget`] if fewer than `n` steps are left or the deadline has passed, [`Unknown::Cancelled`] if it was cancelled.
     pub fn spend(&self, n: u64) -> Result<(), Unknown> {
         if self.cancel.is_cancelled() {
             return Err(Unknown::Cancelled);

@@ -53,6 +53,9 @@ impl fmt::Display for BlockId {
 
 impl<A: BlockCpa + Refine, S: SummaryStore<A>> Checker<'_, A, S> {
     /// The summaries that the program's abstraction rests on, the whole program first.
+    ///
+    /// # Errors
+    /// If an abstraction that it rests on is missing (a defect of ours).
     pub fn summaries(&self) -> Result<Vec<SummaryOf<A>>, Unknown> {
         let mut summaries = Vec::new();
         for location in self.tabulation.in_use()? {
@@ -70,6 +73,9 @@ impl<A: BlockCpa + Refine, S: SummaryStore<A>> Checker<'_, A, S> {
     }
 
     /// Summaries as text.
+    ///
+    /// # Errors
+    /// If an abstraction that it rests on is missing (a defect of ours), or `out` cannot be written.
     pub fn write_summaries(&self, out: &mut dyn fmt::Write) -> Result<(), Unknown> {
         for summary in self.summaries()? {
             let open = if summary.is_stable { "" } else { " (being computed)" };
@@ -87,6 +93,9 @@ impl<A: BlockCpa + Refine, S: SummaryStore<A>> Checker<'_, A, S> {
 
     /// Everything reached at the locations of a function, over all entries and inlined calls: at each location the states are
     /// alternatives.
+    ///
+    /// # Errors
+    /// If an abstraction that it rests on is missing (a defect of ours).
     pub fn states_of(&self, function: Name) -> Result<BTreeMap<Loc, Vec<A::State>>, Unknown> {
         let mut states: BTreeMap<Loc, Vec<A::State>> = BTreeMap::new();
         for location in self.tabulation.in_use()? {
@@ -104,6 +113,9 @@ impl<A: BlockCpa + Refine, S: SummaryStore<A>> Checker<'_, A, S> {
     }
 
     /// The graphs of the program's abstraction and of all it rests on.
+    ///
+    /// # Errors
+    /// If an abstraction that it rests on is missing (a defect of ours), or `out` cannot be written.
     pub fn write_graphs(&self, out: &mut dyn fmt::Write, format: GraphFormat) -> Result<(), Unknown> {
         for (number, location) in self.tabulation.in_use()?.iter().enumerate() {
             let (key, exploration) =

@@ -258,6 +258,9 @@ impl Database {
     }
 
     /// One of the program's files, read.
+    ///
+    /// # Errors
+    /// [`Stopped`] if an edit or the caller stopped the work, or the file cannot be read.
     pub fn source(&self, file: &Path) -> Result<Arc<Source>, Stopped> {
         let db = self.clone();
         caught(|| {
@@ -268,6 +271,9 @@ impl Database {
 
     /// What is known of the variables wherever executions from one entry are, with the automata that its locations are of; `None` if that
     /// could not be found out.
+    ///
+    /// # Errors
+    /// [`Stopped`] if an edit or the caller stopped the work.
     pub fn known(&self, entry: Name, control: &Control) -> Result<Option<KnownFrom>, Stopped> {
         let db = self.controlled(control);
         caught(|| {

@@ -65,6 +65,9 @@ pub fn eval(body: &Body, id: ExprId, records: &Records, model: DataModel) -> Opt
 }
 
 /// The value of a constant expression, or why there is none.
+///
+/// # Errors
+/// Why it is no constant.
 pub fn evaluate(
     body: &Body,
     id: ExprId,
@@ -400,6 +403,9 @@ fn compare(op: CompareOp, left: ConstValue, right: ConstValue, ty: Type, id: Exp
 
 /// Integer arithmetic of C in one kind: unsigned wraps, signed overflow is an error; a left shift of a signed number
 /// gives the bits that gcc defines for it.
+///
+/// # Errors
+/// If the result is not defined in C (overflow of a signed type, division by zero, an impossible shift).
 pub fn int_binary(
     op: BinaryOp,
     left: i128,

@@ -24,6 +24,9 @@ impl Test {
 }
 
 /// Writes the test of a finding. The error says why there is none.
+///
+/// # Errors
+/// If the counterexample cannot be written as a test: why, for people.
 pub fn test(program: &Program, finding: &Finding) -> Result<Test, String> {
     let code = program.subject().ok_or("the file could not be read")?.program();
     let counterexample = &finding.counterexample;

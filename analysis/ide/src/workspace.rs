@@ -62,6 +62,9 @@ pub struct Sighting {
 
 impl Workspace {
     /// Looks at every C file under the roots; `program` names the files that make one program. What `before` knows of files that did not change is taken over.
+    ///
+    /// # Errors
+    /// [`Cancelled`] if the work was cancelled.
     pub fn look(
         roots: &[PathBuf],
         program: &[PathBuf],

@@ -11,6 +11,9 @@ use crate::{
 };
 
 /// The tokens after preprocessing, with where each is written and where it is expanded.
+///
+/// # Errors
+/// If the file or its flags cannot be read.
 pub fn tokens(file: &Path, options: &Options) -> Result<String, LoadError> {
     let flags = flags(file, options, &RealFs, &mut Vec::new())?;
     let pre = RuccPreprocessor.preprocess(file, &RealFs, &flags);
@@ -36,6 +39,9 @@ fn unit(file: &Path, options: &Options) -> Result<Unit, LoadError> {
 }
 
 /// The syntax tree, a node a line.
+///
+/// # Errors
+/// If the file or its flags cannot be read.
 pub fn tree(file: &Path, options: &Options) -> Result<String, LoadError> {
     let unit = unit(file, options)?;
     let mut out = String::new();
@@ -63,6 +69,9 @@ pub fn tree(file: &Path, options: &Options) -> Result<String, LoadError> {
 }
 
 /// The syntax tree for Graphviz.
+///
+/// # Errors
+/// If the file or its flags cannot be read.
 pub fn tree_dot(file: &Path, options: &Options) -> Result<String, LoadError> {
     let unit = unit(file, options)?;
     let mut out = String::from("digraph tree {\n  node [shape=plaintext, fontname=monospace];\n");
@@ -97,6 +106,9 @@ pub fn tree_dot(file: &Path, options: &Options) -> Result<String, LoadError> {
 }
 
 /// Typed bodies.
+///
+/// # Errors
+/// If the file or its flags cannot be read.
 pub fn hir(file: &Path, options: &Options, function: Option<Name>) -> Result<String, LoadError> {
     let flags = flags(file, options, &RealFs, &mut Vec::new())?;
     let lowered = proofline_hir::lower(&unit(file, options)?, &flags);

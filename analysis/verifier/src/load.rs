@@ -83,11 +83,17 @@ impl Fault {
 }
 
 /// Reads one file: the passes from its text to its meaning.
+///
+/// # Errors
+/// If the file or its flags cannot be read. (What is wrong with its text is data, not an error.)
 pub fn read(file: &Path, options: &Options, fs: &dyn FileSystem) -> Result<Source, LoadError> {
     read_with(file, proofline_syntax::flags_for(file, fs), options, fs)
 }
 
 /// The same, with the file's own flags, that were found before: that can take longer than reading the file.
+///
+/// # Errors
+/// If the file cannot be read or the flags of `options` make no sense.
 pub fn read_with(
     file: &Path,
     own: FoundFlags,
@@ -142,11 +148,17 @@ pub fn prepare(program: &mut Program, labels: bool) {
 }
 
 /// Reads the files of one program.
+///
+/// # Errors
+/// If a file or its flags cannot be read, or the files have different data models.
 pub fn load(files: &[PathBuf], options: &Options) -> Result<(Subject, Sources), LoadError> {
     load_from(files, options, Arc::new(RealFs))
 }
 
 /// The same, with the text of some files given (unsaved buffers, tests).
+///
+/// # Errors
+/// If a file or its flags cannot be read, or the files have different data models.
 pub fn load_texts(texts: &[(PathBuf, String)], options: &Options) -> Result<(Subject, Sources), LoadError> {
     let files: Vec<PathBuf> = texts.iter().map(|(path, _)| path.clone()).collect();
     load_from(&files, options, overlay(texts))

@@ -32,6 +32,9 @@ pub struct UnknownProperty(String, String);
 
 impl Property {
     /// Reads a property's name, a comma-separated list of checks, or the text of an SV-COMP property file.
+    ///
+    /// # Errors
+    /// If no check implements it; the message lists what there is.
     pub fn parse(text: &str) -> Result<Property, UnknownProperty> {
         let text = text.trim();
         let unknown = || {

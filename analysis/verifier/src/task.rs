@@ -61,6 +61,9 @@ struct Options {
 
 impl Task {
     /// Reads a task definition.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is no task definition.
     pub fn read(file: &Path) -> Result<Task, TaskError> {
         let text = std::fs::read_to_string(file).map_err(|e| TaskError::Read(file.into(), e))?;
         let format = |why: String| TaskError::Format(file.into(), why);

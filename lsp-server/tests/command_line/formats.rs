@@ -78,7 +78,8 @@ fn help_tells_of_formats_and_exit_codes() {
 }
 
 /// A text with a syntax error between functions: `main` by itself could be proved.
-const BROKEN: &str = "int g(void) { return 1 +; }\nint main(void) { int a[1] = {3}; int i = 0; return a[i]; }\n";
+const BROKEN: &str =
+    "int g(void) { return 1 +; }\nint main(void) { int a[1] = {3}; int i = 0; return a[i]; }\n";
 
 #[test]
 fn nothing_is_called_proved_of_a_text_with_errors_in_any_format() {

@@ -20,6 +20,9 @@ use crate::{
 const ENGINES: [&str; 2] = ["intervals", "value-bam"];
 
 /// Edits `most` times, beginning with edit number `first`. The error says what was wrong.
+///
+/// # Errors
+/// What was wrong, line by line.
 pub fn edit(case: &Case, first: usize, most: usize) -> Result<(), String> {
     let mut plain = case.clone();
     plain.options.retain(|word| !word.starts_with("each="));

@@ -59,6 +59,9 @@ pub(crate) fn asked(case: &Case) -> Result<Asked, String> {
 }
 
 /// Runs a test. The error lists everything that differs.
+///
+/// # Errors
+/// What was wrong, line by line.
 pub fn run(case: &Case) -> Result<(), String> {
     let Some((at, names)) =
         case.options.iter().enumerate().find_map(|(at, word)| Some((at, word.strip_prefix("each=")?)))

@@ -33,6 +33,9 @@ pub struct Library {
 
 impl Library {
     /// Reads models. The error names line and column.
+    ///
+    /// # Errors
+    /// With the line and column of the first thing that is not in the notation of models.
     pub fn parse(text: &str) -> Result<Library, ModelError> {
         parse::library(text)
     }

@@ -53,6 +53,9 @@ pub fn print_program(program: &Program) -> String {
 }
 
 /// Reads a program. Parts may come in any order, but records before what needs their layout, globals before functions.
+///
+/// # Errors
+/// With the line and column of the first thing that is not in the notation.
 pub fn parse_program(text: &str) -> Result<Program, ParseError> {
     program::parse(text)
 }
@@ -65,6 +68,9 @@ pub fn print_function(function: &Function, surroundings: Surroundings<'_>) -> St
 }
 
 /// Reads one automaton.
+///
+/// # Errors
+/// With the line and column of the first thing that is not in the notation.
 pub fn parse_function(text: &str, surroundings: Surroundings<'_>) -> Result<Function, ParseError> {
     let mut parser = Parser::new(lex::tokens(text)?, surroundings);
     let function = parser.function()?;

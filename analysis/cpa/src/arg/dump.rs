@@ -51,6 +51,9 @@ impl<S: Clone + Eq, P: Clone + Eq + Hash> Arg<S, P> {
     }
 
     /// One paragraph per node, in order of creation.
+    ///
+    /// # Errors
+    /// If `out` cannot be written.
     pub fn write_text(&self, out: &mut dyn fmt::Write, labels: &Labels<'_, S>) -> fmt::Result {
         for (id, node) in self.nodes() {
             writeln!(out, "{id} {}{}", self.point(node), Self::marks(node, labels))?;
@@ -65,6 +68,9 @@ impl<S: Clone + Eq, P: Clone + Eq + Hash> Arg<S, P> {
     }
 
     /// A directed graph; covering edges are dashed.
+    ///
+    /// # Errors
+    /// If `out` cannot be written.
     pub fn write_dot(&self, out: &mut dyn fmt::Write, name: &str, labels: &Labels<'_, S>) -> fmt::Result {
         writeln!(out, "digraph \"{}\" {{", escape(name))?;
         writeln!(out, "  node [info=box, fontname=\"monospace\"];")?;

@@ -31,6 +31,9 @@ impl Arith {
     }
 
     /// `lhs op rhs` in `ty`.
+    ///
+    /// # Errors
+    /// [`Impossible`] if no operands have a result, as for a division by zero only.
     pub fn binary(self, op: BinaryOp, ty: IntType, lhs: &Ranges, rhs: &Ranges) -> Result<Ranges, Impossible> {
         match op {
             BinaryOp::Add => {
@@ -67,6 +70,9 @@ impl Arith {
     }
 
     /// `-arg`
+    ///
+    /// # Errors
+    /// [`Impossible`] if no operand has a result.
     pub fn negate(self, ty: IntType, arg: &Ranges) -> Result<Ranges, Impossible> {
         self.binary(BinaryOp::Sub, ty, &Ranges::single(0), arg)
     }
@@ -81,6 +87,9 @@ impl Arith {
     }
 
     /// Operands for which the result is in `wanted`.
+    ///
+    /// # Errors
+    /// [`Impossible`] if no operands give a wanted result.
     pub fn backward(
         self,
         op: BinaryOp,
@@ -213,6 +222,9 @@ impl Arith {
     }
 
     /// Operands for which the mathematical result is outside the type (or is not).
+    ///
+    /// # Errors
+    /// [`Impossible`] if no operands behave so.
     pub fn where_overflows(
         self,
         op: BinaryOp,

@@ -54,8 +54,14 @@ pub trait Arithmetic: Send + Sync + 'static {
     fn between(&self, ty: IntType, lo: i128, hi: i128) -> Abstract<Self::Value>;
 
     /// `op arg`
+    ///
+    /// # Errors
+    /// [`Impossible`] if no argument has a result.
     fn unary(&self, op: UnaryOp, ty: Scalar, arg: Abstract<&Self::Value>) -> Eval<Self::Value>;
     /// `lhs op rhs`; `ty` is the format of `lhs`, `rhs_ty` that of `rhs`.
+    ///
+    /// # Errors
+    /// [`Impossible`] if no operands have a result.
     fn binary(
         &self,
         op: BinaryOp,
@@ -74,6 +80,9 @@ pub trait Arithmetic: Send + Sync + 'static {
         objects: &dyn Objects,
     ) -> Option<bool>;
     /// `(to)arg`
+    ///
+    /// # Errors
+    /// [`Impossible`] if no argument has a result.
     fn cast(&self, from: Scalar, to: Scalar, arg: Abstract<&Self::Value>) -> Eval<Self::Value>;
     /// Whether the mathematical result is outside the type.
     fn overflows(
@@ -106,6 +115,9 @@ pub trait Arithmetic: Send + Sync + 'static {
     fn may_call(&self, value: &Self::Value, function: Name) -> bool;
 
     /// Values in both.
+    ///
+    /// # Errors
+    /// [`Impossible`] if there are none.
     fn meet(
         &self,
         value: Abstract<&Self::Value>,
@@ -114,6 +126,9 @@ pub trait Arithmetic: Send + Sync + 'static {
         objects: &dyn Objects,
     ) -> Eval<Self::Value>;
     /// Operands for which the comparison holds.
+    ///
+    /// # Errors
+    /// [`Impossible`] if there are none.
     fn where_compares(
         &self,
         op: CompareOp,
@@ -123,10 +138,19 @@ pub trait Arithmetic: Send + Sync + 'static {
         objects: &dyn Objects,
     ) -> Operands<Self::Value>;
     /// Those of the values that are not zero (or null).
+    ///
+    /// # Errors
+    /// [`Impossible`] if there are none.
     fn where_true(&self, ty: Scalar, value: Abstract<&Self::Value>) -> Eval<Self::Value>;
     /// Arguments for which `op arg` is wanted.
+    ///
+    /// # Errors
+    /// [`Impossible`] if there are none.
     fn unary_backward(&self, op: UnaryOp, ty: Scalar, wanted: &Self::Value) -> Eval<Self::Value>;
     /// Arguments for which `(to)arg` is wanted, `arg` being among `now`.
+    ///
+    /// # Errors
+    /// [`Impossible`] if there are none.
     fn cast_backward(
         &self,
         from: Scalar,
@@ -135,6 +159,9 @@ pub trait Arithmetic: Send + Sync + 'static {
         wanted: &Self::Value,
     ) -> Eval<Self::Value>;
     /// Operands for which `lhs op rhs` is wanted.
+    ///
+    /// # Errors
+    /// [`Impossible`] if there are none.
     fn binary_backward(
         &self,
         op: BinaryOp,
@@ -145,6 +172,9 @@ pub trait Arithmetic: Send + Sync + 'static {
         wanted: &Self::Value,
     ) -> Operands<Self::Value>;
     /// Operands for which [`Arithmetic::overflows`] is as given.
+    ///
+    /// # Errors
+    /// [`Impossible`] if there are none.
     fn where_overflows(
         &self,
         op: BinaryOp,

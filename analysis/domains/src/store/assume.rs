@@ -21,6 +21,9 @@ use crate::store::{
 const FUEL: u32 = 48;
 
 /// The states of `state` in which the condition counts as true (or false).
+///
+/// # Errors
+/// [`Impossible`] if there are none.
 pub fn assume<A: Arithmetic>(
     model: &Model<A>,
     function: &Function,

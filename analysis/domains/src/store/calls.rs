@@ -25,6 +25,9 @@ enum Passed<V> {
 }
 
 /// From the call's source to the callee's entry.
+///
+/// # Errors
+/// [`Impossible`] if no execution enters the callee.
 pub fn enter<A: Arithmetic>(
     model: &Model<A>,
     from: &State<A::Value>,
@@ -114,6 +117,9 @@ fn receive<A: Arithmetic>(
 }
 
 /// From the callee's exit to the call's target.
+///
+/// # Errors
+/// [`Impossible`] if no execution returns.
 pub fn leave<A: Arithmetic>(
     model: &Model<A>,
     at_call: &State<A::Value>,

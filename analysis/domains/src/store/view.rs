@@ -89,6 +89,9 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
     }
 
     /// The value of an expression.
+    ///
+    /// # Errors
+    /// [`Impossible`] if the evaluation has no result in any concrete state.
     pub fn eval(&self, expr: &Expr) -> Eval<A::Value> {
         let domain = &self.model.arithmetic;
         match expr {
@@ -131,6 +134,9 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
     }
 
     /// Whether a condition is decided.
+    ///
+    /// # Errors
+    /// [`Impossible`] if the evaluation has no result in any concrete state.
     pub fn truth(&self, condition: &Expr) -> Result<Option<bool>, Impossible> {
         Ok(self.eval(condition)?.known().and_then(|value| self.model.arithmetic.truth(&value)))
     }
@@ -286,6 +292,9 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
     }
 
     /// The places an lvalue may designate when it is read or written.
+    ///
+    /// # Errors
+    /// [`Impossible`] if it designates none: every pointer to it is invalid.
     pub fn resolve(&self, lvalue: &Lvalue) -> Result<Places, Impossible> {
         let path = self.path_offsets(&lvalue.path, true)?;
         let size = lvalue.size;
@@ -312,6 +321,9 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
     }
 
     /// Where `size` bytes at `path` from a pointer may be.
+    ///
+    /// # Errors
+    /// [`Impossible`] if there is none: the pointer is invalid.
     pub fn pointees(&self, pointer: &Expr, path: Offsets, size: u64) -> Result<Places, Impossible> {
         let mut places = Places::default();
         let value = self.eval(pointer)?;

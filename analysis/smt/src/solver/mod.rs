@@ -127,6 +127,9 @@ pub trait Solver {
     fn set_limits(&mut self, limits: Limits);
 
     /// Whether `formula` follows from what is on the stack; `None` if not decided.
+    ///
+    /// # Errors
+    /// If the solver stops without an answer.
     fn implies(&mut self, formula: Term) -> Result<bool, Reason> {
         match self.check_assuming(&[crate::build::not(formula)]) {
             Outcome::Sat => Ok(false),

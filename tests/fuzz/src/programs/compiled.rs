@@ -94,6 +94,9 @@ pub(crate) struct Executable {
 
 impl Compiler {
     /// Finds the compiler and prepares what programs need.
+    ///
+    /// # Errors
+    /// If there is no compiler that knows the sanitizers, or no folder for its output.
     pub fn new() -> Result<Compiler> {
         let folder = tempfile::tempdir()?;
         let source = folder.path().join("runtime.c");

@@ -118,6 +118,9 @@ pub struct Outcome {
 }
 
 /// Examines a program: first its observations, then assertions made from them.
+///
+/// # Errors
+/// If the compiler cannot be run. (What it finds is part of the outcome.)
 pub fn examine(program: &Program, seed: u64, compiler: &Compiler, engines: &Engines) -> Result<Outcome> {
     let mut random = Random::new(seed ^ 0xabcd);
     let text = program.observing();
@@ -164,6 +167,9 @@ pub fn examine(program: &Program, seed: u64, compiler: &Compiler, engines: &Engi
 }
 
 /// Examines a finished text: the interpreter and the engines against the compiled program.
+///
+/// # Errors
+/// If the compiler cannot be run. (What it finds is part of the outcome.)
 pub fn examine_text(
     text: &str,
     vectors: &[Vector],
@@ -187,6 +193,9 @@ pub fn examine_text(
 }
 
 /// Examines twins: nothing violates the honest one, and the last inputs violate the other.
+///
+/// # Errors
+/// If the compiler cannot be run. (What it finds is part of the outcome.)
 pub fn examine_twins(twins: &Twins, compiler: &Compiler, engines: &Engines) -> Result<Outcome> {
     let mut outcome = Outcome { texts: vec![twins.honest.clone()], ..Outcome::default() };
     for (text, is_honest) in [(&twins.honest, true), (&twins.lying, false)] {

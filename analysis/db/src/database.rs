@@ -341,7 +341,7 @@ fn one(db: &Database, request: &Request, entry: Entry) -> Result<Report, Stopped
     match result {
         Err((Stopped::Cancelled, Some(partial))) => {
             let symbol = || Symbol::new(db, entry.name);
-            caught(|| partial.report(entry, &explain(db, project, symbol(), &partial)))
+            caught(|| partial.report(entry, &explain(db, project, symbol(), &request.property, &partial)))
         }
         Err((stopped, _)) => Err(stopped),
         Ok(report) => Ok(report),

@@ -9,8 +9,11 @@ use proofline_program_analysis::{Environment, Mentions, SliceSource};
 use proofline_syntax::DataModel;
 use proofline_verifier::{
     Entry, Unknown,
+    checks::{self, uninitialised},
     entry_points::{Functions, Scope, entry_points},
-    load, sources,
+    load,
+    property::Property,
+    sources,
 };
 
 use crate::{
@@ -112,6 +115,33 @@ pub(crate) fn ready<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) 
     let fingerprint = fingerprint(&program, name);
     let environment = Environment::entered(program, Entry::new(name));
     Arc::new(Ready { environment: Arc::new(environment), fingerprint })
+}
+
+/// The same for questions that do not ask about uninitialised variables: a read of one gives any value, and the execution goes on.
+#[salsa::tracked]
+fn ready_with_any_values<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> Arc<Ready> {
+    let ready = ready(db, project, entry);
+    let Some(program) = checks::pass_over(ready.environment.program(), &uninitialised::CHECK) else {
+        return ready.clone();
+    };
+    let name = entry.name(db);
+    let fingerprint = fingerprint(&program, name);
+    let environment = Environment::entered(program, Entry::new(name));
+    Arc::new(Ready { environment: Arc::new(environment), fingerprint })
+}
+
+/// The slice of an entry, ready for the engines that answer this question.
+pub(crate) fn ready_for<'db>(
+    db: &'db dyn Db,
+    project: Project,
+    entry: Symbol<'db>,
+    property: &Property,
+) -> &'db Arc<Ready> {
+    if property.asks(&uninitialised::CHECK) {
+        ready(db, project, entry)
+    } else {
+        ready_with_any_values(db, project, entry)
+    }
 }
 
 /// The functions that executions from an entry may call, itself included.

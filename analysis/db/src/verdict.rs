@@ -7,6 +7,7 @@ use proofline_verifier::{
     facts::Facts,
     finding::Finding,
     portfolio::{Request, judge},
+    property::Property,
     report::Judgement,
     sources::Sources,
 };
@@ -14,7 +15,7 @@ use proofline_verifier::{
 use crate::{
     front::Project,
     linked::{Symbol, positions_of},
-    program::{Ready, ready},
+    program::{Ready, ready, ready_for},
     shared::Db,
     stored,
     work::Work,
@@ -55,7 +56,7 @@ pub(crate) fn judgement<'db>(
 ) -> Arc<Judgement> {
     let name = entry.name(db);
     let request: &Request = asked.request(db);
-    let ready = ready(db, project, entry);
+    let ready = ready_for(db, project, entry, &request.property);
     let key = stored::key(ready.fingerprint, request, wrapv(db, project));
     let store = db.shared().store.get();
     if let Some(known) = store.and_then(|store| store.find(key)).and_then(|bytes| stored::judgement(&bytes)) {
@@ -113,7 +114,8 @@ pub(crate) fn findings<'db>(
     entry: Symbol<'db>,
     asked: Asked<'db>,
 ) -> Arc<Vec<Option<Finding>>> {
-    Arc::new(explain(db, project, entry, judgement(db, project, entry, asked)))
+    let property = &asked.request(db).property;
+    Arc::new(explain(db, project, entry, property, judgement(db, project, entry, asked)))
 }
 
 /// Explains counterexamples. Asks for positions only if there are any.
@@ -121,13 +123,14 @@ pub(crate) fn explain<'db>(
     db: &'db dyn Db,
     project: Project,
     entry: Symbol<'db>,
+    property: &Property,
     judgement: &Judgement,
 ) -> Vec<Option<Finding>> {
     if judgement.counterexamples.is_empty() {
         return Vec::new();
     }
     db.shared().log(Work::Explained(entry.name(db)));
-    let subject = subject(db, project, ready(db, project, entry));
+    let subject = subject(db, project, ready_for(db, project, entry, property));
     let (map, units) = positions_of(db, project, subject.program().functions.keys());
     judgement.explained(&subject, &Sources::new(Arc::new(map), units, Vec::new()))
 }

@@ -75,6 +75,16 @@ impl Property {
         }
     }
 
+    /// Whether it asks about this check, in programs that have obligations of it.
+    pub fn asks(&self, check: &Check) -> bool {
+        match self {
+            Property::Everything => true,
+            Property::UnreachCall => check == &reach_error::CHECK || check == &error_label::CHECK,
+            Property::NoOverflow => check == &signed_overflow::CHECK,
+            Property::Checks(checks) => checks.contains(&check.id()),
+        }
+    }
+
     /// The checks it selects in this program. The label `ERROR` counts only where the program has no call that says the same.
     pub fn checks(&self, program: &Program) -> BTreeSet<CheckId> {
         let has_call = program

@@ -11,7 +11,11 @@ use proofline_cpa::Unknown;
 use proofline_domains::{IntervalOptions, PredicateOptions, ValueOptions};
 use proofline_program_analysis::Environment;
 
-use crate::summaries::Summaries;
+use crate::{
+    checks::{self, uninitialised},
+    property::Property,
+    summaries::Summaries,
+};
 
 /// A program to be judged. Clones are cheap.
 #[derive(Clone, Debug)]
@@ -30,6 +34,17 @@ impl Subject {
     /// The same with what was found out about blocks before.
     pub fn with_summaries(self, summaries: Arc<Summaries>) -> Subject {
         Subject { summaries: Some(summaries), ..self }
+    }
+
+    /// For a question that does not ask about uninitialised variables: a read of one gives any value.
+    #[must_use]
+    pub fn with_any_values(&self, property: &Property) -> Subject {
+        let check = &uninitialised::CHECK;
+        let changed = (!property.asks(check)).then(|| checks::pass_over(self.program(), check)).flatten();
+        match changed {
+            Some(program) => Subject { env: Arc::new(Environment::new(program)), ..self.clone() },
+            None => self.clone(),
+        }
     }
 
     /// The program with its call graph, points-to sets and the rest.

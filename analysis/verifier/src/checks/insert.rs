@@ -81,6 +81,29 @@ pub fn insert_into(function: &Function, ends_at_labels: bool) -> Function {
     out
 }
 
+/// The program with executions that go on where an obligation of this check fails; `None` if there is no such obligation. For reads of
+/// variables without a value, which then have any: a question that does not ask about them must not take their failure for the end of
+/// the execution, or everything behind it would count as proved. The obligations keep their numbers and cannot fail.
+pub fn pass_over(program: &Program, check: &Check) -> Option<Program> {
+    let has_any =
+        |function: &Function| function.obligations.iter().any(|obligation| check.is(obligation.check));
+    if !program.functions.values().any(|function| has_any(function)) {
+        return None;
+    }
+    let mut program = program.clone();
+    for function in program.functions.values_mut().filter(|function| has_any(function)) {
+        let function = Arc::make_mut(function);
+        let own = function.obligations.iter().filter(|obligation| check.is(obligation.check));
+        let errors: BTreeSet<Loc> = own.map(|obligation| obligation.error).collect();
+        let fails = |edge: &&Edge| errors.contains(&edge.to);
+        let tests: BTreeSet<Loc> = function.edges.iter().filter(fails).map(|edge| edge.from).collect();
+        for edge in function.edges.iter_mut().filter(|edge| tests.contains(&edge.from)) {
+            edge.op = Op::Assume(Expr::int(i128::from(!errors.contains(&edge.to))));
+        }
+    }
+    Some(program)
+}
+
 type PartRule = fn(&Function, Part<'_>, Site, &mut Vec<Demand>);
 
 fn part_rules() -> impl Iterator<Item = (&'static Check, PartRule)> {

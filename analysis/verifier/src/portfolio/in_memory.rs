@@ -43,7 +43,8 @@ impl Programs for InMemory<'_> {
     }
 
     fn judge(&self, request: &Request, entry: Entry, control: &Control) -> Result<Report, Infallible> {
-        let judgement = judge(self.subject, request, entry, control);
-        Ok(judgement.report(entry, &judgement.explained(self.subject, self.sources)))
+        let subject = self.subject.with_any_values(&request.property);
+        let judgement = judge(&subject, request, entry, control);
+        Ok(judgement.report(entry, &judgement.explained(&subject, self.sources)))
     }
 }

@@ -24,16 +24,16 @@ pub mod build;
 pub mod horn;
 pub mod interpolate;
 pub mod project;
+mod redundancy;
 mod simplify;
 pub mod solver;
 pub mod term;
-mod tidy;
 mod z3;
 
+pub use redundancy::without_redundancy;
 pub use simplify::simplify;
 pub use solver::{Limits, Outcome, Reason, Recorder, Solver};
 pub use term::{Op, Sort, Term, Value, Var};
-pub use tidy::tidy;
 pub use z3::{
     COMPATIBLE, Interrupter, LibraryMismatch, PatientSolver, SHIPPED, Version, Z3, Z3Solver, check_library,
     check_version, limit_memory,

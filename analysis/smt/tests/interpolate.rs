@@ -11,9 +11,6 @@ use proofline_smt::term::{free_vars, uninstantiate};
 use proofline_smt::{Limits, Outcome, Solver, Sort, Term, Var, Z3, build as t};
 use traces::Theory;
 
-const STRATEGIES: [Strategy; 4] =
-    [Strategy::Tree, Strategy::TreeBinary, Strategy::Nested, Strategy::WellScoped];
-
 fn z3() -> Z3 {
     Z3::new().expect("the shipped library")
 }
@@ -39,7 +36,7 @@ fn every_method_and_strategy_interpolates_integer_traces() {
     for (i, steps) in all.iter().enumerate() {
         let tree = sequence_of(steps);
         for method in [Method::Wp, Method::Sp, Method::Mbp] {
-            for strategy in STRATEGIES {
+            for strategy in Strategy::ALL {
                 match interpolate(&z3, &tree, strategy, method, Options::default()) {
                     Ok(found) => check(&z3, &tree, &found),
                     // Cuts that do not know of each other need not fit.
@@ -109,8 +106,8 @@ fn the_interpolant_at_a_return_is_a_summary() {
     let z3 = z3();
     let tree = call();
     let [p, ret] = ["p", "ret"].map(|name| Var::indexed(name, 1, Sort::Int));
-    for method in [Method::Wp, Method::Sp, Method::Mbp, Method::Horn, Method::Farkas] {
-        for strategy in STRATEGIES {
+    for method in Method::ALL {
+        for strategy in Strategy::ALL {
             let found = match interpolate(&z3, &tree, strategy, method, Options::default()) {
                 Ok(found) => found,
                 Err(Failure::NotCertified { .. }) if strategy == Strategy::WellScoped => continue,
@@ -167,7 +164,7 @@ fn random_trees_are_interpolated() {
         let tree = random_tree(&z3, seed);
         for method in [Method::Wp, Method::Sp, Method::Mbp, Method::Horn] {
             // Cut by cut, Spacer is slow: once is enough.
-            for strategy in if method == Method::Horn { &STRATEGIES[..1] } else { &STRATEGIES } {
+            for strategy in if method == Method::Horn { &Strategy::ALL[..1] } else { &Strategy::ALL } {
                 match interpolate(&z3, &tree, *strategy, method, Options::default()) {
                     Ok(found) => check(&z3, &tree, &found),
                     Err(Failure::NotCertified { .. }) if *strategy == Strategy::WellScoped => {}
@@ -220,6 +217,16 @@ fn arrays_are_interpolated() {
     check(&z3, &tree, &found);
     let expected = t::le(t::int(7), t::select(t::var(m), t::var(i)));
     assert_eq!(uninstantiate(found.formulas()[1]), expected);
+}
+
+#[test]
+fn strategies_and_methods_have_the_names_of_the_literature() {
+    assert_eq!(Strategy::ALL.map(|s| s.to_string()), ["tree", "tree-binary", "nested", "well-scoped"]);
+    assert_eq!(Method::ALL.map(|m| m.to_string()), ["horn", "wp", "sp", "mbp", "farkas"]);
+    assert!(Strategy::ALL.iter().all(|strategy| strategy.to_string().parse() == Ok(*strategy)));
+    assert!(Method::ALL.iter().all(|method| method.to_string().parse() == Ok(*method)));
+    let unknown = "binary".parse::<Strategy>().expect_err("no such strategy").to_string();
+    assert!(unknown.contains("`tree-binary`"), "{unknown}");
 }
 
 #[test]

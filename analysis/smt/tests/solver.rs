@@ -7,7 +7,7 @@ use proofline_smt::project::{ProjectOptions, project, project_universally};
 use proofline_smt::term::{FloatConst, FloatOp, Rounding, Value, free_vars, parse_script};
 use proofline_smt::{
     Interrupter, Limits, Outcome, Reason, Recorder, SHIPPED, Solver, Sort, Term, Var, Z3, build as t,
-    check_library, check_version, tidy,
+    check_library, check_version, without_redundancy,
 };
 
 fn z3() -> Z3 {
@@ -227,13 +227,13 @@ fn projection_undoes_writes() {
 }
 
 #[test]
-fn tidying_keeps_the_meaning_and_drops_the_rest() {
+fn redundant_members_are_dropped_and_the_meaning_is_kept() {
     let z3 = z3();
     let [x, y] = ["x", "y"].map(int);
     let loose = t::le(t::add([x, y]), t::int(20));
     let tight = t::and([t::le(x, t::int(3)), t::le(y, t::int(4))]);
     let formula = t::or([t::and([tight, loose]), t::and([tight, t::lt(x, y)])]);
-    assert_eq!(tidy(&z3, formula, Limits::NONE), tight);
+    assert_eq!(without_redundancy(&z3, formula, Limits::NONE), tight);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The definition of tree interpolants, checked by the solver. Nothing leaves `interpolate` without passing here.
 
+use super::vocabulary::Vocabulary;
 use super::{Failure, Tree};
 use crate::build::{and, not};
 use crate::solver::{Limits, Outcome, Solver};
@@ -11,7 +12,7 @@ use crate::z3::Z3;
 /// and outside of its subtree.
 pub(super) fn certify(z3: &Z3, tree: &Tree, found: &[Term], limits: Limits) -> Result<(), Failure> {
     let reject = |node: usize, what: String| Err(Failure::NotCertified { node: node as u32, what });
-    let vocabularies = tree.vocabularies();
+    let vocabularies = Vocabulary::of_cuts(tree);
     match found.last() {
         Some(root) if root.is_false() && found.len() == tree.nodes().count() => {}
         _ => return reject(found.len(), "the root is not false".into()),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::build::and;
-use crate::term::{Func, Term, Var, free_functions, free_vars};
+use crate::term::Term;
 
 /// A node, by position. Children stand before their parents; the last node is the root.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -112,66 +112,5 @@ impl Tree {
             }
         }
         out
-    }
-
-    /// For every node, the symbols that occur both inside and outside of its subtree.
-    pub(crate) fn vocabularies(&self) -> Vec<Vocabulary> {
-        let own: Vec<Vocabulary> = self.labels.iter().map(|l| Vocabulary::of(*l)).collect();
-        let mut uses: std::collections::BTreeMap<Symbol, usize> = std::collections::BTreeMap::new();
-        for symbol in own.iter().flat_map(|v| &v.0) {
-            *uses.entry(*symbol).or_default() += 1;
-        }
-        // How many labels of the subtree use each symbol.
-        let mut inside: Vec<std::collections::BTreeMap<Symbol, usize>> = Vec::new();
-        let mut out = Vec::new();
-        for node in self.nodes() {
-            let mut count: std::collections::BTreeMap<Symbol, usize> =
-                own[node.index()].0.iter().map(|s| (*s, 1)).collect();
-            for child in self.children(node) {
-                for (s, n) in std::mem::take(&mut inside[child.index()]) {
-                    *count.entry(s).or_default() += n;
-                }
-            }
-            out.push(Vocabulary(count.iter().filter(|(s, n)| **n < uses[s]).map(|(s, _)| *s).collect()));
-            inside.push(count);
-        }
-        out
-    }
-}
-
-/// A free symbol.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Symbol {
-    Var(Var),
-    Function(Func),
-}
-
-/// A set of free symbols.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Vocabulary(BTreeSet<Symbol>);
-
-impl Vocabulary {
-    pub(crate) fn of(term: Term) -> Vocabulary {
-        let functions = free_functions(term).into_iter().map(Symbol::Function);
-        Vocabulary(free_vars(term).into_iter().map(Symbol::Var).chain(functions).collect())
-    }
-
-    pub(crate) fn common(&self, other: &Vocabulary) -> Vocabulary {
-        Vocabulary(self.0.intersection(&other.0).copied().collect())
-    }
-
-    pub(crate) fn vars(&self) -> BTreeSet<Var> {
-        self.0
-            .iter()
-            .filter_map(|s| match s {
-                Symbol::Var(v) => Some(*v),
-                Symbol::Function(_) => None,
-            })
-            .collect()
-    }
-
-    /// A symbol of `term` that is not in here.
-    pub(crate) fn foreign(&self, term: Term) -> Option<String> {
-        Vocabulary::of(term).0.difference(&self.0).next().map(|s| format!("{s:?}"))
     }
 }

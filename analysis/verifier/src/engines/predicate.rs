@@ -31,8 +31,9 @@ pub(super) struct Settings {
     values: Option<u32>,
     /// Together with intervals, combined in one of the ways that [CPA10] §3.3 compares; predicates are the key.
     intervals: Option<VariantName>,
+    /// How interpolants are looked for, in this order; empty: as [`PredicateOptions::new`] says.
     #[serde(default)]
-    interpolants: Vec<(StrategyName, MethodName)>,
+    interpolants: Vec<(Strategy, Method)>,
 }
 
 macro_rules! names {
@@ -56,10 +57,6 @@ names! {
     BlkName = Blk { Edges, Loops, Functions };
     /// How.
     ShapeName = AbstractionKind { Boolean, Cartesian } default Boolean;
-    /// In which order cuts are interpolated.
-    StrategyName = Strategy { Tree, TreeBinary, Nested, WellScoped };
-    /// How.
-    MethodName = Method { Horn, Wp, Sp, Mbp, Farkas };
 }
 
 /// Ways to combine; see [`Variant`].
@@ -96,15 +93,16 @@ impl Settings {
     pub(super) fn options(&self, question: &Question<'_>) -> PredicateOptions {
         let Question { subject, entry, targets, budget } = *question;
         let usual = subject.predicate_options(entry);
-        let named = &self.interpolants;
-        let attempts =
-            named.iter().map(|(strategy, method)| ((*strategy).into(), (*method).into())).collect();
+        let attempts = match self.interpolants.as_slice() {
+            [] => usual.attempts.clone(),
+            named => named.to_vec(),
+        };
         PredicateOptions {
             blk: self.abstracts_at.into(),
             abstraction: self.shape.into(),
             contexts: self.contexts,
             split: self.split,
-            attempts: if named.is_empty() { usual.attempts.clone() } else { attempts },
+            attempts,
             targets: Some(targets.set().clone()),
             trial: Some(witness::trial(question)),
             cancel: budget.cancel().clone(),

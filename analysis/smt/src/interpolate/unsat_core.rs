@@ -1,5 +1,5 @@
-//! The first step of every method: which parts of the formulas the contradiction needs. Interpolants of the weaker
-//! formulas are interpolants of the original ones, and speak of less.
+//! Unsatisfiable cores, minimised by deletion: which parts of the formulas the contradiction needs. That is the first step of every
+//! method, because interpolants of the weaker formulas are interpolants of the original ones, and speak of less.
 
 use super::{Failure, Tree};
 use crate::build::and;
@@ -11,7 +11,10 @@ use crate::z3::Z3;
 const MINIMISE: usize = 120;
 
 /// The tree with labels reduced to conjuncts that together are still unsatisfiable.
-pub(super) fn relax(z3: &Z3, tree: &Tree, limits: Limits) -> Result<Tree, Failure> {
+///
+/// # Errors
+/// If all labels together are satisfiable, or the solver does not know.
+pub(super) fn restricted_to_core(z3: &Z3, tree: &Tree, limits: Limits) -> Result<Tree, Failure> {
     let parts: Vec<(usize, Term)> = tree
         .nodes()
         .flat_map(|n| conjuncts(tree.label(n)).into_iter().map(move |t| (n.index(), t)))
@@ -51,7 +54,7 @@ fn minimise(solver: &mut dyn Solver, names: &[Term], mut core: Vec<usize>) -> Ve
 }
 
 /// The members of `literals` that contradict what is on the solver's stack, minimised; `None` if they do not.
-pub(super) fn needed(solver: &mut dyn Solver, literals: &[Term]) -> Option<Vec<Term>> {
+pub(super) fn core_of_literals(solver: &mut dyn Solver, literals: &[Term]) -> Option<Vec<Term>> {
     solver.push();
     let names: Vec<Term> = literals.iter().map(|t| solver.name(*t)).collect();
     let core = (solver.check_assuming(&names) == Outcome::Unsat).then(|| solver.core());

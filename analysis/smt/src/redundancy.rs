@@ -1,5 +1,5 @@
-//! Making a formula smaller with the help of the solver, keeping its meaning: for invariants and summaries that people
-//! read, and for predicates taken from them. Costs solver calls; the constructors do what is free.
+//! Redundant members of a formula, found with the help of the solver: for invariants and summaries that people read, and for predicates
+//! taken from them. Costs solver calls; the constructors do what is free.
 
 use crate::build::{and, not, or};
 use crate::solver::{Limits, Outcome, Solver};
@@ -12,13 +12,13 @@ const MEMBERS: usize = 64;
 /// An equivalent formula without conjuncts that the others imply, and without disjuncts that imply the others, three
 /// levels deep. What cannot be decided within `limits` stays.
 #[must_use]
-pub fn tidy(z3: &Z3, formula: Term, limits: Limits) -> Term {
+pub fn without_redundancy(z3: &Z3, formula: Term, limits: Limits) -> Term {
     let mut solver = z3.solver();
     solver.set_limits(limits);
     within(&mut solver, formula, 3)
 }
 
-/// Tidies `formula` where what is on the solver's stack is known to hold.
+/// `formula` without redundant members, where what is on the solver's stack is known to hold.
 fn within(solver: &mut dyn Solver, formula: Term, depth: u32) -> Term {
     let conjunction = match formula.op() {
         Op::And => true,

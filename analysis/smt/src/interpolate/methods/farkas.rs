@@ -1,4 +1,4 @@
-//! Interpolants from linear arithmetic: a contradiction of linear inequalities is a sum of them, with factors, that says `0 < 0`
+//! Method `farkas`: interpolants from linear arithmetic. A contradiction of linear inequalities is a sum of them, with factors, that says `0 < 0`
 //! (Farkas); the part of the sum that a subtree contributes is its interpolant. What cancels on the way, such as a loop's counter
 //! against what it counts, stays related: `m + n = m₀ + n₀` after any number of steps. Disjunctions are split.
 
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use num_bigint::BigInt;
 
-use super::{Failure, NodeId, Options, Tree};
+use super::super::{Failure, NodeId, Options, Tree};
 use crate::build::{add, and, bool, eq, ge, int, le, lt, mul, not, or, var};
 use crate::simplify::Linear;
 use crate::solver::{Outcome, Reason, Solver};
@@ -39,7 +39,7 @@ struct Search<'s> {
 /// A literal and where it stands.
 type Part = (usize, Term);
 
-pub(super) fn farkas(z3: &Z3, tree: &Tree, options: Options) -> Result<Vec<Term>, Failure> {
+pub(super) fn whole(z3: &Z3, tree: &Tree, options: Options) -> Result<Vec<Term>, Failure> {
     let subtrees = tree.nodes().map(|node| tree.subtree(node)).collect();
     let mut search = Search { z3, options, subtrees, leaves: 0 };
     let parts = tree.nodes().map(|node| (node.index(), nnf(tree.label(node)))).collect();

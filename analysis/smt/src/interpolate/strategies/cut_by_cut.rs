@@ -1,14 +1,13 @@
-//! Strategies that compute one cut at a time with a binary method.
+//! One cut at a time, each with the formulas of the cuts before it: what `tree-binary` and `nested` have in common.
 
-use super::binary::between;
-use super::{Failure, Method, NodeId, Options, Tree};
+use super::super::{Failure, Method, NodeId, Options, Tree};
 use crate::build::{and, bool};
 use crate::term::Term;
 use crate::z3::Z3;
 
 /// Visits the nodes in `order` (children before parents). Each formula lies between what is below the node and all
 /// the rest, in both of which subtrees already visited are replaced by their formulas: so the parts always fit.
-pub(super) fn along(
+pub(super) fn in_order(
     z3: &Z3,
     tree: &Tree,
     order: Vec<NodeId>,
@@ -26,23 +25,9 @@ pub(super) fn along(
         let b = and(frontier.iter().filter_map(|f| found[f.index()]).chain(open));
         found[node.index()] = Some(match tree.parent(node) {
             None => bool(false),
-            Some(_) => between(z3, a, b, method, options)?,
+            Some(_) => method.between(z3, a, b, options)?,
         });
         frontier.push(node);
     }
     Ok(found.into_iter().map(|t| t.unwrap_or_else(|| bool(false))).collect())
-}
-
-/// Every cut for itself, from the original formulas: subtree against the rest. May fail to be a tree interpolant.
-pub(super) fn apart(z3: &Z3, tree: &Tree, method: Method, options: Options) -> Result<Vec<Term>, Failure> {
-    tree.nodes()
-        .map(|node| {
-            if tree.parent(node).is_none() {
-                return Ok(bool(false));
-            }
-            let inside = tree.subtree(node);
-            let outside = and(tree.nodes().filter(|n| !inside.contains(n)).map(|n| tree.label(n)));
-            between(z3, tree.formula(node), outside, method, options)
-        })
-        .collect()
 }

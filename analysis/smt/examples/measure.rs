@@ -7,7 +7,9 @@ mod traces;
 use std::time::Instant;
 
 use proofline_smt::interpolate::{Method, Options, Step, Strategy, interpolate, sequence_of};
-use proofline_smt::term::{dag_size, pretty, uninstantiate};
+use proofline_smt::pretty;
+use proofline_smt::rewrite::uninstantiate;
+use proofline_smt::term::dag_size;
 use proofline_smt::{Limits, Outcome, Solver, Sort, Term, Z3, build as t};
 use traces::Theory;
 
@@ -63,7 +65,7 @@ fn building() {
     let start = Instant::now();
     let mut formula = t::bool(true);
     for i in 1..5000u32 {
-        let at = |v: Term, k: u32| proofline_smt::term::instantiate(v, |_| k);
+        let at = |v: Term, k: u32| proofline_smt::rewrite::instantiate(v, |_| k);
         let next = t::add([at(x, i), at(y, i), t::int(1)]);
         let wrapped = t::wrap_signed(next, 32);
         let step =

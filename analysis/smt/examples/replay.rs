@@ -1,5 +1,5 @@
 //! Decides an SMT-LIB script: `replay FILE [RESOURCE]`.
-use proofline_smt::{Limits, Solver, Z3, term::parse_script};
+use proofline_smt::{Limits, Solver, Z3, smtlib::parse_script};
 fn main() {
     let mut args = std::env::args().skip(1);
     let text = std::fs::read_to_string(args.next().expect("a file")).expect("readable");

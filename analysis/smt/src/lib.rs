@@ -1,8 +1,12 @@
 //! Logic: our own terms, and the only place that knows Z3.
 //!
-//! * [`term`]: hash-consed, sorted terms: plain values, ordered by structure, printed as and parsed from SMT-LIB 2.
-//! * [`build`]: their constructors, which fold and normalise (the rules are in `simplify`).
+//! From the bottom up:
+//! * [`term`]: hash-consed, sorted terms: plain values, ordered by structure. Walks that read them, and their values.
+//! * `simplify`: the rules of normalisation, one operator at a time.
+//! * [`build`]: the constructors of terms, which fold and normalise by these rules.
+//! * [`rewrite`], [`logic`], [`smtlib`]: what builds terms from terms or from text.
 //! * [`solver`]: the trait of a solver; [`Z3`] is a session of the one we have, [`Z3Solver`] its incremental solver.
+//! * [`abstraction`], [`project`], [`horn`], [`interpolate`]: questions that take several queries.
 //!
 //! ```no_run
 //! use proofline_smt::{Outcome, Solver, Sort, Z3, build as t};
@@ -23,15 +27,20 @@ pub mod abstraction;
 pub mod build;
 pub mod horn;
 pub mod interpolate;
+pub mod logic;
+mod pretty;
 pub mod project;
 mod redundancy;
+pub mod rewrite;
 mod simplify;
+pub mod smtlib;
 pub mod solver;
 pub mod term;
 mod z3;
 
+pub use pretty::pretty;
 pub use redundancy::without_redundancy;
-pub use simplify::simplify;
+pub use rewrite::simplify;
 pub use solver::{Limits, Outcome, Reason, Recorder, Solver};
 pub use term::{Op, Sort, Term, Value, Var};
 pub use z3::{

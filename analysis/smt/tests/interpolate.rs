@@ -7,7 +7,8 @@ use proofline_smt::interpolate::{
     Failure, Interpolants, Method, NodeId, Options, Step, Strategy, Tree, interpolate, interpolate_by,
     sequence_of,
 };
-use proofline_smt::term::{free_vars, uninstantiate};
+use proofline_smt::rewrite::uninstantiate;
+use proofline_smt::term::free_vars;
 use proofline_smt::{Limits, Outcome, Solver, Sort, Term, Var, Z3, build as t};
 use traces::Theory;
 

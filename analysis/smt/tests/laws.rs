@@ -4,10 +4,10 @@ mod random;
 
 use std::collections::BTreeSet;
 
-use proofline_smt::term::{
-    Assignment, ParsedScript, Script, Value, eval, eval_op, free_vars, instantiate, nnf, parse, parse_script,
-    uninstantiate,
-};
+use proofline_smt::logic::nnf;
+use proofline_smt::rewrite::{instantiate, uninstantiate};
+use proofline_smt::smtlib::{ParsedScript, Script, parse, parse_script};
+use proofline_smt::term::{Assignment, Value, eval, eval_op, free_vars};
 use proofline_smt::{Op, Outcome, Solver, Sort, Term, Var, Z3, build as t, simplify};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -81,7 +81,7 @@ proptest! {
     fn text_parses_back(bytes in bytes()) {
         let (tree, _) = formula_and_values(&bytes);
         // Names that are not unique across sorts cannot be told apart in SMT-LIB.
-        let term = proofline_smt::term::rename(tree.build(), |v| {
+        let term = proofline_smt::rewrite::rename(tree.build(), |v| {
             Var::indexed(&format!("a b%{}:{:?}", v.name, v.sort), 3, v.sort)
         });
         let mut script = Script::new();
@@ -190,7 +190,7 @@ fn bound_variables_are_not_captured() {
     let (x, y) = (Var::new("x", Sort::Int), Var::new("y", Sort::Int));
     let inner = t::exists(&[y], t::eq(t::add([t::var(y), t::var(y)]), t::var(x)));
     // y stands for itself in both, and the bound y is no free y.
-    let by_y = proofline_smt::term::substitute(inner, &[(x, t::var(y))].into());
+    let by_y = proofline_smt::rewrite::substitute(inner, &[(x, t::var(y))].into());
     assert_eq!(free_vars(by_y), [y].into());
     let nested = t::forall(&[x], t::or([inner, t::lt(t::var(x), t::var(y))]));
     let text = nested.to_string();
@@ -228,12 +228,9 @@ fn atoms_have_one_form() {
 #[test]
 fn people_read_infix() {
     let [ret, m, n] = ["ret", "m₀", "n₀"].map(|name| t::named(name, Sort::Int));
-    assert_eq!(proofline_smt::term::pretty(t::eq(ret, t::add([m, n]))), "ret = m₀ + n₀");
-    assert_eq!(proofline_smt::term::pretty(t::le(t::int(0), n)), "n₀ ≥ 0");
-    assert_eq!(
-        proofline_smt::term::pretty(t::and([t::lt(m, n), t::ne(ret, t::int(3))])),
-        "ret ≠ 3 ∧ m₀ < n₀"
-    );
+    assert_eq!(proofline_smt::pretty(t::eq(ret, t::add([m, n]))), "ret = m₀ + n₀");
+    assert_eq!(proofline_smt::pretty(t::le(t::int(0), n)), "n₀ ≥ 0");
+    assert_eq!(proofline_smt::pretty(t::and([t::lt(m, n), t::ne(ret, t::int(3))])), "ret ≠ 3 ∧ m₀ < n₀");
 }
 
 #[test]

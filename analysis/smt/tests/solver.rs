@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use proofline_smt::abstraction::{AllSat, Cartesian, all_sat, cartesian};
 use proofline_smt::project::{ProjectOptions, project, project_universally};
-use proofline_smt::term::{FloatConst, FloatOp, Rounding, Value, free_vars, parse_script};
+use proofline_smt::smtlib::parse_script;
+use proofline_smt::term::{FloatConst, FloatOp, Rounding, Value, free_vars};
 use proofline_smt::{
     Interrupter, Limits, Outcome, Reason, Recorder, SHIPPED, Solver, Sort, Term, Var, Z3, build as t,
     check_library, check_version, without_redundancy,

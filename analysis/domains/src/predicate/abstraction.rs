@@ -5,7 +5,8 @@ use std::sync::Arc;
 use proofline_cfa::{Function, Loc};
 use proofline_smt::{
     Term, Var, build as t,
-    term::{Substitution, free_vars, substitute},
+    rewrite::{Substitution, substitute},
+    term::free_vars,
 };
 
 use super::{

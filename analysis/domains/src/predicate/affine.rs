@@ -3,10 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use proofline_smt::{
-    Op, Sort, Term, Var, build as t,
-    term::{conjuncts, free_vars},
-};
+use proofline_smt::{Op, Sort, Term, Var, build as t, logic::conjuncts, term::free_vars};
 
 /// More equations than this are not looked at together.
 const ROWS: usize = 120;

@@ -171,7 +171,7 @@ pub(super) fn combination(cubes: &[Cube], predicates: &[Term]) -> Term {
 mod tests {
     use proofline_smt::{
         Sort, Var,
-        term::{Substitution, substitute},
+        rewrite::{Substitution, substitute},
     };
     use proptest::prelude::*;
 

@@ -4,10 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use proofline_cfa::{Function, Op};
 use proofline_cpa::CallContext;
-use proofline_smt::{
-    Term, Var, build as t,
-    term::{free_vars, substitute},
-};
+use proofline_smt::{Term, Var, build as t, rewrite::substitute, term::free_vars};
 
 use super::{
     PredicateAnalysis,

@@ -6,7 +6,7 @@ use std::{
 };
 
 use proofline_cfa::{Loc, Name};
-use proofline_smt::{Term, Var, term::rename};
+use proofline_smt::{Term, Var, rewrite::rename};
 
 /// Predicates by the location whose abstractions they are for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]

@@ -8,7 +8,9 @@ use proofline_cpa::{Budget, Path, Refine, Refinement, Unknown};
 use proofline_smt::{
     Limits, Op, Outcome, Reason, Solver, Sort, Term, Value, build as t,
     interpolate::{Failure, Interpolants, Method, NodeId, Options, Strategy, interpolate_by},
-    term::{atoms, free_vars, rewrite, uninstantiate},
+    logic::atoms,
+    rewrite::{rewrite, uninstantiate},
+    term::free_vars,
 };
 
 use super::{

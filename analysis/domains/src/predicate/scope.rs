@@ -204,7 +204,7 @@ pub(super) fn readable(environment: &Environment, function: Name, formula: Term)
     let vars = proofline_smt::term::free_vars(formula);
     let shortened: BTreeSet<Var> = vars.iter().map(|var| short(*var)).collect();
     if shortened.len() < vars.len() {
-        return proofline_smt::term::pretty(formula);
+        return proofline_smt::pretty(formula);
     }
-    proofline_smt::term::pretty(proofline_smt::term::rename(formula, short))
+    proofline_smt::pretty(proofline_smt::rewrite::rename(formula, short))
 }

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proofline_smt::{
     Outcome, Solver, Sort, Term, Var, Z3, build as t,
-    term::{Substitution, free_vars, substitute},
+    rewrite::{Substitution, substitute},
+    term::free_vars,
 };
 
 use super::{

@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use proofline_cfa::{EdgeId, Loc, Name};
-use proofline_smt::{Sort, Term, Var, build as t, term::conjuncts};
+use proofline_smt::{Sort, Term, Var, build as t, logic::conjuncts};
 
 use proofline_encoding::Key;
 

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 use super::{Atom, HornSystem, Rule};
 use crate::build as t;
-use crate::term::{
-    Op, Sort, Substitution, Term, Var, conjuncts, dag_size, has_quantifier, postorder, rewrite, substitute,
-};
+use crate::logic::conjuncts;
+use crate::rewrite::{Substitution, rewrite, substitute};
+use crate::term::{Op, Sort, Term, Var, dag_size, has_quantifier, postorder};
 
 /// Combinations of indices of several arrays, at most; with more, equal indices are taken together.
 const MOST_COMBINATIONS: usize = 9;

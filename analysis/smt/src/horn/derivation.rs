@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Atom, Fact, HornSystem, PredId, Rule};
+use super::system::Fact;
+use super::{Atom, HornSystem, PredId, Rule};
 use crate::build::{and, eq, or};
 use crate::solver::{Limits, Outcome, Solver};
 use crate::term::{Term, Value, Var, free_vars};

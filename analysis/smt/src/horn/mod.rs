@@ -6,67 +6,22 @@
 mod arrays;
 mod certify;
 mod derivation;
+mod options;
 mod parameters;
 mod spacer;
 mod symbolic_abstraction;
+mod system;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 pub use arrays::Cells;
 pub use derivation::{Derivation, DerivationStep};
+pub use options::HornOptions;
 pub use symbolic_abstraction::{Invariants, Split, SymbolicAbstractionOptions, invariants};
+pub use system::{Atom, HornSystem, PredId, Predicate, Rule, Solution, argument};
 
 use crate::solver::{Limits, Reason};
-use crate::term::{Sort, Term, Value, Var, substitute};
 use crate::z3::Z3;
-
-/// A predicate of a system, by position.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct PredId(pub u32);
-
-impl PredId {
-    fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// An unknown relation.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Predicate {
-    /// For people; need not be unique.
-    pub name: String,
-    /// Sorts of its arguments.
-    pub sorts: Vec<Sort>,
-}
-
-/// A predicate applied to terms.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Atom {
-    /// Which predicate.
-    pub predicate: PredId,
-    /// Its arguments.
-    pub args: Vec<Term>,
-}
-
-/// `body ∧ constraint ⇒ head`, for all values of the variables; without head, `⇒ false`.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Rule {
-    /// Predicates that must hold.
-    pub body: Vec<Atom>,
-    /// A formula without predicates.
-    pub constraint: Term,
-    /// What follows; `None` is falsity.
-    pub head: Option<Atom>,
-}
-
-/// A set of rules over predicates.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct HornSystem {
-    /// The predicates; a [`PredId`] is a position here.
-    pub predicates: Vec<Predicate>,
-    /// The rules.
-    pub rules: Vec<Rule>,
-}
 
 /// What is known about a system.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -77,102 +32,6 @@ pub enum HornOutcome {
     Refuted(Option<Derivation>),
     /// Not decided.
     Unknown(Reason),
-}
-
-/// A formula per predicate, over [`argument`] variables. Every rule of the system holds under it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Solution {
-    formulas: Vec<Term>,
-}
-
-/// The variable that stands for argument `i` of a predicate in a [`Solution`].
-#[must_use]
-pub fn argument(i: usize, sort: Sort) -> Var {
-    Var::indexed("%arg", u32::try_from(i).unwrap_or(u32::MAX - 1) + 1, sort)
-}
-
-impl Solution {
-    /// The formula of a predicate over its argument variables.
-    #[must_use]
-    pub fn formula(&self, predicate: PredId) -> Term {
-        self.formulas[predicate.index()]
-    }
-
-    /// The formula of a predicate at `args`.
-    #[must_use]
-    pub fn at(&self, predicate: PredId, args: &[Term]) -> Term {
-        let map: BTreeMap<Var, Term> =
-            args.iter().enumerate().map(|(i, t)| (argument(i, t.sort()), *t)).collect();
-        substitute(self.formula(predicate), &map)
-    }
-}
-
-impl HornSystem {
-    /// Adds a predicate.
-    pub fn predicate(&mut self, name: &str, sorts: &[Sort]) -> PredId {
-        let id = PredId(u32::try_from(self.predicates.len()).unwrap_or(u32::MAX));
-        self.predicates.push(Predicate { name: name.into(), sorts: sorts.to_vec() });
-        id
-    }
-
-    /// Adds a rule.
-    ///
-    /// # Panics
-    /// If an atom has other sorts than its predicate, or the constraint is no formula.
-    pub fn rule(&mut self, body: Vec<Atom>, constraint: Term, head: Option<Atom>) {
-        assert_eq!(constraint.sort(), Sort::Bool, "a constraint is a formula");
-        for atom in body.iter().chain(&head) {
-            let sorts: Vec<Sort> = atom.args.iter().map(|t| t.sort()).collect();
-            assert_eq!(sorts, self.predicates[atom.predicate.index()].sorts, "arguments of a predicate");
-        }
-        self.rules.push(Rule { body, constraint, head });
-    }
-
-    /// Predicates that some derivation could produce, by the shape of the rules.
-    fn derivable(&self) -> BTreeSet<PredId> {
-        let mut known = BTreeSet::new();
-        loop {
-            let before = known.len();
-            for rule in self.rules.iter().filter(|r| !r.constraint.is_false()) {
-                if let Some(head) = &rule.head
-                    && rule.body.iter().all(|a| known.contains(&a.predicate))
-                {
-                    known.insert(head.predicate);
-                }
-            }
-            if known.len() == before {
-                return known;
-            }
-        }
-    }
-
-    /// Predicates that some derivation of falsity could use.
-    fn relevant(&self) -> BTreeSet<PredId> {
-        let mut known: BTreeSet<PredId> = BTreeSet::new();
-        loop {
-            let before = known.len();
-            for rule in self.rules.iter().filter(|r| !r.constraint.is_false()) {
-                if rule.head.as_ref().is_none_or(|h| known.contains(&h.predicate)) {
-                    known.extend(rule.body.iter().map(|a| a.predicate));
-                }
-            }
-            if known.len() == before {
-                return known;
-            }
-        }
-    }
-}
-
-/// How a system is solved.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct HornOptions {
-    /// Limits of the engine, and of each certifying check.
-    pub limits: Limits,
-    /// Spacer's global guidance: lemmas are generalised across each other. Finds some invariants that the default
-    /// search diverges on, and costs time elsewhere. Of several facts that a rule needs, the last is then looked at first.
-    pub guided: bool,
-    /// A refutation comes with its derivation. Reading one back may take longer than the search.
-    pub derivation: bool,
 }
 
 /// Decides a system within `limits`, by the default search, without derivations.
@@ -218,6 +77,3 @@ fn try_solve(z3: &Z3, system: &HornSystem, options: HornOptions) -> Result<HornO
         }
     }
 }
-
-/// A ground fact: a predicate at values.
-type Fact = (PredId, Vec<Value>);

@@ -9,7 +9,8 @@ use num_bigint::BigInt;
 
 use super::{Atom, HornSystem};
 use crate::build as t;
-use crate::term::{Op, Sort, Term, Var, postorder, rewrite};
+use crate::rewrite::rewrite;
+use crate::term::{Op, Sort, Term, Var, postorder};
 
 /// Smaller constants are left as they are.
 const LEAST: i32 = 12;

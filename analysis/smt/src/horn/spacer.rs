@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Atom, Fact, HornOptions, HornSystem, PredId, argument};
+use super::system::Fact;
+use super::{Atom, HornOptions, HornSystem, PredId, argument};
 use crate::solver::Reason;
 use crate::term::{Sort, Term, free_vars, value_of};
 use crate::z3::Z3;

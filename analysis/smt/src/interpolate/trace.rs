@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Tree;
 use crate::build::{and, eq, var};
-use crate::term::{Term, Var, instantiate};
+use crate::rewrite::instantiate;
+use crate::term::{Term, Var};
 
 /// One step: the condition holds before it; then all assignments happen at once, from the values before; then the
 /// havocked variables get any values. Variables have SSA index 0.
@@ -39,7 +40,7 @@ impl Step {
 }
 
 /// The formulas of the steps, one node per step. Interpolants of the result speak of the current version of each
-/// variable at their cut; `term::uninstantiate` turns them into formulas over the program's variables.
+/// variable at their cut; `rewrite::uninstantiate` turns them into formulas over the program's variables.
 #[must_use]
 pub fn sequence_of(steps: &[Step]) -> Tree {
     let mut version: BTreeMap<Var, u32> = BTreeMap::new();

@@ -3,8 +3,9 @@
 
 use super::{Failure, Tree};
 use crate::build::and;
+use crate::logic::conjuncts;
 use crate::solver::{Limits, Outcome, Solver};
-use crate::term::{Term, conjuncts};
+use crate::term::Term;
 use crate::z3::Z3;
 
 /// The core is minimised by deletion only up to this size; beyond it the solver's own core is kept.

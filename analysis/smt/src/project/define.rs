@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use num_bigint::BigInt;
 
 use crate::build::{self, add, and, bvadd, bvmul, mul, sub};
+use crate::logic::conjuncts;
+use crate::rewrite::{Substitution, substitute};
 use crate::simplify::Linear;
-use crate::term::{Op, Sort, Substitution, Term, Var, conjuncts, dag_size, free_vars, substitute};
+use crate::term::{Op, Sort, Term, Var, dag_size, free_vars};
 
 /// A disjunction is multiplied out into its neighbours only while the result has at most this many nodes.
 const COPIED: usize = 3000;

@@ -10,8 +10,9 @@ mod models;
 use std::collections::BTreeSet;
 
 use crate::build::{and, not, or};
+use crate::logic::conjuncts;
 use crate::solver::{Limits, Reason};
-use crate::term::{Op, Term, Var, conjuncts, free_vars, has_quantifier};
+use crate::term::{Op, Term, Var, free_vars, has_quantifier};
 use crate::z3::Z3;
 
 pub(crate) use define::eliminate_defined;

@@ -7,8 +7,9 @@ use num_bigint::BigInt;
 
 use super::ProjectOptions;
 use crate::build::{and, not, or, var};
+use crate::logic::conjuncts;
 use crate::solver::{Outcome, Reason, Solver};
-use crate::term::{Op, Sort, Term, Var, conjuncts, free_vars, has_quantifier, postorder};
+use crate::term::{Op, Sort, Term, Var, free_vars, has_quantifier, postorder};
 use crate::z3::ffi::Result as Z3Result;
 use crate::z3::{Z3, Z3Solver};
 

@@ -3,8 +3,9 @@
 use num_bigint::{BigInt, Sign};
 
 use super::linear::{constant, floor_div, product, symmetric};
-use super::{Linear, fold, split_conditional};
-use crate::build::{self, int, not};
+use super::{Constructors, Linear, fold, negate, split_conditional};
+use crate::term::bitvec::power_of_two;
+use crate::term::constants::{bool, int};
 use crate::term::{Op, Term};
 
 pub(crate) fn sum(parts: impl IntoIterator<Item = Term>, width: Option<u32>) -> Term {
@@ -107,26 +108,24 @@ fn within(t: Term, bound: &BigInt) -> bool {
     match t.op() {
         Op::Int(i) => i.sign() != Sign::Minus && i < bound,
         Op::Mod => constant(t.args()[1]).is_some_and(|m| m.sign() == Sign::Plus && m <= *bound),
-        Op::BvToInt => {
-            t.args()[0].sort().width().is_some_and(|w| crate::term::bitvec::power_of_two(w) <= *bound)
-        }
+        Op::BvToInt => t.args()[0].sort().width().is_some_and(|w| power_of_two(w) <= *bound),
         Op::Ite => within(t.args()[1], bound) && within(t.args()[2], bound),
         _ => false,
     }
 }
 
 /// `a <= b` as `Σ cᵢ·mᵢ <= k` or its negation, coefficients coprime and the first positive.
-pub(crate) fn at_most(a: Term, b: Term) -> Term {
+pub(crate) fn at_most(make: impl Constructors, a: Term, b: Term) -> Term {
     if let Some(t) = fold(&Op::Le, &[a, b]) {
         return t;
     }
-    if let Some(t) = split_conditional(a, b, &at_most) {
+    if let Some(t) = split_conditional(make, a, b, &|a, b| at_most(make, a, b)) {
         return t;
     }
     let mut all = Linear::of(a);
     all.add_all(&Linear::of(b), &BigInt::from(-1));
     if let Some(c) = all.as_constant() {
-        return build::bool(c.sign() != Sign::Plus);
+        return bool(c.sign() != Sign::Plus);
     }
     // Σ <= -constant, divided by the content and rounded down: tight over the integers.
     let content = all.content();
@@ -135,44 +134,44 @@ pub(crate) fn at_most(a: Term, b: Term) -> Term {
     if side.leads_negative() {
         // -s <= bound  iff  s >= -bound  iff  not (s <= -bound - 1)
         let positive = side.scale(&BigInt::from(-1));
-        not(bounded(&positive, &(-bound - 1)))
+        negate(bounded(make, &positive, &(-bound - 1)))
     } else {
-        bounded(&side, &bound)
+        bounded(make, &side, &bound)
     }
 }
 
-fn bounded(side: &Linear, bound: &BigInt) -> Term {
+fn bounded(make: impl Constructors, side: &Linear, bound: &BigInt) -> Term {
     let t = side.to_term();
     let range = |t: Term| match t.op() {
         Op::Mod => constant(t.args()[1]).filter(|m| m.sign() == Sign::Plus),
-        Op::BvToInt => t.args()[0].sort().width().map(crate::term::bitvec::power_of_two),
+        Op::BvToInt => t.args()[0].sort().width().map(power_of_two),
         _ => None,
     };
     if let Some(limit) = range(t) {
         if bound.sign() == Sign::Minus {
-            return build::bool(false);
+            return bool(false);
         }
         if *bound >= limit - 1 {
-            return build::bool(true);
+            return bool(true);
         }
     }
-    if let Some(t) = split_conditional(t, int(bound.clone()), &at_most) {
+    if let Some(t) = split_conditional(make, t, int(bound.clone()), &|a, b| at_most(make, a, b)) {
         return t;
     }
     Term::raw(Op::Le, vec![t, int(bound.clone())])
 }
 
 /// `a = b` over the integers.
-pub(crate) fn equal(a: Term, b: Term) -> Term {
+pub(crate) fn equal(make: impl Constructors, a: Term, b: Term) -> Term {
     let mut all = Linear::of(a);
     all.add_all(&Linear::of(b), &BigInt::from(-1));
     if let Some(c) = all.as_constant() {
-        return build::bool(c.sign() == Sign::NoSign);
+        return bool(c.sign() == Sign::NoSign);
     }
     let content = all.content();
     let negated = -all.constant();
     if (&negated % &content).sign() != Sign::NoSign {
-        return build::bool(false);
+        return bool(false);
     }
     let (mut value, mut side) = (negated / &content, all.divide_terms(&content));
     if side.leads_negative() {
@@ -188,7 +187,7 @@ pub(crate) fn equal(a: Term, b: Term) -> Term {
         return Term::raw(Op::Eq, vec![**x, **y]);
     }
     let (t, value) = (side.to_term(), int(value));
-    if let Some(t) = split_conditional(t, value, &equal) {
+    if let Some(t) = split_conditional(make, t, value, &|a, b| equal(make, a, b)) {
         return t;
     }
     let outside = match t.op() {
@@ -198,5 +197,5 @@ pub(crate) fn equal(a: Term, b: Term) -> Term {
         }),
         _ => false,
     };
-    if outside { build::bool(false) } else { Term::raw(Op::Eq, vec![t, value]) }
+    if outside { bool(false) } else { Term::raw(Op::Eq, vec![t, value]) }
 }

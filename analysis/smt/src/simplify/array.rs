@@ -1,15 +1,15 @@
 //! Normalisation of arrays: reads over writes, writes over writes.
 
-use crate::build::eq;
+use super::Constructors;
 use crate::term::{Op, Term};
 
-pub(crate) fn select(array: Term, index: Term) -> Term {
+pub(crate) fn select(make: impl Constructors, array: Term, index: Term) -> Term {
     let mut array = array;
     loop {
         match array.op() {
             Op::ConstArray(_) => return array.args()[0],
             Op::Store => {
-                let same = eq(array.args()[1], index);
+                let same = make.eq(array.args()[1], index);
                 if same.is_true() {
                     return array.args()[2];
                 }

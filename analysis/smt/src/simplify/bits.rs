@@ -1,15 +1,12 @@
-//! Normalisation of bit-vector operators.
+//! Normalisation of bit-vector operators, other than comparisons (`super::bit_order`).
 
 use super::linear::product;
-use super::{SMALL, arith, fold, split_conditional};
-use crate::build::{self, eq};
+use super::{SMALL, arith, fold};
+use crate::term::bitvec::power_of_two;
+use crate::term::constants::{bits, bv, int};
 use crate::term::{BitVec, Op, Term};
 
-fn constant(b: BitVec) -> Term {
-    Term::raw(Op::BitVec(b), Vec::new())
-}
-
-fn width(t: Term) -> u32 {
+pub(super) fn width(t: Term) -> u32 {
     t.sort().width().unwrap_or_else(|| panic!("a bit vector was expected: {t}"))
 }
 
@@ -30,19 +27,16 @@ pub(crate) fn apply(op: &Op, args: &[Term]) -> Term {
         Op::BvUdiv | Op::BvSdiv if args[1].as_bitvec().is_some_and(BitVec::is_one) && width(args[0]) > 1 => {
             args[0]
         }
-        Op::BvUrem if args[1].as_bitvec().is_some_and(BitVec::is_one) => build::bv(0, width(args[0])),
+        Op::BvUrem if args[1].as_bitvec().is_some_and(BitVec::is_one) => bv(0, width(args[0])),
         Op::BvShl | Op::BvLshr | Op::BvAshr if args[1].as_bitvec().is_some_and(BitVec::is_zero) => args[0],
         Op::BvShl | Op::BvLshr | Op::BvAshr if args[0].as_bitvec().is_some_and(BitVec::is_zero) => args[0],
-        Op::BvUle | Op::BvSle => at_most(op, args[0], args[1]),
         Op::Concat => concat(args[0], args[1]),
         Op::Extract { high, low } => extract(args[0], *high, *low),
         Op::ZeroExtend(by) => zero_extend(args[0], *by),
         Op::SignExtend(by) => sign_extend(args[0], *by),
         Op::BvToInt => match args[0].op() {
-            Op::ZeroExtend(_) => build::bv_to_int(args[0].args()[0]),
-            Op::IntToBv(w) => {
-                arith::modulo(args[0].args()[0], build::int(crate::term::bitvec::power_of_two(*w)))
-            }
+            Op::ZeroExtend(_) => apply(&Op::BvToInt, args[0].args()),
+            Op::IntToBv(w) => arith::modulo(args[0].args()[0], int(power_of_two(*w))),
             _ => raw(op, args),
         },
         Op::IntToBv(w) => match args[0].op() {
@@ -84,10 +78,10 @@ fn lattice(op: &Op, args: &[Term]) -> Term {
     members.dedup();
     let complement = |t: &Term| matches!(t.op(), Op::BvNot) && members.contains(&t.args()[0]);
     if number == absorbing || members.iter().any(complement) {
-        return constant(absorbing);
+        return bits(absorbing);
     }
     if number != neutral || members.is_empty() {
-        members.push(constant(number));
+        members.push(bits(number));
     }
     match members.as_slice() {
         [only] => *only,
@@ -117,7 +111,7 @@ fn exclusive(args: &[Term]) -> Term {
         }
     }
     if !number.is_zero() || kept.is_empty() {
-        kept.push(constant(number));
+        kept.push(bits(number));
     }
     match kept.as_slice() {
         [only] => *only,
@@ -126,60 +120,9 @@ fn exclusive(args: &[Term]) -> Term {
     }
 }
 
-fn at_most(op: &Op, a: Term, b: Term) -> Term {
-    if a == b {
-        return build::bool(true);
-    }
-    let w = width(a);
-    let signed = *op == Op::BvSle;
-    let ones = BitVec::new(w, &num_bigint::BigInt::from(-1));
-    let top = BitVec::new(w, &crate::term::bitvec::power_of_two(w - 1));
-    // Least and greatest value in this order.
-    let (least, greatest) = if signed { (top.clone(), top.not()) } else { (ones.not(), ones.clone()) };
-    let (x, y) = (a.as_bitvec(), b.as_bitvec());
-    if x == Some(&least) || y == Some(&greatest) {
-        return build::bool(true);
-    }
-    if y == Some(&least) || x == Some(&greatest) {
-        return eq(a, b);
-    }
-    let again = |a: Term, b: Term| apply(op, &[a, b]);
-    if let Some(t) = split_conditional(a, b, &again) {
-        return t;
-    }
-    match (a.op(), b.op()) {
-        (Op::ZeroExtend(m), Op::ZeroExtend(n)) if m == n => {
-            return apply(&Op::BvUle, &[a.args()[0], b.args()[0]]);
-        }
-        (Op::SignExtend(m), Op::SignExtend(n)) if m == n && signed => {
-            return apply(&Op::BvSle, &[a.args()[0], b.args()[0]]);
-        }
-        (Op::ZeroExtend(by), Op::BitVec(c)) => return extended(a.args()[0], *by, c, signed, true),
-        (Op::BitVec(c), Op::ZeroExtend(by)) => return extended(b.args()[0], *by, c, signed, false),
-        _ => {}
-    }
-    Term::raw(op.clone(), vec![a, b])
-}
-
-/// `zero_extend(t) <= c` (`below`) or `c <= zero_extend(t)`.
-fn extended(t: Term, by: u32, c: &BitVec, signed: bool, below: bool) -> Term {
-    let w = c.width() - by;
-    let limit = crate::term::bitvec::power_of_two(w);
-    // The extended value is in 0..limit in either order.
-    let value = if signed { c.signed() } else { c.unsigned() };
-    if value < num_bigint::BigInt::from(0) {
-        return build::bool(!below);
-    }
-    if value >= limit {
-        return build::bool(below);
-    }
-    let c = constant(BitVec::new(w, &value));
-    if below { apply(&Op::BvUle, &[t, c]) } else { apply(&Op::BvUle, &[c, t]) }
-}
-
 fn concat(high: Term, low: Term) -> Term {
     if let (Some(high), Some(low)) = (high.as_bitvec(), low.as_bitvec()) {
-        return constant(high.concat(low));
+        return bits(high.concat(low));
     }
     if high.as_bitvec().is_some_and(BitVec::is_zero) {
         return zero_extend(low, width(high));
@@ -199,7 +142,7 @@ fn extract(t: Term, high: u32, low: u32) -> Term {
         return t;
     }
     match t.op() {
-        Op::BitVec(b) => constant(b.extract(high, low)),
+        Op::BitVec(b) => bits(b.extract(high, low)),
         Op::Extract { low: inner, .. } => extract(t.args()[0], high + inner, low + inner),
         Op::Concat => {
             let cut = width(t.args()[1]);
@@ -217,7 +160,7 @@ fn extract(t: Term, high: u32, low: u32) -> Term {
             if high < inner {
                 extract(t.args()[0], high, low)
             } else if low >= inner && zero {
-                build::bv(0, high - low + 1)
+                bv(0, high - low + 1)
             } else if low < inner {
                 let part = extract(t.args()[0], inner - 1, low);
                 if zero { zero_extend(part, high + 1 - inner) } else { sign_extend(part, high + 1 - inner) }
@@ -236,7 +179,7 @@ fn extract(t: Term, high: u32, low: u32) -> Term {
 fn zero_extend(t: Term, by: u32) -> Term {
     match t.op() {
         _ if by == 0 => t,
-        Op::BitVec(b) => constant(b.zero_extend(by)),
+        Op::BitVec(b) => bits(b.zero_extend(by)),
         Op::ZeroExtend(more) => zero_extend(t.args()[0], by + more),
         _ => Term::raw(Op::ZeroExtend(by), vec![t]),
     }
@@ -245,7 +188,7 @@ fn zero_extend(t: Term, by: u32) -> Term {
 fn sign_extend(t: Term, by: u32) -> Term {
     match t.op() {
         _ if by == 0 => t,
-        Op::BitVec(b) => constant(b.sign_extend(by)),
+        Op::BitVec(b) => bits(b.sign_extend(by)),
         Op::SignExtend(more) => sign_extend(t.args()[0], by + more),
         Op::ZeroExtend(more) => zero_extend(t.args()[0], by + more),
         _ => Term::raw(Op::SignExtend(by), vec![t]),

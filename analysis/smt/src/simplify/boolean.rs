@@ -2,24 +2,26 @@
 
 use rustc_hash::FxHashSet;
 
-use super::bounds;
-use crate::build::{self, eq, not};
+use super::{Constructors, bounds, negate};
+use crate::term::constants::bool;
 use crate::term::{Op, Sort, Term};
 
 /// Nested conjunctions up to this many members are merged into their parent. Larger ones stay shared: a path formula
 /// that grows edge by edge would otherwise be copied with every edge.
 const FLAT: usize = 32;
 
-pub(crate) fn negate(t: Term) -> Term {
-    match t.op() {
-        Op::Bool(b) => build::bool(!b),
-        Op::Not => t.args()[0],
-        _ => Term::raw(Op::Not, vec![t]),
-    }
+/// Conjunction of any number.
+pub(crate) fn conjunction(make: impl Constructors, parts: impl IntoIterator<Item = Term>) -> Term {
+    junction(make, parts, true)
+}
+
+/// Disjunction of any number.
+pub(crate) fn disjunction(make: impl Constructors, parts: impl IntoIterator<Item = Term>) -> Term {
+    junction(make, parts, false)
 }
 
 /// Conjunction (`conjunction`) or disjunction: flat, sorted, no duplicates, no complements, members absorbed.
-pub(crate) fn junction(parts: impl IntoIterator<Item = Term>, conjunction: bool) -> Term {
+fn junction(make: impl Constructors, parts: impl IntoIterator<Item = Term>, conjunction: bool) -> Term {
     let mine = |t: Term| matches!((t.op(), conjunction), (Op::And, true) | (Op::Or, false));
     let mut members: Vec<Term> = Vec::new();
     for t in parts {
@@ -42,9 +44,10 @@ pub(crate) fn junction(parts: impl IntoIterator<Item = Term>, conjunction: bool)
     loop {
         let known = Known::of(&members);
         if known.positive.iter().any(|t| known.negative.contains(t)) {
-            return build::bool(!conjunction);
+            return bool(!conjunction);
         }
-        let better = absorb(&members, &known, conjunction).or_else(|| bounds::join(&members, conjunction));
+        let better =
+            absorb(make, &members, &known, conjunction).or_else(|| bounds::join(make, &members, conjunction));
         let Some(new) = better else { break };
         if let Some(t) = new.iter().find(|t| t.as_bool() == Some(!conjunction)) {
             return *t;
@@ -54,7 +57,7 @@ pub(crate) fn junction(parts: impl IntoIterator<Item = Term>, conjunction: bool)
         members.dedup();
     }
     match members.as_slice() {
-        [] => build::bool(conjunction),
+        [] => bool(conjunction),
         [only] => *only,
         _ => Term::raw(if conjunction { Op::And } else { Op::Or }, members),
     }
@@ -91,7 +94,7 @@ impl Known {
 
 /// Absorption and unit propagation into members of the other kind: in a conjunction, `a` removes `a or b` and turns
 /// `not a or b` into `b`. `not (a and b)` is such a member too.
-fn absorb(members: &[Term], known: &Known, conjunction: bool) -> Option<Vec<Term>> {
+fn absorb(make: impl Constructors, members: &[Term], known: &Known, conjunction: bool) -> Option<Vec<Term>> {
     let mut changed = false;
     let mut out: Vec<Term> = Vec::with_capacity(members.len());
     for t in members {
@@ -118,8 +121,8 @@ fn absorb(members: &[Term], known: &Known, conjunction: bool) -> Option<Vec<Term
             changed = true;
         } else if choices.iter().any(refuted) {
             changed = true;
-            let rest = choices.iter().filter(|a| !refuted(a)).map(|a| if turned { not(*a) } else { *a });
-            let reduced = junction(rest, !conjunction);
+            let rest = choices.iter().filter(|a| !refuted(a)).map(|a| if turned { negate(*a) } else { *a });
+            let reduced = junction(make, rest, !conjunction);
             if matches!((reduced.op(), conjunction), (Op::And, true) | (Op::Or, false)) {
                 out.extend(reduced.args());
             } else {
@@ -132,7 +135,8 @@ fn absorb(members: &[Term], known: &Known, conjunction: bool) -> Option<Vec<Term
     changed.then_some(out)
 }
 
-pub(crate) fn conditional(c: Term, a: Term, b: Term) -> Term {
+/// `if c then a else b`.
+pub(crate) fn conditional(make: impl Constructors, c: Term, a: Term, b: Term) -> Term {
     if let Some(c) = c.as_bool() {
         return if c { a } else { b };
     }
@@ -140,30 +144,30 @@ pub(crate) fn conditional(c: Term, a: Term, b: Term) -> Term {
         return a;
     }
     if matches!(c.op(), Op::Not) {
-        return conditional(c.args()[0], b, a);
+        return conditional(make, c.args()[0], b, a);
     }
     if a.sort() == Sort::Bool {
         match (a.as_bool(), b.as_bool()) {
-            (Some(true), _) => return build::or([c, b]),
-            (Some(false), _) => return build::and([not(c), b]),
-            (_, Some(true)) => return build::or([not(c), a]),
-            (_, Some(false)) => return build::and([c, a]),
+            (Some(true), _) => return make.or([c, b]),
+            (Some(false), _) => return make.and([negate(c), b]),
+            (_, Some(true)) => return make.or([negate(c), a]),
+            (_, Some(false)) => return make.and([c, a]),
             (None, None) => {}
         }
-        if a == not(b) {
-            return eq(c, a);
+        if a == negate(b) {
+            return make.eq(c, a);
         }
         if a == c {
-            return build::or([c, b]);
+            return make.or([c, b]);
         }
         if b == c {
-            return build::and([c, a]);
+            return make.and([c, a]);
         }
-        if a == not(c) {
-            return build::and([not(c), b]);
+        if a == negate(c) {
+            return make.and([negate(c), b]);
         }
-        if b == not(c) {
-            return build::or([not(c), a]);
+        if b == negate(c) {
+            return make.or([negate(c), a]);
         }
     }
     let inner = |t: Term, which: usize| match t.op() {
@@ -172,7 +176,7 @@ pub(crate) fn conditional(c: Term, a: Term, b: Term) -> Term {
     };
     let (x, y) = (inner(a, 1), inner(b, 2));
     if (x, y) != (a, b) {
-        return conditional(c, x, y);
+        return conditional(make, c, x, y);
     }
     Term::raw(Op::Ite, vec![c, a, b])
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use num_bigint::BigInt;
 
-use crate::build::{eq, int, le, not};
+use super::{Constructors, negate};
+use crate::term::constants::{bool, int};
 use crate::term::{Op, Sort, Term};
 
 #[derive(Default)]
@@ -45,9 +46,9 @@ fn fact(t: Term) -> Option<(Term, Fact)> {
 
 /// The members of a junction with bounds joined; `None` if there is nothing to join. A result with the absorbing
 /// constant in it decides the junction.
-pub(super) fn join(members: &[Term], conjunction: bool) -> Option<Vec<Term>> {
+pub(super) fn join(make: impl Constructors, members: &[Term], conjunction: bool) -> Option<Vec<Term>> {
     // A disjunction is the negation of the conjunction of the negations.
-    let turn = |t: Term| if conjunction { t } else { not(t) };
+    let turn = |t: Term| if conjunction { t } else { negate(t) };
     let mut bounds: BTreeMap<Term, Bounds> = BTreeMap::new();
     let mut rest = Vec::new();
     for t in members {
@@ -61,7 +62,7 @@ pub(super) fn join(members: &[Term], conjunction: bool) -> Option<Vec<Term>> {
             Fact::AtMost(k) => b.upper = Some(b.upper.take().map_or(k.clone(), |u| u.min(k))),
             Fact::AtLeast(k) => b.lower = Some(b.lower.take().map_or(k.clone(), |l| l.max(k))),
             Fact::Is(k) => match &b.value {
-                Some(v) if *v != k => return Some(vec![turn(crate::build::bool(false))]),
+                Some(v) if *v != k => return Some(vec![turn(bool(false))]),
                 _ => b.value = Some(k),
             },
             Fact::IsNot(k) => b.excluded.push(k),
@@ -73,8 +74,8 @@ pub(super) fn join(members: &[Term], conjunction: bool) -> Option<Vec<Term>> {
     let mut changed = false;
     for (side, b) in bounds {
         let before = b.members;
-        let Some(facts) = tighten(side, b) else {
-            return Some(vec![turn(crate::build::bool(false))]);
+        let Some(facts) = tighten(make, side, b) else {
+            return Some(vec![turn(bool(false))]);
         };
         changed |= facts.len() != before;
         rest.extend(facts.into_iter().map(turn));
@@ -83,11 +84,11 @@ pub(super) fn join(members: &[Term], conjunction: bool) -> Option<Vec<Term>> {
 }
 
 /// The facts about one term, tightest form; `None` if they exclude each other.
-fn tighten(side: Term, mut b: Bounds) -> Option<Vec<Term>> {
+fn tighten(make: impl Constructors, side: Term, mut b: Bounds) -> Option<Vec<Term>> {
     if let Some(v) = b.value {
         let inside =
             b.upper.is_none_or(|u| v <= u) && b.lower.is_none_or(|l| l <= v) && !b.excluded.contains(&v);
-        return inside.then(|| vec![eq(side, int(v))]);
+        return inside.then(|| vec![make.eq(side, int(v))]);
     }
     loop {
         if let (Some(u), Some(l)) = (&b.upper, &b.lower)
@@ -104,11 +105,11 @@ fn tighten(side: Term, mut b: Bounds) -> Option<Vec<Term>> {
         }
     }
     if b.upper.is_some() && b.upper == b.lower {
-        return b.upper.map(|v| vec![eq(side, int(v))]);
+        return b.upper.map(|v| vec![make.eq(side, int(v))]);
     }
     b.excluded.retain(|k| b.upper.as_ref().is_none_or(|u| k <= u) && b.lower.as_ref().is_none_or(|l| l <= k));
-    let mut facts: Vec<Term> = b.excluded.iter().map(|k| not(eq(side, int(k.clone())))).collect();
-    facts.extend(b.upper.map(|u| le(side, int(u))));
-    facts.extend(b.lower.map(|l| not(le(side, int(l - 1)))));
+    let mut facts: Vec<Term> = b.excluded.iter().map(|k| negate(make.eq(side, int(k.clone())))).collect();
+    facts.extend(b.upper.map(|u| make.le(side, int(u))));
+    facts.extend(b.lower.map(|l| negate(make.le(side, int(l - 1)))));
     Some(facts)
 }

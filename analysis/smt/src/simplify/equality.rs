@@ -2,24 +2,24 @@
 
 use num_bigint::BigInt;
 
-use super::{Linear, arith, fold, split_conditional};
-use crate::build::{self, and, not};
+use super::{Constructors, Linear, arith, fold, negate, split_conditional};
+use crate::term::constants::{bits, bool, bv};
 use crate::term::{BitVec, Op, Sort, Term};
 
-pub(crate) fn equal(a: Term, b: Term) -> Term {
+pub(crate) fn equal(make: impl Constructors, a: Term, b: Term) -> Term {
     if a == b {
-        return build::bool(true);
+        return bool(true);
     }
     if let Some(t) = fold(&Op::Eq, &[a, b]) {
         return t;
     }
-    if let Some(t) = split_conditional(a, b, &equal) {
+    if let Some(t) = split_conditional(make, a, b, &|a, b| equal(make, a, b)) {
         return t;
     }
     match a.sort() {
         Sort::Bool => booleans(a, b),
-        Sort::Int => arith::equal(a, b),
-        Sort::BitVec(_) => vectors(a, b),
+        Sort::Int => arith::equal(make, a, b),
+        Sort::BitVec(_) => vectors(make, a, b),
         Sort::Float(_) | Sort::Array(_) => ordered(a, b),
     }
 }
@@ -31,41 +31,41 @@ fn ordered(a: Term, b: Term) -> Term {
 
 fn booleans(a: Term, b: Term) -> Term {
     if let Some(value) = a.as_bool() {
-        return if value { b } else { not(b) };
+        return if value { b } else { negate(b) };
     }
     if let Some(value) = b.as_bool() {
-        return if value { a } else { not(a) };
+        return if value { a } else { negate(a) };
     }
     match (a.op(), b.op()) {
         (Op::Not, Op::Not) => booleans(a.args()[0], b.args()[0]),
-        (Op::Not, _) => not(booleans(a.args()[0], b)),
-        (_, Op::Not) => not(booleans(a, b.args()[0])),
-        _ if a == b => build::bool(true),
+        (Op::Not, _) => negate(booleans(a.args()[0], b)),
+        (_, Op::Not) => negate(booleans(a, b.args()[0])),
+        _ if a == b => bool(true),
         _ => ordered(a, b),
     }
 }
 
-fn vectors(a: Term, b: Term) -> Term {
+fn vectors(make: impl Constructors, a: Term, b: Term) -> Term {
     let (c, t) = match (a.as_bitvec(), b.as_bitvec()) {
         (Some(c), _) => (Some(c), b),
         (_, Some(c)) => (Some(c), a),
         (None, None) => (None, a),
     };
     if let Some(c) = c
-        && let Some(t) = against_constant(t, c)
+        && let Some(t) = against_constant(make, t, c)
     {
         return t;
     }
     if matches!((a.op(), b.op()), (Op::ZeroExtend(m), Op::ZeroExtend(n)) if m == n)
         || matches!((a.op(), b.op()), (Op::SignExtend(m), Op::SignExtend(n)) if m == n)
     {
-        return equal(a.args()[0], b.args()[0]);
+        return equal(make, a.args()[0], b.args()[0]);
     }
     // Cancel what both sides have; keep the sides as they are unless that leaves one simple term on each side.
     let mut all = Linear::of(a);
     all.add_all(&Linear::of(b), &BigInt::from(-1));
     if let Some(c) = all.as_constant() {
-        return build::bool(*c == BigInt::from(0));
+        return bool(*c == BigInt::from(0));
     }
     let width = a.sort().width().unwrap_or(1);
     let minus_one = BitVec::new(width, &BigInt::from(-1)).unsigned();
@@ -82,40 +82,35 @@ fn vectors(a: Term, b: Term) -> Term {
     };
     if let Some((x, k, positive)) = reduced {
         // x + k = 0 or -x + k = 0
-        let value = build::bv(if positive { -k } else { k }, width);
+        let value = bv(if positive { -k } else { k }, width);
         if (x, value) != (a, b) && (x, value) != (b, a) {
-            return equal(x, value);
+            return equal(make, x, value);
         }
     }
     ordered(a, b)
 }
 
 /// `t = c` for a constant: through extensions, complements, concatenations.
-fn against_constant(t: Term, c: &BitVec) -> Option<Term> {
-    let constant = |b: BitVec| Term::raw(Op::BitVec(b), Vec::new());
+fn against_constant(make: impl Constructors, t: Term, c: &BitVec) -> Option<Term> {
     match t.op() {
         Op::ZeroExtend(by) => {
             let width = c.width() - by;
             let high = c.extract(c.width() - 1, width);
             Some(if high.is_zero() {
-                equal(t.args()[0], constant(c.extract(width - 1, 0)))
+                equal(make, t.args()[0], bits(c.extract(width - 1, 0)))
             } else {
-                build::bool(false)
+                bool(false)
             })
         }
         Op::SignExtend(by) => {
             let low = c.extract(c.width() - by - 1, 0);
-            Some(if low.sign_extend(*by) == *c {
-                equal(t.args()[0], constant(low))
-            } else {
-                build::bool(false)
-            })
+            Some(if low.sign_extend(*by) == *c { equal(make, t.args()[0], bits(low)) } else { bool(false) })
         }
-        Op::BvNot => Some(equal(t.args()[0], constant(c.not()))),
+        Op::BvNot => Some(equal(make, t.args()[0], bits(c.not()))),
         Op::Concat => {
             let low = t.args()[1].sort().width()?;
-            let high = equal(t.args()[0], constant(c.extract(c.width() - 1, low)));
-            Some(and([high, equal(t.args()[1], constant(c.extract(low - 1, 0)))]))
+            let high = equal(make, t.args()[0], bits(c.extract(c.width() - 1, low)));
+            Some(make.and([high, equal(make, t.args()[1], bits(c.extract(low - 1, 0)))]))
         }
         _ => None,
     }

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use num_bigint::{BigInt, Sign};
 
-use crate::build;
 use crate::term::bitvec::power_of_two;
-use crate::term::{BitVec, Op, Sort, Term};
+use crate::term::{BitVec, Op, Sort, Term, constants};
 
 /// A linear combination. Without `width` over the integers, with `width` modulo `2^width`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -170,8 +169,8 @@ pub(crate) fn constant(t: Term) -> Option<BigInt> {
 
 fn number(sort: Sort, i: &BigInt) -> Term {
     match sort.width() {
-        Some(width) => Term::raw(Op::BitVec(BitVec::new(width, i)), Vec::new()),
-        None => build::int(i.clone()),
+        Some(width) => constants::bv(i.clone(), width),
+        None => constants::int(i.clone()),
     }
 }
 

@@ -5,24 +5,31 @@
 //! Normal forms: conjunctions and disjunctions are flat, sorted and without complements; integer atoms are
 //! `Σ cᵢ·mᵢ <= k` and `Σ cᵢ·mᵢ = k` with coprime coefficients of which the first is positive; bit-vector comparisons
 //! use `<=` only.
+//!
+//! One file per kind of operator. A rule builds other operators through the [`Constructors`] that it is given.
 
 pub(crate) mod arith;
 pub(crate) mod array;
+pub(crate) mod bit_order;
 pub(crate) mod bits;
 pub(crate) mod boolean;
 mod bounds;
+mod constructors;
 pub(crate) mod equality;
 mod linear;
 
+pub(crate) use constructors::Constructors;
 pub(crate) use linear::Linear;
 
-use crate::term::{Op, Term, eval_op, value_of};
+use crate::term::{Op, Term, constants, eval_op, value_of};
 
-/// Rebuilds `term` through the normalising constructors. Terms made by `crate::build` are normal already; this is for
-/// terms whose variables were replaced outside of it, and for tests.
-#[must_use]
-pub fn simplify(term: Term) -> Term {
-    crate::term::rewrite(term, |t, args| Some(crate::build::apply(t.op(), args)))
+/// Negation.
+pub(crate) fn negate(t: Term) -> Term {
+    match t.op() {
+        Op::Bool(b) => constants::bool(!b),
+        Op::Not => t.args()[0],
+        _ => Term::raw(Op::Not, vec![t]),
+    }
 }
 
 /// The constant that `op` yields on constant arguments.
@@ -40,7 +47,12 @@ const SMALL: u64 = 256;
 
 /// Pushes a predicate on `(conditional, constant)` into the conditional when a branch is constant:
 /// `ite(c, 1, x) ≤ 0` becomes `if c then 1 ≤ 0 else x ≤ 0`. C's comparisons yield such terms everywhere.
-pub(crate) fn split_conditional(a: Term, b: Term, predicate: &dyn Fn(Term, Term) -> Term) -> Option<Term> {
+pub(crate) fn split_conditional(
+    make: impl Constructors,
+    a: Term,
+    b: Term,
+    predicate: &dyn Fn(Term, Term) -> Term,
+) -> Option<Term> {
     let branches = |t: Term| match t.op() {
         Op::Ite if t.size() <= SMALL && (t.args()[1].is_value() || t.args()[2].is_value()) => {
             Some((t.args()[0], t.args()[1], t.args()[2]))
@@ -48,10 +60,10 @@ pub(crate) fn split_conditional(a: Term, b: Term, predicate: &dyn Fn(Term, Term)
         _ => None,
     };
     if let (Some((c, x, y)), true) = (branches(a), b.is_value()) {
-        return Some(crate::build::ite(c, predicate(x, b), predicate(y, b)));
+        return Some(make.ite(c, predicate(x, b), predicate(y, b)));
     }
     if let (true, Some((c, x, y))) = (a.is_value(), branches(b)) {
-        return Some(crate::build::ite(c, predicate(a, x), predicate(a, y)));
+        return Some(make.ite(c, predicate(a, x), predicate(a, y)));
     }
     None
 }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use super::{Limits, Outcome, Solver};
-use crate::term::{Script, Term, Value};
+use crate::smtlib::Script;
+use crate::term::{Term, Value};
 
 /// Wraps a solver. Every check is kept as a self-contained script; with a directory, each is also written to a file.
 #[derive(Debug)]

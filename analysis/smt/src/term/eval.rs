@@ -8,8 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::float::{self, FloatResult};
 use super::walk::postorder;
-use super::{BitVec, FloatConst, FloatOp, Func, Op, Sort, Term, Var};
-use crate::build;
+use super::{BitVec, FloatConst, FloatOp, Func, Op, Sort, Term, Var, constants};
 
 /// A value of some sort.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -75,13 +74,17 @@ impl Value {
     #[must_use]
     pub fn to_term(&self) -> Term {
         match self {
-            Value::Bool(b) => build::bool(*b),
-            Value::Int(i) => build::int(i.clone()),
-            Value::BitVec(b) => Term::raw(Op::BitVec(b.clone()), Vec::new()),
-            Value::Float(f) => Term::raw(Op::Float(f.clone()), Vec::new()),
+            Value::Bool(b) => constants::bool(*b),
+            Value::Int(i) => constants::int(i.clone()),
+            Value::BitVec(b) => constants::bits(b.clone()),
+            Value::Float(f) => constants::float(f.clone()),
+            // Indices differ, and no element is the default: stores of these are normal as they are.
             Value::Array(a) => {
-                let base = build::const_array(a.sort, a.default.to_term());
-                a.entries.iter().fold(base, |array, (i, e)| build::store(array, i.to_term(), e.to_term()))
+                let base = Term::raw(Op::ConstArray(a.sort), vec![a.default.to_term()]);
+                let store = |array, (i, e): (&Value, &Value)| {
+                    Term::raw(Op::Store, vec![array, i.to_term(), e.to_term()])
+                };
+                a.entries.iter().fold(base, store)
             }
         }
     }

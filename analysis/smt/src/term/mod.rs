@@ -1,22 +1,17 @@
 //! Terms: hash-consed, sorted, immutable. A [`Term`] is one pointer; equal terms are the same pointer, on every thread.
-//! This module only stores terms: what a well-formed combination should be rewritten to is `crate::simplify`'s business.
+//! This module stores terms, walks through them and computes their values. It builds no applications: what a well-formed combination
+//! should become is the business of `crate::simplify` and `crate::build`.
 //!
 //! Nodes are kept in a process-wide table and never freed, so that a term can be held anywhere (states, caches,
 //! summaries) without a lifetime. The order of terms depends on their structure alone, never on addresses.
 
 pub mod bitvec;
+pub(crate) mod constants;
 mod eval;
 pub mod float;
-mod logic;
 mod op;
-mod operators;
-mod parse;
-mod pretty;
-mod print;
 mod sort;
-mod substitute;
 mod symbol;
-mod syntax;
 mod walk;
 
 use std::cmp::Ordering;
@@ -31,16 +26,10 @@ pub use bitvec::BitVec;
 pub(crate) use eval::value_of;
 pub use eval::{ArrayValue, Assignment, Interpretation, Value, eval, eval_op};
 pub use float::{FloatConst, FloatOp, Rounding};
-pub use logic::{atoms, conjuncts, disjuncts, nnf};
 pub use op::{Op, SortError};
-pub use parse::{ParseError, Script as ParsedScript, parse, parse_script};
-pub use pretty::pretty;
-pub use print::{Script, smtlib_name};
 pub use sort::{ArraySort, FloatSort, Sort};
-pub(crate) use substitute::rebind;
-pub use substitute::{Substitution, instantiate, rename, substitute, uninstantiate};
 pub use symbol::{Func, Name, Var};
-pub use walk::{dag_size, free_functions, free_vars, has_quantifier, postorder, rewrite};
+pub use walk::{dag_size, free_functions, free_vars, has_quantifier, postorder};
 
 /// A term. `Copy`, `Send`, `Sync`; equality is a pointer comparison; the order is structural (size, operator,
 /// arguments) and the same in every run.

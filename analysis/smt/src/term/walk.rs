@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use super::{Func, Op, Term, Var};
-use crate::build;
 
 /// Every distinct subterm of `roots`, arguments before the terms that use them.
 #[must_use]
@@ -52,24 +51,4 @@ pub fn free_functions(term: Term) -> BTreeSet<Func> {
 #[must_use]
 pub fn has_quantifier(term: Term) -> bool {
     term.binders() > 0
-}
-
-/// Rebuilds `term` bottom-up: `visit(original, arguments already rewritten)` says what stands for each distinct
-/// subterm; `None` rebuilds it with [`build::apply`]. The walk goes below quantifiers, whose bound variables are
-/// ordinary variables to it.
-pub fn rewrite(term: Term, mut visit: impl FnMut(Term, &[Term]) -> Option<Term>) -> Term {
-    let mut memo: FxHashMap<Term, Term> = FxHashMap::default();
-    let mut args: Vec<Term> = Vec::new();
-    for t in postorder(&[term]) {
-        args.clear();
-        args.extend(t.args().iter().map(|a| memo[a]));
-        let new = visit(t, &args).unwrap_or_else(|| rebuild(t, &args));
-        memo.insert(t, new);
-    }
-    memo[&term]
-}
-
-/// `term` with other arguments, normalised; itself if nothing changed.
-pub(crate) fn rebuild(term: Term, args: &[Term]) -> Term {
-    if term.args() == args { term } else { build::apply(term.op(), args) }
 }

@@ -6,7 +6,7 @@ use proofline_cfa::{Edge, EdgeId, Function, Loc, Name, Op};
 use proofline_cpa::{CallContext, EdgeContext, Path, PathStep, Unknown};
 use proofline_smt::{
     Term, Var, build as t,
-    term::{Substitution, substitute},
+    rewrite::{Substitution, substitute},
 };
 
 use super::{Node, PathTree, Region, TRUNK, Ways};

@@ -4,10 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use num_bigint::BigInt;
 
-use super::Split;
 use crate::build as t;
 use crate::horn::HornSystem;
 use crate::term::{Op, Sort, Term, Var, postorder};
+
+/// Which cases are kept apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Split {
+    /// None.
+    None,
+    /// Ranges between the constants that arguments are compared with.
+    Constants,
+    /// Every value between the least and the greatest such constant, where these are few.
+    Values,
+}
 
 /// More cases than this are not kept apart.
 const MOST_CASES: usize = 160;

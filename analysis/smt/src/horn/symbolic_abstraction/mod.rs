@@ -5,6 +5,8 @@
 mod cases;
 mod cell;
 
+pub use cases::Split;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use num_bigint::BigInt;
@@ -18,17 +20,6 @@ use crate::build as t;
 use crate::solver::{Limits, Outcome, Reason, Solver};
 use crate::term::{Op, Sort, Term, postorder};
 use crate::z3::Z3;
-
-/// Which cases are kept apart.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Split {
-    /// None.
-    None,
-    /// Ranges between the constants that arguments are compared with.
-    Constants,
-    /// Every value between the least and the greatest such constant, where these are few.
-    Values,
-}
 
 /// How invariants are looked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,9 +8,11 @@ use num_bigint::BigInt;
 
 use super::super::{Failure, NodeId, Options, Tree};
 use crate::build::{add, and, bool, eq, ge, int, le, lt, mul, not, or, var};
+use crate::logic::nnf;
+use crate::rewrite::rewrite;
 use crate::simplify::Linear;
 use crate::solver::{Outcome, Reason, Solver};
-use crate::term::{Op, Sort, Term, Var, nnf, postorder, rewrite};
+use crate::term::{Op, Sort, Term, Var, postorder};
 use crate::z3::Z3;
 
 /// Contradictions found one by one at most.

@@ -6,9 +6,10 @@ use super::super::unsat_core::core_of_literals;
 use super::super::vocabulary::Vocabulary;
 use super::super::{Failure, Options};
 use crate::build::{and, bvsle, le, not, or};
+use crate::logic::conjuncts;
 use crate::project::project_model;
 use crate::solver::{Outcome, Reason, Solver};
-use crate::term::{Op, Sort, Term, Var, conjuncts, free_vars};
+use crate::term::{Op, Sort, Term, Var, free_vars};
 use crate::z3::Z3;
 
 /// Models of `a`, each projected to the common variables and weakened as far as `b` allows.

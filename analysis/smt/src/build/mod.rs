@@ -4,11 +4,37 @@
 //! # Panics
 //! Every function here panics on ill-sorted arguments: that is a mistake in the calling code, not an input.
 
-use num_bigint::BigInt;
+mod quantifiers;
 
-use crate::simplify::{arith, array, bits, boolean, equality, fold};
+pub use crate::term::constants::{bool, bv, float, int, named, var};
+pub(crate) use quantifiers::with_args;
+pub use quantifiers::{exists, forall};
+
+use crate::simplify::{Constructors, arith, array, bit_order, bits, boolean, equality, fold, negate};
 use crate::term::bitvec::power_of_two;
-use crate::term::{BitVec, FloatConst, FloatOp, Func, Op, Sort, Term, Var};
+use crate::term::{FloatOp, Func, Op, Sort, Term};
+
+/// The constructors of this file, for the rules that need them.
+#[derive(Clone, Copy)]
+struct Normalising;
+
+impl Constructors for Normalising {
+    fn and(self, parts: impl IntoIterator<Item = Term>) -> Term {
+        and(parts)
+    }
+    fn or(self, parts: impl IntoIterator<Item = Term>) -> Term {
+        or(parts)
+    }
+    fn ite(self, c: Term, a: Term, b: Term) -> Term {
+        ite(c, a, b)
+    }
+    fn eq(self, a: Term, b: Term) -> Term {
+        eq(a, b)
+    }
+    fn le(self, a: Term, b: Term) -> Term {
+        le(a, b)
+    }
+}
 
 /// The term for `op` applied to `args`, normalised.
 #[must_use]
@@ -41,8 +67,6 @@ pub fn apply(op: &Op, args: &[Term]) -> Term {
         | Op::BvShl
         | Op::BvLshr
         | Op::BvAshr
-        | Op::BvUle
-        | Op::BvSle
         | Op::Concat
         | Op::Extract { .. }
         | Op::ZeroExtend(_)
@@ -51,6 +75,10 @@ pub fn apply(op: &Op, args: &[Term]) -> Term {
         | Op::IntToBv(_) => {
             check(op, args);
             bits::apply(op, args)
+        }
+        Op::BvUle | Op::BvSle => {
+            check(op, args);
+            bit_order::at_most(Normalising, op, args[0], args[1])
         }
         Op::Select => select(args[0], args[1]),
         Op::Store => store(args[0], args[1], args[2]),
@@ -69,43 +97,7 @@ fn check(op: &Op, args: &[Term]) {
     }
 }
 
-// ---- constants and symbols
-
-/// `true` or `false`.
-#[must_use]
-pub fn bool(value: bool) -> Term {
-    Term::raw(Op::Bool(value), Vec::new())
-}
-
-/// An integer.
-#[must_use]
-pub fn int(value: impl Into<BigInt>) -> Term {
-    Term::raw(Op::Int(value.into()), Vec::new())
-}
-
-/// `value` modulo `2^width`.
-#[must_use]
-pub fn bv(value: impl Into<BigInt>, width: u32) -> Term {
-    Term::raw(Op::BitVec(BitVec::new(width, &value.into())), Vec::new())
-}
-
-/// A floating-point number.
-#[must_use]
-pub fn float(value: FloatConst) -> Term {
-    Term::raw(Op::Float(value), Vec::new())
-}
-
-/// A variable.
-#[must_use]
-pub fn var(var: Var) -> Term {
-    Term::raw(Op::Var(var), Vec::new())
-}
-
-/// A variable without SSA index, by name.
-#[must_use]
-pub fn named(name: &str, sort: Sort) -> Term {
-    self::var(Var::new(name, sort))
-}
+// ---- functions
 
 /// An uninterpreted function applied.
 #[must_use]
@@ -119,19 +111,19 @@ pub fn call(function: Func, args: &[Term]) -> Term {
 #[must_use]
 pub fn not(t: Term) -> Term {
     check(&Op::Not, &[t]);
-    boolean::negate(t)
+    negate(t)
 }
 
 /// Conjunction of any number.
 #[must_use]
 pub fn and(parts: impl IntoIterator<Item = Term>) -> Term {
-    boolean::junction(parts, true)
+    boolean::conjunction(Normalising, parts)
 }
 
 /// Disjunction of any number.
 #[must_use]
 pub fn or(parts: impl IntoIterator<Item = Term>) -> Term {
-    boolean::junction(parts, false)
+    boolean::disjunction(Normalising, parts)
 }
 
 /// `a => b`.
@@ -151,14 +143,14 @@ pub fn iff(a: Term, b: Term) -> Term {
 #[must_use]
 pub fn ite(c: Term, a: Term, b: Term) -> Term {
     check(&Op::Ite, &[c, a, b]);
-    boolean::conditional(c, a, b)
+    boolean::conditional(Normalising, c, a, b)
 }
 
 /// Equality of two terms of one sort.
 #[must_use]
 pub fn eq(a: Term, b: Term) -> Term {
     check(&Op::Eq, &[a, b]);
-    equality::equal(a, b)
+    equality::equal(Normalising, a, b)
 }
 
 /// `a ≠ b`.
@@ -253,7 +245,7 @@ pub fn wrap_signed(a: Term, width: u32) -> Term {
 #[must_use]
 pub fn le(a: Term, b: Term) -> Term {
     check(&Op::Le, &[a, b]);
-    arith::at_most(a, b)
+    arith::at_most(Normalising, a, b)
 }
 
 /// `a < b` over the integers.
@@ -395,7 +387,7 @@ fn width_of(t: Term) -> u32 {
 #[must_use]
 pub fn select(array: Term, index: Term) -> Term {
     check(&Op::Select, &[array, index]);
-    array::select(array, index)
+    array::select(Normalising, array, index)
 }
 
 /// `array` with the element at `index` replaced.
@@ -415,31 +407,4 @@ pub fn const_array(sort: Sort, element: Term) -> Term {
 #[must_use]
 pub fn fp(op: FloatOp, args: &[Term]) -> Term {
     fold(&Op::Fp(op), args).unwrap_or_else(|| Term::raw(Op::Fp(op), args.to_vec()))
-}
-
-/// For all values of `vars`. Bound variables get names of their own, so renaming free variables cannot capture.
-#[must_use]
-pub fn forall(vars: &[Var], body: Term) -> Term {
-    bind(vars, body, Op::Forall)
-}
-
-/// For some values of `vars`.
-#[must_use]
-pub fn exists(vars: &[Var], body: Term) -> Term {
-    bind(vars, body, Op::Exists)
-}
-
-fn bind(vars: &[Var], body: Term, quantifier: fn(Box<[Var]>) -> Op) -> Term {
-    check(&Op::Not, &[body]);
-    let occurring: std::collections::BTreeSet<Var> =
-        crate::term::postorder(&[body]).into_iter().filter_map(Term::as_var).collect();
-    let used: Vec<Var> = vars.iter().copied().filter(|v| occurring.contains(v)).collect();
-    if used.is_empty() {
-        return body;
-    }
-    let level = body.binders();
-    let fresh: Vec<Var> = (level + 1..).zip(&used).map(|(i, v)| Var::bound(i, v.sort)).collect();
-    let map = used.into_iter().zip(fresh.iter().copied()).collect();
-    let body = crate::term::rebind(body, &map);
-    Term::raw(quantifier(fresh.into_boxed_slice()), vec![body])
 }

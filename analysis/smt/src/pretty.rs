@@ -3,8 +3,8 @@
 
 use num_bigint::{BigInt, Sign};
 
-use super::{Op, Sort, Term};
 use crate::simplify::Linear;
+use crate::term::{Op, Sort, Term};
 
 /// The text is cut at this many characters.
 const LONG: usize = 2000;

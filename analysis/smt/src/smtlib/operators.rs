@@ -2,10 +2,10 @@
 
 use num_bigint::BigInt;
 
-use super::parse::Result;
-use super::syntax::{Node, Tree};
-use super::{FloatConst, FloatOp, FloatSort, Op, Rounding, Sort, Term};
+use super::s_expression::{Node, Result, Tree};
 use crate::build;
+use crate::term::bitvec::power_of_two;
+use crate::term::{BitVec, FloatConst, FloatOp, FloatSort, Op, Rounding, Sort, Term};
 
 /// A literal: truth value, numeral, bits, `(_ bv5 32)`, special floating-point numbers.
 pub(super) fn constant(tree: &Tree<'_>, node: Node) -> Option<Term> {
@@ -21,8 +21,8 @@ pub(super) fn constant(tree: &Tree<'_>, node: Node) -> Option<Term> {
         [underscore, name, e, s] if tree.atom(*underscore) == Some("_") => {
             let sort = FloatSort { exponent: tree.number(*e).ok()?, significand: tree.number(*s).ok()? };
             let fraction = sort.significand.checked_sub(1)?;
-            let infinity = (super::bitvec::power_of_two(sort.exponent) - 1) << fraction;
-            let sign = super::bitvec::power_of_two(sort.width() - 1);
+            let infinity = (power_of_two(sort.exponent) - 1) << fraction;
+            let sign = power_of_two(sort.width() - 1);
             let bits = match tree.atom(*name)? {
                 "NaN" => return Some(build::float(FloatConst::nan(sort))),
                 "+oo" => infinity,
@@ -31,7 +31,7 @@ pub(super) fn constant(tree: &Tree<'_>, node: Node) -> Option<Term> {
                 "-zero" => sign,
                 _ => return None,
             };
-            Some(build::float(FloatConst::new(sort, super::BitVec::new(sort.width(), &bits))))
+            Some(build::float(FloatConst::new(sort, BitVec::new(sort.width(), &bits))))
         }
         _ => None,
     }
@@ -177,7 +177,7 @@ fn plain(name: &str, rounding: Option<Rounding>, args: &[Term]) -> Option<Term> 
         "fp.isZero" => fp(FloatOp::IsZero),
         "fp.isNegative" => fp(FloatOp::IsNegative),
         "fp" => {
-            let parts: Option<Vec<&super::BitVec>> = args.iter().map(|t| t.as_bitvec()).collect();
+            let parts: Option<Vec<&BitVec>> = args.iter().map(|t| t.as_bitvec()).collect();
             let [sign, exponent, fraction] = parts?[..] else { return None };
             let sort = FloatSort { exponent: exponent.width(), significand: fraction.width() + 1 };
             let bits = sign.concat(exponent).concat(fraction);

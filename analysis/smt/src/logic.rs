@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Op, Sort, Term};
 use crate::build;
+use crate::term::{Op, Sort, Term};
 
 /// The atoms of a formula: the maximal subformulas that are no connective. A formula inside an atom (the condition of
 /// an arithmetic conditional) contributes its atoms too; what is below a quantifier does not.

@@ -1,7 +1,18 @@
 //! S-expressions: the lexical level of SMT-LIB. Knows text, not terms.
 
-use super::parse::{ParseError, Result};
-use super::{FloatSort, Sort};
+use crate::term::{FloatSort, Sort};
+
+/// Why a text is not a term.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{message}, at byte {at}")]
+pub struct ParseError {
+    /// What is wrong.
+    pub message: String,
+    /// Where.
+    pub at: usize,
+}
+
+pub(super) type Result<T> = std::result::Result<T, ParseError>;
 
 /// A node of the tree, by index.
 pub(super) type Node = usize;

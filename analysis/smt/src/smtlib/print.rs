@@ -7,8 +7,9 @@ use std::fmt::{self, Write as _};
 use num_bigint::{BigInt, Sign};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::walk::{free_functions, postorder};
-use super::{FloatConst, FloatOp, Func, Op, Rounding, Sort, Term, Var, free_vars};
+use crate::term::{
+    FloatConst, FloatOp, Func, Op, Rounding, Sort, Term, Var, free_functions, free_vars, postorder,
+};
 
 /// Subterms at least this large are shared by `let` if used more than once.
 const SHARE: u64 = 4;

@@ -3,25 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use super::syntax::{Node, Reader, Tree};
-use super::{Func, Sort, Term, Var, operators};
+use super::operators;
+use super::s_expression::{Node, ParseError, Reader, Result, Tree};
 use crate::build;
-
-/// Why a text is not a term.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{message}, at byte {at}")]
-pub struct ParseError {
-    /// What is wrong.
-    pub message: String,
-    /// Where.
-    pub at: usize,
-}
-
-pub(super) type Result<T> = std::result::Result<T, ParseError>;
+use crate::term::{Func, Name, Sort, Term, Var};
 
 /// What the names of a script stand for.
 #[derive(Clone, Default, Debug)]
-pub struct Script {
+pub struct ParsedScript {
     /// Declared constants.
     pub vars: BTreeMap<String, Var>,
     /// Declared functions.
@@ -36,9 +25,9 @@ pub struct Script {
 ///
 /// # Errors
 /// If the text is not SMT-LIB, or uses what our terms lack.
-pub fn parse_script(text: &str) -> Result<Script> {
+pub fn parse_script(text: &str) -> Result<ParsedScript> {
     let tree = Reader::new(text).read_all()?;
-    let mut script = Script::default();
+    let mut script = ParsedScript::default();
     for &command in &tree.roots {
         let items = tree.list(command).ok_or_else(|| tree.error(command, "a command was expected"))?;
         let name = items.first().and_then(|n| tree.atom(*n)).unwrap_or_default();
@@ -72,7 +61,7 @@ pub fn parse_script(text: &str) -> Result<Script> {
 ///
 /// # Errors
 /// If the text is not a term.
-pub fn parse(text: &str, script: &Script) -> Result<Term> {
+pub fn parse(text: &str, script: &ParsedScript) -> Result<Term> {
     let tree = Reader::new(text).read_all()?;
     match tree.roots.as_slice() {
         [root] => script.term(&tree, *root),
@@ -89,7 +78,7 @@ fn variable(symbol: &str, sort: Sort) -> Var {
         },
         None => (symbol, 0),
     };
-    Var { name: super::Name::new(&decode(name)), index, sort }
+    Var { name: Name::new(&decode(name)), index, sort }
 }
 
 fn decode(text: &str) -> String {
@@ -125,7 +114,7 @@ enum Task {
     Quantify(bool, Vec<Var>),
 }
 
-impl Script {
+impl ParsedScript {
     fn declare(&mut self, tree: &Tree<'_>, symbol: Node, params: &[Node], result: Node) -> Result<()> {
         let name = tree.symbol(symbol)?;
         let result = tree.sort(result)?;

@@ -12,6 +12,7 @@ use proofline_cpa::{
 use proofline_domains::{
     IntervalAnalysis, ValueAnalysis, ValueOptions, interval::IntervalValue, store::Abstract,
 };
+use serde::Deserialize;
 
 use super::{Answer, Decision, Engine, Question, concrete};
 use crate::{
@@ -19,8 +20,9 @@ use crate::{
     summaries::{CachedAnalysis, of_intervals, of_values, session},
 };
 
-/// Which domain.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Which domain; `configurations.yml` calls them `values` and `intervals`.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "kebab-case")]
 pub enum Domain {
     /// Known values.
     Values,

@@ -60,7 +60,7 @@ pub(super) enum Parts {
     Concrete { total_steps: u64, first_steps: u64, run_steps: u64 },
     /// A configurable program analysis over explicit values or intervals.
     Abstraction {
-        domain: DomainName,
+        domain: Domain,
         blocks: BlocksName,
         /// Starts with nothing tracked and learns from infeasible paths.
         #[serde(default)]
@@ -80,7 +80,7 @@ pub(super) enum Parts {
         views: Vec<ViewName>,
     },
     /// Symbolic abstraction in the domain of equations: degree and cases of each attempt.
-    Equations { attempts: Vec<(u8, SplitName)>, resource: u32, questions: u32, spacer: u32 },
+    Equations { attempts: Vec<(u8, Split)>, resource: u32, questions: u32, spacer: u32 },
     /// Symbolic execution up to a number of layers.
     Bounded {
         layers: u32,
@@ -104,14 +104,6 @@ pub(super) enum Parts {
     Predicate(super::predicate::Settings),
     /// Unwinding of recursion around a predicate analysis.
     Cparec { most: u32, inner: super::predicate::Settings },
-}
-
-/// Domains.
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum DomainName {
-    Values,
-    Intervals,
 }
 
 /// Which states are explored first.
@@ -150,25 +142,6 @@ impl EncodingName {
         match self {
             EncodingName::Integers => Encoding::Integers,
             EncodingName::BitVectors => Encoding::BitVectors,
-        }
-    }
-}
-
-/// Cases of equations.
-#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum SplitName {
-    None,
-    Constants,
-    Values,
-}
-
-impl SplitName {
-    fn split(self) -> Split {
-        match self {
-            SplitName::None => Split::None,
-            SplitName::Constants => Split::Constants,
-            SplitName::Values => Split::Values,
         }
     }
 }
@@ -270,10 +243,6 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
             Box::new(Concrete { total_steps, first_steps, run_steps })
         }
         Parts::Abstraction { domain, blocks, refines, collects, order } => {
-            let domain = match domain {
-                DomainName::Values => Domain::Values,
-                DomainName::Intervals => Domain::Intervals,
-            };
             let mut engine =
                 Abstraction::new(name, domain).with_blocks(blocks.blocks()).with_order(order.order());
             if refines {
@@ -289,7 +258,6 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
             Box::new(Horn { resource, views: views.into_iter().map(ViewName::view).collect() })
         }
         Parts::Equations { attempts, resource, questions, spacer } => {
-            let attempts = attempts.into_iter().map(|(degree, split)| (degree, split.split())).collect();
             Box::new(Equations { attempts, resource, questions, spacer })
         }
         Parts::Bounded { layers, resource, encoding, only_beyond_integers } => {

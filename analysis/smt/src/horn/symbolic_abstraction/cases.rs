@@ -3,15 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use num_bigint::BigInt;
+use serde::Deserialize;
 
 use crate::build as t;
 use crate::horn::HornSystem;
 use crate::term::{Op, Sort, Term, Var, postorder};
 
-/// Which cases are kept apart.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Which cases are kept apart. Configurations name them `none`, `constants`, `values`.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "kebab-case")]
 pub enum Split {
-    /// None.
+    /// One case per predicate.
     None,
     /// Ranges between the constants that arguments are compared with.
     Constants,

@@ -25,9 +25,9 @@ pub enum AllSat {
 pub enum Cartesian {
     /// The formula has no model.
     Infeasible,
-    /// The literals it implies.
+    /// For each predicate, whether the formula implies it or its negation.
     Cube(Cube),
-    /// Not decided.
+    /// The solver stopped before all predicates were decided.
     Unknown(Reason),
 }
 

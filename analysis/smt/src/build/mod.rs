@@ -99,7 +99,7 @@ fn check(op: &Op, args: &[Term]) {
 
 // ---- functions
 
-/// An uninterpreted function applied.
+/// An uninterpreted function at arguments of its sorts.
 #[must_use]
 pub fn call(function: Func, args: &[Term]) -> Term {
     Term::raw(Op::Apply(function), args.to_vec())
@@ -107,20 +107,20 @@ pub fn call(function: Func, args: &[Term]) -> Term {
 
 // ---- connectives
 
-/// Negation.
+/// `¬t`. Law: `not(not(t)) = t`.
 #[must_use]
 pub fn not(t: Term) -> Term {
     check(&Op::Not, &[t]);
     negate(t)
 }
 
-/// Conjunction of any number.
+/// Conjunction of any number; of none, `true`.
 #[must_use]
 pub fn and(parts: impl IntoIterator<Item = Term>) -> Term {
     boolean::conjunction(Normalising, parts)
 }
 
-/// Disjunction of any number.
+/// Disjunction of any number; of none, `false`.
 #[must_use]
 pub fn or(parts: impl IntoIterator<Item = Term>) -> Term {
     boolean::disjunction(Normalising, parts)
@@ -159,7 +159,7 @@ pub fn ne(a: Term, b: Term) -> Term {
     not(eq(a, b))
 }
 
-/// Pairwise different.
+/// No two of the terms, which have one sort, are equal.
 #[must_use]
 pub fn distinct(parts: &[Term]) -> Term {
     let pairs = parts.iter().enumerate().flat_map(|(i, a)| parts[..i].iter().map(|b| ne(*a, *b)));
@@ -168,7 +168,7 @@ pub fn distinct(parts: &[Term]) -> Term {
 
 // ---- integers
 
-/// Sum of any number.
+/// Sum of any number of integers; of none, 0.
 #[must_use]
 pub fn add(parts: impl IntoIterator<Item = Term>) -> Term {
     arith::sum(parts.into_iter().inspect(|t| check(&Op::Add, &[*t, *t])), None)
@@ -186,7 +186,7 @@ pub fn neg(a: Term) -> Term {
     mul([int(-1), a])
 }
 
-/// Product of any number.
+/// Product of any number of integers; of none, 1.
 #[must_use]
 pub fn mul(parts: impl IntoIterator<Item = Term>) -> Term {
     arith::mul(parts.into_iter().inspect(|t| check(&Op::Mul, &[*t, *t])))
@@ -311,7 +311,7 @@ bit_operators! {
     bv_to_int(a) = Op::BvToInt;
 }
 
-/// Two's complement.
+/// `-a` modulo `2^width`.
 #[must_use]
 pub fn bvneg(a: Term) -> Term {
     let width = width_of(a);
@@ -371,7 +371,7 @@ pub fn bv_to_signed_int(a: Term) -> Term {
     ite(bvslt(a, bv(0, width)), sub(unsigned, int(power_of_two(width))), unsigned)
 }
 
-/// The integer modulo `2^width`.
+/// The bits of an integer modulo `2^width`; `width` is at least 1.
 #[must_use]
 pub fn int_to_bv(a: Term, width: u32) -> Term {
     apply(&Op::IntToBv(width), &[a])
@@ -403,7 +403,7 @@ pub fn const_array(sort: Sort, element: Term) -> Term {
     Term::raw(Op::ConstArray(sort), vec![element])
 }
 
-/// A floating-point operator.
+/// A floating-point operator applied, and folded where `proofline_float` knows the format.
 #[must_use]
 pub fn fp(op: FloatOp, args: &[Term]) -> Term {
     fold(&Op::Fp(op), args).unwrap_or_else(|| Term::raw(Op::Fp(op), args.to_vec()))

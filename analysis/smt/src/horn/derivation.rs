@@ -26,7 +26,7 @@ pub struct DerivationStep {
 /// Steps in an order in which every premise stands before its use; the last one derives falsity.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Derivation {
-    /// The steps.
+    /// The steps, premises before what uses them.
     pub steps: Vec<DerivationStep>,
 }
 

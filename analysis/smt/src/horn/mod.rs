@@ -30,7 +30,7 @@ pub enum HornOutcome {
     Solved(Solution),
     /// Falsity can be derived; the derivation, checked, if the engine's answer allowed to rebuild it.
     Refuted(Option<Derivation>),
-    /// Not decided.
+    /// Neither was found, or what was found was not certified, for this reason.
     Unknown(Reason),
 }
 
@@ -40,7 +40,7 @@ pub fn solve(z3: &Z3, system: &HornSystem, limits: Limits) -> HornOutcome {
     solve_with(z3, system, HornOptions { limits, ..HornOptions::default() })
 }
 
-/// Decides a system.
+/// Decides a system: a solution or a refutation is certified before it is returned.
 #[must_use]
 pub fn solve_with(z3: &Z3, system: &HornSystem, options: HornOptions) -> HornOutcome {
     match try_solve(z3, system, options) {

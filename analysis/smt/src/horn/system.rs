@@ -15,28 +15,28 @@ impl PredId {
     }
 }
 
-/// An unknown relation.
+/// An unknown relation between values of these sorts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Predicate {
     /// For people; need not be unique.
     pub name: String,
-    /// Sorts of its arguments.
+    /// Sorts of its arguments, in order.
     pub sorts: Vec<Sort>,
 }
 
 /// A predicate applied to terms.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Atom {
-    /// Which predicate.
+    /// The predicate, of the system that the atom belongs to.
     pub predicate: PredId,
-    /// Its arguments.
+    /// Terms of the sorts of the predicate's arguments.
     pub args: Vec<Term>,
 }
 
 /// `body ∧ constraint ⇒ head`, for all values of the variables; without head, `⇒ false`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rule {
-    /// Predicates that must hold.
+    /// Atoms that must all hold; none: the constraint alone implies the head.
     pub body: Vec<Atom>,
     /// A formula without predicates.
     pub constraint: Term,
@@ -49,7 +49,7 @@ pub struct Rule {
 pub struct HornSystem {
     /// The predicates; a [`PredId`] is a position here.
     pub predicates: Vec<Predicate>,
-    /// The rules.
+    /// The rules, all of which a solution makes valid.
     pub rules: Vec<Rule>,
 }
 
@@ -82,7 +82,7 @@ impl Solution {
 }
 
 impl HornSystem {
-    /// Adds a predicate.
+    /// Adds a predicate; its id is its position.
     pub fn predicate(&mut self, name: &str, sorts: &[Sort]) -> PredId {
         let id = PredId(u32::try_from(self.predicates.len()).unwrap_or(u32::MAX));
         self.predicates.push(Predicate { name: name.into(), sorts: sorts.to_vec() });

@@ -13,9 +13,9 @@ use crate::term::{Term, Var};
 pub struct Step {
     /// What must hold to take the step.
     pub assume: Term,
-    /// Simultaneous assignments.
+    /// Variables that change, with their values in terms of the values before the step.
     pub assign: Vec<(Var, Term)>,
-    /// Variables that become anything.
+    /// Variables that have any value after the step.
     pub havoc: Vec<Var>,
 }
 

@@ -24,7 +24,10 @@ pub fn substitute(term: Term, map: &Substitution) -> Term {
     rewrite(term, |t, _| t.as_var().and_then(|v| map.get(&v).copied()))
 }
 
-/// Renames the free variables.
+/// Renames the free variables; `to` may give a variable another sort only where the result stays well-sorted.
+///
+/// # Panics
+/// If the result is ill-sorted.
 #[must_use]
 pub fn rename(term: Term, mut to: impl FnMut(Var) -> Var) -> Term {
     rewrite(term, |t, _| match t.op() {

@@ -11,9 +11,9 @@ use crate::term::{Func, Name, Sort, Term, Var};
 /// What the names of a script stand for.
 #[derive(Clone, Default, Debug)]
 pub struct ParsedScript {
-    /// Declared constants.
+    /// Declared constants, by their text in the script.
     pub vars: BTreeMap<String, Var>,
-    /// Declared functions.
+    /// Declared functions, by their text in the script.
     pub functions: BTreeMap<String, Func>,
     /// Names defined by `define-fun` without parameters.
     pub definitions: BTreeMap<String, Term>,

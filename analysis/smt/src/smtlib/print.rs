@@ -264,7 +264,7 @@ impl Script {
         self.text.push('\n');
     }
 
-    /// The script so far.
+    /// The script so far, one command a line.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text

@@ -6,9 +6,9 @@ use crate::term::{FloatSort, Sort};
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{message}, at byte {at}")]
 pub struct ParseError {
-    /// What is wrong.
+    /// What was expected, or what is unknown.
     pub message: String,
-    /// Where.
+    /// Position in the text, in bytes from its start.
     pub at: usize,
 }
 

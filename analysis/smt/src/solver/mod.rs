@@ -9,14 +9,14 @@ pub use recorder::Recorder;
 
 use crate::term::{Assignment, Term, Value, Var};
 
-/// What a check found.
+/// What a check found about the formulas on the stack.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// The formulas have a model.
     Sat,
     /// They have none.
     Unsat,
-    /// Not decided.
+    /// Neither was shown, for this reason.
     Unknown(Reason),
 }
 
@@ -26,7 +26,7 @@ pub enum Reason {
     /// The caller asked to stop. Never a property of the question: nothing may be remembered from it.
     #[error("interrupted")]
     Interrupted,
-    /// A limit was reached.
+    /// A limit of [`Limits`], or of memory, was reached.
     #[error("a limit was reached")]
     Limit,
     /// The procedure does not decide such formulas.
@@ -66,9 +66,9 @@ impl Reason {
 /// a million per second on an easy formula); `millis` is wall-clock time and makes answers depend on the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Limits {
-    /// Resource units, if limited.
+    /// Most of the solver's own units; `None`: no limit.
     pub resource: Option<u32>,
-    /// Milliseconds, if limited.
+    /// Most milliseconds of wall-clock time; `None`: no limit.
     pub millis: Option<u32>,
 }
 
@@ -76,22 +76,28 @@ impl Limits {
     /// No limit: only for questions known to be easy.
     pub const NONE: Limits = Limits { resource: None, millis: None };
 
-    /// This many resource units.
+    /// At most this many of the solver's own units per call, and as much time as that takes.
     #[must_use]
     pub fn resource(units: u32) -> Limits {
         Limits { resource: Some(units), millis: None }
     }
 }
 
-/// A stack of formulas.
+/// A stack of scopes with formulas, decided as one conjunction. Answers are those of the whole stack.
 pub trait Solver {
     /// Opens a scope.
     fn push(&mut self);
 
     /// Closes the innermost scope and forgets what was asserted in it.
+    ///
+    /// # Panics
+    /// If only the outermost scope is open.
     fn pop(&mut self);
 
     /// Adds a formula to the innermost scope.
+    ///
+    /// # Panics
+    /// If the term is not of sort `Bool`.
     fn assert(&mut self, formula: Term);
 
     /// A literal that stands for `formula` in the innermost scope: assuming it is assuming the formula. For questions

@@ -34,13 +34,13 @@ impl<S: Solver> Recorder<S> {
         &self.last
     }
 
-    /// Checks seen.
+    /// How many checks there were.
     #[must_use]
     pub fn checks(&self) -> usize {
         self.checks
     }
 
-    /// The solver inside.
+    /// The solver that was wrapped, with its stack.
     pub fn into_inner(self) -> S {
         self.inner
     }

@@ -1,5 +1,6 @@
 //! Constants of bit-vector sorts and the SMT-LIB operations on them, exactly. Used by folding and by evaluation;
-//! held against Z3 by the property tests.
+//! held against Z3 by the property tests. Binary operators take vectors of one width (`concat` takes any two); which width the others
+//! would be is not said, so callers go through well-sorted terms (`Op::sort`).
 
 use num_bigint::{BigInt, BigUint, Sign};
 
@@ -41,7 +42,7 @@ impl BitVec {
         BitVec { width, value: value & mask(width) }
     }
 
-    /// Bits.
+    /// How many bits, at least 1.
     #[must_use]
     pub fn width(&self) -> u32 {
         self.width
@@ -96,7 +97,7 @@ impl BitVec {
         BitVec { width: self.width, value: mask(self.width) ^ &self.value }
     }
 
-    /// Two's complement.
+    /// `-x` modulo `2^width`.
     #[must_use]
     pub fn neg(&self) -> BitVec {
         BitVec::new(self.width, &-self.unsigned())
@@ -194,25 +195,28 @@ impl BitVec {
         BitVec::new(self.width, &(self.signed() >> d))
     }
 
-    /// Unsigned comparison.
+    /// Whether `self <= other` as unsigned numbers.
     #[must_use]
     pub fn ule(&self, other: &BitVec) -> bool {
         self.value <= other.value
     }
 
-    /// Signed comparison.
+    /// Whether `self <= other` as two's complement numbers.
     #[must_use]
     pub fn sle(&self, other: &BitVec) -> bool {
         self.signed() <= other.signed()
     }
 
-    /// `self` becomes the high part.
+    /// `self` in front of `low`: the width is the sum of both.
     #[must_use]
     pub fn concat(&self, low: &BitVec) -> BitVec {
         BitVec { width: self.width + low.width, value: (&self.value << low.width) | &low.value }
     }
 
-    /// Bits `high` down to `low`, both included.
+    /// Bits `high` down to `low`, both included, bit 0 being the least significant.
+    ///
+    /// # Panics
+    /// If `low > high`.
     #[must_use]
     pub fn extract(&self, high: u32, low: u32) -> BitVec {
         BitVec::raw(high - low + 1, &self.value >> low)

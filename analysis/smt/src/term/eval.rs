@@ -62,7 +62,7 @@ impl ArrayValue {
         &self.entries
     }
 
-    /// The element everywhere else.
+    /// The element at every index that has no entry.
     #[must_use]
     pub fn default_element(&self) -> &Value {
         &self.default
@@ -146,9 +146,9 @@ pub trait Interpretation {
 /// An interpretation of variables, and of functions at finitely many points.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Assignment {
-    /// Values of variables.
+    /// Values of variables. Others have no known value.
     pub vars: BTreeMap<Var, Value>,
-    /// Values of functions.
+    /// Values of functions at arguments. Elsewhere a function has no known value.
     pub functions: BTreeMap<(Func, Vec<Value>), Value>,
 }
 

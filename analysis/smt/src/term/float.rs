@@ -101,7 +101,7 @@ impl FloatConst {
         if this.is_nan() { FloatConst::nan(sort) } else { this }
     }
 
-    /// Not a number.
+    /// The only NaN of the format: quiet, positive, without a payload.
     #[must_use]
     pub fn nan(sort: FloatSort) -> FloatConst {
         let fraction = sort.significand - 1;
@@ -110,19 +110,19 @@ impl FloatConst {
         FloatConst { sort, bits: BitVec::new(sort.width(), &((exponent << fraction) + quiet)) }
     }
 
-    /// From a C `float`.
+    /// The number of a C `float`, exactly; every NaN becomes the one of [`FloatConst::nan`].
     #[must_use]
     pub fn from_f32(value: f32) -> FloatConst {
         FloatConst::from(Float::from_f32(value))
     }
 
-    /// From a C `double`.
+    /// The number of a C `double`, exactly; every NaN becomes the one of [`FloatConst::nan`].
     #[must_use]
     pub fn from_f64(value: f64) -> FloatConst {
         FloatConst::from(Float::from_f64(value))
     }
 
-    /// The format.
+    /// The format whose bits it has.
     #[must_use]
     pub fn sort(&self) -> FloatSort {
         self.sort

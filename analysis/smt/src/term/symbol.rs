@@ -51,7 +51,7 @@ pub struct Var {
     pub name: Name,
     /// The SSA index; 0 is "not instantiated".
     pub index: u32,
-    /// The sort.
+    /// The sort of its values.
     pub sort: Sort,
 }
 

@@ -23,7 +23,7 @@ pub fn postorder(roots: &[Term]) -> Vec<Term> {
     order
 }
 
-/// Distinct subterms.
+/// Distinct subterms, `term` included: its size as a graph.
 #[must_use]
 pub fn dag_size(term: Term) -> usize {
     postorder(&[term]).len()

@@ -26,9 +26,9 @@ use crate::z3::Z3;
 pub struct SymbolicAbstractionOptions {
     /// 1: linear equations; 2: with products of two arguments.
     pub degree: u8,
-    /// Cases.
+    /// Which cases of the arguments have invariants of their own.
     pub split: Split,
-    /// Limits of each question.
+    /// Limits of each question to the solver.
     pub limits: Limits,
     /// Questions, at most; one about a large rule counts as many.
     pub questions: u32,

@@ -3,6 +3,9 @@
 mod cli;
 mod dap;
 mod lsp;
+mod memory;
+mod sandbox;
+mod solver_process;
 
 use std::process::ExitCode;
 

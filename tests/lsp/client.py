@@ -20,6 +20,7 @@ class Client:
             [PROOFLINE, "lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **(env or {})}
         )
         self.number, self.replies, self.waiting = 0, {}, {}
+        self.answers = {"workspace/configuration": lambda params: [None]}
         self.messages, self.malformed, self.news = [], [], threading.Condition()
         threading.Thread(target=self.read, daemon=True).start()
         params = {"processId": os.getpid(), "rootUri": None, "capabilities": capabilities, **(params or {})}
@@ -45,7 +46,8 @@ class Client:
             message["_time"] = time.monotonic()
             self.check(message)
             if "method" in message and "id" in message:
-                result = [None] if message["method"] == "workspace/configuration" else None
+                answer = self.answers.get(message["method"])
+                result = answer(message["params"]) if answer else None
                 self.send({"jsonrpc": "2.0", "id": message["id"], "result": result})
             with self.news:
                 self.messages.append(message)

@@ -94,3 +94,37 @@ fn calls_are_made_to_fit_the_definition() {
         ]
     );
 }
+
+#[test]
+fn what_has_another_name_for_the_linker_is_found_under_that_name() {
+    let two = program(&[
+        "void stub(void) __asm__(\"real\"); extern int x __asm__(\"y\"); int main(void) { stub(); return x; }",
+        "int y = 3; void real(void) { y = 1; } static int x; int *own(void) { return &x; }",
+    ]);
+    assert_eq!(operations(&two, "main"), ["call real()", "%return := y"]);
+    let globals: Vec<&str> = two.globals.keys().map(|name| name.as_str()).collect();
+    assert_eq!(globals, ["b.c:x", "y"]);
+    // Two names for what no unit defines; a name that means something else in another unit.
+    let two = program(&[
+        "extern int x __asm__(\"q\"); int a(void) { return x; }",
+        "extern int w __asm__(\"q\"); int x = 2; int b(void) { return w + x; }",
+    ]);
+    assert_eq!(operations(&two, "a"), ["%return := q"]);
+    assert_eq!(operations(&two, "b"), ["%return := q +@1 x"]);
+    // A hidden name of another unit is none of the linker's.
+    let two = program(&[
+        "extern int x __asm__(\"y\"); int a(void) { return x; }",
+        "static int y = 2; int b(void) { return y; }",
+        "int y = 5;",
+    ]);
+    assert_eq!(operations(&two, "a"), ["%return := y"]);
+    assert_eq!(operations(&two, "b"), ["%return := `b.c:y`"]);
+}
+
+#[test]
+fn a_name_of_the_linker_that_all_units_agree_about_changes_nothing() {
+    let header = "int fscanf(void *, const char *, ...) __asm__(\"__isoc99_fscanf\");";
+    let units = [format!("{header} int a(void) {{ return fscanf(0, 0); }}"), header.to_owned()];
+    let program = program(&[&units[0], &units[1]]);
+    assert_eq!(operations(&program, "a"), ["%return := call fscanf(null, null)"]);
+}

@@ -22,6 +22,11 @@ index! {
     pub LocalId "%",
 }
 
+impl Site {
+    /// No place in the text: of what holds without being written there.
+    pub const NOWHERE: Site = Site(u32::MAX);
+}
+
 /// A value without side effects.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Expr {
@@ -31,7 +36,8 @@ pub enum Expr {
     Float(Float),
     /// The null pointer.
     Null,
-    /// Reads a scalar. Of a bit-field: its value. Of a volatile object: lowering made a havoc instead.
+    /// Reads a scalar. Of a bit-field: its value. Of a volatile object: lowering puts the value into a
+    /// temporary, and a havoc behind it.
     Load(Lvalue),
     /// Address of an object or of a part of it (arrays decay to this; pointer arithmetic is this with an `Index` step).
     Address(Lvalue),

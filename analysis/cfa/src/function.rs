@@ -144,7 +144,7 @@ pub enum Cause {
     Within(Name),
     /// Not modelled; see the function's approximations.
     Unmodelled(Name),
-    /// A `volatile` read.
+    /// A read of a `volatile` object that something else than the program may change; the edge before has read it.
     Volatile,
     /// An uninitialised object.
     Indeterminate,

@@ -3,6 +3,7 @@
 //! made of C, nor any analysis.
 
 mod c_text;
+pub mod command_line;
 pub mod dataflow;
 pub mod dot;
 mod entry;

@@ -21,6 +21,14 @@ pub enum Unknown {
     Cancelled,
     /// The budget of steps (or the caller's time limit) is used up.
     OutOfBudget,
+    /// A limit of memory was reached.
+    OutOfMemory,
+    /// The solver ended in the middle of a question, more than once.
+    SolverStopped,
+    /// The caller's time limit ended the work.
+    OutOfTime,
+    /// The method has nothing to look at in this program; the text says what it needs.
+    NotApplicable(String),
     /// Something that is not modelled and cannot be over-approximated; the text says what and where.
     Unsupported(String),
     /// Refinement cannot exclude a spurious path; the text says which.
@@ -36,6 +44,10 @@ impl fmt::Display for Unknown {
         match self {
             Unknown::Cancelled => f.write_str("cancelled"),
             Unknown::OutOfBudget => f.write_str("out of budget"),
+            Unknown::OutOfMemory => f.write_str("out of memory"),
+            Unknown::SolverStopped => f.write_str("the solver stopped"),
+            Unknown::OutOfTime => f.write_str("time limit"),
+            Unknown::NotApplicable(what) => write!(f, "not applicable: {what}"),
             Unknown::Unsupported(what) => write!(f, "unsupported: {what}"),
             Unknown::NoProgress(what) => write!(f, "no progress: {what}"),
             Unknown::Unconfirmed(what) => write!(f, "unconfirmed: {what}"),

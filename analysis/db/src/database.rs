@@ -10,11 +10,15 @@ use std::{
 
 use proofline_cfa::Program;
 use proofline_program_analysis::Environment;
-use proofline_syntax::{FileSystem, RealFs, fs::lexical};
+use proofline_syntax::{
+    FileSystem, RealFs,
+    fs::lexical,
+    interrupt::{self, Interrupt},
+};
 use proofline_verifier::{
-    Entry, Name, Subject, Unknown,
+    Cancel, Entry, Name, Subject, Unknown,
     facts::Facts,
-    load::{LoadError, Options, Source},
+    load::{self, LoadError, Options, Source},
     portfolio::{Control, Programs, Request},
     report::{Judgement, Report},
     sources::Sources,
@@ -40,6 +44,8 @@ pub enum Stopped {
     Edited,
     /// The caller asked to stop.
     Cancelled,
+    /// The caller's time limit has passed.
+    OutOfTime,
     /// Nothing could be read.
     Load(LoadError),
 }
@@ -60,7 +66,10 @@ pub struct Database {
     project: Option<Project>,
     /// The program of the first file alone, once it was asked about.
     alone: Arc<OnceLock<Project>>,
+    /// Of engines.
     control: Control,
+    /// When all other work ends, too.
+    deadline: Option<Instant>,
 }
 
 #[salsa::db]
@@ -87,7 +96,7 @@ impl Database {
             }
         })));
         let (alone, control) = (Arc::default(), Control::default());
-        let mut db = Database { storage, shared, project: None, alone, control };
+        let mut db = Database { storage, shared, project: None, alone, control, deadline: None };
         db.project = Some(Project::new(&db, files, options));
         db
     }
@@ -211,7 +220,13 @@ impl Database {
         work
     }
 
-    /// A handle with other ends of its work.
+    /// A handle all of whose work ends as this says: reading, linking and slicing, too.
+    #[must_use]
+    pub fn within(&self, control: &Control) -> Database {
+        Database { deadline: control.deadline, ..self.controlled(control) }
+    }
+
+    /// A handle whose engines end otherwise; so does the rest of its work, except for the deadline, of which engines may have a share.
     fn controlled(&self, control: &Control) -> Database {
         Database { control: control.clone(), ..self.clone() }
     }
@@ -222,18 +237,18 @@ impl Database {
     /// If a file cannot be read, or the text changed meanwhile.
     pub fn sources(&self) -> Result<Sources, Stopped> {
         let db = self.clone();
-        caught(|| {
-            if let Some(error) = trouble(&db, db.project()) {
+        db.caught(|db| {
+            if let Some(error) = trouble(db, db.project()) {
                 return Err(Stopped::Load(error.clone()));
             }
             let mut units = BTreeMap::new();
             let mut problems = Vec::new();
-            for (number, file) in files(&db, db.project()).into_iter().enumerate() {
-                let source = source(&db, db.project(), file).clone().map_err(Stopped::Load)?;
+            for (number, file) in files(db, db.project()).into_iter().enumerate() {
+                let source = source(db, db.project(), file).clone().map_err(Stopped::Load)?;
                 problems.extend(source.faults.iter().map(|fault| fault.problem(number, &source.unit)));
                 units.insert(number, source.unit.clone());
             }
-            Ok(Sources::new(positions(&db, db.project()).clone(), units, problems))
+            Ok(Sources::new(positions(db, db.project()).clone(), units, problems))
         })?
     }
 
@@ -243,7 +258,7 @@ impl Database {
     /// If the text changed meanwhile.
     pub fn program(&self) -> Result<Arc<Program>, Stopped> {
         let db = self.clone();
-        caught(|| prepared(&db, db.project()).clone())
+        db.caught(|db| prepared(db, db.project()).0.clone())
     }
 
     /// The same with what is found out about all of it.
@@ -251,10 +266,11 @@ impl Database {
     /// # Errors
     /// If the text changed meanwhile.
     pub fn subject(&self) -> Result<Subject, Stopped> {
-        let program = Program::clone(&*self.program()?);
         let db = self.clone();
-        let wrapv = caught(|| db.project().options(&db).wrapv)?;
-        Ok(Subject::new(Arc::new(Environment::new(program)), wrapv))
+        let (program, surroundings) = db.caught(|db| prepared(db, db.project()).clone())?;
+        let options = db.caught(|db| db.project().options(db).clone())?;
+        let environment = load::of_whole(&program, surroundings, options.volatile);
+        Ok(Subject::new(Arc::new(environment), options.wrapv))
     }
 
     /// One of the program's files, read.
@@ -263,9 +279,9 @@ impl Database {
     /// [`Stopped`] if an edit or the caller stopped the work, or the file cannot be read.
     pub fn source(&self, file: &Path) -> Result<Arc<Source>, Stopped> {
         let db = self.clone();
-        caught(|| {
-            let file = FileName::new(&db, file.to_path_buf());
-            source(&db, db.project(), file).clone().map_err(Stopped::Load)
+        db.caught(|db| {
+            let file = FileName::new(db, file.to_path_buf());
+            source(db, db.project(), file).clone().map_err(Stopped::Load)
         })?
     }
 
@@ -276,13 +292,13 @@ impl Database {
     /// [`Stopped`] if an edit or the caller stopped the work.
     pub fn known(&self, entry: Name, control: &Control) -> Result<Option<KnownFrom>, Stopped> {
         let db = self.controlled(control);
-        caught(|| {
-            let (project, symbol) = (db.project(), Symbol::new(&db, entry));
-            if !has_body(&db, project, entry) || misunderstood(&db, project, symbol).is_some() {
+        db.caught(|db| {
+            let (project, symbol) = (db.project(), Symbol::new(db, entry));
+            if !has_body(db, project, entry) || misunderstood(db, project, symbol).is_some() {
                 return None;
             }
-            let facts = known(&db, project, symbol).clone()?;
-            Some((ready(&db, project, symbol).environment.clone(), facts))
+            let facts = known(db, project, symbol).clone()?;
+            Some((ready(db, project, symbol).environment.clone(), facts))
         })
     }
 
@@ -307,22 +323,22 @@ impl Programs for Database {
 
     fn begin(&self, control: &Control) -> Result<(), Stopped> {
         // What cannot be read is an error, not a program without it.
-        if let Some(error) = caught(|| trouble(self, self.project()).clone())? {
+        if let Some(error) = self.caught(|db| trouble(db, db.project()).clone())? {
             return Err(Stopped::Load(error));
         }
         if control.cancel.is_cancelled() { Err(Stopped::Cancelled) } else { Ok(()) }
     }
 
     fn default_entries(&self) -> Result<Vec<Entry>, Stopped> {
-        caught(|| default_entries(self, self.project()).clone())
+        self.caught(|db| default_entries(db, db.project()).clone())
     }
 
     fn has_body(&self, function: Name) -> Result<bool, Stopped> {
-        caught(|| has_body(self, self.project(), function))
+        self.caught(|db| has_body(db, db.project(), function))
     }
 
     fn misunderstood(&self, entry: Entry) -> Result<Option<Unknown>, Stopped> {
-        caught(|| misunderstood(self, self.project(), Symbol::new(self, entry.name)))
+        self.caught(|db| misunderstood(db, db.project(), Symbol::new(db, entry.name)))
     }
 
     fn judge(&self, request: &Request, entry: Entry, control: &Control) -> Result<Report, Stopped> {
@@ -333,41 +349,74 @@ impl Programs for Database {
 /// The report of one entry.
 fn one(db: &Database, request: &Request, entry: Entry) -> Result<Report, Stopped> {
     let project = db.project();
-    let result = caught_partial(|| {
+    let result = db.caught_partial(|db| {
         let (symbol, asked) = (Symbol::new(db, entry.name), Asked::new(db, request.clone()));
         let judgement = judgement(db, project, symbol, asked);
         judgement.report(entry, findings(db, project, symbol, asked))
     });
     match result {
-        Err((Stopped::Cancelled, Some(partial))) => {
-            let symbol = || Symbol::new(db, entry.name);
-            caught(|| partial.report(entry, &explain(db, project, symbol(), &request.property, &partial)))
+        Err((Stopped::Cancelled | Stopped::OutOfTime, Some(partial))) => {
+            // What is known is told, though time is over.
+            let db = db.within(&Control::default());
+            db.caught(|db| {
+                let symbol = Symbol::new(db, entry.name);
+                partial.report(entry, &explain(db, project, symbol, &request.property, &partial))
+            })
+        }
+        Err((Stopped::OutOfTime, None)) => {
+            Ok(Report { entries: vec![entry], ..Report::nothing(Unknown::OutOfTime) })
         }
         Err((stopped, _)) => Err(stopped),
         Ok(report) => Ok(report),
     }
 }
 
-/// Runs queries; an edit or a stop in the middle is an error.
-fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Stopped> {
-    caught_partial(work).map_err(|(stopped, _)| stopped)
-}
+impl Database {
+    /// Runs queries; an edit, a stop or the end of time in the middle is an error.
+    fn caught<T>(&self, work: impl FnOnce(&Database) -> T) -> Result<T, Stopped> {
+        self.caught_partial(work).map_err(|(stopped, _)| stopped)
+    }
 
-fn caught_partial<T>(work: impl FnOnce() -> T) -> Result<T, (Stopped, Option<Box<Judgement>>)> {
-    let payload = match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(done) => return Ok(done),
-        Err(payload) => payload,
-    };
-    let payload = match payload.downcast::<Cancelled>() {
-        // A write, or another handle stopped in the middle of what we wait for.
-        Ok(cancelled) => {
-            let local = matches!(*cancelled, Cancelled::Local);
-            return Err((if local { Stopped::Cancelled } else { Stopped::Edited }, None));
+    fn caught_partial<T>(
+        &self,
+        work: impl FnOnce(&Database) -> T,
+    ) -> Result<T, (Stopped, Option<Box<Judgement>>)> {
+        // An edit that comes from now on stops what polls; for one that waits already, queries look before they begin.
+        let edited = Cancel::default();
+        let running = self.shared.register(&edited);
+        let (stop, cancel, deadline) = (edited.clone(), self.control.cancel.clone(), self.deadline);
+        let is_late = move || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let interrupt = Interrupt::new(move || stop.is_cancelled() || cancel.is_cancelled() || is_late());
+        let result = catch_unwind(AssertUnwindSafe(|| interrupt::within(Some(interrupt), || work(self))));
+        drop(running);
+        let payload = match result {
+            Ok(done) => return Ok(done),
+            Err(payload) => payload,
+        };
+        let why = || {
+            if edited.is_cancelled() {
+                Stopped::Edited
+            } else if self.control.cancel.is_cancelled() {
+                Stopped::Cancelled
+            } else {
+                Stopped::OutOfTime
+            }
+        };
+        let payload = match payload.downcast::<Cancelled>() {
+            // A write, or another handle stopped in the middle of what we wait for.
+            Ok(cancelled) => {
+                let local = matches!(*cancelled, Cancelled::Local);
+                return Err((if local { Stopped::Cancelled } else { Stopped::Edited }, None));
+            }
+            Err(payload) => payload,
+        };
+        let payload = match payload.downcast::<interrupt::Interrupted>() {
+            Ok(_) => return Err((why(), None)),
+            Err(payload) => payload,
+        };
+        match payload.downcast::<Interrupted>() {
+            Ok(interrupted) => Err((Stopped::Cancelled, Some(Box::new(interrupted.partial)))),
+            Err(payload) => resume_unwind(payload),
         }
-        Err(payload) => payload,
-    };
-    match payload.downcast::<Interrupted>() {
-        Ok(interrupted) => Err((Stopped::Cancelled, Some(Box::new(interrupted.partial)))),
-        Err(payload) => resume_unwind(payload),
     }
 }

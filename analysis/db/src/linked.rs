@@ -124,6 +124,12 @@ pub(crate) fn outside_main(db: &dyn Db, project: Project) -> Vec<Name> {
     table(db, project).outside_main().to_vec()
 }
 
+/// Functions with bodies and objects that have external linkage.
+#[salsa::tracked]
+pub(crate) fn exported(db: &dyn Db, project: Project) -> Vec<Name> {
+    table(db, project).exported().iter().copied().collect()
+}
+
 /// Every function with a body.
 #[salsa::tracked]
 pub(crate) fn functions(db: &dyn Db, project: Project) -> Vec<Name> {

@@ -11,7 +11,7 @@ use proofline_verifier::{
     Entry, Unknown,
     checks::{self, uninitialised},
     entry_points::{Functions, Scope, entry_points},
-    load,
+    load::{self, Surroundings, VolatileReads},
     property::Property,
     sources,
 };
@@ -20,19 +20,19 @@ use crate::{
     fingerprint::fingerprint,
     front::{Project, errors},
     linked::{
-        Symbol, data_model, ends_at_labels, external, function, functions, global, mentions, outside_main,
-        positions_of, record, unsupported, users, whole,
+        Symbol, data_model, ends_at_labels, exported, external, function, functions, global, mentions,
+        outside_main, positions_of, record, unsupported, users, whole,
     },
     shared::Db,
     work::Work,
 };
 
-/// All of the linked program with library models and obligations, to look at. Verdicts come from slices.
+/// All of the linked program with library models and obligations, to look at, and what is around it. Verdicts come from slices.
 #[salsa::tracked]
-pub(crate) fn prepared(db: &dyn Db, project: Project) -> Arc<Program> {
+pub(crate) fn prepared(db: &dyn Db, project: Project) -> (Arc<Program>, Surroundings) {
     let mut program = whole(db, project);
-    load::prepare(&mut program, ends_at_labels(db, project));
-    Arc::new(program)
+    let surroundings = load::prepare(&mut program, ends_at_labels(db, project));
+    (Arc::new(program), surroundings)
 }
 
 /// Where all of the linked program is in the text.
@@ -77,17 +77,20 @@ impl SliceSource for Queried<'_> {
     fn outside_main(&self) -> Vec<Name> {
         outside_main(self.db, self.project).clone()
     }
+    fn exported(&self) -> Vec<Name> {
+        exported(self.db, self.project).clone()
+    }
     fn users(&self, name: Name) -> Arc<BTreeSet<Name>> {
         users(self.db, self.project, self.symbol(name)).clone()
     }
 }
 
-/// What executions from an entry can touch, as it was linked.
+/// What executions from an entry can touch, as it was linked. `is_open`: code outside has to do with the program.
 #[salsa::tracked]
-fn slice<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> Arc<Program> {
+fn slice<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>, is_open: bool) -> Arc<Program> {
     let name = entry.name(db);
     db.shared().log(Work::Sliced(name));
-    Arc::new(proofline_program_analysis::slice(&Queried { db, project }, name))
+    Arc::new(proofline_program_analysis::slice(&Queried { db, project }, name, is_open))
 }
 
 /// A slice, ready for engines.
@@ -97,6 +100,13 @@ pub(crate) struct Ready {
     pub(crate) environment: Arc<Environment>,
     /// Of the program and the entry.
     pub(crate) fingerprint: ContentHash,
+}
+
+impl Ready {
+    fn new(environment: Environment, entry: Name) -> Ready {
+        let fingerprint = fingerprint(environment.program(), entry, environment.is_open());
+        Ready { environment: Arc::new(environment), fingerprint }
+    }
 }
 
 /// Two that are made from the same program are the same.
@@ -110,11 +120,16 @@ impl PartialEq for Ready {
 #[salsa::tracked]
 pub(crate) fn ready<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> Arc<Ready> {
     let name = entry.name(db);
-    let mut program = Program::clone(slice(db, project, entry));
-    load::prepare(&mut program, ends_at_labels(db, project));
-    let fingerprint = fingerprint(&program, name);
-    let environment = Environment::entered(program, Entry::new(name));
-    Arc::new(Ready { environment: Arc::new(environment), fingerprint })
+    let sliced = |around| Program::clone(slice(db, project, entry, around == Surroundings::Open));
+    let labels = ends_at_labels(db, project);
+    let environment = load::of_entry(Entry::new(name), labels, volatile(db, project), &sliced);
+    Arc::new(Ready::new(environment, name))
+}
+
+/// What a read of a volatile object gives.
+#[salsa::tracked(returns(copy))]
+fn volatile(db: &dyn Db, project: Project) -> VolatileReads {
+    project.options(db).volatile
 }
 
 /// The same for questions that do not ask about uninitialised variables: a read of one gives any value, and the execution goes on.
@@ -124,10 +139,7 @@ fn ready_with_any_values<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'
     let Some(program) = checks::pass_over(ready.environment.program(), &uninitialised::CHECK) else {
         return ready.clone();
     };
-    let name = entry.name(db);
-    let fingerprint = fingerprint(&program, name);
-    let environment = Environment::entered(program, Entry::new(name));
-    Arc::new(Ready { environment: Arc::new(environment), fingerprint })
+    Arc::new(Ready::new(ready.environment.again(program), entry.name(db)))
 }
 
 /// The slice of an entry, ready for the engines that answer this question.
@@ -150,13 +162,19 @@ fn covered<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> BTreeS
     ready(db, project, entry).environment.call_graph().reachable([entry.name(db)])
 }
 
+/// Those, and the functions that unknown code may call meanwhile, with what these may call.
+#[salsa::tracked]
+fn concerned<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> BTreeSet<Name> {
+    ready(db, project, entry).environment.concerned(Entry::new(entry.name(db)))
+}
+
 /// What was not understood in the text and may matter to executions from an entry.
 pub(crate) fn misunderstood<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> Option<Unknown> {
     let errors = errors(db, project);
     if errors.is_empty() {
         return None;
     }
-    sources::misunderstood(errors.iter().copied(), covered(db, project, entry))
+    sources::misunderstood(errors.iter().copied(), concerned(db, project, entry))
 }
 
 impl Functions for Queried<'_> {

@@ -3,10 +3,12 @@
 //! a process that finds the file open elsewhere waits a moment and then goes without.
 
 use std::{
+    cell::Cell,
     collections::BTreeMap,
     fs,
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{self, AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
+    sync::Once,
     time::{Duration, Instant},
 };
 
@@ -115,7 +117,7 @@ impl Store {
 
     fn is_free(&self) -> bool {
         // A panic is the reader's way to say that the file is damaged; no other process has it open then.
-        let opened = catch_unwind(AssertUnwindSafe(|| open(&self.path).map(drop)));
+        let opened = guarded(|| open(&self.path).map(drop));
         !matches!(opened, Ok(Err(redb::DatabaseError::DatabaseAlreadyOpen)))
     }
 
@@ -141,7 +143,7 @@ impl Store {
             }
             Ok(())
         };
-        match catch_unwind(AssertUnwindSafe(&mut read)) {
+        match guarded(&mut read) {
             Ok(Ok(())) | Ok(Err(redb::Error::DatabaseAlreadyOpen)) => {}
             Ok(Err(_)) | Err(_) => is_whole = false,
         }
@@ -179,7 +181,7 @@ impl Store {
             transaction.commit()?;
             Ok(())
         };
-        match catch_unwind(AssertUnwindSafe(write)) {
+        match guarded(write) {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) | Err(_) => Err(Failed),
         }
@@ -193,7 +195,7 @@ impl Store {
         if !self.path.exists() {
             return 0;
         }
-        catch_unwind(AssertUnwindSafe(count)).ok().and_then(Result::ok).unwrap_or(0)
+        guarded(count).ok().and_then(Result::ok).unwrap_or(0)
     }
 
     /// Whether there is nothing on the disk.
@@ -203,6 +205,28 @@ impl Store {
 }
 
 struct Failed;
+
+thread_local! {
+    /// A panic of this thread is caught, and what it says is about a file of ours.
+    static IS_EXPECTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does what may panic because a file is damaged; then nobody hears of it.
+fn guarded<T>(work: impl FnOnce() -> T) -> std::thread::Result<T> {
+    static SILENCE: Once = Once::new();
+    SILENCE.call_once(|| {
+        let otherwise = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !IS_EXPECTED.get() {
+                otherwise(info);
+            }
+        }));
+    });
+    let before = IS_EXPECTED.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(work));
+    IS_EXPECTED.set(before);
+    result
+}
 
 fn open(path: &Path) -> Result<redb::Database, redb::DatabaseError> {
     redb::Database::create(path)

@@ -56,6 +56,7 @@ struct Stored {
     decided_by: Vec<(String, u64)>,
     last_engine: Option<String>,
     rests_on: Vec<String>,
+    called_from_outside: Vec<String>,
     reason: Option<(u8, String)>,
 }
 
@@ -102,6 +103,7 @@ pub(crate) fn bytes(judgement: &Judgement) -> Option<Vec<u8>> {
         decided_by: judgement.decided_by.iter().map(|(name, n)| ((*name).to_owned(), *n as u64)).collect(),
         last_engine: judgement.last_engine.map(str::to_owned),
         rests_on: judgement.rests_on.iter().cloned().collect(),
+        called_from_outside: judgement.called_from_outside.iter().map(ToString::to_string).collect(),
         reason: match &judgement.reason {
             None => None,
             Some(why) => Some(reason(why)?),
@@ -146,6 +148,7 @@ pub(crate) fn judgement(bytes: &[u8]) -> Option<Judgement> {
             Some(name) => Some(engine(&name)?),
         },
         rests_on: stored.rests_on.into_iter().collect(),
+        called_from_outside: stored.called_from_outside.iter().map(|name| Name::new(name)).collect(),
         reason: match stored.reason {
             None => None,
             Some((kind, text)) => Some(unknown(kind, text)?),
@@ -157,14 +160,19 @@ fn engine(name: &str) -> Option<&'static str> {
     names().iter().find(|known| **known == name).copied()
 }
 
-/// What is worth keeping of a reason: a stop or a defect of ours is none.
+/// What is worth keeping of a reason: a stop, an end of the solver or a defect of ours is none.
 fn reason(why: &Unknown) -> Option<(u8, String)> {
     Some(match why {
-        Unknown::Cancelled | Unknown::InternalError(_) => return None,
+        Unknown::Cancelled
+        | Unknown::OutOfTime
+        | Unknown::OutOfMemory
+        | Unknown::SolverStopped
+        | Unknown::InternalError(_) => return None,
         Unknown::OutOfBudget => (0, String::new()),
         Unknown::Unsupported(text) => (1, text.clone()),
         Unknown::NoProgress(text) => (2, text.clone()),
         Unknown::Unconfirmed(text) => (3, text.clone()),
+        Unknown::NotApplicable(text) => (4, text.clone()),
     })
 }
 
@@ -174,6 +182,7 @@ fn unknown(kind: u8, text: String) -> Option<Unknown> {
         1 => Unknown::Unsupported(text),
         2 => Unknown::NoProgress(text),
         3 => Unknown::Unconfirmed(text),
+        4 => Unknown::NotApplicable(text),
         _ => return None,
     })
 }

@@ -2,6 +2,7 @@
 
 use std::{panic::resume_unwind, sync::Arc, time::Instant};
 
+use proofline_syntax::interrupt;
 use proofline_verifier::{
     Budget, Entry, Subject,
     facts::Facts,
@@ -70,7 +71,8 @@ pub(crate) fn judgement<'db>(
     db.shared().log(Work::Verified(name));
     let subject = subject(db, project, ready).with_summaries(db.shared().summaries.clone());
     let started = Instant::now();
-    let judgement = judge(&subject, request, Entry::new(name), control);
+    // Engines end by their budgets, with what they know by then.
+    let judgement = interrupt::within(None, || judge(&subject, request, Entry::new(name), control));
     drop(running);
     let millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     db.shared().millis.lock().insert(name, millis);
@@ -96,7 +98,9 @@ pub(crate) fn known<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) 
     db.unwind_if_revision_cancelled();
     let budget =
         Budget::steps(KNOWN_STEPS).with_cancel(control.cancel.clone()).with_deadline(control.deadline);
-    let facts = proofline_verifier::facts::facts(&subject, Entry::new(entry.name(db)), &budget).ok();
+    let facts = interrupt::within(None, || {
+        proofline_verifier::facts::facts(&subject, Entry::new(entry.name(db)), &budget).ok()
+    });
     drop(running);
     db.unwind_if_revision_cancelled();
     let is_late = control.deadline.is_some_and(|deadline| Instant::now() >= deadline);

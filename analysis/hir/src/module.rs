@@ -1,7 +1,7 @@
 //! A translation unit after resolving: its records, globals and functions, in the order of the text, without
 //! positions. Positions live beside it, in [`ModuleMap`].
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use proofline_syntax::{DataModel, Span};
 
@@ -24,6 +24,8 @@ pub struct Module {
     pub functions: Vec<Arc<Function>>,
     /// Text of string literals: the object `name` holds these bytes (with the terminating NUL). Sorted, named by content.
     pub strings: Vec<StringLiteral>,
+    /// What the linker calls functions and objects that have another name here and are not defined here (`asm("name")`).
+    pub linker_names: BTreeMap<Name, Name>,
 }
 
 /// Where a name can be seen.

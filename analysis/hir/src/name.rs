@@ -34,6 +34,12 @@ impl Name {
         Name(leaked)
     }
 
+    /// The name as it stands in the text: linking puts the file before names that several files use for functions and objects of their own,
+    /// as in `list.c:grow`.
+    pub fn written(self) -> &'static str {
+        self.0.rsplit_once(':').map_or(self.0, |(_, written)| written)
+    }
+
     /// The text.
     pub fn as_str(self) -> &'static str {
         self.0

@@ -41,7 +41,7 @@ pub struct TypeData {
 pub struct Qualifiers {
     /// `const`
     pub is_const: bool,
-    /// `volatile`: every read may give any value.
+    /// `volatile`: the object may change behind the program.
     pub is_volatile: bool,
     /// `restrict`
     pub is_restrict: bool,

@@ -1,6 +1,7 @@
 //! Comments in ACSL that write down what was proved: a function's contract, a loop's invariant.
 
 use crate::{
+    actions::Insertion,
     place::Point,
     results::FileResults,
     text::{indentation, readable_line},
@@ -11,10 +12,8 @@ use crate::{
 pub struct Annotation {
     /// What it writes down.
     pub kind: AnnotationKind,
-    /// Before which line, from 0.
-    pub line: u32,
-    /// The lines, each with its end.
-    pub text: String,
+    /// Its lines.
+    pub insertion: Insertion,
 }
 
 /// What an annotation writes down.
@@ -24,6 +23,16 @@ pub enum AnnotationKind {
     LoopInvariant,
     /// What a function requires, ensures and assigns.
     Contract,
+}
+
+impl AnnotationKind {
+    /// What inserting it does.
+    pub fn title(self) -> &'static str {
+        match self {
+            AnnotationKind::LoopInvariant => "Insert the proved loop invariant",
+            AnnotationKind::Contract => "Insert the proved contract",
+        }
+    }
 }
 
 /// What can be written down at a point of the current text.
@@ -50,8 +59,7 @@ fn invariant(file: &FileResults, point: Point) -> Option<Annotation> {
         found.invariants.iter().map(|text| format!("loop invariant {text};")).collect();
     Some(Annotation {
         kind: AnnotationKind::LoopInvariant,
-        line: start.line,
-        text: comment(indent, &clauses),
+        insertion: Insertion { line: start.line, text: comment(indent, &clauses) },
     })
 }
 
@@ -84,7 +92,7 @@ fn contract(file: &FileResults, point: Point) -> Option<Annotation> {
         return None;
     }
     let text = comment(indentation(file.text(), line), &clauses);
-    Some(Annotation { kind: AnnotationKind::Contract, line, text })
+    Some(Annotation { kind: AnnotationKind::Contract, insertion: Insertion { line, text } })
 }
 
 /// Clauses as an ACSL comment.

@@ -14,7 +14,7 @@ pub use proofline_verifier::{
     blame::Blame,
     engines::{groups as engine_groups, names as engine_names},
     finding::{Finding, StepKind, TraceStep},
-    load::{LoadError, Options},
+    load::{LoadError, Options, VolatileReads},
     portfolio::{Control, Listener, Request},
     property::Property,
     report::{Overall, Report},
@@ -36,6 +36,8 @@ pub enum CheckError {
     NoSuchEntry(Name),
     /// The caller asked to stop before anything was read.
     Stopped,
+    /// The caller's time limit passed before everything was read.
+    OutOfTime,
 }
 
 impl From<Stopped> for CheckError {
@@ -43,6 +45,7 @@ impl From<Stopped> for CheckError {
         match why {
             Stopped::Load(error) => CheckError::Load(error),
             Stopped::Cancelled | Stopped::Edited => CheckError::Stopped,
+            Stopped::OutOfTime => CheckError::OutOfTime,
         }
     }
 }
@@ -93,6 +96,14 @@ impl WholeProgram {
         Ok(self.db.sources()?)
     }
 
+    /// The same, ended as `control` says.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or the work was stopped before.
+    pub fn sources_within(&self, control: &Control) -> Result<Sources, CheckError> {
+        Ok(self.db.within(control).sources()?)
+    }
+
     /// The automata with their obligations, to which verdicts refer by number.
     ///
     /// # Errors
@@ -112,14 +123,16 @@ impl WholeProgram {
         entries: &[Name],
         control: &Control,
     ) -> Result<Report, CheckError> {
-        let report = match portfolio::check(&self.db, request, entries, control) {
+        let db = self.db.within(control);
+        let report = match portfolio::check(&db, request, entries, control) {
             Ok(report) => report,
             Err(Stopped::Cancelled) => Report::nothing(Unknown::Cancelled),
+            Err(Stopped::OutOfTime) => return Ok(Report::nothing(Unknown::OutOfTime)),
             Err(why) => return Err(why.into()),
         };
         if report.reason.is_some() {
             for entry in entries {
-                if !self.db.has_body(*entry)? {
+                if report.reason != Some(Unknown::OutOfTime) && !db.has_body(*entry)? {
                     return Err(CheckError::NoSuchEntry(*entry));
                 }
             }

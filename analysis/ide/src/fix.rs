@@ -14,26 +14,26 @@ use crate::{
 
 /// A line to insert.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Fix {
+pub(crate) struct Fix {
     /// What it does.
-    pub title: String,
+    pub(crate) title: String,
     /// Before which line.
-    pub line: u32,
+    pub(crate) line: u32,
     /// The line, without indentation.
-    pub text: String,
+    pub(crate) text: String,
     /// `<assert.h>` must be included.
-    pub asserts: bool,
+    pub(crate) asserts: bool,
 }
 
 /// What must hold where the finding fails, in C.
-pub fn condition_of<'r>(report: &'r EntryReport, finding: &Finding) -> Option<&'r str> {
+pub(crate) fn condition_of<'r>(report: &'r EntryReport, finding: &Finding) -> Option<&'r str> {
     let obligations = report.functions.get(&finding.function)?;
     let of = |verdict: &Verdict| matches!(verdict, Verdict::Violated(id) if *id == finding.id);
     obligations.iter().find(|o| of(&o.verdict)).map(|o| o.text.as_str())
 }
 
 /// The fixes of a finding whose condition is `condition`, in the text that the program was made from.
-pub fn fixes(program: &Program, finding: &Finding, condition: &str, text: &str) -> Vec<Fix> {
+pub(crate) fn fixes(program: &Program, finding: &Finding, condition: &str, text: &str) -> Vec<Fix> {
     line_of(program, finding, condition, text).unwrap_or_default()
 }
 

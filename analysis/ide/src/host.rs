@@ -284,7 +284,7 @@ impl Analysis {
         let loaded: Result<Result<_, LoadError>, _> = match loaded {
             Ok(Ok(loaded)) => Ok(Ok(loaded)),
             Ok(Err(Stopped::Load(error))) => Ok(Err(error)),
-            Ok(Err(Stopped::Edited | Stopped::Cancelled)) => return Err(Cancelled),
+            Ok(Err(Stopped::Edited | Stopped::Cancelled | Stopped::OutOfTime)) => return Err(Cancelled),
             Err(panic) => Err(panic),
         };
         Ok(Program::new(&self.file, companions, loaded, &self.settings))

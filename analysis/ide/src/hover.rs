@@ -10,11 +10,9 @@ use crate::{
     place::{Place, Point, Range},
     results::{FileResults, ShownFinding},
     summary::Summary,
-    text::{readable_line, word_at},
+    suppression::suppressed_at,
+    text::word_at,
 };
-
-/// A comment that begins so, before a line or on it, takes back the findings of the check that it names.
-pub const SUPPRESS: &str = "proofline: ignore";
 
 /// What is shown of the word at a point.
 pub struct Hover {
@@ -88,16 +86,8 @@ pub fn hover(file: &FileResults, point: Point) -> Option<Hover> {
 
 /// The check that a comment at this point takes back.
 fn suppressed_check(file: &FileResults, point: Point) -> Option<(&'static Check, Range)> {
-    let line = readable_line(file.text(), point.line)?;
-    let from = line.find(SUPPRESS)? + SUPPRESS.len();
-    let start = from + line[from..].len() - line[from..].trim_start().len();
-    let length = line[start..].find(|c: char| c != '-' && !c.is_ascii_alphanumeric()).unwrap_or(0);
-    let range = Range {
-        start: Point { line: point.line, column: start as u32 },
-        end: Point { line: point.line, column: (start + length) as u32 },
-    };
-    let check = Check::from_code(&line[start..start + length])?;
-    range.touches(point).then_some((check, range))
+    let (code, range) = suppressed_at(file.text(), point)?;
+    Some((Check::from_code(code)?, range))
 }
 
 fn expansion(file: &FileResults, point: Point, word: &str) -> Option<HoverContent> {

@@ -131,9 +131,7 @@ impl Knowledge {
         let sources = self.program.sources()?;
         let index = self.program.index();
         let occurrence = index.at(&place.path, place.range.start)?;
-        let is_it =
-            |name: &&Name| name.as_str() == function || name.as_str().ends_with(&format!(":{function}"));
-        let name = *self.functions.keys().find(is_it)?;
+        let name = *self.functions.keys().find(|name| name.written() == function)?;
         let (environment, facts) = self.functions.get(&name)?;
         let automaton = environment.function(name)?;
         let variable = self.variable(sources, name, automaton, &occurrence.symbol)?;

@@ -4,9 +4,11 @@
 //! An [`AnalysisHost`] holds the texts and changes; an [`Analysis`] is an immutable, cheap snapshot of one file's program that can be
 //! sent to a thread. What comes back is put together in [`FileResults`], which edits move and mark; what editors show is read from there. Everything slow takes a [`Cancel`] and answers `Err(Cancelled)` when it was asked to stop.
 
+mod actions;
 mod annotations;
 mod cancel;
 pub mod check;
+mod diagnostics;
 mod edit;
 mod finding;
 mod fix;
@@ -26,20 +28,22 @@ mod scan;
 mod settings;
 mod state;
 mod summary;
+mod suppression;
 mod text;
 mod tokens;
 mod verify;
 mod workspace;
 
+pub use actions::{Action, Insertion, actions};
 pub use annotations::{Annotation, AnnotationKind, annotations};
 pub use cancel::{Cancellable, Cancelled};
+pub use diagnostics::{Diagnostic, Severity, diagnostics};
 pub use edit::{Edit, point_before, range_after};
 pub use finding::{Finding, Nature, Step, StepKind, whole_path};
-pub use fix::{Fix, condition_of, fixes};
 pub use folding::{Fold, FoldKind, folds};
 pub use hints::{Hint, HintContent, hints};
 pub use host::{Analysis, AnalysisHost, Change, default_cache};
-pub use hover::{Hover, HoverContent, LoopMoment, SUPPRESS, hover};
+pub use hover::{Hover, HoverContent, LoopMoment, hover};
 pub use index::{Declaration, Expansion, Index, Occurrence, Statement, Symbol};
 pub use knowledge::{Knowledge, LoopKnowledge, Value};
 pub use navigation::{
@@ -48,13 +52,14 @@ pub use navigation::{
 };
 pub use place::{Place, Point, Range};
 pub use program::{EntryPoint, FunctionItem, Problem, Program};
+pub use proofline_verifier::solver_process;
 pub use proofline_verifier::{Cancel, Check, EntryKind, portfolio::Listener, property::Property};
 pub use reproduce::{Test, compiler_flags, test};
 pub use results::{FileResults, ShownFinding};
 pub use settings::Settings;
 pub use state::{FunctionReport, State, report};
 pub use summary::{CheckCount, Summary};
-pub use text::{indentation, line, readable_line};
+pub use text::line;
 pub use tokens::{TokenKind, tokens};
 pub use verify::{Effort, EntryReport, Obligation, Verdict};
 pub use workspace::{Sighting, Workspace};

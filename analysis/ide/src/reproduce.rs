@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write, path::Path};
 
 use proofline_cfa::{Cause, Scalar, scalar_of};
-use proofline_verifier::{Entry, Name, load};
+use proofline_verifier::{Entry, Name, command_line::ARGV, load};
 
 use crate::{finding::Finding, index::Symbol, program::Program, settings::Settings};
 
@@ -35,14 +35,19 @@ pub fn test(program: &Program, finding: &Finding) -> Result<Test, String> {
     let function = code.function(entry).ok_or("the function is gone")?;
     let mut inputs = run.inputs.iter().peekable();
     let mut arguments = Vec::new();
-    for &parameter in &function.parameters {
+    let has_strings = entry == Entry::main().name && code.globals.contains_key(&Name::new(ARGV));
+    for (at, &parameter) in function.parameters.iter().enumerate() {
         let local = function.local(parameter);
         let scalar = scalar_of(local.ty, code.data_model);
         match (scalar, inputs.peek()) {
             (Some(scalar), Some((question, answer)))
                 if question.function == entry && question.cause == Cause::Input(local.name) =>
             {
-                arguments.push(literal(scalar, *answer)?);
+                arguments.push(match (has_strings, at) {
+                    (true, 1) => "arguments".to_owned(),
+                    (true, 2) => "arguments + sizeof arguments / sizeof *arguments - 1".to_owned(),
+                    _ => literal(scalar, *answer)?,
+                });
                 inputs.next();
             }
             (Some(_), _) => arguments.push("0".to_owned()),
@@ -52,6 +57,8 @@ pub fn test(program: &Program, finding: &Finding) -> Result<Test, String> {
     let mut given: BTreeMap<Name, Vec<String>> = BTreeMap::new();
     for (question, answer) in inputs {
         match question.cause {
+            // A part of the arguments, which are written down whole.
+            Cause::Input(name) if name.as_str() == ARGV => {}
             Cause::Input(name) | Cause::External(name) => {
                 given.entry(name).or_default().push(literal(question.scalar, *answer)?);
             }
@@ -86,14 +93,36 @@ pub fn test(program: &Program, finding: &Finding) -> Result<Test, String> {
     }
     ends(program, &mut text);
     let called = if !counterexample.entry.is_library() { "program_under_test" } else { entry.as_str() };
-    let _ =
-        writeln!(text, "int main(void) {{\n    (void){called}({});\n    return 0;\n}}", arguments.join(", "));
+    text.push_str("int main(void) {\n");
+    if has_strings {
+        text.push_str(&strings(&run.arguments));
+    }
+    let _ = writeln!(text, "    (void){called}({});\n    return 0;\n}}", arguments.join(", "));
     let function = finding.function.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
     Ok(Test {
         name: format!("reproduce_{function}_{}.c", finding.check.replace('-', "_")),
         text,
         is_visible: finding.check != "uninitialised",
     })
+}
+
+/// The array that `argv` is: strings that can be written to, and a null pointer.
+fn strings(arguments: &[Vec<u8>]) -> String {
+    let mut text = String::new();
+    for (at, argument) in arguments.iter().enumerate() {
+        // Octal escapes have at most three digits, whatever follows them.
+        let bytes: String = argument
+            .iter()
+            .map(|byte| match byte {
+                b' '..=b'~' if !matches!(byte, b'"' | b'\\' | b'?') => char::from(*byte).to_string(),
+                byte => format!("\\{byte:03o}"),
+            })
+            .collect();
+        let _ = writeln!(text, "    static char argument{at}[] = \"{bytes}\";");
+    }
+    let names: Vec<String> = (0..arguments.len()).map(|at| format!("argument{at}, ")).collect();
+    let _ = writeln!(text, "    char *arguments[] = {{ {}0 }};", names.concat());
+    text
 }
 
 /// A function that gives these values one after the other.

@@ -15,12 +15,12 @@ pub fn line(text: &str, number: u32) -> Option<&str> {
 }
 
 /// A line that people may have written.
-pub fn readable_line(text: &str, number: u32) -> Option<&str> {
+pub(crate) fn readable_line(text: &str, number: u32) -> Option<&str> {
     line(text, number).filter(|line| line.len() < LONGEST_READ)
 }
 
 /// The blanks that a line begins with.
-pub fn indentation(text: &str, number: u32) -> &str {
+pub(crate) fn indentation(text: &str, number: u32) -> &str {
     let line = line(text, number).unwrap_or_default();
     let width = line.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).take(200).count();
     &line[..width]

@@ -14,7 +14,7 @@ use crate::{
     call_graph::{CallGraph, Callees},
     footprint::{self, Common},
     mod_ref::ModRef,
-    points_to::{ObjectId, OtherCallers, PointsTo, Set, Targets, Thing},
+    points_to::{ObjectId, OtherCallers, PointsTo, Set, Targets, Thing, is_inert},
 };
 use proofline_cfa::{Call, Callee, Entry, EntryKind, Expr, Function, Object, Op, Program, Structure};
 
@@ -23,10 +23,12 @@ use proofline_cfa::{Call, Callee, Entry, EntryKind, Expr, Function, Object, Op, 
 pub struct Environment {
     program: Program,
     entries: BTreeSet<Name>,
+    callers: OtherCallers,
     points_to: PointsTo,
     call_graph: CallGraph,
     mod_ref: ModRef,
     escaped: BTreeSet<Object>,
+    allocated_outside: BTreeSet<Object>,
     structures: FxHashMap<Name, OnceLock<Structure>>,
     reads: Vec<OnceLock<BTreeSet<Object>>>,
     writes: Vec<OnceLock<BTreeSet<Object>>>,
@@ -62,12 +64,26 @@ impl Environment {
         Environment::build(program, BTreeSet::from([entry]), OtherCallers::NameEverything)
     }
 
-    /// For analyses that start at one function: [`new`](Self::new) or [`library`](Self::library), as the entry is of one kind or the other.
-    pub fn entered(program: Program, entry: Entry) -> Environment {
+    /// The same, where code outside has to do with the program although it has a `main`: it may at any time call the program's functions and
+    /// use its objects that have external linkage.
+    pub fn open(program: Program) -> Environment {
+        Environment::build(program, BTreeSet::from([Name::new("main")]), OtherCallers::NameEverything)
+    }
+
+    /// For analyses that start at one function: [`new`](Self::new) (or [`open`](Self::open)) or [`library`](Self::library), as the entry is of
+    /// one kind or the other.
+    pub fn entered(program: Program, entry: Entry, is_open: bool) -> Environment {
         match entry.kind {
+            EntryKind::Program if is_open => Environment::open(program),
             EntryKind::Program => Environment::new(program),
             EntryKind::Library => Environment::library(program, entry.name),
         }
+    }
+
+    /// Of another version of the program, under the same assumptions.
+    #[must_use]
+    pub fn again(&self, program: Program) -> Environment {
+        Environment::build(program, self.entries.clone(), self.callers)
     }
 
     /// For analyses that start at the given functions only (and at constructors). What cannot be called from there is not looked
@@ -91,16 +107,21 @@ impl Environment {
         let call_graph = CallGraph::new(calls);
         let mod_ref = ModRef::new(&program, &points_to, &call_graph);
         let escaped = memory(&points_to, &mod_ref.outside.writes);
+        let called_back = call_graph.reachable(points_to.escaped_functions.iter().copied());
+        let is_allocated = |object: &&Object| matches!(object, Object::Heap(f, _) if called_back.contains(f));
+        let allocated_outside = escaped.iter().filter(is_allocated).copied().collect();
         let structures = program.functions.keys().map(|name| (*name, OnceLock::new())).collect();
         let footprints = program.functions.keys().map(|name| (*name, OnceLock::new())).collect();
         let count = mod_ref.components();
         Environment {
             program,
             entries,
+            callers,
             points_to,
             call_graph,
             mod_ref,
             escaped,
+            allocated_outside,
             structures,
             reads: (0..count).map(|_| OnceLock::new()).collect(),
             writes: (0..count).map(|_| OnceLock::new()).collect(),
@@ -210,6 +231,56 @@ impl Environment {
     /// name, what these lead to, and what the functions write that it may call back. `External` is one of them.
     pub fn escaped(&self) -> &BTreeSet<Object> {
         &self.escaped
+    }
+
+    /// Those of them that come into being when code outside calls functions.
+    pub fn allocated_outside(&self) -> &BTreeSet<Object> {
+        &self.allocated_outside
+    }
+
+    /// Whether code outside can name what has external linkage.
+    pub fn is_open(&self) -> bool {
+        self.callers == OtherCallers::NameEverything
+    }
+
+    /// Whether a function may be called through a pointer that came from outside.
+    pub fn calls_outside_pointer(&self) -> bool {
+        self.points_to.calls_outside_pointer
+    }
+
+    /// Functions with bodies that unknown code calls, at any time and with any arguments, while the program runs from this entry. (In a library
+    /// each of them is an entry of its own.)
+    pub fn called_from_outside(&self, entry: Entry) -> BTreeSet<Name> {
+        let runs_outside = || {
+            let reached = self.call_graph.reachable([entry.name]);
+            reached.iter().any(|name| self.function(*name).is_some_and(|f| self.runs_outside(f)))
+        };
+        if entry.is_library() || !self.is_open() || !runs_outside() {
+            return BTreeSet::new();
+        }
+        let is_other = |name: &&Name| **name != entry.name;
+        self.escaped_functions().iter().filter(is_other).copied().collect()
+    }
+
+    /// Functions with bodies that may run while the program runs from this entry: called by it, by unknown code, or before and after `main`.
+    pub fn concerned(&self, entry: Entry) -> BTreeSet<Name> {
+        let mut from = self.called_from_outside(entry);
+        from.insert(entry.name);
+        if !entry.is_library() {
+            let around_main = self.program.functions.values().filter(|f| f.attributes.runs_outside_main);
+            from.extend(around_main.map(|function| function.name));
+        }
+        self.call_graph.reachable(from)
+    }
+
+    /// Whether the function itself may run unknown code.
+    fn runs_outside(&self, function: &Function) -> bool {
+        function.edge_ids().any(|(id, edge)| {
+            let is_inert = |call: &Call| matches!(call.callee, Callee::Direct(name) if is_inert(name));
+            let may_leave = || self.call_graph.call(function.name, id).is_some_and(|to| to.may_be_external);
+            matches!(edge.op, Op::Clobber(..))
+                || edge.op.call().is_some_and(|call| !is_inert(call) && may_leave())
+        })
     }
 
     /// Functions with bodies that code outside may call.

@@ -55,7 +55,7 @@ impl Common {
             }
         }
         let mut escaped = ContentHasher::default();
-        env.escaped().hash(&mut escaped);
+        (env.escaped(), env.allocated_outside()).hash(&mut escaped);
         Common { objects: objects(env), escaped: escaped.content_hash(), reachable, effects }
     }
 }

@@ -3,6 +3,8 @@
 //! of C, nor any abstract domain.
 
 mod call_graph;
+pub mod command_line;
+mod constants;
 pub mod dot;
 mod environment;
 mod footprint;
@@ -10,8 +12,10 @@ mod mod_ref;
 mod nonnull;
 mod points_to;
 mod slice;
+mod volatile;
 
 pub use call_graph::{CallGraph, Callees};
 pub use environment::Environment;
 pub use points_to::Targets;
 pub use slice::{Mentions, SliceSource, slice};
+pub use volatile::written_values;

@@ -110,7 +110,7 @@ fn never_null(source: &dyn SliceSource, global: &Global) -> Vec<Lvalue> {
 }
 
 /// Whether a function's automaton is all that the function does.
-fn is_understood(source: &dyn SliceSource, function: &Function) -> bool {
+pub(crate) fn is_understood(source: &dyn SliceSource, function: &Function) -> bool {
     let has_clobber = function.edges.iter().any(|edge| matches!(edge.op, Op::Clobber(..)));
     function.unsupported.is_empty() && source.unsupported(function.name).is_empty() && !has_clobber
 }
@@ -365,7 +365,7 @@ fn is_parameter(value: &Expr, id: LocalId) -> bool {
 }
 
 /// Whether an operation uses the pointer only to read what it points to, or compares it with null.
-fn is_read_through(op: &Op, id: LocalId) -> bool {
+pub(crate) fn is_read_through(op: &Op, id: LocalId) -> bool {
     let mut is_fine = true;
     if matches!(op, Op::Assume(value) if is_parameter(value, id)) {
         return true;

@@ -6,7 +6,7 @@ use std::{cell::RefCell, collections::BTreeSet, sync::Arc};
 use proofline_hir::{Linkage, Name, Record, Type, TypeKind};
 use proofline_syntax::DataModel;
 
-use crate::nonnull;
+use crate::{constants, nonnull};
 use proofline_cfa::{
     Constant, Entry, Function, Global, Program,
     visit::{self, Renaming},
@@ -126,13 +126,16 @@ pub trait SliceSource {
     fn unsupported(&self, function: Name) -> Vec<Name>;
     /// Functions that run before or after `main`.
     fn outside_main(&self) -> Vec<Name>;
+    /// Functions with bodies and objects that have external linkage.
+    fn exported(&self) -> Vec<Name>;
     /// Functions and objects that mention this one.
     fn users(&self, name: Name) -> Arc<BTreeSet<Name>>;
 }
 
 /// The slice of a program that executions from `entry` can touch. As a library (anything but `main`) the entry may be called after other
-/// functions have run: what these can name, code outside the slice can name.
-pub fn slice(source: &dyn SliceSource, entry: Name) -> Program {
+/// functions have run: what these can name, code outside the slice can name. Of a program that starts at `main`, code outside can name what
+/// has external linkage: `is_open` says that such code has to do with the program, and then all of that is in the slice.
+pub fn slice(source: &dyn SliceSource, entry: Name, is_open: bool) -> Program {
     let mut program = Program::empty(source.data_model());
     let is_library = Entry::new(entry).is_library();
     let mut seen = BTreeSet::new();
@@ -140,8 +143,12 @@ pub fn slice(source: &dyn SliceSource, entry: Name) -> Program {
     let mut open = vec![entry];
     if !is_library {
         open.extend(source.outside_main());
+        if is_open {
+            open.extend(source.exported());
+        }
     }
     while let Some(name) = open.pop() {
+        proofline_syntax::interrupt::poll();
         if !seen.insert(name) {
             continue;
         }
@@ -173,6 +180,7 @@ pub fn slice(source: &dyn SliceSource, entry: Name) -> Program {
     program.unsupported.sort_unstable();
     program.unsupported.dedup();
     if is_library {
+        constants::mark(&mut program, source);
         nonnull::assume(&mut program, source);
         expose(&mut program, source);
     }

@@ -36,6 +36,7 @@ mod simplify;
 pub mod smtlib;
 pub mod solver;
 pub mod term;
+pub mod worker;
 mod z3;
 
 pub use pretty::pretty;

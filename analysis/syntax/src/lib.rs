@@ -6,6 +6,7 @@ pub mod ast;
 mod error;
 mod flags;
 pub mod fs;
+pub mod interrupt;
 pub mod limits;
 pub mod marks;
 mod normalise;

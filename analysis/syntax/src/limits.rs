@@ -24,5 +24,9 @@ pub const MAX_BRACKETS: u32 = 600;
 /// Deeper items are listed by [`crate::Unit::too_deep`].
 pub const MAX_DEPTH: u32 = 2_000;
 
+/// Longest chain of operators, of commas or of `else if` in a top-level item. Readers follow chains in loops, so they do not count
+/// as depth; generated code has long ones.
+pub const MAX_CHAIN: u32 = 100_000;
+
 /// Stack of the thread on which the preprocessor runs (its `#if` parser recurses), in bytes.
 pub const PREPROCESSOR_STACK: usize = 256 << 20;

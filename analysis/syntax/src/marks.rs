@@ -31,7 +31,7 @@
 //! | `__attribute__((…))`, `[[…]]`, `__declspec(…)`, `_Noreturn`, `asm("label")` on a declarator | [`crate::Unit::attributes`] |
 //! | `asm (…);` as a statement or at file scope | `asm (…)`, a `gnu_asm_expression`; string operands joined |
 //! | `&&label` | `& & label`: a `pointer_expression` in a `pointer_expression` |
-//! | a typedef name where only a type makes sense (`(T)(x)`, `sizeof(T)`, `T (x);`) | `_Nonnull T`: the qualifier `_Nonnull` means nothing else than "a type name follows" |
+//! | a typedef name where only a type makes sense (`(T)(x)`, `sizeof(T)`, `T (x);`, `T *(*f)(void);`, `for (T *(p) = …`) | `_Nonnull T`: the qualifier `_Nonnull` means nothing else than "a type name follows" |
 //! | a declaration without a type (`static x;`, `main() {`) | `static int x;`, `int main() {` |
 //! | `typedef struct s { … };` | `typedef struct s { … } __proofline_anon_K;` |
 //! | `label: }` | `label: ; }` |

@@ -132,9 +132,12 @@ pub struct Facts {
 /// # Errors
 /// If the budget ends first, or something in the program makes every proof impossible.
 pub fn facts(subject: &Subject, entry: Entry, budget: &Budget) -> Result<Facts, Unknown> {
-    if let Some(why) = subject.unsupported(&subject.reachable_from(entry.name)) {
+    if let Some(why) = subject.unsupported(&subject.env().concerned(entry)) {
         return Err(why);
     }
+    // Executions from here say nothing of the calls that unknown code makes.
+    let called = subject.env().called_from_outside(entry);
+    let called = subject.env().call_graph().reachable(called);
     let (analysis, certificate) = interval_pass(subject, entry, Blocks::FUNCTIONS, budget)?;
     certificate
         .verify(&analysis, subject.env(), entry.name, budget)
@@ -143,6 +146,9 @@ pub fn facts(subject: &Subject, entry: Entry, budget: &Budget) -> Result<Facts, 
     let mut variables: BTreeMap<Name, Vec<(Variable, Expr)>> = BTreeMap::new();
     let mut entries = 0;
     each_location(&certificate, subject.env(), |function, loc, states| {
+        if called.contains(&function.name) {
+            return Ok(());
+        }
         let variables =
             variables.entry(function.name).or_insert_with(|| variables_of(subject.program(), function));
         let at = &mut facts.functions.entry(function.name).or_default().at;

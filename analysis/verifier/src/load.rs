@@ -6,12 +6,14 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{Name, Program};
-use proofline_program_analysis::Environment;
+use proofline_cfa::{Entry, Name, Program};
+use proofline_program_analysis::{Environment, written_values};
 use proofline_syntax::{
     DataModel, FileSystem, Flags, FoundFlags, OverlayFs, Preprocessor, RealFs, RuccPreprocessor, Severity,
     Span, Unit,
 };
+
+pub use proofline_cfa_build::models::Surroundings;
 
 use crate::{
     checks,
@@ -26,6 +28,19 @@ pub struct Options {
     pub flags: Vec<String>,
     /// Signed overflow wraps around.
     pub wrapv: bool,
+    /// What a read of a volatile object gives.
+    pub volatile: VolatileReads,
+}
+
+/// What a read of a volatile object gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum VolatileReads {
+    /// What was written, unless something else than the program may change the object: one that is not defined here, memory that the
+    /// program does not name, what code outside may write.
+    #[default]
+    Written,
+    /// Any value at each read.
+    Any,
 }
 
 /// Why nothing could be read.
@@ -140,11 +155,70 @@ pub fn read_with(
     })
 }
 
-/// Makes a linked program ready for engines: library models, obligations. `labels`: the label `ERROR` is an obligation (where
+/// Makes a linked program ready for engines: library models, obligations, what holds of the arguments of `main`. `labels`: the label `ERROR` is an obligation (where
 /// the whole program has no call that says the same).
-pub fn prepare(program: &mut Program, labels: bool) {
-    proofline_cfa_build::models::apply(program, proofline_cfa_build::models::standard());
+pub fn prepare(program: &mut Program, labels: bool) -> Surroundings {
+    let surroundings = proofline_cfa_build::models::apply(program, proofline_cfa_build::models::standard());
     checks::insert_with(program, labels);
+    proofline_program_analysis::command_line::provide(program);
+    surroundings
+}
+
+/// What is found out about the program of an entry before engines start. `slice` gives it, linked: if unknown code has to do with it, with
+/// all that such code can name. `labels` as for [`prepare`].
+pub fn of_entry(
+    entry: Entry,
+    labels: bool,
+    volatile: VolatileReads,
+    slice: &dyn Fn(Surroundings) -> Program,
+) -> Environment {
+    let mut program = slice(Surroundings::Closed);
+    let surroundings = prepare(&mut program, labels);
+    let enter = |program, is_open| {
+        with_volatile(program, volatile, &|program| Environment::entered(program, entry, is_open))
+    };
+    if entry.is_library() {
+        return enter(program, false);
+    }
+    if surroundings == Surroundings::Closed {
+        let environment = enter(program, false);
+        if !environment.calls_outside_pointer() {
+            return environment;
+        }
+    }
+    let mut program = slice(Surroundings::Open);
+    prepare(&mut program, labels);
+    enter(program, true)
+}
+
+/// The same of a whole program that is [`prepare`]d.
+pub fn of_whole(program: &Program, surroundings: Surroundings, volatile: VolatileReads) -> Environment {
+    let closed = || with_volatile(program.clone(), volatile, &Environment::new);
+    if !program.functions.contains_key(&Entry::main().name) {
+        return closed();
+    }
+    if surroundings == Surroundings::Closed {
+        let environment = closed();
+        if !environment.calls_outside_pointer() {
+            return environment;
+        }
+    }
+    with_volatile(program.clone(), volatile, &Environment::open)
+}
+
+fn with_volatile(
+    program: Program,
+    volatile: VolatileReads,
+    enter: &dyn Fn(Program) -> Environment,
+) -> Environment {
+    let mut environment = enter(program);
+    if volatile == VolatileReads::Written {
+        // A pointer that was read is better known in the next round, and so is what is read through it.
+        while let Some(program) = written_values(&environment) {
+            environment = environment.again(program);
+        }
+    }
+    environment
 }
 
 /// Reads the files of one program.
@@ -207,8 +281,9 @@ fn link<'s>(files: impl IntoIterator<Item = &'s Source>, options: &Options) -> (
     }
     let (mut program, map) = proofline_cfa_build::link(lowered);
     let labels = checks::ends_at_labels(&program);
-    prepare(&mut program, labels);
-    let subject = Subject::new(Arc::new(Environment::new(program)), options.wrapv);
+    let surroundings = prepare(&mut program, labels);
+    let environment = of_whole(&program, surroundings, options.volatile);
+    let subject = Subject::new(Arc::new(environment), options.wrapv);
     (subject, Sources::new(Arc::new(map), units, problems))
 }
 
@@ -251,14 +326,16 @@ fn complete(found: FoundFlags, options: &Options, problems: &mut Vec<Problem>) -
     Ok(flags)
 }
 
-/// The flags of a file as a compiler takes them.
+/// The flags of a file as a compiler takes them: those that say what the text means, and no others. A folder that was downloaded can hold a
+/// compilation database or settings, and a compiler runs programs that its flags name (`-fplugin=`, `-wrapper`, `-B`, `@file`).
 pub fn compiler_flags(file: &Path, options: &Options) -> Vec<String> {
-    let flags = proofline_syntax::flags_for(file, &RealFs).flags;
+    let found = proofline_syntax::flags_for(file, &RealFs);
+    let Ok(flags) = complete(found, options, &mut Vec::new()) else { return Vec::new() };
     let mut out = vec![format!("-std={}", flags.standard.name())];
     let folders =
         [("-I", &flags.include_dirs), ("-iquote", &flags.quote_dirs), ("-isystem", &flags.system_dirs)];
     for (flag, list) in folders {
-        out.extend(list.iter().flat_map(|folder| [flag.to_owned(), folder.display().to_string()]));
+        out.extend(list.iter().map(|folder| format!("{flag}{}", folder.display())));
     }
     for (name, body) in &flags.defines {
         out.push(match body {
@@ -266,12 +343,9 @@ pub fn compiler_flags(file: &Path, options: &Options) -> Vec<String> {
             None => format!("-U{name}"),
         });
     }
-    for file in &flags.includes {
-        out.extend(["-include".to_owned(), file.display().to_string()]);
-    }
+    out.extend(flags.includes.iter().map(|file| format!("-include{}", file.display())));
     if flags.data_model == DataModel::Ilp32 {
         out.push("-m32".to_owned());
     }
-    out.extend(options.flags.iter().cloned());
     out
 }

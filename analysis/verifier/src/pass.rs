@@ -75,7 +75,7 @@ pub(crate) fn interval_pass(
     let analysis = IntervalAnalysis::new(subject.env().clone(), options);
     let config = Config { blocks, cegar: false, certificate: true, ..Config::default() };
     let run = reachability(subject.env(), entry, config, BTreeSet::new());
-    let store = session(subject.summaries(), &analysis, &kept, &run);
+    let store = session(subject.summaries(), &analysis, kept, &run);
     let mut checker = Checker::new(&analysis, &run, None, store)?;
     let outcome = checker.run(budget);
     let certificate = certificate(checker, outcome)?;

@@ -163,10 +163,35 @@ pub fn check_entry<P: Programs>(
         return Ok(Report::nothing(no_body(entry.name)));
     }
     let mut report = programs.judge(request, entry, control)?;
+    if report.reason == Some(Unknown::OutOfTime) && report.verdicts.is_empty() {
+        // There was no time to look at the program.
+        return Ok(report);
+    }
+    add_calls_from_outside(programs, request, control, &mut report)?;
     if let Some(why) = programs.misunderstood(entry)? {
         report.retract_proofs(&why);
     }
     Ok(report)
+}
+
+/// Unknown code may call functions while the program runs: each of them is judged as one of a library.
+fn add_calls_from_outside<P: Programs>(
+    programs: &P,
+    request: &Request,
+    control: &Control,
+    report: &mut Report,
+) -> Result<(), P::Error> {
+    let functions = std::mem::take(&mut report.called_from_outside);
+    let count = functions.len();
+    let request = Request { engines: library_engines(&request.engines), ..request.clone() };
+    for (at, name) in functions.into_iter().enumerate() {
+        if request.first_only && report.failures().next().is_some() {
+            break;
+        }
+        let one = programs.judge(&request, Entry::new(name), &control.sharing(count - at))?;
+        report.add_call_from_outside(name, one);
+    }
+    Ok(())
 }
 
 /// Asks engines about the executions from one entry of a program that has a body for it.
@@ -198,7 +223,12 @@ fn no_body(entry: Name) -> Unknown {
 /// brief engines for libraries.
 fn engines_for(named: &[String], given: &[Name], entries: &[Entry]) -> Vec<String> {
     let is_library = given.is_empty() && entries.iter().all(|entry| entry.is_library());
-    if named.is_empty() && is_library {
+    if is_library { library_engines(named) } else { named.to_vec() }
+}
+
+/// Those that were named, otherwise the brief engines for libraries.
+fn library_engines(named: &[String]) -> Vec<String> {
+    if named.is_empty() {
         return engines::library().iter().map(|name| (*name).to_owned()).collect();
     }
     named.to_vec()

@@ -28,6 +28,8 @@ pub struct Judgement {
     pub last_engine: Option<&'static str>,
     /// What proofs rest on besides the program text.
     pub rests_on: BTreeSet<String>,
+    /// Functions with obligations in reach that unknown code may call meanwhile, with any arguments.
+    pub called_from_outside: BTreeSet<Name>,
     /// Why nothing could be asked at all.
     pub reason: Option<Unknown>,
 }
@@ -64,6 +66,7 @@ impl Judgement {
             decided_by: self.decided_by.clone(),
             last_engine: self.last_engine,
             rests_on: self.rests_on.clone(),
+            called_from_outside: self.called_from_outside.clone(),
             reason: self.reason.clone(),
         }
     }
@@ -96,6 +99,8 @@ pub struct Report {
     pub last_engine: Option<&'static str>,
     /// What proved verdicts rest on besides the program text.
     pub rests_on: BTreeSet<String>,
+    /// Functions with obligations in reach that unknown code may call meanwhile, with any arguments.
+    pub called_from_outside: BTreeSet<Name>,
     /// Why nothing could be asked at all.
     pub reason: Option<Unknown>,
 }
@@ -168,6 +173,27 @@ impl Report {
             self.last_engine = None;
         }
         self.reason.get_or_insert_with(|| why.clone());
+    }
+
+    /// Takes in what is known of executions in which unknown code calls a function. What is proved must be proved of these, too. A violation there
+    /// is none of the program: who knows whether that code makes such a call.
+    pub(crate) fn add_call_from_outside(&mut self, function: Name, other: Report) {
+        let why = || Unknown::Unsupported(format!("code that is not here may call `{function}`"));
+        let is_open = other.reason.is_some() && other.verdicts.is_empty();
+        self.reason = self.reason.take().or(is_open.then(why));
+        self.rests_on.extend(other.rests_on);
+        for (target, verdict) in other.verdicts {
+            let verdict = match verdict {
+                Verdict::Proved(_) | Verdict::Unknown(Unknown::InternalError(_)) => verdict,
+                Verdict::Violated(_) | Verdict::Unknown(_) => Verdict::Unknown(why()),
+            };
+            match self.verdicts.entry(target) {
+                Slot::Vacant(vacant) => {
+                    vacant.insert(verdict);
+                }
+                Slot::Occupied(mut known) => known.get_mut().join(verdict, is_latent(&self.findings)),
+            }
+        }
     }
 
     /// Adds what is known of further entries (`entries` stays as it is), joined obligation by obligation.

@@ -116,8 +116,17 @@ impl Sources {
 
     /// The first line of a position.
     pub fn line(&self, position: &Position) -> Option<&str> {
+        self.line_of_file(position, position.line)
+    }
+
+    /// The last line of a position.
+    pub fn last_line(&self, position: &Position) -> Option<&str> {
+        self.line_of_file(position, position.end_line)
+    }
+
+    fn line_of_file(&self, position: &Position, line: u32) -> Option<&str> {
         let files = self.units.get(&position.unit)?.files();
-        let start = files.line_start(position.span.file, position.line)?;
+        let start = files.line_start(position.span.file, line)?;
         files.text(position.span.file).get(start as usize..)?.lines().next()
     }
 }
@@ -128,11 +137,7 @@ pub fn misunderstood(
     mut errors: impl Iterator<Item = Option<Name>>,
     functions: &BTreeSet<Name>,
 ) -> Option<Unknown> {
-    // Linking gives functions of one name prefixes (`file.c:name`).
-    let is_in = |name: Name| {
-        let suffix = format!(":{name}");
-        functions.iter().any(|function| *function == name || function.ends_with(&suffix))
-    };
+    let is_in = |name: Name| functions.iter().any(|function| function.written() == name.as_str());
     let fatal = errors.find(|function| function.is_none_or(is_in))?;
     Some(Unknown::Unsupported(match fatal {
         Some(function) => format!("`{function}` has errors, so parts of it were not understood"),

@@ -1,7 +1,8 @@
 //! From the events of a run to the steps people read: names as written, temporaries left out, long stretches shortened.
 
 use proofline_cfa::{
-    Base, Callee, Cause, EdgeId, Function, Lvalue, Name, Obligation, Op, Scalar, eval::Value, lvalue_text,
+    Base, Callee, Cause, EdgeId, Entry, Function, LocalId, Lvalue, Name, Obligation, Op, Program, Scalar,
+    Site, command_line, eval::Value, lvalue_text,
 };
 use rustc_hash::FxHashMap;
 
@@ -15,6 +16,14 @@ use crate::{
 
 /// More steps than this are shortened in the middle.
 const MOST: usize = 60;
+
+/// So many strings of `argv` are shown.
+const MOST_STRINGS: usize = 8;
+
+/// Whether the pointers that an entry gets are those of the command line.
+fn has_strings(program: &Program, entry: Name) -> bool {
+    entry == Entry::main().name && program.globals.contains_key(&Name::new(command_line::ARGV))
+}
 
 /// A told trace.
 pub(crate) struct Told {
@@ -89,29 +98,52 @@ impl Teller<'_> {
             }
             let shown = match scalar {
                 Scalar::Int(ty) => ty.wrap(*answer).to_string(),
+                Scalar::Pointer if has_strings(self.subject.program(), entry) => {
+                    self.strings(run, entry, parameter);
+                    continue;
+                }
                 Scalar::Pointer => value_text(Value::Int(*answer), scalar),
                 Scalar::Float(_) => format!("{:?}", f64::from_bits(*answer as u64)),
             };
-            let name = local.name.to_string();
-            // The entry's own depth is 1.
-            self.values.insert((1, name.clone()), shown.clone());
-            self.steps.push(TraceStep {
-                position: self.sources.local(entry, parameter).or_else(|| self.sources.definition(entry)),
-                function: entry,
-                depth: 0,
-                kind: StepKind::Input,
-                text: format!("`{name} = {shown}` (argument)"),
-                change: Some((name, shown)),
-                is_global: false,
-                arguments: Vec::new(),
-            });
+            self.argument(entry, parameter, local.name.to_string(), shown);
         }
+    }
+
+    fn argument(&mut self, entry: Name, parameter: LocalId, name: String, shown: String) {
+        // The entry's own depth is 1.
+        self.values.insert((1, name.clone()), shown.clone());
+        self.steps.push(TraceStep {
+            position: self.sources.local(entry, parameter).or_else(|| self.sources.definition(entry)),
+            function: entry,
+            depth: 0,
+            kind: StepKind::Input,
+            text: format!("`{name} = {shown}` (argument)"),
+            change: Some((name, shown)),
+            is_global: false,
+            arguments: Vec::new(),
+        });
+    }
+
+    /// What `argv` holds: the first strings, and the null pointer behind the last one.
+    fn strings(&mut self, run: &Run, entry: Name, parameter: LocalId) {
+        let Some(function) = self.subject.program().function(entry).cloned() else { return };
+        if function.parameters.get(1) != Some(&parameter) {
+            return;
+        }
+        let name = function.local(parameter).name;
+        for (at, text) in run.arguments.iter().take(MOST_STRINGS).enumerate() {
+            let shown = format!("\"{}\"", text.escape_ascii());
+            self.argument(entry, parameter, format!("{name}[{at}]"), shown);
+        }
+        self.values.insert((1, format!("{name}[{}]", run.arguments.len())), "NULL".to_owned());
     }
 
     fn event(&mut self, event: &Event) {
         let Some(function) = self.subject.program().function(event.function).cloned() else { return };
         let edge = function.edge(event.edge);
         match &edge.op {
+            // What holds without being written in the text.
+            _ if edge.site == Site::NOWHERE => {}
             Op::Call(call) => {
                 if self.open.last() == Some(&(event.function, event.edge))
                     && event.depth as usize == self.open_depth()

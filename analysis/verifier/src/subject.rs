@@ -42,7 +42,7 @@ impl Subject {
         let check = &uninitialised::CHECK;
         let changed = (!property.asks(check)).then(|| checks::pass_over(self.program(), check)).flatten();
         match changed {
-            Some(program) => Subject { env: Arc::new(Environment::new(program)), ..self.clone() },
+            Some(program) => Subject { env: Arc::new(self.env.again(program)), ..self.clone() },
             None => self.clone(),
         }
     }

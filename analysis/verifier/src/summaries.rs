@@ -184,26 +184,31 @@ impl CachedAnalysis for ValueAnalysis {
     }
 }
 
-/// A run's store.
+/// A run's store. `options` is what counts of the analysis' options inside of blocks.
 pub(crate) fn session<'s, A: CachedAnalysis>(
     summaries: Option<&'s Summaries>,
     analysis: &A,
-    options: &str,
+    options: ContentHash,
     question: &Question<'s>,
 ) -> CacheSession<'s, A> {
     CacheSession::new(summaries.map(A::cache), analysis, options, question)
 }
 
-/// What counts of the options inside of blocks. The entry and what is assumed there are in the entry state.
-pub(crate) fn of_intervals(options: &IntervalOptions) -> String {
+/// What counts of the options inside of blocks. The entry and what is assumed there are in the entry state; inputs are those of the entry.
+pub(crate) fn of_intervals(options: &IntervalOptions) -> ContentHash {
     let IntervalOptions { entry, wrapv, separate, unrollings, input_ranges } = options;
-    // Inputs are those of the entry.
     let inputs = (!input_ranges.is_empty()).then_some((entry.name, input_ranges));
-    format!("{wrapv} {separate} {unrollings} {inputs:?}")
+    content_hash(&(wrapv, separate, unrollings, inputs))
 }
 
 /// The same for values.
-pub(crate) fn of_values(options: &ValueOptions) -> String {
+pub(crate) fn of_values(options: &ValueOptions) -> ContentHash {
     let ValueOptions { entry: _, wrapv, track_everything, threshold, unrollings } = options;
-    format!("{wrapv} {track_everything} {threshold:?} {unrollings:?}")
+    content_hash(&(wrapv, track_everything, threshold, unrollings))
+}
+
+fn content_hash(content: &impl Hash) -> ContentHash {
+    let mut hasher = ContentHasher::default();
+    content.hash(&mut hasher);
+    hasher.content_hash()
 }

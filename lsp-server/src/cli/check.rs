@@ -10,7 +10,8 @@ use std::{
 
 use anyhow::{Context, Result, anyhow, bail};
 use proofline_ide::check::{
-    Cancel, CheckError, Control, Name, Overall, Property, Report, Request, Task, engine_groups, engine_names,
+    Cancel, CheckError, Control, Name, Overall, Property, Report, Request, Task, Unknown, engine_groups,
+    engine_names,
 };
 
 use super::{
@@ -19,6 +20,7 @@ use super::{
     render,
     terminal::{Color, Progress, Style},
 };
+use crate::memory::Ceiling;
 
 /// What to check and how.
 #[derive(clap::Args)]
@@ -37,12 +39,18 @@ pub(crate) struct Arguments {
     /// Engine, or several separated by commas; `portfolio`, `solver-free` and `library` are several (default: the portfolio).
     #[arg(long, value_name = "ENGINE")]
     engine: Option<String>,
-    /// Steps per engine and question: the same budget gives the same verdict on every machine.
+    /// Steps per engine and question: the same budget gives the same verdict on every machine, unless `--limit` ends the work first.
     #[arg(long, value_name = "STEPS", default_value_t = 3_000_000)]
     budget: u64,
     /// Ends everything after so many seconds.
     #[arg(long, value_name = "SECONDS")]
     limit: Option<u64>,
+    /// Megabytes that this process may use, and each process of the solver.
+    #[arg(long, value_name = "MB", default_value_t = 4096)]
+    memory: u64,
+    /// Runs the solver in this process: if it crashes, so does everything.
+    #[arg(long)]
+    in_process: bool,
     /// Stops at the first violation.
     #[arg(long)]
     first: bool,
@@ -78,6 +86,7 @@ pub(super) fn failed(why: CheckError) -> anyhow::Error {
             "there is no function `{entry}` with a body\n  help: --entry names a function of the program"
         ),
         CheckError::Stopped => anyhow!("stopped"),
+        CheckError::OutOfTime => anyhow!("time limit: the program was not read in time"),
     }
 }
 
@@ -87,6 +96,8 @@ pub(crate) struct Answer {
     pub(crate) property: String,
     /// Everything found out.
     pub(crate) report: Report,
+    /// The work was stopped because of the memory that it took.
+    pub(crate) is_out_of_memory: bool,
 }
 
 impl Answer {
@@ -95,6 +106,9 @@ impl Answer {
         match self.report.overall() {
             Overall::True => ("true".to_owned(), 0),
             Overall::False => (format!("false({})", self.property), 1),
+            Overall::Unknown(Unknown::Cancelled) if self.is_out_of_memory => {
+                (format!("unknown({})", Unknown::OutOfMemory), 2)
+            }
             Overall::Unknown(why) => (format!("unknown({why})"), 2),
         }
     }
@@ -120,19 +134,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     let engines = engines(arguments)?;
     let cancel = interruptible();
+    if !arguments.in_process {
+        crate::solver_process::employ_workers(arguments.memory);
+    }
+    let ceiling = Ceiling::watch(arguments.memory, cancel.clone(), out_of_memory(arguments));
     let progress = Progress::new(arguments.progress);
     progress.say("reading the program");
     let cache = arguments.cache.clone().or_else(proofline_ide::default_cache);
     let program = input.program(cache.as_deref().filter(|_| !arguments.no_cache))?;
-    let sources = program.sources().map_err(failed)?;
     let entries: Vec<Name> = arguments.entry.iter().map(|name| Name::new(name)).collect();
-    let mut out = std::io::stdout().lock();
-    let is_text = arguments.format == Format::Text;
-    if is_text {
-        for problem in sources.problems() {
-            write!(out, "{}", render::problem(&sources, problem, style))?;
-        }
-    }
     let listener = progress.clone();
     let control = Control {
         cancel: cancel.clone(),
@@ -140,6 +150,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         progress: Some(Arc::new(move |text| listener.say(text))),
         threads: std::thread::available_parallelism().map_or(1, usize::from),
     };
+    // Not locked: if memory runs out, another thread has the last word.
+    let mut out = std::io::stdout();
+    let sources = match program.sources_within(&control) {
+        Ok(sources) => sources,
+        Err(CheckError::OutOfTime) if arguments.format == Format::Text => {
+            progress.done();
+            writeln!(out, "RESULT: unknown({})", Unknown::OutOfTime)?;
+            return Ok(ExitCode::from(2));
+        }
+        Err(why) => return Err(failed(why)),
+    };
+    let is_text = arguments.format == Format::Text;
+    if is_text {
+        for problem in sources.problems() {
+            write!(out, "{}", render::problem(&sources, problem, style))?;
+        }
+    }
     let mut answers = Vec::new();
     for property in &properties {
         let request = Request {
@@ -156,7 +183,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             write!(out, "{}", render::latent(&report, style))?;
             write!(out, "{}", render::table(&report, style))?;
         }
-        answers.push(Answer { property: property.name(), report });
+        answers.push(Answer { property: property.name(), report, is_out_of_memory: ceiling.is_reached() });
     }
     progress.done();
     program.save();
@@ -166,7 +193,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         writeln!(out, "functions whose blocks were rechecked: {}, reused: {}", done.rechecked, done.reused)?;
         writeln!(out, "blocks found on the disk: {}", done.blocks_from_disk)?;
     }
-    if cancel.is_cancelled() {
+    if ceiling.is_reached() {
+        eprintln!("more than {} MB were needed (--memory): this is what is known so far", arguments.memory);
+    } else if cancel.is_cancelled() {
         eprintln!("interrupted: this is what is known so far");
     }
     // Violated is worse news than unknown, and unknown than proved.
@@ -232,6 +261,18 @@ fn interruptible() -> Cancel {
         handler.cancel();
     });
     cancel
+}
+
+/// Ends the program if work does not stop in the memory that it has.
+fn out_of_memory(arguments: &Arguments) -> impl FnOnce() + Send + 'static {
+    let (limit_mb, is_text) = (arguments.memory, arguments.format == Format::Text);
+    move || {
+        eprintln!("error: more than {limit_mb} MB were needed (--memory)");
+        if is_text {
+            println!("RESULT: unknown({})", Unknown::OutOfMemory);
+        }
+        std::process::exit(2);
+    }
 }
 
 fn write_witness(input: &Input, answers: &[Answer], file: &std::path::Path) -> Result<()> {

@@ -1,6 +1,6 @@
 //! `proofline dump`
 
-use std::process::ExitCode;
+use std::{io::Write, process::ExitCode};
 
 use anyhow::{Result, anyhow, bail};
 use proofline_ide::layers::{
@@ -64,8 +64,12 @@ enum Analysis {
     Predicate,
 }
 
+/// Megabytes for each process of the solver.
+const DUMP_MB: u64 = 4096;
+
 /// Prints a layer.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    crate::solver_process::employ_workers(DUMP_MB);
     let mut function = arguments.function.as_deref().map(Name::new);
     let mut input = arguments.input.clone();
     let options = input.options();
@@ -109,7 +113,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             )
         }
     };
-    print!("{text}");
+    std::io::stdout().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use proofline_ide::{
-    check::{Options, WholeProgram},
+    check::{Options, VolatileReads, WholeProgram},
     layers::{Subject, load},
 };
 
@@ -41,6 +41,27 @@ pub(crate) struct Input {
     /// Signed overflow wraps around instead of being undefined.
     #[arg(long)]
     wrapv: bool,
+    /// What a read of a volatile object gives: what was written, or any value at each read.
+    #[arg(long, value_name = "WHAT", default_value = "written")]
+    volatile: Volatile,
+}
+
+/// What a read of a volatile object gives.
+#[derive(clap::ValueEnum, Clone, Copy, Debug)]
+enum Volatile {
+    /// What was written, unless something else than the program may change the object.
+    Written,
+    /// Any value.
+    Any,
+}
+
+impl From<Volatile> for VolatileReads {
+    fn from(choice: Volatile) -> VolatileReads {
+        match choice {
+            Volatile::Written => VolatileReads::Written,
+            Volatile::Any => VolatileReads::Any,
+        }
+    }
 }
 
 impl Input {
@@ -89,7 +110,7 @@ impl Input {
 
     /// How to read the files.
     pub(crate) fn options(&self) -> Options {
-        Options { flags: self.flags(), wrapv: self.wrapv }
+        Options { flags: self.flags(), wrapv: self.wrapv, volatile: self.volatile.into() }
     }
 }
 

@@ -11,7 +11,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Proves assertions and the absence of run-time errors in C, or shows the path that breaks them.
+/// Proves that the places in C programs where a check applies do no harm (assertions, overflow, division, shifts, arrays, null pointers,
+/// variables without a value), or shows the path on which one does. What no check names is not looked at.
 #[derive(Parser)]
 #[command(name = "proofline", version, max_term_width = 100)]
 struct Arguments {
@@ -23,7 +24,7 @@ struct Arguments {
 enum Command {
     /// Checks programs.
     ///
-    /// Exit code: 0 proved, 1 violated, 2 unknown, 3 the command line or an input cannot be used.
+    /// Exit code: 0 proved, or nothing to prove; 1 violated; 2 unknown; 3 the command line or an input cannot be used.
     Check(check::Arguments),
     /// Shows what is inside: tokens, trees, automata and so on.
     Dump(dump::Arguments),
@@ -31,10 +32,26 @@ enum Command {
     Lsp(crate::lsp::Arguments),
     /// Replays a counterexample in a debugger (the Debug Adapter Protocol on standard input and output).
     Dap(crate::dap::Arguments),
+    /// Runs a program with few rights: how tests are run.
+    #[command(hide = true)]
+    Confined(crate::sandbox::Arguments),
+    /// Answers questions to the solver, for a `proofline` that started it.
+    #[command(hide = true)]
+    Worker(crate::solver_process::Arguments),
 }
 
 /// Exit code for wrong usage and unusable input.
 const USAGE: u8 = 3;
+
+/// Exit code of programs that write to a pipe that nobody reads: 128 and the number of the signal SIGPIPE.
+const CLOSED_PIPE: u8 = 141;
+
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
+}
 
 /// Runs the command line.
 pub(crate) fn run() -> ExitCode {
@@ -51,8 +68,16 @@ pub(crate) fn run() -> ExitCode {
         Command::Dump(arguments) => dump::run(&arguments),
         Command::Lsp(arguments) => crate::lsp::run(&arguments),
         Command::Dap(arguments) => crate::dap::run(&arguments),
+        Command::Confined(arguments) => return crate::sandbox::become_confined(&arguments),
+        Command::Worker(arguments) => crate::solver_process::run(&arguments),
     };
+    // Their processor time counts as ours.
+    proofline_ide::solver_process::dismiss();
     outcome.unwrap_or_else(|error| {
+        if is_closed_pipe(&error) {
+            // Who reads the output has read enough (`| head`).
+            return ExitCode::from(CLOSED_PIPE);
+        }
         eprintln!("error: {error:#}");
         ExitCode::from(USAGE)
     })

@@ -5,9 +5,10 @@ mod execute;
 mod folders;
 mod inputs;
 mod results;
+mod testing;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     panic::{AssertUnwindSafe, catch_unwind},
     path::PathBuf,
     sync::mpsc,
@@ -59,6 +60,8 @@ pub(super) struct Actor {
     news: BTreeMap<PathBuf, News>,
     /// Requests that wait for a test, by buffer and finding.
     tests: BTreeMap<(PathBuf, String), Vec<Reply<Option<Value>>>>,
+    /// Folders whose tests may be run without asking again.
+    tested_folders: BTreeSet<PathBuf>,
     /// Requests that wait for diagnostics of a buffer.
     pub(super) pulls: BTreeMap<PathBuf, Vec<Pull>>,
     /// The C files of the open folders.
@@ -104,6 +107,7 @@ pub(super) fn start(
         told: BTreeMap::new(),
         news: BTreeMap::new(),
         tests: BTreeMap::new(),
+        tested_folders: BTreeSet::new(),
         pulls: BTreeMap::new(),
         folders: Folders::default(),
         hints_changed: false,
@@ -182,8 +186,8 @@ impl Actor {
                 }
             }
             Event::Request(request) => self.request(request),
-            Event::TestAllowed { path, finding, may_run, reply } => {
-                self.test(&path, &finding, may_run, reply)
+            Event::TestAllowed { path, finding, permission, is_for_folder, reply } => {
+                self.test_allowed(&path, &finding, permission, is_for_folder, reply)
             }
             Event::Progress { job, text } => self.jobs.set_text(job, text),
             Event::Done { worker, job, outcome } => {

@@ -1,4 +1,4 @@
-//! Findings and problems as diagnostics.
+//! Diagnostics and places in the protocol's words.
 
 use std::{
     cell::RefCell,
@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use proofline_ide::{Nature, Place, Range, SUPPRESS, ShownFinding, State};
+use proofline_ide::{Diagnostic, Place, Range, Severity, diagnostics};
 use ropey::Rope;
 use serde_json::json;
 use tower_lsp_server::ls_types as lsp;
@@ -76,154 +76,37 @@ pub(super) fn of(
 ) -> BTreeMap<PathBuf, Vec<lsp::Diagnostic>> {
     let mut out: BTreeMap<PathBuf, Vec<lsp::Diagnostic>> = BTreeMap::new();
     out.entry(document.path.clone()).or_default();
-    for problem in document.results.problems() {
-        let (path, range) = match &problem.place {
-            Some(place) => (place.path.to_path_buf(), places.range(&place.path, place.range)),
-            None => (document.path.clone(), lsp::Range::default()),
-        };
-        out.entry(path).or_default().push(lsp::Diagnostic {
-            range,
-            // A compiler says whether it is an error; we say what we did not understand.
-            severity: Some(if problem.is_error {
-                lsp::DiagnosticSeverity::WARNING
-            } else {
-                lsp::DiagnosticSeverity::HINT
-            }),
-            code: Some(lsp::NumberOrString::String("not-understood".into())),
-            source: Some("proofline".into()),
-            message: problem.message.clone(),
-            ..lsp::Diagnostic::default()
-        });
-    }
-    for shown in document.results.findings() {
-        if let Some(place) = shown.finding.place.clone()
-            && !is_suppressed(places, &shown, &place)
-        {
-            let diagnostic = finding(&shown, &place, document, places, client);
-            out.entry(place.path.to_path_buf()).or_default().push(diagnostic);
-        }
-    }
-    never_reached(document, places, &mut out);
-    undecided(document, places, &mut out);
-    for list in out.values_mut() {
-        list.sort_by_key(|d| (d.range.start.line, d.range.start.character, d.severity.map(severity_rank)));
+    for diagnostic in diagnostics(&document.results, |path, line| places.line(path, line)) {
+        let list = out.entry(diagnostic.place.path.to_path_buf()).or_default();
+        list.push(shown(diagnostic, places, client));
     }
     out
 }
 
-/// Whether a comment on the line or the one before takes the finding back.
-fn is_suppressed(places: &Places<'_>, shown: &ShownFinding<'_>, place: &Place) -> bool {
-    let line = shown.now(place).start.line as usize;
-    (line.saturating_sub(1)..=line).any(|line| {
-        places.line(&place.path, line).is_some_and(|text| {
-            text.split_once(SUPPRESS).is_some_and(|(_, rest)| {
-                let code = rest.trim_start().split(|c: char| c != '-' && !c.is_ascii_alphanumeric()).next();
-                code == Some(shown.finding.check)
-            })
-        })
-    })
-}
-
-fn severity_rank(severity: lsp::DiagnosticSeverity) -> u8 {
-    match severity {
-        lsp::DiagnosticSeverity::ERROR => 1,
-        lsp::DiagnosticSeverity::WARNING => 2,
-        lsp::DiagnosticSeverity::INFORMATION => 3,
-        _ => 4,
-    }
-}
-
-fn finding(
-    shown: &ShownFinding<'_>,
-    place: &Place,
-    document: &Document,
-    places: &Places<'_>,
-    client: &Client,
-) -> lsp::Diagnostic {
-    let finding = shown.finding;
-    let related = finding.steps.iter().filter_map(|step| {
-        let at = step.place.as_ref()?;
-        let location = places.location(&at.path, shown.now(at))?;
-        Some(lsp::DiagnosticRelatedInformation {
-            location,
-            message: format!("{}: {}", step.number, step.text),
-        })
-    });
-    let mark = if shown.is_older { "(older text) " } else { "" };
-    let proof = if document.results.is_confirmed(finding) { " (confirmed by running it)" } else { "" };
-    let is_unreachable = finding.check == "unreachable";
+fn shown(diagnostic: Diagnostic, places: &Places<'_>, client: &Client) -> lsp::Diagnostic {
+    let Place { path, range } = &diagnostic.place;
+    let step = |(at, message): (Place, String)| {
+        let location = places.location(&at.path, at.range)?;
+        Some(lsp::DiagnosticRelatedInformation { location, message })
+    };
+    let steps = diagnostic.steps.into_iter();
     lsp::Diagnostic {
-        range: places.range(&place.path, shown.now(place)),
-        severity: Some(match finding.nature {
-            Nature::Manifest => lsp::DiagnosticSeverity::ERROR,
-            Nature::Latent => lsp::DiagnosticSeverity::HINT,
+        range: places.range(path, *range),
+        severity: Some(match diagnostic.severity {
+            Severity::Error => lsp::DiagnosticSeverity::ERROR,
+            Severity::Warning => lsp::DiagnosticSeverity::WARNING,
+            Severity::Information => lsp::DiagnosticSeverity::INFORMATION,
+            Severity::Hint => lsp::DiagnosticSeverity::HINT,
         }),
-        code: Some(lsp::NumberOrString::String(finding.check.to_owned())),
-        code_description: super::pages::link(finding.check)
+        code: Some(lsp::NumberOrString::String(diagnostic.code.to_owned())),
+        code_description: super::pages::link(diagnostic.code)
             .filter(|_| client.code_description)
             .map(|href| lsp::CodeDescription { href }),
         source: Some("proofline".into()),
-        message: format!("{mark}{}{proof}", finding.message()),
-        related_information: client.related_information.then(|| related.collect()),
-        tags: is_unreachable.then(|| vec![lsp::DiagnosticTag::UNNECESSARY]),
-        data: Some(json!({ "finding": finding.id })),
-    }
-}
-
-/// Code that no execution reaches is shown faded. Not where something fails: what comes behind a certain failure is its matter.
-fn never_reached(
-    document: &Document,
-    places: &Places<'_>,
-    out: &mut BTreeMap<PathBuf, Vec<lsp::Diagnostic>>,
-) {
-    let results = &document.results;
-    let failing: Vec<Range> = results
-        .functions()
-        .filter(|function| results.function(&function.name).is_some_and(|report| report.violated > 0))
-        .map(|function| results.now(function.range))
-        .collect();
-    for (dead, is_older) in results.unreachable() {
-        if failing.iter().any(|range| range.touches(dead.start)) {
-            continue;
-        }
-        let mark = if is_older { "(older text) " } else { "" };
-        out.entry(document.path.clone()).or_default().push(lsp::Diagnostic {
-            range: places.range(&document.path, dead),
-            severity: Some(lsp::DiagnosticSeverity::HINT),
-            code: Some(lsp::NumberOrString::String("never-reached".into())),
-            source: Some("proofline".into()),
-            message: format!("{mark}no execution comes here"),
-            tags: Some(vec![lsp::DiagnosticTag::UNNECESSARY]),
-            ..lsp::Diagnostic::default()
-        });
-    }
-}
-
-/// What could not be decided is said once per function, at its name, when nothing more will come.
-fn undecided(document: &Document, places: &Places<'_>, out: &mut BTreeMap<PathBuf, Vec<lsp::Diagnostic>>) {
-    let results = &document.results;
-    if !results.is_settled() {
-        return;
-    }
-    for function in results.functions() {
-        let Some(report) = results.function(&function.name) else { continue };
-        let (what, severity) = match report.state {
-            State::Unknown if report.unknown > 0 => ("not decided", lsp::DiagnosticSeverity::HINT),
-            State::InternalError => ("internal error", lsp::DiagnosticSeverity::INFORMATION),
-            _ => continue,
-        };
-        let total = report.obligations.len();
-        let reason = report.reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-        out.entry(document.path.clone()).or_default().push(lsp::Diagnostic {
-            range: places.range(&document.path, results.now(function.selection.range)),
-            severity: Some(severity),
-            code: Some(lsp::NumberOrString::String(what.replace(' ', "-"))),
-            source: Some("proofline".into()),
-            message: format!(
-                "{what}: {} of {total} obligations of `{}`{reason}",
-                report.unknown, function.name
-            ),
-            ..lsp::Diagnostic::default()
-        });
+        message: diagnostic.message,
+        related_information: (client.related_information && diagnostic.finding.is_some())
+            .then(|| steps.filter_map(step).collect()),
+        tags: diagnostic.is_unreachable.then(|| vec![lsp::DiagnosticTag::UNNECESSARY]),
+        data: diagnostic.finding.map(|id| json!({ "finding": id })),
     }
 }

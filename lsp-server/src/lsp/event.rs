@@ -7,7 +7,10 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 use tower_lsp_server::{jsonrpc, ls_types::*};
 
-use super::{jobs::Linked, reproduce::Ran};
+use super::{
+    jobs::Linked,
+    reproduce::{Permission, Ran},
+};
 
 /// Where an answer goes. The client may have gone.
 pub(super) type Reply<T> = oneshot::Sender<jsonrpc::Result<T>>;
@@ -31,7 +34,9 @@ pub(super) enum Event {
     TestAllowed {
         path: PathBuf,
         finding: String,
-        may_run: bool,
+        permission: Permission,
+        /// Nor is the user to be asked again for this folder.
+        is_for_folder: bool,
         reply: Reply<Option<Value>>,
     },
     /// A worker began with a job.

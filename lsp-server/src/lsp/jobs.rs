@@ -10,7 +10,7 @@ use std::{
 
 use proofline_ide::{Cancel, Effort, Finding, Program, Workspace};
 
-use super::host::Host;
+use super::{host::Host, reproduce::Permission};
 
 /// What to do.
 #[derive(Clone)]
@@ -24,7 +24,7 @@ pub(super) enum Task {
     /// Find out what holds where in the file.
     Know,
     /// Write the test of a finding, and run it.
-    Test { program: Arc<Program>, finding: Box<Finding>, may_run: bool },
+    Test { program: Arc<Program>, finding: Box<Finding>, permission: Permission },
 }
 
 /// Smaller is earlier: class, then how long ago the buffer was touched, then the place in the plan.

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::memory::resident_mb;
+
 /// Between two looks.
 const EVERY: Duration = Duration::from_millis(300);
 
@@ -52,10 +54,4 @@ impl Memory {
             }
         }
     }
-}
-
-/// Megabytes in use; unknown on systems that do not tell.
-fn resident_mb() -> Option<u64> {
-    let used = memory_stats::memory_stats()?.physical_mem;
-    Some(used as u64 >> 20)
 }

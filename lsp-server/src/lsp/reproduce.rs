@@ -1,20 +1,20 @@
-//! Compiles and runs a test that reproduces a failure, in a scratch folder, with limits on time and output.
+//! Compiles and runs a test that reproduces a failure, in a scratch folder and a sandbox, with limits on time and output.
 
 use std::{
-    fs::File,
-    io::Read,
-    path::{Path, PathBuf},
-    process::{Command, ExitStatus, Stdio},
-    sync::atomic::{AtomicU64, Ordering},
-    time::{Duration, Instant},
+    path::Path,
+    process::{Command, ExitStatus},
+    time::Duration,
 };
 
 use proofline_ide::{Cancel, Test};
 
+use crate::sandbox::{self, Confinement, Ended};
+
 const COMPILE: Duration = Duration::from_secs(20);
 const RUN: Duration = Duration::from_secs(5);
-/// Bytes of output that are kept.
-const OUTPUT: u64 = 16 * 1024;
+
+/// What the program under test may use; more memory than that ends it.
+const SANITIZERS: &str = "detect_leaks=0:hard_rss_limit_mb=1024";
 
 /// What running a test showed.
 pub(super) struct Ran {
@@ -24,13 +24,15 @@ pub(super) struct Ran {
     pub(super) output: String,
 }
 
-/// A folder that is gone when this is dropped.
-struct Scratch(PathBuf);
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// What a user has allowed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Permission {
+    /// The test is only written.
+    Write,
+    /// It runs in a sandbox.
+    Confined,
+    /// It runs with the user's rights: there is no sandbox on this machine, and the user was told so.
+    Free,
 }
 
 /// Runs the test of a file whose text is `text`. The error says what kept it from being run.
@@ -39,44 +41,52 @@ pub(super) fn run(
     file: &Path,
     text: &str,
     flags: &[String],
+    permission: Permission,
     cancel: &Cancel,
 ) -> Result<Ran, String> {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let folder = std::env::temp_dir().join(format!("proofline-test-{}-{number}", std::process::id()));
-    std::fs::create_dir_all(&folder)
-        .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
-    let scratch = Scratch(folder);
-    let name = file.file_name().unwrap_or_default();
-    let under_test = scratch.0.join(name);
+    let scratch = tempfile::Builder::new()
+        .prefix("proofline-test-")
+        .tempdir()
+        .map_err(|error| format!("cannot create a scratch folder: {error}"))?;
     let write = |path: &Path, text: &str| {
         std::fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
     };
+    let under_test = scratch.path().join(file.file_name().unwrap_or_default());
     write(&under_test, text)?;
-    let source = scratch.0.join("proofline_test_main.c");
+    let source = scratch.path().join("proofline_test_main.c");
     write(&source, &test.text.replace(Test::INCLUDE, &under_test.to_string_lossy()))?;
-    let program = scratch.0.join("program_under_test");
-    let mut compile = Command::new("cc");
+    let program = scratch.path().join("program_under_test");
+    let command = |confinement: Confinement, program: &Path| {
+        confinement
+            .command(program, permission == Permission::Free)
+            .map_err(|error| format!("cannot run a command: {error}"))
+    };
+    let mut compile = command(Confinement::compiler(scratch.path()), Path::new("cc"))?;
     compile.args(["-g", "-O0", "-w", "-fsanitize=undefined,address", "-fno-sanitize-recover=undefined"]);
     compile.args(flags);
     if let Some(folder) = file.parent() {
         compile.arg("-iquote").arg(folder);
     }
-    compile.arg("-o").arg(&program).arg(&source).arg("-lm").current_dir(&scratch.0);
-    let (status, output) = limited(compile, &scratch.0, COMPILE, cancel)?;
+    compile.arg("-o").arg(&program).arg(&source).arg("-lm");
+    let (status, output) = ended(compile, COMPILE, cancel)?;
     if !status.success() {
         return Err(format!("the test does not compile:\n{output}"));
     }
-    let mut execute = Command::new(&program);
-    execute
-        .current_dir(&scratch.0)
-        .env("ASAN_OPTIONS", "detect_leaks=0")
-        .env("UBSAN_OPTIONS", "print_stacktrace=0");
-    let (status, output) = limited(execute, &scratch.0, RUN, cancel)?;
+    let mut execute = command(Confinement::program(scratch.path()), &program)?;
+    execute.env("ASAN_OPTIONS", SANITIZERS).env("UBSAN_OPTIONS", "print_stacktrace=0");
+    let (status, output) = ended(execute, RUN, cancel)?;
     let tells = ["runtime error:", "AddressSanitizer", "Assertion"];
     let confirmed =
         !status.success() && (tells.iter().any(|tell| output.contains(tell)) || is_killed(status));
     Ok(Ran { confirmed, output })
+}
+
+fn ended(command: Command, limit: Duration, cancel: &Cancel) -> Result<(ExitStatus, String), String> {
+    match sandbox::run(command, limit, cancel) {
+        Ok(Ended::Itself(status, output)) => Ok((status, output)),
+        Ok(Ended::Stopped) => Err("it took too long and was stopped".to_owned()),
+        Err(error) => Err(format!("cannot run a command: {error}")),
+    }
 }
 
 /// Ended by a signal: `abort`, a division by zero.
@@ -85,34 +95,4 @@ fn is_killed(status: ExitStatus) -> bool {
     return std::os::unix::process::ExitStatusExt::signal(&status).is_some();
     #[cfg(not(unix))]
     return status.code().is_none_or(|code| code > 1);
-}
-
-/// Runs a command with an end, its output in a file, so that no pipe can fill.
-fn limited(
-    mut command: Command,
-    folder: &Path,
-    limit: Duration,
-    cancel: &Cancel,
-) -> Result<(ExitStatus, String), String> {
-    let path = folder.join("output");
-    let cannot = |error: std::io::Error| format!("cannot run a command: {error}");
-    let out = File::create(&path).map_err(cannot)?;
-    let err = out.try_clone().map_err(cannot)?;
-    let mut child = command.stdin(Stdio::null()).stdout(out).stderr(err).spawn().map_err(cannot)?;
-    let end = Instant::now() + limit;
-    let status = loop {
-        if let Some(status) = child.try_wait().map_err(cannot)? {
-            break status;
-        }
-        if Instant::now() > end || cancel.is_cancelled() {
-            let _ = child.kill();
-            let _ = child.wait();
-            return Err("it took too long and was stopped".to_owned());
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    };
-    let mut output = Vec::new();
-    let file = File::open(&path).map_err(cannot)?;
-    file.take(OUTPUT).read_to_end(&mut output).map_err(cannot)?;
-    Ok((status, String::from_utf8_lossy(&output).into_owned()))
 }

@@ -1,6 +1,6 @@
 //! The settings section `proofline`, from `initializationOptions`, `workspace/configuration` and `didChangeConfiguration`.
 
-use proofline_ide::{Property, Settings as Analysis};
+use proofline_ide::{Property, Settings as Analysis, check::VolatileReads};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -18,6 +18,8 @@ pub(super) struct Settings {
     engines: Vec<String>,
     /// Signed overflow wraps around.
     wrapv: bool,
+    /// What a read of a volatile object gives.
+    volatile: Volatile,
     /// Inferred facts in the text.
     pub(super) inlay_hints: bool,
     /// States above functions.
@@ -30,6 +32,15 @@ pub(super) struct Settings {
     library_mode: bool,
     /// Files that make one program; a `.json` is a compilation database that stands for its files.
     pub(super) program_files: Vec<std::path::PathBuf>,
+}
+
+/// What a read of a volatile object gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Volatile {
+    #[default]
+    Written,
+    Any,
 }
 
 /// Whether tests may be run.
@@ -50,6 +61,7 @@ impl Default for Settings {
             budget: 3_000_000,
             engines: Vec::new(),
             wrapv: false,
+            volatile: Volatile::Written,
             inlay_hints: false,
             lens: true,
             run_tests: RunTests::Ask,
@@ -91,6 +103,10 @@ impl Settings {
         out.property = self.property().unwrap_or(out.property);
         out.options.flags = self.flags.clone();
         out.options.wrapv = self.wrapv;
+        out.options.volatile = match self.volatile {
+            Volatile::Written => VolatileReads::Written,
+            Volatile::Any => VolatileReads::Any,
+        };
         out.engines = self.engines.clone();
         out
     }
@@ -109,7 +125,7 @@ pub(super) fn schema() -> Value {
             "type": "array", "items": { "type": "string" }, "default": []
         },
         "proofline.budget": {
-            "description": "Steps per engine and question. The same number gives the same verdicts on every machine.",
+            "description": "Steps per engine and question. The same number gives the same verdicts on every machine, unless the time ends first.",
             "type": "integer", "minimum": 1000, "default": 3_000_000
         },
         "proofline.engines": {
@@ -119,6 +135,10 @@ pub(super) fn schema() -> Value {
         "proofline.wrapv": {
             "description": "Signed overflow wraps around instead of being undefined.",
             "type": "boolean", "default": false
+        },
+        "proofline.volatile": {
+            "description": "What a read of a volatile object gives: what was written, or any value at each read.",
+            "type": "string", "enum": ["written", "any"], "default": "written"
         },
         "proofline.inlayHints": {
             "description": "Shows inferred facts in the text.", "type": "boolean", "default": false

@@ -12,7 +12,7 @@ use super::{
     event::{Event, Outcome},
     has_fault,
     jobs::{Job, Task},
-    reproduce,
+    reproduce::{self, Permission},
 };
 
 /// A job with a snapshot of the inputs, if it looks at any.
@@ -70,7 +70,7 @@ fn perform(work: Work, events: &mpsc::Sender<Event>) -> Outcome {
             let knowledge = knowledge.map(Arc::new);
             Outcome::Known { path, revision, knowledge }
         }
-        Task::Test { program, finding, may_run } => {
+        Task::Test { program, finding, permission } => {
             let inputs = analysis.map(|analysis| {
                 let text = analysis.text().unwrap_or_default();
                 (text, proofline_ide::compiler_flags(&path, analysis.settings()))
@@ -78,9 +78,9 @@ fn perform(work: Work, events: &mpsc::Sender<Event>) -> Outcome {
             // The snapshot is gone: no edit waits for a compiler or for the test.
             let result = proofline_ide::test(&program, &finding).map(|test| {
                 let run = |(text, flags): (Arc<str>, Vec<String>)| {
-                    reproduce::run(&test, &path, &text, &flags, &cancel)
+                    reproduce::run(&test, &path, &text, &flags, permission, &cancel)
                 };
-                let ran = inputs.filter(|_| may_run && test.is_visible).map(run);
+                let ran = inputs.filter(|_| permission != Permission::Write && test.is_visible).map(run);
                 (test, ran)
             });
             Outcome::Tested { path, revision, finding: finding.id, result }

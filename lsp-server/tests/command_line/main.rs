@@ -5,3 +5,5 @@ mod dumps;
 mod formats;
 mod inputs;
 mod interrupt;
+mod results;
+mod solver_process;

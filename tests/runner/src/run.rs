@@ -6,7 +6,7 @@ use proofline_db::{Database, Stopped};
 use proofline_verifier::{
     Budget, CheckId, Entry, Name, Program, Subject,
     inspect::{self, Domain},
-    load::Options,
+    load::{Options, VolatileReads},
     portfolio::{Control, Request, check},
     property::Property,
     report::Report,
@@ -50,8 +50,10 @@ pub(crate) fn asked(case: &Case) -> Result<Asked, String> {
             }
             Some(("steps", n)) => request.steps = n.parse().map_err(|_| format!("steps={n} is no number"))?,
             Some(("flag", flag)) => options.flags.push(flag.to_owned()),
+            Some(("volatile", "any")) => options.volatile = VolatileReads::Any,
             None if word == "m32" => options.flags.push("-m32".into()),
             None if word == "wrapv" => options.wrapv = true,
+            None if word == "errors" => {}
             _ => return Err(format!("unknown option `{word}` on the fence")),
         }
     }
@@ -93,6 +95,13 @@ fn run_once(case: &Case) -> Result<(), String> {
         .filter(|problem| problem.is_error)
         .map(|p| format!("line {}: {}", p.position.as_ref().map_or(0, |p| p.line + 1), p.message))
         .collect();
+    if case.options.iter().any(|word| word == "errors") {
+        if faults.is_empty() {
+            faults.push("the text has no error".to_owned());
+        } else {
+            faults.clear();
+        }
+    }
     let report = check(&db, &request, &entries, &Control::default()).map_err(said)?;
     compare(&*db.program().map_err(said)?, &sources, &report, &expected, &mut faults);
     reveals(&db, &sources, &report.entries, &expected, request.steps, &mut faults)?;
@@ -109,7 +118,7 @@ fn run_once(case: &Case) -> Result<(), String> {
 pub(crate) fn said(stopped: Stopped) -> String {
     match stopped {
         Stopped::Load(error) => error.to_string(),
-        Stopped::Edited | Stopped::Cancelled => format!("{stopped:?}"),
+        Stopped::Edited | Stopped::Cancelled | Stopped::OutOfTime => format!("{stopped:?}"),
     }
 }
 

@@ -3,15 +3,16 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
     time::Duration,
 };
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
-use wait4::Wait4;
 
-use crate::table::{Row, Table};
+use crate::{
+    limited::{self, Output, each},
+    table::{Row, Table},
+};
 
 /// `cargo xtask bench`
 #[derive(clap::Args)]
@@ -61,34 +62,20 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         print!("{}", Table::read(old)?.compare(&Table::read(new)?));
         return Ok(());
     }
-    let program = match &arguments.program {
-        Some(program) => program.clone(),
-        None => {
-            crate::run(root, "cargo", &["build", "--release", "--quiet", "--package", "proofline"])?;
-            root.join("target/release/proofline")
-        }
-    };
+    let program = program(root, arguments.program.as_deref())?;
     let mut tasks = Vec::new();
     for path in &arguments.tasks {
         collect(path, &mut tasks)?;
     }
     ensure!(!tasks.is_empty(), "no task definitions (*.yml) in {:?}", arguments.tasks);
-    let next = std::sync::atomic::AtomicUsize::new(0);
-    let rows = parking_lot::Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..arguments.jobs.max(1) {
-            scope.spawn(|| {
-                while let Some(task) = tasks.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
-                    let result = one(&program, task, arguments);
-                    if let Ok(Some(row)) = &result {
-                        eprintln!("{}", row.line());
-                    }
-                    rows.lock().push(result);
-                }
-            });
+    let rows = each(&tasks, arguments.jobs, |task| {
+        let result = one(&program, task, arguments);
+        if let Ok(Some(row)) = &result {
+            eprintln!("{}", row.line());
         }
+        result
     });
-    let rows: Vec<Option<Row>> = rows.into_inner().into_iter().collect::<Result<_>>()?;
+    let rows: Vec<Option<Row>> = rows.into_iter().collect::<Result<_>>()?;
     let mut table = Table { rows: rows.into_iter().flatten().collect() };
     table.rows.sort_by(|a, b| a.task.cmp(&b.task));
     table.write(&root.join(&arguments.csv))?;
@@ -141,23 +128,8 @@ fn one(program: &Path, task: &Path, arguments: &Arguments) -> Result<Option<Row>
         line.extend(["--engine", engine]);
     }
     // The shell's limit ends a run that does not end itself; its own limit lets it say what it knows.
-    let scratch = tempfile_path(task);
-    let child = Command::new("sh")
-        .args(["-c", &format!("ulimit -t {}; exec \"$0\" \"$@\"", arguments.limit + 5)])
-        .arg(program)
-        .args(&line)
-        .stdin(Stdio::null())
-        .stdout(fs::File::create(&scratch)?)
-        .stderr(Stdio::null())
-        .spawn()
-        .with_context(|| format!("cannot run {}", program.display()))?;
-    let usage = child.wait4()?;
-    let stdout = String::from_utf8_lossy(&fs::read(&scratch)?).into_owned();
-    let _ = fs::remove_file(&scratch);
-    let last =
-        stdout.lines().rev().find_map(|line| line.strip_prefix("RESULT: ")).unwrap_or("unknown(no result)");
-    let engine = stdout.lines().rev().find_map(|line| line.strip_prefix("decided by: ")).unwrap_or("");
-    let cpu = usage.rusage.utime + usage.rusage.stime;
+    let run = limited::run(program, &line, arguments.limit + 5, Output::Results)?;
+    let (last, engine) = (said(&run.output, "RESULT: "), said(&run.output, "decided by: "));
     Ok(Some(Row {
         task: task
             .components()
@@ -170,18 +142,27 @@ fn one(program: &Path, task: &Path, arguments: &Arguments) -> Result<Option<Row>
             .collect::<Vec<_>>()
             .join("/"),
         expected,
-        result: if cpu > Duration::from_secs(arguments.limit + 1) {
+        result: if run.cpu > Duration::from_secs(arguments.limit + 1) {
             "unknown(limit)".into()
         } else {
-            last.to_owned()
+            last.unwrap_or("unknown(no result)").to_owned()
         },
-        cpu: cpu.as_secs_f64(),
-        memory: usage.rusage.maxrss / 1_048_576,
-        engine: engine.to_owned(),
+        cpu: run.cpu.as_secs_f64(),
+        memory: run.memory,
+        engine: engine.unwrap_or_default().to_owned(),
     }))
 }
 
-fn tempfile_path(task: &Path) -> PathBuf {
-    let name = task.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    std::env::temp_dir().join(format!("proofline-bench-{}-{name}.out", std::process::id()))
+/// The program to run: the one that is named, or the release build of this tree.
+pub(crate) fn program(root: &Path, named: Option<&Path>) -> Result<PathBuf> {
+    if let Some(program) = named {
+        return Ok(program.to_path_buf());
+    }
+    crate::run(root, "cargo", &["build", "--release", "--quiet", "--package", "proofline"])?;
+    Ok(root.join("target/release/proofline"))
+}
+
+/// What the last line with this beginning says.
+pub(crate) fn said<'a>(output: &'a str, beginning: &str) -> Option<&'a str> {
+    output.lines().rev().find_map(|line| line.strip_prefix(beginning))
 }

@@ -1,9 +1,11 @@
 //! The chores of the project, as `cargo xtask …`. Depends on no crate of the project, so that it builds before Z3 is there.
 
+mod attack;
 mod bench;
 mod demo;
 mod exhaustive;
 mod fuzz;
+mod limited;
 mod module_cycles;
 mod server;
 mod table;
@@ -42,6 +44,12 @@ enum Chore {
     },
     /// Tests the language server and the debug adapter under foreign clients: `tests/lsp`.
     Server,
+    /// Kills the solver's processes at random under a busy server; every verdict must stay what it is (release build).
+    Chaos {
+        /// How long.
+        #[arg(long, default_value_t = 5.0)]
+        minutes: f64,
+    },
     /// Prints how long people wait for the language server (release build).
     Latency {
         /// Fails when a limit is missed.
@@ -50,6 +58,8 @@ enum Chore {
     },
     /// Runs verification tasks and writes a table; see `--help`.
     Bench(bench::Arguments),
+    /// Asks about programs whose behaviour compilers know: gcc's torture tests, c-testsuite, csmith; see `--help`.
+    Attack(attack::Arguments),
     /// Compares random programs with what is said about them: `--seeds A..B`, `--engines …`, `--limit MS`.
     FuzzPrograms(fuzz::Arguments),
     /// Feeds broken text to everything before the engines: `--seconds N`, `--from NUMBER`.
@@ -71,8 +81,10 @@ fn main() -> Result<()> {
             run(&root, "tests/editors/run.sh", &arguments)
         }
         Chore::Server => server::test(&root),
+        Chore::Chaos { minutes } => server::chaos(&root, minutes),
         Chore::Latency { check } => server::latency(&root, check),
         Chore::Bench(arguments) => bench::run(&root, &arguments),
+        Chore::Attack(arguments) => attack::run(&root, &arguments),
         Chore::FuzzPrograms(arguments) => fuzz::run(&root, "fuzz-programs", &arguments),
         Chore::FuzzFrontEnd(arguments) => fuzz::run(&root, "fuzz-front-end", &arguments),
         Chore::Corpus(arguments) => fuzz::run(&root, "corpus", &arguments),

@@ -26,7 +26,8 @@ fn python(root: &Path) -> Result<String> {
 
 /// Builds the debug binary and runs the tests in `tests/lsp`; the debug adapter's where there is Node.
 pub(crate) fn test(root: &Path) -> Result<()> {
-    crate::run(root, "cargo", &["build", "--quiet", "--package", "proofline"])?;
+    // The features that the other tests have, so that nothing is compiled twice; tests of the command line need the binary.
+    crate::run(root, "cargo", &["test", "--quiet", "--workspace", "--no-run", "--test", "command_line"])?;
     let python = python(root)?;
     crate::run(root, &python, &["-m", "pytest", "--quiet", "--timeout", "120", "tests/lsp"])?;
     let has_node =
@@ -46,6 +47,14 @@ pub(crate) fn test(root: &Path) -> Result<()> {
     let modules = format!("NODE_PATH={}", folder.join("node_modules").display());
     let binary = root.join("target/debug/proofline");
     crate::run(root, "env", &[&modules, "node", "tests/lsp/dap.js", &binary.to_string_lossy()])
+}
+
+/// Builds the release binary and kills its workers for so many minutes.
+pub(crate) fn chaos(root: &Path, minutes: f64) -> Result<()> {
+    crate::run(root, "cargo", &["build", "--quiet", "--release", "--package", "proofline"])?;
+    let python = python(root)?;
+    let binary = format!("PROOFLINE={}", root.join("target/release/proofline").display());
+    crate::run(root, "env", &[&binary, &python, "tests/lsp/chaos.py", "--minutes", &minutes.to_string()])
 }
 
 /// Builds the release binary and prints how long people wait.

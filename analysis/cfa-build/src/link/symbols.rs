@@ -17,6 +17,8 @@ pub struct Symbols {
     globals: Vec<(Name, Linkage)>,
     /// Functions that are declared only.
     declared: Vec<Name>,
+    /// Of what is not defined here: what the linker calls it.
+    linker_names: BTreeMap<Name, Name>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,13 +41,24 @@ impl Symbols {
             functions: functions.collect(),
             globals: unit.globals.iter().map(|(linkage, global)| (global.name, *linkage)).collect(),
             declared: unit.declared.keys().copied().collect(),
+            linker_names: unit.linker_names.clone(),
         }
     }
 
     fn all(&self) -> BTreeSet<Name> {
         let functions = self.functions.iter().map(|function| function.name);
         let globals = self.globals.iter().map(|(name, _)| *name);
-        functions.chain(globals).chain(self.declared.iter().copied()).collect()
+        let all = functions.chain(globals).chain(self.declared.iter().copied());
+        all.chain(self.linker_names.values().copied()).collect()
+    }
+
+    /// What other units see: the linker's name beside the unit's own.
+    fn visible(&self) -> impl Iterator<Item = (Name, Name)> {
+        let functions = self.functions.iter().map(|function| (function.name, function.linkage));
+        let all = functions.chain(self.globals.iter().copied());
+        let external = all.filter(|(_, linkage)| *linkage == Linkage::External).map(|(name, _)| name);
+        let names = external.chain(self.declared.iter().copied());
+        names.map(|name| (self.linker_names.get(&name).copied().unwrap_or(name), name))
     }
 
     fn internal(&self) -> impl Iterator<Item = Name> {
@@ -74,6 +87,7 @@ pub struct SymbolTable {
     functions: Vec<Name>,
     homes: Vec<Homes>,
     outside_main: Vec<Name>,
+    exported: BTreeSet<Name>,
 }
 
 /// Names whose first definition is in one unit, sorted: every name of the program has one such unit.
@@ -89,11 +103,16 @@ impl SymbolTable {
     /// Of a program of these units, in their order.
     pub fn of(units: &[&Symbols]) -> SymbolTable {
         let mut table = SymbolTable { renamed: clashes(units), ..SymbolTable::default() };
+        for (renamed, under) in table.renamed.iter_mut().zip(linker_names(units)) {
+            renamed.extend(under);
+        }
         for (number, unit) in units.iter().enumerate() {
             let renamed = &table.renamed[number];
             let new = |name: Name| renamed.get(&name).copied().unwrap_or(name);
             let mut homes = Homes::default();
-            for (name, _) in &unit.globals {
+            for (name, linkage) in &unit.globals {
+                let is_exported = *linkage == Linkage::External && !is_literal(*name);
+                table.exported.extend(is_exported.then_some(new(*name)));
                 let globals = &mut table.places.entry(new(*name)).or_default().globals;
                 if globals.is_empty() {
                     homes.globals.push(new(*name));
@@ -102,6 +121,7 @@ impl SymbolTable {
             }
             for function in &unit.functions {
                 let name = new(function.name);
+                table.exported.extend((function.linkage == Linkage::External).then_some(name));
                 let functions = &mut table.places.entry(name).or_default().functions;
                 if functions.is_empty() {
                     homes.functions.push(name);
@@ -147,10 +167,20 @@ impl SymbolTable {
         &self.outside_main
     }
 
+    /// Functions with bodies and objects that have external linkage, sorted.
+    pub fn exported(&self) -> &BTreeSet<Name> {
+        &self.exported
+    }
+
     /// Every name, sorted.
     pub fn names(&self) -> BTreeSet<Name> {
         self.places.keys().copied().collect()
     }
+}
+
+/// Whether it is the object of a string literal, which is named by its text.
+fn is_literal(name: Name) -> bool {
+    name.as_str().contains('"')
 }
 
 /// Per unit, internal names that another unit uses too, with a new name each.
@@ -171,4 +201,21 @@ fn clashes(units: &[&Symbols]) -> Vec<BTreeMap<Name, Name>> {
         names.map(|name| (name, Name::new(&format!("{prefix}:{name}")))).collect()
     };
     units.iter().enumerate().map(of_unit).collect()
+}
+
+/// Per unit, names that the linker has another name for, with that name, wherever one of the two means something else to another unit.
+/// (Where all units agree, as about functions of C libraries, the name of the text stays: models are found by it.)
+fn linker_names(units: &[&Symbols]) -> Vec<BTreeMap<Name, Name>> {
+    let mut names_of: FxHashMap<Name, BTreeSet<Name>> = FxHashMap::default();
+    let mut meanings_of: FxHashMap<Name, BTreeSet<Name>> = FxHashMap::default();
+    for (linker, name) in units.iter().flat_map(|unit| unit.visible()) {
+        names_of.entry(linker).or_default().insert(name);
+        meanings_of.entry(name).or_default().insert(linker);
+    }
+    let is_plain = |name: &Name, linker: &Name| names_of[linker].len() < 2 && meanings_of[name].len() < 2;
+    let of_unit = |unit: &&Symbols| {
+        let renamed = unit.visible().filter(|(linker, name)| linker != name && !is_plain(name, linker));
+        renamed.map(|(linker, name)| (name, linker)).collect()
+    };
+    units.iter().map(of_unit).collect()
 }

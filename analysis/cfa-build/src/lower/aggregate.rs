@@ -26,7 +26,7 @@ impl Lowering<'_> {
                 if self.is_volatile(*place) {
                     let temporary = self.temporary(expr.ty);
                     self.copy(temporary.clone(), lvalue, site);
-                    self.emit(Op::Havoc(temporary.clone(), proofline_cfa::Cause::Volatile), site);
+                    self.may_have_changed(temporary.clone(), site);
                     return temporary;
                 }
                 lvalue

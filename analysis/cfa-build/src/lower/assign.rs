@@ -79,12 +79,9 @@ impl Lowering<'_> {
             self.emit(Op::Assign(lvalue, value.clone()), site);
             return value;
         }
-        if self.is_volatile(target) {
+        if self.is_volatile(target) && lvalue.bits.is_none() {
             let value = self.save(value, site);
-            self.emit(Op::Assign(lvalue.clone(), value.clone()), site);
-            if lvalue.bits.is_some() {
-                return self.any_value(lvalue.ty, proofline_cfa::Cause::Volatile, site);
-            }
+            self.emit(Op::Assign(lvalue, value.clone()), site);
             return value;
         }
         // Read back what was stored, through a place that the store cannot move.

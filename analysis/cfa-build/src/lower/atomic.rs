@@ -25,11 +25,12 @@ impl Lowering<'_> {
             return Some(None);
         }
         let &[first, ..] = arguments else { return None };
-        let object_type = self.pointee_of(first)?.unqualified();
+        let pointee = self.pointee_of(first)?;
+        let object_type = pointee.unqualified();
         if let Some((modify, new_value)) = modification(base) {
             self.types.scalar(object_type)?;
             let values = self.values(arguments);
-            let object = self.atomic_object(&values, object_type, site)?;
+            let object = self.atomic_object(&values, pointee, site)?;
             let operand = values.get(1)?.clone();
             let (old, new) = self.modify(modify, object, operand, object_type, site);
             let value = if new_value { new } else { old };
@@ -60,7 +61,7 @@ impl Lowering<'_> {
         }
         let is_c11 = name.starts_with("__c11");
         let values = self.values(arguments);
-        let object = self.atomic_object(&values, object_type, site)?;
+        let object = self.atomic_object(&values, pointee, site)?;
         let value = |at: usize| values.get(at).cloned();
         match base {
             "atomic_load_n" => Some(Some(self.read(object, site))),
@@ -157,7 +158,12 @@ impl Lowering<'_> {
         if object.scalar.is_none() {
             return self.unknown_scalar(Type::int(), site);
         }
-        self.save(Expr::Load(object), site)
+        let is_volatile = object.ty.qualifiers().is_volatile;
+        let value = self.save(Expr::Load(object), site);
+        if is_volatile && let Expr::Load(read) = &value {
+            self.may_have_changed(read.clone(), site);
+        }
+        value
     }
 
     fn write(&mut self, object: Lvalue, value: Expr, site: Site) {

@@ -168,6 +168,7 @@ impl<'h> Lowering<'h> {
 
     /// An edge from here to `to`; here stays.
     pub(crate) fn connect(&mut self, op: Op, to: Loc, site: Site) {
+        proofline_syntax::interrupt::poll();
         self.function.edges.push(Edge { from: self.at, to, op, site });
     }
 

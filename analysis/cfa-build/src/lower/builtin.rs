@@ -219,7 +219,7 @@ fn overflow_builtin(rest: &str) -> Option<(BinaryOp, bool)> {
 }
 
 /// The bytes of an unsigned value in reverse order.
-fn byte_swapped(value: Expr, bits: u8, site: Site) -> Expr {
+pub(crate) fn byte_swapped(value: Expr, bits: u8, site: Site) -> Expr {
     let ty = IntType { bits, signed: false };
     // Shifts of 16-bit values would be done as `int`: 32 bits hold them all.
     let work = IntType { bits: bits.max(32), signed: false };

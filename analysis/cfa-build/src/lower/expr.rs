@@ -11,8 +11,12 @@ use super::{
     assign::{Increment, IncrementResult},
     build::Lowering,
     fold,
+    jump::label_difference,
 };
 use proofline_cfa::{Cause, CompareOp, Expr, Lvalue, Name, Op, Scalar, Site, UnaryOp};
+
+/// So many operators of a chain stay in one expression.
+const LONG_CHAIN: usize = 256;
 
 impl Lowering<'_> {
     /// Evaluates to a scalar value; it holds until something is executed that [`Lowering::settle`] was not told of.
@@ -64,10 +68,7 @@ impl Lowering<'_> {
                 let arg = self.value(*arg);
                 fold::not(arg)
             }
-            ExprKind::Binary(op, lhs, rhs) => {
-                let (lhs, rhs) = self.operands(*lhs, *rhs);
-                fold::binary(*op, lhs, rhs, site)
-            }
+            ExprKind::Binary(_, _, _) => self.chain(id),
             ExprKind::Compare(op, lhs, rhs) => {
                 if self.types.scalar(body.expr(*lhs).ty).is_none() {
                     self.effect(*lhs);
@@ -127,6 +128,36 @@ impl Lowering<'_> {
         }
     }
 
+    /// `a + b - c …`, whose left operands are read in a loop. Of a long chain parts are put into temporaries, so that no expression is deep.
+    fn chain(&mut self, id: ExprId) -> Expr {
+        let body = self.body;
+        let mut links = Vec::new();
+        let mut first = id;
+        while let ExprKind::Binary(op, lhs, rhs) = body.expr(first).kind
+            && self.types.scalar(body.expr(first).ty).is_some()
+        {
+            links.push((first, self.site(first), op, self.site(lhs), rhs));
+            first = lhs;
+        }
+        let mut value = self.value(first);
+        for (at, (link, site, op, left_site, rhs)) in links.into_iter().rev().enumerate() {
+            let effect = self.effects.of(rhs).cloned();
+            let left = self.settle(value, effect.as_deref(), left_site);
+            let right = self.value(rhs);
+            value = if let Some((from, to)) = label_difference(body, link)
+                && from != to
+            {
+                Expr::Load(self.unmodelled(body.expr(link).ty, "the distance of two labels", site))
+            } else {
+                fold::binary(op, left, right, site)
+            };
+            if (at + 1).is_multiple_of(LONG_CHAIN) {
+                value = self.save(value, site);
+            }
+        }
+        value
+    }
+
     /// For the effects only; C has no scalar here.
     fn value_without_scalar(&mut self, id: ExprId, ty: Type) -> Expr {
         let site = self.site(id);
@@ -168,6 +199,9 @@ impl Lowering<'_> {
     fn pointer_difference(&mut self, id: ExprId, lhs: ExprId, rhs: ExprId) -> Expr {
         let body = self.body;
         let (site, ty) = (self.site(id), body.expr(id).ty);
+        if label_difference(body, id).is_some_and(|(from, to)| from != to) {
+            return Expr::Load(self.unmodelled(ty, "the distance of two labels", site));
+        }
         let element = body.expr(lhs).ty.pointee().unwrap_or(Type::void());
         let (lhs, rhs) = self.operands(lhs, rhs);
         match (self.types.size(element), self.types.scalar(ty)) {

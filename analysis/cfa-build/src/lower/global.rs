@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 
 use proofline_hir::{
     Linkage, Name, StringLiteral, Type, TypeKind,
-    body::{Body, ExprId, ExprKind, InitStep, Initializer, LabelId},
+    body::{Body, ExprId, ExprKind, InitStep, Initializer},
     consteval::{self, ConstValue},
     types::BitField,
 };
 
-use super::{Context, jump::label_address};
+use super::{
+    Context,
+    jump::{label_address, label_difference, label_of},
+};
 use proofline_cfa::{
     Constant, Global, InitialValue, IntType, Scalar, Types,
     types::{array, is_constant},
@@ -59,15 +62,6 @@ pub(super) fn string(types: Types<'_>, literal: &StringLiteral) -> Global {
         defined: true,
         constant: true,
         init,
-    }
-}
-
-/// `&&label`, converted or not.
-fn label(body: &Body, value: ExprId) -> Option<LabelId> {
-    match body.expr(value).kind {
-        ExprKind::AddressOfLabel(label) => Some(label),
-        ExprKind::Cast(inner) => label(body, inner),
-        _ => None,
     }
 }
 
@@ -154,11 +148,14 @@ impl Values<'_> {
             }
             _ => match expr.kind {
                 ExprKind::StringLiteral(object) if scalar == Scalar::Pointer => Constant::Address(object, 0),
-                _ => match (label(body, value), self.function) {
+                _ => match (label_of(body, value), self.function) {
                     (Some(label), Some(function)) if scalar == Scalar::Pointer => {
                         Constant::Int(label_address(function, label, types.model))
                     }
-                    _ => Constant::Unknown,
+                    _ => match label_difference(body, value) {
+                        Some((from, to)) if from == to => Constant::Int(0),
+                        _ => Constant::Unknown,
+                    },
                 },
             },
         };
@@ -233,6 +230,7 @@ impl Values<'_> {
     }
 
     fn set(&mut self, part: Part, scalar: Scalar, value: Constant) {
+        proofline_syntax::interrupt::poll();
         if self.at.len() as u64 > MAX_VALUES {
             self.overflow = true;
             return;

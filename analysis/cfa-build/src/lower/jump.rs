@@ -2,7 +2,7 @@
 
 use proofline_hir::{
     Name, Type,
-    body::{ExprId, LabelId, StmtId},
+    body::{BinaryOp, Body, ExprId, ExprKind, LabelId, StmtId},
 };
 use proofline_syntax::DataModel;
 
@@ -52,6 +52,27 @@ pub(crate) fn label_address(function: Name, label: LabelId, model: DataModel) ->
         DataModel::Ilp32 => 0x7000_0000 | i128::from(hash & 0xfff) << 16,
     };
     start + i128::from(label.0)
+}
+
+/// `&&label`, converted or not.
+pub(crate) fn label_of(body: &Body, value: ExprId) -> Option<LabelId> {
+    match body.expr(value).kind {
+        ExprKind::AddressOfLabel(label) => Some(label),
+        ExprKind::Cast(inner) => label_of(body, inner),
+        _ => None,
+    }
+}
+
+/// The labels of `&&a - &&b`, converted or not. What a compiler puts between two labels is not known here; between a label and itself
+/// there is nothing.
+pub(crate) fn label_difference(body: &Body, value: ExprId) -> Option<(LabelId, LabelId)> {
+    match body.expr(value).kind {
+        ExprKind::PointerDifference(left, right) | ExprKind::Binary(BinaryOp::Sub, left, right) => {
+            Some((label_of(body, left)?, label_of(body, right)?))
+        }
+        ExprKind::Cast(inner) => label_difference(body, inner),
+        _ => None,
+    }
 }
 
 impl Lowering<'_> {

@@ -225,17 +225,19 @@ impl Lowering<'_> {
             return Expr::Load(lvalue);
         }
         let temporary = self.temporary(self.body.expr(id).ty);
-        let read = Expr::Load(lvalue);
-        if fold::is_partial(&read) {
-            // For its checks only.
-            self.emit(Op::Assign(temporary.clone(), read), site);
-        }
-        self.emit(Op::Havoc(temporary.clone(), Cause::Volatile), site);
+        self.emit(Op::Assign(temporary.clone(), Expr::Load(lvalue)), site);
+        self.may_have_changed(temporary.clone(), site);
         Expr::Load(temporary)
     }
 
-    /// Whether reading the lvalue may give any value. A local that is named is ordinary memory: what could change it behind the
-    /// program's back (handlers, `longjmp`, threads) takes the verdict elsewhere.
+    /// After a volatile read: the value may be any other. Where only the program changes the object, `written_values` of the analysis of
+    /// programs takes this back.
+    pub(crate) fn may_have_changed(&mut self, read: Lvalue, site: Site) {
+        self.emit(Op::Havoc(read, Cause::Volatile), site);
+    }
+
+    /// Whether something else than the program may change what the lvalue designates. A local that is named is ordinary memory: what could
+    /// change it behind the program's back (handlers, `longjmp`, threads) takes the verdict elsewhere.
     pub(crate) fn is_volatile(&self, id: ExprId) -> bool {
         let expr = self.body.expr(id);
         let own = expr.ty.qualifiers().is_volatile;

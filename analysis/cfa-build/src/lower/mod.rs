@@ -30,8 +30,13 @@ use std::{
 };
 
 use proofline_hir::{FunctionAttributes, Linkage, Module, ModuleMap, Name, Records, StringLiteral, Type};
-use proofline_syntax::{DataModel, Span};
+use proofline_syntax::{
+    DataModel, Span,
+    interrupt::{self, Interrupt},
+};
 use rustc_hash::FxHashMap;
+
+pub(crate) use builtin::byte_swapped;
 
 use crate::simplify_cfg;
 use proofline_cfa::{Base, Function, FunctionMap, Global, LocalId, Op, Types, visit};
@@ -54,6 +59,8 @@ pub struct Unit {
     pub functions: Vec<Arc<Function>>,
     /// Functions that are declared only: type and what the declaration says.
     pub declared: BTreeMap<Name, (Type, FunctionAttributes)>,
+    /// What the linker calls functions and objects that have another name here and are not defined here.
+    pub linker_names: BTreeMap<Name, Name>,
 }
 
 /// Positions of a unit, kept apart.
@@ -89,6 +96,8 @@ pub fn lower(module: &Module, map: &ModuleMap) -> (Unit, UnitMap) {
 
 /// Runs on a stack that is deep enough for any text.
 fn with_stack<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    let interrupt = Interrupt::current();
+    let work = || interrupt::within(interrupt, work);
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
         let thread = thread.expect("the system has no room for one more thread");
@@ -105,6 +114,7 @@ fn lower_here(module: &Module, map: &ModuleMap) -> (Unit, UnitMap) {
         globals: Vec::new(),
         functions: Vec::new(),
         declared: BTreeMap::new(),
+        linker_names: module.linker_names.clone(),
     };
     let mut positions = UnitMap::default();
     for (at, source) in module.globals.iter().enumerate() {

@@ -30,7 +30,9 @@ const ERRNO: &str = "#errno";
 /// A callback's callback's callback is not replaced.
 const MAX_ROUNDS: usize = 3;
 
-pub(super) fn program(program: &mut Program, library: &Library) {
+/// Whether an unknown function is called.
+pub(super) fn program(program: &mut Program, library: &Library) -> bool {
+    let mut calls_unknown = false;
     let uses_errno = program.functions.values().any(|function| {
         function.edges.iter().any(|edge| {
             external_name(program, &edge.op)
@@ -63,6 +65,7 @@ pub(super) fn program(program: &mut Program, library: &Library) {
             interfaces: &interfaces,
             uses_errno,
             unsupported: &mut unsupported,
+            calls_unknown: &mut calls_unknown,
             tables: &mut tables,
         };
         // A callback may be a library function itself.
@@ -94,6 +97,7 @@ pub(super) fn program(program: &mut Program, library: &Library) {
     program.unsupported.extend(unsupported);
     program.unsupported.sort_unstable();
     program.unsupported.dedup();
+    calls_unknown
 }
 
 fn direct(op: &Op) -> Option<Name> {
@@ -115,6 +119,7 @@ pub(super) struct Pass<'p, 'u> {
     pub(super) interfaces: &'p BTreeMap<Name, Interface>,
     uses_errno: bool,
     unsupported: &'u mut Vec<(Name, Name)>,
+    calls_unknown: &'u mut bool,
     pub(super) tables: &'u mut BTreeSet<Table>,
 }
 
@@ -141,6 +146,7 @@ impl Pass<'_, '_> {
         let arguments = self.evaluate(arguments, call.dst.as_ref(), model.as_deref(), single);
         match model {
             None => {
+                *self.calls_unknown = true;
                 let ty = self.program.externals.get(&name).copied();
                 external::call(&mut self.emitter, self.interfaces, name, arguments, call.dst, ty);
             }
@@ -254,6 +260,11 @@ impl Pass<'_, '_> {
             {
                 self.reallocate(*pointer, size, *may_fail, arguments, dst, cause);
             }
+            // These change objects, too.
+            (Some(Outcome::Filled { argument, member, low, high }), dst) => {
+                self.filled(*argument, *member, (*low, *high), arguments, dst, cause);
+            }
+            (Some(Outcome::Option(options)), dst) => self.option(*options, arguments, dst, cause),
             (outcome, Some(dst)) => self.result(outcome.as_ref(), dst, arguments, name, cause),
             // `malloc(n);`: the program cannot observe whether it failed.
             (_, None) => {}
@@ -344,7 +355,7 @@ impl Pass<'_, '_> {
         }
     }
 
-    fn write_object(&mut self, to: &Expr, cause: Cause) {
+    pub(super) fn write_object(&mut self, to: &Expr, cause: Cause) {
         match to {
             Expr::Address(lvalue) if lvalue.size > 0 && lvalue.bits.is_none() => {
                 self.emitter.havoc(lvalue.clone(), cause);
@@ -446,13 +457,15 @@ impl Pass<'_, '_> {
         product.unwrap_or(Expr::Int(0, size_t))
     }
 
-    pub(super) fn bound(&self, bound: Bound) -> i128 {
+    /// A bound that is a number; `None` if an argument says what it is.
+    pub(super) fn bound(&self, bound: Bound) -> Option<i128> {
         match bound {
-            Bound::Number(number) => number,
-            Bound::LongMax => self.emitter.long().max(),
-            Bound::LongMin => self.emitter.long().min(),
-            Bound::PtrdiffMax => self.emitter.types.ptrdiff_t().max(),
-            Bound::SizeMax => self.emitter.types.size_t().max(),
+            Bound::Number(number) => Some(number),
+            Bound::LongMax => Some(self.emitter.long().max()),
+            Bound::LongMin => Some(self.emitter.long().min()),
+            Bound::PtrdiffMax => Some(self.emitter.types.ptrdiff_t().max()),
+            Bound::SizeMax => Some(self.emitter.types.size_t().max()),
+            Bound::Argument(..) | Bound::Conversions(_) => None,
         }
     }
 
@@ -463,7 +476,7 @@ impl Pass<'_, '_> {
     }
 
     /// What a pointer argument points to, as an object of the type.
-    fn pointee(&self, pointer: &Expr, ty: Type) -> Lvalue {
+    pub(super) fn pointee(&self, pointer: &Expr, ty: Type) -> Lvalue {
         if let Expr::Address(lvalue) = pointer
             && lvalue.scalar == Some(Scalar::Pointer)
         {

@@ -22,6 +22,8 @@ pub struct Model {
     pub(super) noreturn: bool,
     /// The call stays for a later pass.
     pub(super) keep: bool,
+    /// It is no function but an object, which never holds an address that the program gave away.
+    pub(super) object: bool,
     /// Reaching it makes a verdict unknown, unless this argument is a constant.
     pub(super) unsupported: Option<(Name, Option<usize>)>,
     /// A program that may call it gets no verdict.
@@ -92,6 +94,10 @@ pub(super) enum Bound {
     LongMin,
     PtrdiffMax,
     SizeMax,
+    /// An argument, unless another one may have these bits.
+    Argument(usize, Option<(usize, i128)>),
+    /// The number of conversions that a format of `scanf` assigns.
+    Conversions(usize),
 }
 
 /// The tables behind `ctype.h`, of the C locale, in glibc's format.
@@ -131,6 +137,24 @@ pub(super) enum Outcome {
     Table(Table),
     /// An entry of such a table: table, argument, mask (if it is not all of the entry).
     Entry(Table, usize, Option<i128>),
+    /// The argument with its bytes in the opposite order, as an unsigned number of so many bits.
+    Swapped(usize, u8),
+    /// 0, and then the object behind the argument has any value with this member in a range; or -1, and it stays as it is.
+    Filled { argument: usize, member: Name, low: i128, high: i128 },
+    /// -1, or the positive length of a line; then `*argument` is not null.
+    Line(usize),
+    /// What `getopt` returns.
+    Option(Options),
+}
+
+/// How `getopt` is called: count and array of the program's arguments, the letters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Options {
+    pub(super) count: usize,
+    pub(super) array: usize,
+    pub(super) letters: usize,
+    /// Long options may give any number.
+    pub(super) is_long: bool,
 }
 
 /// What an argument must be for a model to make sense.
@@ -196,14 +220,31 @@ impl Model {
         }
         match &self.result {
             None
-            | Some(
-                Outcome::Any
-                | Outcome::Input
-                | Outcome::Range(..)
-                | Outcome::Errno
-                | Outcome::NotNull
-                | Outcome::Table(_),
-            ) => {}
+            | Some(Outcome::Any | Outcome::Input | Outcome::Errno | Outcome::NotNull | Outcome::Table(_)) => {
+            }
+            Some(Outcome::Range(low, high)) => {
+                for bound in [low, high] {
+                    match bound {
+                        Bound::Argument(at, unless) => {
+                            see(*at, Use::Number);
+                            unless.iter().for_each(|(flags, _)| see(*flags, Use::Number));
+                        }
+                        Bound::Conversions(format) => see(*format, Use::Pointer),
+                        Bound::Number(_)
+                        | Bound::LongMax
+                        | Bound::LongMin
+                        | Bound::PtrdiffMax
+                        | Bound::SizeMax => {}
+                    }
+                }
+            }
+            Some(Outcome::Swapped(argument, _)) => see(*argument, Use::Number),
+            Some(Outcome::Filled { argument, .. } | Outcome::Line(argument)) => see(*argument, Use::Pointer),
+            Some(Outcome::Option(options)) => {
+                see(options.count, Use::Number);
+                see(options.array, Use::Pointer);
+                see(options.letters, Use::Pointer);
+            }
             Some(
                 Outcome::Argument { argument, .. }
                 | Outcome::Absolute(argument)

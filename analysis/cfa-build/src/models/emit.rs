@@ -143,6 +143,17 @@ impl<'p> Emitter<'p> {
         self.at = join;
     }
 
+    /// Does it where the condition holds.
+    pub(super) fn only_if(&mut self, condition: Expr, then: impl FnOnce(&mut Self)) {
+        let (start, join) = (self.at, self.location());
+        self.emit(Op::Assume(condition.clone()));
+        then(self);
+        self.connect(Op::Skip, join);
+        self.at = start;
+        self.connect(Op::Assume(condition.negated()), join);
+        self.at = join;
+    }
+
     /// Does it if the pointer is not null.
     pub(super) fn if_not_null(&mut self, pointer: &Expr, then: impl FnOnce(&mut Self)) {
         match pointer {
@@ -150,14 +161,8 @@ impl<'p> Emitter<'p> {
             Expr::Function(_) => then(self),
             Expr::Address(lvalue) if !matches!(lvalue.base, Base::Deref(..)) => then(self),
             _ => {
-                let (start, join) = (self.at, self.location());
                 let not_null = fold::compare(CompareOp::Ne, pointer.clone(), Expr::Null);
-                self.emit(Op::Assume(not_null.clone()));
-                then(self);
-                self.connect(Op::Skip, join);
-                self.at = start;
-                self.connect(Op::Assume(not_null.negated()), join);
-                self.at = join;
+                self.only_if(not_null, then);
             }
         }
     }

@@ -10,10 +10,12 @@ mod emit;
 mod external;
 mod format;
 mod parse;
+mod range;
 mod result;
+mod surroundings;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, LazyLock},
 };
 
@@ -29,6 +31,8 @@ pub struct Library {
     exact: BTreeMap<Name, Arc<Model>>,
     /// Names that begin so; the longest wins.
     prefixes: BTreeMap<Name, Arc<Model>>,
+    /// Objects of the library that never hold an address which the program gave away.
+    objects: BTreeSet<Name>,
 }
 
 impl Library {
@@ -44,6 +48,7 @@ impl Library {
     pub fn extend(&mut self, other: Library) {
         self.exact.extend(other.exact);
         self.prefixes.extend(other.prefixes);
+        self.objects.extend(other.objects);
     }
 
     /// The model of a function: under its own name, or that of the library function which a builtin stands for.
@@ -93,7 +98,17 @@ pub fn standard() -> &'static Library {
     &STANDARD
 }
 
+/// Whether code that is not in the program has to do with its names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Surroundings {
+    /// No more than the library, which knows no name of the program.
+    Closed,
+    /// An unknown function, inline assembly, or an object of another file may use whatever has external linkage.
+    Open,
+}
+
 /// Replaces every direct call of a function without a body by what its model says. Calls that a later pass looks at stay.
-pub fn apply(program: &mut Program, library: &Library) {
-    apply::program(program, library);
+pub fn apply(program: &mut Program, library: &Library) -> Surroundings {
+    let is_open = surroundings::has_assembly(program) || surroundings::has_unknown_object(program, library);
+    if apply::program(program, library) || is_open { Surroundings::Open } else { Surroundings::Closed }
 }

@@ -6,7 +6,7 @@ use proofline_hir::Name;
 
 use super::{
     Library, Model,
-    effect::{Bound, Effect, Factor, Outcome, Passed, Size, Table},
+    effect::{Bound, Effect, Factor, Options, Outcome, Passed, Size, Table},
 };
 use proofline_cfa::Quantity;
 
@@ -45,6 +45,10 @@ pub(super) fn library(text: &str) -> Result<Library, ModelError> {
         let (names, model) = parser.entry()?;
         let model = Arc::new(model);
         for (name, token) in names {
+            if model.object {
+                library.objects.insert(Name::new(&name));
+                continue;
+            }
             let (table, key) = match name.strip_suffix('*') {
                 Some(prefix) => (&mut library.prefixes, Name::new(prefix)),
                 None => (&mut library.exact, Name::new(&name)),
@@ -169,6 +173,7 @@ impl Parser {
             "computed" => model.computed = true,
             "noreturn" => model.noreturn = true,
             "keep" => model.keep = true,
+            "object" => model.object = true,
             "clobbers" => model.effects.push(Effect::Clobbers),
             "unsupported" => {
                 model.unsupported = Some((self.quoted()?, self.unless_constant()?));
@@ -265,18 +270,34 @@ impl Parser {
             "entry" => {
                 let table = self.table()?;
                 let argument = self.argument()?;
-                let mask = if self.take("mask") {
-                    let token = self.next("a number")?;
-                    let number = token.text.parse();
-                    Some(
-                        number
-                            .map_err(|_| token.error(format!("expected a number, found `{}`", token.text)))?,
-                    )
-                } else {
-                    None
-                };
+                let mask = if self.take("mask") { Some(self.number()?) } else { None };
                 Outcome::Entry(table, argument, mask)
             }
+            "swapped" => {
+                let argument = self.argument()?;
+                self.word("bits")?;
+                let token = self.next("16, 32 or 64")?;
+                match token.text.as_str() {
+                    "16" => Outcome::Swapped(argument, 16),
+                    "32" => Outcome::Swapped(argument, 32),
+                    "64" => Outcome::Swapped(argument, 64),
+                    other => return Err(token.error(format!("expected 16, 32 or 64, found `{other}`"))),
+                }
+            }
+            "filled" => {
+                let argument = self.argument()?;
+                let member = Name::new(&self.next("a member")?.text);
+                let low = self.number()?;
+                self.word("..")?;
+                Outcome::Filled { argument, member, low, high: self.number()? }
+            }
+            "line" => Outcome::Line(self.argument()?),
+            "option" | "long-option" => Outcome::Option(Options {
+                count: self.argument()?,
+                array: self.argument()?,
+                letters: self.argument()?,
+                is_long: token.text == "long-option",
+            }),
             "into" => Outcome::Into { argument: self.argument()?, or_null: self.or_null()? },
             "fresh" => {
                 let size = self.size_clause()?;
@@ -298,10 +319,33 @@ impl Parser {
             _ => {
                 let low = bound(&token)?;
                 self.word("..")?;
-                let high = self.next("an upper bound")?;
-                Outcome::Range(low, bound(&high)?)
+                Outcome::Range(low, self.upper_bound()?)
             }
         })
+    }
+
+    /// `$3`, `$3 without 32 in $4`, `conversions $1`, or what a lower bound can be.
+    fn upper_bound(&mut self) -> Result<Bound, ModelError> {
+        let token = self.next("an upper bound")?;
+        if token.text == "conversions" {
+            return self.argument().map(Bound::Conversions);
+        }
+        if !token.text.starts_with('$') {
+            return bound(&token);
+        }
+        let argument = argument_number(&token, &token.text)?;
+        if !self.take("without") {
+            return Ok(Bound::Argument(argument, None));
+        }
+        let bits = self.number()?;
+        self.word("in")?;
+        Ok(Bound::Argument(argument, Some((self.argument()?, bits))))
+    }
+
+    fn number(&mut self) -> Result<i128, ModelError> {
+        let token = self.next("a number")?;
+        let number = token.text.parse();
+        number.map_err(|_| token.error(format!("expected a number, found `{}`", token.text)))
     }
 
     fn unless_constant(&mut self) -> Result<Option<usize>, ModelError> {
@@ -449,7 +493,7 @@ fn bound(token: &Token) -> Result<Bound, ModelError> {
             Ok(number) => Bound::Number(number),
             Err(_) => {
                 return Err(token.error(format!(
-                    "expected a result (any, input, errno, not-null, absolute, length, table, entry, into, fresh, frame, reallocated, \
+                    "expected a result (any, input, errno, not-null, absolute, length, table, entry, swapped, filled, line, option, into, fresh, frame, reallocated, \
                      an argument) or a range such as `0..INT_MAX`, found `{text}`"
                 )));
             }

@@ -10,7 +10,7 @@ use super::{
     effect::{Outcome, Size, Table},
     format,
 };
-use crate::lower::fold;
+use crate::lower::{byte_swapped, fold};
 use proofline_cfa::{
     Allocation, Argument, Base, BinaryOp, Cause, CompareOp, Expr, IntType, Lvalue, Op, Scalar, Step, UnaryOp,
 };
@@ -40,9 +40,8 @@ impl Pass<'_, '_> {
         match outcome {
             Some(Outcome::Input) => self.emitter.havoc(dst, Cause::Input(name)),
             Some(Outcome::Range(low, high)) if is_integer => {
-                let (low, high) = (self.bound(*low), self.bound(*high));
                 self.emitter.havoc(dst.clone(), cause);
-                self.emitter.assume_range(&Expr::Load(dst), low, high);
+                self.in_range(&Expr::Load(dst), *low, *high, arguments);
             }
             Some(Outcome::Argument { argument, or_null }) if is_pointer || !or_null => {
                 match value(arguments, *argument) {
@@ -110,9 +109,22 @@ impl Pass<'_, '_> {
                 }
                 _ => self.emitter.havoc(dst, cause),
             },
+            Some(Outcome::Swapped(at, bits)) if is_integer => match (value(arguments, *at), dst.scalar) {
+                (Some(number), Some(scalar)) => {
+                    let swapped = byte_swapped(number, *bits, self.emitter.site);
+                    let swapped = fold::cast(scalar, swapped, self.emitter.site);
+                    self.emitter.emit(Op::Assign(dst, swapped));
+                }
+                _ => self.emitter.havoc(dst, cause),
+            },
+            Some(Outcome::Line(at)) if is_integer => self.line(*at, arguments, dst, cause),
             None
             | Some(
                 Outcome::Any
+                | Outcome::Swapped(..)
+                | Outcome::Line(_)
+                | Outcome::Filled { .. }
+                | Outcome::Option(_)
                 | Outcome::NotNull
                 | Outcome::Table(_)
                 | Outcome::Into { .. }

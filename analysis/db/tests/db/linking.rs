@@ -10,11 +10,11 @@ use std::{
 use proofline_cfa::{Function, Global, Name, Program, Type, text};
 use proofline_cfa_build::{link, lower};
 use proofline_db::{Database, Work};
-use proofline_hir::Record;
+use proofline_hir::{Linkage, Record};
 use proofline_program_analysis::{Mentions, SliceSource, slice};
 use proofline_syntax::DataModel;
 use proofline_verifier::{
-    checks,
+    Entry, checks,
     load::{self, Options},
     portfolio::Control,
 };
@@ -167,6 +167,14 @@ impl SliceSource for Whole {
         let functions = self.program.functions.values();
         functions.filter(|f| f.attributes.runs_outside_main).map(|f| f.name).collect()
     }
+    fn exported(&self) -> Vec<Name> {
+        let functions = self.program.functions.values().map(|f| (f.name, f.linkage));
+        let all = functions.chain(self.program.globals.values().map(|global| (global.name, global.linkage)));
+        let is_literal = |name: &Name| name.as_str().contains('"');
+        all.filter(|(name, linkage)| *linkage == Linkage::External && !is_literal(name))
+            .map(|(name, _)| name)
+            .collect()
+    }
     fn users(&self, name: Name) -> Arc<BTreeSet<Name>> {
         self.users.get(&name).cloned().unwrap_or_default()
     }
@@ -200,7 +208,8 @@ fn compare(db: &Database, texts: &[(PathBuf, String)], log: &str) {
         assert_eq!(sources.closing(*name), expected.closing(*name), "{name}, {log}");
         let known = db.known(*name, &Control::default()).expect("nobody edits");
         let Some((environment, _)) = known else { continue };
-        let mut expected = slice(&whole, *name);
+        let is_open = environment.is_open() && !Entry::new(*name).is_library();
+        let mut expected = slice(&whole, *name, is_open);
         load::prepare(&mut expected, labels);
         is_same(environment.program(), &expected, &format!("slice of {name}, {log}"));
     }

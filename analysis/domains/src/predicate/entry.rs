@@ -57,7 +57,7 @@ impl PredicateAnalysis {
         let program = self.env.program();
         let global = program.globals.get(&name)?;
         let starts = !self.options.entry.is_library() || global.constant;
-        if !global.defined || !starts || global.ty.qualifiers().is_volatile {
+        if !global.defined || !starts {
             return None;
         }
         match key {

@@ -245,9 +245,6 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
 
     /// The scalar at the lvalue is in `value`.
     fn learn(&mut self, lvalue: &Lvalue, value: &A::Value) -> Result<(), Impossible> {
-        if lvalue.ty.qualifiers().is_volatile {
-            return Ok(());
-        }
         let place = {
             let view = self.view();
             let Some(access) = view.access(lvalue) else { return Ok(()) };

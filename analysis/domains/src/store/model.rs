@@ -77,10 +77,9 @@ impl<A: Arithmetic> Model<A> {
             .values()
             .filter(|global| global.defined && !self.constants.contains_key(&global.name));
         let untouched = globals.filter(|global| {
-            !global.ty.qualifiers().is_volatile
-                && !early.iter().any(|writes| {
-                    writes.contains(&Object::Global(global.name)) || writes.contains(&Object::External)
-                })
+            !early.iter().any(|writes| {
+                writes.contains(&Object::Global(global.name)) || writes.contains(&Object::External)
+            })
         });
         let objects = untouched.map(|global| {
             (Object::Global(global.name), Arc::new(initial(program, global, &self.arithmetic)))
@@ -139,7 +138,7 @@ impl<A: Arithmetic> Model<A> {
 
 /// The bytes of an object with static storage before anything runs.
 fn initial<A: Arithmetic>(program: &Program, global: &Global, domain: &A) -> Region<A::Value> {
-    if !global.defined || global.ty.qualifiers().is_volatile {
+    if !global.defined {
         return Region::unknown();
     }
     let bits = i64::try_from(global.size).ok().and_then(|size| size.checked_mul(8));

@@ -1,6 +1,6 @@
 //! States for people: C's names of variables and members with their values, nothing internal. Knows types to find the names, no domain.
 
-use proofline_cfa::{Object, Program, Role, Scalar, Type, Types, scalar_of};
+use proofline_cfa::{Name, Object, Program, Role, Scalar, Type, Types, scalar_of};
 use proofline_hir::TypeKind;
 
 use crate::store::{
@@ -22,7 +22,7 @@ pub fn entries<A: Arithmetic>(model: &Model<A>, state: &State<A::Value>) -> Vec<
         let name = match local.role {
             Role::Temporary | Role::Shadow => continue,
             Role::Result => "return value".to_owned(),
-            Role::Parameter | Role::Variable => plain(&local.name),
+            Role::Parameter | Role::Variable => plain(local.name),
         };
         let id = proofline_cfa::LocalId(index as u32);
         let region = if local.address_taken {
@@ -39,7 +39,7 @@ pub fn entries<A: Arithmetic>(model: &Model<A>, state: &State<A::Value>) -> Vec<
             && let Some(global) = program.globals.get(name)
             && !name.starts_with(['"', 'L', 'u', 'U'].as_slice()) | !name.contains('"')
         {
-            list(model, program, &plain(name), global.ty, region, &mut result);
+            list(model, program, &plain(*name), global.ty, region, &mut result);
         }
     }
     result
@@ -52,20 +52,20 @@ pub fn line<A: Arithmetic>(model: &Model<A>, state: &State<A::Value>) -> String 
 }
 
 /// The name as it was written: without what made it unique.
-fn plain(name: &str) -> String {
-    let name = name.rsplit_once(':').map_or(name, |(_, name)| name);
+fn plain(name: Name) -> String {
+    let name = name.written();
     name.split_once('#').map_or(name, |(name, _)| name).to_owned()
 }
 
 /// An object as people name it.
 pub fn object_text(program: &Program, object: Object) -> String {
     match object {
-        Object::Global(name) => plain(&name),
+        Object::Global(name) => plain(name),
         Object::Local(function, id) => match program.functions.get(&function) {
-            Some(function) => plain(&function.local(id).name),
+            Some(function) => plain(function.local(id).name),
             None => "a local variable".to_owned(),
         },
-        Object::Heap(function, _) => format!("memory allocated in {}", plain(&function)),
+        Object::Heap(function, _) => format!("memory allocated in {}", plain(function)),
         Object::External => "other memory".to_owned(),
     }
 }

@@ -130,6 +130,9 @@ impl<'a, A: Arithmetic> Step<'a, A> {
         for object in self.model.env.escaped() {
             update.state.memory.forget(*object);
         }
+        for site in self.model.env.allocated_outside() {
+            update.state.heap.set(*site, Count::Many);
+        }
         for value in values {
             let known = view.eval(value)?.known().and_then(|value| self.model.arithmetic.addresses(&value));
             for (object, _) in known.into_iter().flatten() {
@@ -277,7 +280,6 @@ pub fn assign_value<A: Arithmetic>(
         return;
     };
     let value = match (value, dst.bits, dst.scalar) {
-        _ if dst.ty.qualifiers().is_volatile => Abstract::Any,
         (Abstract::Of(value), Some(bits), Some(Scalar::Int(ty))) => {
             let field = proofline_cfa::IntType { bits: bits.width, signed: ty.signed };
             view.model.arithmetic.truncate(field, &value)

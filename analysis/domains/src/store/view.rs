@@ -178,9 +178,6 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
 
     fn load(&self, lvalue: &Lvalue) -> Eval<A::Value> {
         let Some(access) = self.access(lvalue) else { return Ok(Abstract::Any) };
-        if lvalue.ty.qualifiers().is_volatile {
-            return Ok(self.any_of(lvalue));
-        }
         if let Some(id) = mentions::whole_local(self.function, lvalue) {
             if let Some(region) = self.frame().local(id)
                 && let value @ Abstract::Of(_) = region.read(access)

@@ -56,6 +56,18 @@ pub(crate) fn merge_function(into: &mut FunctionAttributes, other: &FunctionAttr
     into.runs_outside_main |= runs_outside_main;
 }
 
+/// What string literals in a row say; names of sections have no blanks.
+fn text_of(literals: &str) -> String {
+    literals.chars().filter(|c| !c.is_whitespace() && *c != '"').collect()
+}
+
+/// Whether the start or the end of a program runs what is in a section, or what it points to.
+fn runs_its_contents(section: &str) -> bool {
+    let of =
+        |name: &str| section.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    [".init_array", ".fini_array", ".preinit_array", ".ctors", ".dtors", ".init", ".fini"].into_iter().any(of)
+}
+
 impl<'u> Lowerer<'u> {
     /// One attribute by its name and the text of its arguments.
     pub(crate) fn attribute(&mut self, at: Node<'u>, name: &str, arguments: &str, into: &mut Attributes) {
@@ -82,6 +94,15 @@ impl<'u> Lowerer<'u> {
             "noreturn" => into.function.noreturn = true,
             "pure" | "const" => into.function.pure = true,
             "malloc" => into.function.malloc = true,
+            "section" if runs_its_contents(&text_of(arguments)) => {
+                let section = text_of(arguments);
+                self.error(
+                    at,
+                    format!(
+                        "what is in the section `{section}` runs outside of `main`, which is not modelled"
+                    ),
+                );
+            }
             "constructor" | "destructor" => into.function.runs_outside_main = true,
             _ => {}
         }

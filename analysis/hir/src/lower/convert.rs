@@ -1,7 +1,7 @@
 //! Conversions: lvalues to values, promotions, the usual arithmetic conversions, assignment conversion, and the types
 //! that two operands have in common. Every conversion becomes a node. Knows no trees.
 //!
-//! A bit-field wider than `int` has its declared type in arithmetic (as in clang; gcc computes modulo its width).
+//! A bit-field wider than `int` is computed with in its width, as by gcc: see `wide_bit_field`.
 
 use proofline_syntax::{DataModel, Span};
 
@@ -215,11 +215,11 @@ impl<'u> Lowerer<'u> {
 
     /// Whether the value promotes like a bit-field.
     pub(crate) fn has_bit_width(&self, id: ExprId) -> bool {
-        self.bit_width(id).is_some()
+        self.bit_width(id).is_some() || self.narrow(id).is_some()
     }
 
     /// Width of the bit-field that a value was read from or written to.
-    fn bit_width(&self, id: ExprId) -> Option<u8> {
+    pub(super) fn bit_width(&self, id: ExprId) -> Option<u8> {
         match self.kind_of(id) {
             ExprKind::Field { bits, .. } => bits.map(|b| b.width),
             ExprKind::Load(inner)
@@ -256,6 +256,15 @@ impl<'u> Lowerer<'u> {
         let (left_type, right_type) = (self.type_of(left), self.type_of(right));
         if !left_type.is_arithmetic() || !right_type.is_arithmetic() {
             return None;
+        }
+        if left_type.is_integer() && right_type.is_integer() {
+            if let Some(narrow) = self.common_narrow(left, right) {
+                let (left, right) = (self.narrowed(left, narrow), self.narrowed(right, narrow));
+                return Some((left, right, Type::new(TypeKind::Int(narrow.kind))));
+            }
+            if let Some(common) = self.common_beside_narrow(left, right) {
+                return Some((self.convert(left, common), self.convert(right, common), common));
+            }
         }
         let of = |s: &Self, id, ty: Type| {
             if ty.is_integer() { promoted(ty, s.bit_width(id), s.model) } else { ty }

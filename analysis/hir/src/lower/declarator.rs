@@ -108,6 +108,20 @@ impl<'u> Lowerer<'u> {
         result
     }
 
+    /// Reports a name that is no type here.
+    pub(crate) fn unknown_type(&mut self, node: Node<'u>) {
+        let name = self.text(node);
+        let is_known =
+            matches!(name, "_Decimal32" | "_Decimal64" | "_Decimal128" | "_Accum" | "_Fract" | "_Sat");
+        self.error(
+            node,
+            match is_known {
+                true => format!("the type `{name}` is not supported"),
+                false => format!("unknown type name `{name}`"),
+            },
+        );
+    }
+
     fn point(&self, to: &mut Declared<'u>, qualifiers: Qualifiers) {
         to.ty = to.ty.pointer_to().qualified(qualifiers);
         to.length = None;
@@ -339,7 +353,7 @@ impl<'u> Lowerer<'u> {
                 match self.type_of_words(&words) {
                     Some(ty) => (ty, None),
                     None => {
-                        self.error(node, format!("unknown type name `{}`", self.text(node)));
+                        self.unknown_type(node);
                         (error_type(), None)
                     }
                 }

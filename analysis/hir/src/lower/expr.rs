@@ -236,6 +236,7 @@ impl<'u> Lowerer<'u> {
             }
             _ => match self.builtin_function(text) {
                 Some((name, ty)) => self.body.expr(ExprKind::Function(name), ty, span),
+                None if text.is_empty() => self.failed(node, "an operand is missing here"),
                 None => self.failed(node, format!("`{text}` is not declared")),
             },
         }

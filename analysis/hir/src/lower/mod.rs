@@ -19,6 +19,7 @@ mod builtin;
 mod convert;
 mod declaration;
 mod declarator;
+mod dependence;
 mod enumeration;
 mod expr;
 mod initializer;
@@ -32,6 +33,7 @@ mod settled;
 mod specifiers;
 mod stmt;
 mod top;
+mod wide_bit_field;
 
 pub(crate) use scope::{Entity, Scope};
 pub use top::lower;
@@ -94,6 +96,8 @@ pub(crate) struct Lowerer<'u> {
     pub(crate) asm_labels: Vec<(Name, Name, Span)>,
     /// Names that were declared weak.
     pub(crate) weak: BTreeSet<Name>,
+    /// Which items of the file depend on which.
+    pub(crate) dependences: dependence::Dependences,
     /// Tags given so far.
     pub(crate) used_tags: BTreeSet<Name>,
     /// Records whose members are being read.
@@ -161,6 +165,8 @@ impl<'u> FunctionContext<'u> {
 pub(crate) struct BodyBuilder {
     pub(crate) body: Body,
     pub(crate) map: BodyMap,
+    /// Values in the width of a bit-field that is wider than `int`, and the width.
+    pub(crate) widths: BTreeMap<ExprId, u8>,
 }
 
 /// Sizes of a body's arenas, to roll back unevaluated operands.
@@ -173,7 +179,10 @@ pub(crate) struct Checkpoint {
 
 impl BodyBuilder {
     pub(crate) fn expr(&mut self, kind: ExprKind, ty: Type, span: Span) -> ExprId {
+        proofline_syntax::interrupt::poll();
         let id = ExprId(self.body.exprs.len() as u32);
+        // An expression that was rolled back may have had the number.
+        self.widths.remove(&id);
         self.body.exprs.push(Expr { kind, ty });
         self.map.exprs.push(span);
         id

@@ -8,7 +8,9 @@ use std::{
 
 use proofline_syntax::Span;
 
-use super::{BodyBuilder, HirError, Lowerer, attributes::merge_function, scope::Entity};
+use super::{
+    BodyBuilder, HirError, Lowerer, attributes::merge_function, dependence::FileScope, scope::Entity,
+};
 use crate::{
     Function, FunctionAttributes, Global, Linkage, Module, ModuleMap, Name, StringLiteral,
     body::{Body, ExprId, ExprKind, Initializer},
@@ -24,6 +26,8 @@ pub(crate) struct Objects {
     pub(crate) functions: Vec<FunctionEntry>,
     function_index: BTreeMap<Name, usize>,
     pub(crate) strings: BTreeMap<Name, StringLiteral>,
+    /// What the linker calls what is not defined here, where the text says so.
+    linker_names: BTreeMap<Name, Name>,
 }
 
 /// A global and its positions.
@@ -148,6 +152,15 @@ impl Objects {
         is_first
     }
 
+    /// The body of a function with its positions, and the place of its name.
+    pub(crate) fn body_mut(
+        &mut self,
+        name: Name,
+    ) -> Option<(&mut Arc<Body>, &mut Arc<crate::body::BodyMap>, Span)> {
+        let entry = &mut self.functions[*self.function_index.get(&name)?];
+        Some((entry.function.body.as_mut()?, entry.map.as_mut()?, entry.span))
+    }
+
     /// Makes the body of one function that of another too; `false` if there is none.
     fn copy_body(&mut self, from: Name, to: Name) -> bool {
         let (Some(&from), Some(&to)) = (self.function_index.get(&from), self.function_index.get(&to)) else {
@@ -214,8 +227,14 @@ impl Objects {
             map.bodies.push(entry.map);
         }
         let strings = self.strings.into_values().collect();
-        let module =
-            Module { data_model: lowerer.model, records: lowerer.records, globals, functions, strings };
+        let module = Module {
+            data_model: lowerer.model,
+            records: lowerer.records,
+            globals,
+            functions,
+            strings,
+            linker_names: self.linker_names,
+        };
         (module, map)
     }
 }
@@ -302,8 +321,10 @@ impl<'u> Lowerer<'u> {
     /// weak names that are not defined here any address.
     pub(crate) fn resolve_aliases(&mut self) {
         for (name, target, span) in std::mem::take(&mut self.aliases) {
+            self.dependences.copies(target, name);
             if !self.objects.copy_body(target, name) {
                 let message = format!("`{name}` is another name of `{target}`, which is not defined here");
+                self.dependences.spoils(name, &message);
                 self.errors.push(HirError { message, span, help: None, function: None });
             }
         }
@@ -312,8 +333,8 @@ impl<'u> Lowerer<'u> {
     }
 
     /// A function without a body whose label names a function with one is that function. Where two names of a unit meet in any other
-    /// way, or something is defined under a label, linking by names would tell them apart: that is an error. (Labels of functions that
-    /// are defined nowhere here, as C libraries have them, mean nothing to us.)
+    /// way, or something is defined under a label, linking by names would tell them apart: that is an error. Labels of what is not defined
+    /// here are for linking.
     fn resolve_asm_labels(&mut self) {
         for (name, label, span) in std::mem::take(&mut self.asm_labels) {
             let has_body = |name| self.objects.function(name).is_some_and(|function| function.body.is_some());
@@ -323,11 +344,16 @@ impl<'u> Lowerer<'u> {
             };
             let meets = self.objects.global(label).is_some() || has_body(label);
             if is_function && !is_defined && has_body(label) && self.objects.copy_body(label, name) {
+                self.dependences.copies(label, name);
                 continue;
             }
             if is_defined || meets {
                 let message = format!("`{name}` is `{label}` to the linker, which is not modelled");
+                self.dependences.spoils(name, &message);
+                self.dependences.spoils(label, &message);
                 self.errors.push(HirError { message, span, help: None, function: None });
+            } else {
+                self.objects.linker_names.insert(name, label);
             }
         }
     }
@@ -366,6 +392,7 @@ impl<'u> Lowerer<'u> {
     /// A function that the unit uses without declaring it: `int f()`, or a builtin with its type. Bound at file scope.
     pub(crate) fn declare_implicitly(&mut self, name: Name, ty: Type, span: Span) {
         self.objects.declare_function(name, ty, Linkage::External, FunctionAttributes::default(), span);
+        self.dependences.uses(FileScope::Ordinary(name));
         if let Some(scope) = self.scopes.first_mut() {
             scope.names.entry(name).or_insert(Entity::Function(name));
         }

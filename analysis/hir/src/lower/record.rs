@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tree_sitter::Node;
 
-use super::{Lowerer, children, error_type, field, scope::Tag};
+use super::{Lowerer, children, dependence::FileScope, error_type, field, scope::Tag};
 use crate::{
     Name,
     layout::{Member, RecordSpec, place},
@@ -97,6 +97,9 @@ impl<'u> Lowerer<'u> {
 
     /// The record that a tag with a body defines.
     fn tag_definition(&mut self, node: Node<'u>, name: Name, is_union: bool) -> Name {
+        if self.scopes.len() == 1 {
+            self.dependences.declares(FileScope::Tag(name));
+        }
         let known = self.scopes.last().and_then(|s| s.tags.get(&name).copied());
         match (known, is_union) {
             (Some(Tag::Struct(unique)), false) | (Some(Tag::Union(unique)), true)
@@ -215,6 +218,16 @@ impl<'u> Lowerer<'u> {
         }
     }
 
+    fn has_variable_length(&self, mut ty: Type) -> bool {
+        while let TypeKind::Array(element, length) = ty.kind() {
+            if *length == ArrayLength::Variable {
+                return true;
+            }
+            ty = *element;
+        }
+        false
+    }
+
     fn check_member_type(&mut self, node: Node<'u>, ty: Type) -> bool {
         let mut core = ty;
         if let TypeKind::Array(element, ArrayLength::Unknown) = core.kind() {
@@ -222,7 +235,14 @@ impl<'u> Lowerer<'u> {
         }
         let is_function = matches!(core.kind(), TypeKind::Function(_));
         if is_function || (self.layout().size_of(core).is_none() && *core.kind() != TypeKind::Error) {
-            self.error(node, "a member must have a complete type");
+            let is_variable = self.has_variable_length(core);
+            self.error(
+                node,
+                match is_variable {
+                    true => "a member whose length is not a constant is not supported",
+                    false => "a member must have a complete type",
+                },
+            );
             return false;
         }
         true

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Lowerer;
+use super::{Lowerer, dependence::FileScope};
 use crate::{
     Name,
     body::LocalId,
@@ -70,8 +70,11 @@ impl Lowerer<'_> {
     /// What an ordinary name means here.
     pub(crate) fn lookup(&self, name: &str) -> Option<Entity> {
         let name = Name::new(name);
-        self.scopes.iter().rev().find_map(|scope| {
+        self.scopes.iter().enumerate().rev().find_map(|(depth, scope)| {
             let entity = *scope.names.get(&name)?;
+            if depth == 0 {
+                self.dependences.uses(FileScope::Ordinary(name));
+            }
             Some(match entity {
                 Entity::Local(id) if scope.level < self.level() => {
                     let body = self.outer_bodies.get(scope.level as usize - 1);
@@ -85,7 +88,13 @@ impl Lowerer<'_> {
 
     /// What a tag means here.
     pub(crate) fn lookup_tag(&self, tag: Name) -> Option<Tag> {
-        self.scopes.iter().rev().find_map(|scope| scope.tags.get(&tag).copied())
+        self.scopes.iter().enumerate().rev().find_map(|(depth, scope)| {
+            let found = *scope.tags.get(&tag)?;
+            if depth == 0 {
+                self.dependences.uses(FileScope::Tag(tag));
+            }
+            Some(found)
+        })
     }
 
     /// The alignment that a typedef gives its type, if it says so itself.
@@ -97,6 +106,9 @@ impl Lowerer<'_> {
 
     /// Gives a name a meaning in the innermost scope.
     pub(crate) fn bind(&mut self, name: Name, entity: Entity) {
+        if self.scopes.len() == 1 {
+            self.dependences.declares(FileScope::Ordinary(name));
+        }
         if let Some(scope) = self.scopes.last_mut() {
             scope.aligns.remove(&name);
             scope.names.insert(name, entity);
@@ -105,6 +117,9 @@ impl Lowerer<'_> {
 
     /// Gives a tag a meaning in the innermost scope.
     pub(crate) fn bind_tag(&mut self, name: Name, tag: Tag) {
+        if self.scopes.len() == 1 {
+            self.dependences.declares(FileScope::Tag(name));
+        }
         if let Some(scope) = self.scopes.last_mut() {
             scope.tags.insert(name, tag);
         }

@@ -152,7 +152,7 @@ impl<'u> Lowerer<'u> {
                 match self.type_of_words(&words) {
                     Some(ty) => ty,
                     None => {
-                        self.error(node, format!("unknown type name `{}`", self.text(node)));
+                        self.unknown_type(node);
                         error_type()
                     }
                 }

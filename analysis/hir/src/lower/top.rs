@@ -1,6 +1,10 @@
 //! The translation unit: items in order, function definitions. The entry of the pass.
 
-use proofline_syntax::{Flags, Unit, marks};
+use proofline_syntax::{
+    Flags, Unit,
+    interrupt::{self, Interrupt},
+    marks,
+};
 use tree_sitter::Node;
 
 use super::{
@@ -17,10 +21,13 @@ use crate::{
 /// Stack of the thread that lowers: enough for the deepest tree that is not refused.
 const STACK: usize = 256 << 20;
 
+const UNSIGNED_CHAR: &str = "`-funsigned-char` is not supported: plain `char` is signed here";
+
 /// Lowers a translation unit. The flags give the data model and what else decides layouts. Never fails: what was not understood is in the errors, and reaching it in a body is a
 /// [`Stmt::Unsupported`].
 pub fn lower(unit: &Unit, flags: &Flags) -> Lowered {
-    let work = || lower_here(unit, flags);
+    let interrupt = Interrupt::current();
+    let work = || interrupt::within(interrupt.clone(), || lower_here(unit, flags));
     std::thread::scope(|scope| {
         match std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work) {
             Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
@@ -33,19 +40,25 @@ pub fn lower(unit: &Unit, flags: &Flags) -> Lowered {
 fn lower_here(unit: &Unit, flags: &Flags) -> Lowered {
     let mut lowerer = Lowerer::new(unit, flags);
     if flags.unsigned_char {
-        let message = "`-funsigned-char` is not supported: plain `char` is signed here";
-        lowerer.error(unit.root(), message);
+        lowerer.error(unit.root(), UNSIGNED_CHAR);
     }
     let root = unit.root();
     let items = children(root);
     let mut at = 0;
     while let Some(&item) = items.get(at) {
-        at += lowerer.torn_definition(&items[at..]).unwrap_or_else(|| {
-            lowerer.item(item);
-            1
+        interrupt::poll();
+        at += lowerer.watched_item(item, |l| {
+            l.torn_definition(&items[at..]).unwrap_or_else(|| {
+                l.item(item);
+                1
+            })
         });
+        if flags.unsigned_char {
+            lowerer.dependences.damages(UNSIGNED_CHAR);
+        }
     }
     lowerer.resolve_aliases();
+    lowerer.mark_dependent_functions();
     let errors = std::mem::take(&mut lowerer.errors);
     let objects = std::mem::take(&mut lowerer.objects);
     let (module, map) = objects.finish(lowerer);
@@ -71,6 +84,7 @@ impl<'u> Lowerer<'u> {
             aliases: Vec::new(),
             asm_labels: Vec::new(),
             weak: Default::default(),
+            dependences: Default::default(),
             used_tags: Default::default(),
             open_records: Vec::new(),
             poisoned: false,
@@ -83,13 +97,21 @@ impl<'u> Lowerer<'u> {
     fn item(&mut self, node: Node<'u>) {
         if self.unit.is_too_deep(node) {
             self.error(node, "nested too deeply: this item is left out");
+            self.lose(node);
             return;
         }
         match node.kind() {
             "comment" => {}
             "expression_statement" => self.file_expression(node),
-            "ERROR" => self.error(node, "this is not C"),
+            "ERROR" => {
+                self.error(node, "this is not C");
+                self.lose(node);
+            }
             _ => {
+                if self.unit.root().is_error() {
+                    // Torn apart: what this is a part of is not known.
+                    self.lose(node);
+                }
                 self.declaration(node);
             }
         }
@@ -135,6 +157,7 @@ impl<'u> Lowerer<'u> {
     /// Lowers a definition.
     pub(super) fn define(&mut self, definition: Definition<'u>) -> Vec<StmtId> {
         let Definition { node, declarator, old_style, body } = definition;
+        let errors_before = self.errors.len();
         let mut specifiers = self.specifiers(node, None);
         let own = self.attached_to_declarator(declarator);
         specifiers.attributes.merge(own);
@@ -161,7 +184,10 @@ impl<'u> Lowerer<'u> {
             scope.tags = tags;
         }
         let ids = self.declare_parameters(&parameters);
-        let errors_before = self.errors.len();
+        self.dependences.defines(unique);
+        if let Some(error) = self.errors.get(errors_before) {
+            self.dependences.damages(&error.message);
+        }
         let mut root = self.function_body(body);
         for error in self.errors.iter_mut().skip(errors_before) {
             error.function.get_or_insert(unique);

@@ -28,3 +28,18 @@ fn an_error_in_one_function_concerns_those_who_reach_it() {
     assert_eq!(state(&session, "calls"), State::Unknown);
     assert_eq!(state(&session, "other"), State::Proved);
 }
+
+#[test]
+fn what_the_start_of_a_program_runs_without_being_called_is_not_understood() {
+    for section in ["\".init_array\"", "\".fini_array.00100\"", "\".init_\" \"array\"", "\".ctors\""] {
+        let text = format!(
+            "static int g; static void f(void) {{ g = 1; }}\n\
+             static void (*p)(void) __attribute__((__section__({section}), used)) = f;\n\
+             int main(void) {{ int a[1] = {{3}}; return a[g]; }}\n"
+        );
+        assert_eq!(state(&Session::verified("a.c", &text), "main"), State::Unknown, "{section}");
+    }
+    let text = "__attribute__((section(\".data.mine\"))) static int g;\n\
+                int main(void) { int a[1] = {3}; return a[g]; }\n";
+    assert_eq!(state(&Session::verified("a.c", text), "main"), State::Proved);
+}

@@ -122,9 +122,12 @@ fn what_is_proved_can_be_written_down_once() {
     let found = annotations(&session.file, session.at("for ("));
     let [annotation] = found.as_slice() else { panic!("one annotation") };
     assert_eq!(annotation.kind, AnnotationKind::LoopInvariant);
-    assert_eq!(annotation.line, session.at("for (").line);
-    assert!(annotation.text.starts_with("    /*@ loop invariant ") && annotation.text.ends_with(" */\n"));
-    let text = annotation.text.clone();
+    assert_eq!(annotation.insertion.line, session.at("for (").line);
+    assert!(
+        annotation.insertion.text.starts_with("    /*@ loop invariant ")
+            && annotation.insertion.text.ends_with(" */\n")
+    );
+    let text = annotation.insertion.text.clone();
     session.replace("    for (", &format!("{text}    for ("));
     session.verify(true);
     assert!(annotations(&session.file, session.at("for (")).is_empty());

@@ -1,6 +1,7 @@
 //! What editors are told, without an editor: snapshots, staleness after edits, hovers, hints, navigation, folding.
 
 mod common;
+mod diagnostics;
 mod errors;
 mod folding;
 mod hovers;

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use proofline_hir::{Linkage, Name, Type, TypeKind};
+use proofline_hir::{Linkage, Name, TypeKind};
 use rustc_hash::FxHashSet;
 
 use super::{
@@ -61,6 +61,8 @@ pub(super) struct Generator<'p> {
     /// Pointers made from integers.
     pub(super) casts: Vec<NodeId>,
     outside_code: bool,
+    /// A call through a pointer that came from outside.
+    pub(super) calls_outside_pointer: bool,
 }
 
 impl<'p> Generator<'p> {
@@ -79,6 +81,7 @@ impl<'p> Generator<'p> {
             escaped_functions: BTreeSet::new(),
             casts: Vec::new(),
             outside_code: false,
+            calls_outside_pointer: false,
         }
     }
 
@@ -89,8 +92,10 @@ impl<'p> Generator<'p> {
         }
         if callers == OtherCallers::NameEverything {
             self.outside_code_exists();
+            // Nothing calls what starts the program, and what must not be reached is no service to others.
+            let is_start = |name: &Name| name.as_str() == "main" && entries.contains(name);
             for (name, function) in &self.program.functions {
-                if function.linkage == Linkage::External {
+                if function.linkage == Linkage::External && !is_start(name) && !is_inert(*name) {
                     let object = self.function(*name);
                     let node = self.solver.address_node(Address::of(object));
                     self.solver.flow(node, self.solver.escape);
@@ -139,7 +144,10 @@ impl<'p> Generator<'p> {
                 let object = self.solver.address(address).object;
                 match self.solver.state(object).thing {
                     Thing::Function(name) => self.connect(call, name),
-                    Thing::Memory(Object::External) => self.call_outside(call),
+                    Thing::Memory(Object::External) => {
+                        self.calls_outside_pointer = true;
+                        self.call_outside(call);
+                    }
                     Thing::Memory(_) => {}
                 }
             }
@@ -205,45 +213,12 @@ impl<'p> Generator<'p> {
         }
         let local = function.local(id);
         let types = self.types;
-        let object = self.solver.object(thing, || (Shape::of(local.ty, local.size, types), false));
-        self.publish_volatile(object, local.ty);
-        object
-    }
-
-    /// A volatile read gives any value: then what was put there must be a value that code outside knows.
-    fn publish_volatile(&mut self, object: ObjectId, ty: Type) {
-        if self.contains_volatile(ty) {
-            let content = self.solver.read_span(Address::anywhere(object), None);
-            self.solver.flow(content, self.solver.escape);
-        }
-    }
-
-    fn contains_volatile(&self, ty: Type) -> bool {
-        ty.qualifiers().is_volatile
-            || match ty.kind() {
-                TypeKind::Array(inner, _) => self.contains_volatile(*inner),
-                TypeKind::Record(tag) => self
-                    .types
-                    .record(*tag)
-                    .is_some_and(|record| record.fields.iter().any(|field| self.contains_volatile(field.ty))),
-                TypeKind::Void
-                | TypeKind::Bool
-                | TypeKind::Int(_)
-                | TypeKind::Float(_)
-                | TypeKind::Complex(_)
-                | TypeKind::Pointer(_)
-                | TypeKind::Function(_)
-                | TypeKind::Enum(..)
-                | TypeKind::Vector(..)
-                | TypeKind::VaList
-                | TypeKind::Error => false,
-            }
+        self.solver.object(thing, || (Shape::of(local.ty, local.size, types), false))
     }
 
     fn initialise(&mut self, name: Name) {
         let Some(global) = self.program.globals.get(&name) else { return };
         let object = self.global(name);
-        self.publish_volatile(object, global.ty);
         if !global.defined {
             // Other code defines it: it holds anything, and that code knows it.
             for node in self.solver.initialised(Address::anywhere(object), 1) {
@@ -344,13 +319,9 @@ impl<'p> Generator<'p> {
                 }
             }
             Op::Copy(to, from) => {
-                let volatile = self.contains_volatile(to.ty);
                 let (to_place, from_place) = (self.place(function, to), self.place(function, from));
                 let (Some(to_place), Some(from_place)) = (to_place, from_place) else { return };
                 let size = known(to.size).or(known(from.size));
-                if volatile {
-                    self.solver.copy(Place::At(Address::of(EXTERNAL)), from_place.clone(), size);
-                }
                 self.solver.copy(to_place, from_place, size);
             }
             Op::Havoc(to, cause) => self.havoc(function, to, cause),
@@ -484,9 +455,6 @@ impl<'p> Generator<'p> {
         match function.result {
             Some(result) => {
                 let from = Place::At(Address::of(self.local(function, result)));
-                if self.contains_volatile(lvalue.ty) {
-                    self.solver.copy(Place::At(Address::of(EXTERNAL)), from.clone(), known(lvalue.size));
-                }
                 if lvalue.scalar.is_some() {
                     let size = (lvalue.size as i64).max(1);
                     let value = self.solver.load(&from, size);

@@ -3,7 +3,7 @@
 //! - an access through a pointer stays in the object, and one made from an array stays in the array;
 //! - an integer that was never computed from an address is no address of an object of the program;
 //! - a call passes as many arguments as its callee takes;
-//! - code outside calls those functions whose address it was given (and, where the program has no `main`, those it can name).
+//! - code outside calls those functions whose address it was given (and, in a library or an open program, those it can name; not `main`).
 
 mod generate;
 mod memory;
@@ -49,6 +49,8 @@ pub(crate) struct PointsTo {
     pub(crate) escaped_functions: BTreeSet<Name>,
     /// Objects code outside was given.
     escaped: Set,
+    /// A call through a pointer that came from outside.
+    pub(crate) calls_outside_pointer: bool,
 }
 
 /// What may run besides the functions that are entered on purpose.
@@ -58,7 +60,7 @@ pub(crate) enum OtherCallers {
     None,
     /// The functions without callers, with any arguments.
     EnterUncalled,
-    /// Those, and code outside that calls every function and uses every object that it can name: a library.
+    /// Those, and code outside that calls every function and uses every object that it can name: a library, or an open program.
     NameEverything,
 }
 
@@ -67,7 +69,7 @@ impl PointsTo {
     pub(crate) fn solve(program: &Program, entries: &BTreeSet<Name>, callers: OtherCallers) -> PointsTo {
         let mut generator = generate::Generator::new(program);
         generator.run(entries, callers);
-        let generate::Generator { solver, reached, escaped_functions, .. } = generator;
+        let generate::Generator { solver, reached, escaped_functions, calls_outside_pointer, .. } = generator;
         let mut escaped = Set::default();
         for (id, state) in solver.objects.iter().enumerate() {
             if state.escaped {
@@ -75,7 +77,7 @@ impl PointsTo {
             }
         }
         let semantics = Semantics { overflow: Overflow::Wraps, pointer_bits: program.pointer_bits() };
-        PointsTo { solver, semantics, reached, escaped_functions, escaped }
+        PointsTo { solver, semantics, reached, escaped_functions, escaped, calls_outside_pointer }
     }
 
     /// Whether the function can be called at all.

@@ -6,6 +6,7 @@
 use proofline_hir::{Name, Type, TypeKind, types::ArrayLength};
 
 use proofline_cfa::{Object, Types, index};
+use rustc_hash::FxHashSet;
 
 index! {
     /// An object, or a function.
@@ -34,6 +35,9 @@ const HIGH: i64 = 1 << 60;
 
 /// Elements beyond this are not looked at one by one.
 const FEW: i64 = 256;
+
+/// Arrays beyond this in one object are not told apart: records in records have exponentially many.
+const MANY: usize = 1024;
 
 /// Addresses `offset + i·step` (of `step` 0: one address) in an object. With a step, those in `start..end`. Without: `start..end` is the
 /// array the pointer was made from, which it may not leave (C11 6.5.6p8) except by constants.
@@ -70,6 +74,8 @@ pub(crate) struct Shape {
     pub(crate) size: Option<i64>,
     /// Outer before inner; inner ones lie in the first element of outer ones.
     regions: Vec<Region>,
+    /// There are too many arrays in it: whatever is not its beginning is anywhere in it.
+    is_coarse: bool,
 }
 
 impl Address {
@@ -98,19 +104,28 @@ impl Address {
 impl Shape {
     /// Of an object of the type.
     pub(crate) fn of(ty: Type, size: u64, types: Types<'_>) -> Shape {
-        let mut shape =
-            Shape { size: i64::try_from(size).ok().filter(|size| *size > 0), regions: Vec::new() };
-        shape.add_regions(ty, 0, types);
+        let size = i64::try_from(size).ok().filter(|size| *size > 0);
+        let mut shape = Shape { size, ..Shape::default() };
+        shape.add_regions(ty, 0, types, &mut FxHashSet::default());
+        shape.is_coarse = shape.regions.len() > MANY;
+        if shape.is_coarse {
+            shape.regions.clear();
+        }
         shape
     }
 
     /// Of an allocation of `size` bytes, or of any number of elements of `element` bytes.
     pub(crate) fn allocated(size: Option<i64>, element: Option<i64>) -> Shape {
         let regions = element.filter(|e| *e > 0).map(|period| Region { start: 0, end: HIGH, period });
-        Shape { size, regions: regions.into_iter().collect() }
+        Shape { size, regions: regions.into_iter().collect(), is_coarse: false }
     }
 
-    fn add_regions(&mut self, ty: Type, base: i64, types: Types<'_>) {
+    /// Adds the arrays in a part, or enough of them to see that they are too many. `plain` are records without any: members in them are
+    /// passed over, so that the work is in proportion to what is added.
+    fn add_regions(&mut self, ty: Type, base: i64, types: Types<'_>, plain: &mut FxHashSet<Name>) {
+        if self.regions.len() > MANY {
+            return;
+        }
         match ty.kind() {
             TypeKind::Array(..) => {
                 let (mut element, mut count) = (ty, 1i64);
@@ -130,16 +145,23 @@ impl Shape {
                     self.regions.push(Region { start: base, end, period });
                 }
                 if count > 0 {
-                    self.add_regions(element, base, types);
+                    self.add_regions(element, base, types, plain);
                 }
             }
             TypeKind::Record(tag) => {
                 // The members of a union overlap: nothing is said about arrays in them.
                 let Some(record) = types.record(*tag).filter(|record| !record.is_union) else { return };
+                if plain.contains(tag) {
+                    return;
+                }
+                let before = self.regions.len();
                 for field in &record.fields {
                     if let Ok(offset) = i64::try_from(field.offset) {
-                        self.add_regions(field.ty, plus(base, offset), types);
+                        self.add_regions(field.ty, plus(base, offset), types, plain);
                     }
+                }
+                if self.regions.len() == before {
+                    plain.insert(*tag);
                 }
             }
             TypeKind::Void
@@ -300,6 +322,9 @@ impl Shape {
 
     /// One form for addresses that mean the same.
     pub(crate) fn canonical(&self, mut at: Address, granule: i64) -> Address {
+        if self.is_coarse {
+            return Address::anywhere(at.object);
+        }
         if at.start <= 0 && self.size.is_some_and(|size| size <= at.end) {
             (at.start, at.end) = (LOW, HIGH);
         }

@@ -7,6 +7,7 @@ use std::{
     collections::{BTreeSet, BinaryHeap},
 };
 
+use proofline_syntax::interrupt;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
@@ -231,6 +232,7 @@ impl Solver {
     }
 
     pub(crate) fn node(&mut self) -> NodeId {
+        interrupt::poll();
         let id = NodeId(self.nodes.len() as u32);
         self.nodes.push(Node::default());
         self.leader.push(id);
@@ -340,6 +342,7 @@ impl Solver {
             if !std::mem::take(&mut state.waits) || self.leader[node.index()] != node {
                 continue;
             }
+            interrupt::poll();
             if state.set.contains(OUTSIDE.0) {
                 state.set.remove(&self.implied);
                 state.sent.remove(&self.implied);
@@ -427,6 +430,7 @@ impl Solver {
                     continue;
                 }
                 for id in pending.iter() {
+                    interrupt::poll();
                     self.use_address(&what, AddressId(id));
                 }
             }

@@ -12,9 +12,6 @@ use proofline_cfa::{
 
 impl Generator<'_> {
     pub(super) fn store(&mut self, function: &Function, to: &Lvalue, value: NodeId) {
-        if to.ty.qualifiers().is_volatile {
-            self.solver.flow(value, self.solver.escape);
-        }
         if let Some(place) = self.place(function, to) {
             self.solver.store(&place, (to.size as i64).max(1), value);
         }

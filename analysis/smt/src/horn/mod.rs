@@ -8,10 +8,11 @@ mod certify;
 mod derivation;
 mod options;
 mod parameters;
-mod spacer;
+pub(crate) mod spacer;
 mod symbolic_abstraction;
-mod system;
+pub(crate) mod system;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 pub use arrays::Cells;
@@ -21,7 +22,7 @@ pub use symbolic_abstraction::{Invariants, Split, SymbolicAbstractionOptions, in
 pub use system::{Atom, HornSystem, PredId, Predicate, Rule, Solution, argument};
 
 use crate::solver::{Limits, Reason};
-use crate::z3::Z3;
+use crate::z3::{Place, Z3};
 
 /// What is known about a system.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -63,7 +64,12 @@ fn try_solve(z3: &Z3, system: &HornSystem, options: HornOptions) -> Result<HornO
     let active: BTreeSet<PredId> = derivable.intersection(&relevant).copied().collect();
     // A predicate that cannot be derived is false; one that nothing asks for is true.
     let default = |p: PredId| crate::build::bool(derivable.contains(&p));
-    match spacer::query(z3, system, &rules, &active, options)? {
+    let query = spacer::Query { system: Cow::Borrowed(system), rules, active, options };
+    let found = match z3.place() {
+        Place::Here(session) => query.answer(session),
+        Place::Worker(session) => session.spacer(&query),
+    };
+    match found? {
         spacer::Found::Cover(covers) => {
             let ids = (0..).map(PredId).take(system.predicates.len());
             let formulas = ids.map(|p| covers.get(&p).copied().unwrap_or_else(|| default(p))).collect();
@@ -72,7 +78,8 @@ fn try_solve(z3: &Z3, system: &HornSystem, options: HornOptions) -> Result<HornO
             Ok(HornOutcome::Solved(solution))
         }
         spacer::Found::Facts(facts) => {
-            let derivation = facts.and_then(|facts| derivation::rebuild(z3, system, &rules, &facts, limits));
+            let derivation =
+                facts.and_then(|facts| derivation::rebuild(z3, system, &query.rules, &facts, limits));
             Ok(HornOutcome::Refuted(derivation))
         }
     }

@@ -1,16 +1,27 @@
 //! One query to Spacer: writes a system, reads back covers or ground facts. Nothing it returns is trusted.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::system::Fact;
 use super::{Atom, HornOptions, HornSystem, PredId, argument};
 use crate::solver::Reason;
 use crate::term::{Sort, Term, free_vars, value_of};
-use crate::z3::Z3;
 use crate::z3::ffi::{Answer, Ast, Decl, Error, Fixedpoint, Params, Result as Z3Result, Shape, SortRef};
+use crate::z3::{Local, Settings};
+
+/// What Spacer is asked: whether falsity can be derived by `rules` (positions in the system) over `active` predicates.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Query<'a> {
+    pub(crate) system: Cow<'a, HornSystem>,
+    pub(crate) rules: Vec<usize>,
+    pub(crate) active: BTreeSet<PredId>,
+    pub(crate) options: HornOptions,
+}
 
 /// What Spacer answered.
-pub(super) enum Found {
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Found {
     /// An over-approximation per predicate.
     Cover(BTreeMap<PredId, Term>),
     /// The facts of some derivation of falsity, possibly incomplete, if they were asked for.
@@ -18,7 +29,7 @@ pub(super) enum Found {
 }
 
 struct Writer<'a> {
-    z3: &'a Z3,
+    z3: &'a Local,
     relations: BTreeMap<PredId, Decl>,
 }
 
@@ -28,9 +39,15 @@ impl Writer<'_> {
     }
 }
 
-/// Asks whether falsity can be derived by `rules` over `active` predicates.
-pub(super) fn query(
-    z3: &Z3,
+impl Query<'_> {
+    /// Asks in this process.
+    pub(crate) fn answer(&self, z3: &Local) -> Result<Found, Reason> {
+        query(z3, &self.system, &self.rules, &self.active, self.options)
+    }
+}
+
+fn query(
+    z3: &Local,
     system: &HornSystem,
     rules: &[usize],
     active: &BTreeSet<PredId>,
@@ -64,8 +81,14 @@ pub(super) fn query(
     }
 }
 
+/// Without the two parts of Spacer in which Z3 4.15.4 dies on arrays under recursion: interpolation by unsatisfiable cores, and equalities
+/// propagated between obligations. Each alone still dies on some programs.
+fn other(params: Params) -> Params {
+    params.number("spacer.iuc", 0).flag("spacer.eq_prop", false)
+}
+
 fn set_up<'a>(
-    z3: &'a Z3,
+    z3: &'a Local,
     system: &HornSystem,
     rules: &[usize],
     active: &BTreeSet<PredId>,
@@ -82,6 +105,10 @@ fn set_up<'a>(
         .number("spacer.order_children", u32::from(options.guided))
         .number("spacer.random_seed", 0)
         .number("timeout", options.limits.millis.unwrap_or(u32::MAX));
+    let params = match z3.settings() {
+        Settings::Usual => params,
+        Settings::Other => other(params),
+    };
     engine.configure(&params)?;
     let session = z3.fresh();
     let bool = z3.sort(Sort::Bool)?;
@@ -126,7 +153,7 @@ fn set_up<'a>(
 }
 
 /// The ground facts in an answer: every application of a relation to values, wherever it stands.
-fn facts(z3: &Z3, writer: &Writer<'_>, answer: &Ast) -> Z3Result<BTreeSet<Fact>> {
+fn facts(z3: &Local, writer: &Writer<'_>, answer: &Ast) -> Z3Result<BTreeSet<Fact>> {
     let mut found = BTreeSet::new();
     let mut seen: rustc_hash::FxHashSet<Ast> = rustc_hash::FxHashSet::default();
     let mut stack = vec![answer.clone()];

@@ -138,4 +138,4 @@ impl HornSystem {
 }
 
 /// A ground fact: a predicate at values.
-pub(super) type Fact = (PredId, Vec<Value>);
+pub(crate) type Fact = (PredId, Vec<Value>);

@@ -6,11 +6,10 @@ use std::collections::BTreeSet;
 use num_bigint::BigInt;
 
 use super::ProjectOptions;
-use crate::build::{and, not, or, var};
+use crate::build::{and, not, or};
 use crate::logic::conjuncts;
 use crate::solver::{Outcome, Reason, Solver};
 use crate::term::{Op, Sort, Term, Var, free_vars, has_quantifier, postorder};
-use crate::z3::ffi::Result as Z3Result;
 use crate::z3::{Z3, Z3Solver};
 
 /// After `Sat` of a solver whose model satisfies `formula`: literals over the variables outside of `gone` that the
@@ -24,16 +23,8 @@ pub fn project_model(
     gone: &BTreeSet<Var>,
 ) -> Result<Vec<Term>, Reason> {
     complete(solver, formula)?;
-    let z3 = solver.session().clone();
-    let failed = |error: crate::z3::ffi::Error| Reason::of(&error.0);
-    let constants: Vec<Term> = gone.iter().map(|v| var(*v)).collect();
-    let bound = z3.write_all(&constants).map_err(failed)?;
-    let body = z3.write(formula).map_err(failed)?;
-    let model = solver.model().ok_or_else(|| Reason::Failed("no model to project".into()))?;
-    let term = z3.run(|| -> Z3Result<Term> {
-        // Not simplified by Z3: reading normalises, and its rewriter need not terminate (see `Z3::solver`).
-        z3.read(&model.project(&bound, &body)?)
-    })?;
+    let bound: Vec<Var> = gone.iter().copied().collect();
+    let term = solver.project(formula, &bound)?;
     if !free_vars(term).is_disjoint(gone) {
         return Err(Reason::Incomplete("Z3 cannot project here".into()));
     }

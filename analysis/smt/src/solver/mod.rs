@@ -29,6 +29,12 @@ pub enum Reason {
     /// A limit of [`Limits`], or of memory, was reached.
     #[error("a limit was reached")]
     Limit,
+    /// The limit of memory was reached.
+    #[error("out of memory")]
+    Memory,
+    /// The solver's process died, more than once, and with other settings, too.
+    #[error("the solver stopped")]
+    Stopped,
     /// The procedure does not decide such formulas.
     #[error("incomplete: {0}")]
     Incomplete(String),
@@ -42,7 +48,9 @@ impl Reason {
     /// interrupter knows (see `Z3::run`).
     pub(crate) fn of(text: &str) -> Reason {
         let has = |word: &str| text.contains(word);
-        if ["resource limit", "timeout", "canceled", "interrupted", "out of memory"].into_iter().any(has) {
+        if ["out of memory", "bad_alloc"].into_iter().any(has) {
+            Reason::Memory
+        } else if ["resource limit", "timeout", "canceled", "interrupted"].into_iter().any(has) {
             Reason::Limit
         } else if has("incomplete") || has("unknown") {
             Reason::Incomplete(text.to_owned())

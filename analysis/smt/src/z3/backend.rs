@@ -2,14 +2,14 @@
 //! much, measured), with fixed seeds.
 
 use super::ffi::{self, Answer, Ast, Params};
-use super::session::Z3;
+use super::session::{Local, Settings};
 use crate::build;
 use crate::solver::{Limits, Outcome, Reason, Solver};
 use crate::term::{Op, Sort, Term, Value, Var, value_of};
 
-/// An incremental solver of a session.
-pub struct Z3Solver {
-    z3: Z3,
+/// An incremental solver of a session in this process.
+pub(crate) struct LocalSolver {
+    z3: Local,
     raw: ffi::Solver,
     depth: u32,
     /// Names given in each open scope, and in total below it.
@@ -27,68 +27,73 @@ enum Last {
     Unsat(Vec<usize>),
 }
 
-impl std::fmt::Debug for Z3Solver {
+impl std::fmt::Debug for LocalSolver {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Z3Solver").field("depth", &self.depth).finish_non_exhaustive()
+        f.debug_struct("LocalSolver").field("depth", &self.depth).finish_non_exhaustive()
     }
 }
 
-impl Z3 {
-    /// A new incremental solver of this session, without limits: for many small questions with `push` and `pop`.
-    ///
-    /// # Panics
-    /// If Z3 cannot allocate.
-    #[must_use]
-    pub fn solver(&self) -> Z3Solver {
+impl Local {
+    /// See `Z3::solver`.
+    pub(crate) fn solver(&self) -> LocalSolver {
         // Not the general solver: before its first `push` that runs tactics, of which the rewriter of 4.15.4 does not
         // terminate on some equations between arrays (met by the property tests).
         self.wrap(ffi::Solver::simple(self.ctx()).expect("Z3 makes a solver"))
     }
 
-    /// A solver for one large question without `push`: it tries Z3's tactics (bit-blasting to a SAT solver for
-    /// bit-vector formulas) before the incremental core. Set limits.
-    ///
-    /// # Panics
-    /// If Z3 cannot allocate.
-    #[must_use]
-    pub fn one_shot_solver(&self) -> Z3Solver {
+    /// See `Z3::one_shot_solver`.
+    pub(crate) fn one_shot_solver(&self) -> LocalSolver {
         self.wrap(ffi::Solver::new(self.ctx()).expect("Z3 makes a solver"))
     }
 
-    fn wrap(&self, raw: ffi::Solver) -> Z3Solver {
-        let solver =
-            Z3Solver { z3: self.clone(), raw, depth: 0, names: vec![0], last: Last::Nothing, broken: None };
+    fn wrap(&self, raw: ffi::Solver) -> LocalSolver {
+        let solver = LocalSolver {
+            z3: self.clone(),
+            raw,
+            depth: 0,
+            names: vec![0],
+            last: Last::Nothing,
+            broken: None,
+        };
         solver.configure(Limits::NONE);
         solver
     }
 }
 
-fn is_literal(t: Term) -> bool {
+pub(crate) fn is_literal(t: Term) -> bool {
     let atom = if matches!(t.op(), Op::Not) { t.args()[0] } else { t };
     matches!(atom.op(), Op::Var(_)) && atom.sort() == Sort::Bool
 }
 
-impl Z3Solver {
+/// The literal that stands for the `n`th formula that got one.
+pub(crate) fn nth_name(n: u32) -> Term {
+    build::var(Var::indexed("%name", n, Sort::Bool))
+}
+
+impl LocalSolver {
     fn configure(&self, limits: Limits) {
-        let params = Params::new(self.z3.ctx()).number("random_seed", 0);
+        let params = match self.z3.settings() {
+            Settings::Usual => Params::new(self.z3.ctx()).number("random_seed", 0),
+            Settings::Other => Params::new(self.z3.ctx()).number("random_seed", 17).number("relevancy", 0),
+        };
         let params = params.number("rlimit", limits.resource.unwrap_or(0));
         let params = params.number("timeout", limits.millis.unwrap_or(u32::MAX));
         self.raw.configure(&params).expect("Z3 knows these parameters");
     }
 
-    /// The session it belongs to.
-    #[must_use]
-    pub fn session(&self) -> &Z3 {
-        &self.z3
+    /// See `project::project_model`.
+    pub(crate) fn project(&mut self, formula: Term, gone: &[Var]) -> Result<Term, Reason> {
+        let failed = |error: ffi::Error| Reason::of(&error.0);
+        let z3 = self.z3.clone();
+        let constants: Vec<Term> = gone.iter().map(|v| build::var(*v)).collect();
+        let bound = z3.write_all(&constants).map_err(failed)?;
+        let body = z3.write(formula).map_err(failed)?;
+        let model = self.model().ok_or_else(|| Reason::Failed("no model to project".into()))?;
+        // Not simplified by Z3: reading normalises, and its rewriter need not terminate (see `Local::solver`).
+        z3.run(|| z3.read(&model.project(&bound, &body)?))
     }
 
-    /// Forgets everything, also what Z3 learnt.
-    pub fn reset(&mut self) {
-        self.raw.reset();
-        (self.depth, self.names, self.last, self.broken) = (0, vec![0], Last::Nothing, None);
-    }
-
-    pub(crate) fn model(&mut self) -> Option<&ffi::Model> {
+    fn model(&mut self) -> Option<&ffi::Model> {
         match &mut self.last {
             Last::Sat(model) => {
                 if model.is_none() {
@@ -128,7 +133,7 @@ impl Z3Solver {
     }
 }
 
-impl Solver for Z3Solver {
+impl Solver for LocalSolver {
     fn push(&mut self) {
         self.raw.push();
         self.depth += 1;
@@ -161,7 +166,7 @@ impl Solver for Z3Solver {
         // Names are counted per scope and used again after it: they do not pile up.
         let count = self.names.last_mut().expect("the outermost scope");
         *count += 1;
-        let literal = build::var(Var::indexed("%name", *count, Sort::Bool));
+        let literal = nth_name(*count);
         let named = self.z3.write(literal).and_then(|l| Ast::implies(&l, &self.z3.write(formula)?));
         match named {
             Ok(ast) => self.raw.assert(&ast),

@@ -4,6 +4,8 @@
 //! 1. the worker registers its context, *then* looks whether a stop was requested, then starts Z3 with a limit;
 //! 2. a thread that wants to stop it sets the request, then interrupts every registered context again and again until none is left;
 //! 3. whatever an interrupted worker computed is thrown away: it is no answer.
+//!
+//! A solver in a process of its own is stopped by ending the process.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,11 +14,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::ffi;
+use crate::worker::Leash;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 /// A handle that stops every solver it was given to. Make one per job: a request stays until [`Interrupter::reset`].
 #[derive(Clone, Default)]
 pub struct Interrupter(Arc<Shared>);
+
+/// Something inside the solver.
+pub(crate) enum Target {
+    /// A context of this process.
+    Here(ffi::Target),
+    /// A process.
+    Worker(Arc<Leash>),
+}
+
+impl Target {
+    fn interrupt(&self) {
+        match self {
+            Target::Here(context) => context.interrupt(),
+            Target::Worker(process) => process.kill(),
+        }
+    }
+}
 
 type Poll = Box<dyn Fn() -> bool + Send + Sync>;
 
@@ -31,7 +51,7 @@ struct Shared {
 #[derive(Default)]
 struct Running {
     next: u64,
-    contexts: BTreeMap<u64, ffi::Target>,
+    targets: BTreeMap<u64, Target>,
 }
 
 impl fmt::Debug for Interrupter {
@@ -63,8 +83,8 @@ impl Interrupter {
     pub fn interrupt(&self) {
         self.0.requested.store(true, Ordering::SeqCst);
         let mut running = self.running();
-        while !running.contexts.is_empty() {
-            for target in running.contexts.values() {
+        while !running.targets.is_empty() {
+            for target in running.targets.values() {
                 target.interrupt();
             }
             self.0.left.wait_for(&mut running, Duration::from_millis(1));
@@ -75,7 +95,7 @@ impl Interrupter {
     /// to its limit, unless [`Interrupter::interrupt`] follows from some thread.
     pub fn request(&self) {
         self.0.requested.store(true, Ordering::SeqCst);
-        for target in self.running().contexts.values() {
+        for target in self.running().targets.values() {
             target.interrupt();
         }
     }
@@ -89,9 +109,10 @@ impl Interrupter {
         self.0.running.lock()
     }
 
-    /// Runs `work`, which calls into Z3, so that it can be stopped. `None` if a stop was requested, before or during.
-    pub(crate) fn guard<T>(&self, ctx: &ffi::Context, work: impl FnOnce() -> T) -> Option<T> {
-        let registration = Registration::new(self, ctx);
+    /// Runs `work`, which asks the solver, so that it can be stopped: `target` says how, and `keep` lives as long as another thread
+    /// may use it. `None` if a stop was requested, before or during.
+    pub(crate) fn guard<K, T>(&self, target: Target, keep: K, work: impl FnOnce() -> T) -> Option<T> {
+        let registration = Registration::new(self, target, keep);
         if self.is_requested() {
             return None;
         }
@@ -101,27 +122,27 @@ impl Interrupter {
     }
 }
 
-/// A context in the registry; it leaves when this is dropped, also by unwinding.
-struct Registration<'a> {
+/// A target in the registry; it leaves when this is dropped, also by unwinding.
+struct Registration<'a, K> {
     owner: &'a Interrupter,
     key: u64,
-    /// Keeps the context alive while another thread may use the pointer.
-    _ctx: ffi::Context,
+    /// Dropped after the target has left.
+    _keep: K,
 }
 
-impl<'a> Registration<'a> {
-    fn new(owner: &'a Interrupter, ctx: &ffi::Context) -> Registration<'a> {
+impl<'a, K> Registration<'a, K> {
+    fn new(owner: &'a Interrupter, target: Target, keep: K) -> Registration<'a, K> {
         let mut running = owner.running();
         let key = running.next;
         running.next += 1;
-        running.contexts.insert(key, ctx.target());
-        Registration { owner, key, _ctx: ctx.clone() }
+        running.targets.insert(key, target);
+        Registration { owner, key, _keep: keep }
     }
 }
 
-impl Drop for Registration<'_> {
+impl<K> Drop for Registration<'_, K> {
     fn drop(&mut self) {
-        self.owner.running().contexts.remove(&self.key);
+        self.owner.running().targets.remove(&self.key);
         self.owner.0.left.notify_all();
     }
 }

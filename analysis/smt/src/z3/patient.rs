@@ -2,8 +2,7 @@
 //! decide goes, with everything on the stack, to a solver of its own that tries Z3's tactics (propagation of values, bit-blasting to a
 //! SAT solver). Made for bit vectors and floats.
 
-use super::backend::Z3Solver;
-use super::session::Z3;
+use super::door::{Z3, Z3Solver};
 use crate::build;
 use crate::solver::{Limits, Outcome, Reason, Solver};
 use crate::term::{Term, Value};

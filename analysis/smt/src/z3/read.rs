@@ -5,7 +5,7 @@ use num_bigint::BigInt;
 use rustc_hash::FxHashMap;
 
 use super::ffi::{Ast, Decl, DeclKind, Error, Result, Shape, SortRef, SortShape};
-use super::session::Z3;
+use super::session::Local;
 use crate::build;
 use crate::term::{BitVec, FloatConst, FloatOp, FloatSort, Op, Rounding, Sort, Term, Var};
 
@@ -16,7 +16,7 @@ fn unsupported(what: impl std::fmt::Display) -> Error {
 /// An application whose arguments are being read.
 type Opened = (Decl, Vec<Ast>);
 
-impl Z3 {
+impl Local {
     pub(crate) fn read_sort(&self, sort: &SortRef) -> Result<Sort> {
         Ok(match sort.shape()? {
             SortShape::Bool => Sort::Bool,

@@ -8,23 +8,35 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::ffi::{self, Ast, Context, Decl, SortRef};
+use super::interrupt::Target;
 use super::{Interrupter, LibraryMismatch, check_library};
-use crate::solver::{Limits, Outcome, Reason, Solver};
+use crate::solver::Reason;
 use crate::term::{Sort, Term, Var};
+use crate::worker::incident;
 
-/// A Z3 session. Cloning shares it.
+/// A Z3 session in this process. Cloning shares it.
 #[derive(Clone)]
-pub struct Z3(pub(super) Rc<Session>);
+pub(crate) struct Local(pub(super) Rc<Session>);
 
 pub(super) struct Session {
     pub(super) ctx: Context,
     pub(super) interrupter: Interrupter,
+    settings: Settings,
     pub(super) terms: RefCell<FxHashMap<Term, Ast>>,
     pub(super) sorts: RefCell<FxHashMap<Sort, SortRef>>,
     /// Which variable a constant of Z3 stands for.
     pub(super) vars: RefCell<FxHashMap<Decl, Var>>,
     pub(super) functions: RefCell<FxHashMap<Decl, crate::term::Func>>,
     pub(super) fresh: Cell<u32>,
+}
+
+/// How Z3 searches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Settings {
+    /// As always.
+    Usual,
+    /// In another order: for a question at which Z3 has died.
+    Other,
 }
 
 /// Translations kept between calls; beyond this the cache is emptied when nothing runs.
@@ -36,30 +48,20 @@ pub fn limit_memory(megabytes: u32) {
     ffi::global("memory_max_size", &megabytes.to_string());
 }
 
-impl std::fmt::Debug for Z3 {
+impl std::fmt::Debug for Local {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Z3").field("cached", &self.0.terms.borrow().len()).finish_non_exhaustive()
+        f.debug_struct("Local").field("cached", &self.0.terms.borrow().len()).finish_non_exhaustive()
     }
 }
 
-impl Z3 {
-    /// A session that cannot be interrupted.
-    ///
-    /// # Errors
-    /// If the library is not one we may use (see [`check_library`]).
-    pub fn new() -> Result<Z3, LibraryMismatch> {
-        Z3::with_interrupter(Interrupter::new())
-    }
-
+impl Local {
     /// A session that `interrupter` stops.
-    ///
-    /// # Errors
-    /// If the library is not one we may use (see [`check_library`]).
-    pub fn with_interrupter(interrupter: Interrupter) -> Result<Z3, LibraryMismatch> {
+    pub(crate) fn new(interrupter: Interrupter, settings: Settings) -> Result<Local, LibraryMismatch> {
         check_library()?;
-        Ok(Z3(Rc::new(Session {
+        Ok(Local(Rc::new(Session {
             ctx: Context::new(),
             interrupter,
+            settings,
             terms: RefCell::default(),
             sorts: RefCell::default(),
             vars: RefCell::default(),
@@ -68,29 +70,13 @@ impl Z3 {
         })))
     }
 
+    pub(crate) fn settings(&self) -> Settings {
+        self.0.settings
+    }
+
     /// The handle that stops this session.
-    #[must_use]
-    pub fn interrupter(&self) -> &Interrupter {
+    pub(crate) fn interrupter(&self) -> &Interrupter {
         &self.0.interrupter
-    }
-
-    /// Satisfiability of one formula, with a solver of its own.
-    #[must_use]
-    pub fn check(&self, formula: Term, limits: Limits) -> Outcome {
-        let mut solver = self.solver();
-        solver.set_limits(limits);
-        solver.assert(formula);
-        solver.check()
-    }
-
-    /// `term` as it comes back from Z3: equal in meaning. For tests of the translation.
-    ///
-    /// # Errors
-    /// If Z3 wrote it with an operator we have no term for.
-    #[doc(hidden)]
-    pub fn round_trip(&self, term: Term) -> Result<Term, Reason> {
-        let there = self.write(term).and_then(|ast| self.read(&ast));
-        there.map_err(|error| Reason::of(&error.0))
     }
 
     pub(crate) fn ctx(&self) -> &Context {
@@ -106,9 +92,17 @@ impl Z3 {
 
     /// Runs `work`, a call that may take long, under the interrupter.
     pub(crate) fn run<T>(&self, work: impl FnOnce() -> ffi::Result<T>) -> Result<T, Reason> {
-        let result = self.0.interrupter.guard(self.ctx(), work).ok_or(Reason::Interrupted)?;
+        let result = self
+            .0
+            .interrupter
+            .guard(Target::Here(self.ctx().target()), self.ctx().clone(), work)
+            .ok_or(Reason::Interrupted)?;
         self.shrink();
-        result.map_err(|error| Reason::of(&error.0))
+        result.map_err(|error| {
+            let reason = Reason::of(&error.0);
+            incident::note(&reason);
+            reason
+        })
     }
 
     fn shrink(&self) {

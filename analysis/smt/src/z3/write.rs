@@ -1,7 +1,7 @@
 //! Our terms as Z3 expressions.
 
 use super::ffi::{Ast, Decl, FloatSource, Result, SortRef};
-use super::session::Z3;
+use super::session::Local;
 use crate::term::{FloatOp, Op, Rounding, Sort, Term, Var};
 
 /// The name of a variable inside Z3. Injective: `@` and `%` of the name are escaped.
@@ -16,7 +16,7 @@ fn symbol(var: Var) -> String {
     }
 }
 
-impl Z3 {
+impl Local {
     pub(crate) fn sort(&self, sort: Sort) -> Result<SortRef> {
         if let Some(known) = self.0.sorts.borrow().get(&sort) {
             return Ok(known.clone());

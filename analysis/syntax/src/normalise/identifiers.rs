@@ -97,7 +97,7 @@ impl Normaliser<'_> {
         if self.pieces.last().is_some_and(|piece| piece.kind == TokenKind::String) {
             self.name_beside_string(token);
         }
-        let is_type = self.is_type_name(token.text);
+        let is_type = self.is_type_name(token.text, self.at);
         self.old_style_pointer();
         match self.role() {
             Role::Members => self.member_name(),
@@ -115,9 +115,9 @@ impl Normaliser<'_> {
             // The argument itself says that this is a type.
             Role::TypedCall => opens && self.word_before_last() == Some(Word::Sizeof),
             // There are no expressions at file scope.
-            Role::File | Role::Block => {
+            Role::File | Role::Block | Role::Control => {
                 let is_type = is_type || (self.role() == Role::File && self.typedefs.may_contain(token.text));
-                is_type && self.peek(1) == Some(Word::OpenParen) && self.at_statement_start()
+                is_type && self.at_declaration_start() && self.has_declarator_in_parens(self.at + 1)
             }
             _ => false,
         };

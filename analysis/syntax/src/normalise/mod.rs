@@ -133,6 +133,7 @@ impl Normaliser<'_> {
     fn run(&mut self) {
         let mut pragma = 0;
         while self.at < self.tokens.len() {
+            crate::interrupt::poll();
             self.close_wrapped();
             while self.pragmas.get(pragma).is_some_and(|next| next.before <= self.at) {
                 self.pragma(pragma);

@@ -23,6 +23,38 @@ impl Normaliser<'_> {
         }
     }
 
+    /// Whether a declaration may start here: a statement, or the first part of a `for`.
+    pub(super) fn at_declaration_start(&self) -> bool {
+        let mut before = self.pieces.iter().rev().map(|piece| self.words.of(piece.text));
+        match self.role() {
+            Role::Control => before.next() == Some(Word::OpenParen) && before.next() == Some(Word::Loop),
+            _ => self.at_statement_start(),
+        }
+    }
+
+    /// Whether what starts at a token looks like `(x)`, `*(x)` or `*const *(x)`: behind the name of a type a declarator, which the
+    /// grammar takes for an argument or a factor.
+    pub(super) fn has_declarator_in_parens(&self, mut at: usize) -> bool {
+        loop {
+            let Some(token) = self.tokens.get(at) else { return false };
+            at = match self.words.of(token.text) {
+                Word::OpenParen => return true,
+                Word::Attribute => match self.groups.behind(at + 1) {
+                    Some(behind) => behind,
+                    None => return false,
+                },
+                Word::Star
+                | Word::Const
+                | Word::Volatile
+                | Word::Restrict
+                | Word::Atomic
+                | Word::Nullability
+                | Word::Extension => at + 1,
+                _ => return false,
+            };
+        }
+    }
+
     /// `goto *e;` becomes `__proofline_goto(e);`, other `goto`s stay.
     pub(super) fn goto(&mut self) {
         if self.peek(1) != Some(Word::Star) {

@@ -7,9 +7,9 @@ use crate::marks;
 use crate::token::{TextId, TokenKind};
 
 impl Normaliser<'_> {
-    /// Whether a spelling surely names a type.
-    pub(super) fn is_type_name(&self, text: TextId) -> bool {
-        self.words.of(text) == Word::BuiltinType || self.typedefs.contains(text)
+    /// Whether a spelling surely names a type where it stands.
+    pub(super) fn is_type_name(&self, text: TextId, at: usize) -> bool {
+        self.words.of(text) == Word::BuiltinType || self.typedefs.contains(text, at)
     }
 
     /// Whether the token at `at` starts a type name.
@@ -32,7 +32,7 @@ impl Normaliser<'_> {
             | Word::TypeofUnqual
             | Word::Atomic
             | Word::BitInt => true,
-            _ => self.is_type_name(token.text),
+            _ => self.is_type_name(token.text, at),
         }
     }
 

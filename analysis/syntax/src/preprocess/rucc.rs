@@ -6,7 +6,7 @@ mod options;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,6 +21,7 @@ use super::{CcPreprocessor, Preprocessor};
 use crate::error::SyntaxError;
 use crate::flags::{DataModel, Edition, Flags};
 use crate::fs::FileSystem;
+use crate::interrupt::{self, Interrupt, Interrupted};
 use crate::limits::{MAX_FILE_BYTES, MAX_INCLUDES, MAX_UNIT_BYTES, PREPROCESSOR_STACK};
 use crate::token::Preprocessed;
 
@@ -35,7 +36,9 @@ impl Preprocessor for RuccPreprocessor {
             Err(error) => return refused(main, flags, error),
         };
         // The `#if` parser of rucc-pp recurses, so it gets a stack that no text overflows.
-        let run = || catch_unwind(AssertUnwindSafe(|| run(main, &text, fs, flags)));
+        let interrupt = Interrupt::current();
+        let work = || interrupt::within(interrupt.clone(), || run(main, &text, fs, flags));
+        let run = || catch_unwind(AssertUnwindSafe(work));
         let outcome = std::thread::scope(|scope| {
             let thread = std::thread::Builder::new()
                 .name("preprocess".into())
@@ -45,6 +48,7 @@ impl Preprocessor for RuccPreprocessor {
         });
         match outcome {
             Ok(Ok(Ok(done))) => done,
+            Ok(Ok(Err(panic)) | Err(panic)) if panic.is::<Interrupted>() => resume_unwind(panic),
             Ok(Ok(Err(_)) | Err(_)) => crashed(main, fs, flags),
             Err(error) => {
                 let message = format!("no thread for the preprocessor: {error}");
@@ -103,6 +107,7 @@ impl Files<'_> {
 
 impl rucc_session::FileSystem for Files<'_> {
     fn read(&self, path: &Path) -> io::Result<SourceBytes> {
+        interrupt::poll_now();
         if path == Path::new(options::GCC_MACROS) {
             return Ok(SourceBytes::new(options::GCC_MACROS_TEXT));
         }
@@ -158,6 +163,7 @@ fn run(main: &Path, text: &Decoded, fs: &dyn FileSystem, flags: &Flags) -> Prepr
     let diagnostics = phase4.take_diagnostics();
     let too_much = files.opened.load(Ordering::Relaxed) > MAX_INCLUDES
         || files.bytes.load(Ordering::Relaxed) > MAX_UNIT_BYTES;
+    interrupt::poll_now();
     let mut out = convert::preprocessed(&tokens, &sources, &interner);
     out.c23 = flags.standard.edition >= Edition::C23;
     let found = phase4.dependencies().iter().map(|found| found.path.clone());

@@ -7,7 +7,7 @@ use tree_sitter::{Node, Tree};
 use super::Unit;
 use crate::ast::{self, Expression, Statement, View};
 use crate::error::SyntaxError;
-use crate::limits::MAX_DEPTH;
+use crate::limits::{MAX_CHAIN, MAX_DEPTH};
 use crate::marks;
 
 /// Most syntax errors that are reported one by one.
@@ -29,22 +29,46 @@ pub(super) fn too_deep(tree: &Tree) -> Vec<Range<usize>> {
 
 fn depth_exceeds(node: Node<'_>, limit: u32) -> bool {
     let mut cursor = node.walk();
-    // The cursor knows its depth only by counting.
-    let mut depth = 0;
+    // The cursor knows its depth only by counting. Links of chains are on the way to the root, too, and count elsewhere.
+    let (mut depth, mut links) = (0, 0);
+    let mut way = Vec::new();
     loop {
+        let above = cursor.node().kind();
         if cursor.goto_first_child() {
-            depth += 1;
-            if depth > limit {
+            let is_link = is_link(above, cursor.node().kind());
+            way.push((above, is_link));
+            *(if is_link { &mut links } else { &mut depth }) += 1;
+            if depth > limit || links > MAX_CHAIN {
                 return true;
             }
             continue;
         }
-        while !cursor.goto_next_sibling() {
+        loop {
+            let Some((above, is_link_before)) = way.pop() else { return false };
+            *(if is_link_before { &mut links } else { &mut depth }) -= 1;
+            if cursor.goto_next_sibling() {
+                let is_link = is_link(above, cursor.node().kind());
+                way.push((above, is_link));
+                *(if is_link { &mut links } else { &mut depth }) += 1;
+                break;
+            }
             if !cursor.goto_parent() {
                 return false;
             }
-            depth -= 1;
         }
+        if depth > limit || links > MAX_CHAIN {
+            return true;
+        }
+    }
+}
+
+/// Whether a node in another one makes a chain longer that readers follow in a loop: `a + b + c`, `a, b, c`, `else if`.
+fn is_link(above: &str, below: &str) -> bool {
+    match below {
+        "binary_expression" | "comma_expression" => above == below,
+        "else_clause" => above == "if_statement",
+        "if_statement" => above == "else_clause",
+        _ => false,
     }
 }
 

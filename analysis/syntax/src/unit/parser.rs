@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tree_sitter::{Language, ParseOptions, ParseState, Parser, Tree};
 
 use crate::error::SyntaxError;
+use crate::interrupt::{self, Interrupt};
 
 /// The grammar.
 pub(crate) fn language() -> &'static Language {
@@ -28,15 +29,19 @@ const REPORTS_AT_LEAST: usize = 20_000;
 pub(super) fn tree_of(text: &str) -> Result<Tree, SyntaxError> {
     let left = Cell::new(REPORTS_AT_LEAST + text.len() / BYTES_PER_REPORT);
     let started = Instant::now();
+    let interrupt = Interrupt::current();
+    let is_over = || interrupt.as_ref().is_some_and(Interrupt::is_over);
     let mut progress = |_: &ParseState| {
         left.set(left.get().saturating_sub(1));
-        let gives_up = left.get() == 0 || started.elapsed() > PATIENCE;
+        let gives_up = left.get() == 0 || started.elapsed() > PATIENCE || is_over();
         if gives_up { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let options = ParseOptions::new().progress_callback(&mut progress);
     let bytes = text.as_bytes();
     let mut read = |at: usize, _| bytes.get(at..).unwrap_or_default();
     parser().parse_with_options(&mut read, None, Some(options)).ok_or_else(|| {
+        // Not the text's fault.
+        interrupt::poll_now();
         SyntaxError::error("too many syntax errors, nothing of this file was read", None)
             .with_help("is this C source text?")
     })

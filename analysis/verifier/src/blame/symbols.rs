@@ -109,6 +109,8 @@ pub(super) struct Symbols {
     base: u32,
     /// Open calls.
     open: Vec<Open>,
+    /// Globals that never change.
+    constants: BTreeSet<Name>,
     /// Results of unknown functions so far.
     results: u32,
     choice: Option<Choice>,
@@ -117,7 +119,9 @@ pub(super) struct Symbols {
 impl Symbols {
     /// At the start of the entry function.
     pub(super) fn new(program: &Program, entry: &Function, base: u32) -> Symbols {
+        let constants = program.globals.values().filter(|global| global.constant);
         let mut symbols = Symbols {
+            constants: constants.map(|global| global.name).collect(),
             known: FxHashMap::default(),
             rest: FxHashMap::default(),
             taken: BTreeSet::new(),
@@ -210,6 +214,9 @@ impl Symbols {
     }
 
     fn loaded(&self, lvalue: &Lvalue, depth: u32) -> Symbol {
+        if matches!(lvalue.base, Base::Global(name) if self.constants.contains(&name)) {
+            return Symbol::default();
+        }
         if let Some(key) = self.key(lvalue, depth) {
             if let Some(symbol) = self.known.get(&key) {
                 return symbol.clone();

@@ -5,7 +5,7 @@ use std::{
     rc::Rc,
 };
 
-use proofline_cfa::{Expr, Function, Loc, LocalId, Lvalue, Name, ObligationId, Program};
+use proofline_cfa::{ContentHash, Expr, Function, Loc, LocalId, Lvalue, Name, ObligationId, Program};
 use proofline_cpa::{
     BlockCpa, Budget, Certificate, Checker, Config, Order, Outcome, Path, Refine, Unknown, bam::Blocks,
 };
@@ -82,7 +82,7 @@ impl Abstraction {
     fn run<A: CachedAnalysis + Refine<Witness = Path>>(
         &self,
         analysis: &A,
-        options: &str,
+        options: ContentHash,
         question: &Question<'_>,
     ) -> Decision {
         let Question { subject, entry, targets, budget } = *question;
@@ -131,9 +131,9 @@ impl Abstraction {
             Outcome::Unknown(why) => Answer::Unknown(why),
             Outcome::Reaches(path) => match concrete::follow(question, &path) {
                 Ok(Some(counterexample)) => Answer::Violated(counterexample),
-                Ok(None) => {
-                    Answer::Unknown(Unknown::Unconfirmed("no inputs were found for an abstract path".into()))
-                }
+                Ok(None) => Answer::Unknown(Unknown::Unconfirmed(
+                    "the mistake seems possible, and no inputs were found that lead to it".into(),
+                )),
                 Err(why) => Answer::Unknown(why),
             },
         })
@@ -156,7 +156,9 @@ fn collected<A: BlockCpa>(
     let answer = if proved.len() == targets.len() {
         Answer::Holds("no error location is reachable".into())
     } else {
-        Answer::Unknown(Unknown::Unconfirmed("an abstract path may be spurious".into()))
+        Answer::Unknown(Unknown::Unconfirmed(
+            "the ranges of the values allow the mistake, and nothing more exact was found".into(),
+        ))
     };
     Ok(Decision { answer, proved })
 }
@@ -174,12 +176,12 @@ impl Engine for Abstraction {
                 let options =
                     ValueOptions { track_everything: !self.refines, ..subject.value_options(entry) };
                 let kept = of_values(&options);
-                self.run(&ValueAnalysis::new(environment, options), &kept, question)
+                self.run(&ValueAnalysis::new(environment, options), kept, question)
             }
             Domain::Intervals => {
                 let options = subject.interval_options(entry);
                 let kept = of_intervals(&options);
-                self.run(&IntervalAnalysis::new(environment, options), &kept, question)
+                self.run(&IntervalAnalysis::new(environment, options), kept, question)
             }
         }
     }

@@ -57,7 +57,7 @@ fn decide(question: &Question<'_>) -> Result<usize, Unknown> {
         .ok_or_else(|| Unknown::InternalError("an entry without a body".into()))?;
     let inputs = inputs(env, function);
     if question.entry.is_library() || inputs.is_empty() {
-        return Err(Unknown::Unconfirmed("there is no input to split".into()));
+        return Err(Unknown::NotApplicable("there is no input to split".into()));
     }
     let cuts = cuts(function);
     let whole: Case = inputs.iter().map(|(_, range)| *range).collect();
@@ -69,7 +69,9 @@ fn decide(question: &Question<'_>) -> Result<usize, Unknown> {
             continue;
         }
         let Some((a, b)) = split(&case, &cuts) else {
-            return Err(Unknown::Unconfirmed("intervals do not decide a single case".into()));
+            return Err(Unknown::Unconfirmed(
+                "the ranges of the values decide it for no single input".into(),
+            ));
         };
         open.push_back(a);
         open.push_back(b);

@@ -223,7 +223,7 @@ impl Unwound {
             copies.get(&name).into_iter().flatten().map(move |copy| (*copy, id))
         };
         let targets = targets.iter().flat_map(of_copies).collect();
-        let environment = Environment::entered(program, entry);
+        let environment = Environment::entered(program, entry, question.subject.env().is_open());
         Unwound { environment: Arc::new(environment), targets, origins, copies }
     }
 

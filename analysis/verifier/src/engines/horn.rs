@@ -61,7 +61,7 @@ impl Engine for Horn {
 }
 
 fn no_arrays() -> Unknown {
-    Unknown::Unconfirmed("there are no arrays to look into".into())
+    Unknown::NotApplicable("there are no arrays to look into".into())
 }
 
 impl Horn {
@@ -88,14 +88,15 @@ impl Horn {
         match solve_with(&session.z3, &system, options) {
             HornOutcome::Solved(_) => Ok(Answer::Holds("inductive invariants found and re-checked".into())),
             HornOutcome::Refuted(_) => {
-                Err(Unknown::Unconfirmed("the integer encoding reaches the error".into()))
+                let why = "a way to the mistake was found on which bits, floating point or memory are not known exactly";
+                Err(Unknown::Unconfirmed(why.into()))
             }
             HornOutcome::Unknown(Reason::Limit) => Err(Unknown::OutOfBudget),
             HornOutcome::Unknown(Reason::Interrupted) => Err(Session::interrupted(budget)),
             HornOutcome::Unknown(reason) => {
                 // The solver goes on with the rule that it did not like, pages long.
                 let said = reason.to_string();
-                Err(Unknown::NoProgress(said.split(" in rule").next().unwrap_or_default().to_owned()))
+                Err(Unknown::NoProgress(in_plain_words(said.split(" in rule").next().unwrap_or_default())))
             }
         }
     }
@@ -103,6 +104,16 @@ impl Horn {
     /// The solver's units keep the answer the same everywhere; a deadline of the caller ends it in any case.
     fn limits(&self, budget: &Budget) -> Limits {
         Limits { resource: Some(self.resource), millis: Session::millis_left(budget) }
+    }
+}
+
+/// What the solver says, for people who know C and no solver.
+fn in_plain_words(said: &str) -> String {
+    match said.split('\'').nth(1) {
+        Some(operator) if said.starts_with("Uninterpreted") => {
+            format!("`{operator}` of two variables is too hard for the solver")
+        }
+        _ => said.to_owned(),
     }
 }
 

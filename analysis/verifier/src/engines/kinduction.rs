@@ -84,7 +84,10 @@ impl KInduction {
             }
             k = if k < 3 { k + 1 } else { k * 2 };
         }
-        Err(Unknown::NoProgress(format!("not inductive up to k = {}", self.most)))
+        Err(Unknown::NoProgress(format!(
+            "no loop invariant was found within {} rounds of each loop",
+            self.most
+        )))
     }
 }
 

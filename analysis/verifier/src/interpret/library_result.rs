@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use proofline_cfa::{Base, Expr, IntType, Lvalue, Quantity, Scalar, eval::Value};
+use proofline_cfa::{Base, Expr, IntType, Lvalue, Quantity, Scalar, Site, eval::Value};
 
 use super::{
     code::FunctionCode,
@@ -27,6 +27,13 @@ enum Found {
     Unknown,
 }
 
+/// Who asks for bytes that are inputs.
+#[derive(Clone, Copy)]
+struct Asker<'c> {
+    code: &'c FunctionCode,
+    site: Site,
+}
+
 /// Bytes one after the other.
 #[derive(Clone, Copy)]
 struct Bytes {
@@ -35,9 +42,23 @@ struct Bytes {
     most: u64,
 }
 
+/// What ends a row of bytes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// Its length, or a 0 before that.
+    AtZero,
+    /// Its length alone.
+    AtLength,
+}
+
 impl<'c, O: Oracle> Machine<'c, O> {
     /// The value of a temporary that has one by definition; `None` if it can be any.
-    pub(super) fn library_result(&mut self, code: &'c FunctionCode, dst: &Lvalue) -> Step<Option<Value>> {
+    pub(super) fn library_result(
+        &mut self,
+        code: &'c FunctionCode,
+        dst: &Lvalue,
+        site: Site,
+    ) -> Step<Option<Value>> {
         let Base::Local(id) = dst.base else { return Ok(None) };
         let Some(&at) = code.library_results.get(&id) else { return Ok(None) };
         let result = &code.function.library_results[at as usize];
@@ -49,7 +70,8 @@ impl<'c, O: Oracle> Machine<'c, O> {
             }
         }
         let width = result.arguments.first().and_then(Expr::int_type);
-        let found = self.quantity(result.quantity, numbers, width)?;
+        let asker = Asker { code, site };
+        let found = self.quantity(asker, result.quantity, numbers, width)?;
         let is_nothing = matches!(found, Found::Nothing);
         let number = match found {
             Found::Unknown => return Ok(None),
@@ -68,39 +90,54 @@ impl<'c, O: Oracle> Machine<'c, O> {
         }
     }
 
-    fn quantity(&mut self, quantity: Quantity, numbers: [i128; 3], width: Option<IntType>) -> Step<Found> {
+    fn quantity(
+        &mut self,
+        asker: Asker<'c>,
+        quantity: Quantity,
+        numbers: [i128; 3],
+        width: Option<IntType>,
+    ) -> Step<Found> {
         let [first, second, third] = numbers;
         let (from, to) = (first as u64, second as u64);
         let string = Bytes { from, most: LONGEST };
         let bounded = |most: i128| Bytes { from, most: (most as u64).min(LONGEST) };
         Ok(match quantity {
-            Quantity::StringLength => self.length(string)?.map_or(Found::Unknown, Found::Number),
-            Quantity::StringSize => self.length(string)?.map_or(Found::Unknown, |n| Found::Number(n + 1)),
-            Quantity::BoundedLength => self.length(bounded(second))?.map_or(Found::Unknown, Found::Number),
-            Quantity::StringOrder => self.order(string, to, true)?,
-            Quantity::BoundedOrder => self.order(bounded(third), to, true)?,
-            Quantity::ByteOrder => self.order(bounded(third), to, false)?,
-            Quantity::FirstCharacter => self.find(string, second, true, false)?,
-            Quantity::LastCharacter => self.find(string, second, true, true)?,
-            Quantity::FirstByte => self.find(bounded(third), second, false, false)?,
-            Quantity::FirstString => match (self.text(from)?, self.text(to)?) {
+            Quantity::StringLength => self.length(asker, string)?.map_or(Found::Unknown, Found::Number),
+            Quantity::StringSize => {
+                self.length(asker, string)?.map_or(Found::Unknown, |n| Found::Number(n + 1))
+            }
+            Quantity::BoundedLength => {
+                self.length(asker, bounded(second))?.map_or(Found::Unknown, Found::Number)
+            }
+            Quantity::StringOrder => self.order(asker, string, to, End::AtZero)?,
+            Quantity::BoundedOrder => self.order(asker, bounded(third), to, End::AtZero)?,
+            Quantity::ByteOrder => self.order(asker, bounded(third), to, End::AtLength)?,
+            Quantity::FirstCharacter => self.find_first(asker, string, second, End::AtZero)?,
+            Quantity::LastCharacter => self.find_last(asker, string, second)?,
+            Quantity::FirstByte => self.find_first(asker, bounded(third), second, End::AtLength)?,
+            Quantity::FirstString => match (self.text(asker, from)?, self.text(asker, to)?) {
                 (Some(text), Some(part)) => {
                     let at = (0..=text.len()).find(|at| text[*at..].starts_with(&part));
                     at.map_or(Found::Nothing, |at| Found::Number(at as i128))
                 }
                 _ => Found::Unknown,
             },
-            Quantity::Span | Quantity::ComplementSpan => match (self.text(from)?, self.text(to)?) {
-                (Some(text), Some(set)) => {
-                    let wanted = quantity == Quantity::Span;
-                    let span = text.iter().take_while(|c| set.contains(c) == wanted).count();
-                    Found::Number(span as i128)
+            Quantity::Span | Quantity::ComplementSpan => {
+                match (self.text(asker, from)?, self.text(asker, to)?) {
+                    (Some(text), Some(set)) => {
+                        let wanted = quantity == Quantity::Span;
+                        let span = text.iter().take_while(|c| set.contains(c) == wanted).count();
+                        Found::Number(span as i128)
+                    }
+                    _ => Found::Unknown,
                 }
-                _ => Found::Unknown,
-            },
-            Quantity::Number => match self.text(from)? {
-                Some(text) => number(&text).map_or(Found::Unknown, Found::Number),
-                None => Found::Unknown,
+            }
+            Quantity::Number => match self.ask_number(asker.code, from, asker.site)? {
+                Some(number) => Found::Number(number),
+                None => match self.text(asker, from)? {
+                    Some(text) => number(&text).map_or(Found::Unknown, Found::Number),
+                    None => Found::Unknown,
+                },
             },
             Quantity::Ones
             | Quantity::Parity
@@ -114,15 +151,17 @@ impl<'c, O: Oracle> Machine<'c, O> {
     }
 
     /// A byte; `None` if it was never written.
-    fn byte(&mut self, address: u64) -> Step<Option<u8>> {
-        let byte = self.memory.read(address, 1).or_else(refused)?;
-        Ok(byte.map(|byte| byte as u8))
+    fn byte(&mut self, asker: Asker<'c>, address: u64) -> Step<Option<u8>> {
+        match self.memory.read_bits(address, 1, 0xff).or_else(refused)? {
+            Some(byte) => Ok(Some(byte as u8)),
+            None => self.ask_byte(asker.code, address),
+        }
     }
 
     /// Bytes before the first 0, or all.
-    fn length(&mut self, bytes: Bytes) -> Step<Option<i128>> {
+    fn length(&mut self, asker: Asker<'c>, bytes: Bytes) -> Step<Option<i128>> {
         for at in 0..bytes.most {
-            match self.byte(bytes.from.wrapping_add(at))? {
+            match self.byte(asker, bytes.from.wrapping_add(at))? {
                 Some(0) => return Ok(Some(i128::from(at))),
                 Some(_) => {}
                 None => return Ok(None),
@@ -136,41 +175,49 @@ impl<'c, O: Oracle> Machine<'c, O> {
     }
 
     /// A string without its end.
-    fn text(&mut self, from: u64) -> Step<Option<Vec<u8>>> {
-        let Some(length) = self.length(Bytes { from, most: LONGEST })? else { return Ok(None) };
-        (0..length as u64).map(|at| self.byte(from + at)).collect()
+    fn text(&mut self, asker: Asker<'c>, from: u64) -> Step<Option<Vec<u8>>> {
+        let Some(length) = self.length(asker, Bytes { from, most: LONGEST })? else { return Ok(None) };
+        (0..length as u64).map(|at| self.byte(asker, from + at)).collect()
     }
 
     /// Compares two rows of bytes as `unsigned char`.
-    fn order(&mut self, left: Bytes, right: u64, ends_at_zero: bool) -> Step<Found> {
+    fn order(&mut self, asker: Asker<'c>, left: Bytes, right: u64, end: End) -> Step<Found> {
         for at in 0..left.most {
-            let (a, b) = (self.byte(left.from.wrapping_add(at))?, self.byte(right.wrapping_add(at))?);
+            let (a, b) =
+                (self.byte(asker, left.from.wrapping_add(at))?, self.byte(asker, right.wrapping_add(at))?);
             let (Some(a), Some(b)) = (a, b) else { return Ok(Found::Unknown) };
             if a != b {
                 return Ok(Found::Sign(a.cmp(&b)));
             }
-            if ends_at_zero && a == 0 {
+            if end == End::AtZero && a == 0 {
                 return Ok(Found::Sign(Ordering::Equal));
             }
         }
         if left.most == LONGEST { Ok(Found::Unknown) } else { Ok(Found::Sign(Ordering::Equal)) }
     }
 
-    fn find(&mut self, bytes: Bytes, wanted: i128, ends_at_zero: bool, is_last: bool) -> Step<Found> {
-        let mut found = Found::Nothing;
+    /// Where the byte is first.
+    fn find_first(&mut self, asker: Asker<'c>, bytes: Bytes, wanted: i128, end: End) -> Step<Found> {
         for at in 0..bytes.most {
-            let Some(byte) = self.byte(bytes.from.wrapping_add(at))? else { return Ok(Found::Unknown) };
+            let Some(byte) = self.byte(asker, bytes.from.wrapping_add(at))? else {
+                return Ok(Found::Unknown);
+            };
             if byte == wanted as u8 {
-                found = Found::Number(i128::from(at));
-                if !is_last {
-                    return Ok(found);
-                }
+                return Ok(Found::Number(i128::from(at)));
             }
-            if ends_at_zero && byte == 0 {
-                return Ok(found);
+            if end == End::AtZero && byte == 0 {
+                return Ok(Found::Nothing);
             }
         }
-        if bytes.most == LONGEST { Ok(Found::Unknown) } else { Ok(found) }
+        if bytes.most == LONGEST { Ok(Found::Unknown) } else { Ok(Found::Nothing) }
+    }
+
+    /// Where the character is last; the 0 at the end of the string is one of its characters.
+    fn find_last(&mut self, asker: Asker<'c>, string: Bytes, wanted: i128) -> Step<Found> {
+        let Some(mut text) = self.text(asker, string.from)? else { return Ok(Found::Unknown) };
+        text.push(0);
+        let at = text.iter().rposition(|byte| *byte == wanted as u8);
+        Ok(at.map_or(Found::Nothing, |at| Found::Number(at as i128)))
     }
 }
 

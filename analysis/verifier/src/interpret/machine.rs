@@ -10,6 +10,7 @@ use proofline_cpa::{Budget, Path, PathStep};
 use rustc_hash::FxHashMap;
 
 use super::{
+    arguments::Arguments,
     code::{Code, FunctionCode, FunctionIndex, Home},
     memory::{Area, Memory},
     oracle::{Choice, Oracle, Passing},
@@ -62,6 +63,8 @@ pub struct Run {
     pub is_guess: bool,
     /// What happened, when asked for.
     pub trace: Option<Trace>,
+    /// The strings that `main` was given.
+    pub arguments: Vec<Vec<u8>>,
 }
 
 pub(super) enum Stop {
@@ -102,6 +105,7 @@ pub struct Machine<'c, O> {
     pub(super) memory: Memory,
     pub(super) frames: Vec<Frame>,
     pub(super) globals: Arc<FxHashMap<Name, u64>>,
+    pub(super) arguments: Arguments,
     pub(super) semantics: Semantics,
     pub(super) inputs: Vec<(Choice, i128)>,
     pub(super) is_determined: bool,
@@ -129,6 +133,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             oracle,
             frames: Vec::new(),
             globals: Arc::default(),
+            arguments: Arguments::default(),
             semantics,
             inputs: Vec::new(),
             is_determined: true,
@@ -182,6 +187,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             is_determined: self.is_determined,
             is_guess: self.is_guess,
             trace: self.trace,
+            arguments: self.arguments.texts(),
         }
     }
 

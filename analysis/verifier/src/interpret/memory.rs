@@ -20,6 +20,8 @@ struct Block {
     bytes: Vec<u8>,
     /// The bits that have been written.
     known: Vec<u8>,
+    /// Bytes that are not known because their value is not modelled: what a run reads there is a guess. Empty: none.
+    unmodelled: Vec<bool>,
     object: Object,
 }
 
@@ -75,7 +77,10 @@ impl Memory {
         self.next[slot] = end;
         self.live_bytes += size;
         let empty = vec![0; size as usize];
-        self.blocks.insert(base, Arc::new(Block { bytes: empty.clone(), known: empty, object }));
+        self.blocks.insert(
+            base,
+            Arc::new(Block { bytes: empty.clone(), known: empty, unmodelled: Vec::new(), object }),
+        );
         Ok(base)
     }
 
@@ -125,12 +130,7 @@ impl Memory {
         Ok(base)
     }
 
-    /// Reads up to 16 bytes, little endian; `None` if one of them has never been written.
-    pub(super) fn read(&mut self, address: u64, size: u64) -> Result<Option<u128>, Fault> {
-        self.read_bits(address, size, u128::MAX)
-    }
-
-    /// The bits of the mask, the others 0; `None` if one of them has never been written.
+    /// Of up to 16 bytes, little endian, the bits of the mask, the others 0; `None` if one of them has never been written.
     pub(super) fn read_bits(&mut self, address: u64, size: u64, mask: u128) -> Result<Option<u128>, Fault> {
         let (block, at) = self.block(address, size)?;
         let mut value = 0u128;
@@ -142,6 +142,18 @@ impl Memory {
             value |= u128::from(block.bytes[at + i] & wanted) << (8 * i);
         }
         Ok(Some(value))
+    }
+
+    /// The bits of the mask that have been written, the others 0, and which these are.
+    pub(super) fn read_known(&mut self, address: u64, size: u64, mask: u128) -> Result<(u128, u128), Fault> {
+        let (block, at) = self.block(address, size)?;
+        let (mut value, mut known) = (0u128, 0u128);
+        for i in 0..size as usize {
+            let is_known = block.known[at + i] & (mask >> (8 * i)) as u8;
+            known |= u128::from(is_known) << (8 * i);
+            value |= u128::from(block.bytes[at + i] & is_known) << (8 * i);
+        }
+        Ok((value, known))
     }
 
     /// Writes up to 16 bytes, little endian.
@@ -171,7 +183,9 @@ impl Memory {
         let (source, at) = self.block(from, size)?;
         let bytes = source.bytes[at..at + size as usize].to_vec();
         let known = source.known[at..at + size as usize].to_vec();
+        let unmodelled = source.unmodelled.get(at..at + size as usize).map(<[bool]>::to_vec);
         let (target, at) = self.block_mut(to, size)?;
+        target.set_unmodelled(at, size as usize, unmodelled.as_deref());
         target.bytes[at..at + size as usize].copy_from_slice(&bytes);
         target.known[at..at + size as usize].copy_from_slice(&known);
         Ok(())
@@ -189,7 +203,37 @@ impl Memory {
     pub(super) fn forget(&mut self, to: u64, size: u64) -> Result<(), Fault> {
         let (block, at) = self.block_mut(to, size)?;
         block.known[at..at + size as usize].fill(0);
+        block.set_unmodelled(at, size as usize, None);
         Ok(())
+    }
+
+    /// The bytes hold something that is not modelled.
+    pub(super) fn forget_unmodelled(&mut self, to: u64, size: u64) -> Result<(), Fault> {
+        self.forget(to, size)?;
+        let (block, at) = self.block_mut(to, size)?;
+        block.set_unmodelled(at, size as usize, Some(&vec![true; size as usize]));
+        Ok(())
+    }
+
+    /// Whether some of the bytes may hold something that is not modelled; those that were written since may count, too.
+    pub(super) fn is_unmodelled(&mut self, address: u64, size: u64) -> Result<bool, Fault> {
+        let (block, at) = self.block(address, size)?;
+        Ok(block.unmodelled.get(at..at + size as usize).is_some_and(|bytes| bytes.contains(&true)))
+    }
+}
+
+impl Block {
+    /// Says of each of the bytes whether it is unmodelled; `None`: none is.
+    fn set_unmodelled(&mut self, at: usize, size: usize, which: Option<&[bool]>) {
+        if which.is_some() && self.unmodelled.is_empty() {
+            self.unmodelled = vec![false; self.bytes.len()];
+        }
+        if let Some(bytes) = self.unmodelled.get_mut(at..at + size) {
+            match which {
+                Some(which) => bytes.copy_from_slice(which),
+                None => bytes.fill(false),
+            }
+        }
     }
 }
 

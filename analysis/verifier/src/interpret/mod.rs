@@ -1,6 +1,7 @@
 //! The interpreter of automata: runs one concrete execution bit-precisely, as the compiled program would run. It confirms
 //! counterexamples, finds violations by trying inputs, and decides programs that have no input. Knows no abstraction.
 
+mod arguments;
 mod code;
 mod library_result;
 mod machine;

@@ -1,7 +1,7 @@
 //! Lvalues and expressions of a running program.
 
 use proofline_cfa::{
-    Base, Expr, Float, IntType, LocalId, Lvalue, Object, Program, Scalar, Site, Step as PathStep,
+    Base, Cause, Expr, Float, IntType, LocalId, Lvalue, Object, Program, Scalar, Site, Step as PathStep,
     eval::{self, Value},
 };
 
@@ -44,10 +44,12 @@ impl<'c, O: Oracle> Machine<'c, O> {
                     _ => self.revive(code, *id, size)?,
                 },
             },
-            Base::Global(name) => match self.globals.get(name) {
-                Some(&base) => base,
-                None => return stuck(format!("object {name} has no storage")),
-            },
+            Base::Global(name) => {
+                match self.globals.get(name).copied().or_else(|| self.arguments.array(*name)) {
+                    Some(base) => base,
+                    None => return stuck(format!("object {name} has no storage")),
+                }
+            }
             Base::Deref(pointer, _) => match self.eval(code, pointer)? {
                 Value::Int(address) => address as u64,
                 Value::Float(_) => return stuck("a float is followed as a pointer"),
@@ -86,7 +88,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             Place::Register(id) => match self.frame().locals[id.index()] {
                 Some(value) => Ok(value),
                 None => {
-                    let value = self.ask(code, Site(0), proofline_cfa::Cause::Indeterminate, scalar);
+                    let value = self.ask(code, Site(0), Cause::Indeterminate, scalar);
                     self.frame_mut().locals[id.index()] = Some(value);
                     Ok(value)
                 }
@@ -102,23 +104,28 @@ impl<'c, O: Oracle> Machine<'c, O> {
         lvalue: &Lvalue,
         scalar: Scalar,
     ) -> Step<Value> {
-        let read = match lvalue.bits {
-            Some(bits) => {
-                let (size, mask) = field(bits);
-                self.memory.read_bits(address, size, mask)
-            }
-            None => self.memory.read(address, value_bytes(&self.code.program, scalar)),
+        let (size, mask) = match lvalue.bits {
+            Some(bits) => field(bits),
+            None => whole(value_bytes(&self.code.program, scalar)),
         };
-        match read.or_else(refused)? {
-            Some(raw) => decode(raw, scalar, lvalue.bits),
-            None => {
-                // Indeterminate bytes get a value when they are first looked at, and keep it.
-                let value = self.ask(code, Site(0), proofline_cfa::Cause::Indeterminate, scalar);
-                let value = in_bits(value, scalar, lvalue.bits);
-                self.store_at(address, lvalue, scalar, value)?;
-                Ok(value)
-            }
+        if let Some(raw) = self.memory.read_bits(address, size, mask).or_else(refused)? {
+            return decode(raw, scalar, lvalue.bits);
         }
+        // Indeterminate bits get a value when they are first looked at, and keep it; those beside them that were written stay.
+        let (raw, known) = self.memory.read_known(address, size, mask).or_else(refused)?;
+        self.is_guess |= self.memory.is_unmodelled(address, size).or_else(refused)?;
+        let cause = self.why_unknown(address);
+        let value = self.ask(code, Site(0), cause, scalar);
+        let Some(chosen) = encode(in_bits(value, scalar, lvalue.bits), scalar) else {
+            return stuck(format!("a value of format {scalar} in memory"));
+        };
+        let chosen = lvalue.bits.map_or(chosen, |bits| chosen << bits.first);
+        let raw = raw | chosen & mask & !known;
+        self.memory.write_bits(address, size, mask, raw).or_else(refused)?;
+        if cause != Cause::Indeterminate {
+            self.note_argument(address, lvalue.size)?;
+        }
+        decode(raw, scalar, lvalue.bits)
     }
 
     /// Writes a scalar.
@@ -241,6 +248,11 @@ pub(super) fn value_bytes(program: &Program, scalar: Scalar) -> u64 {
         Scalar::Float(ty) => u64::from(ty.width() / 8),
         Scalar::Int(_) | Scalar::Pointer => program.scalar_bytes(scalar),
     }
+}
+
+/// So many bytes, and all their bits.
+fn whole(size: u64) -> (u64, u128) {
+    (size, u128::MAX >> (128 - 8 * size.clamp(1, 16)))
 }
 
 /// Bytes that a bit-field touches, and its bits in them.

@@ -6,6 +6,7 @@ use proofline_cfa::{Cause, Constant, Entry, Function, Name, Object, Site, eval::
 use rustc_hash::FxHashMap;
 
 use super::{
+    arguments::is_array,
     code::{FunctionIndex, Home, Initial},
     machine::{Machine, Step, stuck},
     memory::Area,
@@ -35,6 +36,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
         };
         let function = code.functions[index as usize].function.clone();
         let arguments = self.parameters(index, &function)?;
+        self.make_arguments(entry, &function, &arguments)?;
         self.enter(index, &arguments, None, None)
     }
 
@@ -42,7 +44,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
     fn statics(&mut self, entry: Entry) -> Step<FxHashMap<Name, u64>> {
         let code = self.code;
         let mut globals = FxHashMap::default();
-        for (name, global) in &code.program.globals {
+        for (name, global) in code.program.globals.iter().filter(|(name, _)| !is_array(**name)) {
             let base = self.allocate(Area::Static, global.size, Object::Global(*name))?;
             globals.insert(*name, base);
             let keeps_initial = global.defined && (!entry.is_library() || global.constant);
@@ -74,13 +76,13 @@ impl<'c, O: Oracle> Machine<'c, O> {
             Constant::Float(value) => value.to_bits(),
             Constant::Address(name, offset) => match globals.get(name) {
                 Some(&target) => i128::from(target).wrapping_add(i128::from(*offset)) as u128,
-                None => return self.memory.forget(address, size).or_else(refused),
+                None => return self.memory.forget_unmodelled(address, size).or_else(refused),
             },
             Constant::Function(name) => match self.code.by_name.get(name) {
                 Some(&index) => function_address(index) as u128,
-                None => return self.memory.forget(address, size).or_else(refused),
+                None => return self.memory.forget_unmodelled(address, size).or_else(refused),
             },
-            Constant::Unknown => return self.memory.forget(address, size).or_else(refused),
+            Constant::Unknown => return self.memory.forget_unmodelled(address, size).or_else(refused),
         };
         match initial.bits {
             None => self.memory.write(address, size, value).or_else(refused),

@@ -61,6 +61,10 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 let (to, size) = (self.address(code, to)?, self.address(code, size)?);
                 self.is_determined = false;
                 self.is_guess |= matches!(cause, Cause::Unmodelled(_));
+                // What it decides on the way may be to leave everything as it is.
+                if matches!(cause, Cause::Within(_)) {
+                    return Ok(());
+                }
                 let Some((_, base, whole)) = self.memory.object_at(to) else {
                     return stuck("a write outside every object");
                 };
@@ -107,7 +111,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
         cause: &Cause,
         site: Site,
     ) -> Step<()> {
-        if let Some(value) = self.library_result(code, dst)? {
+        if let Some(value) = self.library_result(code, dst, site)? {
             return self.assign(code, dst, value);
         }
         if let Cause::Unmodelled(_) = cause {

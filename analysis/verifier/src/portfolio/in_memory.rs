@@ -39,7 +39,7 @@ impl Programs for InMemory<'_> {
     }
 
     fn misunderstood(&self, entry: Entry) -> Result<Option<Unknown>, Infallible> {
-        Ok(self.sources.misunderstood(&self.subject.reachable_from(entry.name)))
+        Ok(self.sources.misunderstood(&self.subject.env().concerned(entry)))
     }
 
     fn judge(&self, request: &Request, entry: Entry, control: &Control) -> Result<Report, Infallible> {

@@ -1,12 +1,15 @@
 //! One entry's turn: engines one after the other and, where cores are free, in lanes side by side. Knows what engines answer, not how.
 
 use std::{
+    collections::BTreeSet,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     thread,
+    time::Instant,
 };
 
 use proofline_cfa::{Entry, Name, ObligationId};
 use proofline_cpa::{Budget, Cancel, Unknown};
+use proofline_smt::{Reason, worker::take_incident};
 
 use super::{Control, Request, STACK, panic_text};
 use crate::{
@@ -42,15 +45,24 @@ impl<'r> Schedule<'r> {
         control: &Control,
     ) -> Schedule<'r> {
         let functions = subject.reachable_from(entry.name);
-        let automata = functions.iter().filter_map(|name| subject.env().function(*name));
+        let concerned = subject.env().concerned(entry);
+        let targets = |functions: &BTreeSet<Name>| {
+            let automata = functions.iter().filter_map(|name| subject.env().function(*name));
+            request.property.targets(subject.program(), automata)
+        };
+        let with_targets: BTreeSet<Name> =
+            concerned.iter().filter(|name| !targets(&BTreeSet::from([**name])).is_empty()).copied().collect();
+        let has_targets = |name: &Name| !subject.reachable_from(*name).is_disjoint(&with_targets);
+        let called = subject.env().called_from_outside(entry).into_iter().filter(has_targets).collect();
+        let rests_on = subject.assumptions(&concerned);
         Schedule {
             subject,
             request,
             entry,
             control: control.clone(),
-            blocked: subject.unsupported(&functions),
-            open: request.property.targets(subject.program(), automata),
-            judgement: Judgement { rests_on: subject.assumptions(&functions), ..Judgement::default() },
+            blocked: subject.unsupported(&concerned),
+            open: targets(&functions),
+            judgement: Judgement { rests_on, called_from_outside: called, ..Judgement::default() },
             reason: None,
             is_over: false,
         }
@@ -82,7 +94,12 @@ impl<'r> Schedule<'r> {
 
     /// What is known at the end.
     fn finish(mut self) -> Judgement {
-        let reason = self.blocked.or(self.reason).unwrap_or(Unknown::OutOfBudget);
+        let is_late = self.control.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let reason = match self.blocked {
+            Some(blocked) => blocked,
+            None if is_late => Unknown::OutOfTime,
+            None => self.reason.unwrap_or(Unknown::OutOfBudget),
+        };
         if !self.is_over {
             for target in self.open.iter() {
                 self.judgement.verdicts.insert(target, Verdict::Unknown(reason.clone()));
@@ -209,8 +226,11 @@ impl<'r> Schedule<'r> {
                 true
             }
             Answer::Unknown(why) => {
-                // The last engine's reason is the most telling one, except that it ran out of time.
-                if self.reason.is_none() || why != Unknown::OutOfBudget {
+                // The last engine's reason is the most telling one, except that it ran out of steps or had nothing to look at. That the solver
+                // ended stays: without that, an engine might have decided it.
+                let ended = |why: &Unknown| matches!(why, Unknown::OutOfMemory | Unknown::SolverStopped);
+                let tells_little = matches!(why, Unknown::OutOfBudget | Unknown::NotApplicable(_));
+                if self.reason.is_none() || !tells_little && !self.reason.as_ref().is_some_and(ended) {
                     self.reason = Some(why);
                 }
                 false
@@ -225,7 +245,8 @@ impl<'r> Schedule<'r> {
             .with_deadline(self.control.deadline);
         let question =
             Question { subject: self.subject, entry: self.entry, targets: &self.open, budget: &budget };
-        let decide = || engine.decide(&question);
+        let decide = || ended_by_the_solver(engine.decide(&question));
+        drop(take_incident());
         catch_unwind(AssertUnwindSafe(decide)).unwrap_or_else(|panic| {
             if panic.downcast_ref::<&str>().is_none() && panic.downcast_ref::<String>().is_none() {
                 // Not a message: a caller unwinds us on purpose.
@@ -248,4 +269,18 @@ impl<'r> Schedule<'r> {
         self.open.remove(target.0, target.1);
         self.judgement.verdicts.insert(target, verdict);
     }
+}
+
+/// Where an engine decides nothing and the solver ended in the middle of its work, that is the reason.
+fn ended_by_the_solver(mut decision: Decision) -> Decision {
+    if let Answer::Unknown(why) = &mut decision.answer
+        && *why != Unknown::Cancelled
+    {
+        match take_incident() {
+            Some(Reason::Memory) => *why = Unknown::OutOfMemory,
+            Some(_) => *why = Unknown::SolverStopped,
+            None => {}
+        }
+    }
+    decision
 }

@@ -1,5 +1,6 @@
 //! SARIF 2.1.0: a result per violation with its path as a code flow, the program's problems as notifications.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use proofline_ide::check::{Check, Finding, Position, Sources};
 use serde_json::{Value, json};
 
@@ -17,7 +18,7 @@ pub(crate) fn sarif(sources: &Sources, answers: &[Answer]) -> Value {
         .iter()
         .flat_map(|answer| {
             let report = &answer.report;
-            report.findings.iter().map(|finding| result(finding, report.is_failure(finding)))
+            report.findings.iter().map(|finding| result(sources, finding, report.is_failure(finding)))
         })
         .collect();
     let notifications: Vec<Value> = sources
@@ -27,7 +28,7 @@ pub(crate) fn sarif(sources: &Sources, answers: &[Answer]) -> Value {
             json!({
                 "level": if problem.is_error { "error" } else { "warning" },
                 "message": { "text": problem.message },
-                "locations": problem.position.iter().map(location).collect::<Vec<_>>(),
+                "locations": problem.position.iter().map(|position| location(sources, position)).collect::<Vec<_>>(),
             })
         })
         .collect();
@@ -51,12 +52,12 @@ pub(crate) fn sarif(sources: &Sources, answers: &[Answer]) -> Value {
     })
 }
 
-fn result(finding: &Finding, is_failure: bool) -> Value {
+fn result(sources: &Sources, finding: &Finding, is_failure: bool) -> Value {
     let steps: Vec<Value> = finding
         .steps
         .iter()
         .filter_map(|step| {
-            let mut location = location(step.position.as_ref()?);
+            let mut location = location(sources, step.position.as_ref()?);
             location["message"] = json!({ "text": step.text });
             Some(json!({ "location": location, "nestingLevel": step.depth }))
         })
@@ -65,34 +66,36 @@ fn result(finding: &Finding, is_failure: bool) -> Value {
         "ruleId": finding.check.code(),
         "level": if is_failure { "error" } else { "warning" },
         "message": { "text": format!("{}\nhelp: {}", finding.title, finding.help) },
-        "locations": finding.position.iter().map(location).collect::<Vec<_>>(),
+        "locations": finding.position.iter().map(|position| location(sources, position)).collect::<Vec<_>>(),
         "codeFlows": [{ "threadFlows": [{ "locations": steps }] }],
     })
 }
 
-fn location(position: &Position) -> Value {
+fn location(sources: &Sources, position: &Position) -> Value {
     json!({
         "physicalLocation": {
             "artifactLocation": { "uri": uri(&position.path.display().to_string()) },
             "region": {
                 "startLine": position.line + 1,
-                "startColumn": position.column + 1,
+                "startColumn": characters(sources.line(position), position.column) + 1,
                 "endLine": position.end_line + 1,
-                "endColumn": position.end_column + 1,
+                "endColumn": characters(sources.last_line(position), position.end_column) + 1,
             },
         },
     })
 }
 
+/// How many characters the first `bytes` bytes of a line are.
+fn characters(line: Option<&str>, bytes: u32) -> usize {
+    let before = line.and_then(|line| line.get(..bytes as usize));
+    before.map_or(bytes as usize, |before| before.chars().count())
+}
+
+/// What a URI's path may hold as it is [RFC 3986, section 2.3], and the `/` between its segments.
+const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// A path as a URI reference.
 fn uri(path: &str) -> String {
-    let mut out = if path.starts_with('/') { "file://".to_owned() } else { String::new() };
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
+    let scheme = if path.starts_with('/') { "file://" } else { "" };
+    format!("{scheme}{}", utf8_percent_encode(path, PATH))
 }

@@ -1,24 +1,13 @@
 //! `workspace/executeCommand`: the actor's part of every command. The module `commands` says what the answers look like.
 
-use std::{path::Path, time::Instant};
+use std::time::Instant;
 
 use proofline_ide::Effort;
-use serde_json::{Value, json};
-use tower_lsp_server::{
-    jsonrpc,
-    ls_types::{request as asked, *},
-};
+use serde_json::Value;
+use tower_lsp_server::{jsonrpc, ls_types::*};
 
-use super::{Actor, News, Written};
-use crate::lsp::{
-    commands,
-    diagnostics::Places,
-    document::Document,
-    event::{Event, Reply},
-    functions,
-    jobs::Task,
-    settings::RunTests,
-};
+use super::{Actor, News};
+use crate::lsp::{commands, diagnostics::Places, document::Document, event::Reply, functions, jobs::Task};
 
 impl Actor {
     pub(in super::super) fn command(&mut self, command: &str, argument: &Value, reply: Reply<Option<Value>>) {
@@ -94,80 +83,6 @@ impl Actor {
         Ok(Value::Null)
     }
 
-    /// Writes a test; whether it is run is for the user to say.
-    pub(super) fn ask_for_test(&mut self, argument: &Value, reply: Reply<Option<Value>>) {
-        let found = self.argument(argument).and_then(|document| {
-            let id = argument
-                .get("finding")
-                .and_then(Value::as_str)
-                .ok_or_else(|| wrong("`finding` is missing"))?;
-            Ok((document.path.clone(), id.to_owned()))
-        });
-        let (path, finding) = match found {
-            Ok(found) => found,
-            Err(error) => {
-                let _ = reply.send(Err(error));
-                return;
-            }
-        };
-        match (argument.get("run").and_then(Value::as_bool), self.settings.run_tests) {
-            (_, RunTests::Never) => self.test(&path, &finding, false, reply),
-            (Some(may_run), _) => self.test(&path, &finding, may_run, reply),
-            (None, RunTests::Always) => self.test(&path, &finding, true, reply),
-            (None, RunTests::Ask) => {
-                let action =
-                    |title: &str| MessageActionItem { title: title.into(), properties: Default::default() };
-                let params = ShowMessageRequestParams {
-                    typ: MessageType::INFO,
-                    message: "Compile and run the test with sanitizers, in a scratch folder?".into(),
-                    actions: Some(vec![action("Run"), action("Only write it")]),
-                };
-                self.outbox.request::<asked::ShowMessageRequest>(params, |answer| {
-                    let may_run = answer.ok().flatten().is_some_and(|action| action.title == "Run");
-                    Some(Event::TestAllowed { path, finding, may_run, reply })
-                });
-            }
-        }
-    }
-
-    pub(super) fn test(&mut self, path: &Path, id: &str, may_run: bool, reply: Reply<Option<Value>>) {
-        let found = self.documents.get(path).and_then(|document| {
-            let shown = document.results.finding(id).filter(|shown| !shown.is_older)?;
-            Some((document.revision, document.results.program()?.clone(), Box::new(shown.finding.clone())))
-        });
-        let Some((revision, program, finding)) = found else {
-            let _ = reply.send(Err(wrong("this finding is gone: the text has changed")));
-            return;
-        };
-        self.jobs.push(path, revision, Task::Test { program, finding, may_run }, 0);
-        self.tests.entry((path.to_path_buf(), id.to_owned())).or_default().push(reply);
-    }
-
-    pub(super) fn tested(&mut self, path: &Path, revision: u64, id: String, result: Result<Written, String>) {
-        let replies = self.tests.remove(&(path.to_path_buf(), id.clone())).unwrap_or_default();
-        let answer = match result {
-            Err(why) => Err(wrong(&format!("no test can be written: {why}"))),
-            Ok((test, ran)) => {
-                let (confirmed, output) = match ran {
-                    None => (None, String::new()),
-                    Some(Err(why)) => (None, why),
-                    Some(Ok(ran)) => (Some(ran.confirmed), ran.output),
-                };
-                if confirmed == Some(true)
-                    && let Some(document) = self.documents.get_mut(path).filter(|d| d.revision == revision)
-                {
-                    document.results.confirm(id);
-                    self.news.insert(path.to_path_buf(), News { at: Instant::now() });
-                }
-                let text = test.text.replace(proofline_ide::Test::INCLUDE, &path.to_string_lossy());
-                Ok(json!({ "name": test.name, "text": text, "confirmed": confirmed, "output": output }))
-            }
-        };
-        for reply in replies {
-            let _ = reply.send(answer.clone().map(Some));
-        }
-    }
-
     /// Stops what is queued or runs for a file; what is known then is all there will be.
     pub(super) fn cancel(&mut self, argument: &Value) -> jsonrpc::Result<Value> {
         let path = self.argument(argument)?.path.clone();
@@ -187,6 +102,6 @@ impl Actor {
 }
 
 /// An argument that cannot be used.
-fn wrong(text: &str) -> jsonrpc::Error {
+pub(super) fn wrong(text: &str) -> jsonrpc::Error {
     jsonrpc::Error::invalid_params(text.to_owned())
 }

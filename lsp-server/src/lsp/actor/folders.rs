@@ -34,6 +34,12 @@ impl Folders {
         }
     }
 
+    /// The innermost open folder that a file is in.
+    pub(super) fn around(&self, path: &Path) -> Option<&Path> {
+        let around = self.roots.iter().filter(|root| path.starts_with(root));
+        around.max_by_key(|root| root.components().count()).map(PathBuf::as_path)
+    }
+
     /// What was seen.
     pub(in super::super) fn known(&self) -> Option<&Workspace> {
         self.known.as_deref()

@@ -10,7 +10,10 @@ use serde_json::{Value, json};
 use tower_lsp_server::ls_types::{request as asked, *};
 
 use super::{Actor, MARK_AFTER, News, path_of};
-use crate::lsp::{document::Document, event::Event, has_fault, settings::Settings};
+use crate::{
+    lsp::{document::Document, event::Event, has_fault, settings::Settings},
+    solver_process::employ_workers,
+};
 
 impl Actor {
     pub(super) fn initialized(&mut self) {
@@ -50,6 +53,7 @@ impl Actor {
                     && settings.budget == self.settings.budget;
                 let is_same_program = settings.program_files == self.settings.program_files;
                 self.settings = settings;
+                employ_workers(self.settings.memory_limit_mb);
                 if !is_same_program {
                     self.sources_changed();
                 }

@@ -1,8 +1,8 @@
-//! Code actions: the trace, its replay, a test; a line that keeps the failure from happening; a contract, a suppression with its reason.
+//! Code actions in the protocol's words: what can be done about findings, annotations, more effort.
 
 use std::collections::HashMap;
 
-use proofline_ide::{Finding, Nature, Point, Range, SUPPRESS, ShownFinding, indentation};
+use proofline_ide::{Action, Insertion, Point, Range};
 use serde_json::{Value, json};
 use tower_lsp_server::ls_types::*;
 
@@ -33,7 +33,8 @@ pub(in super::super) fn actions(
         for diagnostic in &params.context.diagnostics {
             let id = diagnostic.data.as_ref().and_then(|data| data.get("finding")).and_then(Value::as_str);
             if let Some(shown) = id.and_then(|id| document.results.finding(id)) {
-                of_finding(document, diagnostic, &shown, client, settings, places, &mut out);
+                let action = |action| of_finding(document, diagnostic, action, client, settings, places);
+                out.extend(proofline_ide::actions(&document.results, &shown).into_iter().filter_map(action));
             }
         }
     }
@@ -81,92 +82,39 @@ fn command(
 fn of_finding(
     document: &Document,
     diagnostic: &Diagnostic,
-    shown: &ShownFinding<'_>,
+    action: Action,
     client: &Client,
     settings: &Settings,
     places: &Places<'_>,
-    out: &mut Vec<CodeActionOrCommand>,
-) {
-    let finding = shown.finding;
-    let argument = json!({ "uri": document.uri, "finding": finding.id });
-    let mut push = |title: &str, name: &str| {
-        out.push(command(title, name, argument.clone(), CodeActionKind::QUICKFIX, Some(diagnostic)));
-    };
-    push(
-        "Show counterexample trace",
-        if client.has("proofline.showTrace") { "proofline.showTrace" } else { commands::TRACE },
-    );
-    if client.has("proofline.replay") {
-        push("Replay counterexample", "proofline.replay");
-    }
-    if settings.run_tests != RunTests::Never && !shown.is_older {
-        push(
-            "Write a test that reproduces this",
-            if client.has("proofline.openTest") { "proofline.openTest" } else { commands::TEST },
-        );
-    }
-    if !shown.is_older && document.results.is_current() {
-        fixes(document, diagnostic, finding, places, out);
-    }
-    if let Some(contract) = finding.condition.as_ref().filter(|_| finding.nature == Nature::Latent)
-        && let Some(function) = document.results.functions().find(|function| function.name == finding.entry)
-    {
-        let line = document.results.now(function.range).start.line;
-        let text = format!("{}/*@ requires {contract}; */\n", indentation(document.results.text(), line));
-        let title = format!("Insert the contract `requires {contract}`");
-        out.push(quick(insertion(document, &[(line, text)], &title, places), diagnostic));
-    }
-    if let Some(place) = finding.place.as_ref().filter(|place| *place.path == *document.path) {
-        let line = shown.now(place).start.line;
-        let text = format!(
-            "{}// {} {}: say why\n",
-            indentation(document.results.text(), line),
-            SUPPRESS,
-            finding.check
-        );
-        let title = format!("Suppress `{}` here with a reason", finding.check);
-        out.push(quick(insertion(document, &[(line, text)], &title, places), diagnostic));
-    }
-}
-
-/// Lines that keep the failure from happening.
-fn fixes(
-    document: &Document,
-    diagnostic: &Diagnostic,
-    finding: &Finding,
-    places: &Places<'_>,
-    out: &mut Vec<CodeActionOrCommand>,
-) {
-    if finding.place.as_ref().is_none_or(|place| *place.path != *document.path) {
-        return;
-    }
-    let Some(program) = document.results.program() else { return };
-    let reports = document.results.reports();
-    let Some(report) = reports.get(&finding.entry) else { return };
-    let Some(condition) = proofline_ide::condition_of(report, finding) else { return };
-    let text = document.results.text();
-    for fix in proofline_ide::fixes(program, finding, condition, text) {
-        let mut lines = vec![(fix.line, format!("{}{}\n", indentation(text, fix.line), fix.text))];
-        if fix.asserts && !text.contains("assert.h") {
-            let is_include = |line: &str| line.trim_start().starts_with("#include");
-            let last = text.lines().take(fix.line as usize).enumerate().filter(|(_, l)| is_include(l)).last();
-            lines.push((last.map_or(0, |(at, _)| at as u32 + 1), "#include <assert.h>\n".to_owned()));
+) -> Option<CodeActionOrCommand> {
+    let own = |name: &'static str, instead: &'static str| if client.has(name) { name } else { instead };
+    let (title, name) = match action {
+        Action::ShowTrace => ("Show counterexample trace", own("proofline.showTrace", commands::TRACE)),
+        Action::Replay if client.has("proofline.replay") => ("Replay counterexample", "proofline.replay"),
+        Action::WriteTest if settings.run_tests != RunTests::Never => {
+            ("Write a test that reproduces this", own("proofline.openTest", commands::TEST))
         }
-        out.push(quick(insertion(document, &lines, &fix.title, places), diagnostic));
-    }
+        Action::Replay | Action::WriteTest => return None,
+        Action::Insert { title, lines } => {
+            return Some(quick(insertion(document, &lines, &title, places), diagnostic));
+        }
+    };
+    let finding = diagnostic.data.as_ref()?.get("finding")?;
+    let argument = json!({ "uri": document.uri, "finding": finding });
+    Some(command(title, name, argument, CodeActionKind::QUICKFIX, Some(diagnostic)))
 }
 
 /// An action that inserts lines.
 pub(super) fn insertion(
     document: &Document,
-    lines: &[(u32, String)],
+    lines: &[Insertion],
     title: &str,
     places: &Places<'_>,
 ) -> CodeAction {
-    let edit = |(line, text): &(u32, String)| {
-        let at = Point { line: *line, column: 0 };
+    let edit = |insertion: &Insertion| {
+        let at = Point { line: insertion.line, column: 0 };
         let range = places.range(&document.path, Range { start: at, end: at });
-        TextEdit { range, new_text: text.clone() }
+        TextEdit { range, new_text: insertion.text.clone() }
     };
     let edits = HashMap::from([(document.uri.clone(), lines.iter().map(edit).collect())]);
     CodeAction {

@@ -1,6 +1,6 @@
 //! Code actions that insert what was proved as ACSL comments.
 
-use proofline_ide::{AnnotationKind, Point, annotations};
+use proofline_ide::{Point, annotations};
 use tower_lsp_server::ls_types::*;
 
 use super::{
@@ -11,13 +11,9 @@ use super::{
 /// What can be written down at a point.
 pub(super) fn actions(document: &Document, point: Point, places: &Places<'_>) -> Vec<CodeActionOrCommand> {
     let action = |annotation: proofline_ide::Annotation| {
-        let title = match annotation.kind {
-            AnnotationKind::LoopInvariant => "Insert the proved loop invariant",
-            AnnotationKind::Contract => "Insert the proved contract",
-        };
         CodeActionOrCommand::CodeAction(CodeAction {
             kind: Some(CodeActionKind::REFACTOR_REWRITE),
-            ..insertion(document, &[(annotation.line, annotation.text)], title, places)
+            ..insertion(document, &[annotation.insertion], annotation.kind.title(), places)
         })
     };
     annotations(&document.results, point).into_iter().map(action).collect()

@@ -71,12 +71,12 @@ struct Lookup<A: BlockCpa> {
 }
 
 impl<'s, A: BlockCpa> CacheSession<'s, A> {
-    /// For one run. `options` says, as text, all that the analysis was told; whatever else it asks about the program is in the
+    /// For one run. `options` is the hash of all that the analysis was told; whatever else it asks about the program is in the
     /// footprints. Without `shared` nothing is found or kept.
     pub fn new(
         shared: Option<&'s SummaryCache<A>>,
         analysis: &A,
-        options: &str,
+        options: ContentHash,
         question: &Question<'s>,
     ) -> CacheSession<'s, A> {
         let mut digest = ContentHasher::default();

@@ -91,6 +91,9 @@ impl<'u> Lowerer<'u> {
             {
                 (self.promote(value), self.compute_type(target, None))
             }
+            _ if matches!(op, BinaryOp::Div | BinaryOp::Rem) && self.computes_in_width(target, value) => {
+                return self.havocked(target, value, span);
+            }
             _ if ty.is_arithmetic() && value_type.is_arithmetic() => {
                 let compute = self.compute_type(target, Some(value));
                 let integers = compute.is_integer();
@@ -119,10 +122,20 @@ impl<'u> Lowerer<'u> {
         self.body.expr(ExprKind::CompoundAssign { op, target, value, compute }, ty, span)
     }
 
+    /// Whether `target op= value` computes in the width of a bit-field: the low bits of sums and products are the same in any width, those
+    /// of quotients are not.
+    fn computes_in_width(&mut self, target: ExprId, value: ExprId) -> bool {
+        let checkpoint = self.body.checkpoint();
+        let load = self.rvalue(target);
+        let is_narrow = self.common_narrow(load, value).is_some();
+        self.body.roll_back(checkpoint);
+        is_narrow
+    }
+
     /// The target gets an unknown value after `value` was evaluated.
     fn havocked(&mut self, target: ExprId, value: ExprId, span: Span) -> ExprId {
         let ty = self.type_of(target).unqualified();
-        let value = self.unmodelled("complex or vector arithmetic", vec![value], ty, span);
+        let value = self.unmodelled("complex, vector or wide bit-field arithmetic", vec![value], ty, span);
         self.body.expr(ExprKind::Assign(target, value), ty, span)
     }
 

@@ -265,17 +265,21 @@ impl<'u> Lowerer<'u> {
         if needs_integers && !integers {
             return self.other_operation(left, right, None, span);
         }
-        let (left, right, ty) = if matches!(op, BinaryOp::Shl | BinaryOp::Shr) {
+        let (left, right, ty, narrow) = if matches!(op, BinaryOp::Shl | BinaryOp::Shr) {
             let (left, right) = (self.promote(left), self.promote(right));
-            (left, right, self.type_of(left))
+            (left, right, self.type_of(left), self.narrow(left))
         } else {
+            let narrow = if integers { self.common_narrow(left, right) } else { None };
             match self.usual(left, right) {
-                Some(operands) => operands,
+                Some((left, right, ty)) => (left, right, ty, narrow),
                 None => return self.other_operation(left, right, None, span),
             }
         };
         let id = self.body.expr(ExprKind::Binary(op, left, right), ty, span);
-        self.folded(id, left, right)
+        match narrow {
+            Some(narrow) => self.result_in_width(id, narrow),
+            None => self.folded(id, left, right),
+        }
     }
 
     /// An operation on operands that are not both real numbers or pointers: complex and vector ones are not modelled,
@@ -391,8 +395,12 @@ impl<'u> Lowerer<'u> {
         let ty = self.type_of(value);
         let span = self.span_of(value);
         if ty.is_arithmetic() {
+            let narrow = self.narrow(value);
             let id = self.body.expr(ExprKind::Unary(op, value), ty, span);
-            return self.folded(id, value, value);
+            return match narrow {
+                Some(narrow) => self.result_in_width(id, narrow),
+                None => self.folded(id, value, value),
+            };
         }
         match ty.kind() {
             TypeKind::Complex(_) | TypeKind::Vector(..) => {
@@ -450,8 +458,12 @@ impl<'u> Lowerer<'u> {
             let otherwise = self.convert(otherwise, ty);
             return build(self, None, otherwise, ty);
         };
+        let narrow = self.common_narrow(then, otherwise);
         match self.usual(then, otherwise).or_else(|| self.common_pointers(then, otherwise)) {
-            Some((then, otherwise, ty)) => build(self, Some(then), otherwise, ty),
+            Some((then, otherwise, ty)) => {
+                let id = build(self, Some(then), otherwise, ty);
+                narrow.map_or(id, |narrow| self.in_width(id, narrow))
+            }
             None => {
                 let known = |ty: Type| !matches!(ty.kind(), TypeKind::Error);
                 let numeric = |ty: Type| matches!(ty.kind(), TypeKind::Complex(_) | TypeKind::Vector(..));

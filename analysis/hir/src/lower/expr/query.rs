@@ -117,6 +117,10 @@ impl<'u> Lowerer<'u> {
             self.type_of_unevaluated(operand)
         };
         let gnu = self.text(node).starts_with("__alignof");
+        if matches!(ty.kind(), TypeKind::Function(_)) {
+            self.error(node, "the alignment of a function is not supported");
+            return self.unmodelled("the alignment of a function", Vec::new(), size_type, span);
+        }
         let align = if gnu { self.layout().preferred_align_of(ty) } else { self.layout().align_of(ty) };
         match align {
             Some(align) => self.int_expr(i128::from(align), size_type, span),

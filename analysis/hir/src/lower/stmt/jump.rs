@@ -47,7 +47,18 @@ impl<'u> Lowerer<'u> {
             .collect();
         let mut out = Vec::new();
         for label in missing {
-            self.error(body, format!("the label `{}` is used but not defined", names[label.index()]));
+            let name = names[label.index()];
+            self.error(
+                body,
+                match self.outer_bodies.is_empty() {
+                    true => format!("the label `{name}` is used but not defined"),
+                    false => {
+                        format!(
+                            "`{name}` is no label of this nested function; jumps out of it are not supported"
+                        )
+                    }
+                },
+            );
             let reason = self.unsupported(body, "a label that is not defined");
             out.push(self.new_stmt(Stmt::Label(label, reason), body));
         }

@@ -30,7 +30,9 @@ pub(super) fn whole(z3: &Z3, tree: &Tree, options: Options) -> Result<Vec<Term>,
             }
             match project(z3, and(parts), &words[child.index()].vars(), options.projecting()) {
                 Ok(reaches) => found[child.index()] = Some(not(reaches)),
-                Err(Reason::Interrupted) => return Err(Failure::Unknown(Reason::Interrupted)),
+                Err(why @ (Reason::Interrupted | Reason::Memory | Reason::Stopped)) => {
+                    return Err(Failure::Unknown(why));
+                }
                 Err(Reason::Limit | Reason::Incomplete(_) | Reason::Failed(_)) => {
                     for inner in tree.subtree(*child) {
                         let known = |c: NodeId| found[c.index()].unwrap_or_else(|| bool(true));

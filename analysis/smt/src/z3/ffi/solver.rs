@@ -62,11 +62,6 @@ impl Solver {
         unsafe { Z3_solver_pop(self.ctx.raw(), self.raw, levels) }
     }
 
-    pub(crate) fn reset(&self) {
-        // SAFETY: a live solver.
-        unsafe { Z3_solver_reset(self.ctx.raw(), self.raw) }
-    }
-
     /// Decides the assertions together with `assumptions` (literals).
     pub(crate) fn check(&self, assumptions: &[Ast]) -> Result<Answer> {
         let raw = raws(&self.ctx, assumptions);

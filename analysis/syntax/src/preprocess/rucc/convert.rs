@@ -30,6 +30,7 @@ pub(super) fn preprocessed(tokens: &[Tok], sources: &SourceMap, interner: &Inter
     let mut out = Preprocessed::default();
     let mut rest = tokens.iter().filter(|tok| !matches!(tok.kind, PpTokenKind::Eof)).peekable();
     while let Some(tok) = rest.next() {
+        crate::interrupt::poll();
         let starts_line = tok.flags.has(TokenFlags::START_OF_LINE);
         let is_pragma = |next: &&&Tok| {
             next.ident().is_some_and(|name| interner.resolve(name) == "pragma")

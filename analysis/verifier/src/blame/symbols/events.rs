@@ -1,11 +1,18 @@
 //! What the events of a trace do to variables.
 
 use proofline_cfa::{
-    Argument, Base, Call, Cause, Expr, Function, Lvalue, Op, Role, Scalar, eval::Value, visit,
+    Argument, Base, Call, Cause, Expr, Function, Lvalue, Name, Op, Role, Scalar, eval::Value, visit,
 };
+use proofline_cfa_build::models;
 
 use super::{Choice, Influence, Open, Rest, Root, Symbol, Symbols, frame, result_of};
 use crate::interpret::Event;
+
+/// Whether a function that is not here is one whose results are known to come from outside the program: they are whatever its model
+/// allows (`rand`, `getchar`, `fgets`), so that no caller has a say in them.
+fn is_input(name: Name) -> bool {
+    models::standard().model(&name).is_some()
+}
 
 impl Symbols {
     /// What an event does to variables. In a loop whose rounds are influenced from outside, numbers are computed any number of times.
@@ -46,6 +53,7 @@ impl Symbols {
             }
             Op::Havoc(dst, cause) => {
                 let symbol = match cause {
+                    Cause::External(name) | Cause::Within(name) if is_input(*name) => Symbol::default(),
                     // The effect of an unknown function is as little this function's fault as its arguments are.
                     Cause::External(name) => self.result(*name, dst),
                     Cause::Within(name) | Cause::Unmodelled(name) => {
@@ -53,7 +61,9 @@ impl Symbols {
                     }
                     Cause::Input(_) | Cause::Volatile | Cause::Indeterminate => Symbol::default(),
                 };
-                if let Cause::Within(by) = cause {
+                if let Cause::Within(by) = cause
+                    && !is_input(*by)
+                {
                     self.choice = Some(Choice { by: *by, site: edge.site, depth });
                 }
                 self.write(dst, depth, symbol);
@@ -64,6 +74,7 @@ impl Symbols {
             Op::Clobber(_, cause) => self.clobbered(*cause),
             Op::HavocBytes(to, _, cause) => {
                 let on = match cause {
+                    Cause::External(name) | Cause::Within(name) if is_input(*name) => Influence::default(),
                     Cause::External(name) | Cause::Within(name) | Cause::Unmodelled(name) => {
                         Influence::unknown(*name)
                     }
@@ -80,7 +91,12 @@ impl Symbols {
                 self.overwritten(to, depth, on);
             }
             Op::Free(_) => self.is_written = true,
-            Op::Assume(_) => self.choice = choice,
+            Op::Assume(condition) => {
+                self.choice = choice;
+                if function.edges.iter().filter(|other| other.from == edge.from).count() == 1 {
+                    self.bounded(condition, depth);
+                }
+            }
             Op::Skip | Op::Begin(_) | Op::End(_) => {}
         }
         // The entry's own parameters keep their first values in expressions; a variable that is no parameter has none.
@@ -89,6 +105,17 @@ impl Symbols {
             function.parameters.iter().all(|id| function.local(*id).role == Role::Parameter),
             "parameters are parameters"
         );
+    }
+
+    /// What is assumed without a branch is what a model says of a result: who has a say in the bound has one in the result.
+    fn bounded(&mut self, condition: &Expr, depth: u32) {
+        let Expr::Compare(_, result, bound) = condition else { return };
+        let (Expr::Load(place), on) = (&**result, self.influence(bound, depth)) else { return };
+        if let Some(key) = self.key(place, depth)
+            && let Some(symbol) = self.known.get_mut(&key)
+        {
+            symbol.on = symbol.on.and(on);
+        }
     }
 
     /// Another result of an unknown function.

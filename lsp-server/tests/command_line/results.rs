@@ -1,0 +1,62 @@
+//! What the last lines say, and how a run ends that something outside ends.
+
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+
+use crate::common::Scratch;
+
+/// No engine decides this soon.
+const HARD: &str = "extern void reach_error(void);\nextern unsigned __VERIFIER_nondet_uint(void);\nint main(void) {\n    unsigned long \
+                    s = __VERIFIER_nondet_uint(), i;\n    for (i = 0; i < 4000000000ul; i++)\n        s = s * 6364136223846793005ul + \
+                    i;\n    if (s == 1234567)\n        reach_error();\n    return 0;\n}\n";
+
+#[test]
+fn a_time_limit_is_the_reason_where_it_ended_the_work() {
+    let scratch = Scratch::new();
+    scratch.write("test.c", HARD);
+    scratch.run(&["check", "--limit", "1", "test.c"]).expect(2, &["RESULT: unknown(time limit)"]);
+}
+
+#[test]
+fn a_closed_pipe_ends_the_program_quietly() {
+    let scratch = Scratch::new();
+    scratch.write("test.c", "int main(void) { int z = 0; return 1 / z; }\n");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_proofline"))
+        .args(["check", "test.c"])
+        .current_dir(scratch.path())
+        .env("XDG_CACHE_HOME", scratch.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(141));
+}
+
+#[test]
+fn nobody_hears_of_a_damaged_cache() {
+    let scratch = Scratch::new();
+    scratch.write("test.c", "int main(void) { int z = 2; return 1 / z; }\n");
+    let line = ["check", "--cache", "kept", "test.c"];
+    scratch.run(&line).expect(0, &["RESULT: true"]);
+    let files: Vec<PathBuf> = fs::read_dir(scratch.path().join("kept"))
+        .expect("the folder")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    let whole: Vec<Vec<u8>> = files.iter().map(|file| fs::read(file).expect("a file")).collect();
+    for start in [0, 64, 320, 512, 4096, 8192, 12288] {
+        for (file, bytes) in files.iter().zip(&whole) {
+            let mut bytes = bytes.clone();
+            bytes.iter_mut().skip(start).take(200).for_each(|byte| *byte ^= 0x5a);
+            fs::write(file, bytes).expect("a file");
+        }
+        let said = scratch.run(&line);
+        said.expect(0, &["RESULT: true"]);
+        assert_eq!(said.err, "", "damaged from byte {start} on");
+    }
+}

@@ -1,0 +1,83 @@
+"""A folder that was downloaded: nothing of it runs that was not asked for, and what runs keeps to itself."""
+
+import json
+import pytest
+
+
+def run_test(client, uri):
+    finding = client.diagnostics(uri)[0]["data"]["finding"]
+    arguments = [{"uri": uri, "finding": finding}]
+    return client.ask("workspace/executeCommand", {"command": "proofline.test", "arguments": arguments}, 60)
+
+
+FAILS = "int zero;\nint main(void) {\n    return 1 / zero;\n}\n"
+
+
+@pytest.mark.parametrize("flags", [["-wrapper", "{folder}/evil"], ["-B{folder}/"], ["@{folder}/flags"], ["-specs={folder}/specs"], ["-fplugin={folder}/evil.so"]])
+@pytest.mark.parametrize("where", ["database", "settings"])
+def test_flags_that_name_programs_start_none(server, tmp_path, flags, where):
+    marker = tmp_path / "it-ran"
+    evil = tmp_path / "evil"
+    evil.write_text(f'#!/bin/sh\ntouch {marker}\nexec "$@"\n')
+    for name in ["as", "cc1", "collect2", "evil.so"]:
+        (tmp_path / name).write_text(evil.read_text())
+    (tmp_path / "flags").write_text(f"-wrapper {evil}\n")
+    (tmp_path / "specs").write_text(f"*cc1:\n-wrapper {evil}\n")
+    for path in tmp_path.iterdir():
+        path.chmod(0o755)
+    flags = [flag.format(folder=tmp_path) for flag in flags]
+    options = {"runTests": "always"}
+    if where == "settings":
+        options["flags"] = flags
+    else:
+        command = {"directory": str(tmp_path), "file": "fails.c", "arguments": ["cc", *flags, "-c", "fails.c"]}
+        (tmp_path / "compile_commands.json").write_text(json.dumps([command]))
+    client = server(options=options)
+    uri = client.open(tmp_path / "fails.c", FAILS)
+    client.settled(uri, 1)
+    made = run_test(client, uri)
+    assert made["confirmed"] is True, made
+    assert not marker.exists()
+
+
+def test_a_program_under_test_stays_in_its_sandbox(server, tmp_path):
+    secret, written, started = tmp_path / "secret", tmp_path / "written", tmp_path / "started"
+    secret.write_text("do not read this\n")
+    text = f"""#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+int zero;
+int main(void) {{
+    char line[40];
+    FILE *out = fopen("{written}", "w");
+    if (out) fclose(out);
+    FILE *in = fopen("{secret}", "r");
+    if (in && fgets(line, sizeof line, in)) fprintf(stderr, "READ %s", line);
+    if (socket(AF_INET, SOCK_STREAM, 0) >= 0) fprintf(stderr, "CONNECTED\\n");
+    system("touch {started}");
+    return 1 / zero;
+}}
+"""
+    client = server(options={"runTests": "always", "checks": ["division-by-zero"]})
+    uri = client.open(tmp_path / "explores.c", text)
+    client.settled(uri, 1)
+    made = run_test(client, uri)
+    assert made["confirmed"] is True, made
+    assert "READ" not in made["output"] and "CONNECTED" not in made["output"]
+    assert not written.exists() and not started.exists()
+
+
+def test_permission_is_asked_once_for_a_folder(server, tmp_path):
+    client = server(options={"runTests": "ask"})
+    asked = []
+
+    def answer(params):
+        asked.append(params["message"])
+        return {"title": "Run, and do not ask again for this folder"}
+
+    client.answers["window/showMessageRequest"] = answer
+    uri = client.open(tmp_path / "fails.c", FAILS)
+    client.settled(uri, 1)
+    assert run_test(client, uri)["confirmed"] is True
+    assert run_test(client, uri)["confirmed"] is True
+    assert len(asked) == 1 and "sandbox" in asked[0]

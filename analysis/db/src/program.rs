@@ -9,7 +9,7 @@ use proofline_program_analysis::{Environment, Mentions, SliceSource};
 use proofline_syntax::DataModel;
 use proofline_verifier::{
     Entry, Unknown,
-    checks::{self, uninitialised},
+    checks::{self, Conventions, uninitialised},
     entry_points::{Functions, Scope, entry_points},
     load::{self, Surroundings, VolatileReads},
     property::Property,
@@ -27,11 +27,16 @@ use crate::{
     work::Work,
 };
 
+/// Which obligations the program has.
+fn conventions(db: &dyn Db, project: Project) -> Conventions {
+    Conventions { ends_at_labels: ends_at_labels(db, project), wrapv: project.options(db).wrapv }
+}
+
 /// All of the linked program with library models and obligations, to look at, and what is around it. Verdicts come from slices.
 #[salsa::tracked]
 pub(crate) fn prepared(db: &dyn Db, project: Project) -> (Arc<Program>, Surroundings) {
     let mut program = whole(db, project);
-    let surroundings = load::prepare(&mut program, ends_at_labels(db, project));
+    let surroundings = load::prepare(&mut program, conventions(db, project));
     (Arc::new(program), surroundings)
 }
 
@@ -121,8 +126,8 @@ impl PartialEq for Ready {
 pub(crate) fn ready<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> Arc<Ready> {
     let name = entry.name(db);
     let sliced = |around| Program::clone(slice(db, project, entry, around == Surroundings::Open));
-    let labels = ends_at_labels(db, project);
-    let environment = load::of_entry(Entry::new(name), labels, volatile(db, project), &sliced);
+    let conventions = conventions(db, project);
+    let environment = load::of_entry(Entry::new(name), conventions, volatile(db, project), &sliced);
     Arc::new(Ready::new(environment, name))
 }
 

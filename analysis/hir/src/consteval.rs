@@ -74,7 +74,14 @@ pub fn evaluate(
     records: &Records,
     model: DataModel,
 ) -> Result<ConstValue, NotConstant> {
-    Evaluator { body, records, model, known: &BTreeMap::new(), depth: 0 }.value(id)
+    Evaluator { body, records, model, known: &BTreeMap::new(), depth: 0, is_initial: false }.value(id)
+}
+
+/// Like [`eval`], of the initial value of an object that lives as long as the program. Nothing runs that could raise an exception, so
+/// `1.0 / 0.0` is infinity there (C11 F.8.4), while a run computes it elsewhere.
+pub fn eval_initial(body: &Body, id: ExprId, records: &Records, model: DataModel) -> Option<ConstValue> {
+    let known = &BTreeMap::new();
+    Evaluator { body, records, model, known, depth: 0, is_initial: true }.value(id).ok()
 }
 
 /// Like [`eval`], where these locals are known to hold these values.
@@ -85,7 +92,7 @@ pub fn eval_knowing(
     model: DataModel,
     known: &BTreeMap<LocalId, i128>,
 ) -> Option<ConstValue> {
-    Evaluator { body, records, model, known, depth: 0 }.value(id).ok()
+    Evaluator { body, records, model, known, depth: 0, is_initial: false }.value(id).ok()
 }
 
 struct Evaluator<'a> {
@@ -94,6 +101,8 @@ struct Evaluator<'a> {
     records: &'a Records,
     model: DataModel,
     depth: u32,
+    /// No run computes it.
+    is_initial: bool,
 }
 
 type Outcome = Result<ConstValue, NotConstant>;
@@ -301,7 +310,12 @@ impl Evaluator<'_> {
     fn binary(&self, op: BinaryOp, left: ConstValue, right: ConstValue, ty: Type, id: ExprId) -> Outcome {
         match (ty.kind(), left, right) {
             (TypeKind::Float(_), ConstValue::Float(left), ConstValue::Float(right)) => {
-                float::arithmetic(op, left, right).map(ConstValue::Float).ok_or(NotConstant::Inexact)
+                let result = float::arithmetic(op, left, right).ok_or(NotConstant::Inexact)?;
+                // As in gcc.
+                if float::traps(left, right, result) && !self.is_initial {
+                    return Err(NotConstant::Inexact);
+                }
+                Ok(ConstValue::Float(result))
             }
             (_, ConstValue::Int(left), ConstValue::Int(right)) => {
                 let kind = ty.int_kind().ok_or(NotConstant::Varies(id))?;

@@ -65,7 +65,7 @@ pub(crate) fn parse(text: &FloatText<'_>, kind: FloatKind) -> Option<(Float, boo
     Some((constant.value, constant.certain().is_some()))
 }
 
-/// One operation, `None` when a compiler leaves it to the run time, or may compute it otherwise.
+/// One operation, `None` when a compiler may compute it otherwise.
 pub(crate) fn arithmetic(op: BinaryOp, left: Float, right: Float) -> Option<Float> {
     let op = match op {
         BinaryOp::Add => Arithmetic::Add,
@@ -82,9 +82,12 @@ pub(crate) fn arithmetic(op: BinaryOp, left: Float, right: Float) -> Option<Floa
     if left.format() != right.format() {
         return None;
     }
-    let result = left.arithmetic(op, right, NEAREST).certain()?;
-    // What would raise an exception is left to the run time, as in gcc.
-    (result.is_finite() || !left.is_finite() || !right.is_finite()).then_some(result)
+    left.arithmetic(op, right, NEAREST).certain()
+}
+
+/// Whether finite operands give no finite result, which raises an exception at run time.
+pub(crate) fn traps(left: Float, right: Float, result: Float) -> bool {
+    !result.is_finite() && left.is_finite() && right.is_finite()
 }
 
 /// Truncation toward zero, `None` when the value is outside the type (undefined in C).

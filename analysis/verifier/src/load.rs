@@ -16,7 +16,7 @@ use proofline_syntax::{
 pub use proofline_cfa_build::models::Surroundings;
 
 use crate::{
-    checks,
+    checks::{self, Conventions},
     sources::{Problem, Sources, position},
     subject::Subject,
 };
@@ -155,25 +155,24 @@ pub fn read_with(
     })
 }
 
-/// Makes a linked program ready for engines: library models, obligations, what holds of the arguments of `main`. `labels`: the label `ERROR` is an obligation (where
-/// the whole program has no call that says the same).
-pub fn prepare(program: &mut Program, labels: bool) -> Surroundings {
+/// Makes a linked program ready for engines: library models, obligations, what holds of the arguments of `main`.
+pub fn prepare(program: &mut Program, conventions: Conventions) -> Surroundings {
     let surroundings = proofline_cfa_build::models::apply(program, proofline_cfa_build::models::standard());
-    checks::insert_with(program, labels);
+    checks::insert_with(program, conventions);
     proofline_program_analysis::command_line::provide(program);
     surroundings
 }
 
 /// What is found out about the program of an entry before engines start. `slice` gives it, linked: if unknown code has to do with it, with
-/// all that such code can name. `labels` as for [`prepare`].
+/// all that such code can name.
 pub fn of_entry(
     entry: Entry,
-    labels: bool,
+    conventions: Conventions,
     volatile: VolatileReads,
     slice: &dyn Fn(Surroundings) -> Program,
 ) -> Environment {
     let mut program = slice(Surroundings::Closed);
-    let surroundings = prepare(&mut program, labels);
+    let surroundings = prepare(&mut program, conventions);
     let enter = |program, is_open| {
         with_volatile(program, volatile, &|program| Environment::entered(program, entry, is_open))
     };
@@ -187,7 +186,7 @@ pub fn of_entry(
         }
     }
     let mut program = slice(Surroundings::Open);
-    prepare(&mut program, labels);
+    prepare(&mut program, conventions);
     enter(program, true)
 }
 
@@ -280,8 +279,8 @@ fn link<'s>(files: impl IntoIterator<Item = &'s Source>, options: &Options) -> (
         units.insert(units.len(), source.unit.clone());
     }
     let (mut program, map) = proofline_cfa_build::link(lowered);
-    let labels = checks::ends_at_labels(&program);
-    let surroundings = prepare(&mut program, labels);
+    let ends_at_labels = checks::ends_at_labels(&program);
+    let surroundings = prepare(&mut program, Conventions { ends_at_labels, wrapv: options.wrapv });
     let environment = of_whole(&program, surroundings, options.volatile);
     let subject = Subject::new(Arc::new(environment), options.wrapv);
     (subject, Sources::new(Arc::new(map), units, problems))

@@ -159,7 +159,8 @@ impl Report {
         self.means_any_arguments || finding.blame == Blame::Manifest
     }
 
-    /// Takes back what was called proved: of a text that was not understood nothing is. Violations stay, for they were executed.
+    /// Takes back what was called proved: of a text that was not understood nothing is. Violations stay: they were executed,
+    /// and no run passes what was not understood.
     pub(crate) fn retract_proofs(&mut self, why: &Unknown) {
         let mut is_violated = false;
         for verdict in self.verdicts.values_mut() {

@@ -123,7 +123,7 @@ impl Values<'_> {
         let types = self.context.types;
         let expr = body.expr(value);
         let Some(scalar) = types.scalar(part.ty) else { return self.store_aggregate(body, value, part) };
-        let computed = consteval::eval(body, value, types.records, types.model);
+        let computed = consteval::eval_initial(body, value, types.records, types.model);
         let constant = match (computed, scalar) {
             (Some(ConstValue::Int(value)), Scalar::Int(ty)) => {
                 // A bit-field keeps the low bits only: reading it gives what fits.

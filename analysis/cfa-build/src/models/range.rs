@@ -64,10 +64,13 @@ impl Pass<'_, '_> {
         let Some(to) = pointer(arguments, at) else { return };
         let place = self.member(&to, member);
         let give = |pass: &mut Self, number: i128| {
-            if let Some(dst) = dst.clone()
-                && let Some(Scalar::Int(ty)) = dst.scalar
-            {
-                pass.emitter.emit(Op::Assign(dst, Expr::Int(number, ty)));
+            if let Some(dst) = dst.clone() {
+                match dst.scalar {
+                    Some(Scalar::Int(ty)) => {
+                        pass.emitter.emit(Op::Assign(dst, Expr::Int(ty.wrap(number), ty)));
+                    }
+                    _ => pass.emitter.havoc(dst, cause),
+                }
             }
         };
         let fails = self.emitter.any(Scalar::Int(IntType::INT), cause.within());
@@ -158,7 +161,8 @@ impl Pass<'_, '_> {
         self.emitter.havoc(dst.clone(), cause);
         let found = Expr::Load(dst);
         let Some(ty) = found.int_type().filter(|_| !options.is_long) else { return };
-        self.emitter.assume_range(&found, -1, 255);
+        // A letter is a `char`, which may be negative.
+        self.emitter.assume_range(&found, -128, 255);
         let letters = pointer(arguments, options.letters);
         let letters = letters.and_then(|letters| format::literal(self.program, &letters)).unwrap_or_default();
         let Some(argument) = self.variable("optarg") else { return };
@@ -189,12 +193,13 @@ fn lacks(arguments: &[Argument], flags: usize, bits: i128) -> bool {
     matches!(value(arguments, flags), Some(Expr::Int(flags, _)) if flags & bits == 0)
 }
 
-/// The letters of options that always have an argument: one colon stands behind them.
+/// The letters of options that always have an argument: one colon stands behind them. Of a letter that stands there twice the first counts.
 fn with_argument(letters: &[u8]) -> Vec<u8> {
     let mut found = Vec::new();
     for (at, letter) in letters.iter().enumerate() {
         let is_colon = |behind: usize| letters.get(at + behind) == Some(&b':');
-        if is_colon(1) && !is_colon(2) && !b":?W".contains(letter) {
+        let is_first = !letters[..at].contains(letter);
+        if is_first && is_colon(1) && !is_colon(2) && !b":?W".contains(letter) {
             found.push(*letter);
         }
     }

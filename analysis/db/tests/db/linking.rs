@@ -14,7 +14,8 @@ use proofline_hir::{Linkage, Record};
 use proofline_program_analysis::{Mentions, SliceSource, slice};
 use proofline_syntax::DataModel;
 use proofline_verifier::{
-    Entry, checks,
+    Entry,
+    checks::{self, Conventions},
     load::{self, Options},
     portfolio::Control,
 };
@@ -202,7 +203,8 @@ fn compare(db: &Database, texts: &[(PathBuf, String)], log: &str) {
     let (subject, expected) = load::load_texts(texts, &Options::default()).expect("the texts can be read");
     is_same(&program, subject.program(), log);
     let whole = Whole::new(fresh(texts));
-    let labels = checks::ends_at_labels(&whole.program);
+    let conventions =
+        Conventions { ends_at_labels: checks::ends_at_labels(&whole.program), ..Conventions::default() };
     for name in whole.program.functions.keys() {
         assert_eq!(sources.definition(*name), expected.definition(*name), "{name}, {log}");
         assert_eq!(sources.closing(*name), expected.closing(*name), "{name}, {log}");
@@ -210,7 +212,7 @@ fn compare(db: &Database, texts: &[(PathBuf, String)], log: &str) {
         let Some((environment, _)) = known else { continue };
         let is_open = environment.is_open() && !Entry::new(*name).is_library();
         let mut expected = slice(&whole, *name, is_open);
-        load::prepare(&mut expected, labels);
+        load::prepare(&mut expected, conventions);
         is_same(environment.program(), &expected, &format!("slice of {name}, {log}"));
     }
 }

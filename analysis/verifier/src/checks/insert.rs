@@ -5,12 +5,21 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{CheckId, Edge, Expr, Function, Loc, Name, Obligation, Op, Program, Site};
 
-use super::{Check, Demand, Part, Rule, reach_error, visit};
+use super::{Check, Demand, Part, Rule, reach_error, signed_overflow, visit};
+
+/// What decides, besides the automata, which obligations there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Conventions {
+    /// The label `ERROR` is one, because no call says the same.
+    pub ends_at_labels: bool,
+    /// Signed arithmetic wraps around. So executions go on behind a sum that does not fit, which is no obligation then.
+    pub wrapv: bool,
+}
 
 /// Inserts the obligations of every function.
 pub fn insert(program: &mut Program) {
-    let labels = ends_at_labels(program);
-    insert_with(program, labels);
+    let conventions = Conventions { ends_at_labels: ends_at_labels(program), wrapv: false };
+    insert_with(program, conventions);
 }
 
 /// Whether the label `ERROR` is an obligation: where no call says the same.
@@ -23,15 +32,15 @@ pub fn has_error_call(function: &Function) -> bool {
     function.edges.iter().any(|edge| reach_error::is_error_call(&edge.op))
 }
 
-/// Inserts the obligations of every function; `labels`: the label `ERROR` is one.
-pub fn insert_with(program: &mut Program, labels: bool) {
+/// Inserts the obligations of every function.
+pub fn insert_with(program: &mut Program, conventions: Conventions) {
     for function in program.functions.values_mut() {
-        *function = Arc::new(insert_into(function, labels));
+        *function = Arc::new(insert_into(function, conventions));
     }
 }
 
-/// The same automaton with obligations; `ends_at_labels`: the label `ERROR` is one.
-pub fn insert_into(function: &Function, ends_at_labels: bool) -> Function {
+/// The same automaton with obligations.
+pub fn insert_into(function: &Function, conventions: Conventions) -> Function {
     let mut out = function.clone();
     let mut fresh = Fresh { next: function.locations };
     let successors = function.successors();
@@ -43,6 +52,9 @@ pub fn insert_into(function: &Function, ends_at_labels: bool) -> Function {
                 for (check, rule) in part_rules() {
                     let mut found = Vec::new();
                     rule(function, part, site, &mut found);
+                    if conventions.wrapv && *check == signed_overflow::CHECK {
+                        found.retain(|demand| !signed_overflow::is_wrapped(demand));
+                    }
                     let found = found.into_iter().map(|demand| (check.id(), demand));
                     demands.extend(found.filter(|demand| seen.insert(demand.clone())));
                 }
@@ -74,7 +86,7 @@ pub fn insert_into(function: &Function, ends_at_labels: bool) -> Function {
             }
         }
     }
-    if ends_at_labels {
+    if conventions.ends_at_labels {
         end_at_labels(function, &mut out, &mut fresh);
     }
     out.locations = fresh.next;

@@ -6,7 +6,7 @@ use proofline_cfa::{CheckId, Expr, Function, LocalId, Name, Op, Site};
 mod insert;
 mod visit;
 
-pub use insert::{ends_at_labels, has_error_call, insert, insert_into, insert_with, pass_over};
+pub use insert::{Conventions, ends_at_labels, has_error_call, insert, insert_into, insert_with, pass_over};
 
 /// Makes a module of each file and the table of their checks.
 macro_rules! checks {

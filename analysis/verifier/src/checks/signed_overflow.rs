@@ -17,6 +17,12 @@ pub static CHECK: Check = Check {
     page: include_str!("../../../../tests/suites/checks/signed-overflow.md"),
 };
 
+/// Whether the arithmetic wraps around with `-fwrapv`. The least value divided by -1 ends the program all the same.
+pub(super) fn is_wrapped(demand: &Demand) -> bool {
+    let Expr::Compare(_, overflows, _) = &demand.condition else { return false };
+    matches!(**overflows, Expr::Overflows(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, ..))
+}
+
 fn demand(_function: &Function, part: Part<'_>, site: Site, out: &mut Vec<Demand>) {
     let Part::Expr(expr) = part else { return };
     if !matches!(expr.scalar(), Scalar::Int(ty) if ty.signed) {

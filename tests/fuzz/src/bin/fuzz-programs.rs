@@ -10,7 +10,8 @@ use std::{
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use proofline_fuzz::programs::{
-    Compiler, Engines, Fault, examine, examine_text, examine_twins, generate, reduce, twins,
+    Compiler, Compilers, Engines, Fault, Manner, examine, examine_text, examine_twins, generate, reduce,
+    twins,
 };
 
 /// Compares random programs with what the interpreter and the engines say about them.
@@ -25,6 +26,15 @@ struct Arguments {
     /// Programs whose assertions are all true by construction, and twins with one that is not.
     #[arg(long)]
     twins: bool,
+    /// Programs that leave something open: variables without a value, volatile objects, a file that is not here, the C library.
+    #[arg(long)]
+    open: bool,
+    /// Every third program has its `main` in a file of its own.
+    #[arg(long)]
+    split: bool,
+    /// Compares gcc and clang, each with and without optimisation, not `gcc -O0` only.
+    #[arg(long)]
+    all_compilers: bool,
     /// Steps per question.
     #[arg(long, default_value_t = 60_000)]
     steps: u64,
@@ -43,6 +53,16 @@ struct Arguments {
     /// Stops after so many faults.
     #[arg(long, default_value_t = 20)]
     faults: usize,
+}
+
+impl Arguments {
+    fn manner(&self, seed: u64) -> Manner {
+        Manner {
+            is_risky: seed % 2 == 1 && !self.open,
+            is_open: self.open,
+            is_split: self.split && seed.is_multiple_of(3),
+        }
+    }
 }
 
 fn main() -> Result<ExitCode> {
@@ -67,26 +87,26 @@ fn run() -> Result<ExitCode> {
     if let Some(names) = &arguments.engines {
         engines.names = names.split(',').map(str::to_owned).collect();
     }
-    let compiler = Compiler::new()?;
+    let compiler = Compiler::new(if arguments.all_compilers { Compilers::All } else { Compilers::Gcc })?;
     let started = Instant::now();
     let (mut programs, mut skipped, mut faults) = (0usize, 0usize, 0usize);
     let mut counts: BTreeMap<String, [usize; 3]> = BTreeMap::new();
     for seed in seeds {
-        let (outcome, vectors, is_risky) = if arguments.twins {
+        let (outcome, vectors, manner) = if arguments.twins {
             let twins = twins(seed);
             if arguments.print {
                 print!("{}", twins.lying);
                 continue;
             }
-            (examine_twins(&twins, &compiler, &engines)?, twins.vectors, false)
+            (examine_twins(&twins, &compiler, &engines)?, twins.vectors, Manner::default())
         } else {
-            let program = generate(seed, seed % 2 == 1);
+            let program = generate(seed, arguments.manner(seed));
             if arguments.print {
                 print!("{}", program.observing());
                 continue;
             }
             let outcome = examine(&program, seed, &compiler, &engines)?;
-            (outcome, program.vectors, program.is_risky)
+            (outcome, program.vectors, program.manner)
         };
         programs += 1;
         skipped += usize::from(outcome.is_skipped);
@@ -106,7 +126,7 @@ fn run() -> Result<ExitCode> {
             let file = arguments.folder.join(format!("{seed}.c"));
             std::fs::write(&file, &text)?;
             if !arguments.no_reduce && !matches!(fault, Fault::Generator(_)) {
-                let small = smaller(&text, fault, &vectors, is_risky, &compiler, &engines);
+                let small = smaller(&text, fault, &vectors, manner, &compiler, &engines);
                 let file = arguments.folder.join(format!("{seed}.small.c"));
                 std::fs::write(&file, format!("// {fault}\n{small}"))?;
                 println!("{}", file.display());
@@ -135,7 +155,7 @@ fn smaller(
     text: &str,
     fault: &Fault,
     vectors: &[Vec<i64>],
-    is_risky: bool,
+    manner: Manner,
     compiler: &Compiler,
     engines: &Engines,
 ) -> String {
@@ -154,7 +174,7 @@ fn smaller(
     let until = Instant::now() + Duration::from_secs(90);
     reduce(text, |text| {
         Instant::now() < until
-            && examine_text(text, &vectors, is_risky, compiler, &engines)
+            && examine_text(text, &vectors, manner, compiler, &engines)
                 .is_ok_and(|outcome| outcome.faults.iter().any(|other| other.kind() == fault.kind()))
     })
 }

@@ -13,7 +13,11 @@ use proofline_verifier::{
     checks::{array_bounds, division_by_zero, invalid_shift, null_dereference, signed_overflow},
 };
 
-use super::program::Vector;
+use super::{
+    files::files,
+    open::OTHER_FILE,
+    program::{Manner, Vector},
+};
 
 /// What a compiled program needs besides itself: inputs from its standard input, observations and failures to its output.
 const RUNTIME: &str = r#"
@@ -45,19 +49,58 @@ void observe(unsigned id, long long value)
 void failed(int line) { printf("failed %d\n", line); fflush(stdout); _Exit(0); }
 "#;
 
-/// Warnings are of no interest; undefined behaviour ends a run and says where.
+/// Undefined behaviour ends a run and says where. Of the warnings only some are of interest.
 const FLAGS: &[&str] = &[
     "-std=gnu11",
-    "-O0",
     "-g1",
+    "-w",
     "-Werror=implicit-function-declaration",
     "-Werror=return-type",
-    "-Werror=uninitialized",
-    "-Werror=maybe-uninitialized",
     "-DCOMPILED",
-    "-fsanitize=address,signed-integer-overflow,shift-exponent,integer-divide-by-zero,bounds-strict,null,unreachable,alignment,bool",
     "-fno-sanitize-recover=all",
 ];
+
+/// A compiler and what it is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Build {
+    compiler: &'static str,
+    flags: &'static [&'static str],
+}
+
+const GCC_CHECKS: &str = "-fsanitize=address,signed-integer-overflow,shift-exponent,integer-divide-by-zero,bounds-strict,null,unreachable,alignment,bool";
+const CLANG_CHECKS: &str = "-fsanitize=address,signed-integer-overflow,shift-exponent,integer-divide-by-zero,array-bounds,null,unreachable,alignment,bool";
+const ZERO: &str = "-ftrivial-auto-var-init=zero";
+const PATTERN: &str = "-ftrivial-auto-var-init=pattern";
+
+/// For programs whose runs are determined by their inputs; the first is the one that everyone is compared with.
+const DETERMINED: [Build; 4] = [
+    Build {
+        compiler: "gcc",
+        flags: &["-O0", GCC_CHECKS, "-Werror=uninitialized", "-Werror=maybe-uninitialized"],
+    },
+    Build { compiler: "gcc", flags: &["-O2", GCC_CHECKS] },
+    Build { compiler: "clang", flags: &["-O0", CLANG_CHECKS] },
+    Build { compiler: "clang", flags: &["-O2", CLANG_CHECKS] },
+];
+
+/// For open programs: variables without a value have one or another.
+const OPEN: [Build; 5] = [
+    Build { compiler: "gcc", flags: &["-O0", ZERO, GCC_CHECKS] },
+    Build { compiler: "gcc", flags: &["-O0", PATTERN, GCC_CHECKS] },
+    Build { compiler: "gcc", flags: &["-O2", PATTERN] },
+    Build { compiler: "clang", flags: &["-O0", PATTERN, CLANG_CHECKS] },
+    Build { compiler: "clang", flags: &["-O2", PATTERN] },
+];
+
+/// Which compilers are asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Compilers {
+    /// gcc without optimisation.
+    #[default]
+    Gcc,
+    /// gcc and clang, each with and without optimisation.
+    All,
+}
 
 /// How a run of a compiled program ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -79,17 +122,21 @@ pub(crate) struct Behaviour {
     pub(crate) observed: Vec<(usize, i64)>,
 }
 
-/// gcc, with a folder to work in.
+/// The compilers, with a folder to work in.
 #[derive(Debug)]
 pub struct Compiler {
     folder: tempfile::TempDir,
     runtime: PathBuf,
+    other_file: PathBuf,
+    compilers: Compilers,
 }
 
 /// A compiled program.
 #[derive(Debug)]
 pub(crate) struct Executable {
     path: PathBuf,
+    /// Who made it.
+    pub(crate) name: String,
 }
 
 impl Compiler {
@@ -97,35 +144,60 @@ impl Compiler {
     ///
     /// # Errors
     /// If there is no compiler that knows the sanitizers, or no folder for its output.
-    pub fn new() -> Result<Compiler> {
+    pub fn new(compilers: Compilers) -> Result<Compiler> {
         let folder = tempfile::tempdir()?;
-        let source = folder.path().join("runtime.c");
-        let runtime = folder.path().join("runtime.o");
-        std::fs::write(&source, RUNTIME)?;
-        let status = Command::new("gcc")
-            .args(["-c", "-O1", "-w", "-o"])
-            .args([&runtime, &source])
-            .status()
-            .context("cannot run gcc")?;
-        ensure!(status.success(), "gcc cannot compile the runtime");
-        Ok(Compiler { folder, runtime })
+        let object = |name: &str, text: &str| {
+            let (source, object) =
+                (folder.path().join(format!("{name}.c")), folder.path().join(format!("{name}.o")));
+            std::fs::write(&source, text)?;
+            let status = Command::new("gcc")
+                .args(["-c", "-O1", "-w", "-o"])
+                .args([&object, &source])
+                .status()
+                .context("cannot run gcc")?;
+            ensure!(status.success(), "gcc cannot compile the {name}");
+            Ok(object)
+        };
+        let (runtime, other_file) = (object("runtime", RUNTIME)?, object("outside", OTHER_FILE)?);
+        Ok(Compiler { folder, runtime, other_file, compilers })
     }
 
-    /// Compiles a program; fails if it is none.
-    pub(crate) fn compile(&self, text: &str, name: &str) -> Result<Executable> {
-        let source = self.folder.path().join(format!("{name}.c"));
+    /// Compiles a program with the compiler that everyone is compared with; fails if it is none.
+    pub(crate) fn compile(&self, text: &str, name: &str, manner: Manner) -> Result<Executable> {
+        let build = if manner.is_open { OPEN[0] } else { DETERMINED[0] };
+        self.build(text, name, manner, build)
+    }
+
+    /// With all compilers that were asked for, that one first.
+    pub(crate) fn compile_with_all(&self, text: &str, name: &str, manner: Manner) -> Result<Vec<Executable>> {
+        let builds: &[Build] = match (manner.is_open, self.compilers) {
+            (true, Compilers::All) => &OPEN,
+            (true, Compilers::Gcc) => &OPEN[..2],
+            (false, Compilers::All) => &DETERMINED,
+            (false, Compilers::Gcc) => &DETERMINED[..1],
+        };
+        let build = |(at, build): (usize, &Build)| self.build(text, &format!("{name}{at}"), manner, *build);
+        builds.iter().enumerate().map(build).collect()
+    }
+
+    fn build(&self, text: &str, name: &str, manner: Manner, build: Build) -> Result<Executable> {
         let path = self.folder.path().join(name);
-        std::fs::write(&source, text)?;
-        let output = Command::new("gcc")
-            .args(FLAGS)
-            .arg("-o")
-            .args([&path, &source, &self.runtime])
-            .output()
-            .context("cannot run gcc")?;
-        if !output.status.success() {
-            bail!("gcc refuses it:\n{}", String::from_utf8_lossy(&output.stderr));
+        let mut command = Command::new(build.compiler);
+        command.args(FLAGS).args(build.flags).arg("-o").args([&path, &self.runtime]);
+        for (at, text) in files(text, manner.is_split).iter().enumerate() {
+            let source = self.folder.path().join(format!("{name}-{at}.c"));
+            std::fs::write(&source, text)?;
+            command.arg(source);
         }
-        Ok(Executable { path })
+        if manner.is_open {
+            command.arg(&self.other_file);
+        }
+        let output = command.arg("-lm").output().with_context(|| format!("cannot run {}", build.compiler))?;
+        let name = format!("{} {}", build.compiler, build.flags.join(" "));
+        if !output.status.success() {
+            bail!("{name} refuses it:\n{}", String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(Executable { path, name })
     }
 }
 

@@ -27,9 +27,11 @@ use proofline_verifier::{
 use super::{
     claims::claims,
     compiled::{Behaviour, Compiler, Ended, Executable},
+    examine_open::{examine_open, judge_open},
+    files::files,
     generate::vector,
     interpreted::interpret,
-    program::{Program, Vector},
+    program::{Manner, Program, Vector},
     relations::Twins,
 };
 use crate::Random;
@@ -122,10 +124,13 @@ pub struct Outcome {
 /// # Errors
 /// If the compiler cannot be run. (What it finds is part of the outcome.)
 pub fn examine(program: &Program, seed: u64, compiler: &Compiler, engines: &Engines) -> Result<Outcome> {
+    if program.manner.is_open {
+        return examine_open(program, seed, compiler, engines);
+    }
     let mut random = Random::new(seed ^ 0xabcd);
     let text = program.observing();
     let mut outcome = Outcome { texts: vec![text.clone()], ..Outcome::default() };
-    let executable = match compiler.compile(&text, "observing") {
+    let executable = match compiler.compile(&text, "observing", program.manner) {
         Ok(executable) => executable,
         // The compiler has defects of its own.
         Err(error) if error.to_string().contains("internal compiler error") => {
@@ -145,7 +150,7 @@ pub fn examine(program: &Program, seed: u64, compiler: &Compiler, engines: &Engi
             return Ok(outcome);
         }
         if let Ended::Undefined { line, check, message } = &behaviour.ended
-            && (!program.is_risky || check.is_none())
+            && (!program.manner.is_risky || check.is_none())
         {
             outcome.faults.push(Fault::Generator(format!("line {line}: {message} on {vector:?}")));
             return Ok(outcome);
@@ -154,7 +159,10 @@ pub fn examine(program: &Program, seed: u64, compiler: &Compiler, engines: &Engi
             seen.entry(id).or_default().push(value);
         }
     }
-    interpreter(&text, &executable, &program.vectors, program.is_risky, &mut outcome)?;
+    if !program.manner.is_risky {
+        others(&text, program, compiler, &mut outcome)?;
+    }
+    interpreter(&text, &executable, &program.vectors, program.manner, &mut outcome)?;
     if !outcome.faults.is_empty() {
         return Ok(outcome);
     }
@@ -162,8 +170,29 @@ pub fn examine(program: &Program, seed: u64, compiler: &Compiler, engines: &Engi
     outcome.texts.push(claimed.clone());
     let mut vectors = program.vectors.clone();
     vectors.extend((0..10).map(|_| vector(&mut random)));
-    judged(&claimed, &vectors, program.is_risky, compiler, engines, &mut outcome)?;
+    judged(&claimed, &vectors, program.manner, compiler, engines, &mut outcome)?;
     Ok(outcome)
+}
+
+/// All compilers that were asked for do the same.
+fn others(text: &str, program: &Program, compiler: &Compiler, outcome: &mut Outcome) -> Result<()> {
+    let executables = match compiler.compile_with_all(text, "other", program.manner) {
+        Ok(executables) => executables,
+        Err(error) => {
+            outcome.faults.push(Fault::Generator(error.to_string()));
+            return Ok(());
+        }
+    };
+    let Some((first, others)) = executables.split_first() else { return Ok(()) };
+    for (vector, other) in program.vectors.iter().flat_map(|vector| others.iter().map(move |o| (vector, o))) {
+        let (truth, behaviour) = (first.run(vector)?, other.run(vector)?);
+        if truth != behaviour {
+            let name = &other.name;
+            outcome.faults.push(Fault::Generator(format!("{name} does something else on {vector:?}")));
+            return Ok(());
+        }
+    }
+    Ok(())
 }
 
 /// Examines a finished text: the interpreter and the engines against the compiled program.
@@ -173,22 +202,26 @@ pub fn examine(program: &Program, seed: u64, compiler: &Compiler, engines: &Engi
 pub fn examine_text(
     text: &str,
     vectors: &[Vector],
-    is_risky: bool,
+    manner: Manner,
     compiler: &Compiler,
     engines: &Engines,
 ) -> Result<Outcome> {
     let mut outcome = Outcome { texts: vec![text.to_owned()], ..Outcome::default() };
-    let executable = compiler.compile(text, "text")?;
+    if manner.is_open {
+        judge_open(text, vectors, manner, compiler, engines, &mut outcome)?;
+        return Ok(outcome);
+    }
+    let executable = compiler.compile(text, "text", manner)?;
     for vector in vectors {
         if let Ended::Undefined { message, check, .. } = executable.run(vector)?.ended
-            && (!is_risky || check.is_none())
+            && (!manner.is_risky || check.is_none())
         {
             outcome.faults.push(Fault::Generator(message));
             return Ok(outcome);
         }
     }
-    interpreter(text, &executable, vectors, is_risky, &mut outcome)?;
-    judged(text, vectors, is_risky, compiler, engines, &mut outcome)?;
+    interpreter(text, &executable, vectors, manner, &mut outcome)?;
+    judged(text, vectors, manner, compiler, engines, &mut outcome)?;
     Ok(outcome)
 }
 
@@ -199,7 +232,7 @@ pub fn examine_text(
 pub fn examine_twins(twins: &Twins, compiler: &Compiler, engines: &Engines) -> Result<Outcome> {
     let mut outcome = Outcome { texts: vec![twins.honest.clone()], ..Outcome::default() };
     for (text, is_honest) in [(&twins.honest, true), (&twins.lying, false)] {
-        let executable = match compiler.compile(text, "twin") {
+        let executable = match compiler.compile(text, "twin", Manner::default()) {
             Ok(executable) => executable,
             Err(error) => {
                 outcome.faults.push(Fault::Generator(error.to_string()));
@@ -220,7 +253,7 @@ pub fn examine_twins(twins: &Twins, compiler: &Compiler, engines: &Engines) -> R
                 return Ok(outcome);
             }
         }
-        let one = examine_text(text, &twins.vectors, false, compiler, engines)?;
+        let one = examine_text(text, &twins.vectors, Manner::default(), compiler, engines)?;
         for (engine, these) in one.counts {
             let sum = outcome.counts.entry(engine).or_default();
             for (sum, this) in sum.iter_mut().zip(these) {
@@ -237,17 +270,23 @@ pub fn examine_twins(twins: &Twins, compiler: &Compiler, engines: &Engines) -> R
 }
 
 /// A program as users have it: in a query graph, and whole, to look at.
-struct Loaded {
+pub(super) struct Loaded {
     db: Database,
     subject: Subject,
     sources: Sources,
 }
 
-fn load(text: &str, outcome: &mut Outcome) -> Option<Loaded> {
-    let file = PathBuf::from("/fuzz/program.c");
+pub(super) fn load(text: &str, manner: Manner, outcome: &mut Outcome) -> Option<Loaded> {
+    let files: Vec<(PathBuf, String)> = files(text, manner.is_split)
+        .into_iter()
+        .zip(["/fuzz/program.c", "/fuzz/main.c"])
+        .map(|(text, path)| (PathBuf::from(path), text))
+        .collect();
     let loaded = catch_unwind(AssertUnwindSafe(|| -> Result<Loaded, Stopped> {
-        let mut db = Database::new(vec![file.clone()], Options::default());
-        db.set_text(&file, text);
+        let mut db = Database::new(files.iter().map(|(path, _)| path.clone()).collect(), Options::default());
+        for (path, text) in &files {
+            db.set_text(path, text);
+        }
         let (subject, sources) = (db.subject()?, db.sources()?);
         Ok(Loaded { db, subject, sources })
     }));
@@ -271,10 +310,10 @@ fn interpreter(
     text: &str,
     executable: &Executable,
     vectors: &[Vector],
-    is_risky: bool,
+    manner: Manner,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let Some(loaded) = load(text, outcome) else { return Ok(()) };
+    let Some(loaded) = load(text, manner, outcome) else { return Ok(()) };
     for vector in vectors {
         let truth = executable.run(vector)?;
         let Ok(run) = catch_unwind(AssertUnwindSafe(|| interpret(&loaded.subject, &loaded.sources, vector)))
@@ -286,10 +325,14 @@ fn interpreter(
             Err(why) => Some(format!("stuck: {why}")),
             Ok(Ended::TooLong) => None,
             // gcc folds some operations away (`f(x / y) * 0`), and with them what was undefined.
-            Ok(Ended::Undefined { .. }) if is_risky && !matches!(truth.ended, Ended::Undefined { .. }) => {
+            Ok(Ended::Undefined { .. })
+                if manner.is_risky && !matches!(truth.ended, Ended::Undefined { .. }) =>
+            {
                 None
             }
-            Ok(Ended::Undefined { .. }) if is_risky && truth.observed.starts_with(&run.observed) => None,
+            Ok(Ended::Undefined { .. }) if manner.is_risky && truth.observed.starts_with(&run.observed) => {
+                None
+            }
             Ok(ended) if !agree(ended, &truth.ended) => {
                 Some(format!("ends with {ended:?}, compiled {:?}", truth.ended))
             }
@@ -325,25 +368,28 @@ fn first_difference(ours: &[(usize, i64)], truth: &Behaviour) -> String {
 fn judged(
     text: &str,
     vectors: &[Vector],
-    is_risky: bool,
+    manner: Manner,
     compiler: &Compiler,
     engines: &Engines,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let executable = match compiler.compile(text, "claiming") {
+    let executable = match compiler.compile(text, "claiming", manner) {
         Ok(executable) => executable,
         Err(error) => {
             outcome.faults.push(Fault::Generator(error.to_string()));
             return Ok(());
         }
     };
-    let Some(loaded) = load(text, outcome) else { return Ok(()) };
+    let Some(loaded) = load(text, manner, outcome) else { return Ok(()) };
     // What really fails: the first failure of each run.
     let mut fails: BTreeMap<(u32, CheckId), Vector> = BTreeMap::new();
     for vector in vectors {
         let ended = executable.run(vector)?.ended;
-        let ours =
-            if is_risky { interpret(&loaded.subject, &loaded.sources, vector).ended.ok() } else { None };
+        let ours = if manner.is_risky {
+            interpret(&loaded.subject, &loaded.sources, vector).ended.ok()
+        } else {
+            None
+        };
         // Where gcc folded away what is undefined, the rest of the run says nothing.
         if ours.as_ref().is_some_and(|ours| !agree(ours, &ended)) {
             continue;
@@ -363,10 +409,31 @@ fn judged(
             Ended::Finished | Ended::TooLong | Ended::Undefined { .. } => continue,
         };
     }
+    let truth = Truth { fails, executable: &executable, manner };
+    engines_against(&loaded, &truth, engines, outcome)
+}
+
+/// What compiled runs showed.
+pub(super) struct Truth<'a> {
+    /// Lines and checks that fail, and on what.
+    pub(super) fails: BTreeMap<(u32, CheckId), Vector>,
+    /// Runs a counterexample.
+    pub(super) executable: &'a Executable,
+    pub(super) manner: Manner,
+}
+
+/// Asks every engine, and compares.
+pub(super) fn engines_against(
+    loaded: &Loaded,
+    truth: &Truth<'_>,
+    engines: &Engines,
+    outcome: &mut Outcome,
+) -> Result<()> {
     let mut confirmed = BTreeSet::new();
     for engine in &engines.names {
         let request = Request {
-            property: Property::Everything,
+            // What an open program does after a read without a value is of interest, too.
+            property: if truth.manner.is_open { Property::UnreachCall } else { Property::Everything },
             engines: if engine == PORTFOLIO { Vec::new() } else { vec![engine.clone()] },
             steps: engines.steps,
             first_only: false,
@@ -391,12 +458,14 @@ fn judged(
                 }
             }
         }
-        unsound(&loaded, &report, engine, &fails, outcome);
-        for finding in &report.findings {
+        unsound(loaded, &report, engine, &truth.fails, outcome);
+        // Of an open program the compiled one has one behaviour of many.
+        let comparable = if truth.manner.is_open { &[][..] } else { &report.findings };
+        for finding in comparable {
             let key =
                 (finding.function, finding.counterexample.obligation, finding.counterexample.inputs.clone());
             if confirmed.insert(key) {
-                confirm(&loaded, finding, engine, is_risky, &executable, outcome)?;
+                confirm(loaded, finding, engine, truth, outcome)?;
             }
         }
     }
@@ -446,8 +515,7 @@ fn confirm(
     loaded: &Loaded,
     finding: &Finding,
     engine: &str,
-    is_risky: bool,
-    executable: &Executable,
+    truth: &Truth<'_>,
     outcome: &mut Outcome,
 ) -> Result<()> {
     let line = finding.position.as_ref().map_or(0, |p| p.line + 1);
@@ -477,14 +545,14 @@ fn confirm(
         return Ok(());
     }
     let vector: Vector = inputs.iter().map(|(_, answer)| *answer as i64).collect();
-    let ended = executable.run(&vector)?.ended;
+    let ended = truth.executable.run(&vector)?.ended;
     let happens = match &ended {
         Ended::Failed(at) => *finding.check == reach_error::CHECK && *at == line,
         Ended::Undefined { line: at, .. } => *at == line,
         Ended::Finished | Ended::TooLong => false,
     };
     // In a risky program gcc may have folded the operation away.
-    let is_folded = is_risky && *finding.check != reach_error::CHECK;
+    let is_folded = truth.manner.is_risky && *finding.check != reach_error::CHECK;
     if !happens && !is_folded {
         alarm(format!("with the inputs {vector:?} the compiled program ends with {ended:?}"));
     }

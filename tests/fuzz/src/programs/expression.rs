@@ -293,6 +293,7 @@ impl Writer<'_> {
                 }
             }
             Kind::Scalar(ty) => Place { addressable: entry.writable, ..steady(name, ty) },
+            Kind::Volatile(ty) => Place { addressable: false, ..steady(name, ty) },
             Kind::Array(ty, length) | Kind::ArrayPointer(ty, length) => {
                 let index = match entry.kind {
                     Kind::Array(..) => self.array_index(length),
@@ -348,6 +349,6 @@ impl Writer<'_> {
 
     /// Whether to leave this operation without a guard.
     pub(crate) fn is_risk(&mut self) -> bool {
-        self.is_risky && self.random.percent(15)
+        self.manner.is_risky && self.random.percent(15)
     }
 }

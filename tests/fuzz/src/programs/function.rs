@@ -120,6 +120,7 @@ impl Writer<'_> {
     pub(crate) fn declare(&self, kind: &Kind, name: &str) -> String {
         match kind {
             Kind::Scalar(ty) => format!("{} {name}", ty.name()),
+            Kind::Volatile(ty) => format!("volatile {} {name}", ty.name()),
             Kind::Array(ty, length) => format!("{} {name}[{length}]", ty.name()),
             Kind::Record(record) => format!("{} {name}", self.records[*record].name),
             Kind::Records(record, length) => format!("{} {name}[{length}]", self.records[*record].name),
@@ -132,7 +133,7 @@ impl Writer<'_> {
     /// An argument for a parameter; `None` if nothing in scope fits.
     pub(crate) fn argument(&mut self, kind: &Kind) -> Option<String> {
         match *kind {
-            Kind::Scalar(ty) => Some(self.expression(2).to(ty)),
+            Kind::Scalar(ty) | Kind::Volatile(ty) => Some(self.expression(2).to(ty)),
             Kind::Pointer { to, .. } => self.address(to, usize::MAX),
             Kind::ArrayPointer(ty, length) => self.array_address(ty, length, usize::MAX),
             Kind::Record(record) => self.record_value(record),

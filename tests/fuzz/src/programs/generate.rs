@@ -2,7 +2,8 @@
 
 use super::{
     function::Signature,
-    program::{Line, Program, Vector},
+    open::Theme,
+    program::{Line, Manner, Program, Vector},
     scope::{Entry, Field, Kind, Record},
     types::Int,
 };
@@ -17,7 +18,9 @@ pub(crate) struct Writer<'r> {
     pub(crate) narrowing: &'r mut Random,
     /// Inputs on which it will be run.
     pub(crate) vectors: Vec<Vector>,
-    pub(crate) is_risky: bool,
+    pub(crate) manner: Manner,
+    /// What it leaves open, if it does.
+    pub(crate) theme: Theme,
     pub(crate) records: Vec<Record>,
     pub(crate) functions: Vec<Signature>,
     /// Functions of type `int (int, unsigned)`.
@@ -39,8 +42,8 @@ pub(crate) struct Writer<'r> {
     places: usize,
 }
 
-/// A program. The same seed gives the same program. A risky one has operations without guards.
-pub fn generate(seed: u64, is_risky: bool) -> Program {
+/// A program. The same seed and manner give the same program.
+pub fn generate(seed: u64, manner: Manner) -> Program {
     let mut random = Random::new(seed);
     let vectors = (0..VECTORS).map(|_| vector(&mut random)).collect();
     // Of its own, so that it does not change what else is written.
@@ -49,7 +52,8 @@ pub fn generate(seed: u64, is_risky: bool) -> Program {
         random: &mut random,
         narrowing: &mut narrowing,
         vectors,
-        is_risky,
+        manner,
+        theme: Theme::of(seed),
         records: Vec::new(),
         functions: Vec::new(),
         handlers: Vec::new(),
@@ -65,7 +69,7 @@ pub fn generate(seed: u64, is_risky: bool) -> Program {
         places: 0,
     };
     writer.program();
-    Program { lines: writer.lines, vectors: writer.vectors, is_risky }
+    Program { lines: writer.lines, vectors: writer.vectors, manner }
 }
 
 /// Random inputs.
@@ -117,6 +121,9 @@ impl Writer<'_> {
     }
 
     fn program(&mut self) {
+        if self.manner.is_open {
+            self.open_head();
+        }
         for _ in 0..self.random.below(3) {
             self.record();
         }
@@ -127,6 +134,9 @@ impl Writer<'_> {
             self.handler();
         }
         self.handler_objects();
+        if self.manner.is_open {
+            self.open_objects();
+        }
         for _ in 0..1 + self.random.below(3) {
             self.function();
         }
@@ -166,6 +176,9 @@ impl Writer<'_> {
     }
 
     fn global(&mut self) {
+        if self.manner.is_open && self.random.percent(35) {
+            return self.open_global();
+        }
         match self.random.below(8) {
             0..=2 => {
                 let ty = self.random.one(Int::ALL);

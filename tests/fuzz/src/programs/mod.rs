@@ -7,10 +7,14 @@
 mod claims;
 mod compiled;
 mod examine;
+mod examine_open;
 mod expression;
+mod files;
 mod function;
 mod generate;
 mod interpreted;
+mod library;
+mod open;
 mod program;
 mod reduce;
 mod relations;
@@ -19,9 +23,9 @@ mod special;
 mod statement;
 mod types;
 
-pub use compiled::Compiler;
+pub use compiled::{Compiler, Compilers};
 pub use examine::{Engines, Fault, Outcome, examine, examine_text, examine_twins};
 pub use generate::generate;
-pub use program::{Line, Program, Vector};
+pub use program::{Line, Manner, Program, Vector};
 pub use reduce::reduce;
 pub use relations::{Twins, twins};

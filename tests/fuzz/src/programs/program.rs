@@ -7,6 +7,17 @@ use super::types::Int;
 /// Answers to the program's questions, in order; then zeros.
 pub type Vector = Vec<i64>;
 
+/// How a program is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Manner {
+    /// Some operations are not guarded.
+    pub is_risky: bool,
+    /// Inputs do not determine its runs: C, or code that is not here, leaves something open.
+    pub is_open: bool,
+    /// `main` is in a file of its own.
+    pub is_split: bool,
+}
+
 /// A line of a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Line {
@@ -30,8 +41,8 @@ pub struct Program {
     pub lines: Vec<Line>,
     /// What it is run on.
     pub vectors: Vec<Vector>,
-    /// Some operations are not guarded.
-    pub is_risky: bool,
+    /// How it is written.
+    pub manner: Manner,
 }
 
 /// What every program begins with. Compiled, an error call says where it is.

@@ -7,6 +7,8 @@ use super::types::Int;
 pub(crate) enum Kind {
     /// A scalar variable.
     Scalar(Int),
+    /// A volatile variable; pointers to it would have to say so.
+    Volatile(Int),
     /// An array.
     Array(Int, usize),
     /// A record of the type with that number.

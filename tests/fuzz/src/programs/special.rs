@@ -27,7 +27,8 @@ impl Writer<'_> {
         self.say("}");
     }
 
-    fn value(&mut self, ty: Int) -> String {
+    /// An expression converted to a type.
+    pub(crate) fn value(&mut self, ty: Int) -> String {
         self.expression(2).to(ty)
     }
 

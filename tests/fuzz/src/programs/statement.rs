@@ -17,6 +17,9 @@ impl Writer<'_> {
     }
 
     fn local(&mut self) {
+        if self.manner.is_open && self.random.percent(35) {
+            return self.open_local();
+        }
         match self.random.below(11) {
             0..=2 => {
                 let ty = self.random.one(Int::ALL);
@@ -106,6 +109,9 @@ impl Writer<'_> {
 
     fn statement(&mut self) {
         self.cost += self.weight;
+        if self.manner.is_open && self.weight <= 40 && self.random.percent(20) {
+            return self.open_piece();
+        }
         let may_nest = self.depth < 4 && self.weight <= 40;
         match self.random.below(22) {
             0..=4 => self.assignment(),
@@ -180,11 +186,11 @@ impl Writer<'_> {
         }
         self.cost += function.cost * self.weight;
         let call = format!("{}({})", function.name, arguments.join(", "));
-        self.receive(&call, function.result);
+        self.receive(&call);
     }
 
     /// Stores a call's result somewhere, or nowhere. The place's own operands do not depend on the call.
-    fn receive(&mut self, call: &str, _ty: Int) {
+    pub(crate) fn receive(&mut self, call: &str) {
         match self.place(true) {
             Some(place) if place.is_steady && !place.text.contains('*') && !place.text.contains("->") => {
                 self.assign(&place, call.to_owned());
@@ -208,7 +214,7 @@ impl Writer<'_> {
         } else {
             "chosen".to_owned()
         };
-        self.receive(&format!("{callee}({a}, {b})"), Int::Int);
+        self.receive(&format!("{callee}({a}, {b})"));
     }
 
     /// Points a pointer at something else.
@@ -231,7 +237,9 @@ impl Writer<'_> {
             Kind::RecordPointer(record) => self.record_address(record, pointer.depth),
             Kind::ArrayPointer(ty, length) => self.array_address(ty, length, pointer.depth),
             Kind::Handler => self.random.pick(&self.handlers).cloned(),
-            Kind::Scalar(_) | Kind::Array(..) | Kind::Record(_) | Kind::Records(..) => None,
+            Kind::Scalar(_) | Kind::Volatile(_) | Kind::Array(..) | Kind::Record(_) | Kind::Records(..) => {
+                None
+            }
         };
         let Some(value) = value else { return };
         if self.random.percent(30) {

@@ -57,6 +57,7 @@ struct Stored {
     last_engine: Option<String>,
     rests_on: Vec<String>,
     called_from_outside: Vec<String>,
+    resting: Vec<String>,
     reason: Option<(u8, String)>,
 }
 
@@ -104,6 +105,7 @@ pub(crate) fn bytes(judgement: &Judgement) -> Option<Vec<u8>> {
         last_engine: judgement.last_engine.map(str::to_owned),
         rests_on: judgement.rests_on.iter().cloned().collect(),
         called_from_outside: judgement.called_from_outside.iter().map(ToString::to_string).collect(),
+        resting: judgement.resting.iter().map(ToString::to_string).collect(),
         reason: match &judgement.reason {
             None => None,
             Some(why) => Some(reason(why)?),
@@ -149,6 +151,7 @@ pub(crate) fn judgement(bytes: &[u8]) -> Option<Judgement> {
         },
         rests_on: stored.rests_on.into_iter().collect(),
         called_from_outside: stored.called_from_outside.iter().map(|name| Name::new(name)).collect(),
+        resting: stored.resting.iter().map(|name| Name::new(name)).collect(),
         reason: match stored.reason {
             None => None,
             Some((kind, text)) => Some(unknown(kind, text)?),

@@ -65,6 +65,8 @@ pub struct FunctionReport {
     pub obligations: Vec<Obligation>,
     /// What proofs rest on.
     pub rests_on: Vec<String>,
+    /// Something is proved for the executions only that do not fail before, where it is not proved that none does.
+    pub is_conditional: bool,
 }
 
 /// Merges what the entries say about a function: violated from one is violated, proved only if proved from all.
@@ -83,6 +85,7 @@ pub fn report(
         millis: 0,
         obligations: Vec::new(),
         rests_on: Vec::new(),
+        is_conditional: false,
     };
     let mut natures: BTreeMap<&str, Nature> = BTreeMap::new();
     let (mut missing, mut reason) = (false, None);
@@ -94,6 +97,7 @@ pub fn report(
         out.millis += report.millis;
         reason = reason.or(report.reason.clone());
         out.rests_on.extend(report.rests_on.iter().cloned());
+        out.is_conditional |= report.resting.contains(function);
         natures.extend(report.findings.iter().map(|finding| (finding.id.as_str(), finding.nature)));
         for obligation in report.functions.get(function).into_iter().flatten() {
             let same = |o: &&mut Obligation| {
@@ -134,6 +138,10 @@ pub fn report(
         () if internal.is_some() => State::InternalError,
         () if out.violated > 0 => State::Violated,
         () if out.unknown > 0 || out.asked > 0 || reason.is_some() => State::Unknown,
+        () if out.is_conditional => {
+            out.reason = Some("proved only if nothing fails before, which is not proved".into());
+            State::Unknown
+        }
         () => State::Proved,
     };
     out.reason = internal.or(out.reason).or(reason);

@@ -75,6 +75,8 @@ pub struct EntryReport {
     pub findings: Vec<Finding>,
     /// What proofs rest on besides the text.
     pub rests_on: Vec<String>,
+    /// Functions with something proved for the executions only that do not fail before, where it is not proved that none does.
+    pub resting: BTreeSet<String>,
     /// Nothing is left undecided, so that more effort is useless.
     pub is_settled: bool,
     /// Milliseconds the computation took when it was made.
@@ -182,6 +184,7 @@ pub(crate) fn verify(
         // A library entry also runs into what `main` decides; that is told from `main`.
         findings: findings.into_iter().filter(|finding| plan.decides.contains(&finding.function)).collect(),
         rests_on: report.rests_on.iter().cloned().collect(),
+        resting: report.resting.iter().map(ToString::to_string).collect(),
         is_settled,
         millis,
     }))

@@ -16,6 +16,7 @@ mod pass;
 pub mod portfolio;
 pub mod property;
 pub mod report;
+mod rests_on;
 pub mod sources;
 mod steps;
 mod subject;

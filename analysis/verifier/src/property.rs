@@ -85,6 +85,11 @@ impl Property {
         }
     }
 
+    /// The checks that it asks about, in their order.
+    pub fn asked(&self) -> impl Iterator<Item = &'static Check> {
+        Check::ALL.iter().copied().filter(|check| self.asks(check))
+    }
+
     /// The checks it selects in this program. The label `ERROR` counts only where the program has no call that says the same.
     pub fn checks(&self, program: &Program) -> BTreeSet<CheckId> {
         let has_call = program

@@ -30,6 +30,8 @@ pub struct Judgement {
     pub rests_on: BTreeSet<String>,
     /// Functions with obligations in reach that unknown code may call meanwhile, with any arguments.
     pub called_from_outside: BTreeSet<Name>,
+    /// Functions with something proved for the executions only that do not fail before, where it is not proved that none does.
+    pub resting: BTreeSet<Name>,
     /// Why nothing could be asked at all.
     pub reason: Option<Unknown>,
 }
@@ -67,6 +69,7 @@ impl Judgement {
             last_engine: self.last_engine,
             rests_on: self.rests_on.clone(),
             called_from_outside: self.called_from_outside.clone(),
+            resting: self.resting.clone(),
             reason: self.reason.clone(),
         }
     }
@@ -101,6 +104,8 @@ pub struct Report {
     pub rests_on: BTreeSet<String>,
     /// Functions with obligations in reach that unknown code may call meanwhile, with any arguments.
     pub called_from_outside: BTreeSet<Name>,
+    /// Functions with something proved for the executions only that do not fail before, where it is not proved that none does.
+    pub resting: BTreeSet<Name>,
     /// Why nothing could be asked at all.
     pub reason: Option<Unknown>,
 }
@@ -110,6 +115,8 @@ pub struct Report {
 pub enum Overall {
     /// Every obligation holds.
     True,
+    /// There is no obligation.
+    Nothing,
     /// At least one is violated.
     False,
     /// None is violated as far as we know, and not all are proved.
@@ -129,6 +136,9 @@ impl Report {
         }
         if let Some(reason) = &self.reason {
             return Overall::Unknown(reason.clone());
+        }
+        if self.verdicts.is_empty() {
+            return Overall::Nothing;
         }
         let first = self.verdicts.values().find_map(|verdict| match verdict {
             Verdict::Unknown(why) => Some(why.clone()),
@@ -173,6 +183,7 @@ impl Report {
             self.decided_by.clear();
             self.last_engine = None;
         }
+        self.resting.clear();
         self.reason.get_or_insert_with(|| why.clone());
     }
 
@@ -237,6 +248,7 @@ impl Report {
         }
         self.last_engine = other.last_engine.or(self.last_engine);
         self.rests_on.extend(other.rests_on);
+        self.resting.extend(other.resting);
         self.reason = self.reason.take().or(other.reason);
         other.verdicts.into_iter().map(move |(target, verdict)| match verdict {
             Verdict::Violated(index) => (target, Verdict::Violated(before + index)),

@@ -94,6 +94,8 @@ pub(super) fn failed(why: CheckError) -> anyhow::Error {
 pub(crate) struct Answer {
     /// `all`, `unreach-call` …
     pub(crate) property: String,
+    /// The property.
+    pub(crate) question: Property,
     /// Everything found out.
     pub(crate) report: Report,
     /// The work was stopped because of the memory that it took.
@@ -101,10 +103,20 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// The checks that were asked about.
+    pub(crate) fn checks(&self) -> Vec<&'static str> {
+        self.question.asked().map(|check| check.code()).collect()
+    }
+
     /// `true`, `false(property)`, `unknown(reason)`, and the exit code.
     pub(crate) fn result(&self) -> (String, u8) {
         match self.report.overall() {
             Overall::True => ("true".to_owned(), 0),
+            // These are named by what must not happen: where it cannot, they hold.
+            Overall::Nothing if matches!(self.question, Property::UnreachCall | Property::NoOverflow) => {
+                ("true".to_owned(), 0)
+            }
+            Overall::Nothing => ("nothing to prove".to_owned(), 0),
             Overall::False => (format!("false({})", self.property), 1),
             Overall::Unknown(Unknown::Cancelled) if self.is_out_of_memory => {
                 (format!("unknown({})", Unknown::OutOfMemory), 2)
@@ -183,7 +195,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             write!(out, "{}", render::latent(&report, style))?;
             write!(out, "{}", render::table(&report, style))?;
         }
-        answers.push(Answer { property: property.name(), report, is_out_of_memory: ceiling.is_reached() });
+        answers.push(Answer {
+            property: property.name(),
+            question: property.clone(),
+            report,
+            is_out_of_memory: ceiling.is_reached(),
+        });
     }
     progress.done();
     program.save();
@@ -207,6 +224,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
                 if let Some(engine) = answer.report.last_engine {
                     writeln!(out, "decided by: {engine}")?;
                 }
+                writeln!(out, "checks: {}", answer.checks().join(", "))?;
                 writeln!(out, "RESULT: {}", answer.result().0)?;
             }
         }

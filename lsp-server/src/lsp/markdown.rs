@@ -49,6 +49,9 @@ pub(super) fn summary(summary: &Summary) -> String {
         State::Proved if total == 0 => "nothing to check".to_owned(),
         State::Proved => format!("proved: all {total} obligations hold"),
         State::Violated => format!("violated: {} of {total} obligations fail", report.violated),
+        State::Unknown if report.unknown + report.asked == 0 && report.is_conditional => {
+            format!("proved if nothing fails before, which is not proved: {total} obligations")
+        }
         State::Unknown if report.unknown == 0 => {
             format!("asks something of its callers: {} of {total} obligations", report.asked)
         }

@@ -16,6 +16,7 @@ use crate::{
     counterexample::Counterexample,
     engines::{self, Answer, Decision, Engine, Question, Targets},
     report::{Judgement, not_replayed},
+    rests_on::Basis,
     subject::Subject,
     verdict::Verdict,
 };
@@ -105,6 +106,10 @@ impl<'r> Schedule<'r> {
                 self.judgement.verdicts.insert(target, Verdict::Unknown(reason.clone()));
             }
         }
+        let functions = self.subject.reachable_from(self.entry.name);
+        let basis = Basis::of(self.subject, &self.request.property, &functions, &self.judgement.verdicts);
+        self.judgement.rests_on.extend(basis.texts);
+        self.judgement.resting = basis.resting;
         self.judgement
     }
 

@@ -72,7 +72,9 @@ fn result(program: &Program, sources: &Sources, answer: &Answer) -> Value {
         "result": text,
         "exit": exit,
         "decided_by": report.last_engine,
+        "checks": answer.checks(),
         "rests_on": report.rests_on,
+        "proved_if_nothing_fails_before": report.resting.iter().map(|name| name.as_str()).collect::<Vec<_>>(),
         "obligations": obligations,
         "findings": findings,
     })

@@ -1,5 +1,7 @@
 //! SARIF 2.1.0: a result per violation with its path as a code flow, the program's problems as notifications.
 
+use std::collections::BTreeSet;
+
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use proofline_ide::check::{Check, Finding, Position, Sources};
 use serde_json::{Value, json};
@@ -37,6 +39,12 @@ pub(crate) fn sarif(sources: &Sources, answers: &[Answer]) -> Value {
         .iter()
         .map(|answer| json!({ "message": { "text": format!("{}: {}", answer.property, answer.result().0) } }))
         .collect();
+    let rests_on: Vec<Value> = answers
+        .iter()
+        .flat_map(|answer| &answer.report.rests_on)
+        .map(|text| json!({ "level": "note", "message": { "text": format!("proofs rest on: {text}") } }))
+        .collect();
+    let checks: BTreeSet<&str> = answers.iter().flat_map(Answer::checks).collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -45,7 +53,8 @@ pub(crate) fn sarif(sources: &Sources, answers: &[Answer]) -> Value {
             "columnKind": "unicodeCodePoints",
             "invocations": [{
                 "executionSuccessful": true,
-                "toolExecutionNotifications": notifications.into_iter().chain(outcomes).collect::<Vec<_>>(),
+                "toolExecutionNotifications": notifications.into_iter().chain(outcomes).chain(rests_on).collect::<Vec<_>>(),
+                "properties": { "checks": checks },
             }],
             "results": results,
         }],

@@ -15,6 +15,9 @@ pub(in super::super) fn headline(report: &proofline_ide::FunctionReport) -> Stri
         State::Proved if total == 0 => "nothing to check".to_owned(),
         State::Proved => format!("proved ({total})"),
         State::Violated => format!("{} of {total} fail", report.violated),
+        State::Unknown if report.unknown + report.asked == 0 && report.is_conditional => {
+            "proved if nothing fails before".to_owned()
+        }
         State::Unknown if report.unknown == 0 => format!("asks {} of its callers", report.asked),
         State::Unknown => format!("{} of {total} not decided", report.unknown),
         State::Stale => "older text".to_owned(),

@@ -1,0 +1,162 @@
+//! What proofs rest on besides the text. After a failure C promises nothing, and an execution that an engine looks at ends there; so what comes
+//! later is proved for the executions that do not fail before. Must not know how anything was proved.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proofline_cfa::{Callee, EdgeId, Function, Loc, Name, Obligation, ObligationId, Op};
+use rustc_hash::FxHashSet;
+
+use crate::{
+    checks::{assertion, uninitialised},
+    property::Property,
+    subject::Subject,
+    verdict::{Verdict, Verdicts},
+};
+
+/// What the proofs of one entry rest on.
+#[derive(Debug, Default)]
+pub(crate) struct Basis {
+    /// In words, each once.
+    pub(crate) texts: BTreeSet<String>,
+    /// Functions with something proved that holds only where something else does not fail before.
+    pub(crate) resting: BTreeSet<Name>,
+}
+
+type Place = (Name, Loc);
+
+impl Basis {
+    /// Of what is known about these functions.
+    pub(crate) fn of(
+        subject: &Subject,
+        property: &Property,
+        functions: &BTreeSet<Name>,
+        verdicts: &Verdicts,
+    ) -> Basis {
+        let mut basis = Basis::default();
+        let is_proved =
+            |function: Name, id: ObligationId| verdicts.get(&(function, id)).is_some_and(Verdict::is_proved);
+        let mut proved = Vec::new();
+        let mut open = Vec::new();
+        for function in functions.iter().filter_map(|name| subject.env().function(*name)) {
+            for (at, obligation) in function.obligations.iter().enumerate() {
+                let id = ObligationId(at as u32);
+                if is_proved(function.name, id) {
+                    proved.extend(demands(function, obligation).map(|loc| (function.name, loc)));
+                } else if verdicts.contains_key(&(function.name, id)) && ends_early(obligation) {
+                    open.push((function, obligation));
+                }
+            }
+        }
+        if proved.is_empty() {
+            return basis;
+        }
+        basis.not_asked_for(subject, property, functions);
+        if open.is_empty() {
+            return basis;
+        }
+        let flow = Flow::new(subject, functions);
+        let behind = |(function, obligation): &(&Function, &Obligation)| {
+            passed(function, obligation).map(|loc| (function.name, loc)).collect::<Vec<Place>>()
+        };
+        let after = flow.reached(open.iter().flat_map(behind), &flow.next);
+        let resting = proved.iter().filter(|place| after.contains(place));
+        basis.resting = resting.map(|(function, _)| *function).collect();
+        let before = flow.reached(proved.iter().copied(), &flow.previous);
+        for one in open.iter().filter(|one| behind(one).iter().any(|place| before.contains(place))) {
+            let (function, obligation) = one;
+            let (check, text) = (obligation.check.code(), obligation.text);
+            basis.texts.insert(format!("{text} in `{}` ({check}, not proved)", function.name));
+        }
+        basis
+    }
+
+    /// Failures that nobody asked about end executions all the same.
+    fn not_asked_for(&mut self, subject: &Subject, property: &Property, functions: &BTreeSet<Name>) {
+        let asked = property.checks(subject.program());
+        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+        for function in functions.iter().filter_map(|name| subject.env().function(*name)) {
+            for obligation in
+                function.obligations.iter().filter(|o| ends_early(o) && !asked.contains(&o.check))
+            {
+                // Where nobody asks about it, executions go on behind a variable without a value.
+                if !uninitialised::CHECK.is(obligation.check) {
+                    *places.entry(obligation.check.code()).or_default() += 1;
+                }
+            }
+        }
+        self.texts.extend(places.into_iter().map(|(check, count)| match count {
+            1 => format!("no {check} at 1 place (not asked for)"),
+            _ => format!("no {check} at {count} places (not asked for)"),
+        }));
+    }
+}
+
+/// Whether the real program may go on where the obligation fails: it does not behind an assertion.
+fn ends_early(obligation: &Obligation) -> bool {
+    !assertion::CHECK.is(obligation.check)
+}
+
+/// Where an obligation is asked about.
+fn demands<'f>(function: &'f Function, obligation: &'f Obligation) -> impl Iterator<Item = Loc> + 'f {
+    function.edges.iter().filter(|edge| edge.to == obligation.error).map(|edge| edge.from)
+}
+
+/// Where control is once it holds.
+fn passed<'f>(function: &'f Function, obligation: &'f Obligation) -> impl Iterator<Item = Loc> + 'f {
+    let from: FxHashSet<Loc> = demands(function, obligation).collect();
+    let edges = function.edges.iter();
+    edges.filter(move |edge| from.contains(&edge.from) && edge.to != obligation.error).map(|edge| edge.to)
+}
+
+/// Where control goes, through calls and back; a function goes back to all its callers.
+struct Flow {
+    next: BTreeMap<Place, Vec<Place>>,
+    previous: BTreeMap<Place, Vec<Place>>,
+}
+
+impl Flow {
+    fn new(subject: &Subject, functions: &BTreeSet<Name>) -> Flow {
+        let mut flow = Flow { next: BTreeMap::new(), previous: BTreeMap::new() };
+        let env = subject.env();
+        for function in functions.iter().filter_map(|name| env.function(*name)) {
+            for at in 0..function.edges.len() {
+                let edge = function.edge(EdgeId(at as u32));
+                let (from, to) = ((function.name, edge.from), (function.name, edge.to));
+                flow.connect(from, to);
+                let Op::Call(call) = &edge.op else { continue };
+                let callees = match call.callee {
+                    Callee::Direct(name) => vec![name],
+                    Callee::Indirect(..) => env.callees(function.name, call).functions,
+                };
+                for callee in callees.into_iter().filter_map(|name| env.function(name)) {
+                    flow.connect(from, (callee.name, callee.entry));
+                    flow.connect((callee.name, callee.exit), to);
+                }
+            }
+        }
+        flow
+    }
+
+    fn connect(&mut self, from: Place, to: Place) {
+        self.next.entry(from).or_default().push(to);
+        self.previous.entry(to).or_default().push(from);
+    }
+
+    /// Every place on a way from these, themselves included.
+    fn reached(
+        &self,
+        from: impl IntoIterator<Item = Place>,
+        steps: &BTreeMap<Place, Vec<Place>>,
+    ) -> FxHashSet<Place> {
+        let mut open: Vec<Place> = from.into_iter().collect();
+        let mut seen: FxHashSet<Place> = open.iter().copied().collect();
+        while let Some(place) = open.pop() {
+            for next in steps.get(&place).into_iter().flatten() {
+                if seen.insert(*next) {
+                    open.push(*next);
+                }
+            }
+        }
+        seen
+    }
+}

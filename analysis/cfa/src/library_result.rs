@@ -37,6 +37,10 @@ pub enum Quantity {
     LastCharacter,
     /// Offset of the first byte `c` among the `n` from `s` on.
     FirstByte,
+    /// Offset of the last one.
+    LastByte,
+    /// Offset of the first character of the string `s` that is in the string `t`.
+    FirstOfSet,
     /// Offset of the first occurrence of the string `t` in `s`.
     FirstString,
     /// Length of the start of `s` that has only characters of `t`.
@@ -59,7 +63,7 @@ pub enum Quantity {
 
 impl Quantity {
     /// With name and number of arguments.
-    pub const ALL: [(&'static str, Quantity, usize); 18] = [
+    pub const ALL: [(&'static str, Quantity, usize); 20] = [
         ("string_length", Quantity::StringLength, 1),
         ("bounded_length", Quantity::BoundedLength, 2),
         ("string_size", Quantity::StringSize, 1),
@@ -69,6 +73,8 @@ impl Quantity {
         ("first_character", Quantity::FirstCharacter, 2),
         ("last_character", Quantity::LastCharacter, 2),
         ("first_byte", Quantity::FirstByte, 3),
+        ("last_byte", Quantity::LastByte, 3),
+        ("first_of_set", Quantity::FirstOfSet, 2),
         ("first_string", Quantity::FirstString, 2),
         ("span", Quantity::Span, 2),
         ("complement_span", Quantity::ComplementSpan, 2),

@@ -113,8 +113,16 @@ impl<'c, O: Oracle> Machine<'c, O> {
             Quantity::BoundedOrder => self.order(asker, bounded(third), to, End::AtZero)?,
             Quantity::ByteOrder => self.order(asker, bounded(third), to, End::AtLength)?,
             Quantity::FirstCharacter => self.find_first(asker, string, second, End::AtZero)?,
-            Quantity::LastCharacter => self.find_last(asker, string, second)?,
+            Quantity::LastCharacter => self.find_last_character(asker, string, second)?,
             Quantity::FirstByte => self.find_first(asker, bounded(third), second, End::AtLength)?,
+            Quantity::LastByte => self.find_last_byte(asker, bounded(third), second)?,
+            Quantity::FirstOfSet => match (self.text(asker, from)?, self.text(asker, to)?) {
+                (Some(text), Some(set)) => {
+                    let at = text.iter().position(|c| set.contains(c));
+                    at.map_or(Found::Nothing, |at| Found::Number(at as i128))
+                }
+                _ => Found::Unknown,
+            },
             Quantity::FirstString => match (self.text(asker, from)?, self.text(asker, to)?) {
                 (Some(text), Some(part)) => {
                     let at = (0..=text.len()).find(|at| text[*at..].starts_with(&part));
@@ -213,11 +221,27 @@ impl<'c, O: Oracle> Machine<'c, O> {
     }
 
     /// Where the character is last; the 0 at the end of the string is one of its characters.
-    fn find_last(&mut self, asker: Asker<'c>, string: Bytes, wanted: i128) -> Step<Found> {
+    fn find_last_character(&mut self, asker: Asker<'c>, string: Bytes, wanted: i128) -> Step<Found> {
         let Some(mut text) = self.text(asker, string.from)? else { return Ok(Found::Unknown) };
         text.push(0);
         let at = text.iter().rposition(|byte| *byte == wanted as u8);
         Ok(at.map_or(Found::Nothing, |at| Found::Number(at as i128)))
+    }
+
+    /// Where the byte is last. All of them are read, as the real function may.
+    fn find_last_byte(&mut self, asker: Asker<'c>, bytes: Bytes, wanted: i128) -> Step<Found> {
+        if bytes.most == LONGEST {
+            return Ok(Found::Unknown);
+        }
+        let mut found = Found::Nothing;
+        for at in 0..bytes.most {
+            match self.byte(asker, bytes.from.wrapping_add(at))? {
+                Some(byte) if byte == wanted as u8 => found = Found::Number(i128::from(at)),
+                Some(_) => {}
+                None => return Ok(Found::Unknown),
+            }
+        }
+        Ok(found)
     }
 }
 

@@ -73,6 +73,7 @@ extern int strncmp(const char *a, const char *b, unsigned long size);
 extern int memcmp(const void *a, const void *b, unsigned long size);
 extern char *strchr(const char *s, int c);
 extern char *strrchr(const char *s, int c);
+extern char *strpbrk(const char *s, const char *set);
 extern void *memchr(const void *s, int c, unsigned long size);
 extern char *strstr(const char *s, const char *part);
 extern unsigned long strspn(const char *s, const char *set);

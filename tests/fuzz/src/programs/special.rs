@@ -72,7 +72,7 @@ impl Writer<'_> {
             let n = self.random.below(6);
             let c = self.random.one(["'a'", "'b'", "' '", "0", "'7'", "353"]);
             let offset = |call: String| format!("({call} ? (int)({call} - {s}) : -1)");
-            let what = match self.random.below(11) {
+            let what = match self.random.below(12) {
                 0 => format!("(int)strlen({s})"),
                 1 => sign(format!("strcmp({s}, {t})")),
                 2 => sign(format!("strncmp({s}, {t}, {n})")),
@@ -83,6 +83,7 @@ impl Writer<'_> {
                 7 => offset(format!("strstr({s}, {t})")),
                 8 => format!("(int)strspn({s}, {t})"),
                 9 => format!("(int)strcspn({s}, {t})"),
+                10 => offset(format!("strpbrk({s}, {t})")),
                 _ => format!("atoi({s})"),
             };
             self.observe(what, Int::Int);

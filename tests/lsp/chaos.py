@@ -9,7 +9,7 @@ import argparse, os, pathlib, random, resource, signal, subprocess, sys, tempfil
 
 HEAD = "extern int nondet(void);\nextern unsigned nondet_unsigned(void);\n#include <assert.h>\n"
 
-# Each is decided by an engine that asks the solver. `SALT` makes it another text with the same meaning.
+# Each is decided, by an engine that asks the solver and soon enough that a question is not killed three times in a row. `SALT` makes it another text with the same meaning.
 PROGRAMS = {
     "down": HEAD + """int main(void) {
     unsigned n = nondet_unsigned(), x = n, y = 0, salt = SALT;
@@ -28,11 +28,26 @@ int main(void) {
     return 0;
 }
 """,
-    "add": HEAD + """static int add(int m, int n) { return n == 0 ? m : n > 0 ? add(m + 1, n - 1) : add(m - 1, n + 1); }
+    "even": HEAD + """static int odd(int n);
+static int even(int n) { if (n == 0) return 1; if (n == 1) return 0; return odd(n - 1); }
+static int odd(int n) { if (n == 0) return 0; if (n == 1) return 1; return even(n - 1); }
 int main(void) {
-    int m = nondet(), n = nondet(), salt = SALT;
-    if (m < 0 || m > 1000000 || n < 0 || n > 1000000) return 0;
-    assert(add(m, n) == m + n && salt != 0);
+    int n = nondet(), salt = SALT, r, m;
+    if (n < 0) return 0;
+    r = odd(n);
+    m = n % 2;
+    assert((r < 0 || r == m) && salt != 0);
+    return 0;
+}
+""",
+    "sums": HEAD + """int main(void) {
+    int n = nondet(), i = 0, a = 0, b = 0, salt = SALT;
+    if (n < 0 || n > 1000000) return 0;
+    while (i < n) {
+        if (nondet()) { a = a + 1; b = b + 2; } else { a = a + 2; b = b + 1; }
+        i = i + 1;
+    }
+    assert(a + b == 3 * n && salt != 0);
     return 0;
 }
 """,
@@ -103,6 +118,7 @@ def run(client, folder, seconds, seed=1, pause=0.5, limit=120, out=None):
     texts = {name: text.replace("SALT", str(next(salts))) for name, text in PROGRAMS.items()}
     uris = {name: client.open(folder / f"{name}.c", text) for name, text in texts.items()}
     expected = {name: states(client, uri, 1, limit) for name, uri in uris.items()}
+    assert all(state in ("proved", "violated") for known in expected.values() for state, _ in known.values()), expected
     killer, end, rounds, wrong, version = Killer(client.process.pid, seed, pause), time.monotonic() + seconds, 0, [], 1
     while time.monotonic() < end:
         version += 1

@@ -292,7 +292,7 @@ fn a_havocked_or_volatile_pointer_points_to_what_escaped() {
     let globals = format!("{RECORD}global v: int* volatile static\n");
     assert_eq!(p_of(RECORD, "", &["havoc %p unmodelled asm"]), "external");
     assert_eq!(p_of(RECORD, "", &["%q := &y", "clobber (&x) external f", "havoc %p input f"]), "external x");
-    assert_eq!(p_of(&globals, "", &["v := &x", "havoc %p volatile"]), "external x");
+    assert_eq!(p_of(&globals, "", &["v := &x", "%p := v", "havoc %p volatile"]), "external x");
     let locals = "  variable s: struct s addressed\n  variable n: int";
     assert_eq!(p_of(RECORD, locals, &["havoc %s input f", "%p := %s.b"]), "external");
     assert_eq!(p_of(RECORD, locals, &["%s.b := &x", "havoc %s.n external f", "%p := %s.b"]), "x");

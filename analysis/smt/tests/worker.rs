@@ -84,12 +84,14 @@ fn int(name: &str) -> Term {
     t::named(name, Sort::Int)
 }
 
-/// Nobody answers this soon.
+/// Nobody answers this soon: the factors of a product of the two largest primes of 64 bits.
 fn hard() -> Term {
-    let [x, y, z] = ["x", "y", "z"].map(|name| t::named(name, Sort::BitVec(64)));
-    let product = t::bvmul(t::bvmul(x, y), z);
-    let wide = |v: Term| t::bvult(t::bv(1_000_000, 64), v);
-    t::and([t::eq(product, t::bv(0x1234_5678_9abc_def1_u64, 64)), wide(x), wide(y), wide(z), t::bvult(x, y)])
+    let [x, y] = ["x", "y"].map(|name| t::named(name, Sort::BitVec(128)));
+    let number = |value: u64| t::bv(value, 128);
+    let product = t::bvmul(number(18_446_744_073_709_551_557), number(18_446_744_073_709_551_533));
+    let proper =
+        |v: Term| t::and([t::bvult(number(1), v), t::bvult(v, t::bvmul(number(1 << 32), number(1 << 32)))]);
+    t::and([t::eq(t::bvmul(x, y), product), proper(x), proper(y), t::bvult(x, y)])
 }
 
 /// x counts from 0 to 10 and is not 11; or, with a mistake, is not 10.

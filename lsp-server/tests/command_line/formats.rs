@@ -73,7 +73,15 @@ fn witnesses_hold_the_inputs_and_the_file_s_hash() {
 #[test]
 fn help_tells_of_formats_and_exit_codes() {
     let said = Scratch::new().run(&["check", "--help"]);
-    said.expect(0, &["--format", "sarif", "--witness", "Exit code: 0 proved, 1 violated, 2 unknown, 3"]);
+    said.expect(
+        0,
+        &[
+            "--format",
+            "sarif",
+            "--witness",
+            "Exit code: 0 proved, or nothing to prove; 1 violated; 2 unknown; 3",
+        ],
+    );
     Scratch::new().run(&["dump", "--help"]).expect(0, &["summaries", "--dot"]);
 }
 

@@ -37,7 +37,7 @@ fn a_solver_that_dies_leaves_its_question_open() {
 fn the_solver_may_stay_in_the_process() {
     let scratch = Scratch::new();
     scratch.write("counts.c", COUNTS);
-    let check = ["check", "--no-cache", "--property", "assertion", "--engine", "horn-brief", "counts.c"];
+    let check = ["check", "--no-cache", "--property", "assertion", "--engine", "equations-brief", "counts.c"];
     scratch.run(&check).expect(0, &["RESULT: true"]);
     scratch.run(&[&check[..], &["--in-process"]].concat()).expect(0, &["RESULT: true"]);
 }

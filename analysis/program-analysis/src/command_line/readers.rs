@@ -95,17 +95,15 @@ impl Readers {
         others.clone().all(|name| !taken.contains(name))
             && program.functions.values().all(|caller| {
                 let pair = self.found.get(&caller.name);
-                caller.edges.iter().all(|edge| match &edge.op {
-                    Op::Call(call) => match call.callee {
-                        Callee::Direct(callee) if callee != Entry::main().name => {
-                            self.found.get(&callee).is_none_or(|of_callee| {
-                                let callee = &program.functions[&callee];
-                                pair.is_some_and(|pair| agrees(&call.arguments, pair, callee, of_callee))
-                            })
-                        }
-                        Callee::Direct(_) | Callee::Indirect(..) => true,
-                    },
-                    _ => true,
+                let mut calls = caller.edges.iter().filter_map(|edge| edge.op.call());
+                calls.all(|call| match call.callee {
+                    Callee::Direct(callee) if callee != Entry::main().name => {
+                        self.found.get(&callee).is_none_or(|of_callee| {
+                            let callee = &program.functions[&callee];
+                            pair.is_some_and(|pair| agrees(&call.arguments, pair, callee, of_callee))
+                        })
+                    }
+                    Callee::Direct(_) | Callee::Indirect(..) => true,
                 })
             })
     }

@@ -127,6 +127,11 @@ impl Session {
         match reply {
             Some(Reply::Panicked(text)) => Err(wire.lose(Lost::Panicked(text))),
             Some(Reply::OutOfMemory) => Err(wire.lose(Lost::OutOfMemory)),
+            // It answered while its time ended: it is gone, the answer counts.
+            Some(reply) if process.is_late() => {
+                drop(wire.lose(Lost::Late));
+                Ok(reply)
+            }
             Some(reply) => {
                 wire.process = Some(process);
                 Ok(reply)

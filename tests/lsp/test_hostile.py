@@ -1,11 +1,14 @@
 """A folder that was downloaded: nothing of it runs that was not asked for, and what runs keeps to itself."""
 
 import json
+import subprocess
+
 import pytest
+from client import PROOFLINE
 
 
 def run_test(client, uri):
-    finding = client.diagnostics(uri)[0]["data"]["finding"]
+    (finding,) = [d["data"]["finding"] for d in client.diagnostics(uri) if "data" in d]
     arguments = [{"uri": uri, "finding": finding}]
     return client.ask("workspace/executeCommand", {"command": "proofline.test", "arguments": arguments}, 60)
 
@@ -40,30 +43,38 @@ def test_flags_that_name_programs_start_none(server, tmp_path, flags, where):
     assert not marker.exists()
 
 
-def test_a_program_under_test_stays_in_its_sandbox(server, tmp_path):
-    secret, written, started = tmp_path / "secret", tmp_path / "written", tmp_path / "started"
-    secret.write_text("do not read this\n")
-    text = f"""#include <stdio.h>
+EXPLORES = """#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-int zero;
-int main(void) {{
+#include <unistd.h>
+int main(int argc, char **argv) {
     char line[40];
-    FILE *out = fopen("{written}", "w");
-    if (out) fclose(out);
-    FILE *in = fopen("{secret}", "r");
-    if (in && fgets(line, sizeof line, in)) fprintf(stderr, "READ %s", line);
-    if (socket(AF_INET, SOCK_STREAM, 0) >= 0) fprintf(stderr, "CONNECTED\\n");
-    system("touch {started}");
-    return 1 / zero;
-}}
+    FILE *out = fopen(argv[1], "w"), *in = fopen(argv[2], "r"), *own = fopen("own", "w");
+    if (out) puts("WRITTEN");
+    if (in && fgets(line, sizeof line, in)) puts("READ");
+    if (own) puts("own");
+    if (socket(AF_INET, SOCK_STREAM, 0) >= 0 || socket(AF_UNIX, SOCK_STREAM, 0) >= 0) puts("CONNECTED");
+    if (fork() >= 0) puts("FORKED");
+    if (system(argv[3]) == 0) puts("STARTED");
+    return 0;
+}
 """
-    client = server(options={"runTests": "always", "checks": ["division-by-zero"]})
-    uri = client.open(tmp_path / "explores.c", text)
-    client.settled(uri, 1)
-    made = run_test(client, uri)
-    assert made["confirmed"] is True, made
-    assert "READ" not in made["output"] and "CONNECTED" not in made["output"]
+
+
+def test_a_program_under_test_stays_in_its_sandbox(tmp_path):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    secret, written, started = tmp_path / "secret", tmp_path / "written", tmp_path / "started"
+    secret.write_text("do not read this\n")
+    (scratch / "explores.c").write_text(EXPLORES)
+    subprocess.run(["cc", "-o", "explores", "explores.c"], cwd=scratch, check=True)
+    command = [scratch / "explores", written, secret, f"touch {started}"]
+    free = subprocess.run(command, cwd=scratch, capture_output=True, text=True).stdout
+    assert {"WRITTEN", "READ", "CONNECTED", "FORKED", "STARTED"} <= set(free.split())
+    written.unlink()
+    started.unlink()
+    confined = subprocess.run([PROOFLINE, "confined", "--scratch", scratch, "--", *command], cwd=scratch, capture_output=True, text=True)
+    assert (confined.returncode, confined.stdout.split(), confined.stderr) == (0, ["own"], "")
     assert not written.exists() and not started.exists()
 
 

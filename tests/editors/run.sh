@@ -17,7 +17,7 @@ while [ $# -gt 0 ]; do
 done
 [ ${#editors[@]} -gt 0 ] || editors=(neovim helix emacs vscode)
 if [ -z "$program" ]; then
-  (cd "$root" && cargo build --quiet -p proofline)
+  (cd "$root" && cargo test --quiet --workspace --no-run --test command_line)
   program=$root/target/debug/proofline
 fi
 pictures=$root/target/editors

@@ -176,6 +176,8 @@ def test_names(server, average, tmp_path):
 
 def test_a_test_is_written_and_confirms_the_failure(server, average, tmp_path):
     client = server(options={"runTests": "always"})
+    # Where there is no sandbox, the user is asked all the same.
+    client.answers["window/showMessageRequest"] = lambda params: {"title": "Run"}
     uri = client.open(tmp_path / "average.c", average)
     client.settled(uri, 1)
     finding = client.diagnostics(uri)[0]["data"]["finding"]

@@ -140,6 +140,9 @@ fn write_expr(out: &mut String, function: &Function, expr: &Expr, outer: u8) {
             infix(out, function, op.symbol(), strength(*op), 15, lhs, rhs);
             out.push_str(" overflows");
         }
+        Expr::Memory(predicate, pointer, size) => {
+            out.push_str(&crate::memory::text(function, *predicate, pointer, size));
+        }
         Expr::PointerDifference(lhs, rhs, ..) => infix(out, function, "-", 12, outer, lhs, rhs),
     }
 }

@@ -123,7 +123,11 @@ pub fn expr(
         Expr::Int(value, ty) => int::representable(*ty, *value).map(Value::Int),
         Expr::Float(value) => Some(Value::Float(value.canonical())),
         Expr::Null => Some(Value::Int(0)),
-        Expr::Load(_) | Expr::Address(_) | Expr::Function(_) | Expr::PointerDifference(..) => leaf(expr),
+        Expr::Load(_)
+        | Expr::Address(_)
+        | Expr::Function(_)
+        | Expr::Memory(..)
+        | Expr::PointerDifference(..) => leaf(expr),
         Expr::Unary(op, arg, _) => {
             let value = self::expr(arg, semantics, leaf)?;
             unary(*op, arg.scalar(), value, semantics)

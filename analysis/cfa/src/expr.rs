@@ -13,7 +13,10 @@ pub use proofline_hir::body::{BinaryOp, CompareOp};
 
 use proofline_float::Float;
 
-use crate::scalar::{IntType, Scalar};
+use crate::{
+    memory::MemoryPredicate,
+    scalar::{IntType, Scalar},
+};
 
 index! {
     /// A place in the function's text, known to the map. Numbered in the order of lowering.
@@ -56,6 +59,8 @@ pub enum Expr {
     /// `int` 1 iff the operation's mathematical result is outside the type of its operands (for `Sub` with a zero left
     /// operand this is negation; `Div`, `Rem`: the quotient). Only in conditions of obligations and overflow builtins.
     Overflows(BinaryOp, Arc<Expr>, Arc<Expr>),
+    /// `int` 1 iff so many bytes (of `size_t`; see the predicate) from the pointer on are what it says. Only in conditions of obligations.
+    Memory(MemoryPredicate, Arc<Expr>, Arc<Expr>),
     /// Distance of two pointers into one array, in units of `stride` bytes; of the model's `ptrdiff_t`.
     PointerDifference(Arc<Expr>, Arc<Expr>, u64, IntType),
 }
@@ -139,7 +144,7 @@ impl Expr {
             Expr::Load(lvalue) => lvalue.scalar.unwrap_or(Scalar::Pointer),
             Expr::Unary(_, arg, _) => arg.scalar(),
             Expr::Binary(_, lhs, _, _) => lhs.scalar(),
-            Expr::Compare(..) | Expr::Overflows(..) => Scalar::Int(IntType::INT),
+            Expr::Compare(..) | Expr::Overflows(..) | Expr::Memory(..) => Scalar::Int(IntType::INT),
             Expr::Cast(to, _, _) => *to,
             Expr::PointerDifference(_, _, _, ty) => Scalar::Int(*ty),
         }

@@ -49,6 +49,8 @@ pub enum Quantity {
     ComplementSpan,
     /// `atoi(s)`
     Number,
+    /// What `realloc(p, n)` keeps: the bytes of the heap object that starts at `p`, but at most `n`; 0 of null.
+    KeptBytes,
     /// Bits that are 1.
     Ones,
     /// Number of bits that are 1, modulo 2.
@@ -63,7 +65,7 @@ pub enum Quantity {
 
 impl Quantity {
     /// With name and number of arguments.
-    pub const ALL: [(&'static str, Quantity, usize); 20] = [
+    pub const ALL: [(&'static str, Quantity, usize); 21] = [
         ("string_length", Quantity::StringLength, 1),
         ("bounded_length", Quantity::BoundedLength, 2),
         ("string_size", Quantity::StringSize, 1),
@@ -79,6 +81,7 @@ impl Quantity {
         ("span", Quantity::Span, 2),
         ("complement_span", Quantity::ComplementSpan, 2),
         ("number", Quantity::Number, 1),
+        ("kept_bytes", Quantity::KeptBytes, 2),
         ("ones", Quantity::Ones, 1),
         ("parity", Quantity::Parity, 1),
         ("leading_zeros", Quantity::LeadingZeros, 1),

@@ -99,6 +99,7 @@ pub fn walk<'o>(expr: &'o Expr, see: &mut dyn FnMut(&'o Expr)) {
         Expr::Binary(_, lhs, rhs, _)
         | Expr::Compare(_, lhs, rhs)
         | Expr::Overflows(_, lhs, rhs)
+        | Expr::Memory(_, lhs, rhs)
         | Expr::PointerDifference(lhs, rhs, _, _) => {
             walk(lhs, see);
             walk(rhs, see);
@@ -211,6 +212,7 @@ fn rename_expr(expr: &mut Expr, with: &dyn Renaming) {
         Expr::Binary(_, lhs, rhs, _)
         | Expr::Compare(_, lhs, rhs)
         | Expr::Overflows(_, lhs, rhs)
+        | Expr::Memory(_, lhs, rhs)
         | Expr::PointerDifference(lhs, rhs, _, _) => {
             rename_expr(Arc::make_mut(lhs), with);
             rename_expr(Arc::make_mut(rhs), with);

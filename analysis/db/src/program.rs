@@ -2,14 +2,14 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use proofline_cfa::{Function, Global, Name, Program, Type};
+use proofline_cfa::{CheckId, Function, Global, Name, Program, Type};
 use proofline_cfa_build::ProgramMap;
 use proofline_hir::{ContentHash, Record};
 use proofline_program_analysis::{Environment, Mentions, SliceSource};
 use proofline_syntax::DataModel;
 use proofline_verifier::{
     Entry, Unknown,
-    checks::{self, Conventions, uninitialised},
+    checks::{self, Conventions},
     entry_points::{Functions, Scope, entry_points},
     load::{self, Surroundings, VolatileReads},
     property::Property,
@@ -29,7 +29,8 @@ use crate::{
 
 /// Which obligations the program has.
 fn conventions(db: &dyn Db, project: Project) -> Conventions {
-    Conventions { ends_at_labels: ends_at_labels(db, project), wrapv: project.options(db).wrapv }
+    let ends_at_labels = ends_at_labels(db, project);
+    Conventions::of(project.options(db), ends_at_labels)
 }
 
 /// All of the linked program with library models and obligations, to look at, and what is around it. Verdicts come from slices.
@@ -137,11 +138,16 @@ fn volatile(db: &dyn Db, project: Project) -> VolatileReads {
     project.options(db).volatile
 }
 
-/// The same for questions that do not ask about uninitialised variables: a read of one gives any value, and the execution goes on.
+/// The same where executions go on behind the failure of these checks.
 #[salsa::tracked]
-fn ready_with_any_values<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> Arc<Ready> {
+fn ready_passing<'db>(
+    db: &'db dyn Db,
+    project: Project,
+    entry: Symbol<'db>,
+    passed_over: BTreeSet<CheckId>,
+) -> Arc<Ready> {
     let ready = ready(db, project, entry);
-    let Some(program) = checks::pass_over(ready.environment.program(), &uninitialised::CHECK) else {
+    let Some(program) = checks::pass_over(ready.environment.program(), &passed_over) else {
         return ready.clone();
     };
     Arc::new(Ready::new(ready.environment.again(program), entry.name(db)))
@@ -154,10 +160,11 @@ pub(crate) fn ready_for<'db>(
     entry: Symbol<'db>,
     property: &Property,
 ) -> &'db Arc<Ready> {
-    if property.asks(&uninitialised::CHECK) {
+    let passed_over = property.passed_over();
+    if passed_over.is_empty() {
         ready(db, project, entry)
     } else {
-        ready_with_any_values(db, project, entry)
+        ready_passing(db, project, entry, passed_over)
     }
 }
 

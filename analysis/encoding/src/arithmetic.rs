@@ -62,7 +62,7 @@ pub(crate) fn value(expr: &Expr, context: &mut dyn ExprContext) -> Term {
             };
             result.unwrap_or_else(|| unknown(context, expr.scalar()))
         }
-        Expr::Compare(..) | Expr::Overflows(..) => {
+        Expr::Compare(..) | Expr::Overflows(..) | Expr::Memory(..) => {
             let (one, zero) = (encoding.int(1, IntType::INT), encoding.int(0, IntType::INT));
             t::ite(condition(expr, context), one, zero)
         }
@@ -136,6 +136,8 @@ pub(crate) fn condition(expr: &Expr, context: &mut dyn ExprContext) -> Term {
                 _ => context.fresh().variable(Sort::Bool),
             }
         }
+        // Terms say nothing of the lives and sizes of objects.
+        Expr::Memory(..) => context.fresh().variable(Sort::Bool),
         Expr::Cast(_, arg, _) if is_truth(arg) => condition(arg, context),
         _ => {
             let a = value(expr, context);
@@ -151,7 +153,7 @@ pub(crate) fn condition(expr: &Expr, context: &mut dyn ExprContext) -> Term {
 /// Only 0 or 1.
 fn is_truth(expr: &Expr) -> bool {
     match expr {
-        Expr::Compare(..) | Expr::Overflows(..) => true,
+        Expr::Compare(..) | Expr::Overflows(..) | Expr::Memory(..) => true,
         Expr::Cast(Scalar::Int(_), arg, _) => is_truth(arg),
         _ => false,
     }

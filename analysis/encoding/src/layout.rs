@@ -230,6 +230,7 @@ impl Survey<'_> {
             Expr::Binary(_, lhs, rhs, _)
             | Expr::Compare(_, lhs, rhs)
             | Expr::Overflows(_, lhs, rhs)
+            | Expr::Memory(_, lhs, rhs)
             | Expr::PointerDifference(lhs, rhs, ..) => {
                 self.expr(function, lhs);
                 self.expr(function, rhs);

@@ -56,6 +56,7 @@ fn is_approximate(expr: &Expr) -> bool {
         | Expr::Load(_)
         | Expr::Address(_)
         | Expr::Function(_)
+        | Expr::Memory(..)
         | Expr::PointerDifference(..) => false,
     }
 }

@@ -14,7 +14,7 @@ pub use proofline_verifier::{
     blame::Blame,
     engines::{groups as engine_groups, names as engine_names},
     finding::{Finding, StepKind, TraceStep},
-    load::{LoadError, Options, VolatileReads},
+    load::{Allocation, LoadError, Options, VolatileReads},
     portfolio::{Control, Listener, Request},
     property::Property,
     report::{Overall, Report},

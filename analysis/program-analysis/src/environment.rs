@@ -29,6 +29,7 @@ pub struct Environment {
     mod_ref: ModRef,
     escaped: BTreeSet<Object>,
     allocated_outside: BTreeSet<Object>,
+    ended: OnceLock<BTreeSet<Object>>,
     structures: FxHashMap<Name, OnceLock<Structure>>,
     reads: Vec<OnceLock<BTreeSet<Object>>>,
     writes: Vec<OnceLock<BTreeSet<Object>>>,
@@ -122,6 +123,7 @@ impl Environment {
             mod_ref,
             escaped,
             allocated_outside,
+            ended: OnceLock::new(),
             structures,
             reads: (0..count).map(|_| OnceLock::new()).collect(),
             writes: (0..count).map(|_| OnceLock::new()).collect(),
@@ -231,6 +233,40 @@ impl Environment {
     /// name, what these lead to, and what the functions write that it may call back. `External` is one of them.
     pub fn escaped(&self) -> &BTreeSet<Object> {
         &self.escaped
+    }
+
+    /// The heap objects that `free` of this pointer may end.
+    pub fn freeable(&self, function: Name, pointer: &Expr) -> BTreeSet<Object> {
+        let targets = self.targets(function, pointer);
+        let is_heap = |object: &&Object| matches!(object, Object::Heap(..));
+        let mut all: BTreeSet<Object> = targets.objects.iter().filter(is_heap).copied().collect();
+        if targets.objects.contains(&Object::External) {
+            all.extend(self.escaped.iter().filter(is_heap));
+        }
+        all
+    }
+
+    /// The objects that may end while the program runs, other than by the end of their scope: what is freed, and, where code outside runs, what it
+    /// knows. `External` is one of them if memory that the program does not name is.
+    pub fn ended(&self) -> &BTreeSet<Object> {
+        self.ended.get_or_init(|| {
+            let mut all = BTreeSet::new();
+            for function in self.program.functions.values() {
+                for edge in &function.edges {
+                    if let Op::Free(pointer) = &edge.op {
+                        all.extend(self.freeable(function.name, pointer));
+                        let targets = self.targets(function.name, pointer);
+                        if targets.objects.contains(&Object::External) {
+                            all.insert(Object::External);
+                        }
+                    }
+                    if let Op::Clobber(..) = &edge.op {
+                        all.extend(self.escaped.iter().filter(|object| matches!(object, Object::Heap(..))));
+                    }
+                }
+            }
+            all
+        })
     }
 
     /// Those of them that come into being when code outside calls functions.

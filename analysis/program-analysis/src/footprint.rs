@@ -20,6 +20,7 @@ pub(crate) struct Common {
     /// Of what can be asked about objects wherever their addresses come from.
     objects: ContentHash,
     escaped: ContentHash,
+    ended: ContentHash,
     /// By component of the call graph: which functions a call may run.
     reachable: Vec<ContentHash>,
     effects: FxHashMap<usize, ContentHash>,
@@ -56,7 +57,10 @@ impl Common {
         }
         let mut escaped = ContentHasher::default();
         (env.escaped(), env.allocated_outside()).hash(&mut escaped);
-        Common { objects: objects(env), escaped: escaped.content_hash(), reachable, effects }
+        let mut ended = ContentHasher::default();
+        env.ended().hash(&mut ended);
+        let (escaped, ended) = (escaped.content_hash(), ended.content_hash());
+        Common { objects: objects(env), escaped, ended, reachable, effects }
     }
 }
 
@@ -115,10 +119,26 @@ pub(crate) fn footprint(env: &Environment, function: &Function, common: &Common)
         });
         known.1.hash(&mut digest);
     });
-    if asks_outside {
+    if asks_outside || frees(function) {
         common.escaped.hash(&mut digest);
     }
+    if asks_of_lives(function) {
+        common.ended.hash(&mut digest);
+    }
     digest.content_hash()
+}
+
+fn frees(function: &Function) -> bool {
+    function.edges.iter().any(|edge| matches!(edge.op, Op::Free(_)))
+}
+
+/// Whether it matters which objects may have ended.
+fn asks_of_lives(function: &Function) -> bool {
+    let mut found = false;
+    for edge in &function.edges {
+        visit::exprs(&edge.op, &mut |expr| found |= matches!(expr, Expr::Memory(..)));
+    }
+    found
 }
 
 /// What a block and its callers know of the rest of the program.
@@ -188,6 +208,7 @@ impl Pointers<'_> {
     fn value(&mut self, value: &Expr) {
         visit::walk(value, &mut |part| match part {
             Expr::Load(lvalue) | Expr::Address(lvalue) => self.base(lvalue),
+            Expr::Memory(_, pointer, _) => (self.see)(pointer),
             Expr::Int(..)
             | Expr::Float(..)
             | Expr::Null

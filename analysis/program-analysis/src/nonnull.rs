@@ -244,6 +244,7 @@ impl Uses<'_> {
             | Expr::Binary(..)
             | Expr::Compare(..)
             | Expr::Overflows(..)
+            | Expr::Memory(..)
             | Expr::PointerDifference(..) => false,
         }
     }
@@ -360,6 +361,7 @@ fn is_parameter(value: &Expr, id: LocalId) -> bool {
         | Expr::Binary(..)
         | Expr::Compare(..)
         | Expr::Overflows(..)
+        | Expr::Memory(..)
         | Expr::PointerDifference(..) => false,
     }
 }
@@ -390,6 +392,8 @@ fn only_loads(value: &Expr, id: LocalId) -> bool {
         Expr::Address(place) => parts_only_load(place, id, false),
         Expr::Compare(_, a, b) => [a, b].iter().all(|side| is_parameter(side, id) || only_loads(side, id)),
         Expr::Unary(_, inner, _) | Expr::Cast(_, inner, _) => only_loads(inner, id),
+        // What is asked of memory is not the pointer's value.
+        Expr::Memory(_, a, b) => [a, b].iter().all(|side| is_parameter(side, id) || only_loads(side, id)),
         Expr::Binary(_, a, b, _) | Expr::Overflows(_, a, b) | Expr::PointerDifference(a, b, _, _) => {
             only_loads(a, id) && only_loads(b, id)
         }

@@ -13,6 +13,7 @@ use proofline_syntax::{
     Span, Unit,
 };
 
+use proofline_cfa_build::models;
 pub use proofline_cfa_build::models::Surroundings;
 
 use crate::{
@@ -30,6 +31,18 @@ pub struct Options {
     pub wrapv: bool,
     /// What a read of a volatile object gives.
     pub volatile: VolatileReads,
+    /// Whether memory can run out.
+    pub allocation: Allocation,
+}
+
+/// Whether memory can run out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Allocation {
+    /// `malloc` and its kin may return null.
+    #[default]
+    MayFail,
+    /// They never do, as the rules of verification competitions say.
+    NeverFails,
 }
 
 /// What a read of a volatile object gives.
@@ -157,7 +170,11 @@ pub fn read_with(
 
 /// Makes a linked program ready for engines: library models, obligations, what holds of the arguments of `main`.
 pub fn prepare(program: &mut Program, conventions: Conventions) -> Surroundings {
-    let surroundings = proofline_cfa_build::models::apply(program, proofline_cfa_build::models::standard());
+    let library = match conventions.allocation {
+        Allocation::MayFail => models::standard(),
+        Allocation::NeverFails => models::infallible(),
+    };
+    let surroundings = models::apply(program, library);
     checks::insert_with(program, conventions);
     proofline_program_analysis::command_line::provide(program);
     surroundings
@@ -280,7 +297,7 @@ fn link<'s>(files: impl IntoIterator<Item = &'s Source>, options: &Options) -> (
     }
     let (mut program, map) = proofline_cfa_build::link(lowered);
     let ends_at_labels = checks::ends_at_labels(&program);
-    let surroundings = prepare(&mut program, Conventions { ends_at_labels, wrapv: options.wrapv });
+    let surroundings = prepare(&mut program, Conventions::of(options, ends_at_labels));
     let environment = of_whole(&program, surroundings, options.volatile);
     let subject = Subject::new(Arc::new(environment), options.wrapv);
     (subject, Sources::new(Arc::new(map), units, problems))

@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use proofline_cfa::{CheckId, Program};
 
 use crate::{
-    checks::{Check, error_label, reach_error, signed_overflow},
+    checks::{
+        Check, array_bounds, dangling_pointer, error_label, invalid_free, library_call, memory_cleanup,
+        memory_leak, null_dereference, out_of_bounds, reach_error, signed_overflow, use_after_free,
+    },
     engines::Targets,
 };
 
@@ -18,14 +21,73 @@ pub enum Property {
     UnreachCall,
     /// SV-COMP's `no-overflow`.
     NoOverflow,
+    /// SV-COMP's properties of memory.
+    Memory(MemoryProperty),
     /// These checks.
     Checks(BTreeSet<CheckId>),
+}
+
+/// SV-COMP's properties of memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum MemoryProperty {
+    /// The next three together.
+    Safety,
+    /// Every access is to an object that is alive, inside its bounds.
+    Deref,
+    /// `free` is given what may be freed.
+    Free,
+    /// What is allocated is freed, or something refers to it.
+    Track,
+    /// Everything is freed when the program ends.
+    Cleanup,
+}
+
+impl MemoryProperty {
+    const ALL: [MemoryProperty; 5] = [
+        MemoryProperty::Safety,
+        MemoryProperty::Deref,
+        MemoryProperty::Free,
+        MemoryProperty::Track,
+        MemoryProperty::Cleanup,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            MemoryProperty::Safety => "valid-memsafety",
+            MemoryProperty::Deref => "valid-deref",
+            MemoryProperty::Free => "valid-free",
+            MemoryProperty::Track => "valid-memtrack",
+            MemoryProperty::Cleanup => "valid-memcleanup",
+        }
+    }
+
+    /// The checks that it consists of.
+    fn checks(self) -> Vec<&'static Check> {
+        match self {
+            MemoryProperty::Safety => {
+                let parts = [MemoryProperty::Deref, MemoryProperty::Free, MemoryProperty::Track];
+                parts.into_iter().flat_map(MemoryProperty::checks).collect()
+            }
+            MemoryProperty::Deref => vec![
+                &null_dereference::CHECK,
+                &use_after_free::CHECK,
+                &dangling_pointer::CHECK,
+                &array_bounds::CHECK,
+                &out_of_bounds::CHECK,
+                &library_call::CHECK,
+            ],
+            MemoryProperty::Free => vec![&invalid_free::CHECK],
+            MemoryProperty::Track => vec![&memory_leak::CHECK],
+            MemoryProperty::Cleanup => vec![&memory_cleanup::CHECK],
+        }
+    }
 }
 
 /// A property that no check implements.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "unknown property `{0}`\n  help: use unreach-call, no-overflow, or a list of checks such as `division-by-zero,array-bounds`; \
+    "unknown property `{0}`\n  help: use unreach-call, no-overflow, valid-memsafety (valid-deref, valid-free, valid-memtrack), \
+     valid-memcleanup, or a list of checks such as `division-by-zero,array-bounds`; \
      all checks: {1}"
 )]
 pub struct UnknownProperty(String, String);
@@ -50,8 +112,11 @@ impl Property {
             } else if text.contains("! overflow") {
                 Ok(Property::NoOverflow)
             } else {
-                Err(unknown())
+                memory_property(text).map(Property::Memory).ok_or_else(unknown)
             };
+        }
+        if let Some(property) = MemoryProperty::ALL.iter().find(|property| property.name() == text) {
+            return Ok(Property::Memory(*property));
         }
         match text {
             "all" | "everything" => return Ok(Property::Everything),
@@ -71,16 +136,40 @@ impl Property {
             Property::Everything => "all".into(),
             Property::UnreachCall => "unreach-call".into(),
             Property::NoOverflow => "no-overflow".into(),
+            Property::Memory(property) => property.name().into(),
             Property::Checks(checks) => checks.iter().map(|c| c.code()).collect::<Vec<_>>().join(","),
         }
+    }
+
+    /// Whether it has one yes or no, so that the first violation answers it.
+    pub fn is_one_question(&self) -> bool {
+        match self {
+            Property::UnreachCall | Property::NoOverflow | Property::Memory(_) => true,
+            Property::Everything | Property::Checks(_) => false,
+        }
+    }
+
+    /// The name of the part of it that a check is: SV-COMP's `subproperty`.
+    pub fn part(&self, check: &Check) -> String {
+        let Property::Memory(MemoryProperty::Safety) = self else { return self.name() };
+        let parts = MemoryProperty::ALL.iter().filter(|part| **part != MemoryProperty::Safety);
+        let part = parts.copied().find(|part| part.checks().contains(&check));
+        part.map_or_else(|| self.name(), |part| part.name().to_owned())
+    }
+
+    /// The checks that nobody asks about, behind whose failure executions then go on.
+    pub fn passed_over(&self) -> BTreeSet<CheckId> {
+        let passed = Check::ALL.iter().filter(|check| !check.ends_executions() && !self.asks(check));
+        passed.map(|check| check.id()).collect()
     }
 
     /// Whether it asks about this check, in programs that have obligations of it.
     pub fn asks(&self, check: &Check) -> bool {
         match self {
-            Property::Everything => true,
+            Property::Everything => !check.is_opt_in(),
             Property::UnreachCall => check == &reach_error::CHECK || check == &error_label::CHECK,
             Property::NoOverflow => check == &signed_overflow::CHECK,
+            Property::Memory(property) => property.checks().contains(&check),
             Property::Checks(checks) => checks.contains(&check.id()),
         }
     }
@@ -98,11 +187,13 @@ impl Property {
             .any(|function| function.obligations.iter().any(|o| reach_error::CHECK.is(o.check)));
         match self {
             Property::Everything => {
-                Check::ids().filter(|&check| !has_call || !error_label::CHECK.is(check)).collect()
+                let asked = self.asked().filter(|check| !has_call || *check != &error_label::CHECK);
+                asked.map(Check::id).collect()
             }
             Property::UnreachCall if has_call => [reach_error::CHECK.id()].into(),
             Property::UnreachCall => [reach_error::CHECK.id(), error_label::CHECK.id()].into(),
             Property::NoOverflow => [signed_overflow::CHECK.id()].into(),
+            Property::Memory(property) => property.checks().into_iter().map(Check::id).collect(),
             Property::Checks(checks) => checks.clone(),
         }
     }
@@ -118,5 +209,16 @@ impl Property {
             let selected = function.obligations.iter().enumerate().filter(|(_, o)| checks.contains(&o.check));
             selected.map(|(i, _)| (function.name, proofline_cfa::ObligationId(i as u32))).collect::<Vec<_>>()
         }))
+    }
+}
+
+/// The property of memory that a property file says: one line for each part.
+fn memory_property(text: &str) -> Option<MemoryProperty> {
+    let says = |property: &MemoryProperty| text.contains(&format!("G {})", property.name()));
+    let parts: Vec<MemoryProperty> = MemoryProperty::ALL.iter().copied().filter(says).collect();
+    match parts[..] {
+        [one] => Some(one),
+        [MemoryProperty::Deref, MemoryProperty::Free, MemoryProperty::Track] => Some(MemoryProperty::Safety),
+        _ => None,
     }
 }

@@ -11,11 +11,7 @@ use proofline_cpa::Unknown;
 use proofline_domains::{IntervalOptions, PredicateOptions, ValueOptions};
 use proofline_program_analysis::Environment;
 
-use crate::{
-    checks::{self, uninitialised},
-    property::Property,
-    summaries::Summaries,
-};
+use crate::{checks, property::Property, summaries::Summaries};
 
 /// A program to be judged. Clones are cheap.
 #[derive(Clone, Debug)]
@@ -36,12 +32,10 @@ impl Subject {
         Subject { summaries: Some(summaries), ..self }
     }
 
-    /// For a question that does not ask about uninitialised variables: a read of one gives any value.
+    /// For this question: behind the failure of checks that it does not ask about, executions may go on.
     #[must_use]
-    pub fn with_any_values(&self, property: &Property) -> Subject {
-        let check = &uninitialised::CHECK;
-        let changed = (!property.asks(check)).then(|| checks::pass_over(self.program(), check)).flatten();
-        match changed {
+    pub fn for_question(&self, property: &Property) -> Subject {
+        match checks::pass_over(self.program(), &property.passed_over()) {
             Some(program) => Subject { env: Arc::new(self.env.again(program)), ..self.clone() },
             None => self.clone(),
         }

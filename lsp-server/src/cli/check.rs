@@ -16,7 +16,7 @@ use proofline_ide::check::{
 
 use super::{
     formats::{self, Format},
-    input::Input,
+    input::{Allocates, Input},
     render,
     terminal::{Color, Progress, Style},
 };
@@ -108,16 +108,22 @@ impl Answer {
         self.question.asked().map(|check| check.code()).collect()
     }
 
+    /// The property, or the part of it that the first violation is one of.
+    fn violated_part(&self) -> String {
+        match self.report.failures().next() {
+            Some(finding) => self.question.part(finding.check),
+            None => self.property.clone(),
+        }
+    }
+
     /// `true`, `false(property)`, `unknown(reason)`, and the exit code.
     pub(crate) fn result(&self) -> (String, u8) {
         match self.report.overall() {
             Overall::True => ("true".to_owned(), 0),
             // These are named by what must not happen: where it cannot, they hold.
-            Overall::Nothing if matches!(self.question, Property::UnreachCall | Property::NoOverflow) => {
-                ("true".to_owned(), 0)
-            }
+            Overall::Nothing if self.question.is_one_question() => ("true".to_owned(), 0),
             Overall::Nothing => ("nothing to prove".to_owned(), 0),
-            Overall::False => (format!("false({})", self.property), 1),
+            Overall::False => (format!("false({})", self.violated_part()), 1),
             Overall::Unknown(Unknown::Cancelled) if self.is_out_of_memory => {
                 (format!("unknown({})", Unknown::OutOfMemory), 2)
             }
@@ -136,6 +142,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         let task = Task::read(file)?;
         input.files.extend(task.inputs);
         input.m32 |= task.is_ilp32;
+        input.allocation = input.allocation.or(Some(Allocates::NeverFails));
         properties.extend(task.properties.into_iter().map(|(property, _)| property));
     }
     if let Some(text) = &arguments.property {
@@ -185,7 +192,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             property: property.clone(),
             engines: engines.clone(),
             steps: arguments.budget,
-            first_only: arguments.first || matches!(property, Property::UnreachCall | Property::NoOverflow),
+            first_only: arguments.first || property.is_one_question(),
         };
         let report = program.check(&request, &entries, &control).map_err(failed)?;
         if is_text {

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use proofline_ide::{
-    check::{Options, VolatileReads, WholeProgram},
+    check::{Allocation, Options, VolatileReads, WholeProgram},
     layers::{Subject, load},
 };
 
@@ -44,6 +44,18 @@ pub(crate) struct Input {
     /// What a read of a volatile object gives: what was written, or any value at each read.
     #[arg(long, value_name = "WHAT", default_value = "written")]
     volatile: Volatile,
+    /// Whether memory can run out: malloc and its kin return null, or never do. Task definitions (--task): never.
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) allocation: Option<Allocates>,
+}
+
+/// Whether memory can run out.
+#[derive(clap::ValueEnum, Clone, Copy, Debug)]
+pub(crate) enum Allocates {
+    /// malloc and its kin may return null.
+    MayFail,
+    /// They never do.
+    NeverFails,
 }
 
 /// What a read of a volatile object gives.
@@ -65,6 +77,13 @@ impl From<Volatile> for VolatileReads {
 }
 
 impl Input {
+    fn allocation(&self) -> Allocation {
+        match self.allocation {
+            Some(Allocates::NeverFails) => Allocation::NeverFails,
+            Some(Allocates::MayFail) | None => Allocation::MayFail,
+        }
+    }
+
     /// The flags as gcc takes them.
     fn flags(&self) -> Vec<String> {
         let mut flags = Vec::new();
@@ -110,7 +129,12 @@ impl Input {
 
     /// How to read the files.
     pub(crate) fn options(&self) -> Options {
-        Options { flags: self.flags(), wrapv: self.wrapv, volatile: self.volatile.into() }
+        Options {
+            flags: self.flags(),
+            wrapv: self.wrapv,
+            volatile: self.volatile.into(),
+            allocation: self.allocation(),
+        }
     }
 }
 

@@ -1,6 +1,9 @@
 //! The settings section `proofline`, from `initializationOptions`, `workspace/configuration` and `didChangeConfiguration`.
 
-use proofline_ide::{Property, Settings as Analysis, check::VolatileReads};
+use proofline_ide::{
+    Property, Settings as Analysis,
+    check::{Allocation, VolatileReads},
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -20,6 +23,8 @@ pub(super) struct Settings {
     wrapv: bool,
     /// What a read of a volatile object gives.
     volatile: Volatile,
+    /// Whether memory can run out.
+    allocation: Allocates,
     /// Inferred facts in the text.
     pub(super) inlay_hints: bool,
     /// States above functions.
@@ -43,6 +48,15 @@ enum Volatile {
     Any,
 }
 
+/// Whether memory can run out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Allocates {
+    #[default]
+    MayFail,
+    NeverFails,
+}
+
 /// Whether tests may be run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -62,6 +76,7 @@ impl Default for Settings {
             engines: Vec::new(),
             wrapv: false,
             volatile: Volatile::Written,
+            allocation: Allocates::MayFail,
             inlay_hints: false,
             lens: true,
             run_tests: RunTests::Ask,
@@ -107,6 +122,10 @@ impl Settings {
             Volatile::Written => VolatileReads::Written,
             Volatile::Any => VolatileReads::Any,
         };
+        out.options.allocation = match self.allocation {
+            Allocates::MayFail => Allocation::MayFail,
+            Allocates::NeverFails => Allocation::NeverFails,
+        };
         out.engines = self.engines.clone();
         out
     }
@@ -139,6 +158,10 @@ pub(super) fn schema() -> Value {
         "proofline.volatile": {
             "description": "What a read of a volatile object gives: what was written, or any value at each read.",
             "type": "string", "enum": ["written", "any"], "default": "written"
+        },
+        "proofline.allocation": {
+            "description": "Whether memory can run out: malloc and its kin may return null, or never do.",
+            "type": "string", "enum": ["may-fail", "never-fails"], "default": "may-fail"
         },
         "proofline.inlayHints": {
             "description": "Shows inferred facts in the text.", "type": "boolean", "default": false

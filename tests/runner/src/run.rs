@@ -6,7 +6,7 @@ use proofline_db::{Database, Stopped};
 use proofline_verifier::{
     Budget, CheckId, Entry, Name, Program, Subject,
     inspect::{self, Domain},
-    load::{Options, VolatileReads},
+    load::{Allocation, Options, VolatileReads},
     portfolio::{Control, Request, check},
     property::Property,
     report::Report,
@@ -51,6 +51,7 @@ pub(crate) fn asked(case: &Case) -> Result<Asked, String> {
             Some(("steps", n)) => request.steps = n.parse().map_err(|_| format!("steps={n} is no number"))?,
             Some(("flag", flag)) => options.flags.push(flag.to_owned()),
             Some(("volatile", "any")) => options.volatile = VolatileReads::Any,
+            Some(("allocation", "never-fails")) => options.allocation = Allocation::NeverFails,
             None if word == "m32" => options.flags.push("-m32".into()),
             None if word == "wrapv" => options.wrapv = true,
             None if word == "errors" => {}

@@ -309,6 +309,7 @@ fn reads_changed(effect: &Effect, expr: &Expr, origin: &dyn Origin) -> bool {
         Expr::Binary(_, lhs, rhs, _)
         | Expr::Compare(_, lhs, rhs)
         | Expr::Overflows(_, lhs, rhs)
+        | Expr::Memory(_, lhs, rhs)
         | Expr::PointerDifference(lhs, rhs, _, _) => {
             reads_changed(effect, lhs, origin) || reads_changed(effect, rhs, origin)
         }

@@ -61,7 +61,7 @@ pub(crate) fn cast(to: Scalar, arg: Expr, site: Site) -> Expr {
 
 /// `arg != 0` as `int`.
 pub(crate) fn truth(arg: Expr) -> Expr {
-    if matches!(arg, Expr::Compare(..) | Expr::Overflows(..)) {
+    if matches!(arg, Expr::Compare(..) | Expr::Overflows(..) | Expr::Memory(..)) {
         return arg;
     }
     let zero = arg.zero();
@@ -101,7 +101,7 @@ pub(crate) fn to_bool(arg: Expr, site: Site) -> Expr {
 /// Whether the value is known to be 0 or 1.
 fn is_truth(arg: &Expr) -> bool {
     match arg {
-        Expr::Compare(..) | Expr::Overflows(..) => true,
+        Expr::Compare(..) | Expr::Overflows(..) | Expr::Memory(..) => true,
         Expr::Int(value, _) => (0..=1).contains(value),
         Expr::Cast(_, inner, _) => is_truth(inner),
         // `unsigned char` has the format of `_Bool` but not its values.
@@ -141,6 +141,7 @@ pub(crate) fn is_partial(expr: &Expr) -> bool {
         }
         Expr::Compare(_, lhs, rhs)
         | Expr::Overflows(_, lhs, rhs)
+        | Expr::Memory(_, lhs, rhs)
         | Expr::PointerDifference(lhs, rhs, _, _) => is_partial(lhs) || is_partial(rhs),
         Expr::Cast(to, arg, _) => {
             is_partial(arg) || matches!((to, arg.scalar()), (Scalar::Int(_), Scalar::Float(_)))

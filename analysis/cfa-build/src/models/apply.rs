@@ -246,6 +246,9 @@ impl Pass<'_, '_> {
             let here = self.emitter.at;
             self.emitter.function.unsupported.push((here, what));
         }
+        for need in &model.needs {
+            self.need(need, arguments, cause);
+        }
         self.emitter.exactly = exactly(model, arguments);
         for effect in &model.effects {
             self.effect(effect, arguments, cause);
@@ -491,9 +494,11 @@ impl Pass<'_, '_> {
 impl Model {
     /// Whether exactly one edge evaluates the first argument, so that it can stand there as it is.
     fn uses_argument_once(&self, wanted: bool) -> bool {
-        let simple_effect =
-            matches!(&self.effects[..], [Effect::Assumes(0)] | [Effect::Frees(0)]) && self.result.is_none();
+        let simple_effect = self.needs.is_empty()
+            && matches!(&self.effects[..], [Effect::Assumes(0)] | [Effect::Frees(0)])
+            && self.result.is_none();
         let simple_result = self.effects.is_empty()
+            && self.needs.is_empty()
             && wanted
             && matches!(&self.result, Some(Outcome::Fresh { size: Size::Product(factors), .. })
                 if matches!(&factors[..], [Factor::Argument(0)]));

@@ -4,9 +4,12 @@ use proofline_hir::Name;
 
 use proofline_cfa::Quantity;
 
+use super::needs::Need;
+
 /// What a call of a function does.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Model {
+    pub(super) needs: Vec<Need>,
     pub(super) effects: Vec<Effect>,
     pub(super) result: Option<Outcome>,
     /// What the number that the effects or the result leave open really is: of the bytes copied if that is not said, else the offset that
@@ -214,6 +217,10 @@ impl Model {
                 }
                 Effect::Clobbers => {}
             }
+        }
+        for need in &self.needs {
+            need.uses(see);
+            need.size().into_iter().for_each(|size| in_size(size, see));
         }
         for at in self.exactly.iter().flat_map(|(_, arguments)| arguments) {
             see(*at, Use::Any);

@@ -9,6 +9,7 @@ mod effect;
 mod emit;
 mod external;
 mod format;
+mod needs;
 mod parse;
 mod range;
 mod result;
@@ -24,6 +25,9 @@ use proofline_hir::Name;
 pub use effect::Model;
 pub use parse::ModelError;
 use proofline_cfa::Program;
+
+/// The check of what library functions ask for.
+pub const LIBRARY_CALL: &str = "library-call";
 
 /// Models by name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

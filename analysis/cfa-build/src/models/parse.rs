@@ -7,6 +7,7 @@ use proofline_hir::Name;
 use super::{
     Library, Model,
     effect::{Bound, Effect, Factor, Options, Outcome, Passed, Size, Table},
+    needs::Need,
 };
 use proofline_cfa::Quantity;
 
@@ -157,6 +158,7 @@ impl Parser {
             let (_, token) = &names[0];
             return Err(token.error("a pure function has no effects".to_owned()));
         }
+        let told = told || !model.needs.is_empty();
         if model.noreturn && model.result.is_some() || model.keep && told {
             let (_, token) = &names[0];
             return Err(token.error("these effects contradict each other".to_owned()));
@@ -170,6 +172,7 @@ impl Parser {
             "nothing" => {}
             "pure" => (model.pure, model.quiet) = (true, true),
             "quiet" => model.quiet = true,
+            "needs" => model.needs.push(self.need()?),
             "computed" => model.computed = true,
             "noreturn" => model.noreturn = true,
             "keep" => model.keep = true,
@@ -241,6 +244,30 @@ impl Parser {
             other => return Err(token.error(format!("`{other}` is no effect; {EFFECTS}"))),
         }
         Ok(())
+    }
+
+    /// `$1 bytes $2 * 4`, `$1 string [within $2]`, `$1 room for $2 $3`; `[or null]` behind the first two.
+    fn need(&mut self) -> Result<Need, ModelError> {
+        let pointer = self.argument()?;
+        let token = self.next("bytes, string or room")?;
+        Ok(match token.text.as_str() {
+            "bytes" => {
+                Need::Bytes { pointer, size: Size::Product(self.factors()?), or_null: self.or_null()? }
+            }
+            "string" => {
+                let within = if self.take("within") { Some(Size::Product(self.factors()?)) } else { None };
+                Need::String { pointer, within, or_null: self.or_null()? }
+            }
+            "room" => {
+                self.word("for")?;
+                let mut strings = Vec::new();
+                while self.peek().is_some_and(|token| token.text.starts_with('$')) {
+                    strings.push(self.argument()?);
+                }
+                Need::Room { pointer, strings }
+            }
+            other => return Err(token.error(format!("expected bytes, string or room, found `{other}`"))),
+        })
     }
 
     fn writes(&mut self) -> Result<Effect, ModelError> {
@@ -382,11 +409,15 @@ impl Parser {
         if self.take("?") {
             return Ok(Size::Any);
         }
+        self.factors().map(Size::Product)
+    }
+
+    fn factors(&mut self) -> Result<Vec<Factor>, ModelError> {
         let mut factors = Vec::new();
         loop {
             factors.push(self.factor()?);
             if !self.take("*") {
-                return Ok(Size::Product(factors));
+                return Ok(factors);
             }
         }
     }
@@ -470,7 +501,7 @@ impl Parser {
     }
 }
 
-const EFFECTS: &str = "effects are nothing, pure, quiet, computed, noreturn, keep, exactly, clobbers, unsupported, unsupported-program, assumes, \
+const EFFECTS: &str = "effects are nothing, needs, pure, quiet, computed, noreturn, keep, exactly, clobbers, unsupported, unsupported-program, assumes, \
                        frees, writes, format, copies, fills, points, calls, returns";
 
 fn argument_number(token: &Token, text: &str) -> Result<usize, ModelError> {

@@ -12,7 +12,8 @@ use super::{
 };
 use crate::lower::{byte_swapped, fold};
 use proofline_cfa::{
-    Allocation, Argument, Base, BinaryOp, Cause, CompareOp, Expr, IntType, Lvalue, Op, Scalar, Step, UnaryOp,
+    Allocation, Argument, Base, BinaryOp, Cause, CompareOp, Expr, IntType, Lvalue, Op, Quantity, Scalar,
+    Step, UnaryOp,
 };
 
 impl Pass<'_, '_> {
@@ -217,11 +218,13 @@ impl Pass<'_, '_> {
         };
         self.emitter.emit(Op::Allocate(allocation));
         let new = Expr::Load(new);
-        // How much was there is not known here: that less was kept is a guess, not something the function may do.
+        // How much was there is not known here; whoever executes the program knows.
+        let before = self.emitter.exactly.replace((Quantity::KeptBytes, vec![old.clone(), size.clone()]));
         let kept = match cause {
             Cause::External(name) => self.emitter.any_size(Cause::Unmodelled(name)),
             cause => self.emitter.any_size(cause),
         };
+        self.emitter.exactly = before;
         let fits = fold::compare(CompareOp::Le, kept.clone(), size);
         self.emitter.emit(Op::Assume(fits));
         self.emitter.if_not_null(&new, |emitter| {

@@ -73,6 +73,7 @@ impl<'p> Surroundings<'p> {
                 | Expr::Compare(..)
                 | Expr::Cast(..)
                 | Expr::Overflows(..)
+                | Expr::Memory(..)
                 | Expr::PointerDifference(..) => None,
             },
         }

@@ -11,6 +11,7 @@ use crate::{
     Float, FloatType, Rounding,
     expr::{Base, BinaryOp, CompareOp, Expr, LocalId, Lvalue, Site, Step, UnaryOp},
     function::Local,
+    memory::MemoryPredicate,
     scalar::{IntType, Scalar},
 };
 
@@ -161,6 +162,7 @@ impl<'p> Printer<'p> {
             | Expr::Unary(..)
             | Expr::Cast(..)
             | Expr::Overflows(..)
+            | Expr::Memory(..)
             | Expr::PointerDifference(..) => self.expr(expr),
         }
     }
@@ -226,6 +228,13 @@ impl<'p> Printer<'p> {
             Expr::Overflows(op, lhs, rhs) => {
                 self.text("overflows(");
                 self.infix(lhs, binary_text(*op), None, rhs);
+                self.text(")");
+            }
+            Expr::Memory(predicate, pointer, size) => {
+                let _ = write!(self.out, "memory({predicate}, ");
+                self.expr(pointer);
+                self.text(", ");
+                self.expr(size);
                 self.text(")");
             }
             Expr::PointerDifference(lhs, rhs, stride, ty) => {
@@ -434,6 +443,18 @@ impl Parser<'_> {
             let rhs = self.operand()?;
             self.expect(")")?;
             return Ok(Expr::Overflows(op, Arc::new(lhs), Arc::new(rhs)));
+        }
+        if self.word("memory") {
+            self.expect("(")?;
+            let predicate =
+                MemoryPredicate::ALL.iter().copied().find(|predicate| self.word(predicate.name()));
+            let Some(predicate) = predicate else { return self.fail("what is asked of memory") };
+            self.expect(",")?;
+            let pointer = self.expr()?;
+            self.expect(",")?;
+            let size = self.expr()?;
+            self.expect(")")?;
+            return Ok(Expr::Memory(predicate, Arc::new(pointer), Arc::new(size)));
         }
         if self.word("distance") {
             self.expect("(")?;

@@ -102,6 +102,7 @@ fn names(program: &Program, op: &Op, report: &mut dyn FnMut(Flaw, String)) {
         | Expr::Compare(..)
         | Expr::Cast(..)
         | Expr::Overflows(..)
+        | Expr::Memory(..)
         | Expr::PointerDifference(..) => {}
     });
     visit::mentions(op, &mut |mention| {

@@ -46,6 +46,20 @@ impl Verifier<'_> {
                 self.operands(*op, lhs, rhs);
                 self.expect(lhs.int_type().is_some(), Flaw::Operands, || "overflow of no integer".to_owned());
             }
+            Expr::Memory(_, pointer, size) => {
+                match &**pointer {
+                    // The bytes that a bit-field touches begin somewhere, too.
+                    Expr::Address(field) if field.bits.is_some() => self.lvalue(field),
+                    pointer => self.value(pointer),
+                }
+                self.value(size);
+                self.expect(pointer.scalar() == Scalar::Pointer, Flaw::NotAPointer, || {
+                    "asked of memory".to_owned()
+                });
+                self.expect(size.int_type().is_some(), Flaw::Operands, || {
+                    "a size that is no integer".to_owned()
+                });
+            }
             Expr::Compare(_, lhs, rhs) => {
                 self.value(lhs);
                 self.value(rhs);

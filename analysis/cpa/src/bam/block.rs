@@ -126,6 +126,7 @@ fn expr_locals(expr: &Expr, out: &mut BTreeSet<LocalId>) {
         | Expr::Binary(..)
         | Expr::Compare(..)
         | Expr::Overflows(..)
+        | Expr::Memory(..)
         | Expr::PointerDifference(..) => {}
     });
 }

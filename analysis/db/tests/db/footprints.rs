@@ -14,7 +14,7 @@ const ENGINES: [&str; 2] = ["intervals", "value-bam"];
 
 fn question(engine: &str) -> Request {
     let engines = vec![engine.to_owned()];
-    Request { property: Property::Everything, engines, steps: 3_000, first_only: false }
+    Request { property: Property::Everything, engines, steps: 12_000, first_only: false }
 }
 
 fn program(text: &str) -> Database {

@@ -194,6 +194,21 @@ impl AbstractValue for IntervalValue {
         }
     }
 
+    fn start_of(&self) -> Option<Object> {
+        let IntervalValue::Pointer(Pointer { null: false, to: Targets::These(these) }) = self else {
+            return None;
+        };
+        match these[..] {
+            [(Pointee::Object(object), offsets)] if offsets == Offsets::at(0) => Some(object),
+            _ => None,
+        }
+    }
+
+    fn may_lead_to(&self, objects: &dyn Fn(Object) -> bool) -> bool {
+        let IntervalValue::Pointer(Pointer { to: Targets::These(these), .. }) = self else { return false };
+        these.iter().any(|(to, _)| matches!(to, Pointee::Object(object) if objects(*object)))
+    }
+
     fn bits(&self, scalar: Scalar, len: i64) -> Option<u128> {
         let value = match self {
             IntervalValue::Int(ranges) => eval::Value::Int(ranges.as_single()?),

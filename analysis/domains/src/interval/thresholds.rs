@@ -78,6 +78,7 @@ fn constants(expr: &Expr, out: &mut BTreeSet<i128>) {
         | Expr::Binary(..)
         | Expr::Compare(..)
         | Expr::Overflows(..)
+        | Expr::Memory(..)
         | Expr::PointerDifference(..) => {}
     });
 }

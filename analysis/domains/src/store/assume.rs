@@ -13,7 +13,7 @@ use crate::store::{
     region::Access,
     state::State,
     update::Update,
-    value::Abstract,
+    value::{Abstract, AbstractValue},
     view::{StateView, Target, compared_type},
 };
 
@@ -87,6 +87,7 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
             | Expr::Function(_)
             | Expr::Address(_)
             | Expr::Load(_)
+            | Expr::Memory(..)
             | Expr::Unary(..)
             | Expr::Binary(..)
             | Expr::Cast(..)
@@ -230,7 +231,7 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
                 let wanted = self.domain().cast_backward(arg.scalar(), *to, now.as_ref(), &met)?;
                 self.refine_wanted(arg, wanted)
             }
-            Expr::Compare(..) | Expr::Overflows(..) => match self.domain().truth(&met) {
+            Expr::Compare(..) | Expr::Overflows(..) | Expr::Memory(..) => match self.domain().truth(&met) {
                 Some(truth) => self.assume(expr, truth),
                 None => Ok(()),
             },
@@ -263,6 +264,12 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
         let Some((target, at)) = place else { return Ok(()) };
         let at = Access { room: at.len, ..at };
         self.update.modify(target, |region| region.write(at, Abstract::Of(value.clone())));
+        if let Target::Local(id) = target
+            && at.scalar == Scalar::Pointer
+            && value.is_zero()
+        {
+            self.update.state.heap.learn_null(id);
+        }
         if let Target::Local(id) = target
             && let Some(definition) = self.update.state.frame.definition(id).cloned()
         {
@@ -297,7 +304,7 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
 /// Whether the value is 0 or 1.
 fn is_boolean(expr: &Expr) -> bool {
     match expr {
-        Expr::Compare(..) | Expr::Overflows(..) => true,
+        Expr::Compare(..) | Expr::Overflows(..) | Expr::Memory(..) => true,
         Expr::Cast(Scalar::Int(_), arg, _) => is_boolean(arg),
         Expr::Int(value, _) => matches!(value, 0 | 1),
         Expr::Binary(BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor, lhs, rhs, _) => {

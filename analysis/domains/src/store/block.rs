@@ -14,9 +14,10 @@ use proofline_cpa::{BlockContext, BlockId};
 
 use crate::store::{
     arithmetic::Arithmetic,
+    heap::{Heap, Site},
     mentions,
     model::Model,
-    state::{Below, Frame, Heap, Memory, State},
+    state::{Below, Frame, Memory, State},
 };
 
 /// Which objects a block may touch.
@@ -68,14 +69,22 @@ pub fn reduce<A: Arithmetic>(
         }
     }
     state.memory.retain(|object| scope.contains(object));
-    if state.heap.sites.iter().any(|(site, _)| !scope.contains(*site)) {
-        let mut heap = Heap::all(state.heap.others);
-        for (site, count) in state.heap.sites.iter().filter(|(site, _)| scope.contains(*site)) {
-            heap.set(*site, *count);
-        }
-        state.heap = heap;
+    let mut heap = Heap::all(state.heap.others);
+    for (object, site) in state.heap.sites.iter().filter(|(object, _)| scope.contains(*object)) {
+        let mut guards = site.guards.clone();
+        guards.retain(|guard| is_seen(block, *guard));
+        heap.set(*object, Site { freed: false, guards, ..site.clone() });
     }
+    state.heap = heap;
     state
+}
+
+/// Whether a block sees a local of the innermost frame.
+fn is_seen(block: BlockContext<'_>, id: LocalId) -> bool {
+    match (block.id, block.locals) {
+        (BlockId::Loop(..), Some(locals)) => locals.contains(&id),
+        (BlockId::Loop(..), None) | (BlockId::Function(_), _) => true,
+    }
 }
 
 fn reads_only(expr: &proofline_cfa::Expr, locals: &BTreeSet<LocalId>) -> bool {
@@ -111,18 +120,29 @@ pub fn expand<A: Arithmetic>(
     let kept = exit.memory.objects().iter().filter(|(object, _)| scope.contains(*object));
     let restored = before.memory.objects().iter().filter(|(object, _)| !scope.contains(*object));
     let mut heap = Heap::all(exit.heap.others);
-    for (site, count) in exit.heap.sites.iter().filter(|(site, _)| scope.contains(*site)) {
-        heap.set(*site, *count);
+    for (object, site) in exit.heap.sites.iter().filter(|(object, _)| scope.contains(*object)) {
+        let old = before.heap.site(*object);
+        let mut site = Site { freed: site.freed || old.freed, ..site.clone() };
+        if !exit.heap.site(*object).freed && old.count == site.count {
+            site.guards.extend(old.guards.iter().copied().filter(|guard| !is_seen(block, *guard)));
+            site.guards.sort_unstable();
+        }
+        heap.set(*object, site);
     }
-    for (site, count) in before.heap.sites.iter().filter(|(site, _)| !scope.contains(*site)) {
-        heap.set(*site, *count);
+    for (object, site) in before.heap.sites.iter().filter(|(object, _)| !scope.contains(*object)) {
+        heap.set(*object, site.clone());
     }
-    State {
+    let mut state = State {
         frame: Arc::new(frame),
         below: before.below.clone(),
         memory: Memory::new(kept.chain(restored).cloned().collect()),
         heap,
+    };
+    let freed = |object: Object| exit.heap.sites.iter().any(|(site, known)| *site == object && known.freed);
+    if exit.heap.sites.iter().any(|(_, site)| site.freed) {
+        state.retire(&freed);
     }
+    state
 }
 
 /// Whether a loop changes nothing that the expression reads.

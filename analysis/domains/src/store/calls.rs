@@ -51,7 +51,9 @@ pub fn enter<A: Arithmetic>(
     // What the callee does to memory is not seen while its caller's frame is below.
     let mut update = Update::new(model, caller, from);
     update.invalidate_all_memory();
-    let State { frame, below, memory, heap } = update.state;
+    let State { frame, below, memory, mut heap } = update.state;
+    // They speak of the caller's locals.
+    heap.change_all(|_, site| site.guards.clear());
     let below = below.push(frame);
     let frame = Arc::new(Frame::new(call.callee.name, Some((caller.name, call.at.id))));
     let mut update = Update { model, function: call.callee, state: State { frame, below, memory, heap } };
@@ -127,6 +129,16 @@ pub fn leave<A: Arithmetic>(
     call: CallContext<'_>,
 ) -> Result<State<A::Value>, Impossible> {
     let callee = call.callee;
+    let mut ended = exit.clone();
+    let is_local = |object: Object| match object {
+        Object::Local(name, _) => name == callee.name,
+        Object::Heap(name, _) => name == callee.name && model.is_on_stack(object),
+        Object::Global(_) | Object::External => false,
+    };
+    if callee.locals.iter().any(|local| local.address_taken) || model.has_on_stack(callee.name) {
+        ended.retire_locals(&is_local);
+    }
+    let exit = &ended;
     let result = call.call.dst.as_ref().map(|dst| read_result(model, exit, callee, dst));
     let (frame, below) = match exit.below.pop() {
         Some((frame, below)) => (frame.clone(), below.clone()),
@@ -142,7 +154,14 @@ pub fn leave<A: Arithmetic>(
             memory.forget(Object::Local(callee.name, LocalId(index as u32)));
         }
     }
-    let state = State { frame, below, memory, heap: exit.heap.clone() };
+    let mut heap = exit.heap.clone();
+    heap.change_all(|object, site| {
+        let old = at_call.heap.site(object);
+        let is_same =
+            !site.freed && (old.count, old.sizes, old.dangles) == (site.count, site.sizes, site.dangles);
+        site.guards = if is_same { old.guards } else { Default::default() };
+    });
+    let state = State { frame, below, memory, heap };
     let (Some(dst), Some(result)) = (&call.call.dst, result) else { return Ok(state) };
     let view = StateView::new(model, call.at.function, &state, &NoFacts);
     let places = view.resolve(dst)?;

@@ -1,6 +1,6 @@
 //! Questions about the shape of expressions: what they mention. No values, no states.
 
-use proofline_cfa::{Base, Expr, Function, LocalId, Lvalue, Object, visit};
+use proofline_cfa::{Base, Expr, Function, LocalId, Lvalue, Object, Scalar, visit};
 
 /// Whether the value depends on a local of the frame.
 pub fn reads_local(expr: &Expr, local: LocalId) -> bool {
@@ -71,5 +71,16 @@ pub fn whole_local(function: &Function, lvalue: &Lvalue) -> Option<LocalId> {
             Some(id)
         }
         Base::Local(_) | Base::Global(_) | Base::Deref(..) => None,
+    }
+}
+
+/// The local whose value the expression is, seen through conversions between pointers.
+pub fn copied_local(function: &Function, expr: &Expr) -> Option<LocalId> {
+    match expr {
+        Expr::Load(lvalue) => whole_local(function, lvalue),
+        Expr::Cast(Scalar::Pointer, inner, _) if inner.scalar() == Scalar::Pointer => {
+            copied_local(function, inner)
+        }
+        _ => None,
     }
 }

@@ -1,10 +1,12 @@
 //! Memory for value domains: frames, objects, cells; reads and writes at places known exactly or not; calls and blocks. Generic
 //! in the values ([`Arithmetic`]); knows no particular domain and no driver.
 
+mod accessible;
 pub mod arithmetic;
 pub mod assume;
 pub mod block;
 pub mod calls;
+pub mod heap;
 pub mod mentions;
 pub mod model;
 pub mod offsets;
@@ -12,8 +14,10 @@ mod order;
 pub mod region;
 mod region_order;
 mod retain;
+mod retire;
 pub mod show;
 pub mod state;
+mod strings;
 pub mod transfer;
 pub mod update;
 pub mod value;

@@ -6,14 +6,17 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use proofline_cfa::{Constant, Entry, Function, Global, Name, Object, Program, Scalar, dataflow::Liveness};
+use proofline_cfa::{
+    Constant, Entry, Function, Global, Name, Object, Op, Program, Scalar, dataflow::Liveness,
+};
 use proofline_program_analysis::Environment;
 
 use crate::store::{
     arithmetic::Arithmetic,
+    heap::{Count, Heap},
     offsets::Offsets,
     region::{Access, Region},
-    state::{Below, Count, Frame, Heap, Memory, State},
+    state::{Below, Frame, Memory, State},
     value::{Abstract, value_bits},
 };
 
@@ -28,6 +31,8 @@ pub struct Model<A: Arithmetic> {
     /// What never changes: it is in no state.
     pub constants: BTreeMap<Name, Arc<Region<A::Value>>>,
     entry: Entry,
+    /// Allocation sites whose objects end with their function.
+    on_stack: BTreeSet<Object>,
     liveness: BTreeMap<Name, OnceLock<Liveness>>,
     reachable: Mutex<BTreeMap<Name, Arc<BTreeSet<Name>>>>,
 }
@@ -45,7 +50,27 @@ impl<A: Arithmetic> Model<A> {
             .map(|global| (global.name, Arc::new(initial(program, global, &arithmetic))));
         let constants = constants.collect();
         let liveness = program.functions.keys().map(|name| (*name, OnceLock::new())).collect();
-        Model { pointer_bits, constants, liveness, reachable: Mutex::default(), entry, arithmetic, env }
+        let on_stack = on_stack(program);
+        Model {
+            pointer_bits,
+            constants,
+            on_stack,
+            liveness,
+            reachable: Mutex::default(),
+            entry,
+            arithmetic,
+            env,
+        }
+    }
+
+    /// Whether an allocation site's objects end with their function (`alloca`, arrays of variable length).
+    pub fn is_on_stack(&self, object: Object) -> bool {
+        self.on_stack.contains(&object)
+    }
+
+    /// Whether a function has such sites.
+    pub fn has_on_stack(&self, function: Name) -> bool {
+        self.on_stack.iter().any(|object| matches!(object, Object::Heap(name, _) if *name == function))
     }
 
     /// The entry function's name.
@@ -134,6 +159,20 @@ impl<A: Arithmetic> Model<A> {
         cache.insert(function, seen.clone());
         seen
     }
+}
+
+fn on_stack(program: &Program) -> BTreeSet<Object> {
+    let mut found = BTreeSet::new();
+    for function in program.functions.values() {
+        for edge in &function.edges {
+            if let Op::Allocate(allocation) = &edge.op
+                && !allocation.on_heap
+            {
+                found.insert(Object::Heap(function.name, allocation.site));
+            }
+        }
+    }
+    found
 }
 
 /// The bytes of an object with static storage before anything runs.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use proofline_cfa::{Expr, LocalId, Object, Scalar};
 
 use crate::store::{
+    heap::{Count, Heap},
     region::Region,
-    state::{Below, Count, Frame, Heap, Memory, State},
+    state::{Below, Frame, Memory, State},
     value::{Abstract, AbstractValue},
 };
 
@@ -15,7 +16,7 @@ impl<V: AbstractValue> State<V> {
     pub fn leq(&self, upper: &State<V>) -> bool {
         self.frame.leq(&upper.frame)
             && self.below.leq(&upper.below)
-            && self.heap.leq(&upper.heap)
+            && self.heap_leq(upper)
             && self.memory.leq(&upper.memory, &self.heap)
     }
 
@@ -50,7 +51,7 @@ impl<V: AbstractValue> State<V> {
             frame: self.frame.combine(&newer.frame, bound),
             below: self.below.combine(&newer.below, bound),
             memory: self.memory.combine(&newer.memory, (&self.heap, &newer.heap), bound),
-            heap: self.heap.join(&newer.heap),
+            heap: self.heap_join(newer),
         })
     }
 

@@ -31,6 +31,14 @@ impl<V: AbstractValue> State<V> {
         {
             return;
         }
+        let dead: Vec<LocalId> = self
+            .heap
+            .sites
+            .iter()
+            .flat_map(|(_, site)| site.guards.clone())
+            .filter(|id| !keep(*id))
+            .collect();
+        dead.into_iter().for_each(|id| self.heap.forget_guard(id));
         let frame = Arc::make_mut(&mut self.frame);
         frame.locals.retain(|(id, _)| keep(*id));
         frame.definitions.retain(|(id, expr)| !needless(*id, expr));

@@ -9,7 +9,7 @@ use std::{
 use proofline_cfa::{EdgeId, Expr, LocalId, Name, Object};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::store::{region::Region, value::AbstractValue};
+use crate::store::{heap::Heap, region::Region, value::AbstractValue};
 
 /// A set of concrete states: the innermost frame, those below, memory objects, allocations.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub struct State<V> {
     pub below: Below<V>,
     /// Objects that have an address.
     pub memory: Memory<V>,
-    /// How often each allocation site allocated.
+    /// What allocation sites allocated.
     pub heap: Heap,
 }
 
@@ -57,26 +57,6 @@ struct Link<V> {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Memory<V> {
     objects: Arc<Vec<(Object, Arc<Region<V>>)>>,
-}
-
-/// How often an allocation site has allocated what is still there.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Count {
-    /// Never.
-    Zero,
-    /// At most once: the site names one object.
-    One,
-    /// Any number of times.
-    Many,
-}
-
-/// Allocation counts.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub struct Heap {
-    /// Count of the sites that are not listed: none, or any.
-    pub others: Count,
-    /// Sorted.
-    pub sites: Arc<Vec<(Object, Count)>>,
 }
 
 impl<V: AbstractValue> State<V> {
@@ -274,57 +254,5 @@ impl<V: AbstractValue> Memory<V> {
     /// Whether both are the same in memory.
     pub fn is_same(&self, other: &Memory<V>) -> bool {
         Arc::ptr_eq(&self.objects, &other.objects)
-    }
-}
-
-impl Heap {
-    /// All sites have this count.
-    pub fn all(others: Count) -> Heap {
-        Heap { others, sites: Arc::default() }
-    }
-
-    /// Count of a site.
-    pub fn count(&self, site: Object) -> Count {
-        match self.sites.binary_search_by_key(&site, |(site, _)| *site) {
-            Ok(at) => self.sites[at].1,
-            Err(_) => self.others,
-        }
-    }
-
-    /// Sets the count of a site.
-    pub fn set(&mut self, site: Object, count: Count) {
-        if self.count(site) == count {
-            return;
-        }
-        let sites = Arc::make_mut(&mut self.sites);
-        match sites.binary_search_by_key(&site, |(site, _)| *site) {
-            Ok(at) if count == self.others => {
-                sites.remove(at);
-            }
-            Ok(at) => sites[at].1 = count,
-            Err(at) => sites.insert(at, (site, count)),
-        }
-    }
-
-    /// Counts in `self` are at most those in `upper`.
-    pub fn leq(&self, upper: &Heap) -> bool {
-        if Arc::ptr_eq(&self.sites, &upper.sites) && self.others == upper.others {
-            return true;
-        }
-        self.others <= upper.others
-            && self.sites.iter().all(|(site, count)| *count <= upper.count(*site))
-            && upper.sites.iter().all(|(site, count)| self.count(*site) <= *count)
-    }
-
-    /// The larger counts.
-    pub fn join(&self, other: &Heap) -> Heap {
-        if Arc::ptr_eq(&self.sites, &other.sites) && self.others == other.others {
-            return self.clone();
-        }
-        let mut result = Heap::all(self.others.max(other.others));
-        for (site, _) in self.sites.iter().chain(other.sites.iter()) {
-            result.set(*site, self.count(*site).max(other.count(*site)));
-        }
-        result
     }
 }

@@ -7,9 +7,10 @@ use smallvec::SmallVec;
 use crate::store::{
     arithmetic::{Arithmetic, Impossible},
     assume::assume,
+    heap::{Count, Site, Sizes},
     model::Model,
     offsets::Offsets,
-    state::{Count, State},
+    state::State,
     update::{Update, extent},
     value::{Abstract, AbstractValue},
     view::{Place, Places, StateView, Target},
@@ -55,6 +56,13 @@ impl<'a, A: Arithmetic> Step<'a, A> {
             Op::Havoc(dst, _) => {
                 let places = self.view().resolve(dst)?;
                 let mut update = self.update();
+                if let (Some(id), Some(scalar)) =
+                    (crate::store::mentions::whole_local(self.at.function, dst), dst.scalar)
+                    && let value @ Abstract::Of(_) = self.view().library_result(id, scalar)?
+                {
+                    assign_value(&self.view(), &mut update, dst, &places, value);
+                    return Ok(vec![update.state]);
+                }
                 self.havoc(&mut update, dst, &places);
                 update.state
             }
@@ -82,7 +90,11 @@ impl<'a, A: Arithmetic> Step<'a, A> {
             }
             Op::Begin(id) | Op::End(id) => {
                 let mut update = self.update();
-                update.forget_all(self.target(*id));
+                let target = self.target(*id);
+                update.forget_all(target);
+                if let Target::Object(object) = target {
+                    update.state.retire_locals(&|ended| ended == object);
+                }
                 update.state
             }
         };
@@ -104,6 +116,12 @@ impl<'a, A: Arithmetic> Step<'a, A> {
         let places = view.resolve(dst)?;
         assign_value(&view, &mut update, dst, &places, value.clone());
         update.define(dst, expr, value.as_ref());
+        if dst.scalar == Some(Scalar::Pointer)
+            && let Some(to) = crate::store::mentions::whole_local(self.at.function, dst)
+            && let Some(from) = crate::store::mentions::copied_local(self.at.function, expr)
+        {
+            update.state.heap.copy_guard(from, to);
+        }
         Ok(update.state)
     }
 
@@ -131,8 +149,13 @@ impl<'a, A: Arithmetic> Step<'a, A> {
             update.state.memory.forget(*object);
         }
         for site in self.model.env.allocated_outside() {
-            update.state.heap.set(*site, Count::Many);
+            update.state.heap.change(*site, |site| {
+                *site = Site { sizes: Sizes::Between(0, u64::MAX), ..Site::new(Count::Many) };
+            });
         }
+        // Unknown code may free what it knows.
+        let escaped = self.model.env.escaped();
+        update.state.heap.change_all(|object, site| site.dangles |= escaped.contains(&object));
         for value in values {
             let known = view.eval(value)?.known().and_then(|value| self.model.arithmetic.addresses(&value));
             for (object, _) in known.into_iter().flatten() {
@@ -154,7 +177,13 @@ impl<'a, A: Arithmetic> Step<'a, A> {
         let mut update = self.update();
         update.invalidate_memory(Some(site));
         let first = update.state.heap.count(site) == Count::Zero;
-        update.state.heap.set(site, if first { Count::One } else { Count::Many });
+        let sizes = sizes(size);
+        update.state.heap.change(site, |site| {
+            site.count = if first { Count::One } else { Count::Many };
+            // Of objects that are gone no pointer is known, unless one may dangle.
+            site.sizes = if first && !site.dangles { sizes } else { site.sizes.join(sizes) };
+            site.guards.clear();
+        });
         let size = match size {
             Some((lo, hi)) if lo == hi => u64::try_from(lo).ok().filter(|size| *size < 1 << 50),
             Some(_) | None => None,
@@ -195,20 +224,37 @@ impl<'a, A: Arithmetic> Step<'a, A> {
     }
 
     fn free(&self, pointer: &Expr) -> Result<State<A::Value>> {
-        let view = self.view();
-        let value = view.eval(pointer)?;
+        let value = self.view().eval(pointer)?;
+        let known = value.known().and_then(|value| {
+            Some((
+                self.model.arithmetic.addresses(&value)?,
+                self.model.arithmetic.truth(&value) == Some(true),
+            ))
+        });
         let mut update = self.update();
-        let Abstract::Of(value) = value else { return Ok(update.state) };
-        if let Some(addresses) = self.model.arithmetic.addresses(&value)
-            && let [(object @ Object::Heap(..), _)] = addresses[..]
-            && self.model.arithmetic.truth(&value) == Some(true)
-            && update.state.heap.count(object) == Count::One
-        {
-            update.invalidate_memory(Some(object));
-            update.state.memory.forget(object);
-            update.state.heap.set(object, Count::Zero);
+        match known {
+            Some((addresses, is_not_null)) => match addresses[..] {
+                [] => {}
+                [(object @ Object::Heap(..), _)] if update.state.heap.count(object) == Count::One => {
+                    // Where there is no object the pointer is null.
+                    let is_certain = is_not_null || self.is_guard(pointer, object);
+                    update.end(object, is_certain);
+                }
+                _ => addresses.iter().for_each(|(object, _)| update.end(*object, false)),
+            },
+            None => {
+                for object in self.model.env.freeable(self.at.function.name, pointer) {
+                    update.end(object, false);
+                }
+            }
         }
         Ok(update.state)
+    }
+
+    /// Whether the pointer is null where the site has no object.
+    fn is_guard(&self, pointer: &Expr, object: Object) -> bool {
+        let local = crate::store::mentions::copied_local(self.at.function, pointer);
+        local.is_some_and(|id| self.from.heap.site(object).guards.contains(&id))
     }
 
     /// The size, if it is known.
@@ -264,6 +310,15 @@ impl<'a, A: Arithmetic> Step<'a, A> {
             (None, _) => update.forget(&dst, self.upper(size)?),
         }
         Ok(update.state)
+    }
+}
+
+/// Bounds of the size of a new object.
+fn sizes(size: Option<(i128, i128)>) -> Sizes {
+    let number = |size: i128, other: u64| u64::try_from(size).unwrap_or(other);
+    match size {
+        Some((lo, hi)) => Sizes::Between(number(lo, 0), number(hi, u64::MAX)),
+        None => Sizes::Between(0, u64::MAX),
     }
 }
 

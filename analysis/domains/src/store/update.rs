@@ -6,6 +6,7 @@ use proofline_cfa::{Expr, Function, LocalId, Lvalue, Object};
 
 use crate::store::{
     arithmetic::Arithmetic,
+    heap::{Count, Sizes},
     mentions,
     model::Model,
     region::{Access, Cell, Region},
@@ -126,8 +127,30 @@ impl<'m, A: Arithmetic> Update<'m, A> {
         }
     }
 
+    /// Ends the life of an object of a site; `is_certain`: of the only one there is.
+    pub fn end(&mut self, object: Object, is_certain: bool) {
+        if !matches!(object, Object::Heap(..)) {
+            return;
+        }
+        self.invalidate_memory(Some(object));
+        if is_certain {
+            self.state.memory.forget(object);
+            self.state.retire(&|ended| ended == object);
+            self.state.heap.change(object, |site| {
+                (site.count, site.sizes, site.freed) = (Count::Zero, Sizes::None, true);
+                site.guards.clear();
+            });
+        } else {
+            self.state.heap.change(object, |site| {
+                site.dangles = true;
+                site.guards.clear();
+            });
+        }
+    }
+
     /// Drops definitions of a local and those that read it.
     pub fn invalidate_local(&mut self, id: LocalId) {
+        self.state.heap.forget_guard(id);
         self.retain_definitions(|local, expr| local != id && !mentions::reads_local(expr, id));
     }
 

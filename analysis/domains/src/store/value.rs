@@ -3,7 +3,7 @@
 
 use std::{fmt::Debug, hash::Hash};
 
-use proofline_cfa::Scalar;
+use proofline_cfa::{Object, Scalar};
 
 /// What is known of a scalar: nothing, so that it may be any value of its format (top), or that it is in a set `V`. Bottom, no value at all,
 /// is the absence of an `Abstract`: [`Impossible`](crate::store::Impossible).
@@ -86,6 +86,12 @@ pub trait AbstractValue: Clone + Eq + Hash + Debug + Send + Sync + 'static {
 
     /// Whether the value is exactly the one whose bits are all zero.
     fn is_zero(&self) -> bool;
+
+    /// The object that it certainly is the start of; then it is not null.
+    fn start_of(&self) -> Option<Object>;
+
+    /// Whether it may be an address in one of these objects. (What is any address is no value.)
+    fn may_lead_to(&self, objects: &dyn Fn(Object) -> bool) -> bool;
 
     /// The bits in memory (the low `len`), if they are known.
     fn bits(&self, scalar: Scalar, len: i64) -> Option<u128>;

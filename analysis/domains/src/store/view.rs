@@ -9,11 +9,12 @@ use smallvec::SmallVec;
 
 use crate::store::{
     arithmetic::{Arithmetic, Eval, Impossible, Objects},
+    heap::Count,
     mentions,
     model::Model,
     offsets::Offsets,
     region::{Access, Region},
-    state::{Count, Frame, State},
+    state::{Frame, State},
     value::{Abstract, join_all, value_bits},
 };
 
@@ -117,6 +118,9 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
             Expr::Overflows(op, lhs, rhs) => {
                 let (left, right) = (self.eval(lhs)?, self.eval(rhs)?);
                 Ok(self.truth_value(domain.overflows(*op, lhs.scalar(), left.as_ref(), right.as_ref())))
+            }
+            Expr::Memory(predicate, pointer, size) => {
+                Ok(self.truth_value(self.memory(*predicate, pointer, size)?))
             }
             Expr::PointerDifference(lhs, rhs, stride, ty) => {
                 let (left, right) = (self.eval(lhs)?, self.eval(rhs)?);

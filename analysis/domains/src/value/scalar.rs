@@ -42,6 +42,14 @@ impl AbstractValue for ExplicitValue {
         }
     }
 
+    fn start_of(&self) -> Option<Object> {
+        if let ExplicitValue::Address(object, 0) = self { Some(*object) } else { None }
+    }
+
+    fn may_lead_to(&self, objects: &dyn Fn(Object) -> bool) -> bool {
+        matches!(self, ExplicitValue::Address(object, _) if objects(*object))
+    }
+
     fn bits(&self, scalar: Scalar, len: i64) -> Option<u128> {
         known_bits(
             match self {

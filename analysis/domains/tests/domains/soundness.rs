@@ -15,8 +15,9 @@ use proofline_domains::{
     interval::{IntervalValue, Pointee, Targets},
     store::{
         AbstractValue, State,
+        heap::Count,
         region::{Content, Region},
-        state::{Count, Frame},
+        state::Frame,
     },
     value::{ExplicitValue, Precision},
 };

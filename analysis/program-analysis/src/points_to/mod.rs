@@ -172,7 +172,9 @@ impl PointsTo {
     fn addresses(&self, function: &Function, expr: &Expr) -> BTreeSet<Address> {
         match expr {
             Expr::Int(..) | Expr::Float(..) | Expr::Null => BTreeSet::new(),
-            Expr::Compare(..) | Expr::Overflows(..) | Expr::PointerDifference(..) => BTreeSet::new(),
+            Expr::Compare(..) | Expr::Overflows(..) | Expr::Memory(..) | Expr::PointerDifference(..) => {
+                BTreeSet::new()
+            }
             Expr::Load(lvalue) => {
                 let mut found = Set::default();
                 for place in self.places(function, lvalue) {

@@ -47,7 +47,7 @@ impl Generator<'_> {
                 let both = self.union([lhs, rhs])?;
                 Some(self.blurred(both))
             }
-            Expr::Compare(..) | Expr::Overflows(..) | Expr::PointerDifference(..) => None,
+            Expr::Compare(..) | Expr::Overflows(..) | Expr::Memory(..) | Expr::PointerDifference(..) => None,
             Expr::Cast(to, arg, _) => {
                 let made = *to == Scalar::Pointer && arg.scalar() != Scalar::Pointer;
                 if !made {

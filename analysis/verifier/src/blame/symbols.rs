@@ -329,6 +329,7 @@ impl Symbols {
                 }
             }
             Expr::Overflows(op, a, b) => Expr::Overflows(*op, sub(a)?, sub(b)?),
+            Expr::Memory(predicate, a, b) => Expr::Memory(*predicate, sub(a)?, sub(b)?),
             Expr::PointerDifference(a, b, stride, ty) => {
                 Expr::PointerDifference(sub(a)?, sub(b)?, *stride, *ty)
             }

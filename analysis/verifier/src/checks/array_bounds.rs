@@ -13,6 +13,8 @@ pub static CHECK: Check = Check {
     last_step: None,
     help: "check the index before it is used",
     is_claim: false,
+    is_opt_in: false,
+    ends_executions: true,
     rule: Rule::Parts(demand),
     page: include_str!("../../../../tests/suites/checks/array-bounds.md"),
 };

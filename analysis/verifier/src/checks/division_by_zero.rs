@@ -13,6 +13,8 @@ pub static CHECK: Check = Check {
     last_step: None,
     help: "guard the division, or make sure that the divisor cannot be 0",
     is_claim: false,
+    is_opt_in: false,
+    ends_executions: true,
     rule: Rule::Parts(demand),
     page: include_str!("../../../../tests/suites/checks/division-by-zero.md"),
 };

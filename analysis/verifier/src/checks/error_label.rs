@@ -10,6 +10,8 @@ pub static CHECK: Check = Check {
     last_step: None,
     help: "either the code before it is wrong, or the condition asks for too much: follow the steps",
     is_claim: true,
+    is_opt_in: false,
+    ends_executions: true,
     rule: Rule::Label(|label| label == "ERROR" || label.starts_with("ERROR#")),
     page: include_str!("../../../../tests/suites/checks/error-label.md"),
 };

@@ -3,7 +3,9 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use proofline_cfa::{CheckId, Edge, Expr, Function, Loc, Name, Obligation, Op, Program, Site};
+use proofline_cfa::{CheckId, Edge, Entry, Expr, Function, Loc, Name, Obligation, Op, Program, Site};
+
+use crate::load::{Allocation, Options};
 
 use super::{Check, Demand, Part, Rule, reach_error, signed_overflow, visit};
 
@@ -14,12 +16,22 @@ pub struct Conventions {
     pub ends_at_labels: bool,
     /// Signed arithmetic wraps around. So executions go on behind a sum that does not fit, which is no obligation then.
     pub wrapv: bool,
+    /// The program allocates memory, so that some of it can be lost.
+    pub allocates: bool,
+    /// Whether memory can run out.
+    pub allocation: Allocation,
+}
+
+impl Conventions {
+    /// As the options say.
+    pub fn of(options: &Options, ends_at_labels: bool) -> Conventions {
+        Conventions { ends_at_labels, wrapv: options.wrapv, allocates: false, allocation: options.allocation }
+    }
 }
 
 /// Inserts the obligations of every function.
 pub fn insert(program: &mut Program) {
-    let conventions = Conventions { ends_at_labels: ends_at_labels(program), wrapv: false };
-    insert_with(program, conventions);
+    insert_with(program, Conventions { ends_at_labels: ends_at_labels(program), ..Conventions::default() });
 }
 
 /// Whether the label `ERROR` is an obligation: where no call says the same.
@@ -34,6 +46,8 @@ pub fn has_error_call(function: &Function) -> bool {
 
 /// Inserts the obligations of every function.
 pub fn insert_with(program: &mut Program, conventions: Conventions) {
+    let allocates = program.functions.values().any(|function| has_allocation(function));
+    let conventions = Conventions { allocates, ..conventions };
     for function in program.functions.values_mut() {
         *function = Arc::new(insert_into(function, conventions));
     }
@@ -63,18 +77,7 @@ pub fn insert_into(function: &Function, conventions: Conventions) -> Function {
         // Two branches on one condition share its demands; a lone edge has its own.
         let mut at = Loc(loc as u32);
         for (check, demand) in demands {
-            let error = fresh.location();
-            let next = fresh.location();
-            let text = Name::new(&proofline_cfa::expr_text(function, &demand.condition));
-            out.edges.push(Edge {
-                from: at,
-                to: error,
-                op: Op::Assume(demand.condition.negated()),
-                site: demand.site,
-            });
-            out.edges.push(Edge { from: at, to: next, op: Op::Assume(demand.condition), site: demand.site });
-            out.obligations.push(Obligation { check, error, site: demand.site, text });
-            at = next;
+            at = demand_at(&mut out, &mut fresh, at, check, demand);
         }
         for &id in edges {
             out.edges[id.index()].from = at;
@@ -86,6 +89,10 @@ pub fn insert_into(function: &Function, conventions: Conventions) -> Function {
             }
         }
     }
+    // Last, so that the others have the same numbers in a part of the program that does not allocate.
+    if conventions.allocates && Entry::main().name == function.name {
+        at_the_end(&mut out, &mut fresh);
+    }
     if conventions.ends_at_labels {
         end_at_labels(function, &mut out, &mut fresh);
     }
@@ -93,19 +100,20 @@ pub fn insert_into(function: &Function, conventions: Conventions) -> Function {
     out
 }
 
-/// The program with executions that go on where an obligation of this check fails; `None` if there is no such obligation. For reads of
+/// The program with executions that go on where an obligation of these checks fails; `None` if there is no such obligation. For reads of
 /// variables without a value, which then have any: a question that does not ask about them must not take their failure for the end of
 /// the execution, or everything behind it would count as proved. The obligations keep their numbers and cannot fail.
-pub fn pass_over(program: &Program, check: &Check) -> Option<Program> {
-    let has_any =
-        |function: &Function| function.obligations.iter().any(|obligation| check.is(obligation.check));
+pub fn pass_over(program: &Program, checks: &BTreeSet<CheckId>) -> Option<Program> {
+    let has_any = |function: &Function| {
+        function.obligations.iter().any(|obligation| checks.contains(&obligation.check))
+    };
     if !program.functions.values().any(|function| has_any(function)) {
         return None;
     }
     let mut program = program.clone();
     for function in program.functions.values_mut().filter(|function| has_any(function)) {
         let function = Arc::make_mut(function);
-        let own = function.obligations.iter().filter(|obligation| check.is(obligation.check));
+        let own = function.obligations.iter().filter(|obligation| checks.contains(&obligation.check));
         let errors: BTreeSet<Loc> = own.map(|obligation| obligation.error).collect();
         let fails = |edge: &&Edge| errors.contains(&edge.to);
         let tests: BTreeSet<Loc> = function.edges.iter().filter(fails).map(|edge| edge.from).collect();
@@ -121,15 +129,48 @@ type PartRule = fn(&Function, Part<'_>, Site, &mut Vec<Demand>);
 fn part_rules() -> impl Iterator<Item = (&'static Check, PartRule)> {
     Check::ALL.iter().filter_map(|check| match check.rule {
         Rule::Parts(rule) => Some((*check, rule)),
-        Rule::Operation(_) | Rule::Label(_) => None,
+        Rule::Operation(_) | Rule::Label(_) | Rule::AtEnd(_) | Rule::Calls => None,
     })
+}
+
+/// Puts a demand between a location and what comes there; the location that is there now.
+fn demand_at(out: &mut Function, fresh: &mut Fresh, at: Loc, check: CheckId, demand: Demand) -> Loc {
+    let (error, next) = (fresh.location(), fresh.location());
+    let Demand { condition, site } = demand;
+    let text = Name::new(&proofline_cfa::expr_text(out, &condition));
+    out.edges.push(Edge { from: at, to: error, op: Op::Assume(condition.negated()), site });
+    out.edges.push(Edge { from: at, to: next, op: Op::Assume(condition), site });
+    out.obligations.push(Obligation { check, error, site, text });
+    next
+}
+
+/// What must hold where the program ends, before each edge that leads there.
+fn at_the_end(out: &mut Function, fresh: &mut Fresh) {
+    for id in 0..out.edges.len() {
+        let Edge { to, site, .. } = out.edges[id];
+        if to != out.exit {
+            continue;
+        }
+        let mut at = fresh.location();
+        out.edges[id].to = at;
+        for check in Check::ALL {
+            if let Rule::AtEnd(condition) = check.rule {
+                at = demand_at(out, fresh, at, check.id(), Demand { condition: condition(), site });
+            }
+        }
+        out.edges.push(Edge { from: at, to: out.exit, op: Op::Skip, site });
+    }
+}
+
+fn has_allocation(function: &Function) -> bool {
+    function.edges.iter().any(|edge| matches!(&edge.op, Op::Allocate(allocation) if allocation.on_heap))
 }
 
 /// The obligation that an operation must not be reached, if it is one, and what must hold, for people.
 fn forbidden_operation(op: &Op) -> Option<(CheckId, Name)> {
     Check::ALL.iter().find_map(|check| match check.rule {
         Rule::Operation(rule) => rule(op).map(|text| (check.id(), text)),
-        Rule::Parts(_) | Rule::Label(_) => None,
+        Rule::Parts(_) | Rule::Label(_) | Rule::AtEnd(_) | Rule::Calls => None,
     })
 }
 
@@ -138,7 +179,7 @@ fn end_at_labels(function: &Function, out: &mut Function, fresh: &mut Fresh) {
     for &(label, loc) in &function.labels {
         let Some(check) = Check::ALL.iter().find(|check| match check.rule {
             Rule::Label(is_error) => is_error(&label),
-            Rule::Parts(_) | Rule::Operation(_) => false,
+            Rule::Parts(_) | Rule::Operation(_) | Rule::AtEnd(_) | Rule::Calls => false,
         }) else {
             continue;
         };

@@ -14,6 +14,8 @@ pub static CHECK: Check = Check {
     last_step: None,
     help: "the amount must be at least 0 and less than the width of the left operand",
     is_claim: false,
+    is_opt_in: false,
+    ends_executions: true,
     rule: Rule::Parts(demand),
     page: include_str!("../../../../tests/suites/checks/invalid-shift.md"),
 };

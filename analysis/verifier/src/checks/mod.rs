@@ -1,7 +1,7 @@
 //! The checks: each is one value in one file, its code, title, help, rule and page together. What an obligation of an automaton
 //! means is found here by its [`CheckId`]; nothing below this crate knows any check.
 
-use proofline_cfa::{CheckId, Expr, Function, LocalId, Name, Op, Site};
+use proofline_cfa::{CheckId, Expr, Function, LocalId, Lvalue, Name, Op, Site};
 
 mod insert;
 mod visit;
@@ -30,7 +30,14 @@ checks! {
     signed_overflow,
     invalid_shift,
     null_dereference,
+    use_after_free,
+    dangling_pointer,
     array_bounds,
+    out_of_bounds,
+    invalid_free,
+    library_call,
+    memory_leak,
+    memory_cleanup,
     unreachable,
 }
 
@@ -47,6 +54,11 @@ pub struct Check {
     help: &'static str,
     /// The program itself claims it (`assert`, `reach_error`); C's rules demand the others.
     is_claim: bool,
+    /// Only a question that names it asks about it: real programs do it.
+    is_opt_in: bool,
+    /// Where no question asks about it, executions end all the same where it fails. Otherwise they go on: with any value behind a variable
+    /// without one; behind an access that is not valid, as if it were.
+    ends_executions: bool,
     /// Which obligations there are.
     rule: Rule,
     /// Documentation with right and wrong examples, which are its tests.
@@ -62,6 +74,10 @@ enum Rule {
     Operation(fn(&Op) -> Option<Name>),
     /// Labels that must not be reached, in programs that call no error function.
     Label(fn(&str) -> bool),
+    /// Must hold where `main` returns: what, in programs that allocate.
+    AtEnd(fn() -> Expr),
+    /// The models of library functions say where.
+    Calls,
 }
 
 /// What an obligation that fails says of itself.
@@ -118,6 +134,16 @@ impl Check {
         self.help
     }
 
+    /// Whether only a question that names it asks about it.
+    pub fn is_opt_in(&self) -> bool {
+        self.is_opt_in
+    }
+
+    /// Whether executions end where it fails, also if no question asks about it.
+    pub fn ends_executions(&self) -> bool {
+        self.ends_executions
+    }
+
     /// The program itself claims it (`assert`, `reach_error`); C's rules demand the others.
     pub fn is_claim(&self) -> bool {
         self.is_claim
@@ -162,8 +188,12 @@ struct Demand {
 enum Part<'e> {
     /// An arithmetic or other node of an expression.
     Expr(&'e Expr),
-    /// A pointer is followed to read or write.
+    /// A pointer is followed to read or write, or to call.
     Dereference { pointer: &'e Expr, site: Site },
+    /// An object or a part of it is read or written.
+    Access { place: &'e Lvalue, site: Site },
+    /// Memory is given back.
+    Free { pointer: &'e Expr },
     /// An element of an array is read or written (`past_end`: only its address is formed, one past the end is fine).
     Element { index: &'e Expr, length: u64, past_end: bool },
     /// A local is read.

@@ -13,6 +13,8 @@ pub static CHECK: Check = Check {
     last_step: None,
     help: "check the pointer before it is followed",
     is_claim: false,
+    is_opt_in: false,
+    ends_executions: true,
     rule: Rule::Parts(demand),
     page: include_str!("../../../../tests/suites/checks/null-dereference.md"),
 };

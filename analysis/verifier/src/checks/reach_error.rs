@@ -11,6 +11,8 @@ pub static CHECK: Check = Check {
     last_step: None,
     help: "either the code before it is wrong, or the condition asks for too much: follow the steps",
     is_claim: true,
+    is_opt_in: false,
+    ends_executions: true,
     rule: Rule::Operation(forbid),
     page: include_str!("../../../../tests/suites/checks/reach-error.md"),
 };

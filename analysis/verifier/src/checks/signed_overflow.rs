@@ -13,6 +13,8 @@ pub static CHECK: Check = Check {
     last_step: Some(|failure| Some(format!("`{}` overflows", failure.source?))),
     help: "check the operands' ranges before, or compute in a wider or unsigned type",
     is_claim: false,
+    is_opt_in: false,
+    ends_executions: true,
     rule: Rule::Parts(demand),
     page: include_str!("../../../../tests/suites/checks/signed-overflow.md"),
 };

@@ -14,6 +14,8 @@ pub static CHECK: Check = Check {
     last_step: None,
     help: "give the variable a value on every path",
     is_claim: false,
+    is_opt_in: false,
+    ends_executions: false,
     rule: Rule::Parts(demand),
     page: include_str!("../../../../tests/suites/checks/uninitialised.md"),
 };

@@ -11,6 +11,8 @@ pub static CHECK: Check = Check {
     last_step: None,
     help: "the assumption behind `__builtin_unreachable()` does not hold",
     is_claim: false,
+    is_opt_in: false,
+    ends_executions: true,
     rule: Rule::Operation(forbid),
     page: include_str!("../../../../tests/suites/checks/unreachable.md"),
 };

@@ -10,7 +10,11 @@ type Visitor<'v> = dyn FnMut(Part<'_>, Site) + 'v;
 pub(super) fn operation(_function: &proofline_cfa::Function, op: &Op, site: Site, visit: &mut Visitor<'_>) {
     match op {
         Op::Skip | Op::Begin(_) | Op::End(_) => {}
-        Op::Assume(value) | Op::Free(value) => expr(value, site, visit),
+        Op::Assume(value) => expr(value, site, visit),
+        Op::Free(pointer) => {
+            expr(pointer, site, visit);
+            visit(Part::Free { pointer }, site);
+        }
         Op::Assign(dst, value) => {
             expr(value, site, visit);
             lvalue(dst, Use::Access, site, visit);
@@ -87,7 +91,10 @@ fn expr(value: &Expr, site: Site, visit: &mut Visitor<'_>) {
             expr(rhs, site, visit);
             visit(Part::Expr(value), *own);
         }
-        Expr::Compare(_, lhs, rhs) | Expr::Overflows(_, lhs, rhs) | Expr::PointerDifference(lhs, rhs, ..) => {
+        Expr::Compare(_, lhs, rhs)
+        | Expr::Overflows(_, lhs, rhs)
+        | Expr::Memory(_, lhs, rhs)
+        | Expr::PointerDifference(lhs, rhs, ..) => {
             expr(lhs, site, visit);
             expr(rhs, site, visit);
         }
@@ -113,5 +120,9 @@ fn lvalue(target: &Lvalue, how: Use, site: Site, visit: &mut Visitor<'_>) {
                 }
             }
         }
+    }
+    if how == Use::Access {
+        let own = if let Base::Deref(_, own) = &target.base { *own } else { site };
+        visit(Part::Access { place: target, site: own }, own);
     }
 }

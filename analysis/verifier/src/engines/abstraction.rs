@@ -168,6 +168,14 @@ impl Engine for Abstraction {
         self.name
     }
 
+    fn knows_memory(&self) -> bool {
+        true
+    }
+
+    fn decides_each(&self) -> bool {
+        self.collects
+    }
+
     fn decide(&self, question: &Question<'_>) -> Decision {
         let Question { subject, entry, .. } = *question;
         let environment = subject.env().clone();

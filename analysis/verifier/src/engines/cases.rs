@@ -44,6 +44,10 @@ impl Engine for Cases {
         "cases"
     }
 
+    fn knows_memory(&self) -> bool {
+        true
+    }
+
     fn decide(&self, question: &Question<'_>) -> Decision {
         let holds = |count| format!("{count} ranges of the inputs' values were excluded one by one");
         decide(question).map(|count| Answer::Holds(holds(count))).into()

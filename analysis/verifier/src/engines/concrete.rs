@@ -44,6 +44,14 @@ impl Engine for Concrete {
         "concrete"
     }
 
+    fn knows_memory(&self) -> bool {
+        true
+    }
+
+    fn decides_each(&self) -> bool {
+        true
+    }
+
     fn decide(&self, question: &Question<'_>) -> Decision {
         let Question { subject, entry, targets, budget } = *question;
         let code = Code::new(subject.program());

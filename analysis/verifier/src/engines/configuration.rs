@@ -281,6 +281,12 @@ impl Engine for Configured {
     fn name(&self) -> &'static str {
         self.name
     }
+    fn knows_memory(&self) -> bool {
+        self.engine.knows_memory()
+    }
+    fn decides_each(&self) -> bool {
+        self.engine.decides_each()
+    }
     fn decide(&self, question: &Question<'_>) -> Decision {
         self.engine.decide(question)
     }

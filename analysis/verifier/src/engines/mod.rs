@@ -73,6 +73,14 @@ impl From<Result<Answer, Unknown>> for Decision {
 pub trait Engine: Sync {
     /// Its name on the command line.
     fn name(&self) -> &'static str;
+    /// Whether it knows of the lives and sizes of objects. If not, it is not asked about obligations that speak of them.
+    fn knows_memory(&self) -> bool {
+        false
+    }
+    /// Whether it decides each target for itself. If not, one that it cannot decide keeps it from deciding the others.
+    fn decides_each(&self) -> bool {
+        false
+    }
     /// Decides whether any of the targets can be violated by executions from the entry.
     fn decide(&self, question: &Question<'_>) -> Decision;
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use proofline_cfa::{Entry, Name, ObligationId};
+use proofline_cfa::{Entry, Expr, Function, Name, ObligationId, visit};
 use proofline_cpa::Budget;
 
 use crate::subject::Subject;
@@ -24,6 +24,14 @@ impl Targets {
     pub fn iter(&self) -> impl Iterator<Item = (Name, ObligationId)> {
         self.0.iter().copied()
     }
+    /// Those that do not speak of the lives and sizes of objects.
+    pub(crate) fn without_memory(&self, subject: &Subject) -> Targets {
+        let program = subject.program();
+        let speaks = |(name, id): &(Name, ObligationId)| {
+            program.function(*name).is_some_and(|function| speaks_of_memory(function, *id))
+        };
+        Targets(self.0.iter().filter(|target| !speaks(target)).copied().collect())
+    }
     /// None?
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -40,6 +48,16 @@ impl Targets {
     pub fn set(&self) -> &BTreeSet<(Name, ObligationId)> {
         &self.0
     }
+}
+
+fn speaks_of_memory(function: &Function, id: ObligationId) -> bool {
+    let Some(obligation) = function.obligations.get(id.index()) else { return false };
+    let mut failures = function.edges.iter().filter(|edge| edge.to == obligation.error);
+    failures.any(|edge| {
+        let mut found = false;
+        visit::exprs(&edge.op, &mut |expr| found |= matches!(expr, Expr::Memory(..)));
+        found
+    })
 }
 
 /// A question to an engine.

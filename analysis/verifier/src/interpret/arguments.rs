@@ -101,14 +101,18 @@ impl<'c, O: Oracle> Machine<'c, O> {
     /// An array of so many strings and a null pointer.
     fn make_array(&mut self, name: &str, count: u64) -> Step<u64> {
         let width = u64::from(self.semantics.pointer_bits / 8);
-        let array = self.allocate(Area::Static, (count + 1) * width, Object::Global(Name::new(name)))?;
+        // Systems give every program two pointers at least.
+        let array =
+            self.allocate(Area::Static, (count.max(1) + 1) * width, Object::Global(Name::new(name)))?;
         for at in 0..count {
             let base = self.allocate(Area::Static, SIZE, Object::External)?;
             self.memory.write(base + SIZE - 1, 1, 0).or_else(refused)?;
             self.memory.write(array + at * width, width, u128::from(base)).or_else(refused)?;
             self.arguments.strings.push(Argument { base, given: vec![None; SIZE as usize] });
         }
-        self.memory.write(array + count * width, width, 0).or_else(refused)?;
+        for at in count..count.max(1) + 1 {
+            self.memory.write(array + at * width, width, 0).or_else(refused)?;
+        }
         Ok(array)
     }
 

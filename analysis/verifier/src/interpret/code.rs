@@ -159,6 +159,7 @@ fn is_harmless_expr(expr: &Expr) -> bool {
         Expr::Binary(_, lhs, rhs, _)
         | Expr::Compare(_, lhs, rhs)
         | Expr::Overflows(_, lhs, rhs)
+        | Expr::Memory(_, lhs, rhs)
         | Expr::PointerDifference(lhs, rhs, ..) => is_harmless_expr(lhs) && is_harmless_expr(rhs),
     }
 }

@@ -123,6 +123,11 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 }
                 _ => Found::Unknown,
             },
+            Quantity::KeptBytes => match self.memory.object_at(from) {
+                Some((_, base, size)) if base == from => Found::Number(i128::from(size).min(second)),
+                None if from == 0 => Found::Number(0),
+                Some(_) | None => Found::Unknown,
+            },
             Quantity::FirstString => match (self.text(asker, from)?, self.text(asker, to)?) {
                 (Some(text), Some(part)) => {
                     let at = (0..=text.len()).find(|at| text[*at..].starts_with(&part));

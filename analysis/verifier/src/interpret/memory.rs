@@ -1,4 +1,9 @@
 //! Memory of a running program: objects at concrete addresses, byte by byte. Knows nothing of automata.
+//!
+//! Provenance is in the addresses. Each object lies in the middle of a slot of its own; an address in a slot is one of its object's,
+//! whether it points into the object or beside it. A pointer that is moved out of its slot has no meaning here, so whoever moves pointers asks
+//! [`Memory::is_same_slot`]. Slots are not used again while there are new ones, so what pointed to an object that has ended points to
+//! nothing else.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -17,22 +22,27 @@ pub(super) enum Fault {
 /// One object.
 #[derive(Clone, Debug)]
 struct Block {
+    base: u64,
+    /// Where its slot ends.
+    end: u64,
     bytes: Vec<u8>,
     /// The bits that have been written.
     known: Vec<u8>,
     /// Bytes that are not known because their value is not modelled: what a run reads there is a guess. Empty: none.
     unmodelled: Vec<bool>,
+    /// Bytes that were given a value which is not known yet: what was read from a file, what a library function wrote. Empty: none.
+    given: Vec<bool>,
     object: Object,
 }
 
 /// All objects that are alive. A copy shares them until one side writes.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory {
+    /// By the start of their slots.
     blocks: BTreeMap<u64, Arc<Block>>,
-    /// Base of the block used last: most accesses hit the same object again.
-    recent: u64,
-    next: [u64; 3],
-    limit: [u64; 3],
+    /// Slot used last: most accesses hit the same object again.
+    recent: (u64, u64),
+    areas: [Range; 3],
     live_bytes: u64,
 }
 
@@ -43,8 +53,47 @@ pub(super) enum Area {
     Static = 0,
     /// Heap.
     Heap = 1,
-    /// Frames; given back in reverse order.
+    /// Frames.
     Stack = 2,
+}
+
+impl Area {
+    const ALL: [Area; 3] = [Area::Static, Area::Heap, Area::Stack];
+}
+
+/// The addresses of an area.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    start: u64,
+    limit: u64,
+    /// Where the next slot starts.
+    next: u64,
+    /// So many slots still get a wide margin.
+    wide: u32,
+    /// Bytes before and behind an object in its slot: of the first slots, and of later ones.
+    margins: [u64; 2],
+    /// Every address was used once: slots of objects that have ended are used again.
+    is_full: bool,
+}
+
+/// What an address is one of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Provenance {
+    /// Of a live object.
+    Live(Extent),
+    /// Of an object of this area that has ended.
+    Ended(Area),
+    /// Of none: null, a function, a number.
+    Nothing,
+}
+
+/// A live object's place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Extent {
+    pub(super) object: Object,
+    pub(super) area: Area,
+    pub(super) base: u64,
+    pub(super) size: u64,
 }
 
 /// More than this in one object, or in all, is refused: an analysis must not bring the machine down.
@@ -54,80 +103,189 @@ const TOTAL: u64 = 1 << 28;
 impl Memory {
     /// Empty memory of a machine with this data model.
     pub(super) fn new(model: DataModel) -> Memory {
-        let (next, limit) = match model {
-            DataModel::Lp64 => (
-                [0x40_0000, 0x5555_0000_0000, 0x7ffe_0000_0000],
-                [0x5000_0000_0000, 0x7000_0000_0000, 0x7fff_ffff_0000],
-            ),
-            DataModel::Ilp32 => {
-                ([0x804_8000, 0x2000_0000, 0x8000_0000], [0x1f00_0000, 0x7f00_0000, 0xf000_0000])
-            }
+        let area =
+            |start, limit, wide, margins| Range { start, limit, next: start, wide, margins, is_full: false };
+        let areas = match model {
+            DataModel::Lp64 => [
+                area(0x40_0000, 0x1000_0000_0000, 1 << 14, [1 << 27, 1 << 16]),
+                area(0x1000_0000_0000, 0x4000_0000_0000, 1 << 16, [1 << 27, 1 << 17]),
+                area(0x4000_0000_0000, 0x7fff_0000_0000, 1 << 16, [1 << 27, 1 << 17]),
+            ],
+            DataModel::Ilp32 => [
+                area(0x804_8000, 0x2000_0000, 1 << 11, [1 << 15, 1 << 8]),
+                area(0x2000_0000, 0x8000_0000, 1 << 12, [1 << 15, 1 << 9]),
+                area(0x8000_0000, 0xf000_0000, 1 << 12, [1 << 15, 1 << 9]),
+            ],
         };
-        Memory { blocks: BTreeMap::new(), recent: 0, next, limit, live_bytes: 0 }
+        Memory { blocks: BTreeMap::new(), recent: (0, 0), areas, live_bytes: 0 }
     }
 
     /// A fresh object; its bytes are unknown.
     pub(super) fn allocate(&mut self, area: Area, size: u64, object: Object) -> Result<u64, Fault> {
-        let slot = area as usize;
-        let base = self.next[slot];
-        let end = end_of(base, size);
-        if size > LARGEST || self.live_bytes + size > TOTAL || end >= self.limit[slot] {
+        if size > LARGEST || self.live_bytes + size > TOTAL {
             return Err(Fault::Exhausted);
         }
-        self.next[slot] = end;
+        let (start, base, end) = self.slot(area, size)?;
         self.live_bytes += size;
         let empty = vec![0; size as usize];
-        self.blocks.insert(
+        let block = Block {
             base,
-            Arc::new(Block { bytes: empty.clone(), known: empty, unmodelled: Vec::new(), object }),
-        );
+            end,
+            bytes: empty.clone(),
+            known: empty,
+            unmodelled: Vec::new(),
+            given: Vec::new(),
+            object,
+        };
+        self.blocks.insert(start, Arc::new(block));
         Ok(base)
     }
 
-    /// Ends the life of the object that starts there. The youngest object of an area gives its place back.
-    pub(super) fn release(&mut self, base: u64) -> bool {
-        let Some(block) = self.blocks.remove(&base) else { return false };
-        let size = block.bytes.len() as u64;
-        self.live_bytes -= size;
-        let stack = Area::Stack as usize;
-        if self.next[stack] == end_of(base, size) {
-            self.next[stack] = base;
+    /// Start of a slot, of its object, and its end.
+    fn slot(&mut self, area: Area, size: u64) -> Result<(u64, u64, u64), Fault> {
+        let range = &mut self.areas[area as usize];
+        let margin = range.margins[usize::from(range.wide == 0)];
+        range.wide = range.wide.saturating_sub(1);
+        let length = (size + 2 * margin).next_multiple_of(16);
+        if range.next + length > range.limit {
+            range.is_full = true;
+            range.next = range.start;
         }
+        if range.is_full {
+            let (mut at, limit) = (range.next, range.limit);
+            while let Some(end) = self.overlapped(at, length) {
+                at = end;
+            }
+            if at + length > limit {
+                return Err(Fault::Exhausted);
+            }
+            self.areas[area as usize].next = at;
+        }
+        let range = &mut self.areas[area as usize];
+        let start = range.next;
+        range.next += length;
+        Ok((start, start + margin, start + length))
+    }
+
+    /// Where the slot ends that has some of the bytes.
+    fn overlapped(&self, at: u64, length: u64) -> Option<u64> {
+        let (_, block) = self.blocks.range(..at + length).next_back()?;
+        (block.end > at).then_some(block.end)
+    }
+
+    /// Ends the life of the object that starts there.
+    pub(super) fn release(&mut self, base: u64) -> bool {
+        let Some((start, size)) = self.slot_of(base).map(|(start, block)| (start, block.bytes.len() as u64))
+        else {
+            return false;
+        };
+        self.blocks.remove(&start);
+        self.recent = (0, 0);
+        self.live_bytes -= size;
         true
+    }
+
+    /// The slot of a live object that has the address.
+    fn slot_of(&self, address: u64) -> Option<(u64, &Arc<Block>)> {
+        let (&start, block) = self.blocks.range(..=address).next_back()?;
+        (address < block.end).then_some((start, block))
+    }
+
+    /// What the address is one of.
+    pub(super) fn provenance(&self, address: u64) -> Provenance {
+        let used = |area: &&Area| {
+            let range = &self.areas[**area as usize];
+            let end = if range.is_full { range.limit } else { range.next };
+            (range.start..end).contains(&address)
+        };
+        let Some(&area) = Area::ALL.iter().find(used) else { return Provenance::Nothing };
+        match self.slot_of(address) {
+            Some((_, block)) => {
+                let size = block.bytes.len() as u64;
+                Provenance::Live(Extent { object: block.object, area, base: block.base, size })
+            }
+            None => Provenance::Ended(area),
+        }
     }
 
     /// The object that holds the address, its base and size; one past its end counts.
     pub(super) fn object_at(&self, address: u64) -> Option<(Object, u64, u64)> {
-        let (&base, block) = self.blocks.range(..=address).next_back()?;
+        let (_, block) = self.slot_of(address)?;
         let size = block.bytes.len() as u64;
-        (address - base <= size).then_some((block.object, base, size))
+        let is_in = address >= block.base && address - block.base <= size;
+        is_in.then_some((block.object, block.base, size))
+    }
+
+    /// Whether the address is the start of a live heap object.
+    pub(super) fn is_freeable(&self, address: u64) -> bool {
+        matches!(self.provenance(address), Provenance::Live(Extent { area: Area::Heap, base, .. }) if base == address)
+    }
+
+    /// Whether an address that was made from another one still belongs to the same object. Of what belonged to no live object nothing is
+    /// asked.
+    pub(super) fn is_same_slot(&self, from: u64, to: u64) -> bool {
+        let (start, end) = self.recent;
+        if (start..end).contains(&from) {
+            return (start..end).contains(&to);
+        }
+        self.slot_of(from).is_none_or(|(start, block)| (start..block.end).contains(&to))
+    }
+
+    /// The numbers in an object that could be addresses: whole pointers where pointers are aligned.
+    pub(super) fn pointers_in(&self, base: u64, width: u64) -> Vec<u64> {
+        let Some((_, block)) = self.slot_of(base) else { return Vec::new() };
+        let words = block.bytes.chunks_exact(width as usize).zip(block.known.chunks_exact(width as usize));
+        let known = words.filter(|(_, known)| known.iter().all(|bits| *bits == u8::MAX));
+        known.map(|(bytes, _)| bytes.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte))).collect()
+    }
+
+    /// Whether the byte has a value that no run has asked for yet.
+    pub(super) fn is_given(&self, address: u64) -> bool {
+        let Some((_, block)) = self.slot_of(address) else { return false };
+        block.given.get((address - block.base) as usize).is_some_and(|given| *given)
+    }
+
+    /// The live objects.
+    pub(super) fn live(&self) -> impl Iterator<Item = Extent> {
+        let area = |start: u64| {
+            let starts_before = |area: &&Area| self.areas[**area as usize].start <= start;
+            Area::ALL.iter().rev().find(starts_before).copied().unwrap_or(Area::Static)
+        };
+        self.blocks.iter().map(move |(start, block)| Extent {
+            object: block.object,
+            area: area(*start),
+            base: block.base,
+            size: block.bytes.len() as u64,
+        })
     }
 
     /// The object that holds the bytes, and where they begin in it.
     fn block(&mut self, address: u64, size: u64) -> Result<(&Block, usize), Fault> {
-        let base = self.base(address, size)?;
-        self.blocks.get(&base).map(|block| (&**block, (address - base) as usize)).ok_or(Fault::Outside)
+        let start = self.slot_with(address, size)?;
+        self.blocks.get(&start).map(|block| (&**block, (address - block.base) as usize)).ok_or(Fault::Outside)
     }
 
     /// The same, to write to.
     fn block_mut(&mut self, address: u64, size: u64) -> Result<(&mut Block, usize), Fault> {
-        let base = self.base(address, size)?;
-        let block = self.blocks.get_mut(&base).ok_or(Fault::Outside)?;
-        Ok((Arc::make_mut(block), (address - base) as usize))
+        let start = self.slot_with(address, size)?;
+        let block = self.blocks.get_mut(&start).ok_or(Fault::Outside)?;
+        let at = (address - block.base) as usize;
+        Ok((Arc::make_mut(block), at))
     }
 
-    fn base(&mut self, address: u64, size: u64) -> Result<u64, Fault> {
+    /// The slot of the object that holds the bytes.
+    fn slot_with(&mut self, address: u64, size: u64) -> Result<u64, Fault> {
         let inside =
-            |base: u64, block: &Block| address >= base && address - base + size <= block.bytes.len() as u64;
-        let base = match self.blocks.get(&self.recent) {
-            Some(block) if inside(self.recent, block) => self.recent,
-            _ => match self.blocks.range(..=address).next_back() {
-                Some((&base, block)) if inside(base, block) => base,
+            |block: &Block| address >= block.base && address - block.base + size <= block.bytes.len() as u64;
+        let start = match self.blocks.get(&self.recent.0) {
+            Some(block) if inside(block) => return Ok(self.recent.0),
+            _ => match self.slot_of(address) {
+                Some((start, block)) if inside(block) => start,
                 _ => return Err(Fault::Outside),
             },
         };
-        self.recent = base;
-        Ok(base)
+        self.recent = (start, self.blocks[&start].end);
+        Ok(start)
     }
 
     /// Of up to 16 bytes, little endian, the bits of the mask, the others 0; `None` if one of them has never been written.
@@ -184,7 +342,15 @@ impl Memory {
         let bytes = source.bytes[at..at + size as usize].to_vec();
         let known = source.known[at..at + size as usize].to_vec();
         let unmodelled = source.unmodelled.get(at..at + size as usize).map(<[bool]>::to_vec);
+        let given = source.given.get(at..at + size as usize).map(<[bool]>::to_vec);
         let (target, at) = self.block_mut(to, size)?;
+        if given.is_some() || !target.given.is_empty() {
+            target.given.resize(target.bytes.len(), false);
+            match given {
+                Some(given) => target.given[at..at + size as usize].copy_from_slice(&given),
+                None => target.given[at..at + size as usize].fill(false),
+            }
+        }
         target.set_unmodelled(at, size as usize, unmodelled.as_deref());
         target.bytes[at..at + size as usize].copy_from_slice(&bytes);
         target.known[at..at + size as usize].copy_from_slice(&known);
@@ -199,10 +365,12 @@ impl Memory {
         Ok(())
     }
 
-    /// Forgets what the bytes hold.
+    /// Each of the bytes gets some value, which is not known yet.
     pub(super) fn forget(&mut self, to: u64, size: u64) -> Result<(), Fault> {
         let (block, at) = self.block_mut(to, size)?;
         block.known[at..at + size as usize].fill(0);
+        block.given.resize(block.bytes.len(), false);
+        block.given[at..at + size as usize].fill(true);
         block.set_unmodelled(at, size as usize, None);
         Ok(())
     }
@@ -235,9 +403,4 @@ impl Block {
             }
         }
     }
-}
-
-/// Where the next object may start. The gap keeps neighbours apart, so that an access past the end hits nothing.
-fn end_of(base: u64, size: u64) -> u64 {
-    base.saturating_add(size).saturating_add(32) & !15
 }

@@ -8,6 +8,7 @@ mod machine;
 mod memory;
 mod oracle;
 mod place;
+mod predicates;
 mod start;
 mod step;
 mod trace;

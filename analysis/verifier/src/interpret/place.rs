@@ -35,9 +35,17 @@ impl<'c, O: Oracle> Machine<'c, O> {
 
     /// Finds the place of an lvalue.
     pub(super) fn place(&mut self, code: &'c FunctionCode, lvalue: &Lvalue) -> Step<Place> {
+        match self.place_in_slot(code, lvalue)? {
+            Some(place) => Ok(place),
+            None => stuck("a pointer is moved far away from its object"),
+        }
+    }
+
+    /// The same; `None` if that is so far from the object that the address could be another object's.
+    pub(super) fn place_in_slot(&mut self, code: &'c FunctionCode, lvalue: &Lvalue) -> Step<Option<Place>> {
         let base = match &lvalue.base {
             Base::Local(id) => match code.home(*id) {
-                Home::Register => return Ok(Place::Register(*id)),
+                Home::Register => return Ok(Some(Place::Register(*id))),
                 Home::Memory(size) => match self.frame().locals[id.index()] {
                     Some(Value::Int(base)) => base as u64,
                     // A goto may jump past the declaration: the object lives all the same.
@@ -67,7 +75,8 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 },
             }
         }
-        Ok(Place::Memory(self.address_type().wrap(address) as u64))
+        let address = self.address_type().wrap(address) as u64;
+        Ok(self.memory.is_same_slot(base, address).then_some(Place::Memory(address)))
     }
 
     pub(super) fn revive(&mut self, code: &FunctionCode, id: LocalId, size: u64) -> Step<u64> {
@@ -205,6 +214,9 @@ impl<'c, O: Oracle> Machine<'c, O> {
                     Some(truth) => Value::Int(i128::from(truth)),
                     None => return undefined("a comparison"),
                 }
+            }
+            Expr::Memory(predicate, pointer, size) => {
+                Value::Int(i128::from(self.memory_predicate(code, *predicate, pointer, size)?))
             }
             Expr::Cast(to, arg, _) => {
                 let value = self.eval(code, arg)?;

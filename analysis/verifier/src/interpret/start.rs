@@ -107,6 +107,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 (_, Some(scalar)) => self.ask(code, Site(0), input, scalar),
                 (Home::Memory(size), None) => {
                     let base = self.allocate(Area::Static, size, Object::External)?;
+                    self.memory.forget(base, size).or_else(refused)?;
                     Value::Int(i128::from(base))
                 }
                 (Home::Register, None) => return stuck("a record in a register"),

@@ -37,13 +37,11 @@ impl<'c, O: Oracle> Machine<'c, O> {
             Op::Allocate(allocation) => self.allocation(code, allocation),
             Op::Free(pointer) => match self.eval(code, pointer)? {
                 Value::Int(0) => Ok(()),
-                Value::Int(address) => match self.memory.object_at(address as u64) {
-                    Some((Object::Heap(..), base, _)) if base == address as u64 => {
-                        self.memory.release(base);
-                        Ok(())
-                    }
-                    _ => stuck("free of what is no live heap object"),
-                },
+                Value::Int(address) if self.memory.is_freeable(address as u64) => {
+                    self.memory.release(address as u64);
+                    Ok(())
+                }
+                Value::Int(_) => stuck("free of what is no live heap object"),
                 Value::Float(_) => stuck("free of a float"),
             },
             Op::CopyBytes(to, from, size) => {

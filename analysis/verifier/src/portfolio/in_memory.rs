@@ -43,7 +43,7 @@ impl Programs for InMemory<'_> {
     }
 
     fn judge(&self, request: &Request, entry: Entry, control: &Control) -> Result<Report, Infallible> {
-        let subject = self.subject.with_any_values(&request.property);
+        let subject = self.subject.for_question(&request.property);
         let judgement = judge(&subject, request, entry, control);
         Ok(judgement.report(entry, &judgement.explained(&subject, self.sources)))
     }

@@ -205,7 +205,11 @@ impl<'r> Schedule<'r> {
 
     /// Asks one engine once. Whether it is worth asking again.
     fn ask(&mut self, engine: &dyn Engine) -> bool {
-        let decision = self.decision(engine);
+        let asked = self.asked_of(engine);
+        if asked.is_empty() {
+            return false;
+        }
+        let decision = self.decision(engine, &asked);
         for (function, obligation) in decision.proved {
             if self.blocked.is_none() && self.open.contains(function, obligation) {
                 self.settle((function, obligation), Verdict::Proved(engine.name()));
@@ -214,7 +218,7 @@ impl<'r> Schedule<'r> {
         }
         match decision.answer {
             Answer::Holds(_) if self.blocked.is_none() => {
-                for target in self.open.iter().collect::<Vec<_>>() {
+                for target in asked.iter() {
                     self.settle(target, Verdict::Proved(engine.name()));
                 }
                 *self.judgement.decided_by.entry(engine.name()).or_default() += 1;
@@ -243,13 +247,21 @@ impl<'r> Schedule<'r> {
         }
     }
 
+    /// What an engine is asked: what it knows of, and nothing that keeps it from deciding the rest.
+    fn asked_of(&self, engine: &dyn Engine) -> Targets {
+        if engine.knows_memory() && engine.decides_each() {
+            return self.open.clone();
+        }
+        let rest = self.open.without_memory(self.subject);
+        if rest.is_empty() && engine.knows_memory() { self.open.clone() } else { rest }
+    }
+
     /// A defect of ours while one engine works must not take the rest down.
-    fn decision(&self, engine: &dyn Engine) -> Decision {
+    fn decision(&self, engine: &dyn Engine, targets: &Targets) -> Decision {
         let budget = Budget::steps(self.request.steps)
             .with_cancel(self.control.cancel.clone())
             .with_deadline(self.control.deadline);
-        let question =
-            Question { subject: self.subject, entry: self.entry, targets: &self.open, budget: &budget };
+        let question = Question { subject: self.subject, entry: self.entry, targets, budget: &budget };
         let decide = || ended_by_the_solver(engine.decide(&question));
         drop(take_incident());
         catch_unwind(AssertUnwindSafe(decide)).unwrap_or_else(|panic| {

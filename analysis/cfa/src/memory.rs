@@ -1,0 +1,94 @@
+//! What C asks of memory, as predicates over a pointer and a number of bytes. What they mean in an execution stands here; how much of it
+//! an analysis knows is its own matter. Objects are told apart by provenance: a pointer belongs to the object that it was made from,
+//! whatever lies beside that object.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Expr, Function, c_text};
+
+/// What is asked of the bytes behind a pointer. Of a null pointer, and of a pointer that was made from no object, everything is false
+/// except where it is said otherwise.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum MemoryPredicate {
+    /// The pointer's object is no heap object that was given back (`free`, `realloc`). True of every pointer that is none to such an
+    /// object, null and pointers to nothing included: their failure is another check's.
+    NotFreed,
+    /// The pointer's object is no automatic object whose scope or function has ended. True of all others.
+    NotEnded,
+    /// All the bytes lie inside the pointer's object; of an object that has ended: inside what it was. True of 0 bytes, whatever the
+    /// pointer is.
+    InBounds,
+    /// The pointer may be given to `free`: it is null, or the start of a heap object that is alive. The size is not looked at.
+    Freeable,
+    /// Each of the bytes was written since its object began to live. True where the bytes are not inside a living object.
+    Initialised,
+    /// From the pointer on there is a byte 0 before the object ends; if the size is not 0, among the first so many bytes, or all of
+    /// those are inside the object.
+    Terminated,
+    /// Every living heap object can be reached from objects with static storage or from the frames that are open (valid-memtrack). The
+    /// pointer is not looked at; with size 1 the innermost frame does not count, because its function returns.
+    NothingLost,
+    /// No heap object is alive (valid-memcleanup). Neither pointer nor size is looked at.
+    NothingLeft,
+}
+
+impl MemoryPredicate {
+    /// Every predicate.
+    pub const ALL: [MemoryPredicate; 8] = [
+        MemoryPredicate::NotFreed,
+        MemoryPredicate::NotEnded,
+        MemoryPredicate::InBounds,
+        MemoryPredicate::Freeable,
+        MemoryPredicate::Initialised,
+        MemoryPredicate::Terminated,
+        MemoryPredicate::NothingLost,
+        MemoryPredicate::NothingLeft,
+    ];
+
+    /// Its name in the text of automata.
+    pub fn name(self) -> &'static str {
+        match self {
+            MemoryPredicate::NotFreed => "not_freed",
+            MemoryPredicate::NotEnded => "not_ended",
+            MemoryPredicate::InBounds => "in_bounds",
+            MemoryPredicate::Freeable => "freeable",
+            MemoryPredicate::Initialised => "initialised",
+            MemoryPredicate::Terminated => "terminated",
+            MemoryPredicate::NothingLost => "nothing_lost",
+            MemoryPredicate::NothingLeft => "nothing_left",
+        }
+    }
+}
+
+impl fmt::Display for MemoryPredicate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The predicate as people say it.
+pub(crate) fn text(function: &Function, predicate: MemoryPredicate, pointer: &Expr, size: &Expr) -> String {
+    let pointer_text = c_text::expr_text(function, pointer);
+    let place = || match pointer {
+        Expr::Address(lvalue) => c_text::lvalue_text(function, lvalue),
+        _ => format!("*{pointer_text}"),
+    };
+    match predicate {
+        MemoryPredicate::NotFreed => format!("{pointer_text} is not freed"),
+        MemoryPredicate::NotEnded => format!("what {pointer_text} points to still lives"),
+        MemoryPredicate::InBounds => match size {
+            Expr::Int(..) => format!("{} is inside its object", place()),
+            _ => format!(
+                "{} bytes from {pointer_text} on are inside their object",
+                c_text::expr_text(function, size)
+            ),
+        },
+        MemoryPredicate::Freeable => format!("{pointer_text} is null or the start of a live heap object"),
+        MemoryPredicate::Initialised => format!("{} has a value", place()),
+        MemoryPredicate::Terminated => format!("{pointer_text} ends with a zero byte inside its object"),
+        MemoryPredicate::NothingLost => "all that was allocated is freed or can still be reached".to_owned(),
+        MemoryPredicate::NothingLeft => "all that was allocated is freed".to_owned(),
+    }
+}

@@ -1,0 +1,177 @@
+//! What a state knows of the predicates on memory: lives, sizes and bounds of objects.
+
+use proofline_cfa::{Expr, MemoryPredicate, Object};
+
+use crate::store::{
+    arithmetic::{Addresses, Arithmetic, Impossible, Objects},
+    heap::{Count, Sizes},
+    offsets::Offsets,
+    region::Content,
+    value::AbstractValue,
+    view::StateView,
+};
+
+/// Where a pointer may lead, as far as that decides something about lives.
+struct Pointees {
+    /// Null, or a function, may be it.
+    may_be_null: bool,
+    /// Every object that it may lead to, and where.
+    objects: Addresses,
+    /// The objects follow from the pointer's value; otherwise only from points-to sets, which know of no lives.
+    is_value: bool,
+}
+
+impl<A: Arithmetic> StateView<'_, A> {
+    /// Whether the predicate holds, if that is known.
+    ///
+    /// # Errors
+    /// [`Impossible`] if the evaluation has no result in any concrete state.
+    pub(super) fn memory(
+        &self,
+        predicate: MemoryPredicate,
+        pointer: &Expr,
+        size: &Expr,
+    ) -> Result<Option<bool>, Impossible> {
+        Ok(match predicate {
+            MemoryPredicate::InBounds => {
+                let size = self.eval(size)?.known().and_then(|size| self.model.arithmetic.range(&size));
+                match size {
+                    Some(size) => self.in_bounds(&self.pointees_of(pointer)?, size),
+                    None => None,
+                }
+            }
+            MemoryPredicate::NotFreed => self.not_freed(&self.pointees_of(pointer)?),
+            MemoryPredicate::NotEnded => self.not_ended(&self.pointees_of(pointer)?),
+            MemoryPredicate::Freeable => self.freeable(&self.pointees_of(pointer)?),
+            MemoryPredicate::NothingLeft => self.is_nothing_left().then_some(true),
+            MemoryPredicate::NothingLost => (self.is_nothing_left() || self.is_all_kept()).then_some(true),
+            MemoryPredicate::Terminated => {
+                let is_string = self.string_length(pointer)?.is_some_and(|length| length.most.is_some());
+                let is_certain = is_string && !self.pointees_of(pointer)?.may_be_null;
+                is_certain.then_some(true)
+            }
+            MemoryPredicate::Initialised => None,
+        })
+    }
+
+    fn pointees_of(&self, pointer: &Expr) -> Result<Pointees, Impossible> {
+        let value = self.eval(pointer)?.known();
+        let may_be_null = value.as_ref().is_none_or(|v| self.model.arithmetic.truth(v) != Some(true));
+        if let Some(objects) = value.and_then(|value| self.model.arithmetic.addresses(&value)) {
+            return Ok(Pointees { may_be_null, objects, is_value: true });
+        }
+        let targets = self.model.env.targets(self.function.name, pointer);
+        let objects = targets.objects.iter().map(|object| (*object, Offsets::ANYWHERE)).collect();
+        Ok(Pointees { may_be_null, objects, is_value: false })
+    }
+
+    fn not_freed(&self, pointees: &Pointees) -> Option<bool> {
+        let ended = self.model.env.ended();
+        let lives = |object: &Object| match object {
+            Object::Global(_) | Object::Local(..) => true,
+            Object::Heap(..) if self.model.is_on_stack(*object) => true,
+            Object::Heap(..) if pointees.is_value => !self.state.heap.site(*object).dangles,
+            Object::Heap(..) | Object::External => !ended.contains(object),
+        };
+        pointees.objects.iter().all(|(object, _)| lives(object)).then_some(true)
+    }
+
+    fn not_ended(&self, pointees: &Pointees) -> Option<bool> {
+        let lives = |object: &Object| match object {
+            Object::Local(..) => pointees.is_value,
+            Object::Heap(..) if self.model.is_on_stack(*object) => pointees.is_value,
+            Object::Global(_) | Object::Heap(..) | Object::External => true,
+        };
+        pointees.objects.iter().all(|(object, _)| lives(object)).then_some(true)
+    }
+
+    fn in_bounds(&self, pointees: &Pointees, (least, most): (i128, i128)) -> Option<bool> {
+        if most == 0 {
+            return Some(true);
+        }
+        if !pointees.is_value {
+            return None;
+        }
+        let places = &pointees.objects;
+        if !pointees.may_be_null && !places.is_empty() && places.iter().all(|at| self.is_inside(*at, most)) {
+            return Some(true);
+        }
+        let is_none = least > 0 && places.iter().all(|at| self.is_outside(*at, least));
+        is_none.then_some(false)
+    }
+
+    /// Bounds of the size of an object that a known pointer leads to, in bytes.
+    pub(super) fn sizes(&self, object: Object) -> Option<(u64, u64)> {
+        match object {
+            Object::Heap(..) => match self.state.heap.site(object).sizes {
+                Sizes::Between(least, most) => Some((least, most)),
+                Sizes::None => None,
+            },
+            Object::Global(_) | Object::Local(..) => self.size(object).map(|size| (size, size)),
+            Object::External => None,
+        }
+    }
+
+    /// Whether so many bytes from any of the offsets on are in the object.
+    fn is_inside(&self, (object, offsets): (Object, Offsets), size: i128) -> bool {
+        let Some((bytes, _)) = self.sizes(object) else { return false };
+        offsets.lo >= 0 && i128::from(offsets.hi) + size <= i128::from(bytes)
+    }
+
+    /// Whether so many bytes from none of the offsets on are in the object.
+    fn is_outside(&self, (object, offsets): (Object, Offsets), size: i128) -> bool {
+        let Some((_, bytes)) = self.sizes(object) else { return false };
+        offsets.hi < 0 || i128::from(offsets.lo) + size > i128::from(bytes)
+    }
+
+    fn freeable(&self, pointees: &Pointees) -> Option<bool> {
+        if !pointees.is_value {
+            return None;
+        }
+        let is_start = |(object, offsets): &(Object, Offsets)| {
+            matches!(object, Object::Heap(..))
+                && !self.model.is_on_stack(*object)
+                && *offsets == Offsets::at(0)
+                && !self.state.heap.site(*object).dangles
+        };
+        let is_other = |(object, offsets): &(Object, Offsets)| match object {
+            Object::Global(_) | Object::Local(..) => true,
+            Object::Heap(..) => self.model.is_on_stack(*object) || offsets.lo > 0 || offsets.hi < 0,
+            Object::External => false,
+        };
+        if pointees.objects.iter().all(is_start) {
+            return Some(true);
+        }
+        (!pointees.may_be_null && pointees.objects.iter().all(is_other)).then_some(false)
+    }
+
+    /// Whether no heap object is alive.
+    fn is_nothing_left(&self) -> bool {
+        let heap = &self.state.heap;
+        let is_gone = |object: Object, count: Count| count == Count::Zero || self.model.is_on_stack(object);
+        heap.others == Count::Zero && heap.sites.iter().all(|(object, site)| is_gone(*object, site.count))
+    }
+
+    /// Whether an object with static storage certainly refers to each heap object.
+    fn is_all_kept(&self) -> bool {
+        let heap = &self.state.heap;
+        let left = heap.sites.iter().filter(|(object, _)| !self.model.is_on_stack(*object));
+        heap.others == Count::Zero
+            && left.into_iter().all(|(object, site)| match site.count {
+                Count::Zero => true,
+                Count::One => self.is_kept(*object),
+                Count::Many => false,
+            })
+    }
+
+    fn is_kept(&self, wanted: Object) -> bool {
+        self.state.memory.objects().iter().any(|(object, region)| {
+            let is_static = matches!(object, Object::Global(_));
+            let mut values = region.cells().iter().filter_map(|cell| match &cell.content {
+                Content::Each(_, item, value) if *item == cell.len => Some(value),
+                Content::Each(..) | Content::Zero => None,
+            });
+            is_static && values.any(|value| value.start_of() == Some(wanted))
+        })
+    }
+}

@@ -1,0 +1,283 @@
+//! What is known of the objects that allocation sites allocate: how many there are, how large they are, whether they may have been freed.
+//! Knows no values and no operations.
+//!
+//! **Lives.** A pointer whose value is known to lead to a heap object leads to one that was allocated by this site and not freed, unless the
+//! site [may dangle](Site::dangles): where an object is certainly freed, every known pointer to it becomes unknown ([`retire`]).
+
+use std::sync::Arc;
+
+use proofline_cfa::{LocalId, Object};
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+
+use crate::store::{
+    region::{Content, Region},
+    state::{Frame, State},
+    value::AbstractValue,
+};
+
+/// How often an allocation site has allocated what is still there.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Count {
+    /// Never.
+    Zero,
+    /// At most once: the site names one object.
+    One,
+    /// Any number of times.
+    Many,
+}
+
+/// Bounds of the sizes, in bytes, of the objects that known pointers lead to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Sizes {
+    /// No known pointer leads to any.
+    None,
+    /// At least, and at most.
+    Between(u64, u64),
+}
+
+/// What is known of a site.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Site {
+    /// How many objects.
+    pub count: Count,
+    /// How large they are.
+    pub sizes: Sizes,
+    /// Known pointers may lead to one that was freed.
+    pub dangles: bool,
+    /// One of its objects was freed since the block was entered.
+    pub freed: bool,
+    /// Locals of the innermost frame, each of them the start of the site's one object if that is alive, and null if there is none.
+    pub guards: SmallVec<[LocalId; 2]>,
+}
+
+/// What is known of all sites.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Heap {
+    /// Count of the sites that are not listed: none, or any.
+    pub others: Count,
+    /// Sorted.
+    pub sites: Arc<Vec<(Object, Site)>>,
+}
+
+impl Sizes {
+    /// Of objects of either.
+    pub fn join(self, other: Sizes) -> Sizes {
+        match (self, other) {
+            (Sizes::None, sizes) | (sizes, Sizes::None) => sizes,
+            (Sizes::Between(a, b), Sizes::Between(c, d)) => Sizes::Between(a.min(c), b.max(d)),
+        }
+    }
+
+    /// Whether all of these are among those.
+    pub fn leq(self, upper: Sizes) -> bool {
+        self.join(upper) == upper
+    }
+}
+
+impl Site {
+    /// A site with so many objects, of which no pointer is known.
+    pub fn new(count: Count) -> Site {
+        Site { count, sizes: Sizes::None, dangles: false, freed: false, guards: SmallVec::new() }
+    }
+
+    /// What holds of it besides what locals say.
+    fn leq(&self, upper: &Site) -> bool {
+        self.count <= upper.count
+            && self.sizes.leq(upper.sizes)
+            && self.dangles <= upper.dangles
+            && self.freed <= upper.freed
+    }
+
+    fn join(&self, other: &Site) -> Site {
+        Site {
+            count: self.count.max(other.count),
+            sizes: self.sizes.join(other.sizes),
+            dangles: self.dangles || other.dangles,
+            freed: self.freed || other.freed,
+            guards: SmallVec::new(),
+        }
+    }
+}
+
+impl Heap {
+    /// All sites have this count.
+    pub fn all(others: Count) -> Heap {
+        Heap { others, sites: Arc::default() }
+    }
+
+    fn listed(&self, site: Object) -> Option<&Site> {
+        let at = self.sites.binary_search_by_key(&site, |(site, _)| *site).ok()?;
+        Some(&self.sites[at].1)
+    }
+
+    /// What is known of a site.
+    pub fn site(&self, site: Object) -> Site {
+        self.listed(site).cloned().unwrap_or_else(|| Site::new(self.others))
+    }
+
+    /// Count of a site.
+    pub fn count(&self, site: Object) -> Count {
+        self.listed(site).map_or(self.others, |site| site.count)
+    }
+
+    /// Sets what is known of a site.
+    pub fn set(&mut self, object: Object, site: Site) {
+        let is_other = site == Site::new(self.others);
+        if self.listed(object).map_or(is_other, |known| *known == site) {
+            return;
+        }
+        let sites = Arc::make_mut(&mut self.sites);
+        match sites.binary_search_by_key(&object, |(object, _)| *object) {
+            Ok(at) if is_other => {
+                sites.remove(at);
+            }
+            Ok(at) => sites[at].1 = site,
+            Err(at) => sites.insert(at, (object, site)),
+        }
+    }
+
+    /// Changes what is known of a site.
+    pub fn change(&mut self, object: Object, change: impl FnOnce(&mut Site)) {
+        let mut site = self.site(object);
+        change(&mut site);
+        self.set(object, site);
+    }
+
+    /// Changes what is known of every listed site.
+    pub fn change_all(&mut self, mut change: impl FnMut(Object, &mut Site)) {
+        let changed = self.sites.iter().map(|(object, site)| {
+            let mut site = site.clone();
+            change(*object, &mut site);
+            (*object, site)
+        });
+        let changed: Vec<(Object, Site)> = changed.collect();
+        for (object, site) in changed {
+            self.set(object, site);
+        }
+    }
+
+    /// The local says nothing of any site any more.
+    pub fn forget_guard(&mut self, id: LocalId) {
+        if self.sites.iter().any(|(_, site)| site.guards.contains(&id)) {
+            self.change_all(|_, site| site.guards.retain(|guard| *guard != id));
+        }
+    }
+
+    /// The local is null: where it says so, there is no object.
+    pub fn learn_null(&mut self, id: LocalId) {
+        if self.sites.iter().any(|(_, site)| site.guards.contains(&id)) {
+            self.change_all(|_, site| {
+                if site.guards.contains(&id) {
+                    site.count = Count::Zero;
+                    site.guards.clear();
+                }
+            });
+        }
+    }
+
+    /// The new local is what the old one is.
+    pub fn copy_guard(&mut self, from: LocalId, to: LocalId) {
+        if from != to && self.sites.iter().any(|(_, site)| site.guards.contains(&from)) {
+            self.change_all(|_, site| {
+                if site.guards.contains(&from) && !site.guards.contains(&to) {
+                    site.guards.push(to);
+                    site.guards.sort_unstable();
+                }
+            });
+        }
+    }
+
+    /// Whether the order holds besides what locals say.
+    fn leq(&self, upper: &Heap) -> bool {
+        if Arc::ptr_eq(&self.sites, &upper.sites) && self.others == upper.others {
+            return true;
+        }
+        self.others <= upper.others
+            && self.sites.iter().all(|(object, site)| site.leq(&upper.site(*object)))
+            && upper.sites.iter().all(|(object, site)| self.site(*object).leq(site))
+    }
+
+    fn join(&self, other: &Heap) -> Heap {
+        let mut result = Heap::all(self.others.max(other.others));
+        for (object, _) in self.sites.iter().chain(other.sites.iter()) {
+            result.set(*object, self.site(*object).join(&other.site(*object)));
+        }
+        result
+    }
+}
+
+/// A pointer that a local is known to be.
+enum Known {
+    Null,
+    /// The start of an object, not null.
+    Start(Object),
+}
+
+fn known<V: AbstractValue>(frame: &Frame<V>, id: LocalId) -> Option<Known> {
+    let region: &Region<V> = frame.local(id)?;
+    let [cell] = region.cells() else { return None };
+    match &cell.content {
+        _ if cell.start != 0 => None,
+        Content::Zero => Some(Known::Null),
+        Content::Each(_, item, value) if *item == cell.len => value.start_of().map(Known::Start),
+        Content::Each(..) => None,
+    }
+}
+
+impl<V: AbstractValue> State<V> {
+    /// `self ⊑ upper`, of the heap.
+    pub(super) fn heap_leq(&self, upper: &State<V>) -> bool {
+        self.heap.leq(&upper.heap)
+            && upper
+                .heap
+                .sites
+                .iter()
+                .all(|(object, site)| site.guards.iter().all(|guard| self.is_guard(*guard, *object)))
+    }
+
+    /// An upper bound, of the heap.
+    pub(super) fn heap_join(&self, other: &State<V>) -> Heap {
+        if Arc::ptr_eq(&self.heap.sites, &other.heap.sites) && self.heap.others == other.heap.others {
+            return self.heap.clone();
+        }
+        let mut heap = self.heap.join(&other.heap);
+        heap.change_all(|object, site| {
+            if site.count == Count::One {
+                let mut guards = self.candidates(object);
+                guards.extend(other.candidates(object));
+                guards.sort_unstable();
+                guards.dedup();
+                guards.retain(|guard| self.is_guard(*guard, object) && other.is_guard(*guard, object));
+                site.guards = guards;
+            }
+        });
+        heap
+    }
+
+    /// Locals that may say whether there is an object.
+    fn candidates(&self, object: Object) -> SmallVec<[LocalId; 2]> {
+        let mut found = self.heap.site(object).guards;
+        let locals = self.frame.locals.iter().map(|(id, _)| *id);
+        found
+            .extend(locals.filter(
+                |id| matches!(known(&self.frame, *id), Some(Known::Start(start)) if start == object),
+            ));
+        found
+    }
+
+    /// Whether a local is the start of the site's one object if that is alive, and null if there is none.
+    fn is_guard(&self, id: LocalId, object: Object) -> bool {
+        let Some(site) = self.heap.listed(object) else {
+            return self.heap.others == Count::Zero && matches!(known(&self.frame, id), Some(Known::Null));
+        };
+        if site.guards.contains(&id) {
+            return true;
+        }
+        match (site.count, known(&self.frame, id)) {
+            (Count::Zero, Some(Known::Null)) => true,
+            (Count::One, Some(Known::Start(start))) => start == object && !site.dangles,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! All memory must be freed when `main` returns, also what can still be reached (SV-COMP's valid-memcleanup).
+
+use std::sync::Arc;
+
+use proofline_cfa::{Expr, MemoryPredicate};
+
+use super::{Check, Rule};
+
+/// See its page.
+pub static CHECK: Check = Check {
+    code: "memory-cleanup",
+    title: |_| "memory is still allocated when the program ends".to_owned(),
+    last_step: Some(|_| Some("the program ends, and not all memory is freed".to_owned())),
+    help: "free all memory before main returns",
+    is_claim: false,
+    is_opt_in: true,
+    ends_executions: false,
+    rule: Rule::AtEnd(condition),
+    page: include_str!("../../../../tests/suites/checks/memory-cleanup.md"),
+};
+
+fn condition() -> Expr {
+    Expr::Memory(MemoryPredicate::NothingLeft, Arc::new(Expr::Null), Arc::new(Expr::int(0)))
+}

@@ -131,7 +131,7 @@ fn questions(folder: &Path, only: &[String]) -> Result<Vec<Question>> {
 }
 
 fn ask(proofline: &Proofline, question: &Question) -> Result<Reply> {
-    let (limit, task) = (proofline.limit.to_string(), question.task.to_string_lossy());
+    let (limit, task) = ((proofline.limit * proofline.patience).to_string(), question.task.to_string_lossy());
     let mut line = vec!["check", "--no-cache", "--property", &question.property, "--color", "never"];
     line.extend(["--limit", &limit, "--task", &task]);
     line.extend(proofline.flags.iter().map(String::as_str));
@@ -157,9 +157,11 @@ fn ask(proofline: &Proofline, question: &Question) -> Result<Reply> {
 }
 
 fn result(run: &Finished, limit: u64) -> String {
+    if run.cpu.as_secs() > limit + 1 {
+        return "unknown(time limit)".into();
+    }
     match said(&run.output, "RESULT: ") {
         Some(result) => result.to_owned(),
-        None if run.cpu.as_secs() > limit + 5 => format!("crash(no end after {} s)", run.cpu.as_secs()),
         None => format!("crash({})", run.status),
     }
 }

@@ -43,6 +43,9 @@ pub(crate) struct Arguments {
     /// CPU seconds per program.
     #[arg(long, default_value_t = 15)]
     limit: u64,
+    /// On a busy machine: how many seconds may pass for each of processor time.
+    #[arg(long, default_value_t = 1)]
+    patience: u64,
     /// Programs at the same time.
     #[arg(long, default_value_t = 1)]
     jobs: usize,
@@ -89,6 +92,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         binary: proofline::absolute(&bench::program(root, arguments.proofline.as_deref())?)?,
         property: arguments.property.clone(),
         limit: arguments.limit,
+        patience: arguments.patience,
         flags: arguments.flags.clone(),
     };
     let csv = root.join(&arguments.csv);

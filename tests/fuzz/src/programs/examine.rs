@@ -129,7 +129,7 @@ pub fn examine(program: &Program, seed: u64, compiler: &Compiler, engines: &Engi
         return examine_open(program, seed, compiler, engines);
     }
     if program.manner.is_heap {
-        return examine_heap(&program.observing(), &program.vectors, compiler, engines);
+        return examine_heap(&program.observing(), &program.vectors, program.manner, compiler, engines);
     }
     let mut random = Random::new(seed ^ 0xabcd);
     let text = program.observing();
@@ -211,7 +211,7 @@ pub fn examine_text(
     engines: &Engines,
 ) -> Result<Outcome> {
     if manner.is_heap {
-        return examine_heap(text, vectors, compiler, engines);
+        return examine_heap(text, vectors, manner, compiler, engines);
     }
     let mut outcome = Outcome { texts: vec![text.to_owned()], ..Outcome::default() };
     if manner.is_open {

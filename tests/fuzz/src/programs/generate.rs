@@ -46,7 +46,7 @@ pub(crate) struct Writer<'r> {
 /// A program. The same seed and manner give the same program.
 pub fn generate(seed: u64, manner: Manner) -> Program {
     if manner.is_heap {
-        return heap(seed);
+        return heap(seed, manner);
     }
     let mut random = Random::new(seed);
     let vectors = (0..VECTORS).map(|_| vector(&mut random)).collect();

@@ -32,6 +32,7 @@ use crate::programs::{
 pub(crate) fn examine_heap(
     text: &str,
     vectors: &[Vector],
+    manner: Manner,
     compiler: &Compiler,
     engines: &Engines,
 ) -> Result<Outcome> {
@@ -52,8 +53,9 @@ pub(crate) fn examine_heap(
                 outcome.is_skipped = true;
                 return Ok(outcome);
             }
-            Fact::Wrong(trouble) if trouble.checks.is_empty() => {
-                outcome.faults.push(Fault::Generator(format!("{} on {vector:?}", trouble.message)));
+            Fact::Wrong(trouble) if trouble.checks.is_empty() || !manner.is_risky => {
+                let (line, message) = (trouble.line, &trouble.message);
+                outcome.faults.push(Fault::Generator(format!("line {line}: {message} on {vector:?}")));
                 return Ok(outcome);
             }
             Fact::Wrong(trouble) => {

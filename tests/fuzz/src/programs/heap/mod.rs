@@ -14,10 +14,12 @@ pub(crate) use writer::heap;
 #[cfg(test)]
 mod tests {
     use super::heap;
+    use crate::programs::Manner;
 
     #[test]
     fn a_seed_gives_the_same_program() {
-        assert_eq!(heap(5), heap(5));
-        assert_ne!(heap(5), heap(6));
+        let manner = Manner { is_heap: true, is_risky: true, ..Manner::default() };
+        assert_eq!(heap(5, manner), heap(5, manner));
+        assert_ne!(heap(5, manner), heap(6, manner));
     }
 }

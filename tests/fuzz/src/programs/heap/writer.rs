@@ -114,12 +114,11 @@ pub(super) struct Writer<'r> {
     patience: Option<usize>,
 }
 
-/// The program of a seed.
-pub(crate) fn heap(seed: u64) -> Program {
+/// The program of a seed, right or (if there is room for it) with an error.
+pub(crate) fn heap(seed: u64, manner: Manner) -> Program {
     let mut random = Random::new(seed ^ 0x4ea9);
     let vectors: Vec<Vector> = (0..8).map(|_| (0..8).map(|_| random.below(8) as i64).collect()).collect();
-    // Two of three have an error, if there is room for it.
-    let patience = if random.percent(67) { Some(random.below(14)) } else { None };
+    let patience = if manner.is_risky { Some(random.below(14)) } else { None };
     let mut writer = Writer {
         random: &mut random,
         inputs: Vec::new(),
@@ -132,7 +131,7 @@ pub(crate) fn heap(seed: u64) -> Program {
         patience,
     };
     writer.program();
-    Program { lines: writer.lines, vectors, manner: Manner { is_heap: true, ..Manner::default() } }
+    Program { lines: writer.lines, vectors, manner }
 }
 
 impl Writer<'_> {

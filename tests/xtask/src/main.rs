@@ -6,6 +6,7 @@ mod demo;
 mod exhaustive;
 mod fuzz;
 mod limited;
+mod memory;
 mod module_cycles;
 mod server;
 mod table;
@@ -60,6 +61,8 @@ enum Chore {
     Bench(bench::Arguments),
     /// Asks about programs whose behaviour compilers know: gcc's torture tests, c-testsuite, csmith; see `--help`.
     Attack(attack::Arguments),
+    /// Measures memory safety on the Juliet test suite, the ITC benchmarks and tasks about the heap; see `--help`.
+    Memory(memory::Arguments),
     /// Compares random programs with what is said about them: `--seeds A..B`, `--engines …`, `--limit MS`.
     FuzzPrograms(fuzz::Arguments),
     /// Feeds broken text to everything before the engines: `--seconds N`, `--from NUMBER`.
@@ -85,6 +88,7 @@ fn main() -> Result<()> {
         Chore::Latency { check } => server::latency(&root, check),
         Chore::Bench(arguments) => bench::run(&root, &arguments),
         Chore::Attack(arguments) => attack::run(&root, &arguments),
+        Chore::Memory(arguments) => memory::run(&root, &arguments),
         Chore::FuzzPrograms(arguments) => fuzz::run(&root, "fuzz-programs", &arguments),
         Chore::FuzzFrontEnd(arguments) => fuzz::run(&root, "fuzz-front-end", &arguments),
         Chore::Corpus(arguments) => fuzz::run(&root, "corpus", &arguments),

@@ -3,7 +3,7 @@
 use std::{
     io::Write as _,
     path::PathBuf,
-    process::{Command, Stdio},
+    process::{Command, Output, Stdio},
     time::{Duration, Instant},
 };
 
@@ -46,6 +46,7 @@ void observe(unsigned id, long long value)
     printf("%u %lld\n", id, value);
     fflush(stdout);
 }
+void scrub(void) { volatile char stack[65536]; for (unsigned i = 0; i < sizeof stack; i++) stack[i] = 0; }
 void failed(int line) { printf("failed %d\n", line); fflush(stdout); _Exit(0); }
 "#;
 
@@ -62,9 +63,9 @@ const FLAGS: &[&str] = &[
 
 /// A compiler and what it is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Build {
-    compiler: &'static str,
-    flags: &'static [&'static str],
+pub(super) struct Build {
+    pub(super) compiler: &'static str,
+    pub(super) flags: &'static [&'static str],
 }
 
 const GCC_CHECKS: &str = "-fsanitize=address,signed-integer-overflow,shift-exponent,integer-divide-by-zero,bounds-strict,null,unreachable,alignment,bool";
@@ -180,7 +181,8 @@ impl Compiler {
         builds.iter().enumerate().map(build).collect()
     }
 
-    fn build(&self, text: &str, name: &str, manner: Manner, build: Build) -> Result<Executable> {
+    /// With one build.
+    pub(super) fn build(&self, text: &str, name: &str, manner: Manner, build: Build) -> Result<Executable> {
         let path = self.folder.path().join(name);
         let mut command = Command::new(build.compiler);
         command.args(FLAGS).args(build.flags).arg("-o").args([&path, &self.runtime]);
@@ -204,11 +206,22 @@ impl Compiler {
 impl Executable {
     /// Runs it on these inputs.
     pub(crate) fn run(&self, vector: &Vector) -> Result<Behaviour> {
+        let output = self.output(vector, "detect_leaks=0:detect_stack_use_after_return=1")?;
+        let mut behaviour = behaviour(&output)?;
+        if !output.status.success() {
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            behaviour.ended = undefined(&stderr);
+        }
+        Ok(behaviour)
+    }
+
+    /// What it writes, with options for AddressSanitizer.
+    pub(super) fn output(&self, vector: &Vector, options: &str) -> Result<Output> {
         let mut child = Command::new(&self.path)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .env("ASAN_OPTIONS", "detect_leaks=0:detect_stack_use_after_return=1")
+            .env("ASAN_OPTIONS", options)
             .spawn()?;
         if let Some(mut stdin) = child.stdin.take() {
             let text: Vec<String> = vector.iter().map(i64::to_string).collect();
@@ -226,22 +239,22 @@ impl Executable {
             std::thread::sleep(Duration::from_millis(1));
         }
         let Ok(output) = watch.join() else { bail!("a thread that waits panicked") };
-        let output = output?;
-        let stdout = String::from_utf8_lossy(&output.stdout);
-        let mut behaviour = Behaviour { ended: Ended::Finished, observed: Vec::new() };
-        for line in stdout.lines() {
-            match line.split_once(' ') {
-                Some(("failed", at)) => behaviour.ended = Ended::Failed(at.parse()?),
-                Some((id, value)) => behaviour.observed.push((id.parse()?, value.parse()?)),
-                None => behaviour.ended = Ended::TooLong,
-            }
-        }
-        if !output.status.success() {
-            let stderr = String::from_utf8_lossy(&output.stderr);
-            behaviour.ended = undefined(&stderr);
-        }
-        Ok(behaviour)
+        Ok(output?)
     }
+}
+
+/// What a program that ended well has said.
+pub(super) fn behaviour(output: &Output) -> Result<Behaviour> {
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let mut behaviour = Behaviour { ended: Ended::Finished, observed: Vec::new() };
+    for line in stdout.lines() {
+        match line.split_once(' ') {
+            Some(("failed", at)) => behaviour.ended = Ended::Failed(at.parse()?),
+            Some((id, value)) => behaviour.observed.push((id.parse()?, value.parse()?)),
+            None => behaviour.ended = Ended::TooLong,
+        }
+    }
+    Ok(behaviour)
 }
 
 /// What a sanitizer says: `program.c:12:5: runtime error: division by zero`.

@@ -30,6 +30,7 @@ use super::{
     examine_open::{examine_open, judge_open},
     files::files,
     generate::vector,
+    heap::examine_heap,
     interpreted::interpret,
     program::{Manner, Program, Vector},
     relations::Twins,
@@ -37,7 +38,7 @@ use super::{
 use crate::Random;
 
 /// Stands for what is asked when no engine is named.
-const PORTFOLIO: &str = "portfolio";
+pub(super) const PORTFOLIO: &str = "portfolio";
 
 /// Which engines are asked, and how long.
 #[derive(Clone, Debug)]
@@ -127,6 +128,9 @@ pub fn examine(program: &Program, seed: u64, compiler: &Compiler, engines: &Engi
     if program.manner.is_open {
         return examine_open(program, seed, compiler, engines);
     }
+    if program.manner.is_heap {
+        return examine_heap(&program.observing(), &program.vectors, program.manner, compiler, engines);
+    }
     let mut random = Random::new(seed ^ 0xabcd);
     let text = program.observing();
     let mut outcome = Outcome { texts: vec![text.clone()], ..Outcome::default() };
@@ -206,6 +210,9 @@ pub fn examine_text(
     compiler: &Compiler,
     engines: &Engines,
 ) -> Result<Outcome> {
+    if manner.is_heap {
+        return examine_heap(text, vectors, manner, compiler, engines);
+    }
     let mut outcome = Outcome { texts: vec![text.to_owned()], ..Outcome::default() };
     if manner.is_open {
         judge_open(text, vectors, manner, compiler, engines, &mut outcome)?;
@@ -271,9 +278,9 @@ pub fn examine_twins(twins: &Twins, compiler: &Compiler, engines: &Engines) -> R
 
 /// A program as users have it: in a query graph, and whole, to look at.
 pub(super) struct Loaded {
-    db: Database,
-    subject: Subject,
-    sources: Sources,
+    pub(super) db: Database,
+    pub(super) subject: Subject,
+    pub(super) sources: Sources,
 }
 
 pub(super) fn load(text: &str, manner: Manner, outcome: &mut Outcome) -> Option<Loaded> {

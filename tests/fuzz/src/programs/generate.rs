@@ -2,6 +2,7 @@
 
 use super::{
     function::Signature,
+    heap::heap,
     open::Theme,
     program::{Line, Manner, Program, Vector},
     scope::{Entry, Field, Kind, Record},
@@ -44,6 +45,9 @@ pub(crate) struct Writer<'r> {
 
 /// A program. The same seed and manner give the same program.
 pub fn generate(seed: u64, manner: Manner) -> Program {
+    if manner.is_heap {
+        return heap(seed, manner);
+    }
     let mut random = Random::new(seed);
     let vectors = (0..VECTORS).map(|_| vector(&mut random)).collect();
     // Of its own, so that it does not change what else is written.

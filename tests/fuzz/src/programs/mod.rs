@@ -12,6 +12,7 @@ mod expression;
 mod files;
 mod function;
 mod generate;
+mod heap;
 mod interpreted;
 mod library;
 mod open;

@@ -16,6 +16,8 @@ pub struct Manner {
     pub is_open: bool,
     /// `main` is in a file of its own.
     pub is_split: bool,
+    /// It is about objects and their lives.
+    pub is_heap: bool,
 }
 
 /// A line of a program.

@@ -3,12 +3,14 @@
 //!
 //! A function with a body is never replaced. One without body and model may do anything: see `external`.
 
+mod allocation;
 mod apply;
 mod ctype;
 mod effect;
 mod emit;
 mod external;
 mod format;
+mod option;
 mod parse;
 mod range;
 mod result;

@@ -10,6 +10,8 @@ use proofline_hir::{Linkage, Name, Type, TypeKind};
 
 use super::{
     Library, Model,
+    allocation::Requested,
+    ctype,
     effect::{Bound, Effect, Factor, Outcome, Passed, Size, Table, Use},
     emit::Emitter,
     external, format,
@@ -47,6 +49,11 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
         let global = Global { name, ty, linkage, size: 4, defined: false, constant: false, init: Vec::new() };
         program.globals.insert(name, Arc::new(global));
     }
+    let locale_may_change = ctype::locale_may_change(program, library);
+    if locale_may_change {
+        let locale = ctype::locale();
+        program.globals.insert(locale.name, Arc::new(locale));
+    }
     let mut functions = std::mem::take(&mut program.functions);
     let interfaces: BTreeMap<Name, Interface> =
         functions.iter().map(|(name, function)| (*name, Interface::of(function))).collect();
@@ -64,6 +71,7 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
             program,
             interfaces: &interfaces,
             uses_errno,
+            locale_may_change,
             unsupported: &mut unsupported,
             calls_unknown: &mut calls_unknown,
             tables: &mut tables,
@@ -91,7 +99,7 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
     }
     program.functions = functions;
     let pointer_bytes = u64::from(program.pointer_bits() / 8);
-    for global in tables.into_iter().flat_map(|table| table.globals(pointer_bytes)) {
+    for global in tables.into_iter().flat_map(|table| table.globals(pointer_bytes, locale_may_change)) {
         program.globals.insert(global.name, Arc::new(global));
     }
     program.unsupported.extend(unsupported);
@@ -107,7 +115,7 @@ fn direct(op: &Op) -> Option<Name> {
     }
 }
 
-fn external_name(program: &Program, op: &Op) -> Option<Name> {
+pub(super) fn external_name(program: &Program, op: &Op) -> Option<Name> {
     direct(op).filter(|name| !program.functions.contains_key(name))
 }
 
@@ -118,6 +126,8 @@ pub(super) struct Pass<'p, 'u> {
     /// Of functions with a body.
     pub(super) interfaces: &'p BTreeMap<Name, Interface>,
     uses_errno: bool,
+    /// Whether a variable says which locale is set.
+    pub(super) locale_may_change: bool,
     unsupported: &'u mut Vec<(Name, Name)>,
     calls_unknown: &'u mut bool,
     pub(super) tables: &'u mut BTreeSet<Table>,
@@ -253,6 +263,9 @@ impl Pass<'_, '_> {
         for effect in &model.effects {
             self.effect(effect, arguments, cause);
         }
+        if model.changes_locale {
+            self.set_locale(arguments, cause);
+        }
         if self.uses_errno && !model.quiet && !model.noreturn {
             let errno = self.errno();
             self.emitter.havoc(errno, cause);
@@ -261,7 +274,8 @@ impl Pass<'_, '_> {
             (Some(Outcome::Reallocated { pointer, size, may_fail }), dst)
                 if dst.as_ref().is_none_or(|dst| dst.scalar.is_some()) =>
             {
-                self.reallocate(*pointer, size, *may_fail, arguments, dst, cause);
+                let requested = Requested { size, on_heap: true, zeroed: false, may_fail: *may_fail };
+                self.reallocate(*pointer, requested, arguments, dst, cause);
             }
             // These change objects, too.
             (Some(Outcome::Filled { argument, member, low, high }), dst) => {

@@ -1,20 +1,210 @@
-//! The tables behind glibc's `ctype.h` in the C locale: 384 entries for -128..=255, reached through a pointer to entry 0. Knows
-//! characters, nothing of programs but their globals.
+//! The tables behind glibc's `ctype.h`: 384 entries for -128..=255, reached through a pointer to entry 0. They are those of the C locale,
+//! in which every program begins. Where a variable says that another one is set, entries that differ between locales have any value, at each
+//! look another one.
+
+use std::sync::Arc;
 
 use proofline_hir::{
     Linkage, Name, Type, TypeKind,
     types::{ArrayLength, IntKind, Qualifiers},
 };
 
-use super::effect::Table;
-use proofline_cfa::{Constant, Global, InitialValue, IntType, Scalar};
+use super::{
+    Library,
+    apply::{Pass, external_name, value},
+    effect::{Outcome, Table},
+    emit::Emitter,
+    format,
+};
+use crate::lower::fold;
+use proofline_cfa::{
+    Argument, Base, BinaryOp, Cause, CompareOp, Constant, Expr, Global, InitialValue, IntType, Lvalue, Op,
+    Program, Scalar, Step, visit,
+};
 
 /// Entries below 0.
-pub(super) const BEFORE: i128 = 128;
+const BEFORE: i128 = 128;
 /// Entries.
 const LENGTH: u64 = 384;
 
+/// Says whether a locale other than that of C is set.
+const LOCALE: &str = "#locale";
+
+/// Whether the program looks at characters and may set a locale: it names a function that does, or code that is not here runs.
+pub(super) fn locale_may_change(program: &Program, library: &Library) -> bool {
+    let (mut looks, mut changes) = (false, false);
+    for edge in program.functions.values().flat_map(|function| &function.edges) {
+        changes |= matches!(edge.op, Op::Clobber(..));
+        if let Some(name) = external_name(program, &edge.op) {
+            match library.model(&name) {
+                None => changes = true,
+                Some(model) => {
+                    changes |= model.changes_locale;
+                    looks |= matches!(model.result, Some(Outcome::Table(_) | Outcome::Entry(..)));
+                }
+            }
+        }
+        visit::exprs(&edge.op, &mut |expr| {
+            if let Expr::Function(name) = expr
+                && !program.functions.contains_key(name)
+            {
+                changes |= library.model(name).is_none_or(|model| model.changes_locale);
+            }
+        });
+    }
+    looks && changes
+}
+
+/// The variable that says it. Programs begin with the locale of C; code that is not here may set another one.
+pub(super) fn locale() -> Global {
+    let (name, ty, linkage) = (Name::new(LOCALE), Type::int(), Linkage::External);
+    Global { name, ty, linkage, size: 4, defined: true, constant: false, init: Vec::new() }
+}
+
+impl Pass<'_, '_> {
+    /// `setlocale`: with null it only asks, with `C` it goes back.
+    pub(super) fn set_locale(&mut self, arguments: &[Argument], cause: Cause) {
+        if !self.locale_may_change {
+            return;
+        }
+        let locale = variable();
+        let wanted = value(arguments, 1);
+        if matches!(wanted, Some(Expr::Null)) {
+            return;
+        }
+        match wanted.and_then(|wanted| format::literal(self.program, &wanted)).as_deref() {
+            Some(b"C" | b"POSIX") => {
+                let first = Op::Assign(locale, Expr::int(0));
+                self.emitter.either(cause, |e| e.emit(first), |_| {});
+            }
+            _ => self.emitter.havoc(locale, cause),
+        }
+    }
+
+    /// What a function of `ctype.h` says about a character.
+    pub(super) fn character(
+        &mut self,
+        table: Table,
+        character: Expr,
+        mask: Option<i128>,
+        dst: Lvalue,
+        ty: IntType,
+        cause: Cause,
+    ) {
+        let entry = self.entry(table, character.clone(), mask);
+        let entry = fold::cast(Scalar::Int(ty), entry, self.emitter.site);
+        let known = Op::Assign(dst.clone(), entry);
+        if !self.locale_may_change || mask.is_some_and(|mask| IN_ALL_LOCALES.contains(&mask)) {
+            return self.emitter.emit(known);
+        }
+        let is_common = table.is_common(&character);
+        let as_known = known.clone();
+        let unknown = |emitter: &mut Emitter<'_>| match mask {
+            Some(mask) => {
+                let number = |number| Op::Assign(dst.clone(), Expr::Int(ty.wrap(number), ty));
+                let (no, yes) = (number(0), number(mask));
+                emitter.either(cause, |e| e.emit(no), |e| e.emit(yes));
+            }
+            None => {
+                emitter.havoc(dst.clone(), cause);
+                emitter.assume_range(&Expr::Load(dst), -BEFORE, 255);
+            }
+        };
+        let of_locale = |emitter: &mut Emitter<'_>| {
+            emitter.if_else(Expr::Load(variable()), unknown, |e| e.emit(as_known));
+        };
+        self.emitter.if_all(is_common, |emitter| emitter.emit(known), of_locale);
+    }
+
+    /// Entries that differ between locales get any value if the locale is not that of C.
+    pub(super) fn forget_locale(&mut self, table: Table, cause: Cause) {
+        if !self.locale_may_change {
+            return;
+        }
+        let size_t = self.emitter.types.size_t();
+        let bytes = table.entry().1.bytes();
+        let mut forgotten = Vec::new();
+        for (first, count) in table.of_locale() {
+            let place = self.place(table, Expr::Int(first + BEFORE, self.emitter.types.ptrdiff_t()));
+            let size = Expr::Int(i128::from(count * bytes), size_t);
+            forgotten.push(Op::HavocBytes(Expr::Address(place), size, cause));
+        }
+        self.emitter.only_if(Expr::Load(variable()), |emitter| {
+            forgotten.into_iter().for_each(|op| emitter.emit(op));
+        });
+    }
+
+    /// What the table says about a character.
+    fn entry(&mut self, table: Table, character: Expr, mask: Option<i128>) -> Expr {
+        let site = self.emitter.site;
+        let wide = self.emitter.types.ptrdiff_t();
+        let character = fold::cast(Scalar::Int(wide), character, site);
+        let index = fold::binary(BinaryOp::Add, character, Expr::Int(BEFORE, wide), site);
+        let entry = Expr::Load(self.place(table, index));
+        let entry = fold::cast(Scalar::Int(IntType::INT), entry, site);
+        match mask {
+            Some(mask) => fold::binary(BinaryOp::BitAnd, entry, Expr::int(mask), site),
+            None => entry,
+        }
+    }
+
+    /// An entry. (Characters out of range are undefined behaviour of another kind than an index.)
+    fn place(&self, table: Table, index: Expr) -> Lvalue {
+        let (element, format) = table.entry();
+        let site = self.emitter.site;
+        let step = Step::Index { index: Arc::new(index), stride: format.bytes(), length: None, site };
+        Lvalue {
+            base: Base::Global(table.object()),
+            path: vec![step],
+            ty: element,
+            scalar: Some(Scalar::Int(format)),
+            bits: None,
+            size: format.bytes(),
+        }
+    }
+}
+
+/// [`LOCALE`]
+fn variable() -> Lvalue {
+    let scalar = Some(Scalar::Int(IntType::INT));
+    let base = Base::Global(Name::new(LOCALE));
+    Lvalue { base, path: Vec::new(), ty: Type::int(), scalar, bits: None, size: 4 }
+}
+
+/// Classes that hold the same characters in every locale: digits and hexadecimal digits.
+const IN_ALL_LOCALES: [i128; 2] = [2048, 4096];
+
 impl Table {
+    /// First character and number of the entries that differ between locales. (`EOF` is no character.)
+    fn of_locale(self) -> Vec<(i128, u64)> {
+        let mut of_locale = vec![(-BEFORE, 127), (128, 128)];
+        of_locale.extend(self.special().map(|letter| (i128::from(letter), 1)));
+        of_locale
+    }
+
+    /// Turkish has an I without a dot and one with a dot.
+    fn special(self) -> Option<u8> {
+        match self {
+            Table::Classes => None,
+            Table::Lower => Some(b'I'),
+            Table::Upper => Some(b'i'),
+        }
+    }
+
+    /// Conditions under which all locales agree about a character: it is one of ASCII.
+    fn is_common(self, character: &Expr) -> Vec<Expr> {
+        let ty = character.int_type().unwrap_or(IntType::INT);
+        let number = |number| Expr::Int(number, ty);
+        let mut conditions = vec![fold::compare(CompareOp::Ge, character.clone(), number(0))];
+        if ty.contains(127) {
+            conditions.push(fold::compare(CompareOp::Le, character.clone(), number(127)));
+        }
+        let special = self.special().map(i128::from);
+        conditions
+            .extend(special.map(|letter| fold::compare(CompareOp::Ne, character.clone(), number(letter))));
+        conditions
+    }
+
     /// Type of an entry.
     pub(super) fn entry(self) -> (Type, IntType) {
         match self {
@@ -51,7 +241,7 @@ impl Table {
     }
 
     /// The object with the entries, and the pointer into it.
-    pub(super) fn globals(self, pointer_bytes: u64) -> [Global; 2] {
+    pub(super) fn globals(self, pointer_bytes: u64, may_change: bool) -> [Global; 2] {
         let (element, ty) = self.entry();
         let bytes = ty.bytes();
         let init = (0..LENGTH)
@@ -70,7 +260,7 @@ impl Table {
             size: self.size(),
             linkage: Linkage::Internal,
             defined: true,
-            constant: true,
+            constant: !may_change,
             init,
         };
         let into = Constant::Address(self.object(), (BEFORE as u64 * bytes) as i64);

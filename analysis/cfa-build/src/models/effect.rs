@@ -19,13 +19,15 @@ pub struct Model {
     pub(super) pure: bool,
     /// Does not set `errno`.
     pub(super) quiet: bool,
+    /// The classes of characters may be others afterwards.
+    pub(super) changes_locale: bool,
     /// What it does is determined by the program's state, just not said exactly here.
     pub(super) computed: bool,
     /// Does not return.
     pub(super) noreturn: bool,
     /// The call stays for a later pass.
     pub(super) keep: bool,
-    /// It is no function but an object, which never holds an address that the program gave away.
+    /// It is no function but an object of the library, which other files do not put addresses into.
     pub(super) object: bool,
     /// Reaching it makes a verdict unknown, unless this argument is a constant.
     pub(super) unsupported: Option<(Name, Option<usize>)>,
@@ -103,7 +105,7 @@ pub(super) enum Bound {
     Conversions(usize),
 }
 
-/// The tables behind `ctype.h`, of the C locale, in glibc's format.
+/// The tables behind `ctype.h`, in glibc's format.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Table {
     Classes,
@@ -120,8 +122,8 @@ pub(super) enum Outcome {
     Input,
     /// A number.
     Range(Bound, Bound),
-    /// An argument.
-    Argument { argument: usize, or_null: bool },
+    /// An argument, or something else.
+    Argument { argument: usize, instead: Instead },
     /// An address inside the object that the argument points into.
     Into { argument: usize, or_null: bool },
     /// A new object.
@@ -150,14 +152,24 @@ pub(super) enum Outcome {
     Option(Options),
 }
 
+/// What may be returned in the place of an argument.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Instead {
+    Nothing,
+    Null,
+    Any,
+    /// Null; if the argument is null, anything.
+    NullOrNew,
+}
+
 /// How `getopt` is called: count and array of the program's arguments, the letters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Options {
     pub(super) count: usize,
     pub(super) array: usize,
     pub(super) letters: usize,
-    /// Long options may give any number.
-    pub(super) is_long: bool,
+    /// The descriptions of long options, which may give any number.
+    pub(super) long: Option<usize>,
 }
 
 /// What an argument must be for a model to make sense.
@@ -251,6 +263,7 @@ impl Model {
                 see(options.count, Use::Number);
                 see(options.array, Use::Pointer);
                 see(options.letters, Use::Pointer);
+                options.long.iter().for_each(|long| see(*long, Use::Pointer));
             }
             Some(
                 Outcome::Argument { argument, .. }

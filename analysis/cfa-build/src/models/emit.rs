@@ -154,6 +154,61 @@ impl<'p> Emitter<'p> {
         self.at = join;
     }
 
+    /// Goes on in one of two ways.
+    pub(super) fn if_else(
+        &mut self,
+        condition: Expr,
+        then: impl FnOnce(&mut Self),
+        otherwise: impl FnOnce(&mut Self),
+    ) {
+        let (start, join) = (self.at, self.location());
+        self.emit(Op::Assume(condition.clone()));
+        then(self);
+        self.connect(Op::Skip, join);
+        self.at = start;
+        self.emit(Op::Assume(condition.negated()));
+        otherwise(self);
+        self.connect(Op::Skip, join);
+        self.at = join;
+    }
+
+    /// Does one thing where all conditions hold, and another where one does not.
+    pub(super) fn if_all(
+        &mut self,
+        conditions: Vec<Expr>,
+        then: impl FnOnce(&mut Self),
+        otherwise: impl FnOnce(&mut Self),
+    ) {
+        let (other, join) = (self.location(), self.location());
+        for condition in conditions {
+            match condition {
+                Expr::Int(0, _) => {
+                    self.connect(Op::Skip, other);
+                    self.at = self.location();
+                }
+                Expr::Int(..) => {}
+                condition => {
+                    self.connect(Op::Assume(condition.negated()), other);
+                    self.emit(Op::Assume(condition));
+                }
+            }
+        }
+        then(self);
+        self.connect(Op::Skip, join);
+        self.at = other;
+        otherwise(self);
+        self.connect(Op::Skip, join);
+        self.at = join;
+    }
+
+    /// Null, or zero, as a result.
+    pub(super) fn give_null(&mut self, dst: Option<Lvalue>) {
+        if let Some(dst) = dst {
+            let null = fold::cast(dst.scalar.unwrap_or(Scalar::Pointer), Expr::Null, self.site);
+            self.emit(Op::Assign(dst, null));
+        }
+    }
+
     /// Does it if the pointer is not null.
     pub(super) fn if_not_null(&mut self, pointer: &Expr, then: impl FnOnce(&mut Self)) {
         match pointer {

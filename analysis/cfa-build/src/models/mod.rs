@@ -3,6 +3,7 @@
 //!
 //! A function with a body is never replaced. One without body and model may do anything: see `external`.
 
+mod allocation;
 mod apply;
 mod ctype;
 mod effect;
@@ -10,6 +11,7 @@ mod emit;
 mod external;
 mod format;
 mod needs;
+mod option;
 mod parse;
 mod range;
 mod result;

@@ -6,7 +6,7 @@ use proofline_hir::Name;
 
 use super::{
     Library, Model,
-    effect::{Bound, Effect, Factor, Options, Outcome, Passed, Size, Table},
+    effect::{Bound, Effect, Factor, Instead, Options, Outcome, Passed, Size, Table},
     needs::Need,
 };
 use proofline_cfa::Quantity;
@@ -173,6 +173,7 @@ impl Parser {
             "pure" => (model.pure, model.quiet) = (true, true),
             "quiet" => model.quiet = true,
             "needs" => model.needs.push(self.need()?),
+            "changes-locale" => model.changes_locale = true,
             "computed" => model.computed = true,
             "noreturn" => model.noreturn = true,
             "keep" => model.keep = true,
@@ -323,7 +324,7 @@ impl Parser {
                 count: self.argument()?,
                 array: self.argument()?,
                 letters: self.argument()?,
-                is_long: token.text == "long-option",
+                long: if token.text == "long-option" { Some(self.argument()?) } else { None },
             }),
             "into" => Outcome::Into { argument: self.argument()?, or_null: self.or_null()? },
             "fresh" => {
@@ -341,7 +342,7 @@ impl Parser {
             }
             text if text.starts_with('$') => {
                 let argument = argument_number(&token, text)?;
-                Outcome::Argument { argument, or_null: self.or_null()? }
+                Outcome::Argument { argument, instead: self.instead()? }
             }
             _ => {
                 let low = bound(&token)?;
@@ -399,6 +400,22 @@ impl Parser {
         }
         self.word("null")?;
         Ok(true)
+    }
+
+    /// `or null`, `or any`, `or null or new`
+    fn instead(&mut self) -> Result<Instead, ModelError> {
+        if !self.take("or") {
+            return Ok(Instead::Nothing);
+        }
+        if self.take("any") {
+            return Ok(Instead::Any);
+        }
+        self.word("null")?;
+        if !self.take("or") {
+            return Ok(Instead::Null);
+        }
+        self.word("new")?;
+        Ok(Instead::NullOrNew)
     }
 
     /// `size $1 * $2`, `size ?`; nothing: not known.
@@ -501,7 +518,7 @@ impl Parser {
     }
 }
 
-const EFFECTS: &str = "effects are nothing, needs, pure, quiet, computed, noreturn, keep, exactly, clobbers, unsupported, unsupported-program, assumes, \
+const EFFECTS: &str = "effects are nothing, needs, pure, quiet, changes-locale, computed, noreturn, keep, exactly, clobbers, unsupported, unsupported-program, assumes, \
                        frees, writes, format, copies, fills, points, calls, returns";
 
 fn argument_number(token: &Token, text: &str) -> Result<usize, ModelError> {

@@ -1,4 +1,4 @@
-//! Results that depend on arguments: how much was read, whether an object was filled, which option was found.
+//! Results that depend on arguments: how much was read, whether an object was filled.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use proofline_hir::{Name, Type, TypeKind};
 
 use super::{
     apply::{Pass, pointer, value},
-    effect::{Bound, Options},
+    effect::Bound,
     format,
 };
 use crate::lower::fold;
@@ -128,80 +128,9 @@ impl Pass<'_, '_> {
             }
         });
     }
-
-    /// `getopt`: the arguments may be reordered, and its variables tell about the option that it found.
-    pub(super) fn option(
-        &mut self,
-        options: Options,
-        arguments: &[Argument],
-        dst: Option<Lvalue>,
-        cause: Cause,
-    ) {
-        if let Some(array) = pointer(arguments, options.array) {
-            let size = self.emitter.any_size(cause.within());
-            self.emitter.emit(Op::HavocBytes(array, size, cause.within()));
-        }
-        for name in ["optarg", "optopt", "optind"] {
-            if let Some(place) = self.variable(name) {
-                self.emitter.havoc(place, cause);
-            }
-        }
-        if let (Some(index), Some(count)) = (self.variable("optind"), value(arguments, options.count)) {
-            let index = Expr::Load(index);
-            let has_any = fold::compare(CompareOp::Ge, count.clone(), Expr::int(1));
-            let is_int = count.int_type() == Some(IntType::INT) && index.int_type() == Some(IntType::INT);
-            if is_int {
-                self.emitter.only_if(has_any, |emitter| {
-                    emitter.assume_range(&index, 1, IntType::INT.max());
-                    emitter.emit(Op::Assume(fold::compare(CompareOp::Le, index, count)));
-                });
-            }
-        }
-        let Some(dst) = dst else { return };
-        self.emitter.havoc(dst.clone(), cause);
-        let found = Expr::Load(dst);
-        let Some(ty) = found.int_type().filter(|_| !options.is_long) else { return };
-        // A letter is a `char`, which may be negative.
-        self.emitter.assume_range(&found, -128, 255);
-        let letters = pointer(arguments, options.letters);
-        let letters = letters.and_then(|letters| format::literal(self.program, &letters)).unwrap_or_default();
-        let Some(argument) = self.variable("optarg") else { return };
-        for letter in with_argument(&letters) {
-            let is_it = fold::compare(CompareOp::Eq, found.clone(), Expr::Int(i128::from(letter), ty));
-            let is_there = fold::compare(CompareOp::Ne, Expr::Load(argument.clone()), Expr::Null);
-            self.emitter.only_if(is_it, |emitter| emitter.emit(Op::Assume(is_there)));
-        }
-    }
-
-    /// A variable of the C library that the program declares.
-    fn variable(&self, name: &str) -> Option<Lvalue> {
-        let global = self.program.globals.get(&Name::new(name)).filter(|global| !global.defined)?;
-        let scalar = self.emitter.types.scalar(global.ty);
-        scalar.map(|_| Lvalue {
-            base: Base::Global(global.name),
-            path: Vec::new(),
-            ty: global.ty,
-            scalar,
-            bits: None,
-            size: global.size,
-        })
-    }
 }
 
 /// Whether an argument is a constant without these bits.
 fn lacks(arguments: &[Argument], flags: usize, bits: i128) -> bool {
     matches!(value(arguments, flags), Some(Expr::Int(flags, _)) if flags & bits == 0)
-}
-
-/// The letters of options that always have an argument: one colon stands behind them. Of a letter that stands there twice the first counts.
-fn with_argument(letters: &[u8]) -> Vec<u8> {
-    let mut found = Vec::new();
-    for (at, letter) in letters.iter().enumerate() {
-        let is_colon = |behind: usize| letters.get(at + behind) == Some(&b':');
-        let is_first = !letters[..at].contains(letter);
-        if is_first && is_colon(1) && !is_colon(2) && !b":?W".contains(letter) {
-            found.push(*letter);
-        }
-    }
-    found
 }

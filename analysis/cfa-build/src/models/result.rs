@@ -5,16 +5,13 @@ use std::sync::Arc;
 use proofline_hir::{Name, Type};
 
 use super::{
+    allocation::Requested,
     apply::{Pass, pointer, value},
-    ctype,
-    effect::{Outcome, Size, Table},
+    effect::{Instead, Outcome},
     format,
 };
 use crate::lower::{byte_swapped, fold};
-use proofline_cfa::{
-    Allocation, Argument, Base, BinaryOp, Cause, CompareOp, Expr, IntType, Lvalue, Op, Quantity, Scalar,
-    Step, UnaryOp,
-};
+use proofline_cfa::{Argument, Base, BinaryOp, Cause, CompareOp, Expr, Lvalue, Op, Scalar, UnaryOp};
 
 impl Pass<'_, '_> {
     pub(super) fn result(
@@ -44,10 +41,10 @@ impl Pass<'_, '_> {
                 self.emitter.havoc(dst.clone(), cause);
                 self.in_range(&Expr::Load(dst), *low, *high, arguments);
             }
-            Some(Outcome::Argument { argument, or_null }) if is_pointer || !or_null => {
+            Some(Outcome::Argument { argument, instead }) if is_pointer || *instead == Instead::Nothing => {
                 match value(arguments, *argument) {
                     Some(value) if Some(value.scalar()) == dst.scalar => {
-                        self.put(dst, value, *or_null, cause)
+                        self.put(dst, value, *instead, cause)
                     }
                     _ => self.emitter.havoc(dst, cause),
                 }
@@ -55,15 +52,14 @@ impl Pass<'_, '_> {
             Some(Outcome::Into { argument, or_null }) if is_pointer => match pointer(arguments, *argument) {
                 Some(object) => {
                     let inside = self.emitter.inside_of(object, cause);
-                    self.put(dst, inside, *or_null, cause);
+                    let instead = if *or_null { Instead::Null } else { Instead::Nothing };
+                    self.put(dst, inside, instead, cause);
                 }
                 None => self.emitter.havoc(dst, cause),
             },
             Some(Outcome::Fresh { size, on_heap, zeroed, may_fail }) if is_pointer => {
-                let size = self.size(size, arguments, cause);
-                let site = self.emitter.site;
-                let (on_heap, zeroed, may_fail) = (*on_heap, *zeroed, *may_fail);
-                self.emitter.emit(Op::Allocate(Allocation { dst, size, site, on_heap, zeroed, may_fail }));
+                let size = Requested { size, on_heap: *on_heap, zeroed: *zeroed, may_fail: *may_fail };
+                self.allocate(size, dst, arguments, cause);
             }
             Some(Outcome::Errno) if is_pointer => {
                 let errno = Expr::Address(self.errno());
@@ -94,6 +90,7 @@ impl Pass<'_, '_> {
             }
             Some(Outcome::Table(table)) if is_pointer => {
                 self.tables.insert(*table);
+                self.forget_locale(*table, cause);
                 let (name, ty) = (table.pointer(), Type::void().pointer_to());
                 let size = u64::from(self.emitter.types.pointer_bits() / 8);
                 let scalar = Some(Scalar::Pointer);
@@ -102,11 +99,9 @@ impl Pass<'_, '_> {
                 self.emitter.emit(Op::Assign(dst, Expr::Address(pointer)));
             }
             Some(Outcome::Entry(table, at, mask)) => match (value(arguments, *at), dst.scalar) {
-                (Some(character), Some(scalar)) if character.int_type().is_some() => {
+                (Some(character), Some(Scalar::Int(ty))) if character.int_type().is_some() => {
                     self.tables.insert(*table);
-                    let entry = self.entry(*table, character, *mask);
-                    let entry = fold::cast(scalar, entry, self.emitter.site);
-                    self.emitter.emit(Op::Assign(dst, entry));
+                    self.character(*table, character, *mask, dst, ty, cause);
                 }
                 _ => self.emitter.havoc(dst, cause),
             },
@@ -160,82 +155,21 @@ impl Pass<'_, '_> {
         self.emitter.at = join;
     }
 
-    /// What the table says about a character.
-    fn entry(&mut self, table: Table, character: Expr, mask: Option<i128>) -> Expr {
-        let site = self.emitter.site;
-        let (element, format) = table.entry();
-        let wide = self.emitter.types.ptrdiff_t();
-        let character = fold::cast(Scalar::Int(wide), character, site);
-        let index = fold::binary(BinaryOp::Add, character, Expr::Int(ctype::BEFORE, wide), site);
-        let scalar = Some(Scalar::Int(format));
-        // Characters out of range are undefined behaviour of another kind than an index.
-        let step = Step::Index { index: Arc::new(index), stride: format.bytes(), length: None, site };
-        let base = Base::Global(table.object());
-        let entry = Expr::Load(Lvalue {
-            base,
-            path: vec![step],
-            ty: element,
-            scalar,
-            bits: None,
-            size: format.bytes(),
-        });
-        let entry = fold::cast(Scalar::Int(IntType::INT), entry, site);
-        match mask {
-            Some(mask) => fold::binary(BinaryOp::BitAnd, entry, Expr::int(mask), site),
-            None => entry,
-        }
-    }
-
-    fn put(&mut self, dst: Lvalue, value: Expr, or_null: bool, cause: Cause) {
-        let op = Op::Assign(dst.clone(), value);
-        if or_null {
-            self.emitter.either(cause, |e| e.emit(Op::Assign(dst, Expr::Null)), |e| e.emit(op));
-        } else {
-            self.emitter.emit(op);
-        }
-    }
-
-    /// A new object with some of the old one's bytes; on failure the old one stays.
-    pub(super) fn reallocate(
-        &mut self,
-        old: usize,
-        size: &Size,
-        may_fail: bool,
-        arguments: &[Argument],
-        dst: Option<Lvalue>,
-        cause: Cause,
-    ) {
-        let Some(old) = pointer(arguments, old) else { return };
-        let size = self.size(size, arguments, cause);
-        let new = self.emitter.temporary(Type::void().pointer_to());
-        let allocation = Allocation {
-            dst: new.clone(),
-            size: size.clone(),
-            site: self.emitter.site,
-            on_heap: true,
-            zeroed: false,
-            may_fail,
-        };
-        self.emitter.emit(Op::Allocate(allocation));
-        let new = Expr::Load(new);
-        // How much was there is not known here; whoever executes the program knows.
-        let before = self.emitter.exactly.replace((Quantity::KeptBytes, vec![old.clone(), size.clone()]));
-        let kept = match cause {
-            Cause::External(name) => self.emitter.any_size(Cause::Unmodelled(name)),
-            cause => self.emitter.any_size(cause),
-        };
-        self.emitter.exactly = before;
-        let fits = fold::compare(CompareOp::Le, kept.clone(), size);
-        self.emitter.emit(Op::Assume(fits));
-        self.emitter.if_not_null(&new, |emitter| {
-            emitter.if_not_null(&old, |emitter| {
-                emitter.emit(Op::CopyBytes(new.clone(), old.clone(), kept));
-                emitter.emit(Op::Free(old.clone()));
-            });
-        });
-        if let Some(dst) = dst {
-            let value = fold::cast(dst.scalar.unwrap_or(Scalar::Pointer), new, self.emitter.site);
-            self.emitter.emit(Op::Assign(dst, value));
+    fn put(&mut self, dst: Lvalue, value: Expr, instead: Instead, cause: Cause) {
+        let null = Op::Assign(dst.clone(), Expr::Null);
+        let op = Op::Assign(dst.clone(), value.clone());
+        match instead {
+            Instead::Nothing => self.emitter.emit(op),
+            Instead::Null => self.emitter.either(cause, |e| e.emit(null), |e| e.emit(op)),
+            Instead::Any => self.emitter.either(cause, |e| e.havoc(dst, cause), |e| e.emit(op)),
+            Instead::NullOrNew => {
+                let is_given = fold::compare(CompareOp::Ne, value, Expr::Null);
+                self.emitter.if_else(
+                    is_given,
+                    |e| e.either(cause, |e| e.emit(null), |e| e.emit(op)),
+                    |e| e.havoc(dst, cause),
+                );
+            }
         }
     }
 }

@@ -1,0 +1,144 @@
+//! New objects on the heap and in frames. Knows what a request that is larger than any object gives.
+
+use std::sync::Arc;
+
+use proofline_hir::Type;
+
+use super::{
+    apply::{Pass, pointer, value},
+    effect::{Factor, Size},
+};
+use crate::lower::fold;
+use proofline_cfa::{Allocation, Argument, BinaryOp, Cause, CompareOp, Expr, Lvalue, Op, Quantity, Scalar};
+
+/// What a new object is to be.
+#[derive(Clone, Copy)]
+pub(super) struct Requested<'m> {
+    pub(super) size: &'m Size,
+    pub(super) on_heap: bool,
+    pub(super) zeroed: bool,
+    pub(super) may_fail: bool,
+}
+
+/// Whether a number of bytes is one of the type `size_t`.
+enum Fits {
+    Always,
+    Never,
+    Where(Expr),
+}
+
+impl Pass<'_, '_> {
+    /// A new object; null where its size is no `size_t`.
+    pub(super) fn allocate(
+        &mut self,
+        requested: Requested<'_>,
+        dst: Lvalue,
+        arguments: &[Argument],
+        cause: Cause,
+    ) {
+        let fits = self.fits_size(requested.size, arguments);
+        let size = self.size(requested.size, arguments, cause);
+        let Requested { on_heap, zeroed, may_fail, .. } = requested;
+        let site = self.emitter.site;
+        let null = Op::Assign(dst.clone(), Expr::Null);
+        let allocate = Op::Allocate(Allocation { dst, size, site, on_heap, zeroed, may_fail });
+        match fits {
+            Fits::Always => self.emitter.emit(allocate),
+            Fits::Never => self.emitter.emit(null),
+            Fits::Where(fits) => self.emitter.if_else(fits, |e| e.emit(allocate), |e| e.emit(null)),
+        }
+    }
+
+    /// Whether the product does not wrap around.
+    fn fits_size(&self, size: &Size, arguments: &[Argument]) -> Fits {
+        let Size::Product(factors) = size else { return Fits::Always };
+        let size_t = self.emitter.types.size_t();
+        let factor = |factor: &Factor| match factor {
+            Factor::Number(number) => Some(Expr::Int(*number, size_t)),
+            Factor::Argument(at) => {
+                Some(fold::cast(Scalar::Int(size_t), value(arguments, *at)?, self.emitter.site))
+            }
+        };
+        let [first, second] = &factors[..] else { return Fits::Always };
+        match (factor(first), factor(second)) {
+            (Some(Expr::Int(a, _)), Some(Expr::Int(b, _))) => match a.checked_mul(b) {
+                Some(product) if product <= size_t.max() => Fits::Always,
+                _ => Fits::Never,
+            },
+            (Some(Expr::Int(0 | 1, _)), _) | (_, Some(Expr::Int(0 | 1, _))) => Fits::Always,
+            (Some(Expr::Int(known, _)), Some(other)) | (Some(other), Some(Expr::Int(known, _))) => {
+                let most = Expr::Int(size_t.max() / known, size_t);
+                Fits::Where(fold::compare(CompareOp::Le, other, most))
+            }
+            (Some(a), Some(b)) => {
+                let wraps = Expr::Overflows(BinaryOp::Mul, Arc::new(a), Arc::new(b));
+                Fits::Where(wraps.negated())
+            }
+            _ => Fits::Always,
+        }
+    }
+
+    /// What `realloc` does.
+    pub(super) fn reallocate(
+        &mut self,
+        old: usize,
+        requested: Requested<'_>,
+        arguments: &[Argument],
+        dst: Option<Lvalue>,
+        cause: Cause,
+    ) {
+        let Some(old) = pointer(arguments, old) else { return };
+        let fits = self.fits_size(requested.size, arguments);
+        let size = self.size(requested.size, arguments, cause);
+        let may_fail = requested.may_fail;
+        match fits {
+            Fits::Always => self.move_object(&old, size, may_fail, dst, cause),
+            Fits::Never => self.emitter.give_null(dst),
+            Fits::Where(fits) => {
+                let (start, join) = (self.emitter.at, self.emitter.location());
+                self.emitter.emit(Op::Assume(fits.clone()));
+                self.move_object(&old, size, may_fail, dst.clone(), cause);
+                self.emitter.connect(Op::Skip, join);
+                self.emitter.at = start;
+                self.emitter.emit(Op::Assume(fits.negated()));
+                self.emitter.give_null(dst);
+                self.emitter.connect(Op::Skip, join);
+                self.emitter.at = join;
+            }
+        }
+    }
+
+    /// A new object with some of the old one's bytes; on failure the old one stays.
+    fn move_object(&mut self, old: &Expr, size: Expr, may_fail: bool, dst: Option<Lvalue>, cause: Cause) {
+        let new = self.emitter.temporary(Type::void().pointer_to());
+        let allocation = Allocation {
+            dst: new.clone(),
+            size: size.clone(),
+            site: self.emitter.site,
+            on_heap: true,
+            zeroed: false,
+            may_fail,
+        };
+        self.emitter.emit(Op::Allocate(allocation));
+        let new = Expr::Load(new);
+        // How much was there is not known here; whoever executes the program knows.
+        let before = self.emitter.exactly.replace((Quantity::KeptBytes, vec![old.clone(), size.clone()]));
+        let kept = match cause {
+            Cause::External(name) => self.emitter.any_size(Cause::Unmodelled(name)),
+            cause => self.emitter.any_size(cause),
+        };
+        self.emitter.exactly = before;
+        let fits = fold::compare(CompareOp::Le, kept.clone(), size);
+        self.emitter.emit(Op::Assume(fits));
+        self.emitter.if_not_null(&new, |emitter| {
+            emitter.if_not_null(old, |emitter| {
+                emitter.emit(Op::CopyBytes(new.clone(), old.clone(), kept));
+                emitter.emit(Op::Free(old.clone()));
+            });
+        });
+        if let Some(dst) = dst {
+            let value = fold::cast(dst.scalar.unwrap_or(Scalar::Pointer), new, self.emitter.site);
+            self.emitter.emit(Op::Assign(dst, value));
+        }
+    }
+}

@@ -20,7 +20,7 @@ struct File {
     portfolio: Vec<String>,
     side_by_side: Vec<Vec<String>>,
     solver_free: Vec<String>,
-    library: Vec<String>,
+    library: Vec<Vec<String>>,
     engines: BTreeMap<String, Parts>,
 }
 
@@ -173,7 +173,8 @@ struct Table {
     portfolio: Vec<&'static str>,
     side_by_side: Vec<Vec<&'static str>>,
     solver_free: Vec<&'static str>,
-    library: Vec<&'static str>,
+    library: Vec<Vec<&'static str>>,
+    all_of_library: Vec<&'static str>,
     names: Vec<&'static str>,
     engines: BTreeMap<&'static str, Parts>,
 }
@@ -187,6 +188,8 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let keep = |name: String| -> &'static str { Box::leak(name.into_boxed_str()) };
     let engines: BTreeMap<&'static str, Parts> =
         file.engines.into_iter().map(|(name, parts)| (keep(name), parts)).collect();
+    let library: Vec<Vec<&'static str>> =
+        file.library.into_iter().map(|round| round.into_iter().map(keep).collect()).collect();
     Table {
         portfolio: file.portfolio.into_iter().map(keep).collect(),
         side_by_side: file
@@ -195,7 +198,8 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
             .map(|lane| lane.into_iter().map(keep).collect())
             .collect(),
         solver_free: file.solver_free.into_iter().map(keep).collect(),
-        library: file.library.into_iter().map(keep).collect(),
+        all_of_library: library.concat(),
+        library,
         names: engines.keys().copied().collect(),
         engines,
     }
@@ -223,6 +227,11 @@ fn solver_free() -> &'static [&'static str] {
 
 /// The engines that are asked of functions without callers, in order: brief ones, for there are many such functions.
 pub fn library() -> &'static [&'static str] {
+    &TABLE.all_of_library
+}
+
+/// The same in rounds: what is open after one of all functions is asked in the next.
+pub fn library_rounds() -> &'static [Vec<&'static str>] {
     &TABLE.library
 }
 

@@ -21,6 +21,7 @@ struct File {
     side_by_side: Vec<Vec<String>>,
     solver_free: Vec<String>,
     library: Vec<Vec<String>>,
+    alone: Vec<Vec<String>>,
     engines: BTreeMap<String, Parts>,
 }
 
@@ -174,6 +175,7 @@ struct Table {
     side_by_side: Vec<Vec<&'static str>>,
     solver_free: Vec<&'static str>,
     library: Vec<Vec<&'static str>>,
+    alone: Vec<Vec<&'static str>>,
     all_of_library: Vec<&'static str>,
     names: Vec<&'static str>,
     engines: BTreeMap<&'static str, Parts>,
@@ -188,8 +190,10 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let keep = |name: String| -> &'static str { Box::leak(name.into_boxed_str()) };
     let engines: BTreeMap<&'static str, Parts> =
         file.engines.into_iter().map(|(name, parts)| (keep(name), parts)).collect();
-    let library: Vec<Vec<&'static str>> =
-        file.library.into_iter().map(|round| round.into_iter().map(keep).collect()).collect();
+    let rounds = |rounds: Vec<Vec<String>>| -> Vec<Vec<&'static str>> {
+        rounds.into_iter().map(|round| round.into_iter().map(keep).collect()).collect()
+    };
+    let library = rounds(file.library);
     Table {
         portfolio: file.portfolio.into_iter().map(keep).collect(),
         side_by_side: file
@@ -199,6 +203,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
             .collect(),
         solver_free: file.solver_free.into_iter().map(keep).collect(),
         all_of_library: library.concat(),
+        alone: rounds(file.alone),
         library,
         names: engines.keys().copied().collect(),
         engines,
@@ -233,6 +238,11 @@ pub fn library() -> &'static [&'static str] {
 /// The same in rounds: what is open after one of all functions is asked in the next.
 pub fn library_rounds() -> &'static [Vec<&'static str>] {
     &TABLE.library
+}
+
+/// What is asked of each function of a library on its own: in the first of those rounds, and in the last.
+pub fn alone_rounds() -> &'static [Vec<&'static str>] {
+    &TABLE.alone
 }
 
 /// Lists of engines that have a name together, each in the order in which its engines are asked.
@@ -302,7 +312,13 @@ mod tests {
     #[test]
     fn every_name_in_the_file_is_an_engine_and_every_name_asked_in_order_is_in_the_file() {
         assert!(names().len() > 10);
-        for name in names().iter().chain(portfolio()).chain(solver_free()).chain(library()) {
+        for name in names()
+            .iter()
+            .chain(portfolio())
+            .chain(solver_free())
+            .chain(library())
+            .chain(alone_rounds().concat().iter())
+        {
             assert_eq!(by_name(name).map(|engine| engine.name()), Some(*name));
         }
         // Lanes hold what the portfolio would ask last, each engine once.

@@ -8,12 +8,13 @@ use std::{
 };
 
 use proofline_cfa::{Entry, Name, ObligationId};
+use proofline_cpa::Unknown;
 
 use super::{Control, Programs, Request, Round, Settled, check_entry, each};
 use crate::{engines, report::Report, verdict::Verdict};
 
-/// Entries that are asked dear questions before what is known then is looked at again.
-const WAVE: usize = 4;
+/// So many entries at most are asked dear questions before what is known then is looked at again.
+const WAVE: usize = 8;
 
 /// Which engines are asked.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -25,9 +26,17 @@ pub enum Rounds {
 }
 
 impl Rounds {
-    /// In order.
+    /// In order, about entries.
     fn engines(self) -> &'static [Vec<&'static str>] {
-        let all = engines::library_rounds();
+        self.of(engines::library_rounds())
+    }
+
+    /// In order, about functions on their own.
+    fn alone(self) -> &'static [Vec<&'static str>] {
+        self.of(engines::alone_rounds())
+    }
+
+    fn of(self, all: &'static [Vec<&'static str>]) -> &'static [Vec<&'static str>] {
         match self {
             Rounds::Cheap => &all[..1.min(all.len())],
             Rounds::All => all,
@@ -50,7 +59,7 @@ pub fn function_alone<P: Programs>(
 ) -> Result<Report, P::Error> {
     let mut last: Option<Request> = None;
     let mut report = None;
-    for engines in alone(rounds) {
+    for engines in rounds.alone() {
         let round = Round { is_own: true, settled: Arc::default(), after: last.map(Arc::new) };
         let next = of_round(request, engines, round);
         let found = check_entry(programs, &next, Entry::new(function), control)?;
@@ -93,12 +102,6 @@ pub fn entry_in_rounds<P: Programs>(
     Ok(last.map(|(_, report)| report).unwrap_or_default())
 }
 
-/// The last round but one is not for functions alone: it is a longer one of the first.
-fn alone(rounds: Rounds) -> impl Iterator<Item = &'static Vec<&'static str>> {
-    let all = rounds.engines();
-    all.iter().enumerate().filter(move |(at, _)| *at == 0 || at + 1 == all.len()).map(|(_, round)| round)
-}
-
 fn of_round(request: &Request, engines: &[&str], round: Round) -> Request {
     let engines = engines.iter().map(|name| (*name).to_owned()).collect();
     Request { engines, round, ..request.clone() }
@@ -126,14 +129,22 @@ fn next_round<P: Programs>(
 }
 
 /// What a function on its own settles for its callers: proofs, and failures that it has itself.
-fn decided(own: &Report) -> impl Iterator<Item = (Target, Result<&'static str, proofline_cpa::Unknown>)> {
+fn decided(own: &Report) -> impl Iterator<Item = (Target, Result<&'static str, Unknown>)> {
     own.verdicts.iter().filter_map(|(target, verdict)| match verdict {
         Verdict::Proved(engine) => Some((*target, Ok(*engine))),
         Verdict::Violated(_) => {
             let why = format!("it fails in `{}` itself", target.0);
-            Some((*target, Err(proofline_cpa::Unknown::Unconfirmed(why))))
+            Some((*target, Err(Unknown::Unconfirmed(why))))
         }
         Verdict::Unknown(_) => None,
+    })
+}
+
+/// What a report leaves open, and why.
+fn open(report: &Report) -> impl Iterator<Item = (Target, &Unknown)> {
+    report.verdicts.iter().filter_map(|(target, verdict)| match verdict {
+        Verdict::Unknown(why) => Some((*target, why)),
+        Verdict::Proved(_) | Verdict::Violated(_) => None,
     })
 }
 
@@ -168,7 +179,7 @@ pub(super) fn check<P: Programs>(
         if at > 0 && at + 1 == rounds.len() {
             library.alone(Rounds::All)?;
         }
-        library.round(engines, if at + 1 == rounds.len() { WAVE } else { usize::MAX })?;
+        library.round(engines, at > 0 && at + 1 == rounds.len())?;
     }
     library.add_to(report);
     Ok(())
@@ -219,49 +230,58 @@ impl<'l, P: Programs> Library<'l, P> {
         Ok(())
     }
 
-    /// Asks engines about all entries, so many at a time. What one entry cannot have proved need not be asked of the next ones: it stays unknown.
-    fn round(&mut self, engines: &[&str], wave: usize) -> Result<(), P::Error> {
+    /// Asks engines about all entries. If that `is_dear`, what one entry cannot have proved is not asked of the next ones: it stays unknown.
+    fn round(&mut self, engines: &[&str], is_dear: bool) -> Result<(), P::Error> {
         let own: Settled = self.alone.iter().flat_map(decided).collect();
         let mut given_up = Settled::new();
-        let is_first = self.answers.iter().all(Option::is_none);
-        let all: Vec<usize> = (0..self.entries.len()).collect();
-        for wave in all.chunks(wave.min(all.len().max(1))) {
+        let mut waiting: Vec<usize> = (0..self.entries.len()).collect();
+        while !waiting.is_empty() {
+            let wave = if is_dear {
+                self.apart(&mut waiting, |target| !own.contains_key(target) && !given_up.contains_key(target))
+            } else {
+                std::mem::take(&mut waiting)
+            };
             let request = self.request;
-            let asked = each(
-                self.programs,
-                wave,
-                self.control,
-                |(_, report): &(Request, Report)| request.first_only && report.failures().next().is_some(),
-                |programs, at, control| {
-                    let (entry, reached, is_understood) = &self.entries[*at];
-                    let of = |all: &Settled| -> Vec<_> {
-                        let here =
-                            all.iter().filter(|((name, _), _)| reached.contains(name) && *name != entry.name);
-                        here.map(|(target, known)| (*target, known.clone())).collect()
-                    };
-                    let mut settled = Settled::new();
-                    if *is_understood {
-                        settled.extend(of(&given_up));
-                        settled.extend(of(&own));
-                    }
-                    let last = self.answers[*at].clone();
-                    next_round(programs, request, engines, *entry, settled, last, control)
-                },
-            )?;
-            for (at, (asked, report)) in wave.iter().zip(asked) {
-                if !is_first {
-                    given_up.extend(report.verdicts.iter().filter_map(|(target, verdict)| match verdict {
-                        Verdict::Unknown(why) => Some((*target, Err(why.clone()))),
-                        Verdict::Proved(_) | Verdict::Violated(_) => None,
-                    }));
+            let is_last =
+                |(_, report): &(Request, Report)| request.first_only && report.failures().next().is_some();
+            let asked = each(self.programs, &wave, self.control, is_last, |programs, at, control| {
+                let (entry, reached, is_understood) = &self.entries[*at];
+                let known = own
+                    .iter()
+                    .chain(&given_up)
+                    .filter(|((name, _), _)| *is_understood && *name != entry.name && reached.contains(name));
+                let settled = known.map(|(target, known)| (*target, known.clone())).collect();
+                next_round(programs, request, engines, *entry, settled, self.answers[*at].clone(), control)
+            })?;
+            for (at, (asked, report)) in wave.into_iter().zip(asked) {
+                if is_dear {
+                    given_up.extend(open(&report).map(|(target, why)| (target, Err(why.clone()))));
                 }
-                self.answers[*at] = Some((asked, report));
+                self.answers[at] = Some((asked, report));
             }
             if request.first_only && self.has_failure() {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Takes entries that have nothing in common of what is to be asked, so that the answer for one is no news for another.
+    fn apart(&self, waiting: &mut Vec<usize>, is_asked: impl Fn(&Target) -> bool) -> Vec<usize> {
+        let mut taken: Vec<usize> = Vec::new();
+        let mut together: BTreeSet<Target> = BTreeSet::new();
+        waiting.retain(|at| {
+            let report = self.answers[*at].as_ref().map(|(_, report)| report);
+            let own: BTreeSet<Target> =
+                report.into_iter().flat_map(open).map(|(target, _)| target).filter(|t| is_asked(t)).collect();
+            let is_taken = taken.len() < WAVE && own.is_disjoint(&together);
+            if is_taken {
+                taken.push(*at);
+                together.extend(own);
+            }
+            !is_taken
+        });
+        taken
     }
 
     /// What is known of all of them together.

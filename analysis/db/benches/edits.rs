@@ -7,7 +7,7 @@ use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_ma
 use proofline_db::Database;
 use proofline_verifier::{
     load::Options,
-    portfolio::{self, Control, Request},
+    portfolio::{self, Control, Request, Round},
     property::Property,
 };
 
@@ -51,6 +51,7 @@ fn check(db: &Database) -> usize {
         engines: vec!["intervals".into()],
         steps: 100_000,
         first_only: false,
+        round: Round::default(),
     };
     portfolio::check(db, &question, &[], &Control::default()).map_or(0, |report| report.verdicts.len())
 }

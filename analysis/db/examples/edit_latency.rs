@@ -11,7 +11,7 @@ use proofline_db::Database;
 use proofline_verifier::{
     Cancel,
     load::Options,
-    portfolio::{self, Control, Request},
+    portfolio::{self, Control, Request, Round},
     property::Property,
 };
 
@@ -37,6 +37,7 @@ fn main() {
                         engines: Vec::new(),
                         steps,
                         first_only: false,
+                        round: Round::default(),
                     };
                     let doing = doing.clone();
                     let progress = move |text: &str| text.clone_into(&mut doing.lock());

@@ -12,7 +12,7 @@ use std::{
 use proofline_db::{Database, Store, Work};
 use proofline_verifier::{
     load::Options,
-    portfolio::{self, Control, Request},
+    portfolio::{self, Control, Request, Round},
     property::Property,
     report::Report,
 };
@@ -89,6 +89,7 @@ fn main() -> ExitCode {
             engines,
             steps: number(1, 20_000),
             first_only: false,
+            round: Round::default(),
         },
         unit,
     };

@@ -29,7 +29,7 @@ use crate::{
     files::Known,
     front::{FileName, Project, files, source},
     linked::{Symbol, has_body, trouble},
-    program::{default_entries, misunderstood, positions, prepared, ready},
+    program::{covered, default_entries, misunderstood, positions, prepared, ready},
     shared::{Db, Shared},
     store::Store,
     stored::Blocks,
@@ -331,6 +331,10 @@ impl Programs for Database {
 
     fn default_entries(&self) -> Result<Vec<Entry>, Stopped> {
         self.caught(|db| default_entries(db, db.project()).clone())
+    }
+
+    fn reached(&self, function: Name) -> Result<BTreeSet<Name>, Stopped> {
+        self.caught(|db| covered(db, db.project(), Symbol::new(db, function)).clone())
     }
 
     fn has_body(&self, function: Name) -> Result<bool, Stopped> {

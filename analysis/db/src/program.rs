@@ -170,7 +170,7 @@ pub(crate) fn ready_for<'db>(
 
 /// The functions that executions from an entry may call, itself included.
 #[salsa::tracked]
-fn covered<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> BTreeSet<Name> {
+pub(crate) fn covered<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> BTreeSet<Name> {
     ready(db, project, entry).environment.call_graph().reachable([entry.name(db)])
 }
 

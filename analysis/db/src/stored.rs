@@ -25,6 +25,23 @@ pub(crate) fn key(slice: ContentHash, request: &Request, wrapv: bool) -> Content
     hasher.write(&request.steps.to_le_bytes());
     hasher.write(&[u8::from(request.first_only), u8::from(wrapv)]);
     hasher.write(&slice.0);
+    let round = &request.round;
+    hasher.write(&[u8::from(round.is_own), u8::from(round.after.is_some())]);
+    hasher.write(&(round.settled.len() as u64).to_le_bytes());
+    for ((function, obligation), known) in round.settled.iter() {
+        let known = match known {
+            Ok(engine) => (*engine).to_owned(),
+            Err(why) => format!("unknown: {why}"),
+        };
+        for part in [function.as_str(), &known] {
+            hasher.write(&(part.len() as u64).to_le_bytes());
+            hasher.write(part.as_bytes());
+        }
+        hasher.write(&obligation.0.to_le_bytes());
+    }
+    if let Some(before) = &round.after {
+        hasher.write(&key(slice, before, wrapv).0);
+    }
     hasher.content_hash()
 }
 

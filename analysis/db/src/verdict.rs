@@ -64,6 +64,11 @@ pub(crate) fn judgement<'db>(
         db.shared().log(Work::Recalled(name));
         return Arc::new(known);
     }
+    let before = request
+        .round
+        .after
+        .as_ref()
+        .map(|before| judgement(db, project, entry, Asked::new(db, Request::clone(before))).clone());
     let control = db.control();
     // Register first, look then: an edit that came before is seen here, a later one finds us registered.
     let running = db.shared().register(&control.cancel);
@@ -72,7 +77,8 @@ pub(crate) fn judgement<'db>(
     let subject = subject(db, project, ready).with_summaries(db.shared().summaries.clone());
     let started = Instant::now();
     // Engines end by their budgets, with what they know by then.
-    let judgement = interrupt::within(None, || judge(&subject, request, Entry::new(name), control));
+    let judgement =
+        interrupt::within(None, || judge(&subject, request, Entry::new(name), before.as_deref(), control));
     drop(running);
     let millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     db.shared().millis.lock().insert(name, millis);
@@ -118,8 +124,19 @@ pub(crate) fn findings<'db>(
     entry: Symbol<'db>,
     asked: Asked<'db>,
 ) -> Arc<Vec<Option<Finding>>> {
-    let property = &asked.request(db).property;
-    Arc::new(explain(db, project, entry, property, judgement(db, project, entry, asked)))
+    let request = asked.request(db);
+    let judgement = judgement(db, project, entry, asked);
+    // What was found by what was asked before is explained already.
+    let mut all = match &request.round.after {
+        Some(before) => Vec::clone(findings(db, project, entry, Asked::new(db, Request::clone(before)))),
+        None => Vec::new(),
+    };
+    if judgement.counterexamples.len() > all.len() {
+        let mut new = Judgement::clone(judgement);
+        new.counterexamples.drain(..all.len());
+        all.extend(explain(db, project, entry, &request.property, &new));
+    }
+    Arc::new(all)
 }
 
 /// Explains counterexamples. Asks for positions only if there are any.

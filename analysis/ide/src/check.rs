@@ -12,10 +12,11 @@ use proofline_verifier::portfolio::{self, Programs};
 pub use proofline_verifier::{
     Cancel, Check, Name, Program, Unknown,
     blame::Blame,
+    counterexample::Counterexample,
     engines::{groups as engine_groups, names as engine_names},
     finding::{Finding, StepKind, TraceStep},
     load::{Allocation, LoadError, Options, VolatileReads},
-    portfolio::{Control, Listener, Request},
+    portfolio::{Control, FindingListener, Listener, Request, Round},
     property::Property,
     report::{Overall, Report},
     sources::{Position, Problem, Sources},

@@ -58,7 +58,7 @@ pub(crate) fn knowledge(program: &Arc<Program>, db: &Database, cancel: &Cancel) 
     let Some(sources) = program.sources().filter(|_| !program.has_errors()) else { return Ok(out) };
     let deadline = Some(Instant::now() + Duration::from_secs(SECONDS));
     let mut lost: BTreeSet<Name> = BTreeSet::new();
-    for entry in program.entries() {
+    for entry in program.entries().iter().filter(|entry| !entry.is_alone) {
         let control = Control { cancel: cancel.clone(), deadline, ..Control::default() };
         // A defect of ours costs what is known from this entry, and no more.
         let known = catch_unwind(AssertUnwindSafe(|| db.known(Name::new(&entry.name), &control)));
@@ -113,7 +113,8 @@ impl Knowledge {
 
     /// Whether that is so for all arguments, and not just for the calls in this program.
     pub fn is_for_all_callers(&self, function: &str) -> bool {
-        self.program.entries().iter().any(|e| e.name == function && e.kind == EntryKind::Library)
+        let mut entries = self.program.entries().iter().filter(|entry| !entry.is_alone);
+        entries.any(|e| e.name == function && e.kind == EntryKind::Library)
     }
 
     /// Expressions that no execution evaluates, joined where nothing else is between them.

@@ -55,6 +55,8 @@ pub struct EntryPoint {
     pub kind: EntryKind,
     /// Functions whose obligations it decides (itself included).
     pub decides: BTreeSet<String>,
+    /// It is judged on its own, although others call it: what is known then is known for all callers. The rest is decided where they are.
+    pub is_alone: bool,
 }
 
 /// The program of one file.
@@ -117,7 +119,7 @@ impl Program {
             path,
             files: sources.files(),
             functions: functions(&subject, &sources),
-            entries: entries(&subject, &sources, settings.library, companions),
+            entries: entries(&subject, &sources, settings, companions),
             problems,
             index,
             undefined,
@@ -137,7 +139,7 @@ impl Program {
     pub fn functions(&self) -> &[FunctionItem] {
         &self.functions
     }
-    /// From where it is checked: `main` first, then by name.
+    /// From where it is checked: functions on their own, then `main`, then by name.
     pub fn entries(&self) -> &[EntryPoint] {
         &self.entries
     }
@@ -201,7 +203,12 @@ fn functions(subject: &Subject, sources: &Sources) -> Vec<FunctionItem> {
 }
 
 /// Where the program of a file is entered: all of its own functions are to be decided.
-fn entries(subject: &Subject, sources: &Sources, library: bool, companions: &[PathBuf]) -> Vec<EntryPoint> {
+fn entries(
+    subject: &Subject,
+    sources: &Sources,
+    settings: &Settings,
+    companions: &[PathBuf],
+) -> Vec<EntryPoint> {
     // Functions of companions are decided where this file's executions reach them, and else where their own file is open.
     let is_own = |name: Name| {
         companions.is_empty()
@@ -209,12 +216,28 @@ fn entries(subject: &Subject, sources: &Sources, library: bool, companions: &[Pa
                 .definition(name)
                 .is_none_or(|at| !companions.contains(&Place::of(&at).path.to_path_buf()))
     };
-    let scope = if library { Scope::Library } else { Scope::Everything };
-    let points = entry_points(&Whole::new(subject), scope, &is_own).into_iter();
+    let scope = if settings.library { Scope::Library } else { Scope::Everything };
+    let points = entry_points(&Whole::new(subject), scope, &is_own);
+    let mut inner: BTreeSet<Name> = BTreeSet::new();
+    // Whoever names engines asks these alone.
+    if settings.engines.is_empty() {
+        let of_library = points.iter().filter(|point| point.entry.is_library());
+        inner.extend(of_library.flat_map(|point| &point.decides).filter(|name| is_own(**name)));
+    }
+    for point in &points {
+        inner.remove(&point.entry.name);
+    }
+    let alone = inner.into_iter().map(|name| EntryPoint {
+        name: name.to_string(),
+        kind: EntryKind::Library,
+        decides: BTreeSet::from([name.to_string()]),
+        is_alone: true,
+    });
     let entry = |point: proofline_verifier::entry_points::EntryPoint| EntryPoint {
         name: point.entry.name.to_string(),
         kind: point.entry.kind,
         decides: point.decides.iter().map(ToString::to_string).collect(),
+        is_alone: false,
     };
-    points.map(entry).collect()
+    alone.chain(points.into_iter().map(entry)).collect()
 }

@@ -341,10 +341,18 @@ impl FileResults {
     /// A function's verdicts with its state now; `None` if no entry decides it: nothing was asked.
     pub fn function(&self, name: &str) -> Option<FunctionReport> {
         let program = self.program.as_ref()?;
-        let entries: Vec<&EntryPoint> =
+        let mut entries: Vec<&EntryPoint> =
             program.entries().iter().filter(|entry| entry.decides.contains(name)).collect();
         if entries.is_empty() {
             return None;
+        }
+        let is_settled = |entry: &&EntryPoint| {
+            let fresh = self.entries.get(&entry.name).and_then(|known| known.fresh.as_ref());
+            entry.is_alone && fresh.is_some_and(|dated| dated.report.is_settled)
+        };
+        if entries.iter().any(is_settled) {
+            // Nothing depends on its callers.
+            entries.retain(|entry| entry.is_alone);
         }
         let mut out = report(program, &self.reports(), name);
         let known = || entries.iter().map(|entry| self.entries.get(&entry.name));
@@ -369,14 +377,20 @@ impl FileResults {
     }
 }
 
-/// Whether a fresh report has decided the obligation of an older finding.
+/// Whether a fresh report has decided the obligation of an older finding, or there is no such obligation any more.
 fn decides(fresh: &Dated, older: &ShownFinding<'_>) -> bool {
     let Some(place) = &older.finding.place else { return false };
     let range = range_after(place.range, older.edits);
-    let obligations = fresh.report.functions.get(&older.finding.function);
-    obligations.into_iter().flatten().any(|o| {
-        o.check == older.finding.check
-            && o.place.as_ref().is_some_and(|p| p.path == place.path && p.range == range)
-            && matches!(o.verdict, Verdict::Proved(_) | Verdict::Violated(_))
-    })
+    let Some(obligations) = fresh.report.functions.get(&older.finding.function) else { return false };
+    let mut near = obligations.iter().filter(|o| {
+        let is_near =
+            |p: &Place| p.path == place.path && p.range.start <= range.end && range.start <= p.range.end;
+        o.check == older.finding.check && o.place.as_ref().is_none_or(is_near)
+    });
+    let is_gone = fresh.report.reason.is_none() && near.clone().next().is_none();
+    is_gone
+        || near.any(|o| {
+            o.place.as_ref().is_some_and(|p| p.range == range)
+                && matches!(o.verdict, Verdict::Proved(_) | Verdict::Violated(_))
+        })
 }

@@ -89,7 +89,9 @@ pub fn report(
     };
     let mut natures: BTreeMap<&str, Nature> = BTreeMap::new();
     let (mut missing, mut reason) = (false, None);
-    for entry in program.entries().iter().filter(|entry| entry.decides.contains(function)) {
+    let entries = || program.entries().iter().filter(|entry| entry.decides.contains(function));
+    let alone = entries().find(|entry| entry.is_alone).and_then(|entry| reports.get(&entry.name));
+    for entry in entries().filter(|entry| !entry.is_alone) {
         let Some(report) = reports.get(&entry.name) else {
             missing = true;
             continue;
@@ -100,14 +102,26 @@ pub fn report(
         out.is_conditional |= report.resting.contains(function);
         natures.extend(report.findings.iter().map(|finding| (finding.id.as_str(), finding.nature)));
         for obligation in report.functions.get(function).into_iter().flatten() {
-            let same = |o: &&mut Obligation| {
-                o.check == obligation.check && o.text == obligation.text && o.place == obligation.place
-            };
-            match out.obligations.iter_mut().find(same) {
+            match out.obligations.iter_mut().find(|known| is_same(known, obligation)) {
                 Some(known) => {
                     let is_latent = |id: &String| natures.get(id.as_str()) == Some(&Nature::Latent);
                     known.verdict.join(obligation.verdict.clone(), is_latent);
                 }
+                None => out.obligations.push(obligation.clone()),
+            }
+        }
+    }
+    // What is known of the function on its own counts, whatever is known from its callers.
+    if let Some(report) = alone {
+        out.millis += report.millis;
+        missing &= !report.is_settled;
+        natures.extend(report.findings.iter().map(|finding| (finding.id.as_str(), finding.nature)));
+        for obligation in report.functions.get(function).into_iter().flatten() {
+            let is_decided = matches!(obligation.verdict, Verdict::Proved(_) | Verdict::Violated(_));
+            let known = out.obligations.iter_mut().find(|known| is_same(known, obligation));
+            match known {
+                Some(known) if is_decided => known.verdict.clone_from(&obligation.verdict),
+                Some(_) => {}
                 None => out.obligations.push(obligation.clone()),
             }
         }
@@ -134,7 +148,7 @@ pub fn report(
         }
     }
     out.state = match () {
-        () if missing => State::Queued,
+        () if missing && !alone.is_some_and(|alone| !alone.findings.is_empty()) => State::Queued,
         () if internal.is_some() => State::InternalError,
         () if out.violated > 0 => State::Violated,
         () if out.unknown > 0 || out.asked > 0 || reason.is_some() => State::Unknown,
@@ -146,4 +160,8 @@ pub fn report(
     };
     out.reason = internal.or(out.reason).or(reason);
     out
+}
+
+fn is_same(a: &Obligation, b: &Obligation) -> bool {
+    a.check == b.check && a.text == b.text && a.place == b.place
 }

@@ -10,7 +10,9 @@ use std::{
 use proofline_db::Database;
 use proofline_verifier::{
     Cancel, Entry, EntryKind, Name, Unknown,
-    portfolio::{Control, Listener, Request, check_entry, panic_text},
+    portfolio::{
+        Control, Listener, Request, Round, Rounds, check_entry, entry_in_rounds, function_alone, panic_text,
+    },
     report::Report,
     verdict,
 };
@@ -32,15 +34,22 @@ pub struct Effort {
     pub engines: &'static [&'static str],
     /// Seconds after which what is open is unknown; a safety net beside the steps.
     pub seconds: u64,
+    /// Of functions of a library, where the settings name no engines: how many rounds. `None`: the portfolio.
+    pub rounds: Option<Rounds>,
 }
 
 impl Effort {
     /// For the moment after an edit: no solver, few steps.
-    pub const QUICK: Effort = Effort { steps: 20_000, engines: &["concrete", "intervals"], seconds: 2 };
+    pub const QUICK: Effort = Effort {
+        steps: 20_000,
+        engines: &["concrete", "intervals"],
+        seconds: 2,
+        rounds: Some(Rounds::Cheap),
+    };
 
     /// Everything, with so many steps.
     pub fn full(steps: u64) -> Effort {
-        Effort { steps, engines: &[], seconds: 10 }
+        Effort { steps, engines: &[], seconds: 10, rounds: Some(Rounds::All) }
     }
 }
 
@@ -111,6 +120,8 @@ pub(crate) fn verify(
     progress: Arc<Listener>,
 ) -> Cancellable<Arc<EntryReport>> {
     let Some(plan) = program.entries().iter().find(|e| e.name == entry) else { return Err(Cancelled) };
+    let is_in_rounds = plan.kind == EntryKind::Library && settings.engines.is_empty();
+    let rounds = effort.rounds.filter(|_| is_in_rounds);
     let (Some(subject), Some(sources)) = (program.subject(), program.sources()) else {
         return Err(Cancelled);
     };
@@ -123,16 +134,23 @@ pub(crate) fn verify(
         },
         steps: effort.steps,
         first_only: false,
+        round: Round::default(),
     };
     let control = Control {
         cancel: cancel.clone(),
         deadline: Some(Instant::now() + Duration::from_secs(effort.seconds)),
         progress: Some(progress),
         threads: 1,
+        found: None,
     };
     // Engines are guarded inside; this guards what is around them.
-    let outcome = catch_unwind(AssertUnwindSafe(|| check_entry(db, &request, Entry::new(name), &control)));
-    let report = match outcome {
+    let ask = || match rounds {
+        _ if plan.is_alone => function_alone(db, &request, name, rounds.unwrap_or(Rounds::All), &control),
+        Some(rounds) => entry_in_rounds(db, &request, Entry::new(name), rounds, &control),
+        None => check_entry(db, &request, Entry::new(name), &control),
+    };
+    let outcome = catch_unwind(AssertUnwindSafe(ask));
+    let mut report = match outcome {
         Ok(Ok(report)) => report,
         Ok(Err(_)) => return Err(Cancelled),
         Err(panic) => Report::nothing(Unknown::InternalError(panic_text(&*panic))),
@@ -145,7 +163,17 @@ pub(crate) fn verify(
     let mut functions: BTreeMap<String, Vec<Obligation>> =
         plan.decides.iter().map(|name| (name.clone(), Vec::new())).collect();
     let findings: Vec<Finding> = report.findings.iter().map(Finding::new).collect();
-    let mut is_settled = report.reason.is_none();
+    if plan.is_alone
+        && let Some(automaton) = subject.env().function(name)
+    {
+        // What is not known for all callers is known where they are.
+        let asked = request.property.targets(subject.program(), [automaton]);
+        let open = || verdict::Verdict::Unknown(Unknown::Unconfirmed("it depends on the callers".into()));
+        for target in asked.iter() {
+            report.verdicts.entry(target).or_insert_with(open);
+        }
+    }
+    let mut is_settled = report.reason.is_none() && !(plan.is_alone && report.resting.contains(&name));
     for ((function, id), verdict) in &report.verdicts {
         let Some(list) = functions.get_mut(function.as_str()) else { continue };
         let Some(automaton) = subject.env().function(*function) else { continue };

@@ -66,8 +66,19 @@ impl Precondition {
     }
 }
 
-/// Judges a violating run that started in a function of a library.
-pub(crate) fn judge(subject: &Subject, run: &Run, obligation: &Obligation) -> Blame {
+/// Judges a violating run that started in a function of a library: whose fault it is, and whether every run comes to it (to this failure, or
+/// to another one before), whatever callers do: they decide nothing that is asked on the way.
+pub(crate) fn judge(subject: &Subject, run: &Run, obligation: &Obligation) -> (Blame, bool) {
+    let mut asked = Influence::default();
+    let blame = blame(subject, run, obligation, &mut asked);
+    let is_unconditional = blame == Blame::Manifest && !asked.callers;
+    (blame, is_unconditional)
+}
+
+/// Whose fault it is; `asks`: what has a say in the way there and in the failure itself.
+fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influence) -> Blame {
+    // Until all of the run was looked at, anybody may have.
+    asks.callers = true;
     let Some(trace) = run.trace.as_ref().filter(|trace| trace.dropped == 0) else {
         return Blame::Latent(Precondition::new(None));
     };
@@ -122,6 +133,7 @@ pub(crate) fn judge(subject: &Subject, run: &Run, obligation: &Obligation) -> Bl
         symbols.event(function, event, by_loops);
     }
     let depends_on_loops = looped_by.is_some();
+    *asks = failure.as_ref().map_or(Influence::default(), |failure| failure.on).and(asked_by).and(looped_by);
     // An error call is reached without a condition of its own.
     let Some(failure) = failure else {
         let by = asked_by.and(looped_by);

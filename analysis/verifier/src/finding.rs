@@ -31,6 +31,8 @@ pub struct Finding {
     pub steps: Vec<TraceStep>,
     /// Whose fault it is.
     pub blame: Blame,
+    /// Every execution of the entry function comes to it, whatever callers do.
+    pub is_unconditional: bool,
     /// How to get there again.
     pub counterexample: Counterexample,
 }
@@ -81,7 +83,8 @@ impl Finding {
         let obligation = function.obligations.get(counterexample.obligation.index())?.clone();
         let check = Check::of(obligation.check)?;
         let is_library = counterexample.entry.is_library();
-        let blame = if is_library { blame::judge(subject, &run, &obligation) } else { Blame::Manifest };
+        let (blame, is_unconditional) =
+            if is_library { blame::judge(subject, &run, &obligation) } else { (Blame::Manifest, false) };
         let trace = run.trace.clone().unwrap_or_default();
         let position = sources.position(function.name, obligation.site);
         let entry = counterexample.entry.name;
@@ -96,6 +99,7 @@ impl Finding {
             help: check.help(),
             steps: steps::shorten(told.steps),
             blame,
+            is_unconditional,
             counterexample,
         })
     }

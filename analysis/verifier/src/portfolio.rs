@@ -4,82 +4,33 @@
 //! **Nothing is proved of a text that was not understood.** That is seen to here, so that everybody who shows verdicts shows the same.
 
 mod in_memory;
+mod library;
+mod request;
 mod schedule;
 
 use std::{
     any::Any,
-    collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    collections::{BTreeMap, BTreeSet},
+    sync::atomic::{AtomicUsize, Ordering},
     thread,
-    time::Instant,
 };
 
 use parking_lot::Mutex;
 use proofline_cfa::{Entry, Name};
-use proofline_cpa::{Cancel, Unknown};
+use proofline_cpa::Unknown;
 
 use crate::{
     engines,
-    property::Property,
     report::{Judgement, Report},
     subject::Subject,
 };
 
 pub use in_memory::InMemory;
+pub use library::{Rounds, entry_in_rounds, function_alone};
+pub use request::{Control, FindingListener, Listener, Request, Round, Settled};
 
 /// Some programs are deeply nested, and so is the work on them.
 const STACK: usize = 1 << 29;
-
-/// What is asked of every entry. A verdict is a function of this and of the program.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Request {
-    /// Which obligations.
-    pub property: Property,
-    /// Engines by name; empty: the portfolio.
-    pub engines: Vec<String>,
-    /// Steps per engine and question.
-    pub steps: u64,
-    /// A yes/no question: stop at the first violation.
-    pub first_only: bool,
-}
-
-/// Hears in words what is going on.
-pub type Listener = dyn Fn(&str) + Send + Sync;
-
-/// What ends the work on an answer, and where progress is reported.
-#[derive(Clone, Default)]
-pub struct Control {
-    /// Ends it from another thread.
-    pub cancel: Cancel,
-    /// Ends it at a time; what is known by then is the answer, and is not remembered.
-    pub deadline: Option<Instant>,
-    /// Hears in words what is going on.
-    pub progress: Option<Arc<Listener>>,
-    /// Cores that may be used, for several entries or for one; 0 is 1. Verdicts do not depend on it.
-    pub threads: usize,
-}
-
-impl Control {
-    /// Tells who listens.
-    pub(crate) fn say(&self, text: &str) {
-        if let Some(progress) = &self.progress {
-            progress(text);
-        }
-    }
-
-    /// With a deadline that leaves time for the rest of `count` entries.
-    fn sharing(&self, count: usize) -> Control {
-        let share = |deadline: Instant| {
-            let now = Instant::now();
-            let left = deadline.saturating_duration_since(now);
-            now + left / u32::try_from(count.max(1)).unwrap_or(u32::MAX)
-        };
-        Control { deadline: self.deadline.map(share), ..self.clone() }
-    }
-}
 
 /// Where the programs of entries come from: a query graph, or memory. A clone is a handle for another thread.
 pub trait Programs: Clone + Send {
@@ -97,6 +48,12 @@ pub trait Programs: Clone + Send {
     /// # Errors
     /// If the work was stopped.
     fn default_entries(&self) -> Result<Vec<Entry>, Self::Error>;
+
+    /// Functions with bodies that executions from one with a body may call, itself included.
+    ///
+    /// # Errors
+    /// If the work was stopped.
+    fn reached(&self, function: Name) -> Result<BTreeSet<Name>, Self::Error>;
 
     /// Whether a function has a body.
     ///
@@ -133,8 +90,11 @@ pub fn check<P: Programs>(
         Ok(entries) => entries,
         Err(why) => return Ok(Report { reason: Some(why), ..report }),
     };
-    let engines = engines_for(&request.engines, given, &report.entries);
-    let request = &Request { engines, ..request.clone() };
+    let is_library = given.is_empty() && report.entries.iter().all(|entry| entry.is_library());
+    if is_library && request.engines.is_empty() {
+        library::check(programs, request, control, &mut report)?;
+        return Ok(report);
+    }
     let ones = reports(programs, request, &report.entries, control)?;
     if !request.first_only {
         report.add_all(ones);
@@ -194,9 +154,16 @@ fn add_calls_from_outside<P: Programs>(
     Ok(())
 }
 
-/// Asks engines about the executions from one entry of a program that has a body for it.
-pub fn judge(subject: &Subject, request: &Request, entry: Entry, control: &Control) -> Judgement {
-    schedule::Schedule::new(subject, request, entry, control).run()
+/// Asks engines about the executions from one entry of a program that has a body for it. `before`: the answer to what was asked before, if
+/// the request goes on from there.
+pub fn judge(
+    subject: &Subject,
+    request: &Request,
+    entry: Entry,
+    before: Option<&Judgement>,
+    control: &Control,
+) -> Judgement {
+    schedule::Schedule::new(subject, request, entry, before, control).run()
 }
 
 fn entries<P: Programs>(programs: &P, given: &[Name]) -> Result<Result<Vec<Entry>, Unknown>, P::Error> {
@@ -219,13 +186,6 @@ fn no_body(entry: Name) -> Unknown {
     Unknown::Unsupported(format!("there is no function `{entry}` with a body"))
 }
 
-/// Which engines to ask: those that were named; otherwise the portfolio (none named) or, for functions that were not named and have no callers, the
-/// brief engines for libraries.
-fn engines_for(named: &[String], given: &[Name], entries: &[Entry]) -> Vec<String> {
-    let is_library = given.is_empty() && entries.iter().all(|entry| entry.is_library());
-    if is_library { library_engines(named) } else { named.to_vec() }
-}
-
 /// Those that were named, otherwise the brief engines for libraries.
 fn library_engines(named: &[String]) -> Vec<String> {
     if named.is_empty() {
@@ -241,56 +201,56 @@ fn reports<P: Programs>(
     entries: &[Entry],
     control: &Control,
 ) -> Result<Vec<Report>, P::Error> {
-    let threads = control.threads.clamp(1, entries.len().max(1));
-    if threads > 1 && !request.first_only {
-        return side_by_side(programs, request, entries, control, threads);
-    }
-    let mut reports = Vec::new();
-    for (at, entry) in entries.iter().enumerate() {
-        let report = check_entry(programs, request, *entry, &control.sharing(entries.len() - at))?;
-        let is_last = request.first_only && report.failures().next().is_some();
-        reports.push(report);
-        if is_last {
-            break;
-        }
-    }
-    Ok(reports)
+    let is_last = |report: &Report| request.first_only && report.failures().next().is_some();
+    each(programs, entries, control, is_last, |programs, entry, control| {
+        let report = check_entry(programs, request, *entry, control)?;
+        control.tell(report.failures());
+        Ok(report)
+    })
 }
 
-/// The same with several entries at a time.
-fn side_by_side<P: Programs>(
+/// Does something with each, in order or several at a time; what came of it, in order. What comes after the first with `is_last` may be missing.
+/// What is done with one may not depend on the others.
+fn each<P: Programs, I: Sync, T: Send>(
     programs: &P,
-    request: &Request,
-    entries: &[Entry],
+    items: &[I],
     control: &Control,
-    threads: usize,
-) -> Result<Vec<Report>, P::Error> {
+    is_last: impl Fn(&T) -> bool + Sync,
+    work: impl Fn(&P, &I, &Control) -> Result<T, P::Error> + Sync,
+) -> Result<Vec<T>, P::Error> {
+    let threads = control.threads.clamp(1, items.len().max(1));
     let next = AtomicUsize::new(0);
-    let results: Mutex<BTreeMap<usize, Result<Report, P::Error>>> = Mutex::default();
-    let work = |programs: P| {
+    let results: Mutex<BTreeMap<usize, Result<T, P::Error>>> = Mutex::default();
+    let loops = |programs: P| {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(entry) = entries.get(at) else { break };
-            let rounds = (entries.len() - at).div_ceil(threads);
-            let own = Control { threads: 1, ..control.sharing(rounds) };
-            let result = check_entry(&programs, request, *entry, &own);
-            let is_end = result.is_err();
+            let Some(item) = items.get(at) else { break };
+            let rounds = (items.len() - at).div_ceil(threads);
+            // The only one may use all cores.
+            let left = if items.len() == 1 { control.threads } else { 1 };
+            let own = Control { threads: left, ..control.sharing(rounds) };
+            let result = work(&programs, item, &own);
+            let is_end = result.as_ref().map_or(true, &is_last);
             results.lock().insert(at, result);
             if is_end {
+                next.store(items.len(), Ordering::Relaxed);
                 break;
             }
         }
     };
-    thread::scope(|scope| {
-        for _ in 1..threads {
-            let (programs, work) = (programs.clone(), &work);
-            // Without another thread this one does it all.
-            let _ = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, move || work(programs));
-        }
-        work(programs.clone());
-    });
-    let results = results.into_inner();
-    results.into_values().collect()
+    if threads == 1 {
+        loops(programs.clone());
+    } else {
+        thread::scope(|scope| {
+            for _ in 1..threads {
+                let (programs, loops) = (programs.clone(), &loops);
+                // Without another thread this one does it all.
+                let _ = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, move || loops(programs));
+            }
+            loops(programs.clone());
+        });
+    }
+    results.into_inner().into_values().collect()
 }
 
 /// A panic's message.

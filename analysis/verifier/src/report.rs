@@ -208,6 +208,46 @@ impl Report {
         }
     }
 
+    /// Whether more effort could decide something.
+    pub(crate) fn is_open(&self) -> bool {
+        self.reason.is_none() && self.verdicts.values().any(|verdict| matches!(verdict, Verdict::Unknown(_)))
+    }
+
+    /// Of a function on its own: keeps what holds for all callers, and what fails whatever they do. What the function itself only claims
+    /// (`assert(0)` in a function that must not be called) is the callers' matter, too.
+    pub(crate) fn keep_for_all_callers(&mut self) {
+        let findings = std::mem::take(&mut self.findings);
+        let mut kept = BTreeMap::new();
+        for (index, finding) in findings.into_iter().enumerate() {
+            if finding.is_unconditional && !finding.check.is_claim() {
+                kept.insert(index, self.findings.len());
+                self.findings.push(finding);
+            }
+        }
+        self.verdicts.retain(|_, verdict| match verdict {
+            Verdict::Proved(_) => true,
+            Verdict::Violated(index) => kept.get(index).is_some_and(|new| {
+                *index = *new;
+                true
+            }),
+            Verdict::Unknown(_) => false,
+        });
+        self.rests_on.clear();
+        self.reason = self.reason.take().filter(|why| matches!(why, Unknown::InternalError(_)));
+    }
+
+    /// Adds what [`keep_for_all_callers`](Self::keep_for_all_callers) has kept: it counts, whatever is known from entries. `proves`: its proofs do.
+    pub(crate) fn add_for_all_callers(&mut self, mut own: Report, proves: bool) {
+        // Entries know better what comes before.
+        own.resting.clear();
+        own.reason = None;
+        for (target, verdict) in self.take_in(own) {
+            if proves || !verdict.is_proved() {
+                self.verdicts.insert(target, verdict);
+            }
+        }
+    }
+
     /// Adds what is known of further entries (`entries` stays as it is), joined obligation by obligation.
     pub fn add(&mut self, other: Report) {
         for (target, verdict) in self.take_in(other) {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use proofline_verifier::{
     load::{Options, load_texts},
-    portfolio::{Control, InMemory, Request, check},
+    portfolio::{Control, InMemory, Request, Round, check},
     property::Property,
     report::{Overall, Report},
 };
@@ -17,6 +17,7 @@ fn report(code: &str) -> Report {
         engines: vec!["concrete".into(), "intervals".into()],
         steps: 100_000,
         first_only: false,
+        round: Round::default(),
     };
     let memory = InMemory { subject: &subject, sources: &sources };
     check(&memory, &request, &[], &Control::default()).unwrap_or_else(|never| match never {})

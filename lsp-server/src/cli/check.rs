@@ -9,9 +9,10 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, bail};
+use parking_lot::Mutex;
 use proofline_ide::check::{
-    Cancel, CheckError, Control, Name, Overall, Property, Report, Request, Task, Unknown, engine_groups,
-    engine_names,
+    Cancel, CheckError, Control, Counterexample, FindingListener, Name, Overall, Property, Report, Request,
+    Round, Sources, Task, Unknown, engine_groups, engine_names,
 };
 
 use super::{
@@ -168,11 +169,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         deadline: arguments.limit.map(|seconds| started + Duration::from_secs(seconds)),
         progress: Some(Arc::new(move |text| listener.say(text))),
         threads: std::thread::available_parallelism().map_or(1, usize::from),
+        found: None,
     };
     // Not locked: if memory runs out, another thread has the last word.
     let mut out = std::io::stdout();
     let sources = match program.sources_within(&control) {
-        Ok(sources) => sources,
+        Ok(sources) => Arc::new(sources),
         Err(CheckError::OutOfTime) if arguments.format == Format::Text => {
             progress.done();
             writeln!(out, "RESULT: unknown({})", Unknown::OutOfTime)?;
@@ -193,12 +195,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             engines: engines.clone(),
             steps: arguments.budget,
             first_only: arguments.first || property.is_one_question(),
+            round: Round::default(),
         };
+        let shown: Arc<Mutex<Vec<Counterexample>>> = Arc::default();
+        let mut control = control.clone();
+        if is_text && !request.first_only && entries.is_empty() {
+            control.found = Some(teller(&sources, &progress, style, &shown));
+        }
         let report = program.check(&request, &entries, &control).map_err(failed)?;
         if is_text {
-            for finding in report.failures() {
+            let shown = shown.lock();
+            for finding in report.failures().filter(|finding| !shown.contains(&finding.counterexample)) {
                 write!(out, "{}", render::finding(&sources, finding, style))?;
             }
+            drop(shown);
             write!(out, "{}", render::latent(&report, style))?;
             write!(out, "{}", render::table(&report, style))?;
         }
@@ -245,6 +255,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         write_witness(&input, &answers, file)?;
     }
     Ok(ExitCode::from(code))
+}
+
+/// Shows failures as soon as they are known, each once.
+fn teller(
+    sources: &Arc<Sources>,
+    progress: &Progress,
+    style: Style,
+    shown: &Arc<Mutex<Vec<Counterexample>>>,
+) -> Arc<FindingListener> {
+    let (sources, progress, shown) = (sources.clone(), progress.clone(), shown.clone());
+    Arc::new(move |finding| {
+        let mut shown = shown.lock();
+        if !shown.contains(&finding.counterexample) {
+            shown.push(finding.counterexample.clone());
+            let text = render::finding(&sources, finding, style);
+            // Whoever does not read any more learns it at the end.
+            progress.beside(|| drop(std::io::stdout().write_all(text.as_bytes())));
+        }
+    })
 }
 
 /// A property's name, or a property file.

@@ -111,6 +111,13 @@ impl Progress {
             }
         }
     }
+    /// Writes something else to the terminal meanwhile.
+    pub(crate) fn beside(&self, write: impl FnOnce()) {
+        match &self.bar {
+            Some(bar) => bar.suspend(write),
+            None => write(),
+        }
+    }
     pub(crate) fn done(self) {
         if let Some(bar) = self.bar {
             bar.finish_and_clear();

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use proofline_db::Database;
 use proofline_verifier::{
-    portfolio::{self, Control, Request},
+    portfolio::{self, Control, Request, Round},
     property::Property,
     report::Report,
 };
@@ -34,6 +34,7 @@ pub fn edit(case: &Case, first: usize, most: usize) -> Result<(), String> {
             engines: vec![engine.to_owned()],
             steps: 2_000,
             first_only: false,
+            round: Round::default(),
         };
         let ask = |db: &Database| -> Result<Report, String> {
             portfolio::check(db, &question, &[], &Control::default()).map_err(said)

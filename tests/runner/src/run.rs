@@ -7,7 +7,7 @@ use proofline_verifier::{
     Budget, CheckId, Entry, Name, Program, Subject,
     inspect::{self, Domain},
     load::{Allocation, Options, VolatileReads},
-    portfolio::{Control, Request, check},
+    portfolio::{Control, Request, Round, check},
     property::Property,
     report::Report,
     sources::Sources,
@@ -39,8 +39,13 @@ pub(crate) struct Asked {
 pub(crate) fn asked(case: &Case) -> Result<Asked, String> {
     let mut options = Options::default();
     let mut entries = Vec::new();
-    let mut request =
-        Request { property: Property::Everything, engines: Vec::new(), steps: 300_000, first_only: false };
+    let mut request = Request {
+        property: Property::Everything,
+        engines: Vec::new(),
+        steps: 300_000,
+        first_only: false,
+        round: Round::default(),
+    };
     for word in &case.options {
         match word.split_once('=') {
             Some(("entry", name)) => entries.push(Name::new(name)),

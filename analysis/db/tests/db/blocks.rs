@@ -4,13 +4,23 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{check, database};
 use proofline_db::{Database, Work};
-use proofline_verifier::{portfolio::Request, property::Property, report::Report};
+use proofline_verifier::{
+    portfolio::{Request, Round},
+    property::Property,
+    report::Report,
+};
 
 const FILE: &str = "/db/chain.c";
 
 fn question() -> Request {
     let engines = vec!["intervals".to_owned()];
-    Request { property: Property::Everything, engines, steps: 100_000, first_only: false }
+    Request {
+        property: Property::Everything,
+        engines,
+        steps: 100_000,
+        first_only: false,
+        round: Round::default(),
+    }
 }
 
 /// What was explored, and what was not though it was asked for.

@@ -6,7 +6,7 @@ use proofline_db::{Database, Work};
 use proofline_verifier::{
     Name,
     load::Options,
-    portfolio::{self, Control, Request},
+    portfolio::{self, Control, Request, Round},
     property::Property,
     report::Report,
     verdict::Verdict,
@@ -15,7 +15,13 @@ use proofline_verifier::{
 /// A question that is answered fast.
 pub(crate) fn question() -> Request {
     let engines = ["concrete", "intervals"].map(str::to_owned).to_vec();
-    Request { property: Property::Everything, engines, steps: 4_000, first_only: false }
+    Request {
+        property: Property::Everything,
+        engines,
+        steps: 4_000,
+        first_only: false,
+        round: Round::default(),
+    }
 }
 
 /// A database with these texts; those that end in `.c` are the program's.

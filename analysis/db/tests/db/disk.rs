@@ -7,7 +7,12 @@ use std::{
 
 use crate::common::{Random, Sketch, check, database, question, told, verified};
 use proofline_db::{Store, Work};
-use proofline_verifier::{Name, portfolio::Request, property::Property, report::Overall};
+use proofline_verifier::{
+    Name,
+    portfolio::{Request, Round},
+    property::Property,
+    report::Overall,
+};
 use redb::{ReadableDatabase, ReadableTable, TableDefinition};
 
 const TEXT: &str = "
@@ -197,7 +202,7 @@ fn steps_to_prove(text: &str, folder: Option<&Path>) -> Option<u64> {
 
 fn refined(steps: u64) -> Request {
     let engines = vec!["value-bam".to_owned()];
-    Request { property: Property::UnreachCall, engines, steps, first_only: false }
+    Request { property: Property::UnreachCall, engines, steps, first_only: false, round: Round::default() }
 }
 
 /// Proves [`REFINED`], and leaves in the folder with which precision.

@@ -7,7 +7,7 @@ use crate::common::{Random, Sketch, check, database, told, units};
 use proofline_db::{Stopped, Store};
 use proofline_verifier::{
     Cancel,
-    portfolio::{self, Control, Request},
+    portfolio::{self, Control, Request, Round},
     property::Property,
 };
 
@@ -28,7 +28,13 @@ fn text(k: u64) -> String {
 
 fn question() -> Request {
     let engines = ["concrete", "horn", "bounded"].map(str::to_owned).to_vec();
-    Request { property: Property::Everything, engines, steps: 1_000_000, first_only: false }
+    Request {
+        property: Property::Everything,
+        engines,
+        steps: 1_000_000,
+        first_only: false,
+        round: Round::default(),
+    }
 }
 
 #[test]

@@ -5,7 +5,11 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{check, database, told};
 use proofline_db::Database;
-use proofline_verifier::{load::Options, portfolio::Request, property::Property};
+use proofline_verifier::{
+    load::Options,
+    portfolio::{Request, Round},
+    property::Property,
+};
 
 const FILE: &str = "/db/deceit.c";
 
@@ -14,7 +18,13 @@ const ENGINES: [&str; 2] = ["intervals", "value-bam"];
 
 fn question(engine: &str) -> Request {
     let engines = vec![engine.to_owned()];
-    Request { property: Property::Everything, engines, steps: 12_000, first_only: false }
+    Request {
+        property: Property::Everything,
+        engines,
+        steps: 12_000,
+        first_only: false,
+        round: Round::default(),
+    }
 }
 
 fn program(text: &str) -> Database {

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use proofline_ide::check::{CheckError, Control, Name, Options, Overall, Property, Request, WholeProgram};
+use proofline_ide::check::{
+    CheckError, Control, Name, Options, Overall, Property, Request, Round, WholeProgram,
+};
 
 fn example() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/average.c")
@@ -10,7 +12,13 @@ fn example() -> PathBuf {
 
 fn request() -> Request {
     let engines = ["concrete", "intervals"].map(str::to_owned).to_vec();
-    Request { property: Property::Everything, engines, steps: 20_000, first_only: false }
+    Request {
+        property: Property::Everything,
+        engines,
+        steps: 20_000,
+        first_only: false,
+        round: Round::default(),
+    }
 }
 
 fn program(file: PathBuf) -> WholeProgram {

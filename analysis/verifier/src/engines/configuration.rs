@@ -20,7 +20,8 @@ struct File {
     portfolio: Vec<String>,
     side_by_side: Vec<Vec<String>>,
     solver_free: Vec<String>,
-    library: Vec<String>,
+    library: Vec<Vec<String>>,
+    alone: Vec<Vec<String>>,
     engines: BTreeMap<String, Parts>,
 }
 
@@ -173,7 +174,9 @@ struct Table {
     portfolio: Vec<&'static str>,
     side_by_side: Vec<Vec<&'static str>>,
     solver_free: Vec<&'static str>,
-    library: Vec<&'static str>,
+    library: Vec<Vec<&'static str>>,
+    alone: Vec<Vec<&'static str>>,
+    all_of_library: Vec<&'static str>,
     names: Vec<&'static str>,
     engines: BTreeMap<&'static str, Parts>,
 }
@@ -187,6 +190,10 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let keep = |name: String| -> &'static str { Box::leak(name.into_boxed_str()) };
     let engines: BTreeMap<&'static str, Parts> =
         file.engines.into_iter().map(|(name, parts)| (keep(name), parts)).collect();
+    let rounds = |rounds: Vec<Vec<String>>| -> Vec<Vec<&'static str>> {
+        rounds.into_iter().map(|round| round.into_iter().map(keep).collect()).collect()
+    };
+    let library = rounds(file.library);
     Table {
         portfolio: file.portfolio.into_iter().map(keep).collect(),
         side_by_side: file
@@ -195,7 +202,9 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
             .map(|lane| lane.into_iter().map(keep).collect())
             .collect(),
         solver_free: file.solver_free.into_iter().map(keep).collect(),
-        library: file.library.into_iter().map(keep).collect(),
+        all_of_library: library.concat(),
+        alone: rounds(file.alone),
+        library,
         names: engines.keys().copied().collect(),
         engines,
     }
@@ -223,7 +232,17 @@ fn solver_free() -> &'static [&'static str] {
 
 /// The engines that are asked of functions without callers, in order: brief ones, for there are many such functions.
 pub fn library() -> &'static [&'static str] {
+    &TABLE.all_of_library
+}
+
+/// The same in rounds: what is open after one of all functions is asked in the next.
+pub fn library_rounds() -> &'static [Vec<&'static str>] {
     &TABLE.library
+}
+
+/// What is asked of each function of a library on its own: in the first of those rounds, and in the last.
+pub fn alone_rounds() -> &'static [Vec<&'static str>] {
+    &TABLE.alone
 }
 
 /// Lists of engines that have a name together, each in the order in which its engines are asked.
@@ -299,7 +318,13 @@ mod tests {
     #[test]
     fn every_name_in_the_file_is_an_engine_and_every_name_asked_in_order_is_in_the_file() {
         assert!(names().len() > 10);
-        for name in names().iter().chain(portfolio()).chain(solver_free()).chain(library()) {
+        for name in names()
+            .iter()
+            .chain(portfolio())
+            .chain(solver_free())
+            .chain(library())
+            .chain(alone_rounds().concat().iter())
+        {
             assert_eq!(by_name(name).map(|engine| engine.name()), Some(*name));
         }
         // Lanes hold what the portfolio would ask last, each engine once.

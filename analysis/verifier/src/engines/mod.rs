@@ -27,7 +27,9 @@ pub use abstraction::{Abstraction, Domain};
 pub use bounded::Bounded;
 pub use cases::Cases;
 pub use concrete::Concrete;
-pub use configuration::{by_name, groups, library, names, portfolio, side_by_side};
+pub use configuration::{
+    alone_rounds, by_name, groups, library, library_rounds, names, portfolio, side_by_side,
+};
 pub use cparec::CpaRec;
 pub use equations::Equations;
 pub use horn::Horn;

@@ -1,6 +1,6 @@
 //! Programs from memory: one program for all entries. For tests and for callers without a query graph; remembers nothing.
 
-use std::convert::Infallible;
+use std::{collections::BTreeSet, convert::Infallible};
 
 use proofline_cfa::{Entry, Name};
 use proofline_cpa::Unknown;
@@ -8,7 +8,7 @@ use proofline_cpa::Unknown;
 use super::{Control, Programs, Request, judge};
 use crate::{
     entry_points::{Scope, Whole, entry_points},
-    report::Report,
+    report::{Judgement, Report},
     sources::Sources,
     subject::Subject,
 };
@@ -34,6 +34,10 @@ impl Programs for InMemory<'_> {
         Ok(points.into_iter().map(|point| point.entry).collect())
     }
 
+    fn reached(&self, function: Name) -> Result<BTreeSet<Name>, Infallible> {
+        Ok(self.subject.reachable_from(function))
+    }
+
     fn has_body(&self, function: Name) -> Result<bool, Infallible> {
         Ok(self.subject.program().function(function).is_some())
     }
@@ -44,7 +48,13 @@ impl Programs for InMemory<'_> {
 
     fn judge(&self, request: &Request, entry: Entry, control: &Control) -> Result<Report, Infallible> {
         let subject = self.subject.for_question(&request.property);
-        let judgement = judge(&subject, request, entry, control);
+        let judgement = answer(&subject, request, entry, control);
         Ok(judgement.report(entry, &judgement.explained(&subject, self.sources)))
     }
+}
+
+/// With what was asked before.
+fn answer(subject: &Subject, request: &Request, entry: Entry, control: &Control) -> Judgement {
+    let before = request.round.after.as_ref().map(|before| answer(subject, before, entry, control));
+    judge(subject, request, entry, before.as_ref(), control)
 }

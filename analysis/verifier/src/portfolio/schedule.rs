@@ -31,6 +31,8 @@ pub(super) struct Schedule<'r> {
     /// Why nothing may be called proved.
     blocked: Option<Unknown>,
     open: Targets,
+    /// What else executions may violate, and nobody asks about.
+    others: Targets,
     judgement: Judgement,
     /// The most telling reason for what is open.
     reason: Option<Unknown>,
@@ -43,6 +45,7 @@ impl<'r> Schedule<'r> {
         subject: &'r Subject,
         request: &'r Request,
         entry: Entry,
+        before: Option<&Judgement>,
         control: &Control,
     ) -> Schedule<'r> {
         let functions = subject.reachable_from(entry.name);
@@ -56,24 +59,67 @@ impl<'r> Schedule<'r> {
         let has_targets = |name: &Name| !subject.reachable_from(*name).is_disjoint(&with_targets);
         let called = subject.env().called_from_outside(entry).into_iter().filter(has_targets).collect();
         let rests_on = subject.assumptions(&concerned);
-        Schedule {
+        let mut schedule = Schedule {
             subject,
             request,
             entry,
             control: control.clone(),
             blocked: subject.unsupported(&concerned),
             open: targets(&functions),
+            others: Targets::default(),
             judgement: Judgement { rests_on, called_from_outside: called, ..Judgement::default() },
             reason: None,
             is_over: false,
+        };
+        schedule.take_known(before);
+        schedule
+    }
+
+    /// What need not be asked.
+    fn take_known(&mut self, before: Option<&Judgement>) {
+        let round = &self.request.round;
+        if round.is_own {
+            let (own, others): (Vec<_>, Vec<_>) =
+                self.open.iter().partition(|(function, _)| *function == self.entry.name);
+            (self.open, self.others) = (Targets::new(own), Targets::new(others));
+        }
+        if let Some(before) = before {
+            let known = &mut self.judgement;
+            known.counterexamples.clone_from(&before.counterexamples);
+            known.decided_by.clone_from(&before.decided_by);
+            known.last_engine = before.last_engine;
+            for (target, verdict) in &before.verdicts {
+                match verdict {
+                    Verdict::Proved(_) | Verdict::Violated(_) => {
+                        known.verdicts.insert(*target, verdict.clone());
+                        self.open.remove(target.0, target.1);
+                    }
+                    Verdict::Unknown(why) => self.reason = Some(why.clone()),
+                }
+            }
+            self.is_over = self.request.first_only && !known.counterexamples.is_empty();
+        }
+        for (target, known) in round.settled.iter() {
+            if !self.open.contains(target.0, target.1) {
+                continue;
+            }
+            let verdict = match (known, &self.blocked) {
+                (Ok(_), Some(blocked)) => Verdict::Unknown(blocked.clone()),
+                (Ok(engine), None) => Verdict::Proved(engine),
+                (Err(why), _) => Verdict::Unknown(why.clone()),
+            };
+            self.settle(*target, verdict);
         }
     }
 
     /// Asks the engines that the request names, or the portfolio.
     pub(super) fn run(mut self) -> Judgement {
-        if self.open.is_empty() {
+        if self.open.is_empty() && self.judgement.verdicts.is_empty() {
             self.judgement.reason = self.blocked;
             return self.judgement;
+        }
+        if self.is_done() {
+            return self.finish();
         }
         let lanes = engines::side_by_side();
         if !self.request.engines.is_empty() {
@@ -107,7 +153,9 @@ impl<'r> Schedule<'r> {
             }
         }
         let functions = self.subject.reachable_from(self.entry.name);
-        let basis = Basis::of(self.subject, &self.request.property, &functions, &self.judgement.verdicts);
+        let mut verdicts = self.judgement.verdicts.clone();
+        verdicts.extend(self.others.iter().map(|target| (target, Verdict::Unknown(Unknown::OutOfBudget))));
+        let basis = Basis::of(self.subject, &self.request.property, &functions, &verdicts);
         self.judgement.rests_on.extend(basis.texts);
         self.judgement.resting = basis.resting;
         self.judgement

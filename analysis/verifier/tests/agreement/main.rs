@@ -10,7 +10,7 @@ use expressions::{Case, PRELUDE, Random};
 use proofline_verifier::{
     Name, Subject,
     load::{Options, load_texts},
-    portfolio::{Control, InMemory, Request, check},
+    portfolio::{Control, InMemory, Request, Round, check},
     property::Property,
     report::Overall,
     sources::Sources,
@@ -99,6 +99,7 @@ fn ask(memory: &InMemory<'_>, entry: &str, engine: &str) -> Overall {
         engines: vec![engine.to_owned()],
         steps: 10_000_000,
         first_only: true,
+        round: Round::default(),
     };
     let report = check(memory, &request, &[Name::new(entry)], &Control::default());
     report.unwrap_or_else(|never| match never {}).overall()

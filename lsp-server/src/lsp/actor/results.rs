@@ -62,7 +62,9 @@ impl Actor {
                 self.news.insert(path.clone(), News { at: Instant::now() });
                 if !is_final && !report.is_settled {
                     let effort = Effort::full(self.settings.budget);
-                    let place = usize::from(report.kind == proofline_ide::EntryKind::Library);
+                    // In the order of the quick answers: what was edited first.
+                    let place = document.results.entries().iter().position(|known| known.name == entry);
+                    let place = place.unwrap_or(usize::MAX);
                     self.jobs.push(&path, revision, Task::Verify { entry, effort, is_final: true }, place);
                 }
                 if is_final || report.is_settled {

@@ -17,7 +17,7 @@ use proofline_verifier::{
     engines::names,
     finding::Finding,
     load::Options,
-    portfolio::{Control, Request, check},
+    portfolio::{Control, Request, Round, check},
     property::Property,
     report::Report,
     sources::Sources,
@@ -444,6 +444,7 @@ pub(super) fn engines_against(
             engines: if engine == PORTFOLIO { Vec::new() } else { vec![engine.clone()] },
             steps: engines.steps,
             first_only: false,
+            round: Round::default(),
         };
         let deadline = engines.limit.map(|limit| Instant::now() + limit);
         let control = Control { deadline, ..Control::default() };

@@ -11,7 +11,7 @@ use proofline_cfa::Cause;
 use proofline_verifier::{
     Unknown,
     finding::Finding,
-    portfolio::{Control, Request, check},
+    portfolio::{Control, Request, Round, check},
     property::Property,
     report::Report,
     verdict::Verdict,
@@ -129,6 +129,7 @@ fn ask(
         engines: if engine == PORTFOLIO { Vec::new() } else { vec![engine.to_owned()] },
         steps: engines.steps,
         first_only: false,
+        round: Round::default(),
     };
     let deadline = engines.limit.map(|limit| Instant::now() + limit);
     let report = check(&loaded.db, &request, &[], &Control { deadline, ..Control::default() });

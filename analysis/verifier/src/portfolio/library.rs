@@ -1,0 +1,300 @@
+//! A library, function by function, cheap engines before dear ones. Each function that others call is also judged on its own, called by
+//! anybody with any arguments: what is proved so holds for all callers, and what fails so whatever callers do is an error, whoever calls it.
+//! Everything else that such a run shows is the callers' matter, and judged in the executions from the entries.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use proofline_cfa::{Entry, Name, ObligationId};
+use proofline_cpa::Unknown;
+
+use super::{Control, Programs, Request, Round, Settled, check_entry, each};
+use crate::{engines, report::Report, verdict::Verdict};
+
+/// So many entries at most are asked dear questions before what is known then is looked at again.
+const WAVE: usize = 8;
+
+/// Which engines are asked.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Rounds {
+    /// Those without a solver, briefly.
+    Cheap,
+    /// All.
+    All,
+}
+
+impl Rounds {
+    /// In order, about entries.
+    fn engines(self) -> &'static [Vec<&'static str>] {
+        self.of(engines::library_rounds())
+    }
+
+    /// In order, about functions on their own.
+    fn alone(self) -> &'static [Vec<&'static str>] {
+        self.of(engines::alone_rounds())
+    }
+
+    fn of(self, all: &'static [Vec<&'static str>]) -> &'static [Vec<&'static str>] {
+        match self {
+            Rounds::Cheap => &all[..1.min(all.len())],
+            Rounds::All => all,
+        }
+    }
+}
+
+type Target = (Name, ObligationId);
+
+/// A function of a library on its own, whoever calls it: what is proved for all callers, and what fails whatever they do.
+///
+/// # Errors
+/// If the work was stopped.
+pub fn function_alone<P: Programs>(
+    programs: &P,
+    request: &Request,
+    function: Name,
+    rounds: Rounds,
+    control: &Control,
+) -> Result<Report, P::Error> {
+    let mut last: Option<Request> = None;
+    let mut report = None;
+    for engines in rounds.alone() {
+        let round = Round { is_own: true, settled: Arc::default(), after: last.map(Arc::new) };
+        let next = of_round(request, engines, round);
+        let found = check_entry(programs, &next, Entry::new(function), control)?;
+        let is_decided = !found.is_open();
+        report = Some(found);
+        last = Some(next);
+        if is_decided {
+            break;
+        }
+    }
+    let mut report = report.unwrap_or_default();
+    report.keep_for_all_callers();
+    control.tell(report.findings.iter());
+    Ok(report)
+}
+
+/// What is known of the executions from one entry of a library after some rounds.
+///
+/// # Errors
+/// If the work was stopped.
+pub fn entry_in_rounds<P: Programs>(
+    programs: &P,
+    request: &Request,
+    entry: Entry,
+    rounds: Rounds,
+    control: &Control,
+) -> Result<Report, P::Error> {
+    let mut settled = Settled::new();
+    if programs.has_body(entry.name)? && programs.misunderstood(entry)?.is_none() {
+        for function in programs.reached(entry.name)?.into_iter().filter(|name| *name != entry.name) {
+            let own = function_alone(programs, request, function, rounds, control)?;
+            settled.extend(decided(&own));
+        }
+    }
+    let mut last: Option<(Request, Report)> = None;
+    for engines in rounds.engines() {
+        let settled = if last.is_none() { BTreeMap::new() } else { settled.clone() };
+        last = Some(next_round(programs, request, engines, entry, settled, last, control)?);
+    }
+    Ok(last.map(|(_, report)| report).unwrap_or_default())
+}
+
+fn of_round(request: &Request, engines: &[&str], round: Round) -> Request {
+    let engines = engines.iter().map(|name| (*name).to_owned()).collect();
+    Request { engines, round, ..request.clone() }
+}
+
+/// One more round about an entry, unless everything is decided.
+fn next_round<P: Programs>(
+    programs: &P,
+    request: &Request,
+    engines: &[&str],
+    entry: Entry,
+    settled: Settled,
+    last: Option<(Request, Report)>,
+    control: &Control,
+) -> Result<(Request, Report), P::Error> {
+    let after = match last {
+        Some((asked, report)) if !report.is_open() => return Ok((asked, report)),
+        Some((asked, _)) => Some(Arc::new(asked)),
+        None => None,
+    };
+    let next = of_round(request, engines, Round { is_own: false, settled: Arc::new(settled), after });
+    let report = check_entry(programs, &next, entry, control)?;
+    control.tell(report.failures());
+    Ok((next, report))
+}
+
+/// What a function on its own settles for its callers: proofs, and failures that it has itself.
+fn decided(own: &Report) -> impl Iterator<Item = (Target, Result<&'static str, Unknown>)> {
+    own.verdicts.iter().filter_map(|(target, verdict)| match verdict {
+        Verdict::Proved(engine) => Some((*target, Ok(*engine))),
+        Verdict::Violated(_) => {
+            let why = format!("it fails in `{}` itself", target.0);
+            Some((*target, Err(Unknown::Unconfirmed(why))))
+        }
+        Verdict::Unknown(_) => None,
+    })
+}
+
+/// What a report leaves open, and why.
+fn open(report: &Report) -> impl Iterator<Item = (Target, &Unknown)> {
+    report.verdicts.iter().filter_map(|(target, verdict)| match verdict {
+        Verdict::Unknown(why) => Some((*target, why)),
+        Verdict::Proved(_) | Verdict::Violated(_) => None,
+    })
+}
+
+/// The functions of a library, as far as they are known.
+struct Library<'l, P> {
+    programs: &'l P,
+    request: &'l Request,
+    control: &'l Control,
+    /// Where executions start, with what they reach; whether the text of that was understood.
+    entries: Vec<(Entry, BTreeSet<Name>, bool)>,
+    /// What was asked last of each, and the answer.
+    answers: Vec<Option<(Request, Report)>>,
+    /// Functions that others call, callees first.
+    inner: Vec<Name>,
+    alone: Vec<Report>,
+}
+
+/// Everything about a library whose entries these are.
+pub(super) fn check<P: Programs>(
+    programs: &P,
+    request: &Request,
+    control: &Control,
+    report: &mut Report,
+) -> Result<(), P::Error> {
+    let mut library = Library::new(programs, request, control, &report.entries)?;
+    let rounds = Rounds::All.engines();
+    library.alone(Rounds::Cheap)?;
+    for (at, engines) in rounds.iter().enumerate() {
+        if request.first_only && library.has_failure() {
+            break;
+        }
+        if at > 0 && at + 1 == rounds.len() {
+            library.alone(Rounds::All)?;
+        }
+        library.round(engines, at > 0 && at + 1 == rounds.len())?;
+    }
+    library.add_to(report);
+    Ok(())
+}
+
+impl<'l, P: Programs> Library<'l, P> {
+    fn new(
+        programs: &'l P,
+        request: &'l Request,
+        control: &'l Control,
+        starts: &[Entry],
+    ) -> Result<Library<'l, P>, P::Error> {
+        let entries = each(
+            programs,
+            starts,
+            control,
+            |_| false,
+            |programs, entry, _| {
+                Ok((*entry, programs.reached(entry.name)?, programs.misunderstood(*entry)?.is_none()))
+            },
+        )?;
+        let mut inner: BTreeSet<Name> = entries.iter().flat_map(|(_, reached, _)| reached).copied().collect();
+        for entry in starts {
+            inner.remove(&entry.name);
+        }
+        let answers = entries.iter().map(|_| None).collect();
+        let inner: Vec<Name> = inner.into_iter().collect();
+        Ok(Library { programs, request, control, entries, answers, inner, alone: Vec::new() })
+    }
+
+    fn has_failure(&self) -> bool {
+        let answers = self.answers.iter().flatten().map(|(_, report)| report);
+        answers.chain(&self.alone).any(|report| report.failures().next().is_some())
+    }
+
+    fn is_last(&self) -> impl Fn(&Report) -> bool + Sync + use<P> {
+        let first_only = self.request.first_only;
+        move |report| first_only && report.failures().next().is_some()
+    }
+
+    /// Judges the functions that others call on their own.
+    fn alone(&mut self, rounds: Rounds) -> Result<(), P::Error> {
+        let request = self.request;
+        self.alone =
+            each(self.programs, &self.inner, self.control, self.is_last(), |programs, name, control| {
+                function_alone(programs, request, *name, rounds, control)
+            })?;
+        Ok(())
+    }
+
+    /// Asks engines about all entries. If that `is_dear`, what one entry cannot have proved is not asked of the next ones: it stays unknown.
+    fn round(&mut self, engines: &[&str], is_dear: bool) -> Result<(), P::Error> {
+        let own: Settled = self.alone.iter().flat_map(decided).collect();
+        let mut given_up = Settled::new();
+        let mut waiting: Vec<usize> = (0..self.entries.len()).collect();
+        while !waiting.is_empty() {
+            let wave = if is_dear {
+                self.apart(&mut waiting, |target| !own.contains_key(target) && !given_up.contains_key(target))
+            } else {
+                std::mem::take(&mut waiting)
+            };
+            let request = self.request;
+            let is_last =
+                |(_, report): &(Request, Report)| request.first_only && report.failures().next().is_some();
+            let asked = each(self.programs, &wave, self.control, is_last, |programs, at, control| {
+                let (entry, reached, is_understood) = &self.entries[*at];
+                let known = own
+                    .iter()
+                    .chain(&given_up)
+                    .filter(|((name, _), _)| *is_understood && *name != entry.name && reached.contains(name));
+                let settled = known.map(|(target, known)| (*target, known.clone())).collect();
+                next_round(programs, request, engines, *entry, settled, self.answers[*at].clone(), control)
+            })?;
+            for (at, (asked, report)) in wave.into_iter().zip(asked) {
+                if is_dear {
+                    given_up.extend(open(&report).map(|(target, why)| (target, Err(why.clone()))));
+                }
+                self.answers[at] = Some((asked, report));
+            }
+            if request.first_only && self.has_failure() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes entries that have nothing in common of what is to be asked, so that the answer for one is no news for another.
+    fn apart(&self, waiting: &mut Vec<usize>, is_asked: impl Fn(&Target) -> bool) -> Vec<usize> {
+        let mut taken: Vec<usize> = Vec::new();
+        let mut together: BTreeSet<Target> = BTreeSet::new();
+        waiting.retain(|at| {
+            let report = self.answers[*at].as_ref().map(|(_, report)| report);
+            let own: BTreeSet<Target> =
+                report.into_iter().flat_map(open).map(|(target, _)| target).filter(|t| is_asked(t)).collect();
+            let is_taken = taken.len() < WAVE && own.is_disjoint(&together);
+            if is_taken {
+                taken.push(*at);
+                together.extend(own);
+            }
+            !is_taken
+        });
+        taken
+    }
+
+    /// What is known of all of them together.
+    fn add_to(self, report: &mut Report) {
+        report.add_all(self.answers.into_iter().flatten().map(|(_, one)| one).collect());
+        let doubtful: BTreeSet<Name> = self
+            .entries
+            .into_iter()
+            .filter(|(_, _, is_understood)| !is_understood)
+            .flat_map(|(_, reached, _)| reached)
+            .collect();
+        for (name, own) in self.inner.iter().zip(self.alone) {
+            report.add_for_all_callers(own, !doubtful.contains(name));
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What is asked of an entry, and what ends the work on the answer. Knows no engine.
+
+use std::{collections::BTreeMap, sync::Arc, time::Instant};
+
+use proofline_cfa::{Name, ObligationId};
+use proofline_cpa::{Cancel, Unknown};
+
+use crate::{finding::Finding, property::Property};
+
+/// What is asked of every entry. A verdict is a function of this and of the program.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Request {
+    /// Which obligations.
+    pub property: Property,
+    /// Engines by name; empty: the portfolio.
+    pub engines: Vec<String>,
+    /// Steps per engine and question.
+    pub steps: u64,
+    /// A yes/no question: stop at the first violation.
+    pub first_only: bool,
+    /// What was asked before, and of what.
+    pub round: Round,
+}
+
+/// Obligations about which is known what an entry need not be asked: which engine proved them of all executions, or why nothing is known.
+pub type Settled = BTreeMap<(Name, ObligationId), Result<&'static str, Unknown>>;
+
+/// A question among others about one program.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Round {
+    /// Only the entry's own obligations are asked about, not those of what it calls.
+    pub is_own: bool,
+    /// What is not asked about.
+    pub settled: Arc<Settled>,
+    /// What was asked before: the work goes on from that answer.
+    pub after: Option<Arc<Request>>,
+}
+
+/// Hears in words what is going on.
+pub type Listener = dyn Fn(&str) + Send + Sync;
+
+/// Hears of a violation that no caller can prevent as soon as it is known; of one obligation perhaps more than once.
+pub type FindingListener = dyn Fn(&Finding) + Send + Sync;
+
+/// What ends the work on an answer, and where progress is reported.
+#[derive(Clone, Default)]
+pub struct Control {
+    /// Ends it from another thread.
+    pub cancel: Cancel,
+    /// Ends it at a time; what is known by then is the answer, and is not remembered.
+    pub deadline: Option<Instant>,
+    /// Hears in words what is going on.
+    pub progress: Option<Arc<Listener>>,
+    /// Hears of violations.
+    pub found: Option<Arc<FindingListener>>,
+    /// Cores that may be used, for several entries or for one; 0 is 1. Verdicts do not depend on it.
+    pub threads: usize,
+}
+
+impl Control {
+    /// Tells who listens.
+    pub(crate) fn say(&self, text: &str) {
+        if let Some(progress) = &self.progress {
+            progress(text);
+        }
+    }
+
+    /// Tells of violations.
+    pub(crate) fn tell<'f>(&self, findings: impl Iterator<Item = &'f Finding>) {
+        if let Some(found) = &self.found {
+            findings.for_each(|finding| found(finding));
+        }
+    }
+
+    /// With a deadline that leaves time for the rest of `count` entries.
+    pub(super) fn sharing(&self, count: usize) -> Control {
+        let share = |deadline: Instant| {
+            let now = Instant::now();
+            let left = deadline.saturating_duration_since(now);
+            now + left / u32::try_from(count.max(1)).unwrap_or(u32::MAX)
+        };
+        Control { deadline: self.deadline.map(share), ..self.clone() }
+    }
+}

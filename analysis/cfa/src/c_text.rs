@@ -191,7 +191,7 @@ fn write_steps(out: &mut String, function: &Function, base: &Base, path: &[Step]
             match local.role {
                 Role::Result => out.push_str("\\result"),
                 Role::Temporary => out.push_str("(value)"),
-                Role::Parameter | Role::Variable | Role::Shadow => {
+                Role::Parameter | Role::Variable | Role::VariableArray | Role::Shadow => {
                     out.push_str(
                         local.name.split('#').next().filter(|n| !n.is_empty()).unwrap_or("(unnamed)"),
                     );

@@ -80,6 +80,8 @@ pub enum Role {
     Parameter,
     /// The programmer's.
     Variable,
+    /// The address of the programmer's array of variable length, which ends where this local does.
+    VariableArray,
     /// Made by lowering; assigned before every use.
     Temporary,
     /// Says whether another local has been initialised (`x?`).

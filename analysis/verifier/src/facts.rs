@@ -209,7 +209,7 @@ fn variables_of(program: &Program, function: &Function) -> Vec<(Variable, Expr)>
     for (number, local) in (0..).zip(&function.locals) {
         let id = LocalId(number);
         match local.role {
-            Role::Parameter | Role::Variable | Role::Result => {}
+            Role::Parameter | Role::Variable | Role::VariableArray | Role::Result => {}
             Role::Temporary | Role::Shadow => continue,
         }
         out.extend(load(Base::Local(id), local.ty).map(|load| (Variable::Local(id), load)));

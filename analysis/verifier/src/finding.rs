@@ -134,5 +134,5 @@ pub(crate) fn mentioned(expr: &Expr, out: &mut Vec<proofline_cfa::Lvalue>) {
 
 /// Whether people know this local by name.
 pub(crate) fn is_theirs(function: &Function, id: LocalId) -> bool {
-    matches!(function.local(id).role, Role::Parameter | Role::Variable)
+    matches!(function.local(id).role, Role::Parameter | Role::Variable | Role::VariableArray)
 }

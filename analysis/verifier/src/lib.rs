@@ -12,6 +12,7 @@ pub mod finding;
 pub mod inspect;
 pub mod interpret;
 pub mod load;
+mod objects;
 mod pass;
 pub mod portfolio;
 pub mod property;

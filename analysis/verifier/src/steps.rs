@@ -10,6 +10,7 @@ use crate::{
     checks::{Check, Failure},
     finding::{StepKind, TraceStep, is_theirs, mentioned},
     interpret::{Event, Run, Trace},
+    objects::Objects,
     sources::Sources,
     subject::Subject,
 };
@@ -42,8 +43,14 @@ pub(crate) fn tell(
     obligation: &Obligation,
     at: &Function,
 ) -> Told {
-    let mut teller =
-        Teller { subject, sources, steps: Vec::new(), values: FxHashMap::default(), open: Vec::new() };
+    let mut teller = Teller {
+        subject,
+        sources,
+        objects: Objects::new(subject.program(), &trace.objects),
+        steps: Vec::new(),
+        values: FxHashMap::default(),
+        open: Vec::new(),
+    };
     teller.arguments(run, entry);
     for event in &trace.events {
         teller.event(event);
@@ -75,6 +82,7 @@ fn failure_text(obligation: &Obligation, source: &str) -> String {
 struct Teller<'l> {
     subject: &'l Subject,
     sources: &'l Sources,
+    objects: Objects<'l>,
     steps: Vec<TraceStep>,
     /// Last value by (depth, or 0 for globals; text).
     values: FxHashMap<(u32, String), String>,
@@ -102,7 +110,7 @@ impl Teller<'_> {
                     self.strings(run, entry, parameter);
                     continue;
                 }
-                Scalar::Pointer => value_text(Value::Int(*answer), scalar),
+                Scalar::Pointer => self.objects.value_text(Value::Int(*answer), scalar),
                 Scalar::Float(_) => format!("{:?}", f64::from_bits(*answer as u64)),
             };
             self.argument(entry, parameter, local.name.to_string(), shown);
@@ -178,17 +186,45 @@ impl Teller<'_> {
                     self.assigned(&function, event, dst, value, kind);
                 }
             }
+            Op::Allocate(allocation) => {
+                if let Some((Value::Int(address), scalar)) = event.value {
+                    let value = (Value::Int(address), scalar);
+                    self.assigned(&function, event, &allocation.dst, value, StepKind::Assign);
+                    self.allocated(&function, event, address);
+                }
+            }
+            Op::Free(_) => {
+                if let Some((value, scalar)) = event.value {
+                    let freed = self.objects.value_text(value, scalar);
+                    self.push(&function, event, StepKind::Assign, format!("{freed} is freed here"), None);
+                }
+            }
             Op::Skip
             | Op::Copy(..)
             | Op::Clobber(..)
-            | Op::Allocate(_)
-            | Op::Free(_)
             | Op::CopyBytes(..)
             | Op::FillBytes(..)
             | Op::HavocBytes(..)
             | Op::Begin(_)
             | Op::End(_) => {}
         }
+    }
+
+    fn allocated(&mut self, function: &Function, event: &Event, address: i128) {
+        let site = function.edge(event.edge).site;
+        let position = self.sources.position(function.name, site);
+        let source = position.as_ref().map(|place| self.sources.text_at(place)).unwrap_or_default();
+        let is_short = !source.is_empty() && source.len() <= 60 && !source.contains('\n');
+        let call = if is_short { format!("`{source}`") } else { "the allocation".to_owned() };
+        let (kind, text) = match self.objects.at(address) {
+            _ if address == 0 => (StepKind::Input, format!("{call} fails and returns NULL")),
+            Some(extent) => {
+                let name = self.objects.name(extent);
+                (StepKind::Assign, format!("{call} gives {name} of {} bytes", extent.size))
+            }
+            None => return,
+        };
+        self.push(function, event, kind, text, None);
     }
 
     /// The depth an event of the caller of the innermost open call has.
@@ -206,7 +242,8 @@ impl Teller<'_> {
         let target = self.subject.program().function(name).cloned();
         for (i, argument) in event.arguments.iter().enumerate() {
             let parameter = target.as_ref().and_then(|t| t.parameters.get(i).map(|&p| t.local(p).name));
-            let value = argument.map_or_else(|| "…".to_owned(), |(value, scalar)| value_text(value, scalar));
+            let value = argument
+                .map_or_else(|| "…".to_owned(), |(value, scalar)| self.objects.value_text(value, scalar));
             if let Some(parameter) = parameter {
                 self.values.insert((event.depth + 1, parameter.to_string()), value.clone());
                 shown.push(format!("{parameter} = {value}"));
@@ -230,7 +267,7 @@ impl Teller<'_> {
         value: (Value, Scalar),
         kind: StepKind,
     ) {
-        let shown = value_text(value.0, value.1);
+        let shown = self.objects.value_text(value.0, value.1);
         let name = lvalue_text(function, dst);
         let depth = if matches!(dst.base, Base::Local(_)) { event.depth } else { 0 };
         self.values.insert((depth, name.clone()), shown.clone());
@@ -321,16 +358,6 @@ impl Teller<'_> {
             }
         }
         out
-    }
-}
-
-/// A value as people write it.
-pub(crate) fn value_text(value: Value, scalar: Scalar) -> String {
-    match (value, scalar) {
-        (Value::Int(0), Scalar::Pointer) => "NULL".to_owned(),
-        (Value::Int(address), Scalar::Pointer) => format!("{address:#x}"),
-        (Value::Int(value), _) => value.to_string(),
-        (Value::Float(value), _) => value.to_string(),
     }
 }
 

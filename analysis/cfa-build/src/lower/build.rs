@@ -121,7 +121,11 @@ impl<'h> Lowering<'h> {
         for (i, local) in parameters.iter().copied().chain(rest).enumerate() {
             let Some(declared) = self.body.locals.get(local.index()) else { continue };
             let span = self.map.and_then(|map| map.locals.get(local.index()).copied());
-            let role = if i < parameters.len() { Role::Parameter } else { Role::Variable };
+            let role = match i < parameters.len() {
+                true => Role::Parameter,
+                false if is_variable(declared.ty) => Role::VariableArray,
+                false => Role::Variable,
+            };
             // What has a variable length lives in memory of its own; the local holds its address.
             let ty = if is_variable(declared.ty) { innermost(declared.ty).pointer_to() } else { declared.ty };
             let id = self.add_local(declared.name, ty, role, span, Some(local));

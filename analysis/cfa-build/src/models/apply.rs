@@ -270,6 +270,7 @@ impl Pass<'_, '_> {
             let errno = self.errno();
             self.emitter.havoc(errno, cause);
         }
+        let result = dst.clone();
         match (&model.result, dst) {
             (Some(Outcome::Reallocated { pointer, size, may_fail }), dst)
                 if dst.as_ref().is_none_or(|dst| dst.scalar.is_some()) =>
@@ -287,6 +288,9 @@ impl Pass<'_, '_> {
             (_, None) => {}
         }
         self.emitter.exactly = None;
+        if let Some((to, size)) = &model.terminates {
+            self.terminate(*to, size, arguments, result, cause);
+        }
     }
 
     fn effect(&mut self, effect: &Effect, arguments: &[Argument], cause: Cause) {

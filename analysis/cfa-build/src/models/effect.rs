@@ -9,6 +9,8 @@ use super::needs::Need;
 /// What a call of a function does.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Model {
+    /// Where the call does not return null, there is a byte 0 among the first so many behind the argument.
+    pub(super) terminates: Option<(usize, Size)>,
     pub(super) needs: Vec<Need>,
     pub(super) effects: Vec<Effect>,
     pub(super) result: Option<Outcome>,
@@ -229,6 +231,10 @@ impl Model {
                 }
                 Effect::Clobbers => {}
             }
+        }
+        if let Some((to, size)) = &self.terminates {
+            see(*to, Use::Pointer);
+            in_size(size, see);
         }
         for need in &self.needs {
             need.uses(see);

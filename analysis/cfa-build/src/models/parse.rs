@@ -172,6 +172,11 @@ impl Parser {
             "nothing" => {}
             "pure" => (model.pure, model.quiet) = (true, true),
             "quiet" => model.quiet = true,
+            "terminates" => {
+                let to = self.argument()?;
+                self.word("within")?;
+                model.terminates = Some((to, Size::Product(self.factors()?)));
+            }
             "needs" => model.needs.push(self.need()?),
             "changes-locale" => model.changes_locale = true,
             "computed" => model.computed = true,
@@ -247,10 +252,10 @@ impl Parser {
         Ok(())
     }
 
-    /// `$1 bytes $2 * 4`, `$1 string [within $2]`, `$1 room for $2 $3`; `[or null]` behind the first two.
+    /// `$1 bytes $2 * 4`, `$1 string [within $2]`, `[or null]` behind these; `$1 room for $2 $3 [within $4]`, `$1 printed from $2`.
     fn need(&mut self) -> Result<Need, ModelError> {
         let pointer = self.argument()?;
-        let token = self.next("bytes, string or room")?;
+        let token = self.next("bytes, string, room or printed")?;
         Ok(match token.text.as_str() {
             "bytes" => {
                 Need::Bytes { pointer, size: Size::Product(self.factors()?), or_null: self.or_null()? }
@@ -265,9 +270,17 @@ impl Parser {
                 while self.peek().is_some_and(|token| token.text.starts_with('$')) {
                     strings.push(self.argument()?);
                 }
-                Need::Room { pointer, strings }
+                let within = if self.take("within") { Some(Size::Product(self.factors()?)) } else { None };
+                Need::Room { pointer, strings, within }
             }
-            other => return Err(token.error(format!("expected bytes, string or room, found `{other}`"))),
+            "printed" => {
+                self.word("from")?;
+                Need::Printed { format: pointer, first: self.argument()? }
+            }
+            other => {
+                let expected = "expected bytes, string, room or printed";
+                return Err(token.error(format!("{expected}, found `{other}`")));
+            }
         })
     }
 
@@ -518,7 +531,7 @@ impl Parser {
     }
 }
 
-const EFFECTS: &str = "effects are nothing, needs, pure, quiet, changes-locale, computed, noreturn, keep, exactly, clobbers, unsupported, unsupported-program, assumes, \
+const EFFECTS: &str = "effects are nothing, needs, terminates, pure, quiet, changes-locale, computed, noreturn, keep, exactly, clobbers, unsupported, unsupported-program, assumes, \
                        frees, writes, format, copies, fills, points, calls, returns";
 
 fn argument_number(token: &Token, text: &str) -> Result<usize, ModelError> {

@@ -11,10 +11,11 @@ use crate::{
     library_result::{LibraryResult, Quantity},
 };
 
-const ROLES: [(&str, Role); 5] = [
+const ROLES: [(&str, Role); 6] = [
     ("result", Role::Result),
     ("parameter", Role::Parameter),
     ("variable", Role::Variable),
+    ("variable_array", Role::VariableArray),
     ("temporary", Role::Temporary),
     ("shadow", Role::Shadow),
 ];

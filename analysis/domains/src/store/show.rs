@@ -22,7 +22,7 @@ pub fn entries<A: Arithmetic>(model: &Model<A>, state: &State<A::Value>) -> Vec<
         let name = match local.role {
             Role::Temporary | Role::Shadow => continue,
             Role::Result => "return value".to_owned(),
-            Role::Parameter | Role::Variable => plain(local.name),
+            Role::Parameter | Role::Variable | Role::VariableArray => plain(local.name),
         };
         let id = proofline_cfa::LocalId(index as u32);
         let region = if local.address_taken {

@@ -1,6 +1,6 @@
 //! Strings in known bytes: where the first byte 0 behind a pointer is. Knows regions, no library functions.
 
-use proofline_cfa::{Expr, LocalId, Object, Quantity, Scalar};
+use proofline_cfa::{Expr, IntType, LocalId, Object, Quantity, Scalar};
 
 use crate::store::{
     arithmetic::{Arithmetic, Impossible},
@@ -64,6 +64,7 @@ impl<A: Arithmetic> StateView<'_, A> {
         let extra = match result.quantity {
             Quantity::StringLength => 0,
             Quantity::StringSize => 1,
+            Quantity::BoundedLength => return self.bounded_length(&result.arguments, ty),
             _ => return Ok(Abstract::Any),
         };
         let [string] = &result.arguments[..] else { return Ok(Abstract::Any) };
@@ -73,6 +74,19 @@ impl<A: Arithmetic> StateView<'_, A> {
             }
             Some(_) | None => Abstract::Any,
         })
+    }
+}
+
+impl<A: Arithmetic> StateView<'_, A> {
+    /// Bounds of `strnlen(s, n)`.
+    fn bounded_length(&self, arguments: &[Expr], ty: IntType) -> Result<Abstract<A::Value>, Impossible> {
+        let [string, most] = arguments else { return Ok(Abstract::Any) };
+        let range = self.eval(most)?.known().and_then(|most| self.model.arithmetic.range(&most));
+        let Some((low, high)) = range.filter(|(low, _)| *low >= 0) else { return Ok(Abstract::Any) };
+        let length = self.string_length(string)?;
+        let least = length.map_or(0, |length| i128::from(length.least)).min(low);
+        let most = length.and_then(|length| length.most).map_or(high, |most| high.min(i128::from(most)));
+        Ok(self.model.arithmetic.between(ty, least, most))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Successors of a state along an edge, for any value domain. Every operation is decided here, none is forgotten.
 
-use proofline_cfa::{Allocation, Argument, Expr, LocalId, Lvalue, Object, Op, Scalar};
+use proofline_cfa::{Allocation, Argument, Base, Expr, LocalId, Lvalue, Object, Op, Role, Scalar};
 use proofline_cpa::{EdgeContext, Facts};
 use smallvec::SmallVec;
 
@@ -95,10 +95,24 @@ impl<'a, A: Arithmetic> Step<'a, A> {
                 if let Target::Object(object) = target {
                     update.state.retire_locals(&|ended| ended == object);
                 }
+                if self.at.function.local(*id).role == Role::VariableArray {
+                    let arrays = self.arrays(*id);
+                    update.state.retire_locals(&|ended| arrays.contains(&ended));
+                }
                 update.state
             }
         };
         Ok(vec![state])
+    }
+
+    /// What allocates the array of variable length whose address the local holds.
+    fn arrays(&self, id: LocalId) -> Vec<Object> {
+        let function = self.at.function;
+        let sites = function.edges.iter().filter_map(|edge| match &edge.op {
+            Op::Allocate(allocation) if allocation.dst.base == Base::Local(id) => Some(allocation.site),
+            _ => None,
+        });
+        sites.map(|site| Object::Heap(function.name, site)).collect()
     }
 
     fn target(&self, id: LocalId) -> Target {

@@ -180,6 +180,10 @@ impl<'c, O: Oracle> Machine<'c, O> {
     /// Runs the function to its end.
     pub fn run(mut self, entry: Entry) -> Run {
         let Err(Stop::End(end)) = self.start(entry).and_then(|()| self.go());
+        if let Some(trace) = &mut self.trace {
+            trace.objects = self.memory.all();
+            trace.objects.sort_by_key(|extent| extent.base);
+        }
         Run {
             end,
             steps: self.steps,

@@ -44,6 +44,8 @@ pub(crate) struct Memory {
     recent: (u64, u64),
     areas: [Range; 3],
     live_bytes: u64,
+    /// The objects that have ended, where somebody wants to know.
+    ended: Option<Vec<Extent>>,
 }
 
 /// Where an object is put.
@@ -87,13 +89,13 @@ pub(super) enum Provenance {
     Nothing,
 }
 
-/// A live object's place.
+/// An object's place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Extent {
-    pub(super) object: Object,
+pub(crate) struct Extent {
+    pub(crate) object: Object,
     pub(super) area: Area,
-    pub(super) base: u64,
-    pub(super) size: u64,
+    pub(crate) base: u64,
+    pub(crate) size: u64,
 }
 
 /// More than this in one object, or in all, is refused: an analysis must not bring the machine down.
@@ -117,7 +119,7 @@ impl Memory {
                 area(0x8000_0000, 0xf000_0000, 1 << 12, [1 << 15, 1 << 9]),
             ],
         };
-        Memory { blocks: BTreeMap::new(), recent: (0, 0), areas, live_bytes: 0 }
+        Memory { blocks: BTreeMap::new(), recent: (0, 0), areas, live_bytes: 0, ended: None }
     }
 
     /// A fresh object; its bytes are unknown.
@@ -173,12 +175,27 @@ impl Memory {
         (block.end > at).then_some(block.end)
     }
 
+    /// From now on objects that end are remembered.
+    pub(super) fn remember_ended(&mut self) {
+        self.ended = Some(Vec::new());
+    }
+
+    /// Every object that is alive or was remembered.
+    pub(super) fn all(&self) -> Vec<Extent> {
+        self.live().chain(self.ended.iter().flatten().copied()).collect()
+    }
+
     /// Ends the life of the object that starts there.
     pub(super) fn release(&mut self, base: u64) -> bool {
         let Some((start, size)) = self.slot_of(base).map(|(start, block)| (start, block.bytes.len() as u64))
         else {
             return false;
         };
+        if self.ended.is_some()
+            && let Provenance::Live(extent) = self.provenance(base)
+        {
+            self.ended.iter_mut().for_each(|ended| ended.push(extent));
+        }
         self.blocks.remove(&start);
         self.recent = (0, 0);
         self.live_bytes -= size;

@@ -15,5 +15,6 @@ mod trace;
 
 pub use code::Code;
 pub use machine::{End, Limits, Machine, Run};
+pub(crate) use memory::Extent;
 pub use oracle::{Choice, Oracle, Passing, Script};
 pub use trace::{Event, Trace};

@@ -31,6 +31,9 @@ impl<'c, O: Oracle> Machine<'c, O> {
             // Another thread's is the same.
             let _ = initial.set(Initial { memory: self.memory.clone(), globals: self.globals.clone() });
         }
+        if self.trace.is_some() {
+            self.memory.remember_ended();
+        }
         let Some(&index) = code.by_name.get(&entry.name) else {
             return stuck(format!("{entry} has no body"));
         };

@@ -1,7 +1,8 @@
 //! What edges do to a running program.
 
 use proofline_cfa::{
-    Allocation, Argument, Call, Callee, Cause, Edge, EdgeId, IntType, Object, Op, Scalar, Site, eval::Value,
+    Allocation, Argument, Call, Callee, Cause, Edge, EdgeId, IntType, Object, Op, Role, Scalar, Site,
+    eval::Value,
 };
 
 use super::{
@@ -39,6 +40,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 Value::Int(0) => Ok(()),
                 Value::Int(address) if self.memory.is_freeable(address as u64) => {
                     self.memory.release(address as u64);
+                    self.written = Some((Value::Int(address), Scalar::Pointer));
                     Ok(())
                 }
                 Value::Int(_) => stuck("free of what is no live heap object"),
@@ -71,7 +73,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             }
             Op::Begin(id) => {
                 match code.home(*id) {
-                    Home::Register => self.frame_mut().locals[id.index()] = None,
+                    Home::Register => self.end_register(code, *id),
                     Home::Memory(size) => {
                         self.end_object(*id);
                         self.revive(code, *id, size)?;
@@ -81,11 +83,20 @@ impl<'c, O: Oracle> Machine<'c, O> {
             }
             Op::End(id) => {
                 match code.home(*id) {
-                    Home::Register => self.frame_mut().locals[id.index()] = None,
+                    Home::Register => self.end_register(code, *id),
                     Home::Memory(_) => self.end_object(*id),
                 }
                 Ok(())
             }
+        }
+    }
+
+    /// An array of variable length ends with what holds its address.
+    fn end_register(&mut self, code: &FunctionCode, id: proofline_cfa::LocalId) {
+        let value = self.frame_mut().locals[id.index()].take();
+        if let (Role::VariableArray, Some(Value::Int(base))) = (code.function.local(id).role, value) {
+            self.frame_mut().extra.retain(|known| *known != base as u64);
+            self.memory.release(base as u64);
         }
     }
 

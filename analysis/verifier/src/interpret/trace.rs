@@ -1,5 +1,7 @@
 //! What a run did, for people: the edges it took and the values it wrote.
 
+use super::memory::Extent;
+
 use proofline_cfa::{EdgeId, Name, Scalar, eval::Value};
 
 /// One taken edge.
@@ -26,6 +28,8 @@ pub struct Trace {
     pub events: Vec<Event>,
     /// How many were dropped at the start of long loops.
     pub dropped: u64,
+    /// Where the objects of the run were, by address.
+    pub(crate) objects: Vec<Extent>,
 }
 
 /// More than this is not kept; memory stays bounded.

@@ -82,6 +82,8 @@ pub(crate) fn examine_heap(
 fn difference(loaded: &Loaded, vector: &Vector, fact: &Fact) -> Option<String> {
     let run = catch_unwind(AssertUnwindSafe(|| interpret(&loaded.subject, &loaded.sources, vector)));
     let Ok(run) = run else { return Some("panic".into()) };
+    // These programs leave nothing open: a value that the interpreter does not know is a lack, and what follows from it no mistake.
+    let guess = if run.is_vague { "guess: " } else { "" };
     let ended = match (run.ended, fact) {
         (Err(why), _) => return Some(format!("stuck: {why}")),
         (Ok(ended), _) => ended,
@@ -89,19 +91,16 @@ fn difference(loaded: &Loaded, vector: &Vector, fact: &Fact) -> Option<String> {
     match (&ended, fact) {
         (Ended::Finished, Fact::Right(observed)) => {
             let at = run.observed.iter().zip(observed).take_while(|(ours, theirs)| ours == theirs).count();
-            (run.observed != *observed).then(|| {
-                let (ours, theirs) = (run.observed.get(at), observed.get(at));
-                // These programs leave nothing open: a value that the interpreter does not know is a lack.
-                let word = if run.is_vague { "guess" } else { "observation" };
-                format!("{word} {at}: {ours:?}, compiled {theirs:?}")
-            })
+            let (ours, theirs) = (run.observed.get(at), observed.get(at));
+            (run.observed != *observed)
+                .then(|| format!("{guess}observation {at}: {ours:?}, compiled {theirs:?}"))
         }
         (Ended::Undefined { line, check: Some(check), .. }, Fact::Wrong(trouble)) => {
             let is_here = *line == trouble.line || trouble.is_leak();
             let is_this = trouble.checks.contains(&check.code());
             (!is_here || !is_this).then(|| {
                 format!(
-                    "ends with {} in line {line}, compiled: line {} {}",
+                    "{guess}ends with {} in line {line}, compiled: line {} {}",
                     check.code(),
                     trouble.line,
                     trouble.message
@@ -109,9 +108,9 @@ fn difference(loaded: &Loaded, vector: &Vector, fact: &Fact) -> Option<String> {
             })
         }
         (ended, Fact::Wrong(trouble)) => {
-            Some(format!("misses line {}, {}: {ended:?}", trouble.line, trouble.message))
+            Some(format!("{guess}misses line {}, {}: {ended:?}", trouble.line, trouble.message))
         }
-        (ended, _) => Some(format!("ends with {ended:?}, and the compiled program ends well")),
+        (ended, _) => Some(format!("{guess}ends with {ended:?}, and the compiled program ends well")),
     }
 }
 

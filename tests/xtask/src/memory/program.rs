@@ -43,10 +43,12 @@ impl Program {
 
     /// Whether an alert is about one of its errors, whatever its kind.
     pub(super) fn hits(&self, error: &Error, alert: &Alert) -> bool {
-        // A string is read where the library of the suite prints it: then the call is the place.
+        // A string is read where the library of the suite prints it: then the call is the place. What is lost is lost at the end of its
+        // function, and the suites mark where it was allocated.
         let is_support = self.support.iter().any(|file| is_same(file, &alert.file));
+        let is_elsewhere = is_support || alert.kind == Kind::Leak;
         let on_the_way = || alert.way.iter().any(|(file, line)| error.covers(file, *line));
-        error.covers(&alert.file, alert.line) || is_support && on_the_way()
+        error.covers(&alert.file, alert.line) || is_elsewhere && on_the_way()
     }
 }
 

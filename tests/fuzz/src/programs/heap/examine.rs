@@ -25,6 +25,9 @@ use crate::programs::{
     program::{Manner, Vector},
 };
 
+/// The check that fails at the end only.
+const LEAK: &str = "memory-leak";
+
 /// Examines a text.
 ///
 /// # Errors
@@ -82,26 +85,29 @@ pub(crate) fn examine_heap(
 fn difference(loaded: &Loaded, vector: &Vector, fact: &Fact) -> Option<String> {
     let run = catch_unwind(AssertUnwindSafe(|| interpret(&loaded.subject, &loaded.sources, vector)));
     let Ok(run) = run else { return Some("panic".into()) };
+    // These programs leave nothing open: a value that the interpreter does not know is a lack, and what follows from it no mistake.
+    let guess = if run.is_vague { "guess: " } else { "" };
     let ended = match (run.ended, fact) {
         (Err(why), _) => return Some(format!("stuck: {why}")),
+        // Elsewhere a leak is no end of its own.
+        (Ok(Ended::Finished), _) if run.check.is_some_and(|check| check.code() == LEAK) => {
+            Ended::Undefined { line: 0, check: run.check, message: String::new() }
+        }
         (Ok(ended), _) => ended,
     };
     match (&ended, fact) {
         (Ended::Finished, Fact::Right(observed)) => {
             let at = run.observed.iter().zip(observed).take_while(|(ours, theirs)| ours == theirs).count();
-            (run.observed != *observed).then(|| {
-                let (ours, theirs) = (run.observed.get(at), observed.get(at));
-                // These programs leave nothing open: a value that the interpreter does not know is a lack.
-                let word = if run.is_vague { "guess" } else { "observation" };
-                format!("{word} {at}: {ours:?}, compiled {theirs:?}")
-            })
+            let (ours, theirs) = (run.observed.get(at), observed.get(at));
+            (run.observed != *observed)
+                .then(|| format!("{guess}observation {at}: {ours:?}, compiled {theirs:?}"))
         }
         (Ended::Undefined { line, check: Some(check), .. }, Fact::Wrong(trouble)) => {
             let is_here = *line == trouble.line || trouble.is_leak();
             let is_this = trouble.checks.contains(&check.code());
             (!is_here || !is_this).then(|| {
                 format!(
-                    "ends with {} in line {line}, compiled: line {} {}",
+                    "{guess}ends with {} in line {line}, compiled: line {} {}",
                     check.code(),
                     trouble.line,
                     trouble.message
@@ -109,9 +115,9 @@ fn difference(loaded: &Loaded, vector: &Vector, fact: &Fact) -> Option<String> {
             })
         }
         (ended, Fact::Wrong(trouble)) => {
-            Some(format!("misses line {}, {}: {ended:?}", trouble.line, trouble.message))
+            Some(format!("{guess}misses line {}, {}: {ended:?}", trouble.line, trouble.message))
         }
-        (ended, _) => Some(format!("ends with {ended:?}, and the compiled program ends well")),
+        (ended, _) => Some(format!("{guess}ends with {ended:?}, and the compiled program ends well")),
     }
 }
 
@@ -236,7 +242,7 @@ fn confirm(
     }
     let vector: Vector = inputs.iter().map(|(_, answer)| *answer as i64).collect();
     let fact = truth.of(&vector)?;
-    let is_leak = finding.check.code() == "memory-leak";
+    let is_leak = finding.check.code() == LEAK;
     let happens = match &fact {
         Fact::Wrong(trouble) if is_leak => trouble.is_leak(),
         Fact::Wrong(trouble) => trouble.line == line,

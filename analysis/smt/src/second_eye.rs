@@ -49,9 +49,9 @@ pub fn is_kept() -> bool {
     CERTIFIES.get() && KEPT.get().is_some()
 }
 
-/// A proof rests on this formula having no model. (A file that cannot be written is missing, which whoever reads the folder counts.)
+/// A proof rests on this formula having no model. What the terms' own rules make `false` is no question. (A file that cannot be written is missing, which whoever reads the folder counts.)
 pub fn rests_on(formula: Term) {
-    let Some(kept) = KEPT.get().filter(|_| CERTIFIES.get()) else { return };
+    let Some(kept) = KEPT.get().filter(|_| CERTIFIES.get() && !formula.is_false()) else { return };
     let mut formulas = kept.formulas.lock();
     if !formulas.insert(formula) {
         return;

@@ -119,8 +119,10 @@ impl Fault {
 /// Whether a file in the folder of a program's main file, or below, is a link to something elsewhere: a folder of somebody else may name what its
 /// author is not to see in messages.
 fn leads_out(main: &Path, file: &Path) -> bool {
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let (main, file) = (absolute(main), absolute(file));
     let Some(folder) = main.parent() else { return false };
-    main != file && file.starts_with(folder) && !RealFs.identity(file).starts_with(RealFs.identity(folder))
+    main != file && file.starts_with(folder) && !RealFs.identity(&file).starts_with(RealFs.identity(folder))
 }
 
 /// Reads one file: the passes from its text to its meaning.

@@ -1,6 +1,7 @@
 """A folder that was downloaded: nothing of it runs that was not asked for, and what runs keeps to itself."""
 
 import json
+import os
 import subprocess
 
 import pytest
@@ -102,3 +103,29 @@ def test_permission_is_asked_once_for_a_folder(server, tmp_path):
     assert run_test(client, uri)["confirmed"] is True
     assert run_test(client, uri)["confirmed"] is True
     assert len(asked) == 1 and "sandbox" in asked[0]
+
+
+def test_a_name_with_line_breaks_stays_one_name(server, tmp_path):
+    client = server(options={"runTests": "ask"})
+    folder = tmp_path / "a\nContent-Length: 5\r\n"
+    folder.mkdir()
+    uri = client.open((folder / "b\n.c").as_uri(), FAILS)
+    client.settled(uri, 1)
+    assert [d["code"] for d in client.diagnostics(uri) if "code" in d] == ["division-by-zero"]
+    assert not client.malformed
+    published = {m["params"]["uri"] for m in client.messages if m.get("method") == "textDocument/publishDiagnostics"}
+    assert all("\n" not in published_uri for published_uri in published)
+
+
+def test_files_that_never_end_keep_nobody_waiting(server, tmp_path):
+    os.mkfifo(tmp_path / "pipe.c")
+    os.mkfifo(tmp_path / "pipe.h")
+    (tmp_path / "zero.h").symlink_to("/dev/zero")
+    with open(tmp_path / "large.h", "wb") as large:
+        large.truncate(10 << 30)
+    (tmp_path / "compile_commands.json").symlink_to("/dev/zero")
+    client = server(options={"runTests": "ask"}, params={"rootUri": tmp_path.as_uri()})
+    for number, header in enumerate(["pipe.h", "zero.h", "large.h"]):
+        uri = client.open(tmp_path / f"main{number}.c", f'#include "{header}"\nint unknown(void);\n{FAILS}')
+        client.settled(uri, 1)
+        assert any(header in d["message"] for d in client.diagnostics(uri)), header

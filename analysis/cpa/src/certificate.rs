@@ -6,11 +6,14 @@
 //! Trusted are the analysis' operators `transfer`, `enter`, `leave`, `reduce`, `expand` and `⊑`, and law (g) of `adjust`, which
 //! is needed where a state must be abstracted before it compares (see [`crate::laws`] for tests of all of them).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use proofline_cfa::{CheckId, EdgeId, Loc, Name, ObligationId, Op};
 use proofline_program_analysis::Environment;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     Budget, Config, Question, Unknown,
@@ -185,9 +188,13 @@ impl<A: BlockCpa> Certificate<A> {
             by_block.entry(&abstraction.block).or_default().push(abstraction);
             by_entry.entry((&abstraction.block, &abstraction.entry)).or_default().push(abstraction);
         }
-        let checked = Checked::default();
-        let mut verifier = Verifier { analysis, task: &task, by_block, by_entry, budget, checked };
+        let (checked, here) = (Checked::default(), FxHashMap::default());
+        let mut verifier = Verifier { analysis, task: &task, by_block, by_entry, here, budget, checked };
         for abstraction in &self.abstractions {
+            let states = abstraction.states.iter();
+            verifier.here = states
+                .map(|(point, states)| (*point, states.iter().map(|(state, _)| state).collect()))
+                .collect();
             verifier.block(abstraction)?;
         }
         Ok(verifier.checked)
@@ -201,6 +208,8 @@ struct Verifier<'a, 'p, A: BlockCpa> {
     task: &'a AnalysisTask<'p>,
     by_block: FxHashMap<&'a BlockId, Vec<&'a CertifiedBlock<A>>>,
     by_entry: FxHashMap<EntryOf<'a, A>, Vec<&'a CertifiedBlock<A>>>,
+    /// The states of the abstraction that is looked at: most successors are one of them.
+    here: FxHashMap<ProgramPoint, FxHashSet<&'a A::State>>,
     budget: &'a Budget,
     checked: Checked,
 }
@@ -271,7 +280,7 @@ impl<'a, A: BlockCpa> Verifier<'a, '_, A> {
             let context = call_context(&caller, call.edge, function)?;
             for left in self.analysis.leave(&call.at_call, state, precision, context) {
                 let target = ProgramPoint { context: call.caller, loc: context.at.edge.to };
-                self.covered(inside, target, &left, precision, &format!("leaving {name}"))?;
+                self.covered(inside, target, &left, precision, format_args!("leaving {name}"))?;
             }
             return Ok(());
         }
@@ -283,7 +292,7 @@ impl<'a, A: BlockCpa> Verifier<'a, '_, A> {
                     self.analysis.transfer(state, precision, EdgeContext { function, id, edge }, &NoFacts);
                 self.budget.spend(next.len().max(1) as u64)?;
                 for next in next {
-                    self.covered(inside, target, &next, precision, &format!("edge {id}"))?;
+                    self.covered(inside, target, &next, precision, format_args!("edge {id}"))?;
                 }
                 continue;
             };
@@ -293,7 +302,7 @@ impl<'a, A: BlockCpa> Verifier<'a, '_, A> {
             }
             if callees.may_be_external {
                 for next in external_call(self.analysis, state, precision, function, (id, edge), call) {
-                    self.covered(inside, target, &next, precision, &format!("external call {id}"))?;
+                    self.covered(inside, target, &next, precision, format_args!("external call {id}"))?;
                 }
             }
         }
@@ -329,7 +338,7 @@ impl<'a, A: BlockCpa> Verifier<'a, '_, A> {
                 return Err(self.missing(at.inside, at.point, &format!("entering {name}"), &entered));
             };
             let point = ProgramPoint { context: ContextId(frame as u32), loc: callee.function.entry };
-            self.covered(at.inside, point, &entered, at.precision, &format!("entering {name}"))?;
+            self.covered(at.inside, point, &entered, at.precision, format_args!("entering {name}"))?;
         }
         Ok(())
     }
@@ -369,8 +378,8 @@ impl<'a, A: BlockCpa> Verifier<'a, '_, A> {
                 self.budget.spend(states.len().max(1) as u64)?;
                 let point = ProgramPoint { context: at.point.context, loc };
                 for state in states {
-                    let step = format!("after {:?}", block.id);
-                    if let Err(error) = self.covered(at.inside, point, &state, at.precision, &step) {
+                    let step = format_args!("after {:?}", block.id);
+                    if let Err(error) = self.covered(at.inside, point, &state, at.precision, step) {
                         why.push(error.to_string());
                         continue 'candidates;
                     }
@@ -393,9 +402,12 @@ impl<'a, A: BlockCpa> Verifier<'a, '_, A> {
         point: ProgramPoint,
         state: &A::State,
         precision: &A::Precision,
-        step: &str,
+        step: fmt::Arguments<'_>,
     ) -> Result<(), CertificateError> {
         self.checked.successors += 1;
+        if self.here.get(&point).is_some_and(|states| states.contains(state)) {
+            return Ok(());
+        }
         let candidates: Vec<&A::State> =
             inside.states.get(&point).into_iter().flatten().map(|(state, _)| state).collect();
         let analysis = self.analysis;
@@ -410,7 +422,7 @@ impl<'a, A: BlockCpa> Verifier<'a, '_, A> {
         {
             return Ok(());
         }
-        Err(self.missing(inside, point, step, state))
+        Err(self.missing(inside, point, &step.to_string(), state))
     }
 
     fn missing(

@@ -15,6 +15,7 @@ pub use proofline_verifier::{
     counterexample::Counterexample,
     engines::{groups as engine_groups, names as engine_names},
     finding::{Finding, StepKind, TraceStep},
+    keep_questions,
     load::{Allocation, LoadError, Options, VolatileReads},
     portfolio::{Control, FindingListener, Listener, Request, Round},
     property::Property,
@@ -24,7 +25,9 @@ pub use proofline_verifier::{
     verdict::Verdict,
 };
 
-use crate::host::MOST_BYTES;
+use crate::{
+    host::MOST_BYTES, index::Index, knowledge::knowledge, program::Program as Read, settings::Settings,
+};
 
 /// Why there is no report.
 #[derive(Debug)]
@@ -54,6 +57,22 @@ impl From<Stopped> for CheckError {
 /// A program of one or more files as they are on the disk.
 pub struct WholeProgram {
     db: Database,
+    files: Vec<PathBuf>,
+}
+
+/// What holds whenever the condition of a loop is about to be evaluated.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LoopInvariant {
+    /// The function that the loop is in.
+    pub function: String,
+    /// Where its first word is.
+    pub path: PathBuf,
+    /// From 0.
+    pub line: u32,
+    /// In bytes, from 0.
+    pub column: u32,
+    /// A C expression over variables that can be named there.
+    pub formula: String,
 }
 
 /// What was done so far, in numbers.
@@ -82,11 +101,11 @@ impl WholeProgram {
         cache: Option<&Path>,
     ) -> Result<WholeProgram, CheckError> {
         proofline_verifier::check_solver().map_err(|mismatch| CheckError::Solver(mismatch.to_string()))?;
-        let mut db = Database::new(files, options);
+        let mut db = Database::new(files.clone(), options);
         if let Some(folder) = cache {
             db.set_store(Store::new(folder, MOST_BYTES));
         }
-        Ok(WholeProgram { db })
+        Ok(WholeProgram { db, files })
     }
 
     /// What is wrong with the texts, and where things are in them.
@@ -139,6 +158,35 @@ impl WholeProgram {
             }
         }
         Ok(report)
+    }
+
+    /// What one pass of intervals, checked again, knows of the loops `for` and `while` of the files, for all executions.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or the work was stopped.
+    pub fn loop_invariants(&self, control: &Control) -> Result<Vec<LoopInvariant>, CheckError> {
+        let db = self.db.within(control);
+        let mut out: Vec<LoopInvariant> = Vec::new();
+        for file in &self.files {
+            let read = ((db.subject()?, db.sources()?), Index::of(&*db.source(file)?), Vec::new());
+            let program = Arc::new(Read::new(file, &[], Ok(Ok(read)), &Settings::default()));
+            let known = knowledge(&program, &db, &control.cancel).map_err(|_| CheckError::Stopped)?;
+            let text = std::fs::read_to_string(file).unwrap_or_default();
+            let lines: Vec<&str> = text.lines().collect();
+            let whole = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+            for found in known.loops() {
+                let start = found.place.range.start;
+                // Of a `do` this holds before its body, and not where its condition is.
+                let rest = lines.get(start.line as usize).and_then(|line| line.get(start.column as usize..));
+                let is_meant = rest.is_some_and(|rest| rest.starts_with("for") || rest.starts_with("while"));
+                if *found.place.path == *whole && is_meant {
+                    let (function, formula) = (found.function.clone(), found.formula.clone());
+                    let (path, line, column) = (file.clone(), start.line, start.column);
+                    out.push(LoopInvariant { function, path, line, column, formula });
+                }
+            }
+        }
+        Ok(out)
     }
 
     /// Writes new answers to the cache folder.

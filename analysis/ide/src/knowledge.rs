@@ -35,6 +35,10 @@ pub struct LoopKnowledge {
     pub place: Place,
     /// `0 <= i <= 10`
     pub invariants: Vec<String>,
+    /// The function that it is in.
+    pub function: String,
+    /// All of them as one C expression.
+    pub formula: String,
 }
 
 /// What is known of the program of a file.
@@ -219,8 +223,13 @@ impl Knowledge {
                 };
                 let invariants = self.invariants(sources, *name, automaton, here, statement);
                 if !invariants.is_empty() && !self.loops.iter().any(|l| l.place == statement.place) {
-                    let place = statement.place.clone();
-                    self.loops.push(LoopKnowledge { place, invariants });
+                    let (invariants, formulas): (Vec<String>, Vec<String>) = invariants.into_iter().unzip();
+                    self.loops.push(LoopKnowledge {
+                        place: statement.place.clone(),
+                        invariants,
+                        function: statement.inside.clone(),
+                        formula: formulas.join(" && "),
+                    });
                 }
             }
         }
@@ -229,7 +238,7 @@ impl Knowledge {
         self.unreachable.dedup();
     }
 
-    /// What is known of the variables that a loop names, in the order in which it names them.
+    /// What is known of the variables that a loop names, in the order in which it names them: for people, and in C.
     fn invariants(
         &self,
         sources: &Sources,
@@ -237,7 +246,7 @@ impl Knowledge {
         automaton: &Function,
         here: &Here,
         statement: &Statement,
-    ) -> Vec<String> {
+    ) -> Vec<(String, String)> {
         let index = self.program.index();
         let mut seen = BTreeSet::new();
         let mut out = Vec::new();
@@ -256,7 +265,8 @@ impl Knowledge {
             if is_own {
                 continue;
             }
-            out.extend(here.get(&variable).map(|known| known.text(&declared.name)));
+            let name = &declared.name;
+            out.extend(here.get(&variable).map(|known| (known.text(name), known.expression(name))));
         }
         out
     }

@@ -101,7 +101,7 @@ impl Workspace {
 
     fn file(&mut self, path: &Path, before: Option<&Workspace>) {
         let Ok(about) = std::fs::metadata(path) else { return };
-        if about.len() > LARGEST {
+        if !about.is_file() || about.len() > LARGEST {
             return;
         }
         let stamp = (about.modified().ok(), about.len());

@@ -6,6 +6,7 @@
 //! * [`build`]: the constructors of terms, which fold and normalise by these rules.
 //! * [`rewrite`], [`logic`], [`smtlib`]: what builds terms from terms or from text.
 //! * [`solver`]: the trait of a solver; [`Z3`] is a session of the one we have, [`Z3Solver`] its incremental solver.
+//! * [`second_eye`]: questions that proofs rest on, as text for another solver.
 //! * [`abstraction`], [`project`], [`horn`], [`interpolate`]: questions that take several queries.
 //!
 //! ```no_run
@@ -32,6 +33,7 @@ mod pretty;
 pub mod project;
 mod redundancy;
 pub mod rewrite;
+pub mod second_eye;
 mod simplify;
 pub mod smtlib;
 pub mod solver;

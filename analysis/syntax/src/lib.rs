@@ -20,7 +20,7 @@ pub use flags::{
     DataModel, Edition, FlagError, FlagWarning, Flags, FlagsOrigin, FoundFlags, Standard, database_files,
     flags_for,
 };
-pub use fs::{FileSystem, NoFs, OverlayFs, RealFs};
+pub use fs::{FileSystem, NoFs, OverlayFs, RealFs, shown};
 pub use normalise::AttributeStyle;
 pub use preprocess::{CcPreprocessor, Preprocessor, RuccPreprocessor};
 pub use source::{FileId, SourceFiles, Span};

@@ -8,6 +8,9 @@ pub const MAX_FILE_BYTES: u64 = 64 << 20;
 /// guard are exponentially many.
 pub const MAX_INCLUDES: usize = 10_000;
 
+/// Most times that one of them is opened: a file that includes itself twice would be read without end.
+pub const MAX_OPENED_AGAIN: usize = 1_000;
+
 /// Most bytes that are read for one translation unit.
 pub const MAX_UNIT_BYTES: usize = 512 << 20;
 

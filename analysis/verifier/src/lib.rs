@@ -28,7 +28,7 @@ pub mod verdict;
 pub use checks::Check;
 pub use proofline_cfa::{CheckId, Entry, EntryKind, Name, ObligationId, Program, command_line};
 pub use proofline_cpa::{Budget, Cancel, GraphFormat, Unknown, bam::PersistentCache};
-pub use proofline_smt::worker as solver_process;
+pub use proofline_smt::{second_eye::keep_in as keep_questions, worker as solver_process};
 pub use subject::Subject;
 pub use summaries::Summaries;
 

@@ -100,14 +100,29 @@ impl Fault {
 
     /// As a problem of a program whose unit of this number the file is.
     pub fn problem(&self, number: usize, unit: &Unit) -> Problem {
-        Problem {
-            is_error: self.is_error,
-            message: self.message.clone(),
-            position: self.span.and_then(|span| position(number, unit.files(), span)),
-            help: self.help.clone(),
-            function: self.function,
+        let Fault { is_error, function, .. } = *self;
+        let position = self.span.and_then(|span| position(number, unit.files(), span));
+        let main = unit.files().ids().next().map(|id| unit.files().path(id));
+        if let (Some(at), Some(main)) = (&position, main)
+            && leads_out(main, &at.path)
+        {
+            let shown = proofline_syntax::shown(&at.path);
+            let message = format!("line {} of `{shown}` was not understood", at.line + 1);
+            let help = Some("this is a link out of the folder, so nothing of the file is shown".to_owned());
+            return Problem { is_error, message, position: None, help, function };
         }
+        let (message, help) = (self.message.clone(), self.help.clone());
+        Problem { is_error, message, position, help, function }
     }
+}
+
+/// Whether a file in the folder of a program's main file, or below, is a link to something elsewhere: a folder of somebody else may name what its
+/// author is not to see in messages.
+fn leads_out(main: &Path, file: &Path) -> bool {
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let (main, file) = (absolute(main), absolute(file));
+    let Some(folder) = main.parent() else { return false };
+    main != file && file.starts_with(folder) && !RealFs.identity(&file).starts_with(RealFs.identity(folder))
 }
 
 /// Reads one file: the passes from its text to its meaning.
@@ -305,7 +320,10 @@ fn link<'s>(files: impl IntoIterator<Item = &'s Source>, options: &Options) -> (
 
 /// Files that are no program together.
 pub fn other_model(file: &Path) -> LoadError {
-    LoadError::Flags(format!("{} has another data model than the files before it", file.display()))
+    LoadError::Flags(format!(
+        "{} has another data model than the files before it",
+        proofline_syntax::shown(file)
+    ))
 }
 
 /// The file's own flags, then those of the command line.

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 
 use proofline_cfa::{Entry, Function, Loc, Name, ObligationId};
 use proofline_cpa::{
-    BlockCpa, Budget, Certificate, Checker, Config, Outcome, Refine, Unknown,
+    BlockCpa, Budget, Certificate, CertificateError, Checker, Config, Outcome, Refine, Unknown,
     bam::{Blocks, SummaryStore},
 };
 use proofline_domains::IntervalAnalysis;
 use proofline_program_analysis::Environment;
+use proofline_smt::second_eye;
 
 use crate::{
     checks::Check,
@@ -38,7 +39,8 @@ pub(crate) fn run_to_end<A: BlockCpa + Refine, S: SummaryStore<A>>(
     finished(checker.run(budget))
 }
 
-fn finished<W>(outcome: Outcome<W>) -> Result<(), Unknown> {
+/// That a pass without targets came to its end.
+pub(crate) fn finished<W>(outcome: Outcome<W>) -> Result<(), Unknown> {
     match outcome {
         Outcome::Holds => Ok(()),
         Outcome::Unknown(why) => Err(why),
@@ -46,21 +48,32 @@ fn finished<W>(outcome: Outcome<W>) -> Result<(), Unknown> {
     }
 }
 
-/// The reached set of a checker without targets, which ended so.
+/// The reached set of a checker that found no target, once more looked at by the certificate's checker. What this costs is not taken from the
+/// budget's steps: it is less than what the search has cost.
 ///
 /// # Errors
-/// If it did not end.
-pub(crate) fn certificate<A: BlockCpa + Refine, S: SummaryStore<A>>(
+/// If the time is over, or with a defect of ours if the reached set is no proof.
+pub(crate) fn certified<A: BlockCpa + Refine, S: SummaryStore<A>>(
     checker: Checker<'_, A, S>,
-    outcome: Outcome<A::Witness>,
+    analysis: &A,
+    env: &Environment,
+    entry: Entry,
+    budget: &Budget,
 ) -> Result<Certificate<A>, Unknown> {
-    let verification = checker.into_verification(outcome);
+    let verification = checker.into_verification(Outcome::Holds);
     finished(verification.outcome)?;
-    verification.certificate.ok_or_else(|| Unknown::InternalError("a pass without a certificate".into()))
+    let certificate = verification
+        .certificate
+        .ok_or_else(|| Unknown::InternalError("a proof without a certificate".into()))?;
+    let own = Budget::unlimited().with_cancel(budget.cancel().clone()).with_deadline(budget.deadline());
+    match second_eye::certifying(|| certificate.verify(analysis, env, entry.name, &own)) {
+        Ok(_) => Ok(certificate),
+        Err(CertificateError::Unfinished(why)) => Err(why),
+        Err(wrong) => Err(Unknown::InternalError(format!("no certificate: {wrong}"))),
+    }
 }
 
-/// One pass of intervals over everything that executions from an entry reach: the analysis, and its reached set, which has not
-/// been checked again yet.
+/// One pass of intervals over everything that executions from an entry reach: the analysis, and its reached set.
 ///
 /// # Errors
 /// If the budget ends first.
@@ -77,8 +90,8 @@ pub(crate) fn interval_pass(
     let run = reachability(subject.env(), entry, config, BTreeSet::new());
     let store = session(subject.summaries(), &analysis, kept, &run);
     let mut checker = Checker::new(&analysis, &run, None, store)?;
-    let outcome = checker.run(budget);
-    let certificate = certificate(checker, outcome)?;
+    run_to_end(&mut checker, budget)?;
+    let certificate = certified(checker, &analysis, subject.env(), entry, budget)?;
     Ok((analysis, certificate))
 }
 

@@ -11,9 +11,10 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use parking_lot::Mutex;
 use proofline_ide::check::{
-    Cancel, CheckError, Control, Counterexample, FindingListener, Name, Overall, Property, Report, Request,
-    Round, Sources, Task, Unknown, engine_groups, engine_names,
+    Cancel, CheckError, Control, Counterexample, FindingListener, LoopInvariant, Name, Overall, Property,
+    Report, Request, Round, Sources, Task, Unknown, engine_groups, engine_names, keep_questions,
 };
+use proofline_ide::shown;
 
 use super::{
     formats::{self, Format},
@@ -70,9 +71,13 @@ pub(crate) struct Arguments {
     /// How results are written to standard output. Exit codes and verdicts are the same in every format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Writes the first violation as a witness of SV-COMP: GraphML 1.0 if the name ends in `.graphml`, else YAML 2.0.
+    /// Writes a witness of SV-COMP. Of the first violation: GraphML 1.0 if the name ends in `.graphml`, else YAML 2.0. Of a proof: what is known
+    /// of loops, in YAML 2.0.
     #[arg(long, value_name = "FILE")]
     witness: Option<PathBuf>,
+    /// Keeps the questions to the solver that proofs rest on, as SMT-LIB text for another solver: `cargo xtask second-eye`.
+    #[arg(long, value_name = "DIR", hide = true)]
+    keep_questions: Option<PathBuf>,
     /// Colours.
     #[arg(long, value_enum, default_value_t = Color::Auto)]
     color: Color,
@@ -152,6 +157,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if properties.is_empty() {
         properties.push(Property::Everything);
     }
+    if let Some(folder) = &arguments.keep_questions {
+        keep_questions(folder).with_context(|| format!("cannot write to {}", shown(folder)))?;
+    }
     let engines = engines(arguments)?;
     let cancel = interruptible();
     if !arguments.in_process {
@@ -173,13 +181,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     // Not locked: if memory runs out, another thread has the last word.
     let mut out = std::io::stdout();
-    let sources = match program.sources_within(&control) {
-        Ok(sources) => Arc::new(sources),
-        Err(CheckError::OutOfTime) if arguments.format == Format::Text => {
-            progress.done();
-            writeln!(out, "RESULT: unknown({})", Unknown::OutOfTime)?;
-            return Ok(ExitCode::from(2));
-        }
+    let (sources, is_read) = match program.sources_within(&control) {
+        Ok(sources) => (Arc::new(sources), true),
+        Err(CheckError::OutOfTime) => (Arc::default(), false),
         Err(why) => return Err(failed(why)),
     };
     let is_text = arguments.format == Format::Text;
@@ -202,7 +206,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         if is_text && !request.first_only && entries.is_empty() {
             control.found = Some(teller(&sources, &progress, style, &shown));
         }
-        let report = program.check(&request, &entries, &control).map_err(failed)?;
+        let report = match is_read {
+            true => program.check(&request, &entries, &control).map_err(failed)?,
+            false => Report::nothing(Unknown::OutOfTime),
+        };
         if is_text {
             let shown = shown.lock();
             for finding in report.failures().filter(|finding| !shown.contains(&finding.counterexample)) {
@@ -246,13 +253,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             }
         }
         Format::Json => {
-            let automata = program.program().map_err(failed)?;
-            writeln!(out, "{:#}", formats::json(&automata, &sources, &answers))?;
+            let is_needed = answers.iter().any(|answer| !answer.report.verdicts.is_empty());
+            let automata = is_needed.then(|| program.program()).transpose().map_err(failed)?;
+            writeln!(out, "{:#}", formats::json(automata.as_deref(), &sources, &answers))?;
         }
         Format::Sarif => writeln!(out, "{:#}", formats::sarif(&sources, &answers))?,
     }
     if let Some(file) = &arguments.witness {
-        write_witness(&input, &answers, file)?;
+        write_witness(&input, &answers, file, &|| program.loop_invariants(&control).map_err(failed))?;
     }
     Ok(ExitCode::from(code))
 }
@@ -329,12 +337,25 @@ fn out_of_memory(arguments: &Arguments) -> impl FnOnce() + Send + 'static {
     }
 }
 
-fn write_witness(input: &Input, answers: &[Answer], file: &std::path::Path) -> Result<()> {
+fn write_witness(
+    input: &Input,
+    answers: &[Answer],
+    file: &std::path::Path,
+    invariants: &dyn Fn() -> Result<Vec<LoopInvariant>>,
+) -> Result<()> {
     let violation = answers.iter().find_map(|answer| Some((answer, answer.report.failures().next()?)));
-    let Some((answer, finding)) = violation else {
-        eprintln!("note: no violation, so {} is not written", file.display());
-        return Ok(());
+    let text = match (violation, answers) {
+        (Some((answer, finding)), _) => formats::violation_witness(input, &answer.property, finding, file)?,
+        (None, [answer]) if matches!(answer.report.overall(), Overall::True) => {
+            formats::correctness_witness(input, &answer.property, &invariants()?)?
+        }
+        (None, _) => {
+            eprintln!(
+                "note: neither a violation nor a proof of one property, so {} is not written",
+                shown(file)
+            );
+            return Ok(());
+        }
     };
-    let text = formats::witness(input, &answer.property, finding, file)?;
-    std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+    std::fs::write(file, text).with_context(|| format!("cannot write {}", shown(file)))
 }

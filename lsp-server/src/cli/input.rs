@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 use proofline_ide::{
     check::{Allocation, Options, VolatileReads, WholeProgram},
     layers::{Subject, load},
+    shown,
 };
 
 use super::check::failed;
@@ -143,7 +144,7 @@ const MOST_MEGABYTES: u64 = 64;
 
 /// What is no C text at all is refused before anything is made of it.
 fn usable(file: &Path) -> Result<()> {
-    let shown = file.display();
+    let shown = shown(file);
     let found = std::fs::metadata(file).with_context(|| format!("cannot read {shown}"))?;
     if found.is_dir() {
         bail!("{shown} is a directory\n  help: name the C files in it, or a task definition with --task");

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Snippet};
 use proofline_ide::check::{Blame, Finding, Name, Position, Problem, Report, Sources, StepKind, Verdict};
+use proofline_ide::shown;
 
 use super::terminal::Style;
 
@@ -161,7 +162,7 @@ pub(crate) fn problem(sources: &Sources, problem: &Problem, style: Style) -> Str
 }
 
 fn place(position: &Position) -> String {
-    format!("{}:{}:{}", position.path.display(), position.line + 1, position.column + 1)
+    format!("{}:{}:{}", shown(&position.path), position.line + 1, position.column + 1)
 }
 
 /// Where a position is, and its lines with the place marked and labelled.

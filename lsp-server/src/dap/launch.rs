@@ -72,7 +72,7 @@ pub(super) fn launch(arguments: &Launch, say: &mut dyn FnMut(&str)) -> Result<Re
     }
     Err(match arguments.finding {
         Some(_) => "this counterexample does not exist in the text as it is now".to_owned(),
-        None => format!("no counterexample was found in {}", file.display()),
+        None => format!("no counterexample was found in {}", proofline_ide::shown(&file)),
     })
 }
 

@@ -3,7 +3,10 @@
 mod common;
 mod dumps;
 mod formats;
+#[cfg(unix)]
+mod hostile;
 mod inputs;
 mod interrupt;
 mod results;
 mod solver_process;
+mod witnesses;

@@ -84,7 +84,8 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn collect(path: &Path, out: &mut Vec<PathBuf>) -> Result<()> {
+/// The task definitions in a folder, a list or a file.
+pub(crate) fn collect(path: &Path, out: &mut Vec<PathBuf>) -> Result<()> {
     if path.is_dir() {
         let mut inside: Vec<PathBuf> = fs::read_dir(path)?.filter_map(|e| e.ok().map(|e| e.path())).collect();
         inside.sort();

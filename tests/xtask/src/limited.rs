@@ -46,7 +46,7 @@ pub(crate) fn run(program: &Path, arguments: &[&str], seconds: u64, output: Outp
         Output::ResultsAndErrors => file.try_clone()?.into(),
     };
     let child = Command::new("sh")
-        .args(["-c", &format!("ulimit -t {seconds} -f 400000; exec \"$0\" \"$@\"")])
+        .args(["-c", &format!("ulimit -t {seconds}; ulimit -f 400000; exec \"$0\" \"$@\"")])
         .arg(program)
         .args(arguments)
         .stdin(Stdio::null())

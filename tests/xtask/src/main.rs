@@ -2,12 +2,14 @@
 
 mod attack;
 mod bench;
+mod confirm;
 mod demo;
 mod exhaustive;
 mod fuzz;
 mod limited;
 mod memory;
 mod module_cycles;
+mod second_eye;
 mod server;
 mod table;
 mod tidy;
@@ -63,6 +65,10 @@ enum Chore {
     Attack(attack::Arguments),
     /// Measures memory safety on the Juliet test suite, the ITC benchmarks and tasks about the heap; see `--help`.
     Memory(memory::Arguments),
+    /// Compiles and runs every violation of verification tasks with sanitizers: the line must be the same.
+    Confirm(confirm::Arguments),
+    /// Has a second solver, cvc5, look at the questions that proofs rest on.
+    SecondEye(second_eye::Arguments),
     /// Compares random programs with what is said about them: `--seeds A..B`, `--engines …`, `--limit MS`.
     FuzzPrograms(fuzz::Arguments),
     /// Feeds broken text to everything before the engines: `--seconds N`, `--from NUMBER`.
@@ -89,6 +95,8 @@ fn main() -> Result<()> {
         Chore::Bench(arguments) => bench::run(&root, &arguments),
         Chore::Attack(arguments) => attack::run(&root, &arguments),
         Chore::Memory(arguments) => memory::run(&root, &arguments),
+        Chore::Confirm(arguments) => confirm::run(&root, &arguments),
+        Chore::SecondEye(arguments) => second_eye::run(&root, &arguments),
         Chore::FuzzPrograms(arguments) => fuzz::run(&root, "fuzz-programs", &arguments),
         Chore::FuzzFrontEnd(arguments) => fuzz::run(&root, "fuzz-front-end", &arguments),
         Chore::Corpus(arguments) => fuzz::run(&root, "corpus", &arguments),

@@ -13,7 +13,7 @@ use proofline_cpa::Cancel;
 use proofline_smt::{
     Interrupter, Limits, Outcome, Reason, Solver, Term, Z3,
     abstraction::{AllSat, Cartesian, Cube, all_sat, cartesian},
-    build as t,
+    build as t, second_eye,
 };
 
 thread_local! {
@@ -103,6 +103,14 @@ impl CachedSolver {
 
     /// Whether the formula has a model; "not decided" is an error that says why.
     pub(super) fn satisfiable(&self, formula: Term) -> Result<bool, Reason> {
+        let answer = self.has_model(formula);
+        if second_eye::is_kept() && answer == Ok(false) {
+            second_eye::rests_on(formula);
+        }
+        answer
+    }
+
+    fn has_model(&self, formula: Term) -> Result<bool, Reason> {
         if let Some(known) = formula.as_bool() {
             return Ok(known);
         }
@@ -135,6 +143,21 @@ impl CachedSolver {
         predicates: &[Term],
         shape: AbstractionKind,
     ) -> Option<Vec<Cube>> {
+        let cubes = self.cubes_of(formula, predicates, shape);
+        if second_eye::is_kept() {
+            let cube = |cube: &Cube| {
+                let literals = predicates.iter().zip(cube).filter_map(|(predicate, sign)| {
+                    sign.map(|is_true| if is_true { *predicate } else { t::not(*predicate) })
+                });
+                t::and(literals)
+            };
+            let all = t::or(cubes.iter().flatten().map(cube));
+            second_eye::rests_on(t::and([formula, t::not(all)]));
+        }
+        cubes
+    }
+
+    fn cubes_of(&self, formula: Term, predicates: &[Term], shape: AbstractionKind) -> Option<Vec<Cube>> {
         let anything = || Some(vec![vec![None; predicates.len()]]);
         if formula.is_false() {
             return None;

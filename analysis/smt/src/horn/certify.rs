@@ -3,6 +3,7 @@
 
 use super::{HornSystem, PredId, Solution, argument};
 use crate::build::{and, not};
+use crate::second_eye;
 use crate::solver::{Limits, Outcome, Reason, Solver};
 use crate::term::{Var, free_vars, has_quantifier};
 use crate::z3::Z3;
@@ -31,11 +32,12 @@ pub(super) fn solution(
         let body = and(rule.body.iter().map(|a| holds(a.predicate, &a.args)));
         let head = rule.head.as_ref().map_or(crate::build::bool(false), |a| holds(a.predicate, &a.args));
         solver.push();
-        solver.assert(and([body, rule.constraint, not(head)]));
+        let counterexample = and([body, rule.constraint, not(head)]);
+        solver.assert(counterexample);
         let outcome = solver.check();
         solver.pop();
         match outcome {
-            Outcome::Unsat => {}
+            Outcome::Unsat => second_eye::certifying(|| second_eye::rests_on(counterexample)),
             Outcome::Sat => {
                 return Err(Reason::Failed(format!("rule {i} does not hold under the solution found")));
             }

@@ -82,7 +82,7 @@ fn from_database(path: &Path, file: &Path, fs: &dyn FileSystem, warnings: &mut V
     let entries: Vec<Entry> = match serde_json::from_slice(&bytes) {
         Ok(entries) => entries,
         Err(error) => {
-            warnings.push(format!("{}: {error}", path.display()));
+            warnings.push(format!("{}: {error}", crate::fs::shown(path)));
             return None;
         }
     };
@@ -98,7 +98,7 @@ fn from_database(path: &Path, file: &Path, fs: &dyn FileSystem, warnings: &mut V
         (None, Some(command)) => match shlex::split(command) {
             Some(args) => args,
             None => {
-                warnings.push(format!("{}: unbalanced quotes in `{command}`", path.display()));
+                warnings.push(format!("{}: unbalanced quotes in `{command}`", crate::fs::shown(path)));
                 return None;
             }
         },
@@ -134,12 +134,12 @@ fn from_flags_file(
 fn read(args: &[String], dir: &Path, path: &Path, warnings: &mut Vec<String>) -> Option<Flags> {
     match Flags::from_args(args, dir) {
         Ok((flags, odd)) => {
-            let told = odd.iter().map(|w| format!("{}: `{}`: {}", path.display(), w.flag, w.message));
+            let told = odd.iter().map(|w| format!("{}: `{}`: {}", crate::fs::shown(path), w.flag, w.message));
             warnings.extend(told);
             Some(flags)
         }
         Err(error) => {
-            warnings.push(format!("{}: {error}", path.display()));
+            warnings.push(format!("{}: {error}", crate::fs::shown(path)));
             None
         }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::SyntaxError;
-use crate::fs::FileSystem;
+use crate::fs::{FileSystem, shown};
 use crate::limits::MAX_FILE_BYTES;
 
 /// Text made of bytes, and how many bytes had to be replaced.
@@ -16,7 +16,7 @@ pub(super) struct Decoded {
 
 /// Reads the file the user named, or says why not.
 pub(super) fn read_main(path: &Path, fs: &dyn FileSystem) -> Result<Decoded, SyntaxError> {
-    let name = path.display();
+    let name = shown(path);
     let bytes = fs.read(path).map_err(|error| unreadable(path, &error))?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(too_large(path));
@@ -30,7 +30,7 @@ pub(super) fn read_main(path: &Path, fs: &dyn FileSystem) -> Result<Decoded, Syn
 
 /// The message for a file that cannot be read.
 fn unreadable(path: &Path, error: &io::Error) -> SyntaxError {
-    let name = path.display();
+    let name = shown(path);
     match error.kind() {
         io::ErrorKind::NotFound => SyntaxError::error(format!("`{name}`: no such file"), None),
         io::ErrorKind::IsADirectory => {
@@ -43,7 +43,7 @@ fn unreadable(path: &Path, error: &io::Error) -> SyntaxError {
 
 fn too_large(path: &Path) -> SyntaxError {
     let limit = MAX_FILE_BYTES >> 20;
-    SyntaxError::error(format!("`{}` is larger than {limit} MB", path.display()), None)
+    SyntaxError::error(format!("`{}` is larger than {limit} MB", shown(path)), None)
         .with_help("split the file; nothing in it was checked")
 }
 

@@ -9,7 +9,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use rucc_base::Interner;
@@ -22,7 +22,7 @@ use crate::error::SyntaxError;
 use crate::flags::{DataModel, Edition, Flags};
 use crate::fs::FileSystem;
 use crate::interrupt::{self, Interrupt, Interrupted};
-use crate::limits::{MAX_FILE_BYTES, MAX_INCLUDES, MAX_UNIT_BYTES, PREPROCESSOR_STACK};
+use crate::limits::{MAX_FILE_BYTES, MAX_INCLUDES, MAX_OPENED_AGAIN, MAX_UNIT_BYTES, PREPROCESSOR_STACK};
 use crate::token::Preprocessed;
 
 /// Preprocesses in this process: unsaved buffers, exact positions, no compiler needed.
@@ -80,6 +80,10 @@ struct Files<'a> {
     ilp32: bool,
     opened: AtomicUsize,
     bytes: AtomicUsize,
+    /// How often each was opened, by name.
+    again: Mutex<BTreeMap<PathBuf, usize>>,
+    /// A limit was reached.
+    too_much: AtomicBool,
     /// The bytes of files that are not all text, by name.
     raw: Mutex<BTreeMap<PathBuf, Arc<[u8]>>>,
 }
@@ -120,7 +124,16 @@ impl rucc_session::FileSystem for Files<'_> {
         };
         let opened = self.opened.fetch_add(1, Ordering::Relaxed);
         let total = self.bytes.fetch_add(bytes.len(), Ordering::Relaxed);
-        if opened >= MAX_INCLUDES || total > MAX_UNIT_BYTES || bytes.len() as u64 > MAX_FILE_BYTES {
+        let again = {
+            let mut again = self.again.lock();
+            let again = again.entry(path.to_owned()).or_default();
+            *again += 1;
+            *again
+        };
+        if opened >= MAX_INCLUDES || again > MAX_OPENED_AGAIN || total > MAX_UNIT_BYTES {
+            self.too_much.store(true, Ordering::Relaxed);
+        }
+        if self.too_much.load(Ordering::Relaxed) || bytes.len() as u64 > MAX_FILE_BYTES {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, "too much to read"));
         }
         let decoded = decode(&bytes);
@@ -136,9 +149,15 @@ impl rucc_session::FileSystem for Files<'_> {
 }
 
 fn run(main: &Path, text: &Decoded, fs: &dyn FileSystem, flags: &Flags) -> Preprocessed {
-    let (opened, bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let raw = Mutex::default();
-    let files = Files { fs, ilp32: flags.data_model == DataModel::Ilp32, opened, bytes, raw };
+    let files = Files {
+        fs,
+        ilp32: flags.data_model == DataModel::Ilp32,
+        opened: AtomicUsize::new(0),
+        bytes: AtomicUsize::new(0),
+        again: Mutex::default(),
+        too_much: AtomicBool::new(false),
+        raw: Mutex::default(),
+    };
     let search = options::search_path(flags);
     let mut interner = Interner::new();
     let mut sources = SourceMap::new();
@@ -161,16 +180,23 @@ fn run(main: &Path, text: &Decoded, fs: &dyn FileSystem, flags: &Flags) -> Prepr
     };
     tokens.extend(phase4.run(id, &mut cx));
     let diagnostics = phase4.take_diagnostics();
-    let too_much = files.opened.load(Ordering::Relaxed) > MAX_INCLUDES
-        || files.bytes.load(Ordering::Relaxed) > MAX_UNIT_BYTES;
+    let too_much = files.too_much.load(Ordering::Relaxed);
+    if too_much {
+        // Nothing of it is what was meant.
+        tokens.clear();
+    }
     interrupt::poll_now();
     let mut out = convert::preprocessed(&tokens, &sources, &interner);
     out.c23 = flags.standard.edition >= Edition::C23;
     let found = phase4.dependencies().iter().map(|found| found.path.clone());
     out.dependencies = found.filter(|path| path != Path::new(options::GCC_MACROS)).collect();
     if too_much {
-        let message = format!("more than {MAX_INCLUDES} files or {} MB are included", MAX_UNIT_BYTES >> 20);
-        out.errors.push(SyntaxError::error(message, None).with_help("does a header include itself?"));
+        let message = format!(
+            "more than {MAX_INCLUDES} files, one file more than {MAX_OPENED_AGAIN} times, or more than {} MB are included",
+            MAX_UNIT_BYTES >> 20
+        );
+        let help = "does a file include itself? Nothing of this text was checked";
+        out.errors.push(SyntaxError::error(message, None).with_help(help));
     }
     if full.is_err() {
         out.errors.push(SyntaxError::error("more than 4 GB of source text", None));

@@ -90,7 +90,7 @@ impl Abstraction {
             order: self.order,
             blocks: self.blocks,
             cegar: self.refines,
-            certificate: self.collects,
+            certificate: true,
             ..Config::default()
         };
         let only = if self.collects { BTreeSet::new() } else { targets.set().clone() };
@@ -108,8 +108,10 @@ impl Abstraction {
             }
             Ok((checker, outcome))
         };
+        let certified = |checker| pass::certified(checker, analysis, subject.env(), entry, budget);
         if hint.is_some()
-            && let Ok((_, Outcome::Holds)) = from(hint, &question.own_budget(budget.left()))
+            && let Ok((checker, Outcome::Holds)) = from(hint, &question.own_budget(budget.left()))
+            && certified(checker).is_ok()
         {
             return Decision::new(self.holds());
         }
@@ -123,11 +125,15 @@ impl Abstraction {
             summaries.set_precision(self.name, subject.env(), entry.name, checker.precision());
         }
         if self.collects {
-            let collected = pass::certificate(checker, outcome).and_then(|found| collected(&found, question));
+            let certificate = pass::finished(outcome).and_then(|()| certified(checker));
+            let collected = certificate.and_then(|found| collected(&found, question));
             return collected.unwrap_or_else(|why| Decision::new(Answer::Unknown(why)));
         }
         Decision::new(match outcome {
-            Outcome::Holds => self.holds(),
+            Outcome::Holds => match certified(checker) {
+                Ok(_) => self.holds(),
+                Err(why) => Answer::Unknown(why),
+            },
             Outcome::Unknown(why) => Answer::Unknown(why),
             Outcome::Reaches(path) => match concrete::follow(question, &path) {
                 Ok(Some(counterexample)) => Answer::Violated(counterexample),

@@ -20,7 +20,10 @@ use proofline_domains::{
 use proofline_program_analysis::Environment;
 
 use super::{Answer, Decision, Engine, Question, predicate::Settings, witness};
-use crate::{pass::reachability, subject::Subject};
+use crate::{
+    pass::{certified, reachability},
+    subject::Subject,
+};
 
 /// A configuration.
 #[derive(Clone, Debug)]
@@ -109,17 +112,7 @@ impl CpaRec {
         match checker.run(budget) {
             Outcome::Reaches(_) => Ok(false),
             Outcome::Unknown(why) => Err(why),
-            Outcome::Holds => {
-                let certificate = checker
-                    .into_verification(Outcome::Holds)
-                    .certificate
-                    .ok_or_else(|| Unknown::InternalError("a proof without a certificate".into()))?;
-                match certificate.verify(&analysis, subject.env(), entry.name, budget) {
-                    Ok(_) => Ok(true),
-                    Err(proofline_cpa::CertificateError::Unfinished(why)) => Err(why),
-                    Err(wrong) => Err(Unknown::InternalError(format!("no certificate: {wrong}"))),
-                }
-            }
+            Outcome::Holds => certified(checker, &analysis, subject.env(), entry, budget).map(|_| true),
         }
     }
 }

@@ -11,7 +11,7 @@ use proofline_smt::interpolate::{Method, Strategy};
 use serde::Deserialize;
 
 use super::{Answer, Decision, Engine, Question, configuration::BlocksName, witness};
-use crate::pass::reachability;
+use crate::pass::{certified, reachability};
 
 /// What `configurations.yml` says of one.
 #[derive(Deserialize, Clone, PartialEq, Debug)]
@@ -152,11 +152,12 @@ impl Predicate {
         question: &Question<'_>,
     ) -> Result<Answer, Unknown> {
         let Question { subject, entry, targets, budget } = *question;
-        let config = Config { blocks: self.settings.blocks.blocks(), ..Config::default() };
+        let config = Config { blocks: self.settings.blocks.blocks(), certificate: true, ..Config::default() };
         let run = reachability(subject.env(), entry, config, targets.set().clone());
         let mut checker = Checker::new(analysis, &run, None, MemoryStore::default())?;
         match checker.run(budget) {
-            Outcome::Holds => Ok(Answer::Holds(format!("no error location is reachable with {}", self.name))),
+            Outcome::Holds => certified(checker, analysis, subject.env(), entry, budget)
+                .map(|_| Answer::Holds(format!("no error location is reachable with {}", self.name))),
             Outcome::Unknown(why) => Err(why),
             Outcome::Reaches(witness) => {
                 let witness = of_predicates(witness);

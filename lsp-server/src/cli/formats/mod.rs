@@ -7,7 +7,7 @@ use proofline_ide::check::{Finding, Position, Program, Sources, StepKind, TraceS
 use serde_json::{Value, json};
 
 pub(super) use sarif::sarif;
-pub(super) use witness::witness;
+pub(super) use witness::{correctness_witness, violation_witness};
 
 use super::check::Answer;
 
@@ -22,8 +22,8 @@ pub(crate) enum Format {
     Sarif,
 }
 
-/// Everything as one JSON object.
-pub(super) fn json(program: &Program, sources: &Sources, answers: &[Answer]) -> Value {
+/// Everything as one JSON object; the program, if there are verdicts about it.
+pub(super) fn json(program: Option<&Program>, sources: &Sources, answers: &[Answer]) -> Value {
     let problems: Vec<Value> = sources
         .problems()
         .iter()
@@ -40,12 +40,12 @@ pub(super) fn json(program: &Program, sources: &Sources, answers: &[Answer]) -> 
     json!({ "version": env!("CARGO_PKG_VERSION"), "problems": problems, "results": results })
 }
 
-fn result(program: &Program, sources: &Sources, answer: &Answer) -> Value {
+fn result(program: Option<&Program>, sources: &Sources, answer: &Answer) -> Value {
     let report = &answer.report;
     let (text, exit) = answer.result();
     let mut obligations = Vec::new();
     for ((function, id), verdict) in &report.verdicts {
-        let Some(automaton) = program.function(*function) else { continue };
+        let Some(automaton) = program.and_then(|program| program.function(*function)) else { continue };
         let Some(obligation) = automaton.obligations.get(id.index()) else { continue };
         let (word, detail) = match verdict {
             Verdict::Proved(engine) => ("proved", (*engine).to_owned()),

@@ -74,7 +74,7 @@ impl Actor {
                             "internal error while `{}` of {} was verified: {text}\nPlease report this with the file; it is \
                              proofline {version} with these settings: {:?}",
                             report.entry,
-                            path.display(),
+                            proofline_ide::shown(&path),
                             self.settings,
                         );
                         self.outbox.log(MessageType::ERROR, text);
@@ -95,7 +95,8 @@ impl Actor {
                 self.tested(&path, revision, finding, result)
             }
             Outcome::Panicked { path, revision, text } => {
-                let text = format!("internal error in {} (change {revision}): {text}", path.display());
+                let text =
+                    format!("internal error in {} (change {revision}): {text}", proofline_ide::shown(&path));
                 self.outbox.log(MessageType::ERROR, text);
                 if let Some(document) = self.documents.get_mut(&path) {
                     document.results.all_ended();

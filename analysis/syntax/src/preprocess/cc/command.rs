@@ -55,7 +55,7 @@ fn communicate(child: &mut Child, main: &Path, unsaved: Option<&str>) -> Result<
     let stderr = child.stderr.take().ok_or_else(lost)?;
     let input = unsaved.map(|text| {
         // Names the text as the file it will be saved as.
-        let name = main.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
+        let name = main.display().to_string().replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
         format!("# 1 \"{name}\"\n{text}")
     });
     std::thread::spawn(move || {

@@ -1,9 +1,9 @@
-//! Witnesses of format 2.0, in YAML: a sequence of waypoints. The fields have the format's names.
+//! Witnesses of format 2.0, in YAML: a sequence of waypoints, or a set of invariants. The fields have the format's names.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use proofline_ide::check::{Finding, Position};
+use proofline_ide::check::{Finding, LoopInvariant, Position};
 use serde::Serialize;
 use serde_saphyr::ser_options;
 use sha2::{Digest, Sha256};
@@ -12,10 +12,10 @@ use uuid::Uuid;
 use super::{Task, inputs};
 
 #[derive(Serialize)]
-struct Entry<'t> {
+struct Entry<'t, C> {
     entry_type: &'static str,
     metadata: Metadata<'t>,
-    content: Vec<Content<'t>>,
+    content: Vec<C>,
 }
 
 #[derive(Serialize)]
@@ -71,13 +71,40 @@ struct Location<'t> {
 }
 
 #[derive(Serialize)]
+struct OfSet<'t> {
+    invariant: Invariant<'t>,
+}
+
+#[derive(Serialize)]
+struct Invariant<'t> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    location: Location<'t>,
+    value: &'t str,
+    format: &'static str,
+}
+
+#[derive(Serialize)]
 struct Constraint {
     value: String,
     format: &'static str,
 }
 
-/// The witness as a YAML document.
-pub(super) fn write(task: &Task, finding: &Finding) -> Result<String> {
+/// A proof's witness as a YAML document.
+pub(super) fn correctness(task: &Task, invariants: &[LoopInvariant]) -> Result<String> {
+    let content = invariants.iter().map(|found| {
+        let file_name = found.path.display().to_string();
+        let (line, column) = (found.line + 1, found.column + 1);
+        let location = Location { file_name, line, column, function: &found.function };
+        let value = &found.formula;
+        OfSet { invariant: Invariant { kind: "loop_invariant", location, value, format: "c_expression" } }
+    });
+    let content = content.collect();
+    document(Entry { entry_type: "invariant_set", metadata: metadata(task, "proof"), content })
+}
+
+/// A violation's witness as a YAML document.
+pub(super) fn violation(task: &Task, finding: &Finding) -> Result<String> {
     let mut content: Vec<Content<'_>> = inputs(finding)
         .map(|(step, position, _, value)| {
             let constraint = Constraint { value: format!("\\result == {value}"), format: "ext_c_expression" };
@@ -91,16 +118,20 @@ pub(super) fn write(task: &Task, finding: &Finding) -> Result<String> {
         let location = location(position, position.line + 1, position.column + 1, &finding.function);
         content.push(waypoint("target", location, None));
     }
-    let entry = Entry { entry_type: "violation_sequence", metadata: metadata(task, finding), content };
+    let entry_type = "violation_sequence";
+    document(Entry { entry_type, metadata: metadata(task, &finding.title), content })
+}
+
+fn document<C: Serialize>(entry: Entry<'_, C>) -> Result<String> {
     // A name that is long stays on its line.
     let options = ser_options! { prefer_block_scalars: false };
     serde_saphyr::to_string_with_options(&[entry], options).context("cannot write the witness")
 }
 
-fn metadata<'t>(task: &'t Task, finding: &Finding) -> Metadata<'t> {
+fn metadata<'t>(task: &'t Task, what: &str) -> Metadata<'t> {
     Metadata {
         format_version: "2.0",
-        uuid: uuid(&format!("{}{}", task.time, finding.title)),
+        uuid: uuid(&format!("{}{what}", task.time)),
         creation_time: &task.time,
         producer: Producer { name: "Proofline", version: env!("CARGO_PKG_VERSION") },
         task: TaskOf {

@@ -5,6 +5,7 @@ mod arguments;
 mod code;
 mod library_result;
 mod machine;
+mod made_up;
 mod memory;
 mod oracle;
 mod place;
@@ -15,5 +16,6 @@ mod trace;
 
 pub use code::Code;
 pub use machine::{End, Limits, Machine, Run};
+pub use made_up::MadeUp;
 pub use oracle::{Choice, Oracle, Passing, Script};
 pub use trace::{Event, Trace};

@@ -2,16 +2,17 @@
 
 use proofline_cfa::{
     Base, Callee, Cause, EdgeId, Entry, Function, LocalId, Lvalue, Name, Obligation, Op, Program, Scalar,
-    Site, command_line, eval::Value, lvalue_text,
+    Site, Type, Types, command_line, eval::Value, lvalue_text,
 };
+use proofline_hir::TypeKind;
 use rustc_hash::FxHashMap;
 
 use crate::{
     checks::{Check, Failure},
     finding::{StepKind, TraceStep, is_theirs, mentioned},
-    interpret::{Event, Run, Trace},
+    interpret::{Event, MadeUp, Run, Trace},
     objects::Objects,
-    sources::Sources,
+    sources::{Position, Sources},
     subject::Subject,
 };
 
@@ -52,7 +53,11 @@ pub(crate) fn tell(
         open: Vec::new(),
     };
     teller.arguments(run, entry);
-    for event in &trace.events {
+    let mut made_up = trace.made_up.iter().peekable();
+    for (at, event) in (trace.dropped..).zip(&trace.events) {
+        while let Some(made) = made_up.next_if(|made| made.before <= at) {
+            teller.made_up(made, event);
+        }
         teller.event(event);
     }
     let depth = trace.events.last().map_or(0, |event| event.depth);
@@ -110,11 +115,54 @@ impl Teller<'_> {
                     self.strings(run, entry, parameter);
                     continue;
                 }
+                Scalar::Pointer if question.may_be_made_up && *answer != 0 => {
+                    let name = local.name.to_string();
+                    let text = format!("`{name}` points to {} (argument)", self.new_object(local.ty));
+                    self.input(self.sources.local(entry, parameter), entry, 0, text);
+                    continue;
+                }
                 Scalar::Pointer => self.objects.value_text(Value::Int(*answer), scalar),
                 Scalar::Float(_) => format!("{:?}", f64::from_bits(*answer as u64)),
             };
             self.argument(entry, parameter, local.name.to_string(), shown);
         }
+    }
+
+    /// What a pointer of the callers points to.
+    fn new_object(&self, pointer: Type) -> String {
+        let program = self.subject.program();
+        let types = Types { records: &program.records, model: program.data_model };
+        match pointer
+            .pointee()
+            .filter(|pointee| *pointee.kind() != TypeKind::Void)
+            .and_then(|pointee| types.size(pointee))
+        {
+            Some(1) => "a new object of at least 1 byte".to_owned(),
+            Some(size) => format!("a new object of at least {size} bytes"),
+            None => "a new object".to_owned(),
+        }
+    }
+
+    fn made_up(&mut self, made: &MadeUp, event: &Event) {
+        let Some(function) = self.subject.program().function(made.function).cloned() else { return };
+        let name = lvalue_text(&function, &made.at);
+        let text = format!("`{name}` points to {}", self.new_object(made.at.ty));
+        let site = (event.function == made.function).then(|| function.edge(event.edge).site);
+        let position = site.and_then(|site| self.sources.position(made.function, site));
+        self.input(position, made.function, event.depth.saturating_sub(1), text);
+    }
+
+    fn input(&mut self, position: Option<Position>, function: Name, depth: u32, text: String) {
+        self.steps.push(TraceStep {
+            position: position.or_else(|| self.sources.definition(function)),
+            function,
+            depth,
+            kind: StepKind::Input,
+            text,
+            change: None,
+            is_global: false,
+            arguments: Vec::new(),
+        });
     }
 
     fn argument(&mut self, entry: Name, parameter: LocalId, name: String, shown: String) {

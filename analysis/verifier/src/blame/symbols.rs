@@ -245,13 +245,13 @@ impl Symbols {
             };
         }
         match &lvalue.base {
-            Base::Deref(pointer, site) => {
+            Base::Deref(pointer, _) => {
                 let pointer = self.value(pointer, depth);
-                // What lies behind an argument is the caller's until it is written.
+                // What lies behind an argument is the caller's until it is written: the same wherever it is read.
                 let expr =
                     pointer.expr.filter(|_| pointer.on.is_some() && !self.is_written).and_then(|pointer| {
                         Some(Expr::Load(Lvalue {
-                            base: Base::Deref(Arc::new(pointer), *site),
+                            base: Base::Deref(Arc::new(pointer), Site::NOWHERE),
                             path: self.path(&lvalue.path, depth)?,
                             ..lvalue.clone()
                         }))
@@ -285,11 +285,11 @@ impl Symbols {
         path.iter()
             .map(|step| match step {
                 Step::Field { .. } => Some(step.clone()),
-                Step::Index { index, stride, length, site } => Some(Step::Index {
+                Step::Index { index, stride, length, site: _ } => Some(Step::Index {
                     index: Arc::new(self.substituted(index, depth)?),
                     stride: *stride,
                     length: *length,
-                    site: *site,
+                    site: Site::NOWHERE,
                 }),
             })
             .collect()

@@ -109,7 +109,7 @@ impl Search<'_> {
                 return Err(Unknown::Unconfirmed(why));
             }
             if systematic {
-                self.extend(&mut queue, &choices, run.inputs.len());
+                self.extend(&mut queue, &choices, &run.inputs);
             }
             if self.spent > limits.total_steps {
                 return Err(match stuck {
@@ -137,21 +137,28 @@ impl Search<'_> {
     }
 
     /// The neighbours of a vector: its last choice one further, or one more choice after it.
-    fn extend(&self, queue: &mut BinaryHeap<Reverse<(u32, Choices)>>, choices: &Choices, asked: usize) {
+    fn extend(
+        &self,
+        queue: &mut BinaryHeap<Reverse<(u32, Choices)>>,
+        choices: &Choices,
+        inputs: &[(Choice, i128)],
+    ) {
         const QUEUE: usize = 20_000;
         const AHEAD: usize = 24;
         if queue.len() > QUEUE {
             return;
         }
         let cost: u32 = choices.iter().sum();
+        let candidates = |at: usize| inputs.get(at).map_or(0, |(choice, _)| self.pool.candidates(choice));
         if let Some((&last, before)) = choices.split_last()
-            && (last as usize) + 1 < self.pool.len()
+            && (last as usize) + 1 < candidates(before.len())
         {
             let mut next = before.to_vec();
             next.push(last + 1);
             queue.push(Reverse((cost + 1, next)));
         }
-        for at in choices.len()..asked.min(choices.len() + AHEAD) {
+        let near = choices.len()..inputs.len().min(choices.len() + AHEAD);
+        for at in near.filter(|at| candidates(*at) > 1) {
             let mut next = choices.clone();
             next.resize(at, 0);
             next.push(1);
@@ -174,13 +181,13 @@ impl Oracle for Chooser<'_> {
             Some(random) => {
                 let r = random.next();
                 // Small indices are likelier: they hold the values that matter.
-                let len = self.pool.len() as u64;
-                if r & 3 == 0 { r >> 8 & 7 } else { (r >> 8) % len }
+                let len = self.pool.candidates(choice) as u64;
+                if r & 3 == 0 { (r >> 8 & 7) % len } else { (r >> 8) % len }
             }
             None => u64::from(self.choices.get(self.next).copied().unwrap_or(0)),
         };
         self.next += 1;
-        self.pool.value(index as usize, choice.scalar)
+        self.pool.value(index as usize, choice)
     }
 }
 
@@ -261,13 +268,22 @@ impl Pool {
         self.values.len()
     }
 
-    /// The candidate for a question of this format; out of range ones are brought into range.
-    pub(crate) fn value(&self, index: usize, scalar: Scalar) -> i128 {
+    /// How many different candidates there are for a question.
+    fn candidates(&self, choice: &Choice) -> usize {
+        match choice.scalar {
+            Scalar::Int(_) | Scalar::Float(_) => self.len(),
+            Scalar::Pointer if choice.may_be_made_up => 2,
+            Scalar::Pointer => 1,
+        }
+    }
+
+    /// The candidate for a question; out of range ones are brought into range.
+    fn value(&self, index: usize, choice: &Choice) -> i128 {
         let value = self.values[index % self.values.len()];
-        match scalar {
+        match choice.scalar {
             Scalar::Int(ty) => ty.wrap(value),
             // An address that means something cannot be invented.
-            Scalar::Pointer => 0,
+            Scalar::Pointer => i128::from(choice.may_be_made_up && index > 0),
             Scalar::Float(_) => i128::from((value as f64).to_bits()),
         }
     }
@@ -295,7 +311,12 @@ pub(crate) fn follow(question: &Question<'_>, path: &Path) -> Result<Option<Coun
         loop {
             match answers.pop() {
                 None => return Ok(None),
-                Some(last) if (last as usize) + 1 < pool.len() => {
+                Some(last)
+                    if run
+                        .inputs
+                        .get(answers.len())
+                        .is_some_and(|(choice, _)| (last as usize) + 1 < pool.candidates(choice)) =>
+                {
                     answers.push(last + 1);
                     break;
                 }

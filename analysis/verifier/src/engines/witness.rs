@@ -77,6 +77,7 @@ impl Oracle for Guesser {
 fn in_format(choice: &Choice, value: i128) -> i128 {
     match choice.scalar {
         Scalar::Int(ty) => ty.wrap(value),
+        Scalar::Pointer if choice.may_be_made_up => i128::from(value != 0),
         Scalar::Pointer | Scalar::Float(_) => 0,
     }
 }

@@ -1,6 +1,6 @@
 //! The machine: frames, budgets, the main loop.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
     EdgeId, Entry, Float, FloatType, Loc, LocalId, Lvalue, Name, ObligationId, Op, Rounding, Site,
@@ -106,6 +106,10 @@ pub struct Machine<'c, O> {
     pub(super) frames: Vec<Frame>,
     pub(super) globals: Arc<FxHashMap<Name, u64>>,
     pub(super) arguments: Arguments,
+    /// The run starts in a function of a library: what pointers of its callers point to comes into being as it is asked for.
+    pub(super) is_library: bool,
+    /// Where such objects are.
+    pub(super) made_up: BTreeSet<u64>,
     pub(super) semantics: Semantics,
     pub(super) inputs: Vec<(Choice, i128)>,
     pub(super) is_determined: bool,
@@ -134,6 +138,8 @@ impl<'c, O: Oracle> Machine<'c, O> {
             frames: Vec::new(),
             globals: Arc::default(),
             arguments: Arguments::default(),
+            is_library: false,
+            made_up: BTreeSet::new(),
             semantics,
             inputs: Vec::new(),
             is_determined: true,
@@ -417,7 +423,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
         scalar: proofline_cfa::Scalar,
     ) -> Value {
         use proofline_cfa::Scalar;
-        let choice = Choice { function: code.function.name, site, cause, scalar };
+        let choice = Choice { function: code.function.name, site, cause, scalar, may_be_made_up: false };
         let answer = self.oracle.choose(&choice);
         self.inputs.push((choice, answer));
         match scalar {

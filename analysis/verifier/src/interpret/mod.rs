@@ -5,6 +5,7 @@ mod arguments;
 mod code;
 mod library_result;
 mod machine;
+mod made_up;
 mod memory;
 mod oracle;
 mod place;
@@ -15,6 +16,7 @@ mod trace;
 
 pub use code::Code;
 pub use machine::{End, Limits, Machine, Run};
+pub use made_up::MadeUp;
 pub(crate) use memory::Extent;
 pub use oracle::{Choice, Oracle, Passing, Script};
 pub use trace::{Event, Trace};

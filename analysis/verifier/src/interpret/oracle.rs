@@ -13,6 +13,8 @@ pub struct Choice {
     pub cause: Cause,
     /// Its format.
     pub scalar: Scalar,
+    /// A pointer of the callers: 0 is null, and anything else a new object.
+    pub may_be_made_up: bool,
 }
 
 /// How an edge is passed.
@@ -35,7 +37,7 @@ pub trait Oracle {
     /// Hears of every edge before it is executed.
     fn passes(&mut self, _function: Name, _edge: EdgeId, _passing: Passing) {}
 
-    /// A value in the range of the format: integers as they are, pointers as addresses (only 0 is always right), floats as the bits of an `f64`.
+    /// A value in the range of the format: integers as they are, pointers as addresses (only 0 is always right, see also [`Choice::may_be_made_up`]), floats as the bits of an `f64`.
     fn choose(&mut self, choice: &Choice) -> i128;
 }
 

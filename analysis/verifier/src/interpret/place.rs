@@ -76,7 +76,13 @@ impl<'c, O: Oracle> Machine<'c, O> {
             }
         }
         let address = self.address_type().wrap(address) as u64;
-        Ok(self.memory.is_same_slot(base, address).then_some(Place::Memory(address)))
+        if self.memory.is_same_slot(base, address) {
+            return Ok(Some(Place::Memory(address)));
+        }
+        if self.is_made_up(base) {
+            return stuck("how large an object of the callers is, they know");
+        }
+        Ok(None)
     }
 
     pub(super) fn revive(&mut self, code: &FunctionCode, id: LocalId, size: u64) -> Step<u64> {
@@ -124,7 +130,15 @@ impl<'c, O: Oracle> Machine<'c, O> {
         let (raw, known) = self.memory.read_known(address, size, mask).or_else(refused)?;
         self.is_guess |= self.memory.is_unmodelled(address, size).or_else(refused)?;
         let cause = self.why_unknown(address);
-        let value = self.ask(code, Site(0), cause, scalar);
+        let is_callers_pointer = scalar == Scalar::Pointer
+            && known == 0
+            && self.may_be_made_up(lvalue.ty)
+            && self.is_callers(address);
+        let value = if is_callers_pointer {
+            self.load_pointer(code, cause, lvalue)?
+        } else {
+            self.ask(code, Site(0), cause, scalar)
+        };
         let Some(chosen) = encode(in_bits(value, scalar, lvalue.bits), scalar) else {
             return stuck(format!("a value of format {scalar} in memory"));
         };

@@ -40,7 +40,11 @@ impl<'c, O: Oracle> Machine<'c, O> {
         };
         let Value::Int(size) = self.eval(code, size)? else { return stuck("a float as a size") };
         let provenance = self.memory.provenance(address);
-        Ok(match predicate {
+        let is_made_up = self.is_made_up(address);
+        if is_made_up && predicate == MemoryPredicate::Initialised {
+            return Ok(true);
+        }
+        let holds = match predicate {
             MemoryPredicate::NotFreed => provenance != Provenance::Ended(Area::Heap),
             MemoryPredicate::NotEnded => provenance != Provenance::Ended(Area::Stack),
             MemoryPredicate::InBounds => size == 0 || self.is_inside(provenance, address, size),
@@ -48,7 +52,11 @@ impl<'c, O: Oracle> Machine<'c, O> {
             MemoryPredicate::Initialised => self.is_initialised(provenance, address, size)?,
             MemoryPredicate::Terminated => self.is_terminated(code, provenance, address, size)?,
             MemoryPredicate::NothingLost | MemoryPredicate::NothingLeft => true,
-        })
+        };
+        if is_made_up && !holds {
+            return stuck("how large an object of the callers is, they know");
+        }
+        Ok(holds)
     }
 
     /// The address; `None` if it is far away from the object that it was made from.
@@ -133,9 +141,10 @@ impl<'c, O: Oracle> Machine<'c, O> {
         Ok(value as u8)
     }
 
-    /// The live heap objects.
+    /// The live heap objects, without those of the callers.
     fn heap(&self) -> impl Iterator<Item = Extent> {
-        self.memory.live().filter(|extent| extent.area == Area::Heap)
+        let is_own = |extent: &Extent| extent.area == Area::Heap && !self.made_up.contains(&extent.base);
+        self.memory.live().filter(is_own)
     }
 
     /// Whether each live heap object can be reached, not counting so many of the innermost frames.
@@ -144,7 +153,11 @@ impl<'c, O: Oracle> Machine<'c, O> {
             return Ok(true);
         }
         let mut seen: BTreeSet<u64> = BTreeSet::new();
-        let mut open: Vec<Extent> = self.memory.live().filter(|extent| extent.area == Area::Static).collect();
+        let mut open: Vec<Extent> = self
+            .memory
+            .live()
+            .filter(|extent| extent.area == Area::Static || self.made_up.contains(&extent.base))
+            .collect();
         for frame in self.frames.iter().rev().skip(frames) {
             let code = &self.code.functions[frame.function as usize];
             let held = frame.locals.iter().zip(&code.homes).filter_map(|(value, home)| match (home, value) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use proofline_cfa::{Cause, Constant, Entry, Function, Name, Object, Site, eval::Value};
+use proofline_cfa::{Cause, Constant, Entry, Function, Name, Object, Scalar, Site, eval::Value};
 use rustc_hash::FxHashMap;
 
 use super::{
@@ -22,6 +22,7 @@ pub(super) fn function_address(index: FunctionIndex) -> i128 {
 impl<'c, O: Oracle> Machine<'c, O> {
     pub(super) fn start(&mut self, entry: Entry) -> Step<()> {
         let code = self.code;
+        self.is_library = entry.is_library();
         let initial = &code.initial[usize::from(entry.is_library())];
         if let Some(initial) = initial.get() {
             self.memory = initial.memory.clone();
@@ -107,6 +108,9 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 code.home(parameter),
                 proofline_cfa::scalar_of(local.ty, self.code.program.data_model),
             ) {
+                (_, Some(Scalar::Pointer)) if self.may_be_made_up(local.ty) => {
+                    self.ask_pointer(code, input, local.ty)?
+                }
                 (_, Some(scalar)) => self.ask(code, Site(0), input, scalar),
                 (Home::Memory(size), None) => {
                     let base = self.allocate(Area::Static, size, Object::External)?;

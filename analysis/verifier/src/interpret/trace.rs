@@ -4,6 +4,8 @@ use super::memory::Extent;
 
 use proofline_cfa::{EdgeId, Name, Scalar, eval::Value};
 
+use super::made_up::MadeUp;
+
 /// One taken edge.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Event {
@@ -26,6 +28,8 @@ pub struct Event {
 pub struct Trace {
     /// In order.
     pub events: Vec<Event>,
+    /// Objects that came into being, in order.
+    pub made_up: Vec<MadeUp>,
     /// How many were dropped at the start of long loops.
     pub dropped: u64,
     /// Where the objects of the run were, by address.

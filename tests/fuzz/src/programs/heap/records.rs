@@ -17,7 +17,8 @@ impl Writer<'_> {
                 self.look(format!("strlen({s})"));
             }
             1 => {
-                let copy = if self.errs() { "short_copy_of" } else { "copy_of" };
+                // A block of no bytes has one for AddressSanitizer.
+                let copy = if !word.is_empty() && self.errs() { "short_copy_of" } else { "copy_of" };
                 self.say(format!("char *{s} = {copy}(\"{word}\");"));
                 self.letters(&s);
                 if self.errs() {

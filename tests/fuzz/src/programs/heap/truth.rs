@@ -21,7 +21,7 @@ const VALUES: Build =
     Build { compiler: "clang", flags: &["-O0", "-fsanitize=memory", "-fsanitize-memory-param-retval"] };
 
 /// Checks, one of which has to fail where a sanitizer stops a run, by what the sanitizer says.
-const KINDS: [(&str, &[&str]); 11] = [
+const KINDS: [(&str, &[&str]); 12] = [
     ("LeakSanitizer", &["memory-leak"]),
     ("use-of-uninitialized", &["uninitialised", "library-call"]),
     ("heap-use-after-free", &["use-after-free", "library-call", "invalid-free"]),
@@ -30,6 +30,7 @@ const KINDS: [(&str, &[&str]); 11] = [
     ("not malloc()-ed", &["invalid-free"]),
     ("bad-free", &["invalid-free"]),
     ("-overflow", &["out-of-bounds", "array-bounds", "library-call"]),
+    ("-underflow", &["out-of-bounds", "array-bounds", "library-call"]),
     ("out of bounds", &["out-of-bounds", "array-bounds"]),
     ("insufficient space", &["out-of-bounds", "array-bounds"]),
     ("null pointer", &["null-dereference", "library-call"]),

@@ -148,8 +148,12 @@ impl<'r> Schedule<'r> {
             None => self.reason.unwrap_or(Unknown::OutOfBudget),
         };
         if !self.is_over {
+            let by_callers = Unknown::Unconfirmed("it depends on the memory that callers pass".into());
+            let plain = self.open.without_memory(self.subject);
             for target in self.open.iter() {
-                self.judgement.verdicts.insert(target, Verdict::Unknown(reason.clone()));
+                let is_callers = self.entry.is_library() && !plain.contains(target.0, target.1);
+                let why = if is_callers { by_callers.clone() } else { reason.clone() };
+                self.judgement.verdicts.insert(target, Verdict::Unknown(why));
             }
         }
         let functions = self.subject.reachable_from(self.entry.name);

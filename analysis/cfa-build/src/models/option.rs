@@ -88,7 +88,12 @@ impl Pass<'_, '_> {
                 let element = Lvalue { base, path: vec![step], ty, scalar, bits: None, size: stride };
                 let element = emitter.save(Expr::Load(element));
                 emitter.if_not_null(&element.clone(), |emitter| {
-                    let inside = emitter.inside_of(element, cause);
+                    // Where in the string is not known here: what depends on it is a guess.
+                    let within = match cause {
+                        Cause::External(name) => Cause::Unmodelled(name),
+                        cause => cause,
+                    };
+                    let inside = emitter.inside_of(element, within);
                     if let Some(place) = place {
                         emitter.emit(Op::Assign(place, inside));
                     }

@@ -148,7 +148,7 @@ pub fn report(
         }
     }
     out.state = match () {
-        () if missing && !alone.is_some_and(|alone| !alone.findings.is_empty()) => State::Queued,
+        () if missing && alone.is_none_or(|alone| alone.findings.is_empty()) => State::Queued,
         () if internal.is_some() => State::InternalError,
         () if out.violated > 0 => State::Violated,
         () if out.unknown > 0 || out.asked > 0 || reason.is_some() => State::Unknown,

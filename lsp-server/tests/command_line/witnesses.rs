@@ -104,7 +104,7 @@ fn with_obligations(program: &str, invariants: &[(String, usize, usize, String)]
         let mut at =
             keyword + program[keyword..].find(if is_for { ';' } else { '(' }).expect("its condition") + 1;
         if is_for && program[at..].trim_start().starts_with(';') {
-            out.insert_str(at, "1");
+            out.insert(at, '1');
         }
         let obligation = format!("((({invariant}) ? 0 : (reach_error(), 0)), 1) && ");
         at = at.min(out.len());

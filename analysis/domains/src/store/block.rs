@@ -120,14 +120,17 @@ pub fn expand<A: Arithmetic>(
     let kept = exit.memory.objects().iter().filter(|(object, _)| scope.contains(*object));
     let restored = before.memory.objects().iter().filter(|(object, _)| !scope.contains(*object));
     let mut heap = Heap::all(exit.heap.others);
-    for (object, site) in exit.heap.sites.iter().filter(|(object, _)| scope.contains(*object)) {
-        let old = before.heap.site(*object);
-        let mut site = Site { freed: site.freed || old.freed, ..site.clone() };
-        if !exit.heap.site(*object).freed && old.count == site.count {
+    let listed = exit.heap.sites.iter().chain(before.heap.sites.iter()).map(|(object, _)| *object);
+    let seen: BTreeSet<Object> = listed.filter(|object| scope.contains(*object)).collect();
+    for object in seen {
+        let (old, new) = (before.heap.site(object), exit.heap.site(object));
+        let mut site = Site { freed: new.freed || old.freed, ..new.clone() };
+        let is_same = (old.count, old.sizes, old.dangles) == (site.count, site.sizes, site.dangles);
+        if !new.freed && is_same {
             site.guards.extend(old.guards.iter().copied().filter(|guard| !is_seen(block, *guard)));
             site.guards.sort_unstable();
         }
-        heap.set(*object, site);
+        heap.set(object, site);
     }
     for (object, site) in before.heap.sites.iter().filter(|(object, _)| !scope.contains(*object)) {
         heap.set(*object, site.clone());

@@ -247,11 +247,17 @@ impl Environment {
     }
 
     /// The objects that may end while the program runs, other than by the end of their scope: what is freed, and, where code outside runs, what it
-    /// knows. `External` is one of them if memory that the program does not name is.
+    /// knows and what it owns. `External` stands for memory that the program does not name.
     pub fn ended(&self) -> &BTreeSet<Object> {
         self.ended.get_or_init(|| {
             let mut all = BTreeSet::new();
+            let is_dynamic = |object: &&Object| matches!(object, Object::Heap(..) | Object::External);
             for function in self.program.functions.values() {
+                let mut calls = self.call_graph.calls(function.name);
+                let leaves = calls.any(|(_, callees)| callees.may_be_external);
+                if leaves || function.edges.iter().any(|edge| matches!(edge.op, Op::Clobber(..))) {
+                    all.extend(self.escaped.iter().filter(is_dynamic));
+                }
                 for edge in &function.edges {
                     if let Op::Free(pointer) = &edge.op {
                         all.extend(self.freeable(function.name, pointer));
@@ -259,9 +265,6 @@ impl Environment {
                         if targets.objects.contains(&Object::External) {
                             all.insert(Object::External);
                         }
-                    }
-                    if let Op::Clobber(..) = &edge.op {
-                        all.extend(self.escaped.iter().filter(|object| matches!(object, Object::Heap(..))));
                     }
                 }
             }

@@ -61,6 +61,10 @@ impl<A: Arithmetic> StateView<'_, A> {
         let Some(result) = self.function.library_results.iter().find(|result| result.dst == id) else {
             return Ok(Abstract::Any);
         };
+        // Whether something is found is another question.
+        if result.is_absence {
+            return Ok(Abstract::Any);
+        }
         let extra = match result.quantity {
             Quantity::StringLength => 0,
             Quantity::StringSize => 1,
@@ -69,7 +73,7 @@ impl<A: Arithmetic> StateView<'_, A> {
         };
         let [string] = &result.arguments[..] else { return Ok(Abstract::Any) };
         Ok(match self.string_length(string)? {
-            Some(Length { least, most: Some(most) }) if !result.is_absence => {
+            Some(Length { least, most: Some(most) }) => {
                 self.model.arithmetic.between(ty, i128::from(least) + extra, i128::from(most) + extra)
             }
             Some(_) | None => Abstract::Any,

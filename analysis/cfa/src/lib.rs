@@ -30,7 +30,7 @@ pub use function::{
 };
 pub use library_result::{LibraryResult, Quantity};
 pub use map::FunctionMap;
-pub use memory::MemoryPredicate;
+pub use memory::{MemoryPredicate, copied_character};
 pub use program::{Constant, Global, InitialValue, Object, Place, Program};
 pub use proofline_float::{Float, Format as FloatType, Rounding};
 pub use proofline_hir::{ContentHash, ContentHasher, Linkage, Name, Type, index, types::BitField};

@@ -4,9 +4,10 @@
 
 use std::fmt;
 
+use proofline_hir::TypeKind;
 use serde::{Deserialize, Serialize};
 
-use crate::{Expr, Function, c_text};
+use crate::{Base, Expr, Function, IntType, Lvalue, Scalar, c_text};
 
 /// What is asked of the bytes behind a pointer. Of a null pointer, and of a pointer that was made from no object, everything is false
 /// except where it is said otherwise.
@@ -22,7 +23,9 @@ pub enum MemoryPredicate {
     InBounds,
     /// The pointer may be given to `free`: it is null, or the start of a heap object that is alive. The size is not looked at.
     Freeable,
-    /// Each of the bytes was written since its object began to live. True where the bytes are not inside a living object.
+    /// Each of the bytes has a value: it was written since its object began to live (a copy of a byte without a value is none), or was
+    /// looked at, which gave it any. True of objects with static storage, of memory that callers or unknown code gave a value, and
+    /// where the bytes are not inside a living object.
     Initialised,
     /// From the pointer on there is a byte 0 before the object ends; if the size is not 0, among the first so many bytes, or all of
     /// those are inside the object.
@@ -66,6 +69,23 @@ impl fmt::Display for MemoryPredicate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// Whether the assignment copies a character from memory to memory: then a byte without a value stays one (C11 6.2.6.1 allows
+/// characters alone to be read so). The answer is where it is copied from.
+pub fn copied_character<'e>(function: &Function, dst: &Lvalue, value: &'e Expr) -> Option<&'e Lvalue> {
+    let is_character = |lvalue: &Lvalue| {
+        matches!(lvalue.scalar, Some(Scalar::Int(IntType { bits: 8, .. })))
+            && lvalue.bits.is_none()
+            && !matches!(lvalue.ty.kind(), TypeKind::Bool)
+    };
+    let is_register = |lvalue: &Lvalue| match lvalue.base {
+        Base::Local(id) => lvalue.path.is_empty() && !function.local(id).address_taken,
+        Base::Global(_) | Base::Deref(..) => false,
+    };
+    let Expr::Load(from) = value else { return None };
+    let is_copy = is_character(dst) && is_character(from) && !is_register(dst) && !is_register(from);
+    is_copy.then_some(from)
 }
 
 /// The predicate as people say it.

@@ -16,7 +16,9 @@ use crate::{
     mod_ref::ModRef,
     points_to::{ObjectId, OtherCallers, PointsTo, Set, Targets, Thing, is_inert},
 };
-use proofline_cfa::{Call, Callee, Entry, EntryKind, Expr, Function, Object, Op, Program, Structure};
+use proofline_cfa::{
+    Call, Callee, Entry, EntryKind, Expr, Function, MemoryPredicate, Object, Op, Program, Structure, visit,
+};
 
 /// A program with what was found out about all of it.
 #[derive(Debug)]
@@ -30,6 +32,7 @@ pub struct Environment {
     escaped: BTreeSet<Object>,
     allocated_outside: BTreeSet<Object>,
     ended: OnceLock<BTreeSet<Object>>,
+    asks_for_values: OnceLock<bool>,
     structures: FxHashMap<Name, OnceLock<Structure>>,
     reads: Vec<OnceLock<BTreeSet<Object>>>,
     writes: Vec<OnceLock<BTreeSet<Object>>>,
@@ -124,6 +127,7 @@ impl Environment {
             escaped,
             allocated_outside,
             ended: OnceLock::new(),
+            asks_for_values: OnceLock::new(),
             structures,
             reads: (0..count).map(|_| OnceLock::new()).collect(),
             writes: (0..count).map(|_| OnceLock::new()).collect(),
@@ -269,6 +273,19 @@ impl Environment {
                 }
             }
             all
+        })
+    }
+
+    /// Whether some condition asks if bytes have a value ([`MemoryPredicate::Initialised`]).
+    pub fn asks_for_values(&self) -> bool {
+        *self.asks_for_values.get_or_init(|| {
+            self.program.functions.values().flat_map(|function| &function.edges).any(|edge| {
+                let mut asks = false;
+                visit::exprs(&edge.op, &mut |expr| {
+                    asks |= matches!(expr, Expr::Memory(MemoryPredicate::Initialised, ..));
+                });
+                asks
+            })
         })
     }
 

@@ -21,6 +21,7 @@ pub(crate) struct Common {
     objects: ContentHash,
     escaped: ContentHash,
     ended: ContentHash,
+    asks_for_values: bool,
     /// By component of the call graph: which functions a call may run.
     reachable: Vec<ContentHash>,
     effects: FxHashMap<usize, ContentHash>,
@@ -60,7 +61,14 @@ impl Common {
         let mut ended = ContentHasher::default();
         env.ended().hash(&mut ended);
         let (escaped, ended) = (escaped.content_hash(), ended.content_hash());
-        Common { objects: objects(env), escaped, ended, reachable, effects }
+        Common {
+            objects: objects(env),
+            escaped,
+            ended,
+            asks_for_values: env.asks_for_values(),
+            reachable,
+            effects,
+        }
     }
 }
 
@@ -89,7 +97,7 @@ pub(crate) fn footprint(env: &Environment, function: &Function, common: &Common)
     let graph = env.call_graph();
     let mut digest = ContentHasher::default();
     function.hash(&mut digest);
-    common.objects.hash(&mut digest);
+    (common.objects, common.asks_for_values).hash(&mut digest);
     surroundings(env, function.name, common, &mut digest);
     if let Some(component) = graph.component_of(function.name) {
         graph.components()[component].hash(&mut digest);

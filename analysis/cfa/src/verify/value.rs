@@ -48,8 +48,9 @@ impl Verifier<'_> {
             }
             Expr::Memory(_, pointer, size) => {
                 match &**pointer {
-                    // The bytes that a bit-field touches begin somewhere, too.
-                    Expr::Address(field) if field.bits.is_some() => self.lvalue(field),
+                    // Bytes begin somewhere, also those of a bit-field and of an array whose address nobody takes: that
+                    // they are asked about gives no pointer to anyone.
+                    Expr::Address(place) => self.lvalue(place),
                     pointer => self.value(pointer),
                 }
                 self.value(size);

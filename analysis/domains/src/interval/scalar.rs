@@ -194,6 +194,10 @@ impl AbstractValue for IntervalValue {
         }
     }
 
+    fn bounds(&self) -> Option<(i128, i128)> {
+        if let IntervalValue::Int(ranges) = self { Some((ranges.lo(), ranges.hi())) } else { None }
+    }
+
     fn start_of(&self) -> Option<Object> {
         let IntervalValue::Pointer(Pointer { null: false, to: Targets::These(these) }) = self else {
             return None;

@@ -8,7 +8,7 @@ use crate::store::{
     offsets::Offsets,
     region::Content,
     value::AbstractValue,
-    view::StateView,
+    view::{Place, Places, StateView, Target},
 };
 
 /// Where a pointer may lead, as far as that decides something about lives.
@@ -50,8 +50,53 @@ impl<A: Arithmetic> StateView<'_, A> {
                 let is_certain = is_string && !self.pointees_of(pointer)?.may_be_null;
                 is_certain.then_some(true)
             }
-            MemoryPredicate::Initialised => None,
+            MemoryPredicate::Initialised => {
+                let size = self.eval(size)?.known().and_then(|size| self.model.arithmetic.range(&size));
+                let size = size.and_then(|(_, most)| u64::try_from(most).ok());
+                self.has_values(pointer, size)?.then_some(true)
+            }
         })
+    }
+
+    /// Whether all bytes from the pointer on, so many or up to the object's end, certainly have a value.
+    fn has_values(&self, pointer: &Expr, size: Option<u64>) -> Result<bool, Impossible> {
+        if let Expr::Address(lvalue) = pointer {
+            let places = self.resolve(lvalue)?;
+            return Ok(match lvalue.bits {
+                // Of the bytes that a bit-field touches only its own bits are read.
+                Some(_) => self.access(lvalue).is_some_and(|access| {
+                    let (start, end) = (access.start, access.start + access.len);
+                    places.list.iter().all(|place| self.place_has_values(place, start, Some(end)))
+                }),
+                None => self.places_have_values(&places, size),
+            });
+        }
+        Ok(self.places_have_values(&self.pointees(pointer, Offsets::at(0), size.unwrap_or(0))?, size))
+    }
+
+    /// Whether so many bytes at any of the places, or all up to the object's end, certainly have a value. Memory that the program does not
+    /// name has one, unless it is shown that it has none.
+    pub(super) fn places_have_values(&self, places: &Places, size: Option<u64>) -> bool {
+        let bits = size.map(|size| i64::try_from(size).unwrap_or(i64::MAX).saturating_mul(8));
+        places.list.iter().all(|place| self.place_has_values(place, 0, bits))
+    }
+
+    /// The same of the bits `start..end` from a place on.
+    fn place_has_values(&self, place: &Place, start: i64, end: Option<i64>) -> bool {
+        if !self.model.tracks_values(self.function, place.target) {
+            return true;
+        }
+        let bits = match place.target {
+            Target::Local(id) => Some(self.function.local(id).size),
+            Target::Object(object) => self.sizes(object).map(|(_, most)| most),
+        };
+        // What is not inside the object is not asked about.
+        let limit = bits
+            .and_then(|bytes| i64::try_from(bytes).ok())
+            .map_or(i64::MAX, |bytes| bytes.saturating_mul(8));
+        let from = place.offsets.lo.max(0) * 8 + start;
+        let to = end.map_or(i64::MAX, |end| (place.offsets.hi * 8).saturating_add(end)).min(limit);
+        from >= to || self.state.has_values(place.target, from, to)
     }
 
     fn pointees_of(&self, pointer: &Expr) -> Result<Pointees, Impossible> {
@@ -169,7 +214,7 @@ impl<A: Arithmetic> StateView<'_, A> {
             let is_static = matches!(object, Object::Global(_));
             let mut values = region.cells().iter().filter_map(|cell| match &cell.content {
                 Content::Each(_, item, value) if *item == cell.len => Some(value),
-                Content::Each(..) | Content::Zero => None,
+                Content::Each(..) | Content::Zero | Content::Any => None,
             });
             is_static && values.any(|value| value.start_of() == Some(wanted))
         })

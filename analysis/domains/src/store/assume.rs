@@ -3,16 +3,17 @@
 
 use std::sync::Arc;
 
-use proofline_cfa::{BinaryOp, CompareOp, Expr, Function, LocalId, Lvalue, Scalar};
+use proofline_cfa::{BinaryOp, CompareOp, Expr, Function, LocalId, Lvalue, MemoryPredicate, Scalar};
 use proofline_cpa::Facts;
 
 use crate::store::{
     arithmetic::{Arithmetic, Impossible},
     mentions,
     model::Model,
+    offsets::Offsets,
     region::Access,
     state::State,
-    update::Update,
+    update::{Update, extent},
     value::{Abstract, AbstractValue},
     view::{StateView, Target, compared_type},
 };
@@ -81,6 +82,9 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
                 self.assume(rhs, false)
             }
             Expr::Cast(to, arg, _) if keeps_truth(arg.scalar(), *to, truth) => self.assume(arg, truth),
+            Expr::Memory(MemoryPredicate::Initialised, pointer, size) if truth => {
+                self.learn_values(pointer, size)
+            }
             Expr::Int(..)
             | Expr::Float(..)
             | Expr::Null
@@ -99,6 +103,25 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
                 self.assume_definition(condition, truth)
             }
         }
+    }
+
+    /// The bytes have values.
+    fn learn_values(&mut self, pointer: &Expr, size: &Expr) -> Result<(), Impossible> {
+        let (places, strong) = {
+            let view = self.view();
+            let places = match pointer {
+                Expr::Address(lvalue) if lvalue.bits.is_some() => return Ok(()),
+                Expr::Address(lvalue) => view.resolve(lvalue)?,
+                _ => view.pointees(pointer, Offsets::at(0), 0)?,
+            };
+            let strong = view.is_strong(&places);
+            (places, strong)
+        };
+        if let (Expr::Int(size, _), [place], true) = (size, &places.list[..], strong) {
+            let (from, to) = extent(place, u64::try_from(*size).ok());
+            self.update.modify(place.target, |region| region.give(from, to));
+        }
+        Ok(())
     }
 
     /// A condition that is a temporary: what it stands for is as true as it is.

@@ -18,6 +18,7 @@ use crate::store::{
     mentions,
     model::Model,
     state::{Below, Frame, Memory, State},
+    view::Target,
 };
 
 /// Which objects a block may touch.
@@ -56,6 +57,11 @@ pub fn reduce<A: Arithmetic>(
 ) -> State<A::Value> {
     let scope = Scope::of(model, block);
     let mut state = entry.clone();
+    state.conclude(&|fact| !is_seen(block, fact.by));
+    state.unfill(&|fact| match fact.target {
+        Target::Local(id) => !is_seen(block, id),
+        Target::Object(object) => !scope.contains(object),
+    });
     state.below = Below::nothing();
     let frame = Arc::make_mut(&mut state.frame);
     frame.called_at = None;

@@ -51,6 +51,7 @@ pub fn enter<A: Arithmetic>(
     // What the callee does to memory is not seen while its caller's frame is below.
     let mut update = Update::new(model, caller, from);
     update.invalidate_all_memory();
+    update.state.conclude(&|fact| matches!(fact.target, Target::Object(_)));
     let State { frame, below, memory, mut heap } = update.state;
     // They speak of the caller's locals.
     heap.change_all(|_, site| site.guards.clear());
@@ -75,14 +76,21 @@ fn read_bytes<A: Arithmetic>(
     if places.elsewhere {
         return Ok(Passed::Unknown);
     }
-    let Some(region) = view.region(place.target) else { return Ok(Passed::Unknown) };
-    Ok(slice(region, offset, lvalue.size))
+    let (from, to) = span(offset, lvalue.size);
+    Ok(passed(lvalue.size, from, view.cells_in(place.target, from, to)))
 }
 
-fn slice<V: AbstractValue>(region: &Region<V>, offset: i64, size: u64) -> Passed<V> {
+fn slice<V: AbstractValue>(region: &Region<V>, size: u64) -> Passed<V> {
+    let (from, to) = span(0, size);
+    passed(size, from, region.slice(from, to))
+}
+
+fn span(offset: i64, size: u64) -> (i64, i64) {
     let from = offset * 8;
-    let to = from.saturating_add(i64::try_from(size).unwrap_or(0).saturating_mul(8));
-    let cells = region.slice(from, to);
+    (from, from.saturating_add(i64::try_from(size).unwrap_or(0).saturating_mul(8)))
+}
+
+fn passed<V>(size: u64, from: i64, cells: Vec<Cell<V>>) -> Passed<V> {
     Passed::Bytes(size, cells.into_iter().map(|cell| Cell { start: cell.start - from, ..cell }).collect())
 }
 
@@ -214,11 +222,11 @@ fn read_result<A: Arithmetic>(
             Passed::Scalar(scalar, value)
         }
         None if local.address_taken => match exit.memory.get(Object::Local(callee.name, id)) {
-            Some(region) => slice(region, 0, local.size),
+            Some(region) => slice(region, local.size),
             None => Passed::Unknown,
         },
         None => match exit.frame.local(id) {
-            Some(region) => slice(region, 0, local.size),
+            Some(region) => slice(region, local.size),
             None => Passed::Unknown,
         },
     }

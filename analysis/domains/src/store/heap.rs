@@ -221,7 +221,7 @@ fn known<V: AbstractValue>(frame: &Frame<V>, id: LocalId) -> Option<Known> {
         _ if cell.start != 0 => None,
         Content::Zero => Some(Known::Null),
         Content::Each(_, item, value) if *item == cell.len => value.start_of().map(Known::Start),
-        Content::Each(..) => None,
+        Content::Each(..) | Content::Any => None,
     }
 }
 

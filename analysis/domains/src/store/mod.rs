@@ -6,6 +6,7 @@ pub mod arithmetic;
 pub mod assume;
 pub mod block;
 pub mod calls;
+pub mod filled;
 pub mod heap;
 pub mod mentions;
 pub mod model;

@@ -18,6 +18,7 @@ use crate::store::{
     region::{Access, Region},
     state::{Below, Frame, Memory, State},
     value::{Abstract, value_bits},
+    view::Target,
 };
 
 /// A program seen by a value domain.
@@ -31,6 +32,8 @@ pub struct Model<A: Arithmetic> {
     /// What never changes: it is in no state.
     pub constants: BTreeMap<Name, Arc<Region<A::Value>>>,
     entry: Entry,
+    /// Some condition asks which bytes have a value.
+    asks_for_values: bool,
     /// Allocation sites whose objects end with their function.
     on_stack: BTreeSet<Object>,
     liveness: BTreeMap<Name, OnceLock<Liveness>>,
@@ -54,6 +57,7 @@ impl<A: Arithmetic> Model<A> {
         Model {
             pointer_bits,
             constants,
+            asks_for_values: env.asks_for_values(),
             on_stack,
             liveness,
             reachable: Mutex::default(),
@@ -66,6 +70,16 @@ impl<A: Arithmetic> Model<A> {
     /// Whether an allocation site's objects end with their function (`alloca`, arrays of variable length).
     pub fn is_on_stack(&self, object: Object) -> bool {
         self.on_stack.contains(&object)
+    }
+
+    /// Whether it is kept which bytes of a target have a value. Those of objects with static storage do; of registers lowering keeps it.
+    pub fn tracks_values(&self, function: &Function, target: Target) -> bool {
+        self.asks_for_values
+            && match target {
+                Target::Local(id) => !function.local(id).ty.is_scalar(),
+                Target::Object(Object::Local(..) | Object::Heap(..)) => true,
+                Target::Object(Object::Global(_) | Object::External) => false,
+            }
     }
 
     /// Whether a function has such sites.
@@ -88,6 +102,7 @@ impl<A: Arithmetic> Model<A> {
             heap: Heap::all(Count::Many),
         };
         if self.entry.is_library() {
+            self.given_parameters(&mut state);
             return state;
         }
         state.heap = Heap::all(Count::Zero);
@@ -115,7 +130,28 @@ impl<A: Arithmetic> Model<A> {
             self.main_arguments(function, &mut frame);
             state.frame = Arc::new(frame);
         }
+        self.given_parameters(&mut state);
         state
+    }
+
+    /// What callers pass has values.
+    fn given_parameters(&self, state: &mut State<A::Value>) {
+        let Some(function) = self.env.function(self.entry.name) else { return };
+        for id in &function.parameters {
+            let local = function.local(*id);
+            let target = match local.address_taken {
+                true => Target::Object(Object::Local(function.name, *id)),
+                false => Target::Local(*id),
+            };
+            if self.tracks_values(function, target) {
+                let mut region = Region::tracking();
+                region.write_any(0, local.size as i64 * 8);
+                match target {
+                    Target::Local(id) => Arc::make_mut(&mut state.frame).set_local(id, region),
+                    Target::Object(object) => state.memory.set(object, region),
+                }
+            }
+        }
     }
 
     /// `argc` is at least 1 and `argv` is not null where the program starts.

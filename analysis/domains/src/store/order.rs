@@ -17,6 +17,7 @@ impl<V: AbstractValue> State<V> {
         self.frame.leq(&upper.frame)
             && self.below.leq(&upper.below)
             && self.heap_leq(upper)
+            && self.filled_leq(upper)
             && self.memory.leq(&upper.memory, &self.heap)
     }
 
@@ -47,8 +48,13 @@ impl<V: AbstractValue> State<V> {
         if !self.has_same_stack(newer) {
             return None;
         }
+        let mut frame = self.frame.combine(&newer.frame, bound);
+        let filled = self.filled_join(newer);
+        if frame.filled != filled {
+            Arc::make_mut(&mut frame).filled = filled;
+        }
         Some(State {
-            frame: self.frame.combine(&newer.frame, bound),
+            frame,
             below: self.below.combine(&newer.below, bound),
             memory: self.memory.combine(&newer.memory, (&self.heap, &newer.heap), bound),
             heap: self.heap_join(newer),

@@ -17,6 +17,8 @@ pub enum Content<V> {
     Zero,
     /// Scalars of this format and this many bits each, side by side, each in the value.
     Each(Scalar, i64, V),
+    /// Any bits, but each of them has a value. Only in regions that [track](Region::tracking) this; what no cell says may be indeterminate there.
+    Any,
 }
 
 /// A run of bits.
@@ -34,11 +36,13 @@ pub struct Cell<V> {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Region<V> {
     cells: SmallVec<[Cell<V>; 1]>,
+    /// A cell, or the absence of one, says whether bits have a value, whatever it is.
+    tracks: bool,
 }
 
 impl<V> Default for Region<V> {
     fn default() -> Region<V> {
-        Region { cells: SmallVec::new() }
+        Region { cells: SmallVec::new(), tracks: false }
     }
 }
 
@@ -73,6 +77,21 @@ impl<V: AbstractValue> Region<V> {
     /// Nothing known.
     pub fn unknown() -> Region<V> {
         Region::default()
+    }
+
+    /// Nothing known of bits that may be indeterminate: it is kept which of them have a value.
+    pub fn tracking() -> Region<V> {
+        Region { tracks: true, ..Region::default() }
+    }
+
+    /// Nothing known, of the same kind.
+    pub(super) fn empty(&self) -> Region<V> {
+        Region { tracks: self.tracks, ..Region::default() }
+    }
+
+    /// Whether it is kept which bits have a value.
+    pub fn tracks(&self) -> bool {
+        self.tracks
     }
 
     /// Zero bits from 0 to `len`.
@@ -121,7 +140,47 @@ impl<V: AbstractValue> Region<V> {
 
     /// The known parts between two positions.
     pub fn slice(&self, from: i64, to: i64) -> Vec<Cell<V>> {
-        self.overlapping(from, to).iter().filter_map(|cell| cell.within(from, to)).collect()
+        let mut part = self.empty();
+        self.overlapping(from, to).iter().for_each(|cell| part.push_clipped(cell, from, to));
+        part.cells.into_vec()
+    }
+
+    /// Appends what still can be said of the part of a cell between two positions.
+    fn push_clipped(&mut self, cell: &Cell<V>, from: i64, to: i64) {
+        let (from, to) = (cell.start.max(from), cell.end().min(to));
+        if from < to {
+            self.push_padded(from, to, cell.within(from, to));
+        }
+    }
+
+    /// Appends a cell that lies in `from..to`, all of which has a value.
+    pub(super) fn push_padded(&mut self, from: i64, to: i64, cell: Option<Cell<V>>) {
+        if !self.tracks {
+            cell.into_iter().for_each(|cell| self.push(cell));
+            return;
+        }
+        let any = |start: i64, end: i64| Cell { start, len: end - start, content: Content::Any };
+        match cell.filter(|cell| cell.len > 0) {
+            None => self.push(any(from, to)),
+            Some(cell) => {
+                let (start, end) = (cell.start, cell.end());
+                self.push(any(from, start));
+                self.push(cell);
+                self.push(any(end, to));
+            }
+        }
+    }
+
+    /// Whether all bits of `from..to` certainly have a value.
+    pub fn has_values(&self, from: i64, to: i64) -> bool {
+        let mut position = from;
+        for cell in self.overlapping(from, to) {
+            if cell.start > position {
+                return false;
+            }
+            position = cell.end();
+        }
+        position >= to
     }
 
     /// Replaces what is known of `from..to` by `cells`, which lie in there, in order.
@@ -133,16 +192,17 @@ impl<V: AbstractValue> Region<V> {
         let last = first + self.cells[first..].iter().take_while(|cell| cell.start < to).count();
         // Neighbours take part, because they may merge with what comes beside them.
         let (keep, resume) = (first.saturating_sub(1), (last + 1).min(self.cells.len()));
-        let mut middle = Region::unknown();
+        let mut middle = self.empty();
         for cell in &self.cells[keep..first] {
             middle.push(cell.clone());
         }
         for cell in &self.cells[first..last] {
-            cell.within(i64::MIN, from).into_iter().for_each(|left| middle.push(left));
+            middle.push_clipped(cell, i64::MIN, from);
         }
-        cells.into_iter().for_each(|cell| middle.push(cell));
+        let is_said = |cell: &Cell<V>| self.tracks || cell.content != Content::Any;
+        cells.into_iter().filter(is_said).for_each(|cell| middle.push(cell));
         for cell in &self.cells[first..last] {
-            cell.within(to, i64::MAX).into_iter().for_each(|right| middle.push(right));
+            middle.push_clipped(cell, to, i64::MAX);
         }
         for cell in &self.cells[last..resume] {
             middle.push(cell.clone());
@@ -157,6 +217,13 @@ impl<V: AbstractValue> Region<V> {
         }
     }
 
+    /// Puts cells where they say they are.
+    pub fn replace_each(&mut self, cells: Vec<Cell<V>>) {
+        for cell in cells {
+            self.replace(cell.start, cell.end(), Some(cell));
+        }
+    }
+
     /// Forgets `from..to`.
     pub fn forget(&mut self, from: i64, to: i64) {
         if !self.overlapping(from, to).is_empty() {
@@ -164,14 +231,43 @@ impl<V: AbstractValue> Region<V> {
         }
     }
 
+    /// Bits in `from..to` may have changed to anything: those that had a value still have one.
+    pub fn scramble(&mut self, from: i64, to: i64) {
+        if !self.tracks {
+            return self.forget(from, to);
+        }
+        let spans = self.overlapping(from, to).iter().map(|cell| (cell.start.max(from), cell.end().min(to)));
+        let cells = spans.map(|(start, end)| Cell { start, len: end - start, content: Content::Any });
+        let cells: Vec<Cell<V>> = cells.collect();
+        if !cells.is_empty() {
+            self.replace(from, to, cells);
+        }
+    }
+
+    /// Each of the bits in `from..to` is found to have a value, which nothing changed.
+    pub fn give(&mut self, from: i64, to: i64) {
+        if !self.tracks || self.has_values(from, to) {
+            return;
+        }
+        let known = self.slice(from, to);
+        self.write_any(from, to);
+        self.replace_each(known);
+    }
+
+    /// Each of the bits in `from..to` has a value, which may be any.
+    pub fn write_any(&mut self, from: i64, to: i64) {
+        if self.tracks && from < to {
+            self.replace(from, to, Some(Cell { start: from, len: to - from, content: Content::Any }));
+        } else {
+            self.forget(from, to);
+        }
+    }
+
     /// Writes a scalar whose value takes `at.len` of the `at.room` bits that become its own.
     pub fn write(&mut self, at: Access, value: Abstract<V>) {
-        let cell = value.known().map(|value| Cell {
-            start: at.start,
-            len: at.len,
-            content: Content::of(at.scalar, at.len, value),
-        });
-        self.replace(at.start, at.start + at.room, cell);
+        let content = value.known().map_or(Content::Any, |value| Content::of(at.scalar, at.len, value));
+        let cell = Cell { start: at.start, len: at.len, content };
+        self.replace(at.start, at.start + at.room, Some(cell));
     }
 
     /// Zero bits in `from..to`.
@@ -206,6 +302,7 @@ impl<V: AbstractValue> Region<V> {
                     };
                 }
                 Content::Each(..) => {}
+                Content::Any => return Abstract::Any,
             }
         }
         match self.gather(at, cells) {
@@ -226,6 +323,7 @@ impl<V: AbstractValue> Region<V> {
             }
             match &cell.content {
                 Content::Zero => position = cell.end().min(end),
+                Content::Any => return None,
                 Content::Each(scalar, item, value) => {
                     let known = value.bits(*scalar, *item)?;
                     while position < cell.end().min(end) {
@@ -246,6 +344,7 @@ impl<V: AbstractValue> Region<V> {
     pub fn can_learn(&self, at: Access) -> bool {
         self.overlapping(at.start, at.start + at.len).iter().all(|cell| match &cell.content {
             Content::Zero => false,
+            Content::Any => true,
             Content::Each(scalar, item, _) => {
                 *scalar == at.scalar && *item == at.len && (at.start - cell.start) % item == 0
             }

@@ -16,8 +16,10 @@ impl<V: AbstractValue> Region<V> {
             && (mine.start, mine.len) == (theirs.start, theirs.len)
         {
             match (&mine.content, &theirs.content) {
-                (Content::Zero, Content::Zero) => return true,
-                (Content::Each(..), Content::Zero) => return false,
+                (Content::Zero, Content::Zero) | (_, Content::Any) => return true,
+                (Content::Each(..) | Content::Any, Content::Zero) | (Content::Any, Content::Each(..)) => {
+                    return false;
+                }
                 (
                     Content::Each(scalar, item, value),
                     Content::Each(upper_scalar, upper_item, upper_value),
@@ -51,8 +53,8 @@ impl<V: AbstractValue> Region<V> {
 
     fn cell_implies(lower: &Cell<V>, upper: &Cell<V>, from: i64, to: i64) -> bool {
         match (&lower.content, &upper.content) {
-            (Content::Zero, Content::Zero) => true,
-            (Content::Each(..), Content::Zero) => false,
+            (Content::Zero, Content::Zero) | (_, Content::Any) => true,
+            (Content::Each(..) | Content::Any, Content::Zero) | (Content::Any, Content::Each(..)) => false,
             (Content::Zero, Content::Each(scalar, item, value)) => {
                 (from - upper.start) % item == 0 && (to - from) % item == 0 && V::zero(*scalar).leq(value)
             }
@@ -71,15 +73,16 @@ impl<V: AbstractValue> Region<V> {
         newer: &Region<V>,
         bound: &mut dyn FnMut(Scalar, &V, &V) -> Abstract<V>,
     ) -> Region<V> {
-        let mut result = Region::unknown();
+        let mut result = if self.tracks() { self.empty() } else { newer.empty() };
         let (mut olds, mut news) = (self.cells().iter().peekable(), newer.cells().iter().peekable());
         while let (Some(old), Some(new)) = (olds.peek(), news.peek()) {
             let (from, to) = (old.start.max(new.start), old.end().min(new.end()));
-            if from < to
-                && let (Some(old), Some(new)) = (old.within(from, to), new.within(from, to))
-                && let Some(cell) = combine_cells(&old, &new, bound)
-            {
-                result.push(cell);
+            if from < to {
+                let cell = match (old.within(from, to), new.within(from, to)) {
+                    (Some(old), Some(new)) => combine_cells(&old, &new, bound),
+                    (Some(_) | None, _) => None,
+                };
+                result.push_padded(from, to, cell);
             }
             if old.end() <= to {
                 olds.next();
@@ -101,6 +104,8 @@ fn combine_cells<V: AbstractValue>(
         value.known().map(|value| Cell { content: Content::Each(scalar, item, value), ..shape.clone() })
     };
     match (&old.content, &new.content) {
+        // That there are values is said by whoever asks.
+        (Content::Any, _) | (_, Content::Any) => None,
         (Content::Zero, Content::Zero) => {
             let (start, end) = (old.start.max(new.start), old.end().min(new.end()));
             Some(Cell { start, len: end - start, content: Content::Zero })

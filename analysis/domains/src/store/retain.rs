@@ -8,6 +8,7 @@ use crate::store::{
     mentions,
     state::{Frame, State},
     value::AbstractValue,
+    view::Target,
 };
 
 impl<V: AbstractValue> State<V> {
@@ -39,6 +40,8 @@ impl<V: AbstractValue> State<V> {
             .filter(|id| !keep(*id))
             .collect();
         dead.into_iter().for_each(|id| self.heap.forget_guard(id));
+        self.conclude(&|fact| !keep(fact.by));
+        self.unfill(&|fact| matches!(fact.target, Target::Local(id) if !keep(id)));
         let frame = Arc::make_mut(&mut self.frame);
         frame.locals.retain(|(id, _)| keep(*id));
         frame.definitions.retain(|(id, expr)| !needless(*id, expr));

@@ -50,7 +50,7 @@ fn leads_to<V: AbstractValue>(region: &Region<V>, ended: &dyn Fn(Object) -> bool
 
 fn is_lost<V: AbstractValue>(cell: &Cell<V>, ended: &dyn Fn(Object) -> bool) -> bool {
     match &cell.content {
-        Content::Zero => false,
+        Content::Zero | Content::Any => false,
         Content::Each(_, _, value) => value.may_lead_to(ended),
     }
 }
@@ -66,7 +66,7 @@ fn forgotten<V: AbstractValue>(region: &Arc<Region<V>>, ended: &dyn Fn(Object) -
         return region.clone();
     }
     let mut changed = Region::clone(region);
-    lost.into_iter().for_each(|(from, to)| changed.forget(from, to));
+    lost.into_iter().for_each(|(from, to)| changed.scramble(from, to));
     Arc::new(changed)
 }
 

@@ -81,6 +81,7 @@ fn list<A: Arithmetic>(
     let mut count = 0;
     for cell in region.cells() {
         let (item, value) = match &cell.content {
+            Content::Any => continue,
             Content::Zero => (None, None),
             Content::Each(scalar, item, value) => (Some(*item), Some((*scalar, value))),
         };

@@ -100,7 +100,7 @@ fn first_zero<V: AbstractValue>(region: &Region<V>, from: i64) -> Option<i64> {
         let start = cell.start.max(from).checked_add(7)? / 8 * 8;
         let is_zero = match &cell.content {
             Content::Zero => true,
-            Content::Each(..) => false,
+            Content::Each(..) | Content::Any => false,
         };
         (is_zero && start + 8 <= cell.end()).then_some(start)
     })
@@ -113,7 +113,7 @@ fn first_possible<V: AbstractValue>(region: &Region<V>, from: i64) -> i64 {
         let is_never_zero = match &cell.content {
             Content::Zero => false,
             Content::Each(scalar, 8, value) => value.bits(*scalar, 8).is_some_and(|bits| bits != 0),
-            Content::Each(..) => false,
+            Content::Each(..) | Content::Any => false,
         };
         if cell.start > at || !is_never_zero {
             break;

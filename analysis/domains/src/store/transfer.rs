@@ -1,12 +1,17 @@
 //! Successors of a state along an edge, for any value domain. Every operation is decided here, none is forgotten.
 
-use proofline_cfa::{Allocation, Argument, Base, Expr, LocalId, Lvalue, Object, Op, Role, Scalar};
+use proofline_cfa::{
+    Allocation, Argument, Base, BinaryOp, Cause, Expr, Function, LocalId, Lvalue, Object, Op, Role, Scalar,
+    Step, copied_character,
+};
 use proofline_cpa::{EdgeContext, Facts};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 use crate::store::{
-    arithmetic::{Arithmetic, Impossible},
+    arithmetic::{Arithmetic, Impossible, Objects},
     assume::assume,
+    filled::Filled,
     heap::{Count, Site, Sizes},
     model::Model,
     offsets::Offsets,
@@ -23,11 +28,11 @@ pub fn transfer<A: Arithmetic>(
     at: EdgeContext<'_>,
     facts: &dyn Facts,
 ) -> Vec<State<A::Value>> {
-    let step = Step { model, at, facts, from };
-    step.run().unwrap_or_default()
+    let successor = Successor { model, at, facts, from };
+    successor.run().unwrap_or_default()
 }
 
-struct Step<'a, A: Arithmetic> {
+struct Successor<'a, A: Arithmetic> {
     model: &'a Model<A>,
     at: EdgeContext<'a>,
     facts: &'a dyn Facts,
@@ -36,7 +41,7 @@ struct Step<'a, A: Arithmetic> {
 
 type Result<T> = std::result::Result<T, Impossible>;
 
-impl<'a, A: Arithmetic> Step<'a, A> {
+impl<'a, A: Arithmetic> Successor<'a, A> {
     fn view(&self) -> StateView<'a, A> {
         StateView::new(self.model, self.at.function, self.from, self.facts)
     }
@@ -64,6 +69,7 @@ impl<'a, A: Arithmetic> Step<'a, A> {
                     return Ok(vec![update.state]);
                 }
                 self.havoc(&mut update, dst, &places);
+                self.fill(&mut update, dst, &places)?;
                 update.state
             }
             Op::Clobber(values, _) => self.clobber(values.iter())?,
@@ -83,9 +89,12 @@ impl<'a, A: Arithmetic> Step<'a, A> {
             Op::Free(pointer) => self.free(pointer)?,
             Op::CopyBytes(to, from, size) => self.copy_bytes(to, from, size)?,
             Op::FillBytes(to, byte, size) => self.fill_bytes(to, byte, size)?,
-            Op::HavocBytes(to, size, _) => {
+            Op::HavocBytes(to, size, cause) => {
                 let mut update = self.update();
-                update.forget(&self.view().pointees(to, Offsets::at(0), 0)?, self.upper(size)?);
+                let places = self.view().pointees(to, Offsets::at(0), 0)?;
+                let exact = self.exact(size)?.filter(|_| !matches!(cause, Cause::Within(_)));
+                let strong = exact.is_some() && self.view().is_strong(&places);
+                update.scramble(&places, strong, exact.or(self.upper(size)?));
                 update.state
             }
             Op::Begin(id) | Op::End(id) => {
@@ -128,8 +137,17 @@ impl<'a, A: Arithmetic> Step<'a, A> {
         let value = view.eval(expr)?;
         let mut update = self.update();
         let places = view.resolve(dst)?;
+        if value.is_any()
+            && let Some(from) = copied_character(self.at.function, dst, expr)
+            && !view.places_have_values(&view.resolve(from)?, Some(1))
+        {
+            update.forget(&places, Some(1));
+            return Ok(update.state);
+        }
         assign_value(&view, &mut update, dst, &places, value.clone());
         update.define(dst, expr, value.as_ref());
+        self.count_on(&mut update, dst, expr);
+        self.fill(&mut update, dst, &places)?;
         if dst.scalar == Some(Scalar::Pointer)
             && let Some(to) = crate::store::mentions::whole_local(self.at.function, dst)
             && let Some(from) = crate::store::mentions::copied_local(self.at.function, expr)
@@ -137,6 +155,64 @@ impl<'a, A: Arithmetic> Step<'a, A> {
             update.state.heap.copy_guard(from, to);
         }
         Ok(update.state)
+    }
+
+    /// After `i = j + c` the elements before `i` have values as far as those before `j` had.
+    fn count_on(&self, update: &mut Update<'_, A>, dst: &Lvalue, expr: &Expr) {
+        let old = &self.from.frame.filled;
+        if old.is_empty() {
+            return;
+        }
+        let Some(to) = crate::store::mentions::whole_local(self.at.function, dst) else { return };
+        let Some((by, more)) = plus(self.at.function, expr) else { return };
+        let facts = old.iter().filter(|fact| fact.by == by);
+        let facts = facts.map(|fact| Filled { by: to, ahead: fact.ahead.saturating_sub(more), ..*fact });
+        facts.for_each(|fact| Arc::make_mut(&mut update.state.frame).fill(fact));
+    }
+
+    /// After an element was written: if those before it have values, one more has.
+    fn fill(&self, update: &mut Update<'_, A>, dst: &Lvalue, places: &Places) -> Result<()> {
+        let view = self.view();
+        let ([place], [Step::Index { index, stride, .. }], Some(access)) =
+            (&places.list[..], &dst.path[..], view.access(dst))
+        else {
+            return Ok(());
+        };
+        let (Some((by, at)), Ok(stride)) = (plus(self.at.function, index), i64::try_from(*stride)) else {
+            return Ok(());
+        };
+        let is_single = match place.target {
+            Target::Local(_) => true,
+            Target::Object(object) => view.is_single(object),
+        };
+        let is_whole = access.start == 0 && stride.checked_mul(8) == Some(access.len);
+        if !is_single
+            || places.elsewhere
+            || !is_whole
+            || !self.model.tracks_values(self.at.function, place.target)
+        {
+            return Ok(());
+        }
+        let start = match &dst.base {
+            Base::Local(_) | Base::Global(_) => Some(0),
+            Base::Deref(pointer, _) => match &view.pointees(pointer, Offsets::at(0), 0)?.list[..] {
+                [base] => base.offsets.single(),
+                _ => None,
+            },
+        };
+        let Some(start) = start.filter(|start| *start >= 0) else { return Ok(()) };
+        let before = Filled { target: place.target, start, stride, by, ahead: at };
+        if self.from.is_filled(&before) {
+            let frame = Arc::make_mut(&mut update.state.frame);
+            frame.fill(Filled { ahead: at + 1, ..before });
+            // `a[i++] = x` writes to where `i` was.
+            for (id, expr) in frame.definitions.clone() {
+                if let Some((_, more)) = plus(self.at.function, &expr).filter(|(of, _)| *of == by) {
+                    frame.fill(Filled { by: id, ahead: at + 1 - more, ..before });
+                }
+            }
+        }
+        Ok(())
     }
 
     fn copy(&self, dst: &Lvalue, src: &Lvalue) -> Result<State<A::Value>> {
@@ -151,7 +227,9 @@ impl<'a, A: Arithmetic> Step<'a, A> {
         match self.view().access(dst) {
             // A bit-field's neighbours keep their values.
             Some(access) => update.write(places, self.view().is_strong(places), access, Abstract::Any),
-            None => update.forget(places, (dst.size > 0).then_some(dst.size)),
+            None => {
+                update.scramble(places, self.view().is_strong(places), (dst.size > 0).then_some(dst.size))
+            }
         }
     }
 
@@ -160,7 +238,7 @@ impl<'a, A: Arithmetic> Step<'a, A> {
         let view = self.view();
         let mut update = self.update();
         for object in self.model.env.escaped() {
-            update.state.memory.forget(*object);
+            update.scramble_all(*object);
         }
         for site in self.model.env.allocated_outside() {
             update.state.heap.change(*site, |site| {
@@ -172,11 +250,18 @@ impl<'a, A: Arithmetic> Step<'a, A> {
         update.state.heap.change_all(|object, site| site.dangles |= escaped.contains(&object));
         for value in values {
             let known = view.eval(value)?.known().and_then(|value| self.model.arithmetic.addresses(&value));
-            for (object, _) in known.into_iter().flatten() {
-                update.state.memory.forget(object);
-            }
+            let known = known.unwrap_or_default();
+            known.iter().for_each(|(object, _)| update.scramble_all(*object));
             for object in &self.model.env.targets(self.at.function.name, value).objects {
-                update.state.memory.forget(*object);
+                update.scramble_all(*object);
+            }
+            // What is handed to unknown code is assumed to get values there.
+            if let [(object, _)] = known[..]
+                && view.is_single(object)
+                && let Some((_, size)) = view.sizes(object).filter(|(_, size)| *size < 1 << 50)
+                && self.model.tracks_values(self.at.function, Target::Object(object))
+            {
+                update.modify(Target::Object(object), |region| region.write_any(0, size as i64 * 8));
             }
         }
         update.invalidate_all_memory();
@@ -190,6 +275,7 @@ impl<'a, A: Arithmetic> Step<'a, A> {
         let dst = view.resolve(&allocation.dst)?;
         let mut update = self.update();
         update.invalidate_memory(Some(site));
+        update.state.unfill(&|fact| fact.target == Target::Object(site));
         let first = update.state.heap.count(site) == Count::Zero;
         let sizes = sizes(size);
         update.state.heap.change(site, |site| {
@@ -299,7 +385,14 @@ impl<'a, A: Arithmetic> Step<'a, A> {
                 let src = view.pointees(from, Offsets::at(0), exact.unwrap_or(0))?;
                 copy_places(&view, &mut update, &dst, &src, exact);
             }
-            None => update.forget(&dst, self.upper(size)?),
+            None => {
+                let upper = self.upper(size)?;
+                let src = view.pointees(from, Offsets::at(0), upper.unwrap_or(0))?;
+                match view.places_have_values(&src, upper) {
+                    true => update.scramble(&dst, false, upper),
+                    false => update.forget(&dst, upper),
+                }
+            }
         }
         Ok(update.state)
     }
@@ -320,10 +413,25 @@ impl<'a, A: Arithmetic> Step<'a, A> {
         };
         match (exact, byte) {
             (Some(size), Abstract::Of(byte)) if view.is_strong(&dst) => update.fill(&dst, size, byte),
-            (Some(_), _) => update.forget(&dst, exact),
-            (None, _) => update.forget(&dst, self.upper(size)?),
+            (Some(_), _) => update.scramble(&dst, view.is_strong(&dst), exact),
+            (None, _) => update.scramble(&dst, false, self.upper(size)?),
         }
         Ok(update.state)
+    }
+}
+
+/// `i`, or `i + c` with a small `c`: the local and the number. Where the sum wraps around it is smaller than that.
+fn plus(function: &Function, expr: &Expr) -> Option<(LocalId, i64)> {
+    match expr {
+        Expr::Load(lvalue) => {
+            let id = crate::store::mentions::whole_local(function, lvalue)?;
+            matches!(lvalue.scalar, Some(Scalar::Int(_))).then_some((id, 0))
+        }
+        Expr::Binary(BinaryOp::Add, lhs, rhs, _) => match (&**lhs, &**rhs) {
+            (Expr::Load(_), Expr::Int(more @ 0..=64, _)) => Some((plus(function, lhs)?.0, *more as i64)),
+            _ => None,
+        },
+        _ => None,
     }
 }
 
@@ -373,12 +481,14 @@ pub fn copy_places<A: Arithmetic>(
     match source {
         Some((place, size)) if view.is_strong(to) => {
             let (start, end) = extent(place, Some(size));
-            let mut cells =
-                view.region(place.target).map_or_else(Vec::new, |region| region.slice(start, end));
+            let mut cells = view.cells_in(place.target, start, end);
             for cell in &mut cells {
                 cell.start -= start;
             }
             update.paste(to, size, cells);
+        }
+        Some(_) | None if view.places_have_values(from, size) => {
+            update.scramble(to, view.is_strong(to), size);
         }
         Some(_) | None => update.forget(to, size),
     }

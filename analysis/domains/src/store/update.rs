@@ -36,17 +36,20 @@ impl<'m, A: Arithmetic> Update<'m, A> {
 
     /// Changes what is known of one target, without invalidating anything else.
     pub fn modify(&mut self, target: Target, change: impl FnOnce(&mut Region<A::Value>)) {
+        let unknown = || match self.model.tracks_values(self.function, target) {
+            true => Region::tracking(),
+            false => Region::unknown(),
+        };
         match target {
             Target::Local(id) => {
-                let mut region =
-                    self.state.frame.local(id).map(|region| (**region).clone()).unwrap_or_default();
+                let mut region = self.state.frame.local(id).map_or_else(unknown, |region| (**region).clone());
                 change(&mut region);
                 Arc::make_mut(&mut self.state.frame).set_local(id, region);
             }
             Target::Object(Object::Global(name)) if self.model.constants.contains_key(&name) => {}
             Target::Object(object) => {
                 let mut region =
-                    self.state.memory.get(object).map(|region| (**region).clone()).unwrap_or_default();
+                    self.state.memory.get(object).map_or_else(unknown, |region| (**region).clone());
                 change(&mut region);
                 self.state.memory.set(object, region);
             }
@@ -79,10 +82,36 @@ impl<'m, A: Arithmetic> Update<'m, A> {
     pub fn forget(&mut self, places: &Places, size: Option<u64>) {
         self.invalidate(places);
         for place in &places.list {
+            self.state.unfill(&|fact| fact.target == place.target);
             if self.is_known(place.target) {
                 let (from, to) = extent(place, size);
                 self.modify(place.target, |region| region.forget(from, to));
             }
+        }
+    }
+
+    /// `size` bytes at the places (`None`: up to the object's end) may have changed to anything: those that had a value still have one. Of
+    /// a place that is exactly known (`strong`) all of them have one now.
+    pub fn scramble(&mut self, places: &Places, strong: bool, size: Option<u64>) {
+        self.invalidate(places);
+        for place in &places.list {
+            let (from, to) = extent(place, size);
+            if strong && size.is_some() {
+                self.modify(place.target, |region| region.write_any(from, to));
+            } else if self.is_known(place.target) {
+                self.modify(place.target, |region| region.scramble(from, to));
+            }
+        }
+    }
+
+    /// All bytes of an object may have changed to anything; those that had a value still have one. Invalidates nothing.
+    pub fn scramble_all(&mut self, object: Object) {
+        match self.state.memory.get(object) {
+            Some(region) if region.tracks() => {
+                self.modify(Target::Object(object), |region| region.scramble(i64::MIN, i64::MAX));
+            }
+            Some(_) => self.state.memory.forget(object),
+            None => {}
         }
     }
 
@@ -91,6 +120,7 @@ impl<'m, A: Arithmetic> Update<'m, A> {
         self.invalidate(places);
         for place in &places.list {
             let (from, to) = extent(place, Some(size));
+            self.state.unfill(&|fact| fact.target == place.target);
             let moved = cells.iter().map(|cell| Cell { start: cell.start + from, ..cell.clone() });
             self.modify(place.target, |region| region.replace(from, to, moved));
         }
@@ -133,6 +163,7 @@ impl<'m, A: Arithmetic> Update<'m, A> {
             return;
         }
         self.invalidate_memory(Some(object));
+        self.state.unfill(&|fact| fact.target == Target::Object(object));
         if is_certain {
             self.state.memory.forget(object);
             self.state.retire(&|ended| ended == object);
@@ -151,6 +182,7 @@ impl<'m, A: Arithmetic> Update<'m, A> {
     /// Drops definitions of a local and those that read it.
     pub fn invalidate_local(&mut self, id: LocalId) {
         self.state.heap.forget_guard(id);
+        self.state.conclude(&|fact| fact.by == id);
         self.retain_definitions(|local, expr| local != id && !mentions::reads_local(expr, id));
     }
 
@@ -202,6 +234,7 @@ impl<'m, A: Arithmetic> Update<'m, A> {
 
     /// Forgets an object or a local.
     pub fn forget_all(&mut self, target: Target) {
+        self.state.unfill(&|fact| fact.target == target);
         match target {
             Target::Local(id) => {
                 self.invalidate_local(id);

@@ -87,6 +87,9 @@ pub trait AbstractValue: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// Whether the value is exactly the one whose bits are all zero.
     fn is_zero(&self) -> bool;
 
+    /// The least and the largest, of integers.
+    fn bounds(&self) -> Option<(i128, i128)>;
+
     /// The object that it certainly is the start of; then it is not null.
     fn start_of(&self) -> Option<Object>;
 

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use proofline_cfa::{Base, CompareOp, Expr, Function, IntType, Lvalue, Object, Scalar, Step};
 use proofline_cpa::Facts;
 use proofline_hir::TypeKind;
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::store::{
@@ -13,7 +14,7 @@ use crate::store::{
     mentions,
     model::Model,
     offsets::Offsets,
-    region::{Access, Region},
+    region::{Access, Cell as Bits, Region},
     state::{Frame, State},
     value::{Abstract, join_all, value_bits},
 };
@@ -22,7 +23,7 @@ use crate::store::{
 const DEFINITIONS: u32 = 6;
 
 /// Where a place is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Target {
     /// A local of the innermost frame whose address is not taken.
     Local(proofline_cfa::LocalId),
@@ -235,6 +236,18 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
             }
             Target::Object(object) => self.state.memory.get(object).map(|region| &**region),
         }
+    }
+
+    /// What is known of the bits of a target between two positions, to be put elsewhere: where it is not kept which have a value, all have.
+    pub fn cells_in(&self, target: Target, from: i64, to: i64) -> Vec<Bits<A::Value>> {
+        let known = self.region(target);
+        if self.model.tracks_values(self.function, target) {
+            return known.map_or_else(Vec::new, |region| region.slice(from, to));
+        }
+        let mut all = Region::tracking();
+        all.write_any(from, to);
+        all.replace_each(known.map_or_else(Vec::new, |region| region.slice(from, to)));
+        all.cells().to_vec()
     }
 
     /// The value of `&lvalue`.

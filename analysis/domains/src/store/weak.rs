@@ -18,7 +18,7 @@ impl<V: AbstractValue> Region<V> {
             return;
         }
         let Abstract::Of(value) = value else {
-            self.forget(offsets.lo * 8 + access.start, offsets.hi * 8 + access.start + access.room);
+            self.scramble(offsets.lo * 8 + access.start, offsets.hi * 8 + access.start + access.room);
             return;
         };
         if offsets.count() <= EACH {
@@ -33,11 +33,10 @@ impl<V: AbstractValue> Region<V> {
             step: offsets.step as i64 * 8,
             access,
         };
-        let mut written = Region::unknown();
+        let mut written = self.empty();
         for cell in self.overlapping(pattern.from, pattern.to) {
-            if let Some(cell) = pattern.write_cell(cell, value) {
-                written.push(cell);
-            }
+            let (from, to) = (cell.start.max(pattern.from), cell.end().min(pattern.to));
+            written.push_padded(from, to, pattern.write_cell(cell, value));
         }
         let cells: Vec<Cell<V>> = written.cells().to_vec();
         self.replace(pattern.from, pattern.to, cells);
@@ -48,7 +47,7 @@ impl<V: AbstractValue> Region<V> {
         match self.read(at).and_then(|old| old.join(value, at.scalar)) {
             // A write may change the padding.
             joined @ Abstract::Of(_) => self.write(at, joined),
-            Abstract::Any => self.forget(at.start, at.start + at.room),
+            Abstract::Any => self.scramble(at.start, at.start + at.room),
         }
     }
 
@@ -72,6 +71,7 @@ impl<V: AbstractValue> Region<V> {
                 return None;
             }
             match &cell.content {
+                Content::Any => return None,
                 Content::Zero => {
                     // A scalar that lies partly in here and partly in the next cell is put together by neither.
                     let ragged = |edge: i64| {
@@ -110,6 +110,7 @@ impl Pattern {
         let Access { len, room, scalar, .. } = self.access;
         let part = cell.within(self.from, self.to)?;
         match &cell.content {
+            Content::Any => None,
             Content::Zero if value.is_zero() && len == room => Some(part),
             Content::Zero => {
                 if self.step != len || len != room {

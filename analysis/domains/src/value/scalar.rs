@@ -42,6 +42,10 @@ impl AbstractValue for ExplicitValue {
         }
     }
 
+    fn bounds(&self) -> Option<(i128, i128)> {
+        if let ExplicitValue::Int(value) = self { Some((*value, *value)) } else { None }
+    }
+
     fn start_of(&self) -> Option<Object> {
         if let ExplicitValue::Address(object, 0) = self { Some(*object) } else { None }
     }

@@ -91,6 +91,7 @@ fn region_holds<V: Holds>(region: &Region<V>, instance: usize, machine: &Machine
             machine.peek(instance, at, 1, byte)
         };
         match &cell.content {
+            Content::Any => {}
             Content::Zero => {
                 let wrong = (cell.start..cell.end()).find(|at| bit(*at).is_some_and(|bit| bit.truth()));
                 if let Some(at) = wrong {

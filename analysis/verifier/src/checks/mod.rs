@@ -29,6 +29,7 @@ checks! {
     division_by_zero,
     signed_overflow,
     invalid_shift,
+    float_to_int,
     null_dereference,
     use_after_free,
     dangling_pointer,
@@ -198,4 +199,6 @@ enum Part<'e> {
     Element { index: &'e Expr, length: u64, past_end: bool },
     /// A local is read.
     Read(LocalId),
+    /// A scalar in memory is read, not only copied as a character.
+    Load { place: &'e Lvalue, site: Site },
 }

@@ -1,13 +1,16 @@
 //! Walks an operation's parts in the order of evaluation: operands first.
 
-use proofline_cfa::{Argument, Base, Callee, Expr, Lvalue, Op, Scalar, Site, Step};
+use proofline_cfa::{
+    Argument, Base, Callee, Expr, Function, IntType, Lvalue, Op, Scalar, Site, Step, copied_character,
+};
+use proofline_hir::TypeKind;
 
 use super::Part;
 
 type Visitor<'v> = dyn FnMut(Part<'_>, Site) + 'v;
 
 /// Every part of the operation of an edge at `site`.
-pub(super) fn operation(_function: &proofline_cfa::Function, op: &Op, site: Site, visit: &mut Visitor<'_>) {
+pub(super) fn operation(function: &proofline_cfa::Function, op: &Op, site: Site, visit: &mut Visitor<'_>) {
     match op {
         Op::Skip | Op::Begin(_) | Op::End(_) => {}
         Op::Assume(value) => expr(value, site, visit),
@@ -16,7 +19,10 @@ pub(super) fn operation(_function: &proofline_cfa::Function, op: &Op, site: Site
             visit(Part::Free { pointer }, site);
         }
         Op::Assign(dst, value) => {
-            expr(value, site, visit);
+            match copied(function, dst, value) {
+                Some(source) => lvalue(source, Use::Access, site, visit),
+                None => expr(value, site, visit),
+            }
             lvalue(dst, Use::Access, site, visit);
         }
         Op::Copy(dst, src) => {
@@ -73,6 +79,8 @@ fn expr(value: &Expr, site: Site, visit: &mut Visitor<'_>) {
             if let (Base::Local(id), []) = (&source.base, source.path.as_slice()) {
                 visit(Part::Read(*id), site);
             }
+            let own = own_site(source, site);
+            visit(Part::Load { place: source, site: own }, own);
         }
         Expr::Address(target) => lvalue(target, Use::Address, site, visit),
         Expr::Unary(_, arg, own) => {
@@ -122,7 +130,28 @@ fn lvalue(target: &Lvalue, how: Use, site: Site, visit: &mut Visitor<'_>) {
         }
     }
     if how == Use::Access {
-        let own = if let Base::Deref(_, own) = &target.base { *own } else { site };
+        let own = own_site(target, site);
         visit(Part::Access { place: target, site: own }, own);
+    }
+}
+
+/// Where an lvalue is in the text, if it says so.
+fn own_site(lvalue: &Lvalue, site: Site) -> Site {
+    if let Base::Deref(_, own) = &lvalue.base { *own } else { site }
+}
+
+/// What is copied as a character, between places in memory or to an `unsigned char`: whether it has a value is not asked.
+fn copied<'e>(function: &Function, dst: &Lvalue, value: &'e Expr) -> Option<&'e Lvalue> {
+    let is_byte = |lvalue: &Lvalue| {
+        lvalue.scalar == Some(Scalar::Int(IntType { bits: 8, signed: false })) && lvalue.bits.is_none()
+    };
+    match value {
+        Expr::Load(source)
+            if is_byte(source) && is_byte(dst) && matches!(source.ty.kind(), TypeKind::Int(_)) =>
+        {
+            let is_register = matches!(source.base, Base::Local(id) if source.path.is_empty() && !function.local(id).address_taken);
+            (!is_register).then_some(source)
+        }
+        _ => copied_character(function, dst, value),
     }
 }

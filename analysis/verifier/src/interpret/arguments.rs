@@ -106,6 +106,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             self.allocate(Area::Static, (count.max(1) + 1) * width, Object::Global(Name::new(name)))?;
         for at in 0..count {
             let base = self.allocate(Area::Static, SIZE, Object::External)?;
+            self.memory.forget(base, SIZE).or_else(refused)?;
             self.memory.write(base + SIZE - 1, 1, 0).or_else(refused)?;
             self.memory.write(array + at * width, width, u128::from(base)).or_else(refused)?;
             self.arguments.strings.push(Argument { base, given: vec![None; SIZE as usize] });

@@ -3,7 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use proofline_cfa::{
-    Argument, Base, Callee, EdgeId, Expr, Function, LocalId, Name, ObligationId, Op, Program,
+    Argument, Base, Callee, EdgeId, Expr, Function, LocalId, MemoryPredicate, Name, ObligationId, Op,
+    Program, visit,
 };
 use rustc_hash::FxHashMap;
 
@@ -17,6 +18,8 @@ pub struct Code {
     pub(crate) program: Program,
     pub(crate) functions: Vec<FunctionCode>,
     pub(crate) by_name: FxHashMap<Name, FunctionIndex>,
+    /// Some condition asks which bytes have a value.
+    pub(crate) asks_for_values: bool,
     /// Memory at the start of a run: of a program, and of a library. Runs may be short, and tables long.
     pub(crate) initial: [OnceLock<Initial>; 2],
 }
@@ -81,7 +84,13 @@ impl Code {
             });
         }
         // Maps of shared parts: a clone is cheap, and the code that runs programs needs no lifetime.
-        let mut code = Code { program: program.clone(), functions, by_name, initial: Default::default() };
+        let mut code = Code {
+            program: program.clone(),
+            functions,
+            by_name,
+            asks_for_values: asks_for_values(program),
+            initial: Default::default(),
+        };
         code.find_pure();
         code
     }
@@ -111,6 +120,16 @@ impl Code {
             }
         }
     }
+}
+
+fn asks_for_values(program: &Program) -> bool {
+    program.functions.values().flat_map(|function| &function.edges).any(|edge| {
+        let mut asks = false;
+        visit::exprs(&edge.op, &mut |expr| {
+            asks |= matches!(expr, Expr::Memory(MemoryPredicate::Initialised, ..));
+        });
+        asks
+    })
 }
 
 fn homes(function: &Function) -> Vec<Home> {

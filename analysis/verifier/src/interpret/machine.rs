@@ -14,6 +14,7 @@ use super::{
     code::{Code, FunctionCode, FunctionIndex, Home},
     memory::{Area, Memory},
     oracle::{Choice, Oracle, Passing},
+    predicates::Outside,
     trace::{Event, Trace},
 };
 
@@ -110,6 +111,8 @@ pub struct Machine<'c, O> {
     pub(super) is_library: bool,
     /// Where such objects are.
     pub(super) made_up: BTreeSet<u64>,
+    /// What code outside of the program was given.
+    pub(super) outside: Outside,
     pub(super) semantics: Semantics,
     pub(super) inputs: Vec<(Choice, i128)>,
     pub(super) is_determined: bool,
@@ -140,6 +143,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             arguments: Arguments::default(),
             is_library: false,
             made_up: BTreeSet::new(),
+            outside: Outside::default(),
             semantics,
             inputs: Vec::new(),
             is_determined: true,

@@ -11,6 +11,7 @@ use super::{
     machine::{Machine, Step, stuck},
     memory::{Area, Provenance},
     oracle::{Choice, Oracle},
+    place::refused,
 };
 
 /// Bytes that a run may use of an object, if its type does not have more.
@@ -72,6 +73,7 @@ impl<O: Oracle> Machine<'_, O> {
         }
         // Callers may have got it from the heap, and the function may give it back.
         let base = self.allocate(Area::Heap, size.max(ROOM), Object::External)?;
+        self.memory.forget(base, size.max(ROOM)).or_else(refused)?;
         self.made_up.insert(base);
         Ok(Value::Int(i128::from(base)))
     }

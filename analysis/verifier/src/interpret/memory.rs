@@ -262,6 +262,11 @@ impl Memory {
         block.given.get((address - block.base) as usize).is_some_and(|given| *given)
     }
 
+    /// Where each area's next object will be: those that are alive lie before, as long as no slot is used again.
+    pub(super) fn frontier(&self) -> [u64; 3] {
+        self.areas.map(|range| if range.is_full { range.limit } else { range.next })
+    }
+
     /// The live objects.
     pub(super) fn live(&self) -> impl Iterator<Item = Extent> {
         let area = |start: u64| {

@@ -12,7 +12,61 @@ use super::{
     place::{Place, refused},
 };
 
+/// What code outside of the program was given pointers to. It may have written there, so those bytes are assumed to have values.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outside {
+    /// Starts of objects.
+    roots: BTreeSet<u64>,
+    /// Where the next objects were going to be when it last ran.
+    before: [u64; 3],
+}
+
 impl<'c, O: Oracle> Machine<'c, O> {
+    /// Code outside runs, with these arguments.
+    pub(super) fn run_outside(&mut self, code: &'c FunctionCode, values: &[Expr]) -> Step<()> {
+        if !self.code.asks_for_values {
+            return Ok(());
+        }
+        for value in values.iter().filter(|value| value.scalar() == Scalar::Pointer) {
+            if let Value::Int(address) = self.eval(code, value)?
+                && let Provenance::Live(extent) = self.memory.provenance(address as u64)
+            {
+                self.outside.roots.insert(extent.base);
+            }
+        }
+        self.outside.before = self.memory.frontier();
+        Ok(())
+    }
+
+    /// Whether code outside could write to the object when it last ran. What can be reached now is looked at, which may be more.
+    fn is_known_outside(&self, extent: Extent) -> bool {
+        if extent.base >= self.outside.before[extent.area as usize] {
+            return false;
+        }
+        let statics = self.memory.live().filter(|extent| extent.area == Area::Static);
+        let given = self.outside.roots.iter().filter_map(|base| match self.memory.provenance(*base) {
+            Provenance::Live(extent) => Some(extent),
+            Provenance::Ended(_) | Provenance::Nothing => None,
+        });
+        self.reachable(statics.chain(given).collect()).contains(&extent.base)
+    }
+
+    /// The starts of the objects that these lead to, their own among them.
+    fn reachable(&self, mut open: Vec<Extent>) -> BTreeSet<u64> {
+        let mut seen = BTreeSet::new();
+        while let Some(extent) = open.pop() {
+            if !seen.insert(extent.base) {
+                continue;
+            }
+            for address in self.memory.pointers_in(extent.base, u64::from(self.semantics.pointer_bits / 8)) {
+                if let Provenance::Live(target) = self.memory.provenance(address) {
+                    open.push(target);
+                }
+            }
+        }
+        seen
+    }
+
     /// Whether the predicate holds now.
     pub(super) fn memory_predicate(
         &mut self,
@@ -49,7 +103,13 @@ impl<'c, O: Oracle> Machine<'c, O> {
             MemoryPredicate::NotEnded => provenance != Provenance::Ended(Area::Stack),
             MemoryPredicate::InBounds => size == 0 || self.is_inside(provenance, address, size),
             MemoryPredicate::Freeable => address == 0 || self.memory.is_freeable(address),
-            MemoryPredicate::Initialised => self.is_initialised(provenance, address, size)?,
+            MemoryPredicate::Initialised => {
+                let mask = match pointer {
+                    Expr::Address(lvalue) => lvalue.bits.map(|bits| super::place::field(bits).1),
+                    _ => None,
+                };
+                self.is_initialised(provenance, address, size, mask.unwrap_or(u128::MAX))?
+            }
             MemoryPredicate::Terminated => self.is_terminated(code, provenance, address, size)?,
             MemoryPredicate::NothingLost | MemoryPredicate::NothingLeft => true,
         };
@@ -79,19 +139,28 @@ impl<'c, O: Oracle> Machine<'c, O> {
         address >= base && i128::from(address - base) + size <= i128::from(whole)
     }
 
-    fn is_initialised(&mut self, provenance: Provenance, address: u64, size: i128) -> Step<bool> {
-        if !self.is_inside(provenance, address, size) {
+    /// Whether the byte is indeterminate.
+    pub(super) fn is_without_value(&mut self, address: u64) -> Step<bool> {
+        let provenance = self.memory.provenance(address);
+        Ok(!self.is_made_up(address) && !self.is_initialised(provenance, address, 1, u128::MAX)?)
+    }
+
+    /// Whether the bytes have values; of the first of them the bits of the mask.
+    fn is_initialised(&mut self, provenance: Provenance, address: u64, size: i128, mask: u128) -> Step<bool> {
+        let Provenance::Live(extent) = provenance else { return Ok(true) };
+        if extent.area == Area::Static || !self.is_inside(provenance, address, size) {
             return Ok(true);
         }
-        for at in address..address + size as u64 {
-            let is_known = self.memory.read_bits(at, 1, 0xff).or_else(refused)?.is_some();
+        for (at, byte) in (address..address + size as u64).zip(0..) {
+            let wanted = mask.checked_shr(8 * byte).map_or(0xff, |mask| mask & 0xff);
+            let is_known = self.memory.read_bits(at, 1, wanted).or_else(refused)?.is_some();
             // Bytes that are not modelled, and bytes of the program's arguments, have a value that is not known yet.
             let has_value = is_known
                 || self.memory.is_unmodelled(at, 1).or_else(refused)?
                 || self.memory.is_given(at)
                 || self.why_unknown(at) != Cause::Indeterminate;
             if !has_value {
-                return Ok(false);
+                return Ok(self.is_known_outside(extent));
             }
         }
         Ok(true)
@@ -152,7 +221,6 @@ impl<'c, O: Oracle> Machine<'c, O> {
         if self.heap().next().is_none() {
             return Ok(true);
         }
-        let mut seen: BTreeSet<u64> = BTreeSet::new();
         let mut open: Vec<Extent> = self
             .memory
             .live()
@@ -175,16 +243,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 Provenance::Ended(_) | Provenance::Nothing => None,
             }));
         }
-        while let Some(extent) = open.pop() {
-            if !seen.insert(extent.base) {
-                continue;
-            }
-            for address in self.memory.pointers_in(extent.base, u64::from(self.semantics.pointer_bits / 8)) {
-                if let Provenance::Live(target) = self.memory.provenance(address) {
-                    open.push(target);
-                }
-            }
-        }
+        let seen = self.reachable(open);
         Ok(self.heap().all(|extent| seen.contains(&extent.base)))
     }
 }

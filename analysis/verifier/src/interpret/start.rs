@@ -52,8 +52,12 @@ impl<'c, O: Oracle> Machine<'c, O> {
             let base = self.allocate(Area::Static, global.size, Object::Global(*name))?;
             globals.insert(*name, base);
             let keeps_initial = global.defined && (!entry.is_library() || global.constant);
-            if keeps_initial && global.size > 0 {
-                self.memory.fill(base, global.size, 0).or_else(refused)?;
+            if global.size > 0 {
+                let begun = match keeps_initial {
+                    true => self.memory.fill(base, global.size, 0),
+                    false => self.memory.forget(base, global.size),
+                };
+                begun.or_else(refused)?;
             }
         }
         for (name, global) in &code.program.globals {

@@ -2,7 +2,7 @@
 
 use proofline_cfa::{
     Allocation, Argument, Call, Callee, Cause, Edge, EdgeId, IntType, Object, Op, Role, Scalar, Site,
-    eval::Value,
+    copied_character, eval::Value,
 };
 
 use super::{
@@ -20,6 +20,14 @@ impl<'c, O: Oracle> Machine<'c, O> {
             Op::Skip => Ok(()),
             Op::Assume(_) | Op::Call(_) => stuck("a branch or call out of place"),
             Op::Assign(dst, value) => {
+                if self.code.asks_for_values
+                    && let Some(from) = copied_character(&code.function, dst, value)
+                    && let (Place::Memory(to), Place::Memory(from)) =
+                        (self.place(code, dst)?, self.place(code, from)?)
+                    && self.is_without_value(from)?
+                {
+                    return self.copy(to, from, 1);
+                }
                 let value = self.eval(code, value)?;
                 self.assign(code, dst, value)
             }
@@ -28,12 +36,12 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 _ => stuck("a record in a register"),
             },
             Op::Havoc(dst, cause) => self.havoc(code, dst, cause, edge.site),
-            Op::Clobber(_, cause) => {
+            Op::Clobber(values, cause) => {
                 // That an unknown function changes nothing is one thing it may do; that a construct of ours does not
                 // model changes nothing is a guess.
                 self.is_determined = false;
                 self.is_guess |= matches!(cause, Cause::Unmodelled(_));
-                Ok(())
+                self.run_outside(code, values)
             }
             Op::Allocate(allocation) => self.allocation(code, allocation),
             Op::Free(pointer) => match self.eval(code, pointer)? {

@@ -6,7 +6,9 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{Entry, Expr, Function, Loc, LocalId, Lvalue, Name, Op, Program, scalar_of};
+use proofline_cfa::{
+    Edge, Entry, Expr, Function, Loc, LocalId, Lvalue, MemoryPredicate, Name, Op, Program, Site, scalar_of,
+};
 use proofline_cfa_build::models;
 use proofline_cpa::{Adjusted, CallContext, Cpa, EdgeContext, LocationContext, Merge, NoFacts, PathStep};
 use proofline_domains::{IntervalAnalysis, IntervalOptions, ValueAnalysis, ValueOptions};
@@ -26,7 +28,19 @@ pub(crate) fn program(code: &str) -> Program {
     unit.file = Some(Name::new("a.c"));
     let (mut program, _) = proofline_cfa_build::link(vec![(unit, map)]);
     models::apply(&mut program, models::standard());
+    ask_for_values(&mut program);
     program
+}
+
+/// Some condition asks which bytes have a value, so that analyses keep it. No run gets there.
+fn ask_for_values(program: &mut Program) {
+    let asks = Expr::Memory(MemoryPredicate::Initialised, Arc::new(Expr::Null), Arc::new(Expr::int(1)));
+    if let Some(function) = program.functions.values_mut().next() {
+        let function = Arc::make_mut(function);
+        let (from, to) = (Loc(function.locations), function.exit);
+        function.locations += 1;
+        function.edges.push(Edge { from, to, op: Op::Assume(asks), site: Site(0) });
+    }
 }
 
 pub(crate) fn environment(code: &str) -> Arc<Environment> {

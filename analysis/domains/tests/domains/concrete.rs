@@ -1,11 +1,11 @@
 //! A concrete machine for automata, written to be obviously right rather than fast: every object is bytes at an address. What has no defined
 //! behaviour ends the run.
 
-use std::collections::BTreeMap;
+use std::{cell::Cell, collections::BTreeMap};
 
 use proofline_cfa::{
     Argument, Base, Constant, EdgeId, Expr, Function, Loc, LocalId, Lvalue, Name, Object, Op, Scalar, Step,
-    Type, eval,
+    Type, copied_character, eval,
 };
 use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
@@ -19,6 +19,8 @@ pub(crate) struct Instance {
     pub(crate) object: Object,
     pub(crate) base: i128,
     pub(crate) bytes: Vec<u8>,
+    /// Which bytes have a value: they were written, or looked at.
+    pub(crate) given: Vec<Cell<bool>>,
     pub(crate) live: bool,
 }
 
@@ -91,6 +93,10 @@ impl<'e> Machine<'e> {
             }
         }
         machine.push(entry, None);
+        for parameter in &machine.function().parameters {
+            let instance = machine.frames[0].locals[parameter.index()];
+            machine.instances[instance].given.iter().for_each(|given| given.set(true));
+        }
         machine
     }
 
@@ -108,7 +114,8 @@ impl<'e> Machine<'e> {
     fn allocate(&mut self, object: Object, size: u64) -> usize {
         let bytes = (0..size).map(|_| self.next_random() as u8).collect();
         let base = 0x10000 * (self.instances.len() as i128 + 1);
-        self.instances.push(Instance { object, base, bytes, live: true });
+        let given = vec![Cell::new(matches!(object, Object::Global(_))); size as usize];
+        self.instances.push(Instance { object, base, bytes, given, live: true });
         self.instances.len() - 1
     }
 
@@ -143,7 +150,31 @@ impl<'e> Machine<'e> {
             let at = first + i;
             let byte = &mut self.instances[instance].bytes[at / 8];
             *byte = *byte & !(1 << (at % 8)) | ((bits >> i & 1) as u8) << (at % 8);
+            self.instances[instance].given[at / 8].set(true);
         }
+    }
+
+    /// Bytes, and which of them have a value.
+    fn part(&self, (instance, at): (usize, usize), size: usize) -> (Vec<u8>, Vec<Cell<bool>>) {
+        let Instance { bytes, given, .. } = &self.instances[instance];
+        (bytes[at..at + size].to_vec(), given[at..at + size].to_vec())
+    }
+
+    fn paste(&mut self, (instance, at): (usize, usize), (bytes, given): (Vec<u8>, Vec<Cell<bool>>)) {
+        let to = &mut self.instances[instance];
+        to.bytes[at..at + bytes.len()].copy_from_slice(&bytes);
+        to.given[at..at + given.len()].clone_from_slice(&given);
+        // What is in static storage counts as given.
+        if matches!(to.object, Object::Global(_)) {
+            to.given.fill(Cell::new(true));
+        }
+    }
+
+    /// Whether all bytes that the bits are in, as far as they are inside, have a value.
+    pub(crate) fn has_values(&self, instance: usize, from: i64, to: i64) -> bool {
+        let given = &self.instances[instance].given;
+        let bytes = from.max(0) as usize / 8..(to.max(0) as usize).div_ceil(8).min(given.len());
+        given.get(bytes).is_none_or(|given| given.iter().all(Cell::get))
     }
 
     /// Reads a scalar at a bit of an instance, if it is inside.
@@ -222,6 +253,8 @@ impl<'e> Machine<'e> {
         let scalar = lvalue.scalar.ok_or(Stuck)?;
         let (first, len) = span(lvalue, scalar);
         let value = self.read_bits(instance, byte * 8 + first, len, scalar);
+        let seen = (byte * 8 + first) / 8..(byte * 8 + first + len).div_ceil(8);
+        self.instances[instance].given[seen].iter().for_each(|given| given.set(true));
         // A `_Bool` that is neither has no value.
         match value {
             eval::Value::Int(value) if *lvalue.ty.kind() == TypeKind::Bool && !(0..=1).contains(&value) => {
@@ -283,15 +316,19 @@ impl<'e> Machine<'e> {
         match &edge.op {
             Op::Skip => {}
             Op::Assume(_) => return Err(Stuck),
-            Op::Assign(dst, value) => {
-                let value = self.eval(top, value)?;
-                self.store(dst, value)?;
-            }
+            Op::Assign(dst, value) => match copied_character(function, dst, value) {
+                Some(src) => {
+                    let part = self.part(self.designate(src)?, 1);
+                    self.paste(self.designate(dst)?, part);
+                }
+                None => {
+                    let value = self.eval(top, value)?;
+                    self.store(dst, value)?;
+                }
+            },
             Op::Copy(dst, src) => {
-                let (from, at) = self.designate(src)?;
-                let bytes = self.instances[from].bytes[at..at + src.size as usize].to_vec();
-                let (to, at) = self.designate(dst)?;
-                self.instances[to].bytes[at..at + bytes.len()].copy_from_slice(&bytes);
+                let part = self.part(self.designate(src)?, src.size as usize);
+                self.paste(self.designate(dst)?, part);
             }
             Op::Havoc(dst, _) => {
                 let Some(scalar) = dst.scalar else { return Err(Stuck) };
@@ -322,8 +359,7 @@ impl<'e> Machine<'e> {
                     passed.push(match argument {
                         Argument::Value(value) => Err(self.eval(top, value)?),
                         Argument::Aggregate(lvalue) => {
-                            let (from, at) = self.designate(lvalue)?;
-                            Ok(self.instances[from].bytes[at..at + lvalue.size as usize].to_vec())
+                            Ok(self.part(self.designate(lvalue)?, lvalue.size as usize))
                         }
                     });
                 }
@@ -332,7 +368,7 @@ impl<'e> Machine<'e> {
                 for (parameter, value) in callee_body.parameters.clone().into_iter().zip(passed) {
                     let instance = self.frames[top + 1].locals[parameter.index()];
                     match value {
-                        Ok(bytes) => self.instances[instance].bytes = bytes,
+                        Ok(part) => self.paste((instance, 0), part),
                         Err(value) => {
                             let ty = callee_body.local(parameter).ty;
                             let scalar = proofline_cfa::scalar_of(ty, proofline_syntax::DataModel::Lp64)
@@ -351,6 +387,7 @@ impl<'e> Machine<'e> {
                     let instance = self.allocate(Object::Heap(function.name, allocation.site), size as u64);
                     if allocation.zeroed {
                         self.instances[instance].bytes.fill(0);
+                        self.instances[instance].given.fill(Cell::new(true));
                     }
                     let base = self.instances[instance].base;
                     self.store(&allocation.dst, eval::Value::Int(base))?;
@@ -371,9 +408,8 @@ impl<'e> Machine<'e> {
                 let size = self.eval(top, size)?.int().ok_or(Stuck)? as u64;
                 let from = self.eval(top, from)?.int().ok_or(Stuck)?;
                 let to = self.eval(top, to)?.int().ok_or(Stuck)?;
-                let ((from, start), (to, at)) = (self.place(from, size)?, self.place(to, size)?);
-                let bytes = self.instances[from].bytes[start..start + size as usize].to_vec();
-                self.instances[to].bytes[at..at + bytes.len()].copy_from_slice(&bytes);
+                let (from, to) = (self.place(from, size)?, self.place(to, size)?);
+                self.paste(to, self.part(from, size as usize));
             }
             Op::FillBytes(to, byte, size) => {
                 let size = self.eval(top, size)?.int().ok_or(Stuck)? as u64;
@@ -381,6 +417,7 @@ impl<'e> Machine<'e> {
                 let to = self.eval(top, to)?.int().ok_or(Stuck)?;
                 let (to, at) = self.place(to, size)?;
                 self.instances[to].bytes[at..at + size as usize].fill(byte);
+                self.instances[to].given[at..at + size as usize].fill(Cell::new(true));
             }
             Op::HavocBytes(..) => return Err(Stuck),
             Op::Begin(local) | Op::End(local) => {
@@ -388,6 +425,7 @@ impl<'e> Machine<'e> {
                 let instance = self.frames[top].locals[local.index()];
                 for at in 0..self.instances[instance].bytes.len() {
                     self.instances[instance].bytes[at] = self.next_random() as u8;
+                    self.instances[instance].given[at].set(false);
                 }
             }
         }
@@ -404,16 +442,21 @@ impl<'e> Machine<'e> {
         let callee = self.env.function(frame.function).expect("a body");
         let caller = self.function();
         let Op::Call(call) = &caller.edge(id).op else { return Err(Stuck) };
-        let bytes = callee.result.map(|id| self.instances[frame.locals[id.index()]].bytes.clone());
+        let whole = |id: LocalId| (frame.locals[id.index()], 0);
+        let part = callee.result.map(|id| self.part(whole(id), callee.local(id).size as usize));
         for local in &frame.locals {
             self.instances[*local].live = false;
         }
-        if let (Some(dst), Some(bytes)) = (&call.dst, bytes) {
-            let (to, at) = self.designate(dst)?;
-            if bytes.len() as u64 != dst.size || dst.bits.is_some() {
+        if let (Some(dst), Some(mut part)) = (&call.dst, part) {
+            let to = self.designate(dst)?;
+            if part.0.len() as u64 != dst.size || dst.bits.is_some() {
                 return Err(Stuck);
             }
-            self.instances[to].bytes[at..at + bytes.len()].copy_from_slice(&bytes);
+            // A scalar result is read.
+            if dst.scalar.is_some() {
+                part.1.fill(Cell::new(true));
+            }
+            self.paste(to, part);
         }
         let top = self.frames.len() - 1;
         self.frames[top].loc = caller.edge(id).to;

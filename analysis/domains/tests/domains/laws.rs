@@ -216,17 +216,29 @@ proptest! {
 
     /// A region of explicit values against plain bytes: after the same writes every known read is right.
     #[test]
-    fn regions_agree_with_bytes(writes in vec(write(), 0..12), reads in vec((0i64..24, width()), 1..12), other in vec(write(), 0..6)) {
-        let (mut region, mut bytes) = (Region::unknown(), [None; 32]);
+    fn regions_agree_with_bytes(
+        writes in vec(write(), 0..12),
+        reads in vec((0i64..24, width()), 1..12),
+        other in vec(write(), 0..6),
+        tracks in any::<bool>(),
+    ) {
+        let empty = || if tracks { Region::tracking() } else { Region::unknown() };
+        let (mut region, mut bytes) = (empty(), [None; 32]);
         writes.iter().for_each(|write| write.apply(&mut region, &mut bytes));
         for (at, bits) in &reads {
             check(&region, &bytes, *at, *bits)?;
         }
         // Another history: the bound covers both.
-        let (mut second, mut second_bytes) = (Region::unknown(), [None; 32]);
+        let (mut second, mut second_bytes) = (empty(), [None; 32]);
         other.iter().for_each(|write| write.apply(&mut second, &mut second_bytes));
         let joined = region.combine(&second, &mut |scalar, old: &ExplicitValue, new| old.join(new, scalar));
         prop_assert!(region.leq(&joined) && second.leq(&joined) && region.leq(&region));
+        // What is said to have a value was written, and what both say their bound says.
+        for at in 0..32i64 {
+            let says = |region: &Region<ExplicitValue>| region.has_values(at * 8, at * 8 + 8);
+            prop_assert!(!tracks || !says(&region) || bytes[at as usize].is_some(), "byte {} of {:?}", at, region);
+            prop_assert!(!tracks || says(&joined) == (says(&region) && says(&second)), "byte {} of {:?}", at, joined);
+        }
         for (at, bits) in reads {
             check(&joined, &bytes, at, bits)?;
             check(&joined, &second_bytes, at, bits)?;
@@ -269,6 +281,12 @@ enum Write {
     Zeros(i64, i64),
     Forget(i64, i64),
     Fill(i64, i64, u8),
+    /// Of a value that is not known.
+    Unknown(i64, i64, i128),
+    /// The same at one of several places.
+    UnknownSomewhere(Offsets, usize, i64, i128),
+    /// Written or not, where something had been written.
+    Scramble(i64, i64, u8),
 }
 
 fn write() -> impl Strategy<Value = Write> {
@@ -277,6 +295,10 @@ fn write() -> impl Strategy<Value = Write> {
         .prop_map(|(lo, w, step)| Offsets::range(lo, lo + w, step));
     prop_oneof![
         5 => (0i64..24, width(), value.clone()).prop_map(|(at, bits, value)| Write::Scalar(at, bits, value)),
+        2 => (0i64..24, width(), value.clone()).prop_map(|(at, bits, value)| Write::Unknown(at, bits, value)),
+        1 => (places.clone(), any::<usize>(), width(), value.clone())
+            .prop_map(|(p, which, bits, value)| Write::UnknownSomewhere(p, which, bits, value)),
+        1 => (0i64..16, 1i64..16, any::<u8>()).prop_map(|(at, len, byte)| Write::Scramble(at, len, byte)),
         4 => (places, any::<usize>(), width(), value).prop_map(|(p, which, bits, value)| Write::Somewhere(p, which, bits, value)),
         2 => (0i64..16, 1i64..16).prop_map(|(at, len)| Write::Zeros(at, len)),
         1 => (0i64..24, 1i64..8).prop_map(|(at, len)| Write::Forget(at, len)),
@@ -307,6 +329,21 @@ impl Write {
                 region.write_somewhere(places, access(0, bits), Abstract::Of(&ExplicitValue::Int(value)));
                 let all: Vec<i64> = places.iter().collect();
                 put(all[which % all.len()], bits, value);
+            }
+            Write::Unknown(at, bits, value) => {
+                region.write(access(at, bits), Abstract::Any);
+                put(at, bits, value);
+            }
+            Write::UnknownSomewhere(places, which, bits, value) => {
+                region.write_somewhere(places, access(0, bits), Abstract::Any);
+                let all: Vec<i64> = places.iter().collect();
+                put(all[which % all.len()], bits, value);
+            }
+            Write::Scramble(at, len, byte) => {
+                region.scramble(at * 8, (at + len) * 8);
+                for i in at..at + len {
+                    bytes[i as usize] = bytes[i as usize].map(|_| byte);
+                }
             }
             Write::Zeros(at, len) => {
                 region.write_zeros(at * 8, (at + len) * 8);

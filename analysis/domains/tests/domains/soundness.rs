@@ -18,6 +18,7 @@ use proofline_domains::{
         heap::Count,
         region::{Content, Region},
         state::Frame,
+        view::Target,
     },
     value::{ExplicitValue, Precision},
 };
@@ -86,6 +87,9 @@ impl Holds for IntervalValue {
 
 fn region_holds<V: Holds>(region: &Region<V>, instance: usize, machine: &Machine<'_>) -> Result<(), String> {
     for cell in region.cells() {
+        if region.tracks() && !machine.has_values(instance, cell.start, cell.end()) {
+            return Err(format!("bits {}..{} have no value", cell.start, cell.end()));
+        }
         let bit = |at: i64| {
             let byte = Scalar::Int(proofline_cfa::IntType { bits: 8, signed: false });
             machine.peek(instance, at, 1, byte)
@@ -107,6 +111,30 @@ fn region_holds<V: Holds>(region: &Region<V>, instance: usize, machine: &Machine
                     }
                 }
             }
+        }
+    }
+    Ok(())
+}
+
+/// Facts about elements that have values.
+fn filled_holds<V: Holds>(frame: &Frame<V>, machine: &Machine<'_>) -> Result<(), String> {
+    let top = machine.frames.len() - 1;
+    let function = machine.function();
+    for fact in &frame.filled {
+        let by = machine.eval(top, &common::local(function, &function.local(fact.by).name)).ok();
+        let count = by.and_then(eval::Value::int).map_or(0, |by| by + i128::from(fact.ahead));
+        let end = i128::from(fact.start) + count * i128::from(fact.stride);
+        let instances: Vec<usize> = match fact.target {
+            Target::Local(id) => vec![machine.frames[top].locals[id.index()]],
+            Target::Object(object) => {
+                let all = machine.instances.iter().enumerate();
+                all.filter(|(_, i)| i.live && i.object == object).map(|(at, _)| at).collect()
+            }
+        };
+        let end = i64::try_from(end * 8).unwrap_or(i64::MAX);
+        let lacks = |at: &usize| count > 0 && !machine.has_values(*at, fact.start * 8, end);
+        if instances.iter().any(lacks) {
+            return Err(format!("{fact:?} is not true"));
         }
     }
     Ok(())
@@ -154,6 +182,7 @@ fn holds_in<V: Holds>(
         frame_holds(frame, at, machine)?;
         below = rest;
     }
+    filled_holds(&state.frame, machine)?;
     let mut live: BTreeMap<Object, Vec<usize>> = BTreeMap::new();
     for (index, instance) in machine.instances.iter().enumerate().filter(|(_, instance)| instance.live) {
         live.entry(instance.object).or_default().push(index);

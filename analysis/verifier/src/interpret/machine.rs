@@ -93,6 +93,8 @@ pub(super) struct Frame {
     pub(super) locals: Vec<Option<Value>>,
     /// Objects of this frame that are not locals (`alloca`).
     pub(super) extra: Vec<u64>,
+    /// Where heap objects lie that were allocated since it began.
+    pub(super) heap_from: Option<u64>,
     /// Call edge in the caller, to come back to.
     pub(super) call: Option<EdgeId>,
     /// Key in the memo table, when the call is pure, and how many questions had been asked.
@@ -113,6 +115,8 @@ pub struct Machine<'c, O> {
     pub(super) made_up: BTreeSet<u64>,
     /// What code outside of the program was given.
     pub(super) outside: Outside,
+    /// Where the objects are that code outside of the program can reach: it may keep their addresses, or give them back.
+    pub(super) handed_over: BTreeSet<u64>,
     pub(super) semantics: Semantics,
     pub(super) inputs: Vec<(Choice, i128)>,
     pub(super) is_determined: bool,
@@ -144,6 +148,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             is_library: false,
             made_up: BTreeSet::new(),
             outside: Outside::default(),
+            handed_over: BTreeSet::new(),
             semantics,
             inputs: Vec::new(),
             is_determined: true,
@@ -330,7 +335,8 @@ impl<'c, O: Oracle> Machine<'c, O> {
             }
         }
         let at = code.function.entry;
-        self.frames.push(Frame { function: index, at, locals, extra: Vec::new(), call, memo });
+        let heap_from = self.memory.next_on_heap();
+        self.frames.push(Frame { function: index, at, locals, extra: Vec::new(), heap_from, call, memo });
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use proofline_cfa::{
 use super::{
     code::{FunctionCode, Home},
     machine::{Machine, Step, stuck},
-    memory::{Area, Fault},
+    memory::{Area, Fault, Provenance},
     oracle::Oracle,
 };
 
@@ -30,7 +30,14 @@ impl<'c, O: Oracle> Machine<'c, O> {
         if size == 0 {
             return Ok(());
         }
-        self.memory.copy(to, from, size).or_else(refused)
+        self.memory.copy(to, from, size).or_else(refused)?;
+        // What is in static storage always has a value.
+        match self.memory.provenance(to) {
+            Provenance::Live(extent) if extent.area == Area::Static => {
+                self.memory.give(to, size).or_else(refused)
+            }
+            Provenance::Live(_) | Provenance::Ended(_) | Provenance::Nothing => Ok(()),
+        }
     }
 
     /// Finds the place of an lvalue.

@@ -41,7 +41,8 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 // model changes nothing is a guess.
                 self.is_determined = false;
                 self.is_guess |= matches!(cause, Cause::Unmodelled(_));
-                self.run_outside(code, values)
+                self.run_outside(code, values)?;
+                self.hand_over(code, values)
             }
             Op::Allocate(allocation) => self.allocation(code, allocation),
             Op::Free(pointer) => match self.eval(code, pointer)? {

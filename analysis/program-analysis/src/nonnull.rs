@@ -392,8 +392,11 @@ fn only_loads(value: &Expr, id: LocalId) -> bool {
         Expr::Address(place) => parts_only_load(place, id, false),
         Expr::Compare(_, a, b) => [a, b].iter().all(|side| is_parameter(side, id) || only_loads(side, id)),
         Expr::Unary(_, inner, _) | Expr::Cast(_, inner, _) => only_loads(inner, id),
-        // What is asked of memory is not the pointer's value.
-        Expr::Memory(_, a, b) => [a, b].iter().all(|side| is_parameter(side, id) || only_loads(side, id)),
+        // What is asked of memory is not the pointer's value, also where a part of what it points to is named.
+        Expr::Memory(_, a, b) => [a, b].iter().all(|side| match &***side {
+            Expr::Address(place) => parts_only_load(place, id, true),
+            _ => is_parameter(side, id) || only_loads(side, id),
+        }),
         Expr::Binary(_, a, b, _) | Expr::Overflows(_, a, b) | Expr::PointerDifference(a, b, _, _) => {
             only_loads(a, id) && only_loads(b, id)
         }

@@ -1,15 +1,20 @@
 //! What queries need besides what they are computed from: the ends of the work, what handles share. Knows no query.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, OnceLock},
     time::Instant,
 };
 
 use parking_lot::Mutex;
-use proofline_verifier::{Cancel, Name, Summaries, portfolio::Control};
+use proofline_cfa::CheckId;
+use proofline_verifier::{
+    Cancel, Name, Summaries,
+    blocks::{BlockKey, BlockQueries, BlockRun},
+    portfolio::Control,
+};
 
-use crate::{files::Files, store::Store, stored::Blocks, work::Work};
+use crate::{files::Files, front::Project, shelf::Shelf, store::Store, stored::Blocks, work::Work};
 
 /// What queries ask of the database besides memory.
 #[salsa::db]
@@ -18,6 +23,12 @@ pub(crate) trait Db: salsa::Database {
     fn shared(&self) -> &Arc<Shared>;
     /// What ends the work of this handle, and who hears of it.
     fn control(&self) -> &Control;
+    /// The run that asks for blocks.
+    fn run(&self) -> &dyn BlockRun;
+    /// For tests: whether a block is to be computed once more, and compared. Once for each.
+    fn audits(&self, key: &BlockKey) -> bool;
+    /// The blocks of a slice.
+    fn blocks(&self, project: Project, entry: Name, passed_over: BTreeSet<CheckId>) -> Arc<dyn BlockQueries>;
 }
 
 /// What all handles share.
@@ -26,7 +37,7 @@ pub(crate) struct Shared {
     pub(crate) files: Files,
     pub(crate) store: OnceLock<Store>,
     pub(crate) blocks: OnceLock<Arc<Blocks>>,
-    /// Of functions as they are, and as they were.
+    pub(crate) shelf: Shelf,
     pub(crate) summaries: Arc<Summaries>,
     pub(crate) millis: Mutex<BTreeMap<Name, u64>>,
     pub(crate) saved: Mutex<Option<Instant>>,

@@ -74,7 +74,8 @@ pub(crate) fn judgement<'db>(
     let running = db.shared().register(&control.cancel);
     db.unwind_if_revision_cancelled();
     db.shared().log(Work::Verified(name));
-    let subject = subject(db, project, ready).with_summaries(db.shared().summaries.clone());
+    let blocks = db.blocks(project, name, request.property.passed_over());
+    let subject = subject(db, project, ready).with_summaries(db.shared().summaries.clone(), blocks);
     let started = Instant::now();
     // Engines end by their budgets, with what they know by then.
     let judgement =

@@ -140,7 +140,12 @@ impl BlockQueries for SliceBlocks {
     fn open(&self, run: Arc<dyn BlockRun>) -> Box<dyn OpenBlocks> {
         // A handle of its own: a judgement depends on its whole slice, and would gain nothing by depending on the slice's blocks as well.
         let db = self.db.lock().running(run);
-        Box::new(RunBlocks { db, project: self.project, entry: self.entry, passed_over: self.passed_over.clone() })
+        Box::new(RunBlocks {
+            db,
+            project: self.project,
+            entry: self.entry,
+            passed_over: self.passed_over.clone(),
+        })
     }
 }
 

@@ -113,7 +113,8 @@ impl Database {
         })));
         let (alone, control) = (Arc::default(), Control::default());
         let (run, audited) = (None, Arc::default());
-        let mut db = Database { storage, shared, project: None, alone, control, deadline: None, run, audited };
+        let mut db =
+            Database { storage, shared, project: None, alone, control, deadline: None, run, audited };
         db.project = Some(Project::new(&db, files, options));
         db
     }

@@ -88,7 +88,9 @@ impl Shelf {
         let inner = self.inner.lock();
         if let Some(names) = inner.index.get(content) {
             let newest = names.iter().rev();
-            return newest.filter_map(|name| Some((*name, inner.entries.get(name)?.summary.clone()))).collect();
+            return newest
+                .filter_map(|name| Some((*name, inner.entries.get(name)?.summary.clone())))
+                .collect();
         }
         drop(inner);
         let Some(disk) = self.disk.get() else { return Vec::new() };

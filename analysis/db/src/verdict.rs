@@ -101,8 +101,8 @@ pub(crate) fn judgement<'db>(
 pub(crate) fn known<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> Option<Arc<Facts>> {
     // What verdicts asked of intervals is known already.
     let blocks = db.blocks(project, entry.name(db), BTreeSet::new());
-    let subject = subject(db, project, ready(db, project, entry))
-        .with_summaries(db.shared().summaries.clone(), blocks);
+    let subject =
+        subject(db, project, ready(db, project, entry)).with_summaries(db.shared().summaries.clone(), blocks);
     let control = db.control();
     let running = db.shared().register(&control.cancel);
     db.unwind_if_revision_cancelled();

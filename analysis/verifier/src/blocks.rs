@@ -223,7 +223,9 @@ impl<A: SharedAnalysis> Run<A> {
             let reached = self.env.call_graph().reachable([function]);
             let mut digest = ContentHasher::default();
             self.salt.hash(&mut digest);
-            only.iter().filter(|(name, _)| reached.contains(name)).for_each(|target| target.hash(&mut digest));
+            only.iter()
+                .filter(|(name, _)| reached.contains(name))
+                .for_each(|target| target.hash(&mut digest));
             digest.content_hash()
         })
     }
@@ -257,7 +259,8 @@ impl<A: SharedAnalysis> BlockRun for Run<A> {
         let (checks, only) = (self.checks.clone(), self.only.clone());
         let question = Question { env: &self.env, entry: self.entry, checks, only, config: self.config };
         let budget = self.budget();
-        let callees = Rc::new(Callees { run: self, ask, known: MemoryStore::default(), elsewhere: Cell::new(0) });
+        let callees =
+            Rc::new(Callees { run: self, ask, known: MemoryStore::default(), elsewhere: Cell::new(0) });
         let elsewhere = || callees.elsewhere.get();
         let found =
             bam::summarise(&*self.analysis, &question, typed.clone(), callees.clone(), &budget, &elsewhere);
@@ -347,7 +350,8 @@ impl<A: SharedAnalysis> Session<A> {
             let mut digest = ContentHasher::default();
             // What a run is for does not change what a block is.
             let Config { order, blocks, max_unrollings, .. } = config;
-            (analysis.name(), options, order, blocks, max_unrollings, checks, only.is_some()).hash(&mut digest);
+            (analysis.name(), options, order, blocks, max_unrollings, checks, only.is_some())
+                .hash(&mut digest);
             let run = Arc::new(Run {
                 analysis: analysis.clone(),
                 env: subject.env().clone(),

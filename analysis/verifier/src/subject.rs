@@ -44,9 +44,7 @@ impl Subject {
     #[must_use]
     pub fn for_question(&self, property: &Property) -> Subject {
         match checks::pass_over(self.program(), &property.passed_over()) {
-            Some(program) => {
-                Subject { env: Arc::new(self.env.again(program)), blocks: None, ..self.clone() }
-            }
+            Some(program) => Subject { env: Arc::new(self.env.again(program)), blocks: None, ..self.clone() },
             None => self.clone(),
         }
     }

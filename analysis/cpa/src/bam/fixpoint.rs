@@ -85,7 +85,9 @@ impl<A: BlockCpa, S: SummaryStore<A>> Tabulation<'_, A, S> {
         }
         self.stack.pop();
         self.open_mut(top).on_stack = false;
-        if top != ROOT && let Some((first, stable)) = self.close() {
+        if top != ROOT
+            && let Some((first, stable)) = self.close()
+        {
             let id = self.store.put(stable);
             self.abstractions[first.index()] = AbstractionState::Closed(id);
         }
@@ -200,7 +202,9 @@ impl<A: BlockCpa, S: SummaryStore<A>> Tabulation<'_, A, S> {
             SummaryRef::Open(_) | SummaryRef::Stable(_) => {
                 let number = closed(summary).and_then(|id| numbers.get(&id));
                 // It refers to itself and to stable ones only, all of which were asked for.
-                SummaryRef::Dependency(*number.unwrap_or_else(|| unreachable!("{summary:?} was not asked for")))
+                SummaryRef::Dependency(
+                    *number.unwrap_or_else(|| unreachable!("{summary:?} was not asked for")),
+                )
             }
         };
         let exit = |summary, at| {

@@ -214,8 +214,7 @@ impl<'p, A: BlockCpa, S: SummaryStore<A>> Tabulation<'p, A, S> {
             let (members, index) = (vec![id], FxHashMap::from_iter([(key.clone(), id)]));
             let dirty = BTreeSet::new();
             let (dependencies, is_dependency) = (Vec::new(), FxHashSet::default());
-            component =
-                Some(Component { first: id, members, index, dirty, dependencies, is_dependency });
+            component = Some(Component { first: id, members, index, dirty, dependencies, is_dependency });
         } else if let Some(around) = self.components.last_mut() {
             around.members.push(id);
             around.index.insert(key.clone(), id);
@@ -289,7 +288,8 @@ impl<'p, A: BlockCpa, S: SummaryStore<A>> Tabulation<'p, A, S> {
             (SummaryRef::Dependency(i), AbstractionLocation::Closed(stable, _)) => {
                 let asked = stable.dependencies().get(i as usize);
                 let known = asked.and_then(|asked| self.store.known(&asked.key));
-                let id = known.ok_or_else(|| Unknown::InternalError("a block rests on nothing".to_owned()))?;
+                let id =
+                    known.ok_or_else(|| Unknown::InternalError("a block rests on nothing".to_owned()))?;
                 Ok((AbstractionLocation::Closed(self.store.get(id), 0), true))
             }
             (SummaryRef::Member(_) | SummaryRef::Dependency(_), AbstractionLocation::Open(_)) => {

@@ -90,7 +90,7 @@ fn known_or_computed<'db>(db: &'db dyn Db, project: Project, asked: Asked<'db>) 
         return Some(known);
     }
     let summary = computed(db, project, slice, key)?;
-    Some((db.shared().shelf.put(content, summary.clone()), summary))
+    Some((db.shared().shelf.keep(content, summary.clone(), false), summary))
 }
 
 fn computed<'db>(
@@ -116,7 +116,7 @@ fn abstraction<'db>(
         Some(summary) => summary,
         None => known_or_computed(db, project, asked)?.1,
     };
-    if db.shared().summaries.is_audited() && db.audits(key) && !db.run().has_computed(&summary) {
+    if db.shared().summaries.is_audited() && db.run().is_unseen(&summary) {
         let fault = match computed(db, project, slice, key) {
             Some(new) => db.run().difference(&summary, &new),
             None => Some("a run stops in it".to_owned()),
@@ -131,37 +131,31 @@ fn abstraction<'db>(
 /// The blocks of a slice, for runs on any thread.
 pub(crate) struct SliceBlocks {
     pub(crate) db: Mutex<Database>,
-    pub(crate) project: Project,
-    pub(crate) entry: Name,
-    pub(crate) passed_over: BTreeSet<CheckId>,
+    pub(crate) slice: SliceName,
 }
+
+/// A slice, whatever the state of the database.
+pub(crate) type SliceName = (Project, Name, BTreeSet<CheckId>);
 
 impl BlockQueries for SliceBlocks {
     fn open(&self, run: Arc<dyn BlockRun>) -> Box<dyn OpenBlocks> {
         // A handle of its own: a judgement depends on its whole slice, and would gain nothing by depending on the slice's blocks as well.
-        let db = self.db.lock().running(run);
-        Box::new(RunBlocks {
-            db,
-            project: self.project,
-            entry: self.entry,
-            passed_over: self.passed_over.clone(),
-        })
+        Box::new(RunBlocks { db: self.db.lock().running(run), slice: self.slice.clone() })
     }
 }
 
 struct RunBlocks {
     db: Database,
-    project: Project,
-    entry: Name,
-    passed_over: BTreeSet<CheckId>,
+    slice: SliceName,
 }
 
 impl OpenBlocks for RunBlocks {
     fn ask(&self, key: &BlockKey) -> Result<Option<Arc<BlockSummary>>, Unknown> {
         let db: &dyn Db = &self.db;
         let ask = || {
-            let slice = Slice::new(db, Symbol::new(db, self.entry), self.passed_over.clone());
-            abstraction(db, self.project, slice, key)
+            let (project, entry, passed_over) = &self.slice;
+            let slice = Slice::new(db, Symbol::new(db, *entry), passed_over.clone());
+            abstraction(db, *project, slice, key)
         };
         loop {
             let asked = catch_unwind(AssertUnwindSafe(|| salsa::attach_allow_change(&self.db, ask)));

@@ -9,7 +9,7 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use proofline_cfa::{CheckId, Program};
+use proofline_cfa::Program;
 use proofline_program_analysis::Environment;
 use proofline_syntax::{
     FileSystem, RealFs,
@@ -18,18 +18,17 @@ use proofline_syntax::{
 };
 use proofline_verifier::{
     Cancel, Entry, Name, Subject, Unknown,
-    blocks::{BlockKey, BlockQueries, BlockRun},
+    blocks::{BlockQueries, BlockRun},
     facts::Facts,
     load::{self, LoadError, Options, Source},
     portfolio::{Control, Programs, Request},
     report::{Judgement, Report},
     sources::Sources,
 };
-use rustc_hash::FxHashSet;
 use salsa::{Cancelled, EventKind, Setter};
 
 use crate::{
-    blocks::SliceBlocks,
+    blocks::{SliceBlocks, SliceName},
     files::Known,
     front::{FileName, Project, files, source},
     linked::{Symbol, has_body, trouble},
@@ -76,7 +75,6 @@ pub struct Database {
     deadline: Option<Instant>,
     /// Whose blocks are asked for.
     run: Option<Arc<dyn BlockRun>>,
-    audited: Arc<Mutex<FxHashSet<BlockKey>>>,
 }
 
 #[salsa::db]
@@ -93,11 +91,8 @@ impl Db for Database {
     fn run(&self) -> &dyn BlockRun {
         self.run.as_deref().expect("blocks are asked for by runs only")
     }
-    fn audits(&self, key: &BlockKey) -> bool {
-        self.audited.lock().insert(key.clone())
-    }
-    fn blocks(&self, project: Project, entry: Name, passed_over: BTreeSet<CheckId>) -> Arc<dyn BlockQueries> {
-        Arc::new(SliceBlocks { db: Mutex::new(self.clone()), project, entry, passed_over })
+    fn blocks(&self, slice: SliceName) -> Arc<dyn BlockQueries> {
+        Arc::new(SliceBlocks { db: Mutex::new(self.clone()), slice })
     }
 }
 
@@ -112,9 +107,7 @@ impl Database {
             }
         })));
         let (alone, control) = (Arc::default(), Control::default());
-        let (run, audited) = (None, Arc::default());
-        let mut db =
-            Database { storage, shared, project: None, alone, control, deadline: None, run, audited };
+        let mut db = Database { storage, shared, project: None, alone, control, deadline: None, run: None };
         db.project = Some(Project::new(&db, files, options));
         db
     }
@@ -247,7 +240,7 @@ impl Database {
 
     /// A handle for the blocks of a run.
     pub(crate) fn running(&self, run: Arc<dyn BlockRun>) -> Database {
-        Database { run: Some(run), audited: Arc::default(), ..self.clone() }
+        Database { run: Some(run), ..self.clone() }
     }
 
     /// A handle whose engines end otherwise; so does the rest of its work, except for the deadline, of which engines may have a share.

@@ -1,20 +1,19 @@
 //! What queries need besides what they are computed from: the ends of the work, what handles share. Knows no query.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     sync::{Arc, OnceLock},
     time::Instant,
 };
 
 use parking_lot::Mutex;
-use proofline_cfa::CheckId;
 use proofline_verifier::{
     Cancel, Name, Summaries,
-    blocks::{BlockKey, BlockQueries, BlockRun},
+    blocks::{BlockQueries, BlockRun},
     portfolio::Control,
 };
 
-use crate::{files::Files, front::Project, shelf::Shelf, store::Store, stored::Blocks, work::Work};
+use crate::{blocks::SliceName, files::Files, shelf::Shelf, store::Store, stored::Blocks, work::Work};
 
 /// What queries ask of the database besides memory.
 #[salsa::db]
@@ -25,10 +24,8 @@ pub(crate) trait Db: salsa::Database {
     fn control(&self) -> &Control;
     /// The run that asks for blocks.
     fn run(&self) -> &dyn BlockRun;
-    /// For tests: whether a block is to be computed once more, and compared. Once for each.
-    fn audits(&self, key: &BlockKey) -> bool;
     /// The blocks of a slice.
-    fn blocks(&self, project: Project, entry: Name, passed_over: BTreeSet<CheckId>) -> Arc<dyn BlockQueries>;
+    fn blocks(&self, slice: SliceName) -> Arc<dyn BlockQueries>;
 }
 
 /// What all handles share.

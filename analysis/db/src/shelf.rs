@@ -94,18 +94,14 @@ impl Shelf {
         }
         drop(inner);
         let Some(disk) = self.disk.get() else { return Vec::new() };
-        let found = disk.find(on_disk(content)).and_then(|bytes| run.from_bytes(&content.1, &bytes));
+        let found = disk.find(on_disk(content)).and_then(|bytes| run.read(&content.1, &bytes));
         let Some(summary) = found else { return Vec::new() };
         self.fetched.fetch_add(1, Ordering::Relaxed);
         vec![(self.keep(content.clone(), summary.clone(), true), summary)]
     }
 
     /// Keeps an abstraction.
-    pub(crate) fn put(&self, content: Content, summary: Arc<BlockSummary>) -> u64 {
-        self.keep(content, summary, false)
-    }
-
-    fn keep(&self, content: Content, summary: Arc<BlockSummary>, is_on_disk: bool) -> u64 {
+    pub(crate) fn keep(&self, content: Content, summary: Arc<BlockSummary>, is_on_disk: bool) -> u64 {
         let mut inner = self.inner.lock();
         inner.clock += 1;
         // Both the name and the time of the first use.

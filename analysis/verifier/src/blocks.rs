@@ -12,12 +12,13 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::Instant,
 };
 
 use parking_lot::Mutex;
 use proofline_cfa::{Name, ObligationId};
 use proofline_cpa::{
-    BlockCpa, Budget, Config, Question, Unknown,
+    BlockCpa, Budget, Cancel, Config, Question, Unknown,
     bam::{self, KeyOf, MemoryStore, Stable, SummaryId, SummaryStore},
 };
 use proofline_hir::{ContentHash, ContentHasher};
@@ -116,12 +117,6 @@ pub struct BlockSummary {
     bytes: fn(&BlockSummary) -> Option<Vec<u8>>,
 }
 
-impl fmt::Debug for BlockSummary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an abstraction of {} nodes", self.size)
-    }
-}
-
 impl BlockSummary {
     /// Names what whoever applies the block sees of it.
     pub fn answer(&self) -> ContentHash {
@@ -169,9 +164,9 @@ pub trait BlockRun: Send + Sync {
         ask: &dyn Fn(&BlockKey) -> Option<Arc<BlockSummary>>,
     ) -> Result<Option<Arc<BlockSummary>>, Unknown>;
     /// What another process has written; `None` if it is nothing, or of another key.
-    fn from_bytes(&self, key: &BlockKey, bytes: &[u8]) -> Option<Arc<BlockSummary>>;
-    /// Whether it was computed in this run.
-    fn has_computed(&self, summary: &BlockSummary) -> bool;
+    fn read(&self, key: &BlockKey, bytes: &[u8]) -> Option<Arc<BlockSummary>>;
+    /// For tests: whether it was not computed in this run, and not asked about before.
+    fn is_unseen(&self, summary: &BlockSummary) -> bool;
     /// For tests: the first thing in which two abstractions for a key differ.
     fn difference(&self, one: &BlockSummary, other: &BlockSummary) -> Option<String>;
 }
@@ -201,8 +196,8 @@ struct Run<A: SharedAnalysis> {
     config: Config,
     salt: ContentHash,
     salts: Mutex<FxHashMap<Name, ContentHash>>,
-    /// What ends it, apart from the steps.
-    ends: Mutex<Budget>,
+    cancel: Cancel,
+    deadline: Option<Instant>,
     /// Steps that what is computed next may take.
     left: AtomicU64,
     computed: Mutex<FxHashSet<usize>>,
@@ -230,13 +225,6 @@ impl<A: SharedAnalysis> Run<A> {
         })
     }
 
-    fn budget(&self) -> Budget {
-        let ends = self.ends.lock();
-        Budget::steps(self.left.load(Ordering::Relaxed))
-            .with_cancel(ends.cancel().clone())
-            .with_deadline(ends.deadline())
-    }
-
     fn summary(&self, stable: Stable<A>) -> Arc<BlockSummary> {
         let asked = stable.dependencies().iter().map(|asked| (self.key(&asked.key), asked.answer)).collect();
         let (answer, size) = (stable.answer(), stable.size());
@@ -258,7 +246,9 @@ impl<A: SharedAnalysis> BlockRun for Run<A> {
         let Some(typed) = key.typed::<A>() else { return Ok(None) };
         let (checks, only) = (self.checks.clone(), self.only.clone());
         let question = Question { env: &self.env, entry: self.entry, checks, only, config: self.config };
-        let budget = self.budget();
+        let budget = Budget::steps(self.left.load(Ordering::Relaxed))
+            .with_cancel(self.cancel.clone())
+            .with_deadline(self.deadline);
         let callees =
             Rc::new(Callees { run: self, ask, known: MemoryStore::default(), elsewhere: Cell::new(0) });
         let elsewhere = || callees.elsewhere.get();
@@ -279,13 +269,13 @@ impl<A: SharedAnalysis> BlockRun for Run<A> {
         }
     }
 
-    fn from_bytes(&self, key: &BlockKey, bytes: &[u8]) -> Option<Arc<BlockSummary>> {
+    fn read(&self, key: &BlockKey, bytes: &[u8]) -> Option<Arc<BlockSummary>> {
         let stable: Stable<A> = bam::from_bytes(bytes)?;
         (Some(stable.key()) == key.typed::<A>()).then(|| self.summary(stable))
     }
 
-    fn has_computed(&self, summary: &BlockSummary) -> bool {
-        self.computed.lock().contains(&(std::ptr::from_ref(summary) as usize))
+    fn is_unseen(&self, summary: &BlockSummary) -> bool {
+        self.computed.lock().insert(std::ptr::from_ref(summary) as usize)
     }
 
     fn difference(&self, one: &BlockSummary, other: &BlockSummary) -> Option<String> {
@@ -325,10 +315,13 @@ impl<A: SharedAnalysis> SummaryStore<A> for Callees<'_, A> {
     }
 }
 
+/// A run with what is remembered for it.
+type Remembered<A> = (Arc<Run<A>>, Box<dyn OpenBlocks>);
+
 /// What answers for the blocks of a run: its own table, and behind it whoever remembers the program's blocks.
 pub(crate) struct Session<A: SharedAnalysis> {
     own: MemoryStore<A>,
-    remembered: Option<(Arc<Run<A>>, Box<dyn OpenBlocks>)>,
+    remembered: Option<Remembered<A>>,
     /// Those that have no abstraction.
     refused: RefCell<FxHashSet<KeyOf<A>>>,
 }
@@ -361,9 +354,8 @@ impl<A: SharedAnalysis> Session<A> {
                 config,
                 salt: digest.content_hash(),
                 salts: Mutex::default(),
-                ends: Mutex::new(
-                    Budget::steps(0).with_cancel(budget.cancel().clone()).with_deadline(budget.deadline()),
-                ),
+                cancel: budget.cancel().clone(),
+                deadline: budget.deadline(),
                 left: AtomicU64::new(0),
                 computed: Mutex::default(),
                 work: Mutex::default(),
@@ -386,7 +378,7 @@ impl<A: SharedAnalysis> Session<A> {
             if self.own.known(stable.key()).is_some() {
                 continue;
             }
-            if !run.has_computed(&summary) {
+            if !run.computed.lock().contains(&(Arc::as_ptr(&summary) as usize)) {
                 run.count(stable.key().block.function(), |work| work.recalled += 1);
             }
             cost += stable.cost();

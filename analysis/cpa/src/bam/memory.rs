@@ -40,9 +40,6 @@ impl<A: BlockCpa> MemoryStore<A> {
 }
 
 impl<A: BlockCpa> SummaryStore<A> for MemoryStore<A> {
-    fn find(&self, key: &KeyOf<A>, _budget: &Budget) -> Result<Option<SummaryId>, Unknown> {
-        Ok(self.known(key))
-    }
     fn known(&self, key: &KeyOf<A>) -> Option<SummaryId> {
         self.inner.lock().index.get(key).copied()
     }

@@ -237,6 +237,14 @@ pub enum BlockId {
     Loop(Name, Loc),
 }
 
+impl BlockId {
+    /// The function that it lies in.
+    pub fn function(&self) -> Name {
+        let (BlockId::Function(function) | BlockId::Loop(function, _)) = self;
+        *function
+    }
+}
+
 /// A block with what `reduce` needs to know of it.
 #[derive(Clone, Copy)]
 pub struct BlockContext<'p> {

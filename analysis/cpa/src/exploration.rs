@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Unknown,
     analysis_task::AnalysisTask,
-    arg::{Arg, NodeId, Open, SummaryId, SummaryRef},
+    arg::{Arg, NodeId, Open, SummaryRef},
     bam::Block,
     cpa::{Cpa, Reduced},
     reached::Reached,
@@ -198,36 +198,6 @@ impl<A: Cpa> Exploration<A> {
         self.exits.shrink_to_fit();
     }
 
-    /// A complete exploration on top of other block abstractions; `None` if one of those that it uses is missing.
-    pub(crate) fn renamed(
-        &self,
-        summary: &dyn Fn(SummaryId) -> Option<SummaryId>,
-        exit: &dyn Fn(SummaryId, NodeId) -> Option<NodeId>,
-    ) -> Option<Exploration<A>> {
-        let mut copy = self.copy();
-        let known = |old: SummaryRef| match old {
-            SummaryRef::Stable(id) => summary(id).map(SummaryRef::Stable),
-            SummaryRef::Member(_) => Some(old),
-            SummaryRef::Open(_) => None,
-        };
-        let mut is_whole = true;
-        copy.arg.rename_blocks(&mut |used, at| {
-            if let SummaryRef::Stable(id) = *used {
-                match (summary(id), exit(id, *at)) {
-                    (Some(new), Some(node)) => (*used, *at) = (SummaryRef::Stable(new), node),
-                    (None, _) | (_, None) => is_whole = false,
-                }
-            }
-        });
-        for read in copy.reads.values_mut().flatten() {
-            read.summary = known(read.summary)?;
-        }
-        if let Some(UnsupportedAt::Inside(_, _, used)) = &mut copy.unsupported {
-            *used = known(*used)?;
-        }
-        is_whole.then_some(copy)
-    }
-
     /// The same, if nothing waits.
     pub(crate) fn copy(&self) -> Exploration<A> {
         Exploration {
@@ -241,9 +211,13 @@ impl<A: Cpa> Exploration<A> {
         }
     }
 
-    /// Replaces references to block abstractions.
-    pub(crate) fn rename_summaries(&mut self, rename: &impl Fn(SummaryRef) -> SummaryRef) {
-        self.arg.rename_summaries(rename);
+    /// Replaces references to block abstractions, and with them the names of exits.
+    pub(crate) fn rename_summaries(
+        &mut self,
+        rename: &impl Fn(SummaryRef) -> SummaryRef,
+        exit: &impl Fn(SummaryRef, NodeId) -> NodeId,
+    ) {
+        self.arg.rename_blocks(&mut |summary, at| (*summary, *at) = (rename(*summary), exit(*summary, *at)));
         for read in self.reads.values_mut().flatten() {
             read.summary = rename(read.summary);
         }

@@ -160,6 +160,7 @@ impl<A: BlockCpa + Refine, S: SummaryStore<A>> Checker<'_, A, S> {
                 let inner = self.tabulation.resolve(location, summary);
                 let block = inner
                     .map_or_else(|_| "?".to_owned(), |(h, _)| self.tabulation.key_of(&h).block.to_string());
+                let exit = self.tabulation.exit_node(location, summary, exit).unwrap_or(exit);
                 let open = if matches!(summary, SummaryRef::Open(_)) { " (open)" } else { "" };
                 format!("summary of {block}{open}, exit {exit}")
             }

@@ -8,6 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use proofline_cfa::Program;
 use proofline_program_analysis::Environment;
 use proofline_syntax::{
@@ -17,6 +18,7 @@ use proofline_syntax::{
 };
 use proofline_verifier::{
     Cancel, Entry, Name, Subject, Unknown,
+    blocks::{BlockQueries, BlockRun},
     facts::Facts,
     load::{self, LoadError, Options, Source},
     portfolio::{Control, Programs, Request},
@@ -26,6 +28,7 @@ use proofline_verifier::{
 use salsa::{Cancelled, EventKind, Setter};
 
 use crate::{
+    blocks::{SliceBlocks, SliceName},
     files::Known,
     front::{FileName, Project, files, source},
     linked::{Symbol, has_body, trouble},
@@ -70,6 +73,8 @@ pub struct Database {
     control: Control,
     /// When all other work ends, too.
     deadline: Option<Instant>,
+    /// Whose blocks are asked for.
+    run: Option<Arc<dyn BlockRun>>,
 }
 
 #[salsa::db]
@@ -82,6 +87,12 @@ impl Db for Database {
     }
     fn control(&self) -> &Control {
         &self.control
+    }
+    fn run(&self) -> &dyn BlockRun {
+        self.run.as_deref().expect("blocks are asked for by runs only")
+    }
+    fn blocks(&self, slice: SliceName) -> Arc<dyn BlockQueries> {
+        Arc::new(SliceBlocks { db: Mutex::new(self.clone()), slice })
     }
 }
 
@@ -96,7 +107,7 @@ impl Database {
             }
         })));
         let (alone, control) = (Arc::default(), Control::default());
-        let mut db = Database { storage, shared, project: None, alone, control, deadline: None };
+        let mut db = Database { storage, shared, project: None, alone, control, deadline: None, run: None };
         db.project = Some(Project::new(&db, files, options));
         db
     }
@@ -109,6 +120,7 @@ impl Database {
     pub fn set_store(&mut self, store: Store) {
         let blocks = Arc::new(Blocks(store.blocks()));
         if self.shared.store.set(store).is_ok() && self.shared.blocks.set(blocks.clone()).is_ok() {
+            self.shared.shelf.set_disk(blocks.clone());
             self.shared.summaries.set_persistent_cache(blocks);
         }
     }
@@ -119,7 +131,7 @@ impl Database {
             store.save();
         }
         if let Some(blocks) = self.shared.blocks.get() {
-            self.shared.summaries.persist();
+            self.shared.shelf.persist();
             blocks.0.save();
         }
     }
@@ -205,7 +217,7 @@ impl Database {
 
     /// How many blocks were found on the disk so far.
     pub fn blocks_from_disk(&self) -> u64 {
-        self.shared.summaries.fetched()
+        self.shared.shelf.fetched()
     }
 
     /// What was done since the last call, in order; blocks last.
@@ -224,6 +236,11 @@ impl Database {
     #[must_use]
     pub fn within(&self, control: &Control) -> Database {
         Database { deadline: control.deadline, ..self.controlled(control) }
+    }
+
+    /// A handle for the blocks of a run.
+    pub(crate) fn running(&self, run: Arc<dyn BlockRun>) -> Database {
+        Database { run: Some(run), ..self.clone() }
     }
 
     /// A handle whose engines end otherwise; so does the rest of its work, except for the deadline, of which engines may have a share.

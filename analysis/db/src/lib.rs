@@ -9,6 +9,7 @@
 //! A verdict is a function of the *slice* of its entry (see `proofline_program_analysis::slice`), a program of its own without positions.
 //! So it is enough to compare slices: a comment changes none, an edit changes those that can reach it.
 
+mod blocks;
 mod database;
 mod files;
 mod fingerprint;
@@ -16,6 +17,7 @@ mod front;
 mod linked;
 mod program;
 mod shared;
+mod shelf;
 mod store;
 mod stored;
 mod verdict;

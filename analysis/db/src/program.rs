@@ -160,11 +160,20 @@ pub(crate) fn ready_for<'db>(
     entry: Symbol<'db>,
     property: &Property,
 ) -> &'db Arc<Ready> {
-    let passed_over = property.passed_over();
+    ready_past(db, project, entry, &property.passed_over())
+}
+
+/// The slice of an entry, ready for engines, where executions go on behind the failure of these checks.
+pub(crate) fn ready_past<'db>(
+    db: &'db dyn Db,
+    project: Project,
+    entry: Symbol<'db>,
+    passed_over: &BTreeSet<CheckId>,
+) -> &'db Arc<Ready> {
     if passed_over.is_empty() {
         ready(db, project, entry)
     } else {
-        ready_passing(db, project, entry, passed_over)
+        ready_passing(db, project, entry, passed_over.clone())
     }
 }
 

@@ -7,9 +7,13 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use proofline_verifier::{Cancel, Name, Summaries, portfolio::Control};
+use proofline_verifier::{
+    Cancel, Name, Summaries,
+    blocks::{BlockQueries, BlockRun},
+    portfolio::Control,
+};
 
-use crate::{files::Files, store::Store, stored::Blocks, work::Work};
+use crate::{blocks::SliceName, files::Files, shelf::Shelf, store::Store, stored::Blocks, work::Work};
 
 /// What queries ask of the database besides memory.
 #[salsa::db]
@@ -18,6 +22,10 @@ pub(crate) trait Db: salsa::Database {
     fn shared(&self) -> &Arc<Shared>;
     /// What ends the work of this handle, and who hears of it.
     fn control(&self) -> &Control;
+    /// The run that asks for blocks.
+    fn run(&self) -> &dyn BlockRun;
+    /// The blocks of a slice.
+    fn blocks(&self, slice: SliceName) -> Arc<dyn BlockQueries>;
 }
 
 /// What all handles share.
@@ -26,7 +34,7 @@ pub(crate) struct Shared {
     pub(crate) files: Files,
     pub(crate) store: OnceLock<Store>,
     pub(crate) blocks: OnceLock<Arc<Blocks>>,
-    /// Of functions as they are, and as they were.
+    pub(crate) shelf: Shelf,
     pub(crate) summaries: Arc<Summaries>,
     pub(crate) millis: Mutex<BTreeMap<Name, u64>>,
     pub(crate) saved: Mutex<Option<Instant>>,

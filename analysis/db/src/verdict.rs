@@ -1,6 +1,6 @@
 //! Queries from slices to verdicts, and from verdicts to findings.
 
-use std::{panic::resume_unwind, sync::Arc, time::Instant};
+use std::{collections::BTreeSet, panic::resume_unwind, sync::Arc, time::Instant};
 
 use proofline_syntax::interrupt;
 use proofline_verifier::{
@@ -74,7 +74,8 @@ pub(crate) fn judgement<'db>(
     let running = db.shared().register(&control.cancel);
     db.unwind_if_revision_cancelled();
     db.shared().log(Work::Verified(name));
-    let subject = subject(db, project, ready).with_summaries(db.shared().summaries.clone());
+    let blocks = db.blocks((project, name, request.property.passed_over()));
+    let subject = subject(db, project, ready).with_summaries(db.shared().summaries.clone(), blocks);
     let started = Instant::now();
     // Engines end by their budgets, with what they know by then.
     let judgement =
@@ -98,7 +99,10 @@ pub(crate) fn judgement<'db>(
 /// and not kept on the disk.
 #[salsa::tracked]
 pub(crate) fn known<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> Option<Arc<Facts>> {
-    let subject = subject(db, project, ready(db, project, entry));
+    // What verdicts asked of intervals is known already.
+    let blocks = db.blocks((project, entry.name(db), BTreeSet::new()));
+    let subject =
+        subject(db, project, ready(db, project, entry)).with_summaries(db.shared().summaries.clone(), blocks);
     let control = db.control();
     let running = db.shared().register(&control.cancel);
     db.unwind_if_revision_cancelled();

@@ -3,11 +3,12 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    hash::Hash,
     sync::{Arc, OnceLock},
 };
 
 use parking_lot::RwLock;
-use proofline_hir::{ContentHash, Name, Type};
+use proofline_hir::{ContentHash, ContentHasher, Name, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
@@ -374,6 +375,19 @@ impl Environment {
                 footprint::footprint(self, body, self.common.get_or_init(|| Common::new(self)))
             }),
         )
+    }
+
+    /// The footprints of the functions of its recursive component: all that a block of the function depends on, its entry and the blocks of
+    /// other components apart. `None` if one of them has no body.
+    pub fn component_footprint(&self, function: Name) -> Option<ContentHash> {
+        let component = self.call_graph.component_of(function)?;
+        let members = &self.call_graph.components()[component];
+        let mut digest = ContentHasher::default();
+        members.len().hash(&mut digest);
+        for member in members {
+            self.footprint(*member)?.hash(&mut digest);
+        }
+        Some(digest.content_hash())
     }
 
     /// Points-to questions that the footprint of the function does not cover: where there is one, the

@@ -2,6 +2,7 @@
 //! running them. Must not know a database, an editor or a terminal.
 
 pub mod blame;
+pub mod blocks;
 pub mod checks;
 pub mod counterexample;
 pub mod dump;
@@ -27,10 +28,10 @@ pub mod verdict;
 
 pub use checks::Check;
 pub use proofline_cfa::{CheckId, Entry, EntryKind, Name, ObligationId, Program, command_line};
-pub use proofline_cpa::{Budget, Cancel, GraphFormat, Unknown, bam::PersistentCache};
+pub use proofline_cpa::{Budget, Cancel, GraphFormat, Unknown};
 pub use proofline_smt::{second_eye::keep_in as keep_questions, worker as solver_process};
 pub use subject::Subject;
-pub use summaries::Summaries;
+pub use summaries::{PersistentCache, Summaries};
 
 /// Whether the solver's library is one whose answers can be trusted; the error says what to do.
 ///

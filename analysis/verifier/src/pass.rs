@@ -1,7 +1,7 @@
 //! Passes over everything: an analysis without targets runs to its end, and what it has seen is read location by location. For engines
 //! that collect, for facts, and for looking inside. Decides nothing.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{Entry, Function, Loc, Name, ObligationId};
 use proofline_cpa::{
@@ -12,11 +12,7 @@ use proofline_domains::IntervalAnalysis;
 use proofline_program_analysis::Environment;
 use proofline_smt::second_eye;
 
-use crate::{
-    checks::Check,
-    subject::Subject,
-    summaries::{of_intervals, session},
-};
+use crate::{blocks::Session, checks::Check, subject::Subject, summaries::of_intervals};
 
 /// What a checker is asked: whether an error location of one of these obligations is reachable from an entry. With none it sees everything.
 pub(crate) fn reachability(
@@ -82,16 +78,16 @@ pub(crate) fn interval_pass(
     entry: Entry,
     blocks: Blocks,
     budget: &Budget,
-) -> Result<(IntervalAnalysis, Certificate<IntervalAnalysis>), Unknown> {
+) -> Result<(Arc<IntervalAnalysis>, Certificate<IntervalAnalysis>), Unknown> {
     let options = subject.interval_options(entry);
     let kept = of_intervals(&options);
-    let analysis = IntervalAnalysis::new(subject.env().clone(), options);
+    let analysis = Arc::new(IntervalAnalysis::new(subject.env().clone(), options));
     let config = Config { blocks, cegar: false, certificate: true, ..Config::default() };
     let run = reachability(subject.env(), entry, config, BTreeSet::new());
-    let store = session(subject.summaries(), &analysis, kept, &run);
-    let mut checker = Checker::new(&analysis, &run, None, store)?;
+    let store = Session::new(subject, &analysis, kept, &run, budget);
+    let mut checker = Checker::new(&*analysis, &run, None, store)?;
     run_to_end(&mut checker, budget)?;
-    let certificate = certified(checker, &analysis, subject.env(), entry, budget)?;
+    let certificate = certified(checker, &*analysis, subject.env(), entry, budget)?;
     Ok((analysis, certificate))
 }
 

@@ -3,6 +3,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt,
     sync::Arc,
 };
 
@@ -11,32 +12,39 @@ use proofline_cpa::Unknown;
 use proofline_domains::{IntervalOptions, PredicateOptions, ValueOptions};
 use proofline_program_analysis::Environment;
 
-use crate::{checks, property::Property, summaries::Summaries};
+use crate::{blocks::BlockQueries, checks, property::Property, summaries::Summaries};
 
 /// A program to be judged. Clones are cheap.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Subject {
     env: Arc<Environment>,
     wrapv: bool,
     summaries: Option<Arc<Summaries>>,
+    blocks: Option<Arc<dyn BlockQueries>>,
+}
+
+impl fmt::Debug for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a program of {} functions", self.program().functions.len())
+    }
 }
 
 impl Subject {
     /// A program that is ready for engines. `wrapv`: signed overflow wraps around.
     pub fn new(env: Arc<Environment>, wrapv: bool) -> Subject {
-        Subject { env, wrapv, summaries: None }
+        Subject { env, wrapv, summaries: None, blocks: None }
     }
 
-    /// The same with what was found out about blocks before.
-    pub fn with_summaries(self, summaries: Arc<Summaries>) -> Subject {
-        Subject { summaries: Some(summaries), ..self }
+    /// The same with what earlier runs have left, and with who remembers its blocks.
+    pub fn with_summaries(self, summaries: Arc<Summaries>, blocks: Arc<dyn BlockQueries>) -> Subject {
+        Subject { summaries: Some(summaries), blocks: Some(blocks), ..self }
     }
 
     /// For this question: behind the failure of checks that it does not ask about, executions may go on.
     #[must_use]
     pub fn for_question(&self, property: &Property) -> Subject {
         match checks::pass_over(self.program(), &property.passed_over()) {
-            Some(program) => Subject { env: Arc::new(self.env.again(program)), ..self.clone() },
+            Some(program) => Subject { env: Arc::new(self.env.again(program)), blocks: None, ..self.clone() },
             None => self.clone(),
         }
     }
@@ -56,7 +64,12 @@ impl Subject {
         self.wrapv
     }
 
-    /// What was found out about blocks before.
+    /// Who remembers its blocks. (For another question it is another program, whose blocks nobody remembers.)
+    pub(crate) fn blocks(&self) -> Option<&dyn BlockQueries> {
+        self.blocks.as_deref()
+    }
+
+    /// What earlier runs have left.
     pub fn summaries(&self) -> Option<&Summaries> {
         self.summaries.as_deref()
     }

@@ -1,25 +1,25 @@
-//! Block abstractions that outlive a question: what engines found out about functions, to be found again after an edit. Answers are the
-//! same without them. A precision to begin with is a hint: a proof with it is a proof, and may be one that a fresh run's budget does
-//! not reach. Must not know where they are kept.
+//! What runs leave to later ones besides blocks: precisions to begin with, and what was done. A precision is a hint: a proof with it is a
+//! proof, and may be one that a fresh run's budget does not reach. Must not know where they are kept.
 
 use std::{
     any::Any,
     collections::BTreeMap,
     fmt,
     hash::Hash,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use parking_lot::Mutex;
 use proofline_cfa::Name;
-use proofline_cpa::{
-    BlockCpa, Question,
-    bam::{self, BlockWork, CacheSession, PersistentCache},
-};
-use proofline_domains::{IntervalAnalysis, IntervalOptions, ValueAnalysis, ValueOptions};
+use proofline_domains::{IntervalOptions, ValueOptions};
 use proofline_hir::{ContentHash, ContentHasher};
 use proofline_program_analysis::Environment;
 use serde::{Serialize, de::DeserializeOwned};
+
+use crate::blocks::{BlockWork, Session, SharedAnalysis};
 
 /// A precision with more bytes is not left to other processes.
 const MOST_BYTES: usize = 1 << 16;
@@ -27,55 +27,37 @@ const MOST_BYTES: usize = 1 << 16;
 /// Of some analysis.
 type Precision = Arc<dyn Any + Send + Sync>;
 
-/// Abstractions by analysis.
+/// Keeps things as bytes where other processes find them.
+pub trait PersistentCache: Send + Sync {
+    /// The bytes under a name that stands for everything that they are a function of.
+    fn find(&self, name: ContentHash) -> Option<Vec<u8>>;
+    /// Keeps bytes.
+    fn put(&self, name: ContentHash, bytes: Vec<u8>);
+}
+
+/// What runs leave to later ones besides blocks.
+#[derive(Default)]
 pub struct Summaries {
-    intervals: bam::SummaryCache<IntervalAnalysis>,
-    values: bam::SummaryCache<ValueAnalysis>,
     /// With which precision an engine proved something last, by engine and entry.
     precisions: Mutex<BTreeMap<(&'static str, Name), Precision>>,
     /// Where other processes leave theirs.
     persistent_cache: OnceLock<Arc<dyn PersistentCache>>,
     work: Mutex<BTreeMap<Name, BlockWork>>,
+    is_audited: AtomicBool,
     mistakes: Mutex<Vec<String>>,
 }
 
 impl fmt::Debug for Summaries {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} of intervals, {:?} of values", self.intervals, self.values)
-    }
-}
-
-impl Default for Summaries {
-    fn default() -> Summaries {
-        Summaries {
-            intervals: bam::SummaryCache::default().persistent(),
-            values: bam::SummaryCache::default().persistent(),
-            precisions: Mutex::default(),
-            persistent_cache: OnceLock::new(),
-            work: Mutex::default(),
-            mistakes: Mutex::default(),
-        }
+        write!(f, "{} precisions", self.precisions.lock().len())
     }
 }
 
 impl Summaries {
-    /// Where other processes leave abstractions and precisions. The first counts.
+    /// Where other processes leave precisions. The first counts.
     pub fn set_persistent_cache(&self, cache: Arc<dyn PersistentCache>) {
-        self.intervals.set_persistent_cache(cache.clone());
-        self.values.set_persistent_cache(cache.clone());
         // Set once: a second one is not looked at.
         drop(self.persistent_cache.set(cache));
-    }
-
-    /// Leaves new abstractions to other processes.
-    pub fn persist(&self) {
-        self.intervals.persist();
-        self.values.persist();
-    }
-
-    /// How many abstractions other processes had left.
-    pub fn fetched(&self) -> u64 {
-        self.intervals.fetched() + self.values.fetched()
     }
 
     /// What was done since the last call, by function.
@@ -83,26 +65,24 @@ impl Summaries {
         std::mem::take(&mut *self.work.lock())
     }
 
-    /// For tests: from now on every block is computed and compared with what would have been found.
+    /// For tests: from now on every block that is remembered is computed, too, and compared.
     pub fn audit(&self) {
-        self.intervals.audit();
-        self.values.audit();
+        self.is_audited.store(true, Ordering::Relaxed);
     }
 
-    /// Where finding it would have been wrong, since the last call.
+    /// Whether that is done.
+    pub fn is_audited(&self) -> bool {
+        self.is_audited.load(Ordering::Relaxed)
+    }
+
+    /// Notes where remembering was wrong.
+    pub fn add_mistake(&self, mistake: String) {
+        self.mistakes.lock().push(mistake);
+    }
+
+    /// Where it was, since the last call.
     pub fn take_mistakes(&self) -> Vec<String> {
-        let own = std::mem::take(&mut *self.mistakes.lock());
-        [self.intervals.take_mistakes(), self.values.take_mistakes(), own].concat()
-    }
-
-    /// How many abstractions there are.
-    pub fn len(&self) -> usize {
-        self.intervals.len() + self.values.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        std::mem::take(&mut *self.mistakes.lock())
     }
 
     /// A precision to begin with: the one that the engine's last proof from this entry ended with, here or in another process.
@@ -139,11 +119,10 @@ impl Summaries {
     }
 
     /// Remembers what a run did.
-    pub(crate) fn count<A: BlockCpa>(&self, session: &CacheSession<'_, A>, env: &Environment) {
-        if self.intervals.is_audited() {
-            let mut mistakes = self.mistakes.lock();
+    pub(crate) fn count<A: SharedAnalysis>(&self, session: &Session<A>, env: &Environment) {
+        if self.is_audited() {
             for (function, pointer) in env.unnamed_pointers() {
-                mistakes.push(format!("{function}: no footprint names {pointer:?}"));
+                self.add_mistake(format!("{function}: no footprint names {pointer:?}"));
             }
         }
         let mut all = self.work.lock();
@@ -162,36 +141,6 @@ fn precision_name(engine: &str, env: &Environment, entry: Name) -> ContentHash {
     let mut digest = ContentHasher::default();
     ("precision", engine, entry, names).hash(&mut digest);
     digest.content_hash()
-}
-
-/// An analysis whose abstractions are cached.
-pub(crate) trait CachedAnalysis: BlockCpa<Precision: Serialize + DeserializeOwned> {
-    /// Where.
-    fn cache(summaries: &Summaries) -> &bam::SummaryCache<Self>
-    where
-        Self: Sized;
-}
-
-impl CachedAnalysis for IntervalAnalysis {
-    fn cache(summaries: &Summaries) -> &bam::SummaryCache<IntervalAnalysis> {
-        &summaries.intervals
-    }
-}
-
-impl CachedAnalysis for ValueAnalysis {
-    fn cache(summaries: &Summaries) -> &bam::SummaryCache<ValueAnalysis> {
-        &summaries.values
-    }
-}
-
-/// A run's store. `options` is what counts of the analysis' options inside of blocks.
-pub(crate) fn session<'s, A: CachedAnalysis>(
-    summaries: Option<&'s Summaries>,
-    analysis: &A,
-    options: ContentHash,
-    question: &Question<'s>,
-) -> CacheSession<'s, A> {
-    CacheSession::new(summaries.map(A::cache), analysis, options, question)
 }
 
 /// What counts of the options inside of blocks. The entry and what is assumed there are in the entry state; inputs are those of the entry.

@@ -70,6 +70,8 @@ pub enum SummaryRef {
     Open(OpenId),
     /// Of the same recursive component, which is stable.
     Member(u32),
+    /// What a stable component asked for, by number; its exits by their numbers in the answer.
+    Dependency(u32),
     /// A stable one in the store.
     Stable(SummaryId),
 }
@@ -89,7 +91,7 @@ pub enum ArgEdge {
         call: Option<EdgeId>,
         /// The abstraction.
         summary: SummaryRef,
-        /// Its exit node.
+        /// Its exit node; in a [`SummaryRef::Dependency`] the number of the exit.
         exit: NodeId,
     },
 }
@@ -291,11 +293,6 @@ impl<S: Clone + Eq, P: Clone + Eq + Hash> Arg<S, P> {
         self.precisions.push(precision.clone());
         self.precision_index.insert(precision.clone(), id);
         id
-    }
-
-    /// Replaces references to block abstractions in all steps.
-    pub(crate) fn rename_summaries(&mut self, rename: &impl Fn(SummaryRef) -> SummaryRef) {
-        self.rename_blocks(&mut |summary, _| *summary = rename(*summary));
     }
 
     /// Shows all steps over blocks: the abstraction that was used, and its exit.

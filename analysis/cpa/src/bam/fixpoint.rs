@@ -12,18 +12,16 @@
 //! reaches from its entry if all calls behave as the abstractions they read say. A read abstraction may be one for a weaker
 //! entry: what a call reaches from the stronger entry is among what the weaker one reaches. [`crate::certificate`] checks it again.
 
-use std::collections::BTreeSet;
-
 use rustc_hash::FxHashMap;
 
 use super::{
     Dependency, KeyOf, OpenId, Stable, SummaryStore,
-    tabulation::{AbstractionState, ROOT, RootCache, Tabulation},
+    tabulation::{AbstractionLocation, AbstractionState, ROOT, Tabulation},
     transfer::BamTransfer,
 };
 use crate::{
     Budget, Unknown,
-    arg::{NodeId, SummaryRef},
+    arg::{NodeId, Open, SummaryRef},
     cpa::BlockCpa,
     cpa_algorithm::{CpaAlgorithm, Halt},
     edge_transfer::EdgeTransfer,
@@ -46,8 +44,8 @@ impl<A: BlockCpa, S: SummaryStore<A>> Tabulation<'_, A, S> {
                 self.start_pending(next, budget)?;
                 continue;
             }
-            if top == ROOT && self.root_cache == RootCache::ToLookUp && self.look_up_root(budget)? {
-                continue;
+            if std::mem::take(&mut self.asks_for_root) {
+                self.ask_for_root(budget)?;
             }
             let Some(mut exploration) = self.open_mut(top).exploration.take() else {
                 return Err(Unknown::InternalError("a block is explored twice at once".to_owned()));
@@ -56,12 +54,8 @@ impl<A: BlockCpa, S: SummaryStore<A>> Tabulation<'_, A, S> {
             let progress = self.progress.clone();
             let edges = EdgeTransfer { analysis: self.analysis, task: &task, budget, progress: &progress };
             let algorithm = CpaAlgorithm { analysis: self.analysis, task: &task, progress: &progress };
-            let before = budget.left();
             let mut transfer = BamTransfer { edges, tabulation: self, me: top };
             let result = algorithm.run(&mut exploration, &mut transfer);
-            if let Some(component) = self.components.last_mut() {
-                component.cost += before - budget.left();
-            }
             self.open_mut(top).exploration = Some(exploration);
             match result? {
                 Halt::Suspended => {}
@@ -91,18 +85,81 @@ impl<A: BlockCpa, S: SummaryStore<A>> Tabulation<'_, A, S> {
         }
         self.stack.pop();
         self.open_mut(top).on_stack = false;
-        if top != ROOT {
-            self.close();
-        } else if self.root_cache == RootCache::ToStore {
-            self.root_cache = RootCache::Settled;
-            self.store_root();
+        if top != ROOT
+            && let Some((first, stable)) = self.close()
+        {
+            let id = self.store.put(stable);
+            self.abstractions[first.index()] = AbstractionState::Closed(id);
+        }
+        Ok(())
+    }
+
+    /// Starts an abstraction that was asked for, unless it was started before or its answer is known by now.
+    fn start_pending(&mut self, id: OpenId, budget: &Budget) -> Result<(), Unknown> {
+        let provisional = self.open(id);
+        if provisional.started {
+            return Ok(());
+        }
+        if provisional.component.is_none() {
+            self.start(id);
+            return Ok(());
+        }
+        let known = match self.store.find(&provisional.key, budget) {
+            Ok(known) => known,
+            Err(ended) => {
+                self.put_back(id);
+                return Err(ended);
+            }
+        };
+        let Some(stable) = known else {
+            self.start(id);
+            return Ok(());
+        };
+        self.progress.count(|statistics| statistics.hits += 1);
+        let readers = std::mem::take(&mut self.open_mut(id).readers);
+        self.abstractions[id.index()] = AbstractionState::Closed(stable);
+        let task = self.task.clone();
+        for (reader, node) in readers {
+            if let Some(exploration) = &mut self.open_mut(reader).exploration {
+                exploration.reopen(&task, node, Open::Rest)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The whole program's abstraction stays open; if the store has it, it has nothing left to do.
+    fn ask_for_root(&mut self, budget: &Budget) -> Result<(), Unknown> {
+        let Some(id) = self.store.find(&self.open(ROOT).key, budget)? else { return Ok(()) };
+        self.progress.count(|statistics| statistics.hits += 1);
+        let stable = self.store.get(id);
+        let mut names = Vec::new();
+        for asked in stable.dependencies() {
+            let id = self.store.known(&asked.key);
+            names.push(id.ok_or_else(|| Unknown::InternalError("a block rests on nothing".to_owned()))?);
+        }
+        let mut members = vec![ROOT];
+        for index in 1..stable.len() {
+            members.push(self.create(stable.member(index).0.clone(), None, false)?);
+        }
+        let location = AbstractionLocation::Closed(stable.clone(), 0);
+        let rename = |summary| match summary {
+            SummaryRef::Dependency(at) => SummaryRef::Stable(names[at as usize]),
+            SummaryRef::Member(at) => SummaryRef::Open(members[at as usize]),
+            SummaryRef::Open(_) | SummaryRef::Stable(_) => summary,
+        };
+        for (index, &id) in members.iter().enumerate() {
+            let mut exploration = stable.member(index).1.copy();
+            let exit = |summary, at| self.exit_node(&location, summary, at).unwrap_or(at);
+            exploration.rename_summaries(&rename, &exit);
+            self.open_mut(id).started = true;
+            self.open_mut(id).exploration = Some(exploration);
         }
         Ok(())
     }
 
     /// The component is a fixpoint: it becomes one stable abstraction.
-    fn close(&mut self) {
-        let Some(component) = self.components.pop() else { return };
+    pub(super) fn close(&mut self) -> Option<(OpenId, Stable<A>)> {
+        let component = self.components.pop()?;
         let position: FxHashMap<OpenId, u32> =
             component.members.iter().enumerate().map(|(i, &id)| (id, i as u32)).collect();
         let mut members = Vec::new();
@@ -114,64 +171,53 @@ impl<A: BlockCpa, S: SummaryStore<A>> Tabulation<'_, A, S> {
                 members.push((provisional.key, exploration));
             }
         }
-        let first = component.first;
-        let stable = self.stable(members, &component.dependencies, component.cost, &position);
-        let id = self.store.put(stable);
-        self.abstractions[first.index()] = AbstractionState::Closed(id);
-    }
-
-    /// The whole program's abstraction stays open; later runs get a copy.
-    fn store_root(&mut self) {
-        let Some(component) = self.components.last() else { return };
-        if component.members.len() > 1 {
-            return;
-        }
-        let whole = self.open(ROOT);
-        // A copy that calls itself would call what a later run explores.
-        if !whole.readers.is_empty() {
-            return;
-        }
-        let Some(exploration) = &whole.exploration else { return };
-        let members = vec![(whole.key.clone(), exploration.copy())];
-        let stable = self.stable(members, &component.dependencies, component.cost, &FxHashMap::default());
-        self.store.put(stable);
+        Some((component.first, self.stable(members, &component.dependencies, &position)))
     }
 
     fn stable(
         &self,
         mut members: Vec<(KeyOf<A>, Exploration<A>)>,
-        dependencies: &[SummaryRef],
-        cost: u64,
+        asked: &[SummaryRef],
         position: &FxHashMap<OpenId, u32>,
     ) -> Stable<A> {
-        let rename = |summary| match summary {
-            SummaryRef::Open(id) => match (position.get(&id), self.abstractions.get(id.index())) {
-                (Some(&member), _) => SummaryRef::Member(member),
-                (None, Some(AbstractionState::Closed(stable))) => SummaryRef::Stable(*stable),
-                (None, _) => unreachable!("a stable component refers to itself and to stable ones only"),
+        let closed = |summary| match summary {
+            SummaryRef::Stable(id) => Some(id),
+            SummaryRef::Open(id) => match self.abstractions.get(id.index()) {
+                Some(AbstractionState::Closed(stable)) => Some(*stable),
+                Some(AbstractionState::Open(_) | AbstractionState::Gone) | None => None,
             },
-            SummaryRef::Member(_) | SummaryRef::Stable(_) => summary,
+            SummaryRef::Member(_) | SummaryRef::Dependency(_) => None,
+        };
+        let (mut numbers, mut dependencies) = (FxHashMap::default(), Vec::new());
+        for id in asked.iter().filter_map(|summary| closed(*summary)) {
+            numbers.entry(id).or_insert_with(|| {
+                let stable = self.store.get(id);
+                dependencies.push(Dependency { key: stable.key().clone(), answer: stable.answer() });
+                dependencies.len() as u32 - 1
+            });
+        }
+        let rename = |summary| match summary {
+            SummaryRef::Open(id) if position.contains_key(&id) => SummaryRef::Member(position[&id]),
+            SummaryRef::Member(_) | SummaryRef::Dependency(_) => summary,
+            SummaryRef::Open(_) | SummaryRef::Stable(_) => {
+                let number = closed(summary).and_then(|id| numbers.get(&id));
+                // It refers to itself and to stable ones only, all of which were asked for.
+                SummaryRef::Dependency(
+                    *number.unwrap_or_else(|| unreachable!("{summary:?} was not asked for")),
+                )
+            }
+        };
+        let exit = |summary, at| {
+            let is_member = matches!(summary, SummaryRef::Open(id) if position.contains_key(&id));
+            let Some(id) = closed(summary).filter(|_| !is_member) else { return at };
+            let stable = self.store.get(id);
+            let number = stable.exits().position(|exit| exit.node == at);
+            NodeId(number.unwrap_or_else(|| unreachable!("what was read is an exit")) as u32)
         };
         for (_, exploration) in &mut members {
-            exploration.rename_summaries(&rename);
+            exploration.rename_summaries(&rename, &exit);
             exploration.freeze();
         }
-        let mut seen = BTreeSet::new();
-        let mut then = Vec::new();
-        for summary in dependencies {
-            if let SummaryRef::Stable(summary) = rename(*summary)
-                && seen.insert(summary)
-            {
-                let stable = self.store.get(summary);
-                let (key, exploration) = stable.member(0);
-                then.push(Dependency {
-                    key: key.clone(),
-                    summary,
-                    exits: exploration.exits().cloned().collect(),
-                    has_unsupported: exploration.unsupported.is_some(),
-                });
-            }
-        }
-        Stable::new(members, then, cost)
+        Stable::new(members, dependencies)
     }
 }

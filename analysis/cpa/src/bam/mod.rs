@@ -2,19 +2,23 @@
 //! states stand for them wherever they are entered again. Recursion is a fixpoint over summaries (ALGORITHMS.md §6) inside
 //! one recursive component of the call graph; only what is stable leaves it.
 
+mod audit;
 mod block;
-mod cache;
+mod codec;
 pub(crate) mod fixpoint;
+mod memory;
+mod store;
+mod summarise;
 mod summary;
 pub(crate) mod tabulation;
 mod transfer;
 
+pub use audit::difference;
 pub use block::{Block, Blocks};
-pub use cache::{
-    BlockWork, CacheSession, ForgetfulStore, LookupResult, MemoryStore, PersistentCache, SummaryCache,
-    SummaryStore,
-};
-pub(crate) use summary::Dependency;
-pub use summary::{Key, KeyOf, Stable};
+pub use codec::{bytes, from_bytes};
+pub use memory::{ForgetfulStore, MemoryStore};
+pub use store::SummaryStore;
+pub use summarise::summarise;
+pub use summary::{Dependency, Key, KeyOf, Stable};
 
 pub use crate::arg::{OpenId, SummaryId};

@@ -1,17 +1,12 @@
 //! Stable block abstractions: what is known of a block that is a fixpoint, what it is a function of, and what it was computed with. What is
 //! still provisional has another type (see [`super::tabulation`]).
 
-use std::{
-    hash::{Hash, Hasher},
-    sync::Arc,
-};
+use std::hash::{Hash, Hasher};
 
-use rustc_hash::FxHashMap;
+use proofline_cfa::{ContentHash, ContentHasher};
 use serde::{Deserialize, Serialize};
 
-use super::SummaryId;
 use crate::{
-    arg::NodeId,
     cpa::{BlockId, Cpa, Domain, Reduced},
     exploration::{Exit, Exploration},
 };
@@ -39,80 +34,63 @@ impl<S: Hash, P: Hash> Hash for Key<S, P> {
 }
 
 /// Another abstraction that one was computed with, and what it said.
-#[derive(Debug)]
-pub(crate) struct Dependency<A: Cpa> {
-    pub(crate) key: KeyOf<A>,
-    pub(crate) summary: SummaryId,
-    /// Its exit states, in order.
-    pub(crate) exits: Vec<Exit<A::State>>,
-    pub(crate) has_unsupported: bool,
+#[derive(Clone, Debug)]
+pub struct Dependency<K> {
+    /// What was asked.
+    pub key: K,
+    /// [`Stable::answer`] as it was.
+    pub answer: ContentHash,
 }
 
 /// A block abstraction that is a fixpoint: whatever its blocks can reach from the entry states is in it. The members are the
-/// abstractions of the same recursive component that it was computed with; 0 is the one that was asked for.
+/// abstractions of the same recursive component that it was computed with; 0 is the one that was asked for. It names others by what it asked
+/// for and their exits by number, so it holds as it is wherever they give the same answers.
 #[derive(Debug)]
 pub struct Stable<A: Cpa> {
     members: Vec<(KeyOf<A>, Exploration<A>)>,
     /// All that was asked for while it was computed, in this order: each is a consequence of the block and of the answers before it.
-    dependencies: Vec<Dependency<A>>,
+    dependencies: Vec<Dependency<KeyOf<A>>>,
     /// What computing it took of the budget, what it asked for apart.
     cost: u64,
+    answer: ContentHash,
 }
 
 impl<A: Cpa> Stable<A> {
     pub(crate) fn new(
         members: Vec<(KeyOf<A>, Exploration<A>)>,
-        dependencies: Vec<Dependency<A>>,
-        cost: u64,
+        dependencies: Vec<Dependency<KeyOf<A>>>,
     ) -> Stable<A> {
-        Stable { members, dependencies, cost }
+        let mut digest = ContentHasher::default();
+        let exploration = &members[0].1;
+        exploration.unsupported.is_some().hash(&mut digest);
+        exploration.exits().for_each(|exit| (exit.loc, &exit.state).hash(&mut digest));
+        Stable { members, dependencies, cost: 0, answer: digest.content_hash() }
     }
 
-    pub(crate) fn dependencies(&self) -> &[Dependency<A>] {
+    /// The same with what computing it took.
+    pub(crate) fn costing(self, cost: u64) -> Stable<A> {
+        Stable { cost, ..self }
+    }
+
+    /// All that it asked for.
+    pub fn dependencies(&self) -> &[Dependency<KeyOf<A>>] {
         &self.dependencies
     }
 
-    pub(crate) fn cost(&self) -> u64 {
+    /// What computing it took of the budget, what it asked for apart.
+    pub fn cost(&self) -> u64 {
         self.cost
     }
 
+    /// Names all that whoever applies the block can see of it: its exit states in order, and whether something is reached that is not
+    /// supported.
+    pub fn answer(&self) -> ContentHash {
+        self.answer
+    }
+
     /// Nodes of its graphs.
-    pub(crate) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.members.iter().map(|(_, exploration)| exploration.arg.nodes().count()).sum()
-    }
-
-    /// Whether a target error location is reached in it.
-    pub(crate) fn has_targets(&self) -> bool {
-        let nodes = self.members.iter().flat_map(|(_, exploration)| exploration.arg.nodes());
-        nodes.into_iter().any(|(_, node)| node.target.is_some())
-    }
-
-    /// The same on top of other abstractions that say the same: `now` are those for its dependencies. `None`: it uses something that they lack.
-    pub(crate) fn on_top_of(&self, now: &[(SummaryId, Arc<Stable<A>>)]) -> Option<Stable<A>> {
-        let mut renamed: FxHashMap<(SummaryId, NodeId), NodeId> = FxHashMap::default();
-        let mut ids: FxHashMap<SummaryId, SummaryId> = FxHashMap::default();
-        let mut dependencies = Vec::new();
-        for (old, (id, new)) in self.dependencies.iter().zip(now) {
-            ids.insert(old.summary, *id);
-            for (before, after) in old.exits.iter().zip(new.exits()) {
-                renamed.insert((old.summary, before.node), after.node);
-            }
-            dependencies.push(Dependency {
-                key: old.key.clone(),
-                summary: *id,
-                exits: new.exits().cloned().collect(),
-                has_unsupported: old.has_unsupported,
-            });
-        }
-        let mut members = Vec::new();
-        for (key, exploration) in &self.members {
-            let exploration = exploration
-                .renamed(&|summary| ids.get(&summary).copied(), &|summary, exit| {
-                    renamed.get(&(summary, exit)).copied()
-                })?;
-            members.push((key.clone(), exploration));
-        }
-        Some(Stable { members, dependencies, cost: self.cost })
     }
 
     /// What it answers.

@@ -1,6 +1,5 @@
 //! The table of block abstractions of a run: those being computed, by recursive component and in a stack, and references to stable
-//! ones in the store. What is done with it stands in [`super::fixpoint`] (exploring), [`super::transfer`] (applying blocks) and
-//! [`super::cache`] (finding what earlier runs computed).
+//! ones in the store. What is done with it stands in [`super::fixpoint`] (exploring) and [`super::transfer`] (applying blocks).
 //!
 //! An abstraction that is still open is [`Provisional`], another type than [`Stable`], and never leaves its [`Component`].
 
@@ -71,8 +70,6 @@ pub(crate) struct Component<A: BlockCpa> {
     pub(crate) dependencies: Vec<SummaryRef>,
     /// The same, to look up.
     pub(crate) is_dependency: FxHashSet<SummaryRef>,
-    /// What was spent on it so far.
-    pub(crate) cost: u64,
 }
 
 impl<A: BlockCpa> Component<A> {
@@ -82,17 +79,6 @@ impl<A: BlockCpa> Component<A> {
             self.dependencies.push(summary);
         }
     }
-}
-
-/// Whether the abstraction of the whole program is looked up in the cache of earlier runs, and stored there.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum RootCache {
-    /// To be looked up before it is explored.
-    ToLookUp,
-    /// It was missing: when it is a fixpoint it is stored.
-    ToStore,
-    /// It was found, it has been stored, or the cache is not used for it.
-    Settled,
 }
 
 /// Where an abstraction is.
@@ -132,7 +118,10 @@ pub(crate) struct Tabulation<'p, A: BlockCpa, S> {
     pub(crate) components: Vec<Component<A>>,
     pub(crate) stack: Vec<OpenId>,
     pub(crate) progress: Rc<Progress>,
-    pub(crate) root_cache: RootCache,
+    /// The store is to be asked for the abstraction of the whole program before it is explored.
+    pub(crate) asks_for_root: bool,
+    /// Nothing is computed here that the store does not answer for: the run stops where it would have to be.
+    pub(crate) is_query: bool,
 }
 
 /// The abstraction of the whole program.
@@ -145,10 +134,10 @@ impl<'p, A: BlockCpa, S: SummaryStore<A>> Tabulation<'p, A, S> {
         store: S,
         config: Config,
         key: KeyOf<A>,
+        is_query: bool,
     ) -> Result<Tabulation<'p, A, S>, Unknown> {
         // Where a target stops the run, or refinement changes it, it is not a function of its key.
         let is_pass = !config.cegar && task.only.as_ref().is_some_and(BTreeSet::is_empty);
-        let root_cache = if is_pass { RootCache::ToLookUp } else { RootCache::Settled };
         let task = Rc::new(task);
         let mut tabulation = Tabulation {
             analysis,
@@ -159,7 +148,8 @@ impl<'p, A: BlockCpa, S: SummaryStore<A>> Tabulation<'p, A, S> {
             components: Vec::new(),
             stack: Vec::new(),
             progress: Rc::default(),
-            root_cache,
+            asks_for_root: is_pass && !is_query,
+            is_query,
         };
         let first = tabulation.create(key, None, true)?;
         tabulation.start(first);
@@ -224,8 +214,7 @@ impl<'p, A: BlockCpa, S: SummaryStore<A>> Tabulation<'p, A, S> {
             let (members, index) = (vec![id], FxHashMap::from_iter([(key.clone(), id)]));
             let dirty = BTreeSet::new();
             let (dependencies, is_dependency) = (Vec::new(), FxHashSet::default());
-            component =
-                Some(Component { first: id, members, index, dirty, dependencies, is_dependency, cost: 0 });
+            component = Some(Component { first: id, members, index, dirty, dependencies, is_dependency });
         } else if let Some(around) = self.components.last_mut() {
             around.members.push(id);
             around.index.insert(key.clone(), id);
@@ -296,10 +285,30 @@ impl<'p, A: BlockCpa, S: SummaryStore<A>> Tabulation<'p, A, S> {
                 }
                 AbstractionState::Gone => Err(Unknown::InternalError(format!("abstraction {id} is gone"))),
             },
-            (SummaryRef::Member(i), AbstractionLocation::Open(_)) => {
-                Err(Unknown::InternalError(format!("member {i} of a component that is not stable")))
+            (SummaryRef::Dependency(i), AbstractionLocation::Closed(stable, _)) => {
+                let asked = stable.dependencies().get(i as usize);
+                let known = asked.and_then(|asked| self.store.known(&asked.key));
+                let id =
+                    known.ok_or_else(|| Unknown::InternalError("a block rests on nothing".to_owned()))?;
+                Ok((AbstractionLocation::Closed(self.store.get(id), 0), true))
+            }
+            (SummaryRef::Member(_) | SummaryRef::Dependency(_), AbstractionLocation::Open(_)) => {
+                Err(Unknown::InternalError("a part of a component that is not stable".to_owned()))
             }
         }
+    }
+
+    /// The node behind the name of an exit, of the abstraction that the reference means.
+    pub(crate) fn exit_node(
+        &self,
+        location: &AbstractionLocation<A>,
+        summary: SummaryRef,
+        exit: NodeId,
+    ) -> Result<NodeId, Unknown> {
+        let SummaryRef::Dependency(_) = summary else { return Ok(exit) };
+        let (inner, _) = self.resolve(location, summary)?;
+        let found = self.exploration_at(&inner)?.exits().nth(exit.index()).map(|exit| exit.node);
+        found.ok_or_else(|| Unknown::InternalError("a block has lost an exit".to_owned()))
     }
 
     pub(crate) fn key_of<'a>(&'a self, location: &'a AbstractionLocation<A>) -> &'a KeyOf<A> {

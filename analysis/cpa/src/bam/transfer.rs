@@ -139,7 +139,7 @@ impl<A: BlockCpa, S: SummaryStore<A>> BamTransfer<'_, '_, A, S> {
         {
             self.edges.pay(1)?;
             let Source { state, precision, .. } = source;
-            let summary = self.apply((id, None), &block, &state, &precision)?;
+            let Some(summary) = self.apply((id, None), &block, &state, &precision)? else { return Ok(None) };
             let read = Read { call: None, block, entered: state, summary, seen: 0 };
             return Ok(Some((Vec::new(), vec![read])));
         }
@@ -185,7 +185,8 @@ impl<A: BlockCpa, S: SummaryStore<A>> BamTransfer<'_, '_, A, S> {
                 Adjusted::Interrupt => return Ok(None),
                 Adjusted::Continue(entered, precision) => {
                     let block = callee.whole.clone();
-                    let summary = self.apply((id, Some(edge)), &block, &entered, &precision)?;
+                    let applied = self.apply((id, Some(edge)), &block, &entered, &precision)?;
+                    let Some(summary) = applied else { return Ok(None) };
                     reads.push(Read { call: Some(edge), block, entered, summary, seen: 0 });
                 }
             }
@@ -222,14 +223,14 @@ impl<A: BlockCpa, S: SummaryStore<A>> BamTransfer<'_, '_, A, S> {
         Ok(states.into_iter().map(|state| Successor { edge, point, state }).collect())
     }
 
-    /// The abstraction that stands for `block` entered with this state.
+    /// The abstraction that stands for `block` entered with this state. `None`: there is none, and it is not computed here.
     fn apply(
         &mut self,
         at: (NodeId, Option<EdgeId>),
         block: &Arc<Block>,
         entered: &A::State,
         precision: &A::Precision,
-    ) -> Result<SummaryRef, Unknown> {
+    ) -> Result<Option<SummaryRef>, Unknown> {
         let tabulation = &mut *self.tabulation;
         let info = tabulation.task.info(block.function)?;
         let context = block.context(info.function);
@@ -241,11 +242,11 @@ impl<A: BlockCpa, S: SummaryStore<A>> BamTransfer<'_, '_, A, S> {
         let creator = Creator { open: self.me, node: at.0, call: at.1, time: tabulation.progress.now() };
         let from = tabulation.block_of(self.me).function;
         if !tabulation.task.same_component(from, block.function) {
-            let summary = self.outside(key, creator, at.0)?;
+            let Some(summary) = self.outside(key, creator, at.0)? else { return Ok(None) };
             if let Some(component) = self.tabulation.components.last_mut() {
                 component.depends_on(summary);
             }
-            return Ok(summary);
+            return Ok(Some(summary));
         }
         let id = match self.in_component(&key) {
             Some(id) => id,
@@ -255,13 +256,13 @@ impl<A: BlockCpa, S: SummaryStore<A>> BamTransfer<'_, '_, A, S> {
                     Some(id) => id,
                     None => {
                         let id = self.tabulation.create(key, Some(creator), false)?;
-                        return Ok(self.read(id, at.0));
+                        return Ok(Some(self.read(id, at.0)));
                     }
                 }
             }
         };
         self.tabulation.progress.count(|statistics| statistics.provisional_reads += 1);
-        Ok(self.read(id, at.0))
+        Ok(Some(self.read(id, at.0)))
     }
 
     /// The exits of an abstraction from number `seen` on, and how many there are.
@@ -304,23 +305,31 @@ impl<A: BlockCpa, S: SummaryStore<A>> BamTransfer<'_, '_, A, S> {
         own
     }
 
-    /// The abstraction for a key of another component.
-    fn outside(&mut self, key: KeyOf<A>, creator: Creator, node: NodeId) -> Result<SummaryRef, Unknown> {
+    /// The abstraction for a key of another component. `None`: there is none, and it is not computed here.
+    fn outside(
+        &mut self,
+        key: KeyOf<A>,
+        creator: Creator,
+        node: NodeId,
+    ) -> Result<Option<SummaryRef>, Unknown> {
         let tabulation = &mut *self.tabulation;
-        if let Some(stable) = tabulation.store.find(&key) {
+        if let Some(stable) = tabulation.store.find(&key, self.edges.budget)? {
             tabulation.progress.count(|statistics| statistics.hits += 1);
-            return Ok(SummaryRef::Stable(stable));
+            return Ok(Some(SummaryRef::Stable(stable)));
+        }
+        if tabulation.is_query {
+            return Ok(None);
         }
         let asked = |id: &&OpenId| matches!(&tabulation.abstractions[id.index()], AbstractionState::Open(p) if p.key == key);
         if let Some(&id) = tabulation.open(self.me).pending.iter().find(asked) {
-            return Ok(self.read(id, node));
+            return Ok(Some(self.read(id, node)));
         }
         if tabulation.components.iter().any(|c| c.index.contains_key(&key)) {
             // The call graph says that this cannot be.
             return Err(Unknown::InternalError(format!("{:?} is entered within itself", key.block)));
         }
         let id = tabulation.create(key, Some(creator), true)?;
-        Ok(self.read(id, node))
+        Ok(Some(self.read(id, node)))
     }
 
     fn with<T>(&self, own: &Exploration<A>, summary: SummaryRef, f: impl Fn(&Exploration<A>) -> T) -> T {
@@ -335,7 +344,7 @@ impl<A: BlockCpa, S: SummaryStore<A>> BamTransfer<'_, '_, A, S> {
                 AbstractionState::Gone => unreachable!("members of a component are read within it only"),
             },
             SummaryRef::Stable(stable) => stable,
-            SummaryRef::Member(_) => {
+            SummaryRef::Member(_) | SummaryRef::Dependency(_) => {
                 unreachable!("what is being explored refers to open or stable abstractions")
             }
         };

@@ -116,7 +116,7 @@ impl<'p, A: BlockCpa + Refine, S: SummaryStore<A>> Checker<'p, A, S> {
             precision: Reduced(precision.clone()),
         };
         let config = question.config;
-        let tabulation = Tabulation::new(analysis, AnalysisTask::new(question), store, config, key)?;
+        let tabulation = Tabulation::new(analysis, AnalysisTask::new(question), store, config, key, false)?;
         Ok(Checker { tabulation, config, precision, seen: Seen::default(), pending: None, left_open: None })
     }
 

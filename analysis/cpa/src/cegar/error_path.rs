@@ -171,8 +171,9 @@ impl<A: BlockCpa, S: SummaryStore<A>> Tabulation<'_, A, S> {
                         }
                         // Clocks of different runs do not compare; what is complete was so before it was used.
                         let time = if complete { u64::MAX } else { parent.time };
+                        let node = self.exit_node(&at.location, summary, exit)?;
                         frames.push(Frame { back, call, block: block.id.clone() });
-                        Position { location: inner, node: exit, time }
+                        Position { location: inner, node, time }
                     }
                 };
                 continue;

@@ -107,9 +107,9 @@ impl<A: BlockCpa, S: SummaryStore<A>> Tabulation<'_, A, S> {
                     Some(AbstractionState::Closed(stable)) => SummaryRef::Stable(*stable),
                     Some(AbstractionState::Open(_) | AbstractionState::Gone) | None => summary,
                 },
-                SummaryRef::Member(_) | SummaryRef::Stable(_) => summary,
+                SummaryRef::Member(_) | SummaryRef::Dependency(_) | SummaryRef::Stable(_) => summary,
             };
-            ex.rename_summaries(&stable);
+            ex.rename_summaries(&stable, &|_, exit| exit);
             let is_open = |summary: SummaryRef| matches!(summary, SummaryRef::Open(_));
             let after_open: Vec<NodeId> = ex
                 .arg
@@ -154,7 +154,7 @@ impl<A: BlockCpa, S: SummaryStore<A>> Tabulation<'_, A, S> {
             let store = &self.store;
             ex.find_unsupported(&task, &|summary| match summary {
                 SummaryRef::Stable(id) => store.get(id).member(0).1.unsupported.is_some(),
-                SummaryRef::Open(_) | SummaryRef::Member(_) => false,
+                SummaryRef::Open(_) | SummaryRef::Member(_) | SummaryRef::Dependency(_) => false,
             })?;
         }
         self.abstractions.clear();

@@ -84,3 +84,60 @@ fn an_edit_that_changes_a_summary_explores_the_callers_that_used_it() {
     let (_, (rechecked, reused)) = session.edit("> 10 ? 10", "> 12 ? 12");
     assert_eq!((rechecked.as_str(), reused.as_str()), ("leaf main middle top", "side"));
 }
+
+#[test]
+fn a_recursive_component_is_remembered() {
+    let mut session = Session::new(
+        "static int low(int x) { return x > 3 ? 3 : x < 0 ? 0 : x; }
+static int odd(int n);
+static int even(int n) { return n <= 0 ? 1 : odd(n - 1); }
+static int odd(int n) { return n <= 0 ? 0 : even(n - 1); }
+int main(void) { int x = even(low(7)); return 10 / (x + 1); }
+",
+    );
+    let (_, (rechecked, reused)) = session.edit("10 / (x + 1)", "12 / (x + 2)");
+    assert_eq!((rechecked.as_str(), reused.as_str()), ("main", "even low"));
+}
+
+/// The entry's own component is one, too.
+#[test]
+fn an_entry_that_calls_itself_is_remembered() {
+    let mut session = Session::new(
+        "static int low(int x) { return x > 3 ? 3 : x < 0 ? 0 : x; }
+int even(int n);
+int odd(int n) { return n <= 0 ? low(n) : even(n - 1); }
+int even(int n) { return n <= 0 ? 1 : 7 / (low(n) + 1) + odd(n - 1); }
+int main(void) { return even(3); }
+",
+    );
+    let (report, (rechecked, _)) = session.edit("x > 3 ? 3 :", "x >= 4 ? 3 :");
+    assert_eq!(rechecked, "low");
+    assert!(report.failures().next().is_none());
+}
+
+#[test]
+fn what_ended_early_is_not_remembered() {
+    let db = database(&[(PathBuf::from(FILE), CHAIN.to_owned())]);
+    for steps in (1..60).step_by(7).chain([4_000]) {
+        let few = Request { steps, ..question() };
+        let fresh = database(&[(PathBuf::from(FILE), CHAIN.to_owned())]);
+        assert_eq!(check(&db, &few).verdicts, check(&fresh, &few).verdicts, "{steps} steps");
+    }
+}
+
+/// Calls are nested queries.
+#[test]
+fn a_program_may_be_deep() {
+    let mut text = "static int f0(int x) { return x > 5 ? 5 : x < 0 ? 0 : x; }\n".to_owned();
+    for i in 1..400 {
+        text.push_str(&format!("static int f{i}(int x) {{ return f{}(x); }}\n", i - 1));
+    }
+    text.push_str("int main(void) { return 10 / (f399(3) + 1); }\n");
+    let work = move || {
+        let mut session = Session::new(&text);
+        let (report, (rechecked, _)) = session.edit("x > 5 ? 5", "x >= 5 ? 5");
+        assert_eq!(rechecked, "f0");
+        assert!(report.failures().next().is_none());
+    };
+    std::thread::Builder::new().stack_size(1 << 28).spawn(work).expect("a thread").join().expect("no panic");
+}

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     rc::Rc,
+    sync::Arc,
 };
 
 use proofline_cfa::{ContentHash, Expr, Function, Loc, LocalId, Lvalue, Name, ObligationId, Program};
@@ -16,8 +17,9 @@ use serde::Deserialize;
 
 use super::{Answer, Decision, Engine, Question, concrete};
 use crate::{
+    blocks::{Session, SharedAnalysis},
     pass::{self, interval_pass, reachability},
-    summaries::{CachedAnalysis, of_intervals, of_values, session},
+    summaries::{of_intervals, of_values},
 };
 
 /// Which domain; `configurations.yml` calls them `values` and `intervals`.
@@ -79,9 +81,9 @@ impl Abstraction {
         Answer::Holds(format!("no error location is reachable with {}", self.name))
     }
 
-    fn run<A: CachedAnalysis + Refine<Witness = Path>>(
+    fn run<A: SharedAnalysis + Refine<Witness = Path>>(
         &self,
-        analysis: &A,
+        analysis: &Arc<A>,
         options: ContentHash,
         question: &Question<'_>,
     ) -> Decision {
@@ -100,15 +102,15 @@ impl Abstraction {
         let summaries = subject.summaries().filter(|_| self.refines);
         let hint = summaries.and_then(|s| s.precision(self.name, subject.env(), entry.name));
         let from = |precision: Option<A::Precision>, budget: &Budget| {
-            let store = Rc::new(session(subject.summaries(), analysis, options, &run));
-            let mut checker = Checker::new(analysis, &run, precision, store.clone())?;
+            let store = Rc::new(Session::new(subject, analysis, options, &run, budget));
+            let mut checker = Checker::new(&**analysis, &run, precision, store.clone())?;
             let outcome = checker.run(budget);
             if let Some(summaries) = subject.summaries() {
                 summaries.count(&store, subject.env());
             }
             Ok((checker, outcome))
         };
-        let certified = |checker| pass::certified(checker, analysis, subject.env(), entry, budget);
+        let certified = |checker| pass::certified(checker, &**analysis, subject.env(), entry, budget);
         if hint.is_some()
             && let Ok((checker, Outcome::Holds)) = from(hint, &question.own_budget(budget.left()))
             && certified(checker).is_ok()
@@ -190,12 +192,12 @@ impl Engine for Abstraction {
                 let options =
                     ValueOptions { track_everything: !self.refines, ..subject.value_options(entry) };
                 let kept = of_values(&options);
-                self.run(&ValueAnalysis::new(environment, options), kept, question)
+                self.run(&Arc::new(ValueAnalysis::new(environment, options)), kept, question)
             }
             Domain::Intervals => {
                 let options = subject.interval_options(entry);
                 let kept = of_intervals(&options);
-                self.run(&IntervalAnalysis::new(environment, options), kept, question)
+                self.run(&Arc::new(IntervalAnalysis::new(environment, options)), kept, question)
             }
         }
     }

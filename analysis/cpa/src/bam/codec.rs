@@ -1,55 +1,28 @@
-//! Encodes stable block abstractions as bytes for the persistent cache. References to other abstractions are written as positions among
-//! what was asked for, and decoded with fresh identifiers; `on_top_of` rebinds them to this run's summaries. Knows no file.
+//! Encodes stable block abstractions as bytes for other processes: everything that is in them means the same there, and references to other
+//! abstractions are numbers already. Knows no file.
 
 use std::sync::Arc;
 
-use proofline_cfa::EdgeId;
+use proofline_cfa::{ContentHash, EdgeId};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
     arg::{NodeId, SummaryRef, WrittenArg},
-    bam::{Block, Dependency, Key, Stable, SummaryId},
+    bam::{Block, Dependency, Key, KeyOf, Stable},
     cpa::BlockCpa,
     exploration::{Exit, Exploration, Read, UnsupportedAt},
     reached::Reached,
     waitlist::{Order, Waitlist},
 };
 
-/// Fresh identifiers for decoded references.
-type Names<'n> = dyn FnMut() -> SummaryId + 'n;
-
-/// How abstractions of an analysis become bytes and come back.
-pub(super) struct Codec<A: BlockCpa> {
-    /// `None` for what cannot be written.
-    pub(super) write: fn(&Stable<A>) -> Option<Vec<u8>>,
-    /// `None` if the bytes are nothing; names for what was asked for are taken from the second argument.
-    pub(super) read: fn(&[u8], &mut Names<'_>) -> Option<Stable<A>>,
-}
-
-impl<A: BlockCpa> Codec<A>
-where
-    A::State: Serialize + DeserializeOwned,
-    A::Precision: Serialize + DeserializeOwned,
-{
-    pub(super) fn new() -> Codec<A> {
-        Codec { write: write::<A>, read: read::<A> }
-    }
-}
-
 #[derive(Serialize, Deserialize)]
 struct Written<S, P> {
     members: Vec<(Key<S, P>, WrittenExploration<S, P>)>,
-    dependencies: Vec<WrittenDependency<S, P>>,
+    /// What was asked for, with the hashes of the answers.
+    dependencies: Vec<(Key<S, P>, [u8; 32])>,
     cost: u64,
     /// Every block that is mentioned, once.
     blocks: Vec<Block>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct WrittenDependency<S, P> {
-    key: Key<S, P>,
-    exits: Vec<Exit<S>>,
-    has_unsupported: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -70,7 +43,8 @@ struct WrittenRead<S> {
     seen: usize,
 }
 
-fn write<A: BlockCpa>(stable: &Stable<A>) -> Option<Vec<u8>>
+/// An abstraction as bytes; `None` for what cannot be written.
+pub fn bytes<A: BlockCpa>(stable: &Stable<A>) -> Option<Vec<u8>>
 where
     A::State: Serialize,
     A::Precision: Serialize,
@@ -83,14 +57,10 @@ where
             blocks.len() - 1
         }
     };
-    let position = |id: SummaryId| {
-        let at = stable.dependencies().iter().position(|asked| asked.summary == id)?;
-        Some(SummaryId(u32::try_from(at).ok()?))
-    };
     let mut members = Vec::new();
     for index in 0..stable.len() {
         let (key, exploration) = stable.member(index);
-        let exploration = exploration.renamed(&position, &|_, exit| Some(exit))?;
+        let exploration = exploration.copy();
         let block = number(&exploration.block);
         let reads = exploration.reads.into_iter().map(|(node, reads)| {
             let reads = reads.into_iter().map(|read| {
@@ -104,32 +74,25 @@ where
         let arg = exploration.arg.written()?;
         members.push((key.clone(), WrittenExploration { block, arg, reads, exits, unsupported }));
     }
-    let dependencies = stable.dependencies().iter().map(|asked| WrittenDependency {
-        key: asked.key.clone(),
-        exits: asked.exits.clone(),
-        has_unsupported: asked.has_unsupported,
-    });
-    let dependencies = dependencies.collect();
+    let dependencies =
+        stable.dependencies().iter().map(|asked| (asked.key.clone(), asked.answer.0)).collect();
     let blocks = blocks.iter().map(|block| Block::clone(block)).collect();
     postcard::to_stdvec(&Written { members, dependencies, cost: stable.cost(), blocks }).ok()
 }
 
-fn read<A: BlockCpa>(bytes: &[u8], name: &mut Names<'_>) -> Option<Stable<A>>
+/// The abstraction; `None` if the bytes are nothing.
+pub fn from_bytes<A: BlockCpa>(bytes: &[u8]) -> Option<Stable<A>>
 where
     A::State: DeserializeOwned,
     A::Precision: DeserializeOwned,
 {
     let written: Written<A::State, A::Precision> = postcard::from_bytes(bytes).ok()?;
     let blocks: Vec<Arc<Block>> = written.blocks.into_iter().map(Arc::new).collect();
-    let dependencies: Vec<Dependency<A>> = written
+    let dependencies: Vec<Dependency<KeyOf<A>>> = written
         .dependencies
         .into_iter()
-        .map(|asked| {
-            let WrittenDependency { key, exits, has_unsupported } = asked;
-            Dependency { key, summary: name(), exits, has_unsupported }
-        })
+        .map(|(key, answer)| Dependency { key, answer: ContentHash(answer) })
         .collect();
-    let named = |at: SummaryId| dependencies.get(at.index()).map(|asked| asked.summary);
     let mut members = Vec::new();
     for (key, exploration) in written.members {
         let WrittenExploration { block, arg, reads, exits, unsupported } = exploration;
@@ -151,7 +114,7 @@ where
             exits,
             unsupported,
         };
-        members.push((key, exploration.renamed(&named, &|_, exit| Some(exit))?));
+        members.push((key, exploration));
     }
-    (!members.is_empty()).then(|| Stable::new(members, dependencies, written.cost))
+    (!members.is_empty()).then(|| Stable::new(members, dependencies).costing(written.cost))
 }

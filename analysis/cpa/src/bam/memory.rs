@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::SummaryStore;
 use crate::{
+    Budget, Unknown,
     bam::{KeyOf, Stable, SummaryId},
     cpa::BlockCpa,
 };
@@ -27,19 +28,26 @@ impl<A: BlockCpa> Default for MemoryStore<A> {
     }
 }
 
+impl<A: BlockCpa> MemoryStore<A> {
+    /// Keeps an abstraction that others may have, too.
+    pub fn share(&self, stable: Arc<Stable<A>>) -> SummaryId {
+        let mut inner = self.inner.lock();
+        let id = SummaryId(inner.stable.len() as u32);
+        inner.index.insert(stable.key().clone(), id);
+        inner.stable.push(stable);
+        id
+    }
+}
+
 impl<A: BlockCpa> SummaryStore<A> for MemoryStore<A> {
-    fn find(&self, key: &KeyOf<A>) -> Option<SummaryId> {
+    fn known(&self, key: &KeyOf<A>) -> Option<SummaryId> {
         self.inner.lock().index.get(key).copied()
     }
     fn get(&self, id: SummaryId) -> Arc<Stable<A>> {
         self.inner.lock().stable[id.index()].clone()
     }
     fn put(&self, stable: Stable<A>) -> SummaryId {
-        let mut inner = self.inner.lock();
-        let id = SummaryId(inner.stable.len() as u32);
-        inner.index.insert(stable.key().clone(), id);
-        inner.stable.push(Arc::new(stable));
-        id
+        self.share(Arc::new(stable))
     }
 }
 
@@ -53,8 +61,11 @@ impl<A: BlockCpa> Default for ForgetfulStore<A> {
 }
 
 impl<A: BlockCpa> SummaryStore<A> for ForgetfulStore<A> {
-    fn find(&self, _key: &KeyOf<A>) -> Option<SummaryId> {
-        None
+    fn find(&self, _key: &KeyOf<A>, _budget: &Budget) -> Result<Option<SummaryId>, Unknown> {
+        Ok(None)
+    }
+    fn known(&self, key: &KeyOf<A>) -> Option<SummaryId> {
+        self.0.known(key)
     }
     fn get(&self, id: SummaryId) -> Arc<Stable<A>> {
         self.0.get(id)

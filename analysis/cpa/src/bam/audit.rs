@@ -1,17 +1,15 @@
 //! Whether an abstraction that would be found is the one that computing it gives: for tests, which have everything computed and compared
 //! with what is remembered. Knows no strategy.
 
-use std::fmt::Debug;
-
 use crate::{
-    arg::{ArgEdge, Node, Parent, SummaryRef},
-    bam::{Dependency, Stable},
+    arg::{ArgEdge, Node, NodeId, Parent},
+    bam::{Dependency, KeyOf, Stable},
     cpa::Cpa,
-    exploration::{Exploration, UnsupportedAt},
+    exploration::Exploration,
 };
 
-/// The first thing in which two abstractions for one key differ, names of other abstractions and clocks apart.
-pub(super) fn difference<A: Cpa>(old: &Stable<A>, new: &Stable<A>) -> Option<String> {
+/// The first thing in which two abstractions for one key differ, clocks apart.
+pub fn difference<A: Cpa>(old: &Stable<A>, new: &Stable<A>) -> Option<String> {
     let says = |what: &str| Some(what.to_owned());
     if old.len() != new.len() {
         return says("the number of members");
@@ -19,7 +17,9 @@ pub(super) fn difference<A: Cpa>(old: &Stable<A>, new: &Stable<A>) -> Option<Str
     if old.cost() != new.cost() {
         return Some(format!("the cost: {} and {}", old.cost(), new.cost()));
     }
-    let asks = |one: &[Dependency<A>]| one.iter().map(|asked| asked.key.clone()).collect::<Vec<_>>();
+    let asks = |one: &[Dependency<KeyOf<A>>]| -> Vec<_> {
+        one.iter().map(|asked| (asked.key.clone(), asked.answer)).collect()
+    };
     if asks(old.dependencies()) != asks(new.dependencies()) {
         return says("what was asked for");
     }
@@ -69,28 +69,9 @@ fn differs<A: Cpa>(old: &Exploration<A>, new: &Exploration<A>) -> Option<String>
     if reads(old) != reads(new) || old.reads().zip(new.reads()).any(|((_, a), (_, b))| a.block != b.block) {
         return Some("what is read".to_owned());
     }
-    (unsupported(old) != unsupported(new)).then(|| "what is not supported".to_owned())
+    (old.unsupported != new.unsupported).then(|| "what is not supported".to_owned())
 }
 
-fn text(what: &impl Debug) -> String {
-    format!("{what:?}")
-}
-
-/// Steps without the names of abstractions; exits of other abstractions may be numbered in another way.
-fn shapes(parents: &[Parent]) -> Vec<(crate::arg::NodeId, String)> {
-    let shape = |via: ArgEdge| match via {
-        ArgEdge::Edge(_) | ArgEdge::Enter(_) | ArgEdge::Leave(_) => text(&via),
-        ArgEdge::Block { call, summary, exit } => match summary {
-            SummaryRef::Member(member) => format!("{call:?} {member} {exit}"),
-            SummaryRef::Open(_) | SummaryRef::Stable(_) => format!("{call:?}"),
-        },
-    };
-    parents.iter().map(|parent| (parent.from, shape(parent.via))).collect()
-}
-
-fn unsupported<A: Cpa>(one: &Exploration<A>) -> Option<String> {
-    one.unsupported.map(|at| match at {
-        UnsupportedAt::Here(node) => format!("{node}"),
-        UnsupportedAt::Inside(node, call, _) => format!("{node} {call:?}"),
-    })
+fn shapes(parents: &[Parent]) -> Vec<(NodeId, ArgEdge)> {
+    parents.iter().map(|parent| (parent.from, parent.via)).collect()
 }

@@ -3,6 +3,7 @@
 
 pub mod blame;
 pub mod checks;
+pub mod contracts;
 pub mod counterexample;
 pub mod dump;
 pub mod engines;

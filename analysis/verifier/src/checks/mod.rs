@@ -36,6 +36,7 @@ checks! {
     out_of_bounds,
     invalid_free,
     library_call,
+    precondition,
     memory_leak,
     memory_cleanup,
     unreachable,

@@ -27,8 +27,9 @@ pub enum MemoryPredicate {
     /// From the pointer on there is a byte 0 before the object ends; if the size is not 0, among the first so many bytes, or all of
     /// those are inside the object.
     Terminated,
-    /// Every living heap object can be reached from objects with static storage or from the frames that are open (valid-memtrack). The
-    /// pointer is not looked at; with size 1 the innermost frame does not count, because its function returns.
+    /// Every living heap object that was allocated since the innermost function was entered can be reached from objects with static storage or
+    /// from the frames that are open (valid-memtrack). The pointer is not looked at; with size 1, of the innermost frame only the result
+    /// counts, because its function returns.
     NothingLost,
     /// No heap object is alive (valid-memcleanup). Neither pointer nor size is looked at.
     NothingLeft,

@@ -5,6 +5,7 @@
 //! The strings are memory that the program does not name. That an element is not null is said only where the array certainly still is what
 //! it was: nothing writes to it, and its address goes nowhere but to functions that only read it.
 
+mod bounds;
 mod elements;
 mod readers;
 
@@ -33,6 +34,9 @@ pub fn provide(program: &mut Program) {
         return;
     }
     if let Some(argv) = parameters.argv {
+        let argc = value_of(program, main, parameters.argc);
+        let main = bounds::in_numbers(main, parameters.argc, &argc, argv);
+        program.functions.extend(main.map(|main| (name, Arc::new(main))));
         let readers = Readers::of(program, parameters.argc, argv);
         for (reader, pair) in readers.into_iter().flat_map(|readers| readers.found) {
             if let (Some(argc), Some(function)) = (pair.argc, program.functions.get(&reader)) {

@@ -6,7 +6,7 @@ use crate::store::{
     arithmetic::{Addresses, Arithmetic, Impossible, Objects},
     heap::{Count, Sizes},
     offsets::Offsets,
-    region::Content,
+    region::{Content, Region},
     value::AbstractValue,
     view::StateView,
 };
@@ -152,26 +152,43 @@ impl<A: Arithmetic> StateView<'_, A> {
         heap.others == Count::Zero && heap.sites.iter().all(|(object, site)| is_gone(*object, site.count))
     }
 
-    /// Whether an object with static storage certainly refers to each heap object.
+    /// Whether something certainly refers to each heap object: the result, an object with static storage, or another object that is kept.
     fn is_all_kept(&self) -> bool {
         let heap = &self.state.heap;
         let left = heap.sites.iter().filter(|(object, _)| !self.model.is_on_stack(*object));
-        heap.others == Count::Zero
-            && left.into_iter().all(|(object, site)| match site.count {
-                Count::Zero => true,
-                Count::One => self.is_kept(*object),
-                Count::Many => false,
-            })
+        let left: Vec<Object> =
+            left.filter(|(_, site)| site.count != Count::Zero).map(|(object, _)| *object).collect();
+        let is_single = |object: &Object| heap.count(*object) == Count::One;
+        if heap.others != Count::Zero || !left.iter().all(is_single) {
+            return false;
+        }
+        let mut kept: Vec<Object> = Vec::new();
+        if let Some(result) = self.function.result {
+            let is_guarded = |object: &&Object| heap.site(**object).guards.contains(&result);
+            kept.extend(left.iter().filter(is_guarded).copied());
+            kept.extend(self.state.frame.local(result).into_iter().flat_map(|region| starts(region)));
+        }
+        let objects = self.state.memory.objects().iter();
+        let statics = objects.filter(|(object, _)| matches!(object, Object::Global(_)));
+        kept.extend(statics.flat_map(|(_, region)| starts(region)));
+        let mut at = 0;
+        while let Some(object) = kept.get(at).copied() {
+            at += 1;
+            if is_single(&object)
+                && let Some(region) = self.state.memory.get(object)
+            {
+                let new: Vec<Object> = starts(region).filter(|start| !kept.contains(start)).collect();
+                kept.extend(new);
+            }
+        }
+        left.iter().all(|object| kept.contains(object))
     }
+}
 
-    fn is_kept(&self, wanted: Object) -> bool {
-        self.state.memory.objects().iter().any(|(object, region)| {
-            let is_static = matches!(object, Object::Global(_));
-            let mut values = region.cells().iter().filter_map(|cell| match &cell.content {
-                Content::Each(_, item, value) if *item == cell.len => Some(value),
-                Content::Each(..) | Content::Zero => None,
-            });
-            is_static && values.any(|value| value.start_of() == Some(wanted))
-        })
-    }
+/// Objects whose start is in a region.
+fn starts<V: AbstractValue>(region: &Region<V>) -> impl Iterator<Item = Object> {
+    region.cells().iter().filter_map(|cell| match &cell.content {
+        Content::Each(_, item, value) if *item == cell.len => value.start_of(),
+        Content::Each(..) | Content::Zero => None,
+    })
 }

@@ -16,8 +16,10 @@ pub struct Conventions {
     pub ends_at_labels: bool,
     /// Signed arithmetic wraps around. So executions go on behind a sum that does not fit, which is no obligation then.
     pub wrapv: bool,
-    /// The program allocates memory, so that some of it can be lost.
-    pub allocates: bool,
+    /// It is a whole program, and allocates memory, so that some of it can be left.
+    pub main_allocates: bool,
+    /// It is a library: functions of it are called from elsewhere.
+    pub is_library: bool,
     /// Whether memory can run out.
     pub allocation: Allocation,
 }
@@ -25,7 +27,8 @@ pub struct Conventions {
 impl Conventions {
     /// As the options say.
     pub fn of(options: &Options, ends_at_labels: bool) -> Conventions {
-        Conventions { ends_at_labels, wrapv: options.wrapv, allocates: false, allocation: options.allocation }
+        let (wrapv, allocation) = (options.wrapv, options.allocation);
+        Conventions { ends_at_labels, wrapv, allocation, ..Conventions::default() }
     }
 }
 
@@ -46,8 +49,9 @@ pub fn has_error_call(function: &Function) -> bool {
 
 /// Inserts the obligations of every function.
 pub fn insert_with(program: &mut Program, conventions: Conventions) {
-    let allocates = program.functions.values().any(|function| has_allocation(function));
-    let conventions = Conventions { allocates, ..conventions };
+    let is_library = !program.functions.contains_key(&Entry::main().name);
+    let main_allocates = !is_library && program.functions.values().any(|function| has_allocation(function));
+    let conventions = Conventions { main_allocates, is_library, ..conventions };
     for function in program.functions.values_mut() {
         *function = Arc::new(insert_into(function, conventions));
     }
@@ -90,8 +94,9 @@ pub fn insert_into(function: &Function, conventions: Conventions) -> Function {
         }
     }
     // Last, so that the others have the same numbers in a part of the program that does not allocate.
-    if conventions.allocates && Entry::main().name == function.name {
-        at_the_end(&mut out, &mut fresh);
+    let is_end = conventions.main_allocates && Entry::main().name == function.name;
+    if is_end || conventions.is_library && has_allocation(function) {
+        at_the_end(&mut out, &mut fresh, is_end);
     }
     if conventions.ends_at_labels {
         end_at_labels(function, &mut out, &mut fresh);
@@ -129,7 +134,7 @@ type PartRule = fn(&Function, Part<'_>, Site, &mut Vec<Demand>);
 fn part_rules() -> impl Iterator<Item = (&'static Check, PartRule)> {
     Check::ALL.iter().filter_map(|check| match check.rule {
         Rule::Parts(rule) => Some((*check, rule)),
-        Rule::Operation(_) | Rule::Label(_) | Rule::AtEnd(_) | Rule::Calls => None,
+        Rule::Operation(_) | Rule::Label(_) | Rule::AtEnd(_) | Rule::AtReturn(_) | Rule::Calls => None,
     })
 }
 
@@ -144,8 +149,8 @@ fn demand_at(out: &mut Function, fresh: &mut Fresh, at: Loc, check: CheckId, dem
     next
 }
 
-/// What must hold where the program ends, before each edge that leads there.
-fn at_the_end(out: &mut Function, fresh: &mut Fresh) {
+/// What must hold where a function returns, and with it the program if `is_end`, before each edge that leads there.
+fn at_the_end(out: &mut Function, fresh: &mut Fresh, is_end: bool) {
     for id in 0..out.edges.len() {
         let Edge { to, site, .. } = out.edges[id];
         if to != out.exit {
@@ -154,9 +159,14 @@ fn at_the_end(out: &mut Function, fresh: &mut Fresh) {
         let mut at = fresh.location();
         out.edges[id].to = at;
         for check in Check::ALL {
-            if let Rule::AtEnd(condition) = check.rule {
-                at = demand_at(out, fresh, at, check.id(), Demand { condition: condition(), site });
-            }
+            let condition = match check.rule {
+                Rule::AtReturn(condition) => condition,
+                Rule::AtEnd(condition) if is_end => condition,
+                Rule::AtEnd(_) | Rule::Parts(_) | Rule::Operation(_) | Rule::Label(_) | Rule::Calls => {
+                    continue;
+                }
+            };
+            at = demand_at(out, fresh, at, check.id(), Demand { condition: condition(), site });
         }
         out.edges.push(Edge { from: at, to: out.exit, op: Op::Skip, site });
     }
@@ -170,7 +180,7 @@ fn has_allocation(function: &Function) -> bool {
 fn forbidden_operation(op: &Op) -> Option<(CheckId, Name)> {
     Check::ALL.iter().find_map(|check| match check.rule {
         Rule::Operation(rule) => rule(op).map(|text| (check.id(), text)),
-        Rule::Parts(_) | Rule::Label(_) | Rule::AtEnd(_) | Rule::Calls => None,
+        Rule::Parts(_) | Rule::Label(_) | Rule::AtEnd(_) | Rule::AtReturn(_) | Rule::Calls => None,
     })
 }
 
@@ -179,7 +189,7 @@ fn end_at_labels(function: &Function, out: &mut Function, fresh: &mut Fresh) {
     for &(label, loc) in &function.labels {
         let Some(check) = Check::ALL.iter().find(|check| match check.rule {
             Rule::Label(is_error) => is_error(&label),
-            Rule::Parts(_) | Rule::Operation(_) | Rule::AtEnd(_) | Rule::Calls => false,
+            Rule::Parts(_) | Rule::Operation(_) | Rule::AtEnd(_) | Rule::AtReturn(_) | Rule::Calls => false,
         }) else {
             continue;
         };

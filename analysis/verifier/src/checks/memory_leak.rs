@@ -10,12 +10,12 @@ use super::{Check, Rule};
 pub static CHECK: Check = Check {
     code: "memory-leak",
     title: |_| "memory is allocated and never freed".to_owned(),
-    last_step: Some(|_| Some("the program ends, and nothing refers to the memory any more".to_owned())),
+    last_step: Some(|_| Some("the function returns, and nothing refers to the memory any more".to_owned())),
     help: "free the memory on every path before the last pointer to it goes away",
     is_claim: false,
     is_opt_in: false,
     ends_executions: false,
-    rule: Rule::AtEnd(condition),
+    rule: Rule::AtReturn(condition),
     page: include_str!("../../../../tests/suites/checks/memory-leak.md"),
 };
 

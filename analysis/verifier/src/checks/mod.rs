@@ -75,8 +75,10 @@ enum Rule {
     Operation(fn(&Op) -> Option<Name>),
     /// Labels that must not be reached, in programs that call no error function.
     Label(fn(&str) -> bool),
-    /// Must hold where `main` returns: what, in programs that allocate.
+    /// Must hold where `main` returns, in programs that allocate.
     AtEnd(fn() -> Expr),
+    /// Must hold there, too, and in libraries where a function returns that allocates.
+    AtReturn(fn() -> Expr),
     /// The models of library functions say where.
     Calls,
 }

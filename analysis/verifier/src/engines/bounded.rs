@@ -83,7 +83,7 @@ impl Bounded {
             let layer = search.unrolling.layer()?;
             for (function, obligation, guard) in search.errors(depth, layer) {
                 budget.spend(LAYER_STATE_COST)?;
-                if let Some(counterexample) = search.violation(function, obligation, guard, solver) {
+                if let Some(counterexample) = search.violation((function, obligation), depth, guard, solver) {
                     return Ok(Answer::Violated(counterexample));
                 }
             }
@@ -139,8 +139,8 @@ impl Search<'_> {
     /// Whether an error is reached: the inputs of a model are run.
     fn violation(
         &mut self,
-        function: Name,
-        obligation: ObligationId,
+        (function, obligation): (Name, ObligationId),
+        depth: u32,
         guard: Term,
         solver: &mut dyn Solver,
     ) -> Option<Counterexample> {
@@ -158,7 +158,7 @@ impl Search<'_> {
             inputs: self.inputs.keys().copied().zip(values.iter().map(number)).collect(),
             parameters: values[self.inputs.len()..].iter().map(number).collect(),
         };
-        let confirmed = confirm(self.question, self.unrolling.encoder(), model, self.encoding);
+        let confirmed = confirm(self.question, self.unrolling.encoder(), model, (self.encoding, depth + 1));
         if confirmed.is_none() {
             let function = self.question.subject.program().function(function);
             let text = function.map(|f| f.obligations[obligation.index()].text);
@@ -314,11 +314,21 @@ impl Follower<'_> {
     }
 }
 
+/// How many edges an execution through so many layers passes at most: no layer passes an edge of an instance twice. Where the run has left the
+/// model, it may go on for ever.
+fn longest(subject: &Subject, encoder: &LargeBlockEncoding<'_>, layers: u32) -> u64 {
+    let instances = 0..encoder.instances.len() as u32;
+    let functions = instances.filter_map(|at| subject.env().function(encoder.instances.function(at)));
+    let edges: u64 = functions.map(|function| function.edges.len() as u64).sum();
+    edges.saturating_mul(u64::from(layers) + 1)
+}
+
+/// Runs the program with the inputs of a model that reaches an error in the last of so many layers; a counterexample if it violates a target.
 fn confirm(
     question: &Question<'_>,
     encoder: &LargeBlockEncoding<'_>,
     model: Model,
-    encoding: Encoding,
+    (encoding, layers): (Encoding, u32),
 ) -> Option<Counterexample> {
     let Question { subject, entry, targets, .. } = *question;
     let code = Code::new(subject.program());
@@ -336,7 +346,8 @@ fn confirm(
     if let Some(location) = subject.env().function(entry.name).map(|f| f.entry) {
         follower.arrive(entry.name, location);
     }
-    let limits = interpret::Limits { steps: 5_000_000, ..interpret::Limits::default() };
+    let limits =
+        interpret::Limits { steps: longest(subject, encoder, layers), ..interpret::Limits::default() };
     let run = Machine::new(&code, follower, limits).run(entry);
     Counterexample::of(&run, entry, targets)
 }

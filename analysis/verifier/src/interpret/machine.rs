@@ -92,6 +92,8 @@ pub(super) struct Frame {
     pub(super) locals: Vec<Option<Value>>,
     /// Objects of this frame that are not locals (`alloca`).
     pub(super) extra: Vec<u64>,
+    /// Where heap objects lie that were allocated since it began.
+    pub(super) heap_from: Option<u64>,
     /// Call edge in the caller, to come back to.
     pub(super) call: Option<EdgeId>,
     /// Key in the memo table, when the call is pure, and how many questions had been asked.
@@ -110,6 +112,8 @@ pub struct Machine<'c, O> {
     pub(super) is_library: bool,
     /// Where such objects are.
     pub(super) made_up: BTreeSet<u64>,
+    /// Where the objects are that code outside of the program can reach: it may keep their addresses, or give them back.
+    pub(super) handed_over: BTreeSet<u64>,
     pub(super) semantics: Semantics,
     pub(super) inputs: Vec<(Choice, i128)>,
     pub(super) is_determined: bool,
@@ -140,6 +144,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             arguments: Arguments::default(),
             is_library: false,
             made_up: BTreeSet::new(),
+            handed_over: BTreeSet::new(),
             semantics,
             inputs: Vec::new(),
             is_determined: true,
@@ -326,7 +331,8 @@ impl<'c, O: Oracle> Machine<'c, O> {
             }
         }
         let at = code.function.entry;
-        self.frames.push(Frame { function: index, at, locals, extra: Vec::new(), call, memo });
+        let heap_from = self.memory.next_on_heap();
+        self.frames.push(Frame { function: index, at, locals, extra: Vec::new(), heap_from, call, memo });
         Ok(())
     }
 

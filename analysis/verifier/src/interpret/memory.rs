@@ -143,6 +143,12 @@ impl Memory {
         Ok(base)
     }
 
+    /// Where slots of heap objects that are allocated from now on lie: from this address on. `None`: slots are used again.
+    pub(super) fn next_on_heap(&self) -> Option<u64> {
+        let range = &self.areas[Area::Heap as usize];
+        (!range.is_full).then_some(range.next)
+    }
+
     /// Start of a slot, of its object, and its end.
     fn slot(&mut self, area: Area, size: u64) -> Result<(u64, u64, u64), Fault> {
         let range = &mut self.areas[area as usize];
@@ -251,7 +257,8 @@ impl Memory {
     /// The numbers in an object that could be addresses: whole pointers where pointers are aligned.
     pub(super) fn pointers_in(&self, base: u64, width: u64) -> Vec<u64> {
         let Some((_, block)) = self.slot_of(base) else { return Vec::new() };
-        let words = block.bytes.chunks_exact(width as usize).zip(block.known.chunks_exact(width as usize));
+        // Members of packed structures are not aligned.
+        let words = block.bytes.windows(width as usize).zip(block.known.windows(width as usize));
         let known = words.filter(|(_, known)| known.iter().all(|bits| *bits == u8::MAX));
         known.map(|(bytes, _)| bytes.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte))).collect()
     }

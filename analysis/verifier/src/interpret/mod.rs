@@ -3,6 +3,7 @@
 
 mod arguments;
 mod code;
+mod kept;
 mod library_result;
 mod machine;
 mod made_up;

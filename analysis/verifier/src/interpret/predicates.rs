@@ -1,11 +1,9 @@
-//! The predicates on memory in a running program: lives, sizes and bounds of objects, and what is reachable.
-
-use std::collections::BTreeSet;
+//! The predicates on memory in a running program: lives, sizes and bounds of objects.
 
 use proofline_cfa::{Cause, Expr, IntType, MemoryPredicate, Scalar, Site, eval::Value};
 
 use super::{
-    code::{FunctionCode, Home},
+    code::FunctionCode,
     machine::{Machine, Step, stuck},
     memory::{Area, Extent, Provenance},
     oracle::Oracle,
@@ -26,7 +24,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 let Value::Int(frames) = self.eval(code, size)? else { return stuck("a float as a size") };
                 return self.is_nothing_lost(frames as usize);
             }
-            MemoryPredicate::NothingLeft => return Ok(self.heap().next().is_none()),
+            MemoryPredicate::NothingLeft => return self.is_nothing_left(),
             MemoryPredicate::NotFreed
             | MemoryPredicate::NotEnded
             | MemoryPredicate::InBounds
@@ -139,52 +137,5 @@ impl<'c, O: Oracle> Machine<'c, O> {
         };
         self.memory.write(at, 1, value as u128).or_else(refused)?;
         Ok(value as u8)
-    }
-
-    /// The live heap objects, without those of the callers.
-    fn heap(&self) -> impl Iterator<Item = Extent> {
-        let is_own = |extent: &Extent| extent.area == Area::Heap && !self.made_up.contains(&extent.base);
-        self.memory.live().filter(is_own)
-    }
-
-    /// Whether each live heap object can be reached, not counting so many of the innermost frames.
-    fn is_nothing_lost(&mut self, frames: usize) -> Step<bool> {
-        if self.heap().next().is_none() {
-            return Ok(true);
-        }
-        let mut seen: BTreeSet<u64> = BTreeSet::new();
-        let mut open: Vec<Extent> = self
-            .memory
-            .live()
-            .filter(|extent| extent.area == Area::Static || self.made_up.contains(&extent.base))
-            .collect();
-        for frame in self.frames.iter().rev().skip(frames) {
-            let code = &self.code.functions[frame.function as usize];
-            let held = frame.locals.iter().zip(&code.homes).filter_map(|(value, home)| match (home, value) {
-                (_, Some(Value::Int(value))) => Some((home, *value as u64)),
-                (_, Some(Value::Float(_)) | None) => None,
-            });
-            for (home, address) in held {
-                match (home, self.memory.provenance(address)) {
-                    (Home::Register | Home::Memory(_), Provenance::Live(extent)) => open.push(extent),
-                    (_, Provenance::Ended(_) | Provenance::Nothing) => {}
-                }
-            }
-            open.extend(frame.extra.iter().filter_map(|base| match self.memory.provenance(*base) {
-                Provenance::Live(extent) => Some(extent),
-                Provenance::Ended(_) | Provenance::Nothing => None,
-            }));
-        }
-        while let Some(extent) = open.pop() {
-            if !seen.insert(extent.base) {
-                continue;
-            }
-            for address in self.memory.pointers_in(extent.base, u64::from(self.semantics.pointer_bits / 8)) {
-                if let Provenance::Live(target) = self.memory.provenance(address) {
-                    open.push(target);
-                }
-            }
-        }
-        Ok(self.heap().all(|extent| seen.contains(&extent.base)))
     }
 }

@@ -28,12 +28,12 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 _ => stuck("a record in a register"),
             },
             Op::Havoc(dst, cause) => self.havoc(code, dst, cause, edge.site),
-            Op::Clobber(_, cause) => {
+            Op::Clobber(pointers, cause) => {
                 // That an unknown function changes nothing is one thing it may do; that a construct of ours does not
                 // model changes nothing is a guess.
                 self.is_determined = false;
                 self.is_guess |= matches!(cause, Cause::Unmodelled(_));
-                Ok(())
+                self.hand_over(code, pointers)
             }
             Op::Allocate(allocation) => self.allocation(code, allocation),
             Op::Free(pointer) => match self.eval(code, pointer)? {

@@ -13,6 +13,7 @@ use proofline_smt::{Reason, worker::take_incident};
 
 use super::{Control, Request, STACK, panic_text};
 use crate::{
+    checks,
     counterexample::Counterexample,
     engines::{self, Answer, Decision, Engine, Question, Targets},
     report::{Judgement, not_replayed},
@@ -142,17 +143,23 @@ impl<'r> Schedule<'r> {
     /// What is known at the end.
     fn finish(mut self) -> Judgement {
         let is_late = self.control.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        let reason = match self.blocked {
-            Some(blocked) => blocked,
+        let reason = match &self.blocked {
+            Some(blocked) => blocked.clone(),
             None if is_late => Unknown::OutOfTime,
-            None => self.reason.unwrap_or(Unknown::OutOfBudget),
+            None => self.reason.clone().unwrap_or(Unknown::OutOfBudget),
         };
         if !self.is_over {
             let by_callers = Unknown::Unconfirmed("it depends on the memory that callers pass".into());
             let plain = self.open.without_memory(self.subject);
+            let earlier =
+                Unknown::Unconfirmed("what earlier calls allocated here and still hold is not known".into());
             for target in self.open.iter() {
                 let is_callers = self.entry.is_library() && !plain.contains(target.0, target.1);
-                let why = if is_callers { by_callers.clone() } else { reason.clone() };
+                let why = match is_callers {
+                    true if self.is_leak(target) => earlier.clone(),
+                    true => by_callers.clone(),
+                    false => reason.clone(),
+                };
                 self.judgement.verdicts.insert(target, Verdict::Unknown(why));
             }
         }
@@ -163,6 +170,12 @@ impl<'r> Schedule<'r> {
         self.judgement.rests_on.extend(basis.texts);
         self.judgement.resting = basis.resting;
         self.judgement
+    }
+
+    fn is_leak(&self, (function, obligation): (Name, ObligationId)) -> bool {
+        let function = self.subject.program().function(function);
+        let obligation = function.and_then(|function| function.obligations.get(obligation.index()));
+        obligation.is_some_and(|obligation| checks::memory_leak::CHECK.id() == obligation.check)
     }
 
     fn is_done(&self) -> bool {

@@ -697,7 +697,7 @@ impl<'a> Maker<'a> {
             })
             .collect();
         for (parameter, asked) in &contract.pointers {
-            let what = text::asked(body, *parameter, asked);
+            let what = text::asked(self.program, body, *parameter, asked);
             let what = format!("`{callee}` is called with {what}");
             match arguments
                 .get(*parameter)

@@ -1,11 +1,11 @@
 //! Contracts for people: in words, and as the ACSL annotation that the program reads back.
 
-use proofline_cfa::{BinaryOp, CompareOp, Expr, Function, expr_text};
+use proofline_cfa::{BinaryOp, CompareOp, Expr, Function, Program, expr_text};
 
-use super::{Asked, Contract, Memory, origin::is_character};
+use super::{Asked, Contract, Memory, origin::{is_character, types}};
 
 /// What is asked of a pointer, in words: `` `d` with room for `size` bytes ``.
-pub(super) fn asked(function: &Function, parameter: usize, asked: &Asked) -> String {
+pub(super) fn asked(program: &Program, function: &Function, parameter: usize, asked: &Asked) -> String {
     let Some(id) = function.parameters.get(parameter) else { return String::new() };
     let local = function.local(*id);
     let name = &local.name;
@@ -13,7 +13,7 @@ pub(super) fn asked(function: &Function, parameter: usize, asked: &Asked) -> Str
     match &asked.memory {
         Memory::Nothing if asked.or_null => format!("any `{name}`"),
         Memory::Nothing => format!("`{name}`, not null"),
-        Memory::Bytes(bytes) => match whole(function, parameter, *bytes) {
+        Memory::Bytes(bytes) => match whole(program, function, parameter, *bytes) {
             Some(text) => format!("`{name}` that points to {text}{null}"),
             None => format!("`{name}` with {bytes} bytes{null}"),
         },
@@ -30,46 +30,39 @@ pub(super) fn asked(function: &Function, parameter: usize, asked: &Asked) -> Str
 }
 
 /// What so many bytes are, of the pointer's type.
-fn whole(function: &Function, parameter: usize, bytes: u64) -> Option<&'static str> {
+fn whole(program: &Program, function: &Function, parameter: usize, bytes: u64) -> Option<&'static str> {
     let ty = function.local(function.parameters[parameter]).ty.pointee()?;
     if is_character(ty) && bytes == 1 {
         return Some("a byte");
     }
-    let is_whole =
-        element_bytes(ty) == Some(bytes) || matches!(ty.kind(), proofline_hir::TypeKind::Record(_));
-    is_whole.then_some("an object of its type")
+    (types(program).size(ty) == Some(bytes)).then_some("an object of its type")
 }
 
 impl Contract {
     /// Each demand in words.
-    pub fn words(&self, function: &Function) -> Vec<String> {
-        let pointers = self.pointers.iter().map(|(at, of)| asked(function, *at, of));
+    pub fn words(&self, program: &Program, function: &Function) -> Vec<String> {
+        let pointers = self.pointers.iter().map(|(at, of)| asked(program, function, *at, of));
         let conditions =
             self.conditions.iter().map(|condition| format!("`{}`", expr_text(function, condition)));
         pointers.chain(conditions).collect()
     }
 
     /// Each demand as a term of ACSL.
-    pub fn acsl(&self, function: &Function) -> Vec<String> {
-        let pointers = self.pointers.iter().filter_map(|(at, asked)| acsl_of(function, *at, asked));
+    pub fn acsl(&self, program: &Program, function: &Function) -> Vec<String> {
+        let pointers = self.pointers.iter().filter_map(|(at, asked)| acsl_of(program, function, *at, asked));
         let conditions = self.conditions.iter().map(|condition| condition_text(function, condition));
         pointers.chain(conditions).collect()
     }
-
-    /// The annotation that says it.
-    pub fn annotation(&self, function: &Function) -> String {
-        format!("/*@ requires {}; */", self.acsl(function).join(" && "))
-    }
 }
 
-fn acsl_of(function: &Function, parameter: usize, asked: &Asked) -> Option<String> {
+fn acsl_of(program: &Program, function: &Function, parameter: usize, asked: &Asked) -> Option<String> {
     let local = function.local(*function.parameters.get(parameter)?);
     let name = &local.name;
     let term = match &asked.memory {
         Memory::Nothing if asked.or_null => return None,
         Memory::Nothing => return Some(format!("{name} != \\null")),
         Memory::Bytes(bytes) => {
-            let is_whole = whole(function, parameter, *bytes).is_some();
+            let is_whole = whole(program, function, parameter, *bytes).is_some();
             if is_whole {
                 format!("\\valid({name})")
             } else {
@@ -78,7 +71,7 @@ fn acsl_of(function: &Function, parameter: usize, asked: &Asked) -> Option<Strin
         }
         Memory::Elements(count, stride) => {
             let pointee = local.ty.pointee()?;
-            let is_own = element_bytes(pointee) == Some(*stride);
+            let is_own = types(program).size(pointee) == Some(*stride);
             let cast = if is_own { "" } else { "(char *)" };
             format!("\\valid({cast}{name} + (0 .. {} - 1))", count_text(function, count))
         }
@@ -86,14 +79,6 @@ fn acsl_of(function: &Function, parameter: usize, asked: &Asked) -> Option<Strin
         Memory::Structure => format!("valid_structure({name})"),
     };
     Some(if asked.or_null { format!("({name} == \\null || {term})") } else { term })
-}
-
-fn element_bytes(ty: proofline_cfa::Type) -> Option<u64> {
-    match proofline_cfa::scalar_of(ty, proofline_syntax::DataModel::Lp64)? {
-        proofline_cfa::Scalar::Int(ty) => Some(ty.bytes()),
-        proofline_cfa::Scalar::Pointer => Some(8),
-        proofline_cfa::Scalar::Float(_) => None,
-    }
 }
 
 fn count_text(function: &Function, count: &Expr) -> String {

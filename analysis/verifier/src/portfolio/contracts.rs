@@ -316,8 +316,8 @@ impl<P: Programs> Known<'_, P> {
             self.done.insert(name, one.contract.clone());
         }
         let kept = Kept {
-            words: one.contract.words(function),
-            acsl: one.contract.acsl(function),
+            words: one.contract.words(subject.program(), function),
+            acsl: one.contract.acsl(subject.program(), function),
             contract: one.contract,
             is_shown: true,
         };

@@ -35,6 +35,8 @@ pub enum Unknown {
     NoProgress(String),
     /// The path exists in the abstraction, but no concrete run of it was found.
     Unconfirmed(String),
+    /// It holds if callers keep the contract of the function; whether they do, nobody knows here.
+    IfCallersKeep,
     /// A defect of ours; the text helps to reproduce it.
     InternalError(String),
 }
@@ -51,6 +53,7 @@ impl fmt::Display for Unknown {
             Unknown::Unsupported(what) => write!(f, "unsupported: {what}"),
             Unknown::NoProgress(what) => write!(f, "no progress: {what}"),
             Unknown::Unconfirmed(what) => write!(f, "unconfirmed: {what}"),
+            Unknown::IfCallersKeep => f.write_str("it holds if callers keep the contract of the function"),
             Unknown::InternalError(what) => write!(f, "internal error: {what}"),
         }
     }

@@ -52,6 +52,7 @@ fn check(db: &Database) -> usize {
         steps: 100_000,
         first_only: false,
         round: Round::default(),
+        under: std::sync::Arc::default(),
     };
     portfolio::check(db, &question, &[], &Control::default()).map_or(0, |report| report.verdicts.len())
 }

@@ -38,6 +38,7 @@ fn main() {
                         steps,
                         first_only: false,
                         round: Round::default(),
+                        under: Arc::default(),
                     };
                     let doing = doing.clone();
                     let progress = move |text: &str| text.clone_into(&mut doing.lock());

@@ -90,6 +90,7 @@ fn main() -> ExitCode {
             steps: number(1, 20_000),
             first_only: false,
             round: Round::default(),
+            under: std::sync::Arc::default(),
         },
         unit,
     };

@@ -32,7 +32,7 @@ use crate::{
     files::Known,
     front::{FileName, Project, files, source},
     linked::{Symbol, has_body, trouble},
-    program::{covered, default_entries, misunderstood, positions, prepared, ready},
+    program::{annotation, covered, default_entries, misunderstood, positions, prepared, ready},
     shared::{Db, Shared},
     store::Store,
     stored::Blocks,
@@ -360,6 +360,18 @@ impl Programs for Database {
 
     fn misunderstood(&self, entry: Entry) -> Result<Option<Unknown>, Stopped> {
         self.caught(|db| misunderstood(db, db.project(), Symbol::new(db, entry.name)))
+    }
+
+    fn annotation(&self, function: Name) -> Result<Option<String>, Stopped> {
+        self.caught(|db| annotation(db, db.project(), Symbol::new(db, function)).clone())
+    }
+
+    fn subject_of(&self, function: Name) -> Result<Subject, Stopped> {
+        let wrapv = self.caught(|db| db.project().options(db).wrapv)?;
+        self.caught(|db| {
+            let ready = ready(db, db.project(), Symbol::new(db, function));
+            Subject::new(ready.environment.clone(), wrapv)
+        })
     }
 
     fn judge(&self, request: &Request, entry: Entry, control: &Control) -> Result<Report, Stopped> {

@@ -210,6 +210,14 @@ impl Functions for Queried<'_> {
     }
 }
 
+/// The annotation in front of a function. Of all the text, an answer hangs on no more than this.
+#[salsa::tracked]
+pub(crate) fn annotation<'db>(db: &'db dyn Db, project: Project, function: Symbol<'db>) -> Option<String> {
+    let name = function.name(db);
+    let (map, units) = positions_of(db, project, [&name]);
+    sources::Sources::new(Arc::new(map), units, Vec::new()).annotation(name)
+}
+
 /// Where executions start by default.
 #[salsa::tracked]
 pub(crate) fn default_entries(db: &dyn Db, project: Project) -> Vec<Entry> {

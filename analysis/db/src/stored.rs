@@ -39,6 +39,12 @@ pub(crate) fn key(slice: ContentHash, request: &Request, wrapv: bool) -> Content
         }
         hasher.write(&obligation.0.to_le_bytes());
     }
+    for (function, contract) in request.under.iter() {
+        for part in [function.as_str(), &format!("{contract:?}")] {
+            hasher.write(&(part.len() as u64).to_le_bytes());
+            hasher.write(part.as_bytes());
+        }
+    }
     if let Some(before) = &round.after {
         hasher.write(&key(slice, before, wrapv).0);
     }
@@ -187,6 +193,7 @@ fn reason(why: &Unknown) -> Option<(u8, String)> {
         | Unknown::OutOfTime
         | Unknown::OutOfMemory
         | Unknown::SolverStopped
+        | Unknown::IfCallersKeep
         | Unknown::InternalError(_) => return None,
         Unknown::OutOfBudget => (0, String::new()),
         Unknown::Unsupported(text) => (1, text.clone()),

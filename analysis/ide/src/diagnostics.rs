@@ -53,6 +53,7 @@ pub fn diagnostics(file: &FileResults, line: impl Fn(&Path, usize) -> Option<Str
     }
     out.extend(never_reached(file));
     out.extend(undecided(file));
+    out.extend(unread_contracts(file));
     out.sort_by(|a, b| {
         let key = |d: &Diagnostic| (d.place.range.start, d.severity);
         (&a.place.path, key(a)).cmp(&(&b.place.path, key(b)))
@@ -125,6 +126,25 @@ fn never_reached(file: &FileResults) -> impl Iterator<Item = Diagnostic> {
             }
         },
     )
+}
+
+/// What is wrong with the contract in front of a function, at its name.
+fn unread_contracts(file: &FileResults) -> Vec<Diagnostic> {
+    let mut out: Vec<Diagnostic> = Vec::new();
+    for report in file.reports().values() {
+        for (name, problems) in &report.contract_problems {
+            let Some(function) = file.functions().find(|function| function.name == *name) else { continue };
+            let place = own(file, file.now(function.selection.range));
+            for problem in problems {
+                let message = format!("contract of `{name}`: {problem}");
+                let found = plain(place.clone(), Severity::Warning, "not-understood", message);
+                if !out.contains(&found) {
+                    out.push(found);
+                }
+            }
+        }
+    }
+    out
 }
 
 /// What could not be decided is said once per function, at its name, when nothing more will come.

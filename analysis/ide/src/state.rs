@@ -129,6 +129,7 @@ pub fn report(
     out.rests_on.sort();
     out.rests_on.dedup();
     let mut internal = None;
+    let mut is_asked = false;
     for obligation in &out.obligations {
         match &obligation.verdict {
             Verdict::Proved(_) => out.proved += 1,
@@ -140,6 +141,10 @@ pub fn report(
             Verdict::Unknown(Unknown::InternalError(why)) => {
                 out.unknown += 1;
                 internal.get_or_insert_with(|| why.clone());
+            }
+            Verdict::Unknown(Unknown::IfCallersKeep) => {
+                out.proved += 1;
+                is_asked = true;
             }
             Verdict::Unknown(why) => {
                 out.unknown += 1;
@@ -156,7 +161,10 @@ pub fn report(
             out.reason = Some("proved only if nothing fails before, which is not proved".into());
             State::Unknown
         }
-        () => State::Proved,
+        () => {
+            out.reason = is_asked.then(|| "proved, if callers keep its contract".to_owned());
+            State::Proved
+        }
     };
     out.reason = internal.or(out.reason).or(reason);
     out

@@ -6,7 +6,7 @@ use std::{
 };
 
 use proofline_cfa::Object;
-use proofline_verifier::Name;
+use proofline_verifier::{Name, Unknown};
 
 use crate::{
     finding::{Finding, Nature},
@@ -79,7 +79,7 @@ impl Summary {
                 checks.len() - 1
             });
             match &obligation.verdict {
-                Verdict::Proved(_) => checks[at].proved += 1,
+                Verdict::Proved(_) | Verdict::Unknown(Unknown::IfCallersKeep) => checks[at].proved += 1,
                 Verdict::Unknown(_) => checks[at].unknown += 1,
                 Verdict::Violated(_) => checks[at].violated += 1,
             }
@@ -101,6 +101,12 @@ impl Summary {
                     format!("line {line} fails {when}: {}", finding.title)
                 }
             });
+        }
+        for kept in
+            reports.values().filter_map(|report| report.contracts.get(function)).filter(|kept| kept.is_shown)
+        {
+            requires.extend(kept.words.iter().cloned());
+            conditions.extend(kept.acsl.iter().cloned());
         }
         checks.sort_by_key(|count| count.check);
         let name = Name::new(function);

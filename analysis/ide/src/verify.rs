@@ -13,7 +13,7 @@ use proofline_verifier::{
     portfolio::{
         Control, Listener, Request, Round, Rounds, check_entry, entry_in_rounds, function_alone, panic_text,
     },
-    report::Report,
+    report::{Kept, Report},
     verdict,
 };
 
@@ -86,6 +86,10 @@ pub struct EntryReport {
     pub rests_on: Vec<String>,
     /// Functions with something proved for the executions only that do not fail before, where it is not proved that none does.
     pub resting: BTreeSet<String>,
+    /// Functions that are proved, if their callers keep a contract that is not empty.
+    pub contracts: BTreeMap<String, Kept>,
+    /// What is wrong with contracts in the text, by function.
+    pub contract_problems: BTreeMap<String, Vec<String>>,
     /// Nothing is left undecided, so that more effort is useless.
     pub is_settled: bool,
     /// Milliseconds the computation took when it was made.
@@ -135,6 +139,7 @@ pub(crate) fn verify(
         steps: effort.steps,
         first_only: false,
         round: Round::default(),
+        under: Arc::default(),
     };
     let control = Control {
         cancel: cancel.clone(),
@@ -186,7 +191,10 @@ pub(crate) fn verify(
             },
             verdict::Verdict::Unknown(why) => Verdict::Unknown(why.clone()),
         };
-        is_settled &= matches!(verdict, Verdict::Proved(_) | Verdict::Violated(_));
+        is_settled &= matches!(
+            verdict,
+            Verdict::Proved(_) | Verdict::Violated(_) | Verdict::Unknown(Unknown::IfCallersKeep)
+        );
         list.push(Obligation {
             check: obligation.check.code(),
             text: obligation.text.to_string(),
@@ -212,6 +220,17 @@ pub(crate) fn verify(
         // A library entry also runs into what `main` decides; that is told from `main`.
         findings: findings.into_iter().filter(|finding| plan.decides.contains(&finding.function)).collect(),
         rests_on: report.rests_on.iter().cloned().collect(),
+        contracts: report
+            .kept
+            .iter()
+            .filter(|(_, kept)| !kept.contract.is_empty())
+            .map(|(name, kept)| (name.to_string(), kept.clone()))
+            .collect(),
+        contract_problems: report
+            .contract_problems
+            .iter()
+            .map(|(name, all)| (name.to_string(), all.clone()))
+            .collect(),
         resting: report.resting.iter().map(ToString::to_string).collect(),
         is_settled,
         millis,

@@ -4,6 +4,7 @@
 pub mod blame;
 pub mod blocks;
 pub mod checks;
+pub mod contracts;
 pub mod counterexample;
 pub mod dump;
 pub mod engines;

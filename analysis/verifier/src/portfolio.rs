@@ -3,6 +3,7 @@
 //!
 //! **Nothing is proved of a text that was not understood.** That is seen to here, so that everybody who shows verdicts shows the same.
 
+mod contracts;
 mod in_memory;
 mod library;
 mod request;
@@ -66,6 +67,18 @@ pub trait Programs: Clone + Send {
     /// # Errors
     /// If the work was stopped.
     fn misunderstood(&self, entry: Entry) -> Result<Option<Unknown>, Self::Error>;
+
+    /// The annotation in front of a function's definition, without its delimiters.
+    ///
+    /// # Errors
+    /// If the work was stopped.
+    fn annotation(&self, function: Name) -> Result<Option<String>, Self::Error>;
+
+    /// A function with a body, with all that it reaches, as engines see it.
+    ///
+    /// # Errors
+    /// If the work was stopped.
+    fn subject_of(&self, function: Name) -> Result<Subject, Self::Error>;
 
     /// What [`judge`] says of the executions from an entry with a body, found out now or before, with findings explained.
     ///
@@ -163,7 +176,8 @@ pub fn judge(
     before: Option<&Judgement>,
     control: &Control,
 ) -> Judgement {
-    schedule::Schedule::new(subject, request, entry, before, control).run()
+    let assumed = subject.under(entry, &request.under);
+    schedule::Schedule::new(assumed.as_ref().unwrap_or(subject), request, entry, before, control).run()
 }
 
 fn entries<P: Programs>(programs: &P, given: &[Name]) -> Result<Result<Vec<Entry>, Unknown>, P::Error> {

@@ -8,12 +8,26 @@ use proofline_cpa::Unknown;
 
 use crate::{
     blame::Blame,
+    contracts::Contract,
     counterexample::Counterexample,
     finding::Finding,
     sources::Sources,
     subject::Subject,
     verdict::{Verdict, Verdicts},
 };
+
+/// A function that is proved, if its callers keep a contract.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Kept {
+    /// What it asks for. Nothing, if it is proved without.
+    pub contract: Contract,
+    /// The same in words, one demand each.
+    pub words: Vec<String>,
+    /// The same as terms of ACSL.
+    pub acsl: Vec<String>,
+    /// Callers that are not seen must keep it. Otherwise all callers are seen, and are proved to keep it, as far as they are called as they ask for.
+    pub is_shown: bool,
+}
 
 /// What engines found out about the executions from one entry, without positions.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -70,6 +84,8 @@ impl Judgement {
             rests_on: self.rests_on.clone(),
             called_from_outside: self.called_from_outside.clone(),
             resting: self.resting.clone(),
+            kept: BTreeMap::new(),
+            contract_problems: BTreeMap::new(),
             reason: self.reason.clone(),
         }
     }
@@ -106,9 +122,16 @@ pub struct Report {
     pub called_from_outside: BTreeSet<Name>,
     /// Functions with something proved for the executions only that do not fail before, where it is not proved that none does.
     pub resting: BTreeSet<Name>,
+    /// Functions that are proved, if their callers keep a contract.
+    pub kept: BTreeMap<Name, Kept>,
+    /// What is wrong with contracts in the text, by function.
+    pub contract_problems: BTreeMap<Name, Vec<String>>,
     /// Why nothing could be asked at all.
     pub reason: Option<Unknown>,
 }
+
+/// The engine of what is proved with the contracts of what is called.
+pub const BY_CONTRACTS: &str = "contracts";
 
 /// The answer to the whole question.
 #[derive(Clone, PartialEq, Debug)]
@@ -162,6 +185,59 @@ impl Report {
     /// Violations that callers must prevent.
     pub fn latent(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| !self.is_failure(finding))
+    }
+
+    /// Marks what is proved if callers keep contracts. What some caller of a function that is not proved may break stays a finding.
+    pub(crate) fn settle_kept(&mut self) {
+        let is_covered = |finding: &Finding| {
+            let entry = finding.counterexample.entry.name;
+            finding.blame != Blame::Manifest && self.kept.contains_key(&entry)
+        };
+        let covered: BTreeSet<usize> =
+            (0..self.findings.len()).filter(|at| is_covered(&self.findings[*at])).collect();
+        let mut dropped = BTreeSet::new();
+        for ((function, _), verdict) in &mut self.verdicts {
+            let Some(kept) = self.kept.get(function) else { continue };
+            let is_open = match verdict {
+                Verdict::Proved(_) => false,
+                Verdict::Unknown(Unknown::InternalError(_)) => false,
+                Verdict::Unknown(_) => true,
+                Verdict::Violated(index) => covered.contains(index),
+            };
+            if !is_open {
+                continue;
+            }
+            if let Verdict::Violated(index) = verdict {
+                dropped.insert(*index);
+            }
+            *verdict = if kept.contract.is_empty() {
+                Verdict::Proved(BY_CONTRACTS)
+            } else {
+                Verdict::Unknown(Unknown::IfCallersKeep)
+            };
+        }
+        self.drop_findings(&dropped);
+    }
+
+    /// Without these findings, which no verdict names.
+    fn drop_findings(&mut self, dropped: &BTreeSet<usize>) {
+        if dropped.is_empty() {
+            return;
+        }
+        let mut place = Vec::new();
+        let mut kept = Vec::new();
+        for (at, finding) in std::mem::take(&mut self.findings).into_iter().enumerate() {
+            place.push(kept.len());
+            if !dropped.contains(&at) {
+                kept.push(finding);
+            }
+        }
+        self.findings = kept;
+        for verdict in self.verdicts.values_mut() {
+            if let Verdict::Violated(index) = verdict {
+                *index = place[*index];
+            }
+        }
     }
 
     /// Whether a finding is one of [`failures`](Self::failures).
@@ -289,6 +365,8 @@ impl Report {
         self.last_engine = other.last_engine.or(self.last_engine);
         self.rests_on.extend(other.rests_on);
         self.resting.extend(other.resting);
+        self.kept.extend(other.kept);
+        self.contract_problems.extend(other.contract_problems);
         self.reason = self.reason.take().or(other.reason);
         other.verdicts.into_iter().map(move |(target, verdict)| match verdict {
             Verdict::Violated(index) => (target, Verdict::Violated(before + index)),

@@ -11,6 +11,8 @@ use proofline_cfa_build::ProgramMap;
 use proofline_cpa::Unknown;
 use proofline_syntax::{SourceFiles, Span, Unit};
 
+use crate::contracts::acsl;
+
 /// A place in a file, for people and editors. Lines and columns count from 0, columns in bytes.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct Position {
@@ -86,6 +88,14 @@ impl Sources {
     pub fn definition(&self, function: Name) -> Option<Position> {
         let (unit, map) = self.map.function(function)?;
         position(unit, self.units.get(&unit)?.files(), map.name?)
+    }
+
+    /// The annotation in front of a function's definition (`/*@ … */`), without its delimiters.
+    pub fn annotation(&self, function: Name) -> Option<String> {
+        let (unit, map) = self.map.function(function)?;
+        let (files, name) = (self.units.get(&unit)?.files(), map.name?);
+        let before = files.text(name.file).get(..name.start as usize)?;
+        acsl::in_front(before).map(str::to_owned)
     }
 
     /// Where a local of a function is declared.

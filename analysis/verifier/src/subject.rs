@@ -12,7 +12,13 @@ use proofline_cpa::Unknown;
 use proofline_domains::{IntervalOptions, PredicateOptions, ValueOptions};
 use proofline_program_analysis::Environment;
 
-use crate::{blocks::BlockQueries, checks, property::Property, summaries::Summaries};
+use crate::{
+    blocks::BlockQueries,
+    checks,
+    contracts::{Contracts, assume},
+    property::Property,
+    summaries::Summaries,
+};
 
 /// A program to be judged. Clones are cheap.
 #[derive(Clone)]
@@ -47,6 +53,16 @@ impl Subject {
             Some(program) => Subject { env: Arc::new(self.env.again(program)), blocks: None, ..self.clone() },
             None => self.clone(),
         }
+    }
+
+    /// For a function whose callers keep its contract; `None` where there are no contracts.
+    #[must_use]
+    pub(crate) fn under(&self, entry: Entry, contracts: &Contracts) -> Option<Subject> {
+        if contracts.is_empty() {
+            return None;
+        }
+        let assumed = assume::under(&self.env, entry.name, contracts)?;
+        Some(Subject { env: Arc::new(self.env.again(assumed.program)), blocks: None, ..self.clone() })
     }
 
     /// The program with its call graph, points-to sets and the rest.

@@ -18,6 +18,7 @@ fn report(code: &str) -> Report {
         steps: 100_000,
         first_only: false,
         round: Round::default(),
+        under: std::sync::Arc::default(),
     };
     let memory = InMemory { subject: &subject, sources: &sources };
     check(&memory, &request, &[], &Control::default()).unwrap_or_else(|never| match never {})

@@ -200,6 +200,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             steps: arguments.budget,
             first_only: arguments.first || property.is_one_question(),
             round: Round::default(),
+            under: Arc::default(),
         };
         let shown: Arc<Mutex<Vec<Counterexample>>> = Arc::default();
         let mut control = control.clone();

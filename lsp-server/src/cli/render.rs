@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Snippet};
-use proofline_ide::check::{Blame, Finding, Name, Position, Problem, Report, Sources, StepKind, Verdict};
+use proofline_ide::check::{
+    Blame, Finding, Name, Position, Problem, Report, Sources, StepKind, Unknown, Verdict,
+};
 use proofline_ide::shown;
 
 use super::terminal::Style;
@@ -57,11 +59,43 @@ const MOST_PLACES: usize = 4;
 
 /// What callers must see to, and what hangs on unknown functions: what is the same at several places, or for several functions, is said once.
 pub(crate) fn latent(report: &Report, style: Style) -> String {
-    let mut out = String::new();
+    let mut out = unread(report, style);
+    out.push_str(&kept(report, style));
     let (unknown, callers): (Vec<Demand>, Vec<Demand>) =
         demands(report).into_iter().partition(|demand| demand.is_unknown);
     list(&mut out, "callers must see to it:", &callers, style);
     list(&mut out, "hangs on functions that are not here:", &unknown, style);
+    out
+}
+
+/// What is wrong with contracts in the text.
+fn unread(report: &Report, style: Style) -> String {
+    let mut out = String::new();
+    for (function, problems) in &report.contract_problems {
+        for problem in problems {
+            let head = style.yellow("warning");
+            let _ = writeln!(out, "{head}: {}", style.bold(&format!("contract of `{function}`: {problem}")));
+        }
+    }
+    out
+}
+
+/// What proved functions ask of callers that are not seen.
+fn kept(report: &Report, style: Style) -> String {
+    let mut out = String::new();
+    let shown = report.kept.iter().filter(|(_, kept)| kept.is_shown && !kept.contract.is_empty());
+    for (function, kept) in shown {
+        if out.is_empty() {
+            let _ = writeln!(out, "{}", style.bold("proved, if callers pass:"));
+        }
+        let _ = writeln!(out, "  {function}");
+        for demand in &kept.words {
+            let _ = writeln!(out, "    {demand}");
+        }
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
     out
 }
 
@@ -225,6 +259,7 @@ pub(crate) fn table(report: &Report, style: Style) -> String {
     );
     for function in functions {
         let mut counts = [0u32; 4];
+        let mut assumed = 0u32;
         let mut reason = None;
         for ((_, _), verdict) in report.verdicts.iter().filter(|((name, _), _)| *name == function) {
             match verdict {
@@ -233,13 +268,20 @@ pub(crate) fn table(report: &Report, style: Style) -> String {
                     let is_failure = report.findings.get(*index).is_none_or(|f| report.is_failure(f));
                     counts[if is_failure { 1 } else { 3 }] += 1;
                 }
+                Verdict::Unknown(Unknown::IfCallersKeep) => assumed += 1,
                 Verdict::Unknown(why) => {
                     counts[2] += 1;
                     reason.get_or_insert(why);
                 }
             }
         }
+        let is_inner = report.kept.get(&function).is_some_and(|kept| !kept.is_shown);
         let state = match counts {
+            [_, 0, 0, 0] if assumed > 0 && report.resting.contains(&function) => {
+                style.yellow("proved if nothing fails before and callers keep its contract")
+            }
+            [_, 0, 0, 0] if assumed > 0 && is_inner => style.green("proved, as it is called here"),
+            [_, 0, 0, 0] if assumed > 0 => style.green("proved, if callers keep its contract"),
             [_, 0, 0, 0] if report.resting.contains(&function) => {
                 style.yellow("proved if nothing fails before")
             }
@@ -256,7 +298,9 @@ pub(crate) fn table(report: &Report, style: Style) -> String {
         let _ = writeln!(
             out,
             "{function:width$}  {:>6}  {:>8}  {latent}{:>7}  {state}",
-            counts[0], counts[1], counts[2]
+            counts[0] + assumed,
+            counts[1],
+            counts[2]
         );
     }
     if !report.rests_on.is_empty() {

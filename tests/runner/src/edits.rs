@@ -35,6 +35,7 @@ pub fn edit(case: &Case, first: usize, most: usize) -> Result<(), String> {
             steps: 2_000,
             first_only: false,
             round: Round::default(),
+            under: std::sync::Arc::default(),
         };
         let ask = |db: &Database| -> Result<Report, String> {
             portfolio::check(db, &question, &[], &Control::default()).map_err(said)

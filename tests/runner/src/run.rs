@@ -45,6 +45,7 @@ pub(crate) fn asked(case: &Case) -> Result<Asked, String> {
         steps: 300_000,
         first_only: false,
         round: Round::default(),
+        under: std::sync::Arc::default(),
     };
     for word in &case.options {
         match word.split_once('=') {

@@ -20,6 +20,7 @@ fn question() -> Request {
         steps: 100_000,
         first_only: false,
         round: Round::default(),
+        under: std::sync::Arc::default(),
     }
 }
 

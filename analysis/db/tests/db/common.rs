@@ -21,6 +21,7 @@ pub(crate) fn question() -> Request {
         steps: 4_000,
         first_only: false,
         round: Round::default(),
+        under: std::sync::Arc::default(),
     }
 }
 

@@ -202,7 +202,14 @@ fn steps_to_prove(text: &str, folder: Option<&Path>) -> Option<u64> {
 
 fn refined(steps: u64) -> Request {
     let engines = vec!["value-bam".to_owned()];
-    Request { property: Property::UnreachCall, engines, steps, first_only: false, round: Round::default() }
+    Request {
+        property: Property::UnreachCall,
+        engines,
+        steps,
+        first_only: false,
+        round: Round::default(),
+        under: std::sync::Arc::default(),
+    }
 }
 
 /// Proves [`REFINED`], and leaves in the folder with which precision.

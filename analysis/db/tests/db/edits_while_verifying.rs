@@ -34,6 +34,7 @@ fn question() -> Request {
         steps: 1_000_000,
         first_only: false,
         round: Round::default(),
+        under: std::sync::Arc::default(),
     }
 }
 

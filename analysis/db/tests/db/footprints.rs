@@ -24,6 +24,7 @@ fn question(engine: &str) -> Request {
         steps: 12_000,
         first_only: false,
         round: Round::default(),
+        under: std::sync::Arc::default(),
     }
 }
 

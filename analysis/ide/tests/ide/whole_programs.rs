@@ -18,6 +18,7 @@ fn request() -> Request {
         steps: 20_000,
         first_only: false,
         round: Round::default(),
+        under: std::sync::Arc::default(),
     }
 }
 

@@ -37,6 +37,7 @@ checks! {
     out_of_bounds,
     invalid_free,
     library_call,
+    precondition,
     memory_leak,
     memory_cleanup,
     unreachable,

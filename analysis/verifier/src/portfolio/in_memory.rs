@@ -46,6 +46,14 @@ impl Programs for InMemory<'_> {
         Ok(self.sources.misunderstood(&self.subject.env().concerned(entry)))
     }
 
+    fn annotation(&self, function: Name) -> Result<Option<String>, Infallible> {
+        Ok(self.sources.annotation(function))
+    }
+
+    fn subject_of(&self, _: Name) -> Result<Subject, Infallible> {
+        Ok(self.subject.clone())
+    }
+
     fn judge(&self, request: &Request, entry: Entry, control: &Control) -> Result<Report, Infallible> {
         let subject = self.subject.for_question(&request.property);
         let judgement = answer(&subject, request, entry, control);

@@ -10,7 +10,7 @@ use std::{
 use proofline_cfa::{Entry, Name, ObligationId};
 use proofline_cpa::Unknown;
 
-use super::{Control, Programs, Request, Round, Settled, check_entry, each};
+use super::{Control, Programs, Request, Round, Settled, check_entry, contracts, each};
 use crate::{engines, report::Report, verdict::Verdict};
 
 /// So many entries at most are asked dear questions before what is known then is looked at again.
@@ -99,7 +99,11 @@ pub fn entry_in_rounds<P: Programs>(
         let settled = if last.is_none() { BTreeMap::new() } else { settled.clone() };
         last = Some(next_round(programs, request, engines, entry, settled, last, control)?);
     }
-    Ok(last.map(|(_, report)| report).unwrap_or_default())
+    let mut report = last.map(|(_, report)| report).unwrap_or_default();
+    if rounds == Rounds::All && programs.has_body(entry.name)? {
+        contracts::add(programs, request, &programs.reached(entry.name)?, control, &mut report)?;
+    }
+    Ok(report)
 }
 
 fn of_round(request: &Request, engines: &[&str], round: Round) -> Request {
@@ -181,8 +185,9 @@ pub(super) fn check<P: Programs>(
         }
         library.round(engines, at > 0 && at + 1 == rounds.len())?;
     }
+    let functions = library.entries.iter().flat_map(|(_, reached, _)| reached).copied().collect();
     library.add_to(report);
-    Ok(())
+    contracts::add(programs, request, &functions, control, report)
 }
 
 impl<'l, P: Programs> Library<'l, P> {

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Instant};
 use proofline_cfa::{Name, ObligationId};
 use proofline_cpa::{Cancel, Unknown};
 
-use crate::{finding::Finding, property::Property};
+use crate::{contracts::Contracts, finding::Finding, property::Property};
 
 /// What is asked of every entry. A verdict is a function of this and of the program.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -20,6 +20,8 @@ pub struct Request {
     pub first_only: bool,
     /// What was asked before, and of what.
     pub round: Round,
+    /// Contracts that the entry's callers keep and that it must keep where it calls. Usually none.
+    pub under: Arc<Contracts>,
 }
 
 /// Obligations about which is known what an entry need not be asked: which engine proved them of all executions, or why nothing is known.

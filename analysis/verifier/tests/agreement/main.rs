@@ -100,6 +100,7 @@ fn ask(memory: &InMemory<'_>, entry: &str, engine: &str) -> Overall {
         steps: 10_000_000,
         first_only: true,
         round: Round::default(),
+        under: std::sync::Arc::default(),
     };
     let report = check(memory, &request, &[Name::new(entry)], &Control::default());
     report.unwrap_or_else(|never| match never {}).overall()

@@ -3,7 +3,9 @@
 mod sarif;
 mod witness;
 
-use proofline_ide::check::{Finding, Position, Program, Sources, StepKind, TraceStep, Verdict};
+use proofline_ide::check::{
+    Finding, Position, Program, Report, Sources, StepKind, TraceStep, Unknown, Verdict,
+};
 use serde_json::{Value, json};
 
 pub(super) use sarif::sarif;
@@ -50,6 +52,9 @@ fn result(program: Option<&Program>, sources: &Sources, answer: &Answer) -> Valu
         let (word, detail) = match verdict {
             Verdict::Proved(engine) => ("proved", (*engine).to_owned()),
             Verdict::Violated(index) => ("violated", index.to_string()),
+            Verdict::Unknown(why @ Unknown::IfCallersKeep) => {
+                ("proved if callers keep the contract", why.to_string())
+            }
             Verdict::Unknown(why) => ("unknown", why.to_string()),
         };
         let key = match verdict {
@@ -75,9 +80,26 @@ fn result(program: Option<&Program>, sources: &Sources, answer: &Answer) -> Valu
         "checks": answer.checks(),
         "rests_on": report.rests_on,
         "proved_if_nothing_fails_before": report.resting.iter().map(|name| name.as_str()).collect::<Vec<_>>(),
+        "contracts": contracts(report),
+        "contract_problems": problems(report),
         "obligations": obligations,
         "findings": findings,
     })
+}
+
+/// What functions ask of their callers, under which they are proved.
+fn contracts(report: &Report) -> serde_json::Map<String, Value> {
+    let asks = report.kept.iter().filter(|(_, kept)| !kept.contract.is_empty());
+    let all = asks.map(|(function, kept)| {
+        let value = json!({ "callers_pass": kept.words, "requires": kept.acsl, "all_callers_are_seen": !kept.is_shown });
+        (function.to_string(), value)
+    });
+    all.collect()
+}
+
+/// What is wrong with contracts in the text, by function.
+fn problems(report: &Report) -> serde_json::Map<String, Value> {
+    report.contract_problems.iter().map(|(function, all)| (function.to_string(), json!(all))).collect()
 }
 
 fn finding(finding: &Finding, is_failure: bool) -> Value {

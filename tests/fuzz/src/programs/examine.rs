@@ -445,6 +445,7 @@ pub(super) fn engines_against(
             steps: engines.steps,
             first_only: false,
             round: Round::default(),
+            under: std::sync::Arc::default(),
         };
         let deadline = engines.limit.map(|limit| Instant::now() + limit);
         let control = Control { deadline, ..Control::default() };

@@ -136,6 +136,7 @@ fn ask(
         steps: engines.steps,
         first_only: false,
         round: Round::default(),
+        under: std::sync::Arc::default(),
     };
     let deadline = engines.limit.map(|limit| Instant::now() + limit);
     let report = check(&loaded.db, &request, &[], &Control { deadline, ..Control::default() });

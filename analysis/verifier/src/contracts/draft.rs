@@ -1,0 +1,417 @@
+//! What a function may ask of its callers: guesses that are made from what it does with its parameters, from what it calls with them, and from
+//! their types. Whether they are enough, engines say; here it is only decided what is tried, and what is tried next.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use proofline_cfa::{
+    Argument, Callee, CompareOp, Expr, Function, Lvalue, MemoryPredicate, Name, Op, Scalar, visit,
+};
+use proofline_hir::TypeKind;
+use proofline_program_analysis::Environment;
+
+use super::{
+    Asked, Contract, Contracts, Memory, at_call,
+    origin::{Origin, Origins, is_character, types},
+};
+
+/// So many numbers of elements are tried for a pointer.
+const COUNTS: usize = 3;
+
+/// What is tried for a function.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct Draft {
+    /// For each pointer parameter of which anything is needed: what to try, one after the other.
+    ladders: BTreeMap<usize, Vec<Memory>>,
+    /// A person has written it: nothing else is tried.
+    written: Option<Contract>,
+}
+
+impl Draft {
+    /// Whether the function needs nothing of its callers' memory.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ladders.is_empty() && self.written.is_none()
+    }
+
+    /// What a person has written.
+    pub(crate) fn of_written(contract: Contract) -> Draft {
+        Draft { ladders: BTreeMap::new(), written: Some(contract) }
+    }
+
+    /// Whether a person has written it.
+    pub(crate) fn is_written(&self) -> bool {
+        self.written.is_some()
+    }
+
+    /// What is tried first: the weakest.
+    pub(crate) fn first(&self) -> Contract {
+        if let Some(written) = &self.written {
+            return written.clone();
+        }
+        let asked = |memory: &Memory| Asked { memory: memory.clone(), or_null: true };
+        let pointers = self.ladders.iter().filter_map(|(at, ladder)| Some((*at, asked(ladder.first()?))));
+        Contract { pointers: pointers.collect(), conditions: Vec::new() }
+    }
+
+    /// What is tried after a contract under which something stays open that is about these parameters (by number: whether it is that
+    /// the pointer is not null); `None`: there is nothing else.
+    pub(crate) fn next(&self, last: &Contract, open: &BTreeSet<(usize, bool)>) -> Option<Contract> {
+        if self.is_written() {
+            return None;
+        }
+        let mut next = last.clone();
+        for (at, is_null) in open {
+            let Some(asked) = next.pointers.get_mut(at) else { continue };
+            if *is_null && asked.or_null {
+                asked.or_null = false;
+            } else if !*is_null && asked.or_null == last.pointers[at].or_null {
+                let Some(ladder) = self.ladders.get(at) else { continue };
+                let now = ladder.iter().position(|memory| *memory == asked.memory);
+                if let Some(stronger) = now.and_then(|now| ladder.get(now + 1)) {
+                    asked.memory = stronger.clone();
+                }
+            }
+        }
+        (next != *last).then_some(next)
+    }
+
+    /// What is tried last: there is at least one element.
+    pub(crate) fn with_elements(&self, last: &Contract) -> Option<Contract> {
+        let positive = last.pointers.values().filter_map(|asked| match &asked.memory {
+            Memory::Elements(count @ Expr::Load(_), _) => {
+                let zero = Arc::new(Expr::Int(0, count.int_type()?));
+                Some(Expr::Compare(CompareOp::Gt, Arc::new(count.clone()), zero))
+            }
+            _ => None,
+        });
+        let mut conditions: Vec<Expr> = positive.collect();
+        conditions.dedup();
+        let is_new = !self.is_written() && !conditions.is_empty() && last.conditions.is_empty();
+        is_new.then(|| Contract { conditions, ..last.clone() })
+    }
+}
+
+/// What a function does with what a parameter points to.
+#[derive(Default, Debug)]
+struct Uses {
+    /// Bytes from where it points that are used, as far as they are the same in each run.
+    bytes: i128,
+    /// At places that differ from run to run.
+    varies: bool,
+    /// As a string.
+    ends: bool,
+    /// It is written.
+    written: bool,
+    /// Pointers are read from it, and followed.
+    follows: bool,
+    /// It is followed at all.
+    is_used: bool,
+    /// What functions that get it ask for.
+    passed: Vec<Memory>,
+    /// How many bytes an element has.
+    stride: Option<u64>,
+    /// Sizes that library functions are given with it.
+    sizes: Vec<Expr>,
+}
+
+/// What to try for a function whose callees have these contracts.
+pub(crate) fn draft(env: &Environment, name: Name, callees: &Contracts) -> Draft {
+    let Some(function) = env.function(name) else { return Draft::default() };
+    let is_pointer = |at: &usize| {
+        let local = function.local(function.parameters[*at]);
+        !local.address_taken && matches!(local.ty.kind(), TypeKind::Pointer(_))
+    };
+    let parameters: Vec<usize> = (0..function.parameters.len()).filter(is_pointer).collect();
+    if parameters.is_empty() {
+        return Draft::default();
+    }
+    let all: Vec<(usize, bool)> = parameters.iter().map(|at| (*at, true)).collect();
+    let is_record = |at: &usize| {
+        let pointee = function.local(function.parameters[*at]).ty.pointee();
+        pointee.is_some_and(|pointee| matches!(pointee.kind(), TypeKind::Record(_)))
+    };
+    let records = parameters.iter().copied().filter(is_record).collect();
+    let origins = Origins::of(env.program(), function, &all, records);
+    let mut uses: BTreeMap<usize, Uses> = BTreeMap::new();
+    let mut look = Look { env, function, origins: &origins, callees, uses: &mut uses };
+    for edge in &function.edges {
+        look.operation(&edge.op);
+    }
+    let moved: BTreeSet<usize> = origins
+        .locals()
+        .filter(|(id, _)| origins.is_written(*id))
+        .filter_map(|(id, origin)| match origin {
+            Origin::Parameter(at) if is_moved(function, &origins, id) => Some(at),
+            Origin::Parameter(_) | Origin::Loaded(_) => None,
+        })
+        .collect();
+    let ladders = uses.into_iter().filter(|(_, uses)| uses.is_used).map(|(at, mut uses)| {
+        uses.varies |= moved.contains(&at);
+        (at, ladder(env, function, at, &uses))
+    });
+    Draft { ladders: ladders.filter(|(_, ladder)| !ladder.is_empty()).collect(), written: None }
+}
+
+fn is_moved(function: &Function, origins: &Origins<'_>, id: proofline_cfa::LocalId) -> bool {
+    function.edges.iter().any(|edge| match &edge.op {
+        Op::Assign(dst, value) if super::origin::whole_pointer(function, dst) == Some(id) => {
+            origins.place(value).is_some_and(|place| !place.offset.is_zero())
+        }
+        _ => false,
+    })
+}
+
+struct Look<'a> {
+    env: &'a Environment,
+    function: &'a Function,
+    origins: &'a Origins<'a>,
+    callees: &'a Contracts,
+    uses: &'a mut BTreeMap<usize, Uses>,
+}
+
+impl Look<'_> {
+    fn operation(&mut self, op: &Op) {
+        if let Op::Assume(condition) = op {
+            self.demands(condition);
+        }
+        visit::mentions(op, &mut |mention| {
+            if let visit::Mention::Write(Lvalue { base: proofline_cfa::Base::Deref(pointer, _), .. }) =
+                mention
+                && let Some(place) = self.origins.place(pointer)
+                && let Origin::Parameter(at) = place.origin
+            {
+                self.uses.entry(at).or_default().written = true;
+            }
+        });
+        if let Op::Assign(dst, value) = op
+            && let Some(id) = super::origin::whole_pointer(self.function, dst)
+            && matches!(self.origins.place(value).map(|place| place.origin), Some(Origin::Loaded(_)))
+            && let Some((_, Origin::Parameter(at))) = self.origins.locals().find(|(local, _)| *local == id)
+        {
+            let uses = self.uses.entry(at).or_default();
+            (uses.follows, uses.is_used) = (true, true);
+        }
+        if let Op::CopyBytes(to, ..) | Op::FillBytes(to, ..) | Op::HavocBytes(to, ..) = op
+            && let Some(place) = self.origins.place(to)
+            && let Origin::Parameter(at) = place.origin
+        {
+            self.uses.entry(at).or_default().written = true;
+        }
+        if let Op::Call(call) = op
+            && let Callee::Direct(name) = call.callee
+            && let (Some(contract), Some(body)) = (self.callees.get(&name), self.env.function(name))
+        {
+            let arguments: Vec<Option<&Expr>> = call
+                .arguments
+                .iter()
+                .map(|argument| match argument {
+                    Argument::Value(value) => Some(value),
+                    Argument::Aggregate(_) => None,
+                })
+                .collect();
+            for (parameter, asked) in &contract.pointers {
+                let Some(value) = arguments.get(*parameter).copied().flatten() else { continue };
+                self.passed(body, &arguments, value, asked);
+            }
+        }
+    }
+
+    fn passed(&mut self, callee: &Function, arguments: &[Option<&Expr>], value: &Expr, asked: &Asked) {
+        let Some(place) = self.origins.place(value) else { return };
+        let at = match place.origin {
+            Origin::Parameter(at) => at,
+            Origin::Loaded(_) => return self.follows(value),
+        };
+        if !place.offset.is_zero() && place.local.is_none() {
+            return;
+        }
+        let uses = self.uses.entry(at).or_default();
+        uses.is_used = true;
+        let memory = match &asked.memory {
+            Memory::Elements(count, stride) => {
+                uses.stride = Some(*stride);
+                match at_call(callee, count, arguments) {
+                    Some(Expr::Int(count, _)) => u64::try_from(count).ok().map(|n| Memory::Bytes(n * stride)),
+                    Some(count) => {
+                        over_parameters(self.function, &count).then(|| Memory::Elements(count, *stride))
+                    }
+                    None => None,
+                }
+            }
+            other => Some(other.clone()),
+        };
+        match memory {
+            Some(Memory::Bytes(bytes)) if place.offset.is_zero() => {
+                uses.bytes = uses.bytes.max(i128::from(bytes))
+            }
+            Some(memory) if place.offset.is_zero() => uses.passed.push(memory),
+            Some(Memory::String) => uses.ends = true,
+            Some(_) | None => uses.varies = true,
+        }
+    }
+
+    /// Conditions on memory, of obligations.
+    fn demands(&mut self, condition: &Expr) {
+        visit::walk(condition, &mut |part| match part {
+            Expr::Memory(predicate, pointer, size) => self.demand(*predicate, pointer, size),
+            Expr::Compare(_, pointer, null) if **null == Expr::Null => {
+                if let Some(place) = self.origins.place(pointer)
+                    && let Origin::Parameter(at) = place.origin
+                {
+                    self.uses.entry(at).or_default();
+                }
+            }
+            _ => {}
+        });
+    }
+
+    fn demand(&mut self, predicate: MemoryPredicate, pointer: &Expr, size: &Expr) {
+        let Some(place) = self.origins.place(pointer) else { return };
+        let at = match place.origin {
+            Origin::Parameter(at) => at,
+            Origin::Loaded(_) => return self.follows(pointer),
+        };
+        let uses = self.uses.entry(at).or_default();
+        match predicate {
+            MemoryPredicate::Terminated => (uses.ends, uses.is_used) = (true, true),
+            MemoryPredicate::InBounds => {
+                uses.is_used = true;
+                match (size, &place.offset.terms[..]) {
+                    (Expr::Int(size, _), []) => {
+                        uses.bytes = uses.bytes.max(place.offset.bytes + size);
+                        uses.varies |= place.offset.bytes < 0;
+                    }
+                    (Expr::Int(..), [(_, stride), ..]) => {
+                        uses.varies = true;
+                        uses.stride = Some(*stride);
+                    }
+                    (size, _) => uses.sizes.push(size.clone()),
+                }
+            }
+            MemoryPredicate::NotFreed
+            | MemoryPredicate::NotEnded
+            | MemoryPredicate::Freeable
+            | MemoryPredicate::Initialised
+            | MemoryPredicate::NothingLost
+            | MemoryPredicate::NothingLeft => {}
+        }
+    }
+
+    /// A pointer that was read from a structure is followed: of which parameter's, its text says.
+    fn follows(&mut self, pointer: &Expr) {
+        let origins = self.origins;
+        let function = self.function;
+        let mut seen = BTreeSet::new();
+        let mut open = vec![pointer.clone()];
+        while let Some(pointer) = open.pop() {
+            let Some(place) = origins.place(&pointer) else { continue };
+            match (place.origin, place.local) {
+                (Origin::Parameter(at), _) => {
+                    let uses = self.uses.entry(at).or_default();
+                    (uses.follows, uses.is_used) = (true, true);
+                }
+                (Origin::Loaded(_), Some(id)) => {
+                    if seen.insert(id) {
+                        open.extend(function.edges.iter().filter_map(|edge| match &edge.op {
+                            Op::Assign(dst, value)
+                                if super::origin::whole_pointer(function, dst) == Some(id) =>
+                            {
+                                Some(value.clone())
+                            }
+                            _ => None,
+                        }));
+                    }
+                }
+                (Origin::Loaded(_), None) => {
+                    if let Expr::Load(Lvalue { base: proofline_cfa::Base::Deref(pointer, _), .. }) =
+                        &place.root
+                    {
+                        open.push(Expr::clone(pointer));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether an expression reads nothing but parameters, which nobody else can change.
+fn over_parameters(function: &Function, expr: &Expr) -> bool {
+    let mut is_plain = true;
+    visit::reads_of_expr(expr, &mut |lvalue| {
+        is_plain &= match lvalue.base {
+            proofline_cfa::Base::Local(id) => {
+                lvalue.path.is_empty()
+                    && function.parameters.contains(&id)
+                    && !function.local(id).address_taken
+            }
+            proofline_cfa::Base::Global(_) | proofline_cfa::Base::Deref(..) => false,
+        };
+    });
+    is_plain && super::replaced(expr, &|load| Some(load.clone())).is_some()
+}
+
+/// What to try for one pointer, weakest first where there is an order.
+fn ladder(env: &Environment, function: &Function, at: usize, uses: &Uses) -> Vec<Memory> {
+    let local = function.local(function.parameters[at]);
+    let Some(pointee) = local.ty.pointee().map(proofline_cfa::Type::unqualified) else { return Vec::new() };
+    let size = types(env.program()).size(pointee).filter(|size| *size > 0);
+    let mut ladder = Vec::new();
+    let mut add = |memory: Memory| {
+        if !ladder.contains(&memory) {
+            ladder.push(memory);
+        }
+    };
+    let is_record = matches!(pointee.kind(), TypeKind::Record(_));
+    let whole = if is_record { size.unwrap_or(0) } else { 0 };
+    let bytes = u64::try_from(uses.bytes).unwrap_or(0).max(whole);
+    if is_record && (uses.follows || uses.passed.contains(&Memory::Structure)) {
+        add(Memory::Structure);
+    }
+    if !uses.varies
+        && uses.sizes.is_empty()
+        && !uses.ends
+        && uses.passed.is_empty()
+        && bytes > 0
+        && !uses.follows
+    {
+        add(Memory::Bytes(bytes));
+    }
+    uses.passed.iter().for_each(|memory| add(memory.clone()));
+    let is_text = is_character(pointee);
+    if uses.ends || is_text && uses.varies && !uses.written {
+        add(Memory::String);
+    }
+    let stride = uses.stride.or(size).unwrap_or(1);
+    for size in uses.sizes.iter().filter(|size| over_parameters(function, size)) {
+        add(Memory::Elements(size.clone(), 1));
+    }
+    if uses.varies || !uses.sizes.is_empty() {
+        for count in counts(function, at).into_iter().take(COUNTS) {
+            add(Memory::Elements(count, if uses.varies { stride } else { 1 }));
+        }
+    }
+    if is_text && uses.varies {
+        add(Memory::String);
+    }
+    if ladder.is_empty() && bytes > 0 {
+        ladder.push(Memory::Bytes(bytes));
+    }
+    ladder
+}
+
+/// Integer parameters that may say how many elements there are: those behind the pointer first.
+fn counts(function: &Function, pointer: usize) -> Vec<Expr> {
+    let count = function.parameters.len();
+    let order = (pointer + 1..count).chain(0..pointer);
+    let values = order.filter_map(|at| {
+        let id = function.parameters[at];
+        let local = function.local(id);
+        let scalar = proofline_cfa::scalar_of(local.ty, proofline_syntax::DataModel::Lp64)?;
+        let is_number = matches!(scalar, Scalar::Int(ty) if ty.bits >= 16 && ty.bits <= 64);
+        (is_number && !local.address_taken)
+            .then(|| Expr::Load(Lvalue::local(id, local.ty, scalar, local.size)))
+    });
+    values.collect()
+}

@@ -1,0 +1,94 @@
+//! Contracts of functions: what a function asks of its callers' memory and arguments. Here they are data; [`draft`] guesses them from what the
+//! function does, [`assume`] makes the automaton of a function that was called as its contract says, [`acsl`] reads them from the text, and
+//! the portfolio finds out which guesses are enough. Knows no engine.
+//!
+//! **Law.** If every obligation of the automaton that [`assume::under`] makes holds, then no execution of the function fails whose callers keep its contract,
+//! as far as the functions that it calls are given what *their* contracts ask for, which are obligations of that automaton. By induction
+//! over the open calls no execution from an entry fails whose caller keeps the entry's contract.
+
+pub mod acsl;
+pub(crate) mod assume;
+mod bytes;
+pub(crate) mod draft;
+mod origin;
+mod text;
+mod writes;
+
+use std::collections::BTreeMap;
+
+use proofline_cfa::{Base, Expr, Function, Name};
+
+/// What a function asks of its callers.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Contract {
+    /// Of what a pointer points to, by the number of the parameter.
+    pub pointers: BTreeMap<usize, Asked>,
+    /// What must hold of the arguments: expressions that read parameters only.
+    pub conditions: Vec<Expr>,
+}
+
+/// Contracts by function.
+pub type Contracts = BTreeMap<Name, Contract>;
+
+/// What is asked of a pointer.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Asked {
+    /// What it points to, unless it is null.
+    pub memory: Memory,
+    /// It may be null.
+    pub or_null: bool,
+}
+
+/// What a pointer must point to. Each of them means an object that is alive.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Memory {
+    /// Nothing is asked.
+    Nothing,
+    /// So many bytes.
+    Bytes(u64),
+    /// So many elements of so many bytes each; the number is an expression that reads parameters only. Where it is not positive: nothing.
+    Elements(Expr, u64),
+    /// Bytes up to and with a byte 0.
+    String,
+    /// An object of the type that the pointer's type says; the same holds of all pointers in it that are not null, and pointers to
+    /// characters point to strings. Two such objects are the same, or one is a part of the other, or they do not overlap.
+    Structure,
+}
+
+impl Contract {
+    /// Nothing is asked.
+    pub fn is_empty(&self) -> bool {
+        self.pointers.is_empty() && self.conditions.is_empty()
+    }
+}
+
+/// The expression with the parameters' values in the place of the parameters; `None` if it reads anything else.
+fn at_call(callee: &Function, expr: &Expr, arguments: &[Option<&Expr>]) -> Option<Expr> {
+    replaced(expr, &|load| {
+        let Expr::Load(lvalue) = load else { return None };
+        let Base::Local(id) = lvalue.base else { return None };
+        let at = callee.parameters.iter().position(|parameter| *parameter == id)?;
+        let argument = (*arguments.get(at)?)?;
+        (lvalue.path.is_empty() && argument.scalar() == load.scalar()).then(|| argument.clone())
+    })
+}
+
+/// The expression with each load replaced; `None` if one of them has no replacement, or the expression is of a kind that contracts do not have.
+fn replaced(expr: &Expr, by: &dyn Fn(&Expr) -> Option<Expr>) -> Option<Expr> {
+    use std::sync::Arc;
+    let again = |expr: &Arc<Expr>| replaced(expr, by).map(Arc::new);
+    Some(match expr {
+        Expr::Int(..) | Expr::Null => expr.clone(),
+        Expr::Load(_) => by(expr)?,
+        Expr::Unary(op, arg, site) => Expr::Unary(*op, again(arg)?, *site),
+        Expr::Binary(op, lhs, rhs, site) => Expr::Binary(*op, again(lhs)?, again(rhs)?, *site),
+        Expr::Compare(op, lhs, rhs) => Expr::Compare(*op, again(lhs)?, again(rhs)?),
+        Expr::Cast(to, arg, site) => Expr::Cast(*to, again(arg)?, *site),
+        Expr::Float(_)
+        | Expr::Address(_)
+        | Expr::Function(_)
+        | Expr::Overflows(..)
+        | Expr::Memory(..)
+        | Expr::PointerDifference(..) => return None,
+    })
+}

@@ -1,0 +1,92 @@
+//! What a function, with everything that it calls, may write into memory of its callers: whether strings that were there still end where they did, and
+//! whether pointers that were there still point where they did.
+
+use proofline_cfa::{Base, Callee, Expr, Function, Lvalue, Name, Object, Op, Scalar, Step};
+use proofline_program_analysis::Environment;
+
+/// What stays of callers' memory while a function runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Stays {
+    /// Strings end where they ended, or before.
+    pub(super) strings: bool,
+    /// Pointers in structures, and strings, are what they were.
+    pub(super) structures: bool,
+}
+
+/// Of a run of the function.
+pub(super) fn stays(env: &Environment, function: Name) -> Stays {
+    let mut stays = Stays { strings: true, structures: true };
+    for name in env.call_graph().reachable([function]) {
+        let Some(body) = env.function(name) else { continue };
+        for (id, edge) in body.edge_ids() {
+            let effect = match &edge.op {
+                Op::Call(call) => {
+                    let runs_unknown = env.call_graph().call(name, id).is_none_or(|to| to.may_be_external);
+                    // The result is written by the caller.
+                    let result = call.dst.as_ref().map_or(Effect::None, |dst| of_place(env, body, dst, None));
+                    let is_here = matches!(call.callee, Callee::Direct(name) if env.function(name).is_some());
+                    if runs_unknown && !is_here { Effect::Anything } else { result }
+                }
+                op => of_operation(env, body, op),
+            };
+            stays.strings &= matches!(effect, Effect::None | Effect::Zero);
+            stays.structures &= matches!(effect, Effect::None | Effect::Member);
+        }
+    }
+    stays
+}
+
+/// What a write may do to memory of callers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Effect {
+    /// Nothing.
+    None,
+    /// One byte becomes 0.
+    Zero,
+    /// A member of a structure changes that is neither a pointer nor a character.
+    Member,
+    Anything,
+}
+
+fn of_operation(env: &Environment, body: &Function, op: &Op) -> Effect {
+    match op {
+        Op::Skip | Op::Assume(_) | Op::Begin(_) | Op::End(_) | Op::Free(_) | Op::Call(_) => Effect::None,
+        Op::Assign(dst, value) => of_place(env, body, dst, Some(value)),
+        Op::Copy(dst, _) | Op::Havoc(dst, _) => of_place(env, body, dst, None),
+        Op::Allocate(allocation) => of_place(env, body, &allocation.dst, None),
+        Op::Clobber(..) => Effect::Anything,
+        Op::CopyBytes(to, ..) | Op::FillBytes(to, ..) | Op::HavocBytes(to, ..) => of_bytes(env, body, to),
+    }
+}
+
+fn of_bytes(env: &Environment, body: &Function, pointer: &Expr) -> Effect {
+    let targets = env.targets(body.name, pointer);
+    let is_theirs = targets.objects.iter().any(|object| may_be_callers(env, *object));
+    if is_theirs { Effect::Anything } else { Effect::None }
+}
+
+/// Whether callers' pointers may lead there.
+fn may_be_callers(env: &Environment, object: Object) -> bool {
+    object == Object::External || env.escaped().contains(&object)
+}
+
+fn of_place(env: &Environment, body: &Function, place: &Lvalue, value: Option<&Expr>) -> Effect {
+    let is_theirs = match &place.base {
+        Base::Local(id) if !body.local(*id).address_taken => false,
+        Base::Local(id) => may_be_callers(env, Object::Local(body.name, *id)),
+        Base::Global(name) => may_be_callers(env, Object::Global(*name)),
+        Base::Deref(pointer, _) => {
+            env.targets(body.name, pointer).objects.iter().any(|object| may_be_callers(env, *object))
+        }
+    };
+    if !is_theirs {
+        return Effect::None;
+    }
+    let is_member = matches!(place.path.last(), Some(Step::Field { .. }));
+    match place.scalar {
+        Some(Scalar::Int(ty)) if ty.bits == 8 && matches!(value, Some(Expr::Int(0, _))) => Effect::Zero,
+        Some(Scalar::Int(ty)) if ty.bits > 8 && is_member => Effect::Member,
+        Some(Scalar::Float(_)) if is_member => Effect::Member,
+        Some(_) | None => Effect::Anything,
+    }
+}

@@ -1,0 +1,435 @@
+//! What functions of a library ask of their callers: contracts are tried, callees first, from the weakest guess on, until everything that a
+//! function does is proved under one. Nothing is kept of a function where something stays open. Where the tries come from,
+//! [`crate::contracts`] says.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use proofline_cfa::{
+    self as cfa, CompareOp, Entry, Expr, Linkage, MemoryPredicate, Name, ObligationId, Op, visit,
+};
+use proofline_cpa::Unknown;
+
+use super::{Control, Programs, Request, Round, Settled};
+use crate::{
+    blame::Blame,
+    contracts::{
+        Contract, Contracts, acsl,
+        assume::{self, Assumed},
+        draft,
+    },
+    property::Property,
+    report::{Kept, Report},
+    subject::Subject,
+    verdict::Verdict,
+};
+
+/// So many contracts are tried for a function.
+const TRIES: usize = 6;
+
+/// So many steps for each try.
+const STEPS: u64 = 40_000;
+
+/// Without a solver, and with one.
+const ENGINES: [&[&str]; 2] = [&["intervals"], &["horn-glance"]];
+
+/// A function, and what is found out about it.
+struct Function {
+    subject: Subject,
+    callees: BTreeSet<Name>,
+}
+
+/// Finds the contracts of functions and of what they call, and says in the report what is proved under them.
+pub(super) fn add<P: Programs>(
+    programs: &P,
+    request: &Request,
+    functions: &BTreeSet<Name>,
+    control: &Control,
+    report: &mut Report,
+) -> Result<(), P::Error> {
+    if !is_asked(&request.property) || report.reason.is_some() {
+        return Ok(());
+    }
+    let mut known =
+        Known { programs, request, control, functions: BTreeMap::new(), report, done: Contracts::new() };
+    for component in known.components(functions)? {
+        known.component(&component)?;
+    }
+    let Known { functions, .. } = known;
+    finish(&functions, report);
+    Ok(())
+}
+
+fn is_asked(property: &Property) -> bool {
+    match property {
+        Property::Everything | Property::Checks(_) => true,
+        Property::UnreachCall | Property::NoOverflow | Property::Memory(_) => false,
+    }
+}
+
+struct Known<'k, P> {
+    programs: &'k P,
+    request: &'k Request,
+    control: &'k Control,
+    functions: BTreeMap<Name, Function>,
+    report: &'k mut Report,
+    /// The contracts that were found, also of functions that are not proved under them.
+    done: Contracts,
+}
+
+impl<P: Programs> Known<'_, P> {
+    /// Functions that call each other together, callees first.
+    fn components(&mut self, functions: &BTreeSet<Name>) -> Result<Vec<Vec<Name>>, P::Error> {
+        for name in functions {
+            let misunderstood = self.programs.misunderstood(Entry::new(*name))?.is_some();
+            if !self.programs.has_body(*name)? || misunderstood {
+                continue;
+            }
+            let subject = self.programs.subject_of(*name)?;
+            let graph = subject.env().call_graph();
+            let callees = graph.calls(*name).flat_map(|(_, callees)| callees.functions.clone()).collect();
+            self.functions.insert(*name, Function { subject, callees });
+        }
+        Ok(components(&self.functions))
+    }
+
+    /// The contracts of functions that call each other.
+    fn component(&mut self, component: &[Name]) -> Result<(), P::Error> {
+        let mut tries: BTreeMap<Name, Try> = BTreeMap::new();
+        for name in component {
+            let draft = self.draft(*name)?;
+            let needs = draft.is_empty() && !self.calls_contract(*name);
+            if !draft.is_written() && (needs && self.open(*name).is_empty() || self.is_hopeless(*name)) {
+                continue;
+            }
+            let contract = draft.first();
+            tries.insert(
+                *name,
+                Try { draft, contract, is_over: false, is_whole: false, is_contradictory: false },
+            );
+        }
+        for _ in 0..TRIES {
+            let names: Vec<Name> = tries.keys().copied().collect();
+            let mut changed = false;
+            for name in names {
+                if tries[&name].is_over && component.len() == 1 {
+                    continue;
+                }
+                let contracts = self.contracts_for(name, &tries);
+                let Some(one) = tries.get_mut(&name) else { continue };
+                let before = one.contract.clone();
+                self.tried(name, one, &contracts)?;
+                changed |= one.contract != before;
+            }
+            if !changed {
+                break;
+            }
+        }
+        for (name, one) in tries {
+            if one.is_contradictory {
+                let text =
+                    "no caller can keep this contract: its conditions contradict each other".to_owned();
+                self.report.contract_problems.entry(name).or_default().push(text);
+            }
+            // What a person has written is asked of callers, whatever the function does with it.
+            if one.draft.is_written() {
+                self.done.insert(name, one.contract.clone());
+            }
+            if one.is_whole {
+                self.keep(name, one);
+            }
+        }
+        Ok(())
+    }
+
+    /// What is tried for a function: what is written in front of it, otherwise guesses.
+    fn draft(&mut self, name: Name) -> Result<draft::Draft, P::Error> {
+        let subject = &self.functions[&name].subject;
+        let text = self.programs.annotation(name)?;
+        if let (Some(text), Some(function)) = (text, subject.env().function(name)) {
+            let written = acsl::read(subject.program(), function, &text);
+            if !written.problems.is_empty() {
+                self.report.contract_problems.insert(name, written.problems);
+            }
+            if !written.contract.is_empty() {
+                return Ok(draft::Draft::of_written(written.contract));
+            }
+        }
+        Ok(draft::draft(subject.env(), name, &self.done))
+    }
+
+    /// Whether something fails whatever callers do, or is open that no contract helps with: whether memory is alive.
+    fn is_hopeless(&self, name: Name) -> bool {
+        let of_it = self.report.verdicts.range((name, ObligationId(0))..=(name, ObligationId(u32::MAX)));
+        let Some(function) = self.functions[&name].subject.env().function(name) else { return true };
+        of_it.into_iter().any(|((_, id), verdict)| match verdict {
+            Verdict::Proved(_) => false,
+            Verdict::Violated(index) => {
+                self.report.findings.get(*index).is_none_or(|f| f.blame == Blame::Manifest)
+            }
+            Verdict::Unknown(_) => speaks_of(function, *id, &|predicate| {
+                !matches!(predicate, MemoryPredicate::InBounds | MemoryPredicate::Terminated)
+            }),
+        })
+    }
+
+    fn calls_contract(&self, name: Name) -> bool {
+        self.functions[&name].callees.iter().any(|callee| self.done.contains_key(callee))
+    }
+
+    /// The contracts that matter to a function.
+    fn contracts_for(&self, name: Name, tries: &BTreeMap<Name, Try>) -> Contracts {
+        let mut all = Contracts::new();
+        for other in self.functions[&name].callees.iter().chain([&name]) {
+            let contract = tries.get(other).map(|one| &one.contract).or_else(|| self.done.get(other));
+            all.extend(contract.map(|contract| (*other, contract.clone())));
+        }
+        all
+    }
+
+    /// Asks about a function under its contract, and thinks of another one if something stays open.
+    fn tried(&self, name: Name, one: &mut Try, contracts: &Contracts) -> Result<(), P::Error> {
+        one.is_whole = false;
+        let Some(assumed) = assume::under(self.functions[&name].subject.env(), name, contracts) else {
+            one.is_over = true;
+            return Ok(());
+        };
+        let mut proved = BTreeSet::new();
+        let mut last: Option<Arc<Request>> = None;
+        for engines in ENGINES {
+            // Whether somebody can keep the contract is asked once, of the engine that goes on where that is not decided.
+            let is_first = last.is_none();
+            let not_asked =
+                assumed.callers.filter(|_| !is_first).map(|id| ((name, id), Err(Unknown::OutOfBudget)));
+            let request =
+                self.request_under(contracts, engines, not_asked.into_iter().collect(), last.take());
+            let report = self.programs.judge(&request, Entry::new(name), self.control)?;
+            proved = report
+                .verdicts
+                .iter()
+                .filter(|(_, verdict)| verdict.is_proved())
+                .map(|((_, id), _)| *id)
+                .collect();
+            one.is_contradictory = assumed.callers.is_some_and(|id| proved.contains(&id));
+            if one.is_contradictory {
+                one.is_over = true;
+                return Ok(());
+            }
+            let open = self.still_open(name, &assumed, &proved);
+            one.is_whole = open.is_empty() && report.reason.is_none();
+            if one.is_whole {
+                one.is_over = true;
+                break;
+            }
+            // That a pointer is not null no relation between numbers shows.
+            let null: BTreeSet<(usize, bool)> = open
+                .iter()
+                .filter_map(|id| self.about(name, &assumed, *id))
+                .filter(|(_, is_null)| *is_null)
+                .collect();
+            if let Some(next) = one.draft.next(&one.contract, &null) {
+                one.contract = next;
+                return Ok(());
+            }
+            // What is not a matter of numbers no solver is asked.
+            let function = assumed.program.function(name);
+            if open.iter().any(|id| function.is_none_or(|function| speaks_of(function, *id, &|_| true))) {
+                break;
+            }
+            last = Some(Arc::new(request));
+        }
+        if !one.is_whole {
+            let open = self.still_open(name, &assumed, &proved);
+            let about = open.iter().filter_map(|id| self.about(name, &assumed, *id)).collect();
+            let next =
+                one.draft.next(&one.contract, &about).or_else(|| one.draft.with_elements(&one.contract));
+            match next {
+                Some(next) => one.contract = next,
+                None => one.is_over = true,
+            }
+        }
+        Ok(())
+    }
+
+    /// Which parameter an open obligation is about, and whether that it is not null.
+    fn about(&self, name: Name, assumed: &Assumed, id: ObligationId) -> Option<(usize, bool)> {
+        let at = assumed.about.get(&id)?;
+        let function = assumed.program.function(name)?;
+        let obligation = function.obligations.get(id.index())?;
+        let mut fails = function.edges.iter().filter(|edge| edge.to == obligation.error);
+        let is_null = fails
+            .all(|edge| matches!(&edge.op, Op::Assume(Expr::Compare(CompareOp::Eq, _, null)) if **null == Expr::Null));
+        Some((*at, is_null))
+    }
+
+    fn request_under(
+        &self,
+        contracts: &Contracts,
+        engines: &[&str],
+        settled: Settled,
+        after: Option<Arc<Request>>,
+    ) -> Request {
+        let mut property = self.request.property.clone();
+        if let Property::Checks(checks) = &mut property {
+            checks.insert(crate::checks::precondition::CHECK.id());
+        }
+        Request {
+            property,
+            engines: engines.iter().map(|name| (*name).to_owned()).collect(),
+            steps: self.request.steps.min(STEPS),
+            first_only: false,
+            round: Round { is_own: true, settled: Arc::new(settled), after },
+            under: Arc::new(contracts.clone()),
+        }
+    }
+
+    /// The function's obligations that were asked about and are not proved so far.
+    fn open(&self, name: Name) -> BTreeSet<ObligationId> {
+        let subject = &self.functions[&name].subject;
+        let Some(function) = subject.env().function(name) else { return BTreeSet::new() };
+        // What is proved where others call it need not hold where somebody else does.
+        let is_entry = self.report.entries.iter().any(|entry| entry.name == name);
+        let targets = self.request.property.targets(subject.program(), [function]);
+        let is_open = |id: &ObligationId| {
+            !is_entry || !self.report.verdicts.get(&(name, *id)).is_some_and(Verdict::is_proved)
+        };
+        targets.iter().map(|(_, id)| id).filter(is_open).collect()
+    }
+
+    /// What is left of them and of the obligations of its calls.
+    fn still_open(
+        &self,
+        name: Name,
+        assumed: &Assumed,
+        proved: &BTreeSet<ObligationId>,
+    ) -> BTreeSet<ObligationId> {
+        let all = self.open(name);
+        all.union(&assumed.calls).copied().filter(|id| !proved.contains(id)).collect()
+    }
+
+    fn keep(&mut self, name: Name, one: Try) {
+        let subject = &self.functions[&name].subject;
+        let Some(function) = subject.env().function(name) else { return };
+        if !one.contract.is_empty() {
+            self.done.insert(name, one.contract.clone());
+        }
+        let kept = Kept {
+            words: one.contract.words(subject.program(), function),
+            acsl: one.contract.acsl(subject.program(), function),
+            contract: one.contract,
+            is_shown: true,
+        };
+        self.report.kept.insert(name, kept);
+    }
+}
+
+/// Whether the condition of an obligation says something like this of memory.
+fn speaks_of(function: &cfa::Function, id: ObligationId, like: &dyn Fn(MemoryPredicate) -> bool) -> bool {
+    let Some(obligation) = function.obligations.get(id.index()) else { return false };
+    let mut speaks = false;
+    for edge in function.edges.iter().filter(|edge| edge.to == obligation.error) {
+        visit::exprs(&edge.op, &mut |part| {
+            if let Expr::Memory(predicate, ..) = part {
+                speaks |= like(*predicate);
+            }
+        });
+    }
+    speaks
+}
+
+/// What is tried for a function.
+struct Try {
+    draft: draft::Draft,
+    contract: Contract,
+    /// Nothing else can be tried.
+    is_over: bool,
+    /// Everything is proved under it.
+    is_whole: bool,
+    /// No caller can keep it.
+    is_contradictory: bool,
+}
+
+/// Strongly connected components of the call graph, callees first.
+fn components(functions: &BTreeMap<Name, Function>) -> Vec<Vec<Name>> {
+    let reach = |from: Name| {
+        let mut seen = BTreeSet::new();
+        let mut open = vec![from];
+        while let Some(name) = open.pop() {
+            for callee in functions.get(&name).into_iter().flat_map(|function| &function.callees) {
+                if functions.contains_key(callee) && seen.insert(*callee) {
+                    open.push(*callee);
+                }
+            }
+        }
+        seen
+    };
+    let reached: BTreeMap<Name, BTreeSet<Name>> =
+        functions.keys().map(|name| (*name, reach(*name))).collect();
+    let mut order: Vec<Vec<Name>> = Vec::new();
+    let mut done: BTreeSet<Name> = BTreeSet::new();
+    while done.len() < functions.len() {
+        let is_ready = |name: &&Name| {
+            let calls = &reached[*name];
+            !done.contains(*name)
+                && calls
+                    .iter()
+                    .all(|callee| done.contains(callee) || reached[callee].contains(*name) || callee == *name)
+        };
+        let Some(next) = functions.keys().find(is_ready) else { break };
+        let mut component = vec![*next];
+        component.extend(
+            reached[next].iter().copied().filter(|other| other != next && reached[other].contains(next)),
+        );
+        done.extend(&component);
+        order.push(component);
+    }
+    order
+}
+
+/// Says in the report what is proved, and on which conditions.
+fn finish(functions: &BTreeMap<Name, Function>, report: &mut Report) {
+    let callers = |name: Name| {
+        functions.iter().filter(move |(_, function)| function.callees.contains(&name)).map(|(name, _)| *name)
+    };
+    // Whoever calls such a function is seen, and keeps its contract.
+    let is_inner = |name: Name| {
+        let body = functions.get(&name).and_then(|function| function.subject.env().function(name));
+        let is_internal = body.is_some_and(|body| body.linkage == Linkage::Internal);
+        // Where it starts itself, unknown code is what starts it.
+        let is_given_away = functions.iter().any(|(other, function)| {
+            *other != name && function.subject.env().escaped_functions().contains(&name)
+        });
+        is_internal && !is_given_away && callers(name).next().is_some()
+    };
+    let inner: BTreeSet<Name> = report.kept.keys().copied().filter(|name| is_inner(*name)).collect();
+    let seen: Vec<Name> = inner
+        .iter()
+        .copied()
+        .filter(|name| callers(*name).all(|caller| report.kept.contains_key(&caller)))
+        .collect();
+    for name in seen {
+        if let Some(kept) = report.kept.get_mut(&name) {
+            kept.is_shown = false;
+        }
+    }
+    report.settle_kept();
+    rest(functions, report);
+}
+
+/// What is proved under contracts rests on what is called: it may fail before.
+fn rest(functions: &BTreeMap<Name, Function>, report: &mut Report) {
+    let is_open =
+        |verdict: &Verdict| !matches!(verdict, Verdict::Proved(_) | Verdict::Unknown(Unknown::IfCallersKeep));
+    let open: BTreeSet<Name> =
+        report.verdicts.iter().filter(|(_, verdict)| is_open(verdict)).map(|((name, _), _)| *name).collect();
+    for name in report.kept.keys() {
+        let Some(function) = functions.get(name) else { continue };
+        if function.subject.reachable_from(*name).is_disjoint(&open) {
+            report.resting.remove(name);
+        } else {
+            report.resting.insert(*name);
+        }
+    }
+}

@@ -89,18 +89,10 @@ fn known_or_computed<'db>(db: &'db dyn Db, project: Project, asked: Asked<'db>) 
     if let Some(known) = db.shared().shelf.versions(&content, run).into_iter().find(holds) {
         return Some(known);
     }
-    let summary = computed(db, project, slice, key)?;
-    Some((db.shared().shelf.keep(content, summary.clone(), false), summary))
-}
-
-fn computed<'db>(
-    db: &'db dyn Db,
-    project: Project,
-    slice: Slice<'db>,
-    key: &BlockKey,
-) -> Option<Arc<BlockSummary>> {
     let ask = |key: &BlockKey| abstraction(db, project, slice, key);
-    db.run().compute(key, &ask).unwrap_or_else(|ended| resume_unwind(Box::new(RunEnded(ended))))
+    let computed = db.run().compute(key, &ask);
+    let summary = computed.unwrap_or_else(|ended| resume_unwind(Box::new(RunEnded(ended))))?;
+    Some((db.shared().shelf.keep(content, summary.clone(), false), summary))
 }
 
 /// A block's abstraction.
@@ -116,14 +108,10 @@ fn abstraction<'db>(
         Some(summary) => summary,
         None => known_or_computed(db, project, asked)?.1,
     };
-    if db.shared().summaries.is_audited() && db.run().is_unseen(&summary) {
-        let fault = match computed(db, project, slice, key) {
-            Some(new) => db.run().difference(&summary, &new),
-            None => Some("a run stops in it".to_owned()),
-        };
-        if let Some(fault) = fault {
-            db.shared().summaries.add_mistake(format!("{key:?}: {fault}"));
-        }
+    if db.shared().summaries.is_audited()
+        && let Some(fault) = db.run().audit(key, &summary, &|key| abstraction(db, project, slice, key))
+    {
+        db.shared().summaries.add_mistake(format!("{key:?}: {fault}"));
     }
     Some(summary)
 }

@@ -14,10 +14,9 @@ use proofline_verifier::{
     Name, Unknown,
     blocks::{BlockKey, BlockQueries, BlockRun, BlockSummary, OpenBlocks},
 };
-use salsa::{Cancelled, Database as _};
+use salsa::Cancelled;
 
 use crate::{
-    database::Database,
     front::Project,
     linked::Symbol,
     program::ready_past,
@@ -118,35 +117,41 @@ fn abstraction<'db>(
 
 /// The blocks of a slice, for runs on any thread.
 pub(crate) struct SliceBlocks {
-    pub(crate) db: Mutex<Database>,
-    pub(crate) slice: SliceName,
+    db: Mutex<Box<dyn Db + Send>>,
+    slice: SliceName,
+}
+
+impl SliceBlocks {
+    pub(crate) fn new(db: &dyn Db, slice: SliceName) -> Arc<SliceBlocks> {
+        Arc::new(SliceBlocks { db: Mutex::new(db.handle(None)), slice })
+    }
 }
 
 /// A slice, whatever the state of the database.
-pub(crate) type SliceName = (Project, Name, BTreeSet<CheckId>);
+type SliceName = (Project, Name, BTreeSet<CheckId>);
 
 impl BlockQueries for SliceBlocks {
     fn open(&self, run: Arc<dyn BlockRun>) -> Box<dyn OpenBlocks> {
         // A handle of its own: a judgement depends on its whole slice, and would gain nothing by depending on the slice's blocks as well.
-        Box::new(RunBlocks { db: self.db.lock().running(run), slice: self.slice.clone() })
+        Box::new(RunBlocks { db: self.db.lock().handle(Some(run)), slice: self.slice.clone() })
     }
 }
 
 struct RunBlocks {
-    db: Database,
+    db: Box<dyn Db + Send>,
     slice: SliceName,
 }
 
 impl OpenBlocks for RunBlocks {
     fn ask(&self, key: &BlockKey) -> Result<Option<Arc<BlockSummary>>, Unknown> {
-        let db: &dyn Db = &self.db;
+        let db: &dyn Db = &*self.db;
         let ask = || {
             let (project, entry, passed_over) = &self.slice;
             let slice = Slice::new(db, Symbol::new(db, *entry), passed_over.clone());
             abstraction(db, *project, slice, key)
         };
         loop {
-            let asked = catch_unwind(AssertUnwindSafe(|| salsa::attach_allow_change(&self.db, ask)));
+            let asked = catch_unwind(AssertUnwindSafe(|| salsa::attach_allow_change(db, ask)));
             let payload = match asked {
                 Ok(found) => return Ok(found),
                 Err(payload) => payload,

@@ -14,10 +14,9 @@ use proofline_verifier::{
     Name, Unknown,
     blocks::{BlockKey, BlockQueries, BlockRun, BlockSummary, OpenBlocks},
 };
-use salsa::{Cancelled, Database as _};
+use salsa::Cancelled;
 
 use crate::{
-    database::Database,
     front::Project,
     linked::Symbol,
     program::ready_past,
@@ -89,18 +88,10 @@ fn known_or_computed<'db>(db: &'db dyn Db, project: Project, asked: Asked<'db>) 
     if let Some(known) = db.shared().shelf.versions(&content, run).into_iter().find(holds) {
         return Some(known);
     }
-    let summary = computed(db, project, slice, key)?;
-    Some((db.shared().shelf.keep(content, summary.clone(), false), summary))
-}
-
-fn computed<'db>(
-    db: &'db dyn Db,
-    project: Project,
-    slice: Slice<'db>,
-    key: &BlockKey,
-) -> Option<Arc<BlockSummary>> {
     let ask = |key: &BlockKey| abstraction(db, project, slice, key);
-    db.run().compute(key, &ask).unwrap_or_else(|ended| resume_unwind(Box::new(RunEnded(ended))))
+    let computed = db.run().compute(key, &ask);
+    let summary = computed.unwrap_or_else(|ended| resume_unwind(Box::new(RunEnded(ended))))?;
+    Some((db.shared().shelf.keep(content, summary.clone(), false), summary))
 }
 
 /// A block's abstraction.
@@ -116,49 +107,51 @@ fn abstraction<'db>(
         Some(summary) => summary,
         None => known_or_computed(db, project, asked)?.1,
     };
-    if db.shared().summaries.is_audited() && db.run().is_unseen(&summary) {
-        let fault = match computed(db, project, slice, key) {
-            Some(new) => db.run().difference(&summary, &new),
-            None => Some("a run stops in it".to_owned()),
-        };
-        if let Some(fault) = fault {
-            db.shared().summaries.add_mistake(format!("{key:?}: {fault}"));
-        }
+    if db.shared().summaries.is_audited()
+        && let Some(fault) = db.run().audit(key, &summary, &|key| abstraction(db, project, slice, key))
+    {
+        db.shared().summaries.add_mistake(format!("{key:?}: {fault}"));
     }
     Some(summary)
 }
 
 /// The blocks of a slice, for runs on any thread.
 pub(crate) struct SliceBlocks {
-    pub(crate) db: Mutex<Database>,
-    pub(crate) slice: SliceName,
+    db: Mutex<Box<dyn Db + Send>>,
+    slice: SliceName,
+}
+
+impl SliceBlocks {
+    pub(crate) fn new(db: &dyn Db, slice: SliceName) -> Arc<SliceBlocks> {
+        Arc::new(SliceBlocks { db: Mutex::new(db.handle(None)), slice })
+    }
 }
 
 /// A slice, whatever the state of the database.
-pub(crate) type SliceName = (Project, Name, BTreeSet<CheckId>);
+type SliceName = (Project, Name, BTreeSet<CheckId>);
 
 impl BlockQueries for SliceBlocks {
     fn open(&self, run: Arc<dyn BlockRun>) -> Box<dyn OpenBlocks> {
         // A handle of its own: a judgement depends on its whole slice, and would gain nothing by depending on the slice's blocks as well.
-        Box::new(RunBlocks { db: self.db.lock().running(run), slice: self.slice.clone() })
+        Box::new(RunBlocks { db: self.db.lock().handle(Some(run)), slice: self.slice.clone() })
     }
 }
 
 struct RunBlocks {
-    db: Database,
+    db: Box<dyn Db + Send>,
     slice: SliceName,
 }
 
 impl OpenBlocks for RunBlocks {
     fn ask(&self, key: &BlockKey) -> Result<Option<Arc<BlockSummary>>, Unknown> {
-        let db: &dyn Db = &self.db;
+        let db: &dyn Db = &*self.db;
         let ask = || {
             let (project, entry, passed_over) = &self.slice;
             let slice = Slice::new(db, Symbol::new(db, *entry), passed_over.clone());
             abstraction(db, *project, slice, key)
         };
         loop {
-            let asked = catch_unwind(AssertUnwindSafe(|| salsa::attach_allow_change(&self.db, ask)));
+            let asked = catch_unwind(AssertUnwindSafe(|| salsa::attach_allow_change(db, ask)));
             let payload = match asked {
                 Ok(found) => return Ok(found),
                 Err(payload) => payload,

@@ -8,7 +8,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use parking_lot::Mutex;
 use proofline_cfa::Program;
 use proofline_program_analysis::Environment;
 use proofline_syntax::{
@@ -18,7 +17,7 @@ use proofline_syntax::{
 };
 use proofline_verifier::{
     Cancel, Entry, Name, Subject, Unknown,
-    blocks::{BlockQueries, BlockRun},
+    blocks::BlockRun,
     facts::Facts,
     load::{self, LoadError, Options, Source},
     portfolio::{Control, Programs, Request},
@@ -28,7 +27,6 @@ use proofline_verifier::{
 use salsa::{Cancelled, EventKind, Setter};
 
 use crate::{
-    blocks::{SliceBlocks, SliceName},
     files::Known,
     front::{FileName, Project, files, source},
     linked::{Symbol, has_body, trouble},
@@ -91,8 +89,8 @@ impl Db for Database {
     fn run(&self) -> &dyn BlockRun {
         self.run.as_deref().expect("blocks are asked for by runs only")
     }
-    fn blocks(&self, slice: SliceName) -> Arc<dyn BlockQueries> {
-        Arc::new(SliceBlocks { db: Mutex::new(self.clone()), slice })
+    fn handle(&self, run: Option<Arc<dyn BlockRun>>) -> Box<dyn Db + Send> {
+        Box::new(Database { run, ..self.clone() })
     }
 }
 
@@ -236,11 +234,6 @@ impl Database {
     #[must_use]
     pub fn within(&self, control: &Control) -> Database {
         Database { deadline: control.deadline, ..self.controlled(control) }
-    }
-
-    /// A handle for the blocks of a run.
-    pub(crate) fn running(&self, run: Arc<dyn BlockRun>) -> Database {
-        Database { run: Some(run), ..self.clone() }
     }
 
     /// A handle whose engines end otherwise; so does the rest of its work, except for the deadline, of which engines may have a share.

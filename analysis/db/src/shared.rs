@@ -7,13 +7,9 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use proofline_verifier::{
-    Cancel, Name, Summaries,
-    blocks::{BlockQueries, BlockRun},
-    portfolio::Control,
-};
+use proofline_verifier::{Cancel, Name, Summaries, blocks::BlockRun, portfolio::Control};
 
-use crate::{blocks::SliceName, files::Files, shelf::Shelf, store::Store, stored::Blocks, work::Work};
+use crate::{files::Files, shelf::Shelf, store::Store, stored::Blocks, work::Work};
 
 /// What queries ask of the database besides memory.
 #[salsa::db]
@@ -24,8 +20,8 @@ pub(crate) trait Db: salsa::Database {
     fn control(&self) -> &Control;
     /// The run that asks for blocks.
     fn run(&self) -> &dyn BlockRun;
-    /// The blocks of a slice.
-    fn blocks(&self, slice: SliceName) -> Arc<dyn BlockQueries>;
+    /// Another handle, for the blocks of a run.
+    fn handle(&self, run: Option<Arc<dyn BlockRun>>) -> Box<dyn Db + Send>;
 }
 
 /// What all handles share.

@@ -14,6 +14,7 @@ use proofline_verifier::{
 };
 
 use crate::{
+    blocks::SliceBlocks,
     front::Project,
     linked::{Symbol, positions_of},
     program::{Ready, ready, ready_for},
@@ -74,7 +75,7 @@ pub(crate) fn judgement<'db>(
     let running = db.shared().register(&control.cancel);
     db.unwind_if_revision_cancelled();
     db.shared().log(Work::Verified(name));
-    let blocks = db.blocks((project, name, request.property.passed_over()));
+    let blocks = SliceBlocks::new(db, (project, name, request.property.passed_over()));
     let subject = subject(db, project, ready).with_summaries(db.shared().summaries.clone(), blocks);
     let started = Instant::now();
     // Engines end by their budgets, with what they know by then.
@@ -100,7 +101,7 @@ pub(crate) fn judgement<'db>(
 #[salsa::tracked]
 pub(crate) fn known<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> Option<Arc<Facts>> {
     // What verdicts asked of intervals is known already.
-    let blocks = db.blocks((project, entry.name(db), BTreeSet::new()));
+    let blocks = SliceBlocks::new(db, (project, entry.name(db), BTreeSet::new()));
     let subject =
         subject(db, project, ready(db, project, entry)).with_summaries(db.shared().summaries.clone(), blocks);
     let control = db.control();

@@ -165,10 +165,13 @@ pub trait BlockRun: Send + Sync {
     ) -> Result<Option<Arc<BlockSummary>>, Unknown>;
     /// What another process has written; `None` if it is nothing, or of another key.
     fn read(&self, key: &BlockKey, bytes: &[u8]) -> Option<Arc<BlockSummary>>;
-    /// For tests: whether it was not computed in this run, and not asked about before.
-    fn is_unseen(&self, summary: &BlockSummary) -> bool;
-    /// For tests: the first thing in which two abstractions for a key differ.
-    fn difference(&self, one: &BlockSummary, other: &BlockSummary) -> Option<String>;
+    /// For tests: computes once more, at nobody's cost, what was not computed in this run; the first thing in which that differs.
+    fn audit(
+        &self,
+        key: &BlockKey,
+        known: &BlockSummary,
+        ask: &dyn Fn(&BlockKey) -> Option<Arc<BlockSummary>>,
+    ) -> Option<String>;
 }
 
 /// Who remembers the blocks of a program.
@@ -274,12 +277,23 @@ impl<A: SharedAnalysis> BlockRun for Run<A> {
         (Some(stable.key()) == key.typed::<A>()).then(|| self.summary(stable))
     }
 
-    fn is_unseen(&self, summary: &BlockSummary) -> bool {
-        self.computed.lock().insert(std::ptr::from_ref(summary) as usize)
-    }
-
-    fn difference(&self, one: &BlockSummary, other: &BlockSummary) -> Option<String> {
-        bam::difference(&*one.typed::<A>()?, &*other.typed::<A>()?)
+    fn audit(
+        &self,
+        key: &BlockKey,
+        known: &BlockSummary,
+        ask: &dyn Fn(&BlockKey) -> Option<Arc<BlockSummary>>,
+    ) -> Option<String> {
+        if !self.computed.lock().insert(std::ptr::from_ref(known) as usize) {
+            return None;
+        }
+        let left = self.left.swap(u64::MAX, Ordering::Relaxed);
+        let new = self.compute(key, ask);
+        self.left.store(left, Ordering::Relaxed);
+        match new {
+            Ok(Some(new)) => bam::difference(&*known.typed::<A>()?, &*new.typed::<A>()?),
+            Ok(None) => Some("a run stops in it".to_owned()),
+            Err(_) => None,
+        }
     }
 }
 

@@ -80,7 +80,8 @@ impl Draft {
     /// What is tried last: there is at least one element.
     pub(crate) fn with_elements(&self, last: &Contract) -> Option<Contract> {
         let positive = last.pointers.values().filter_map(|asked| match &asked.memory {
-            Memory::Elements(count @ Expr::Load(_), _) => {
+            // Where a number may be negative, the function's own tests let it be.
+            Memory::Elements(count @ Expr::Load(_), _) if count.int_type().is_some_and(|ty| !ty.signed) => {
                 let zero = Arc::new(Expr::Int(0, count.int_type()?));
                 Some(Expr::Compare(CompareOp::Gt, Arc::new(count.clone()), zero))
             }
@@ -394,6 +395,9 @@ fn ladder(env: &Environment, function: &Function, at: usize, uses: &Uses) -> Vec
     }
     if is_text && uses.varies {
         add(Memory::String);
+    }
+    if is_text && !uses.written && !ladder.contains(&Memory::String) {
+        ladder.push(Memory::String);
     }
     if ladder.is_empty() && bytes > 0 {
         ladder.push(Memory::Bytes(bytes));

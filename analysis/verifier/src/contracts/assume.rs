@@ -600,13 +600,12 @@ impl<'a> Maker<'a> {
     /// What is known behind an operation.
     fn behind(&mut self, edge: usize, op: &Op, learned: &[Expr]) {
         let mut known: Vec<Expr> = Vec::new();
-        match op {
-            Op::Assume(condition) => {
-                known.extend(self.compared(condition));
-                known.extend(learned.iter().cloned());
-            }
-            Op::Havoc(dst, _) => known.extend(self.library_result(dst)),
-            _ => {}
+        if let Op::Assume(condition) = op {
+            known.extend(self.compared(condition));
+            known.extend(learned.iter().cloned());
+        }
+        if let Op::Havoc(dst, _) = op {
+            known.extend(self.library_result(dst));
         }
         let to = self.out.edges[edge].to;
         let Some((last, first)) = known.split_last() else { return };

@@ -234,11 +234,14 @@ impl Look<'_> {
             Memory::Elements(count, stride) => {
                 uses.stride = Some(*stride);
                 match at_call(callee, count, arguments) {
-                    Some(Expr::Int(count, _)) => u64::try_from(count).ok().map(|n| Memory::Bytes(n * stride)),
-                    Some(count) => {
-                        over_parameters(self.function, &count).then(|| Memory::Elements(count, *stride))
+                    Some(Expr::Int(count, _)) => {
+                        let bytes = u64::try_from(count).ok().and_then(|count| count.checked_mul(*stride));
+                        bytes.map(Memory::Bytes)
                     }
-                    None => None,
+                    Some(count) if over_parameters(self.function, &count) => {
+                        Some(Memory::Elements(count, *stride))
+                    }
+                    Some(_) | None => None,
                 }
             }
             other => Some(other.clone()),

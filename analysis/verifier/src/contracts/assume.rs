@@ -270,7 +270,7 @@ impl<'a> Maker<'a> {
             Memory::Elements(count, stride) => {
                 let count = self.entry_value(&count);
                 if let Some(condition) = self.element(place, &size, &count, stride) {
-                    return Some(self.unless_moved_from_null(place, condition));
+                    return Some(self.unless_null(place, condition));
                 }
                 let all = times(widened(&count), stride);
                 let is_size = at_most(widened(&count), number(MOST / i128::from(stride.max(1))));
@@ -285,7 +285,7 @@ impl<'a> Maker<'a> {
                 None => truth(place.offset.is_zero() && size == number(1)),
             },
         };
-        Some(self.unless_moved_from_null(place, condition))
+        Some(self.unless_null(place, condition))
     }
 
     /// `p[i]` with elements of that size, `p` being what was passed.
@@ -302,9 +302,9 @@ impl<'a> Maker<'a> {
         Some(if ty.signed { and(is_not_negative, is_less) } else { is_less })
     }
 
-    /// What is computed from a null pointer leads nowhere.
-    fn unless_moved_from_null(&self, place: &Place, condition: Expr) -> Expr {
-        if place.offset.is_zero() || !self.origins.may_be_null(place) {
+    /// A null pointer, and what is computed from one, leads nowhere.
+    fn unless_null(&self, place: &Place, condition: Expr) -> Expr {
+        if !self.origins.may_be_null(place) {
             return condition;
         }
         and(is_not_null(&place.root), condition)
@@ -315,9 +315,11 @@ impl<'a> Maker<'a> {
         if self.memory(place.origin) != Memory::String || !self.stays.strings {
             return None;
         }
-        let Some(left) = self.left(place) else { return place.offset.is_zero().then(|| truth(true)) };
+        let Some(left) = self.left(place) else {
+            return place.offset.is_zero().then(|| self.unless_null(place, truth(true)));
+        };
         let is_there = and(at_most(number(1), left.clone()), at_most(left, number(MOST)));
-        Some(self.unless_moved_from_null(place, and(is_there, self.is_behind_start(place))))
+        Some(self.unless_null(place, and(is_there, self.is_behind_start(place))))
     }
 
     /// A condition on memory, in numbers where that is possible, and the parameter that it is about.
@@ -598,13 +600,12 @@ impl<'a> Maker<'a> {
     /// What is known behind an operation.
     fn behind(&mut self, edge: usize, op: &Op, learned: &[Expr]) {
         let mut known: Vec<Expr> = Vec::new();
-        match op {
-            Op::Assume(condition) => {
-                known.extend(self.compared(condition));
-                known.extend(learned.iter().cloned());
-            }
-            Op::Havoc(dst, _) => known.extend(self.library_result(dst)),
-            _ => {}
+        if let Op::Assume(condition) = op {
+            known.extend(self.compared(condition));
+            known.extend(learned.iter().cloned());
+        }
+        if let Op::Havoc(dst, _) = op {
+            known.extend(self.library_result(dst));
         }
         let to = self.out.edges[edge].to;
         let Some((last, first)) = known.split_last() else { return };
@@ -790,6 +791,21 @@ impl<'a> Maker<'a> {
             && self.memory(place.origin) == Memory::Structure
     }
 
+    /// What a pointer to so many elements says of their number: no object is larger than memory.
+    fn room(&mut self, at: Loc, (parameter, asked): (usize, Asked)) -> Loc {
+        let Memory::Elements(count, stride) = &asked.memory else { return at };
+        let (Some(id), Some(ty)) = (self.function.parameters.get(parameter), count.int_type()) else {
+            return at;
+        };
+        let local = self.function.local(*id);
+        let pointer = Expr::Load(Lvalue::local(*id, local.ty, Scalar::Pointer, local.size));
+        let fits = at_most(widened(count), number(MOST / i128::from((*stride).max(1))));
+        let fits =
+            if ty.signed { or(compare(CompareOp::Le, count.clone(), Expr::Int(0, ty)), fits) } else { fits };
+        let condition = if asked.or_null { or(is_null(&pointer), fits) } else { fits };
+        self.assume(at, &condition)
+    }
+
     /// Takes the edges away that are not used any more.
     fn bury(&mut self) {
         let mut at = 0;
@@ -848,6 +864,9 @@ impl<'a> Maker<'a> {
                 let pointer = Expr::Load(Lvalue::local(*id, local.ty, Scalar::Pointer, local.size));
                 at = self.then(at, Op::Assume(is_not_null(&pointer)));
             }
+        }
+        for asked in self.own.pointers.clone() {
+            at = self.room(at, asked);
         }
         for condition in self.own.conditions.clone() {
             at = self.assume(at, &condition);

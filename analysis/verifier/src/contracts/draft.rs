@@ -80,7 +80,8 @@ impl Draft {
     /// What is tried last: there is at least one element.
     pub(crate) fn with_elements(&self, last: &Contract) -> Option<Contract> {
         let positive = last.pointers.values().filter_map(|asked| match &asked.memory {
-            Memory::Elements(count @ Expr::Load(_), _) => {
+            // Where a number may be negative, the function's own tests let it be.
+            Memory::Elements(count @ Expr::Load(_), _) if count.int_type().is_some_and(|ty| !ty.signed) => {
                 let zero = Arc::new(Expr::Int(0, count.int_type()?));
                 Some(Expr::Compare(CompareOp::Gt, Arc::new(count.clone()), zero))
             }
@@ -233,11 +234,14 @@ impl Look<'_> {
             Memory::Elements(count, stride) => {
                 uses.stride = Some(*stride);
                 match at_call(callee, count, arguments) {
-                    Some(Expr::Int(count, _)) => u64::try_from(count).ok().map(|n| Memory::Bytes(n * stride)),
-                    Some(count) => {
-                        over_parameters(self.function, &count).then(|| Memory::Elements(count, *stride))
+                    Some(Expr::Int(count, _)) => {
+                        let bytes = u64::try_from(count).ok().and_then(|count| count.checked_mul(*stride));
+                        bytes.map(Memory::Bytes)
                     }
-                    None => None,
+                    Some(count) if over_parameters(self.function, &count) => {
+                        Some(Memory::Elements(count, *stride))
+                    }
+                    Some(_) | None => None,
                 }
             }
             other => Some(other.clone()),
@@ -394,6 +398,9 @@ fn ladder(env: &Environment, function: &Function, at: usize, uses: &Uses) -> Vec
     }
     if is_text && uses.varies {
         add(Memory::String);
+    }
+    if is_text && !uses.written && !ladder.contains(&Memory::String) {
+        ladder.push(Memory::String);
     }
     if ladder.is_empty() && bytes > 0 {
         ladder.push(Memory::Bytes(bytes));

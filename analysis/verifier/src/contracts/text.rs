@@ -2,7 +2,10 @@
 
 use proofline_cfa::{BinaryOp, CompareOp, Expr, Function, Program, expr_text};
 
-use super::{Asked, Contract, Memory, origin::{is_character, types}};
+use super::{
+    Asked, Contract, Memory,
+    origin::{is_character, types},
+};
 
 /// What is asked of a pointer, in words: `` `d` with room for `size` bytes ``.
 pub(super) fn asked(program: &Program, function: &Function, parameter: usize, asked: &Asked) -> String {

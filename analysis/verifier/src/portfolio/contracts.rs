@@ -15,6 +15,7 @@ use proofline_cpa::Unknown;
 use super::{Control, Programs, Request, Round, Settled};
 use crate::{
     blame::Blame,
+    checks::library_call,
     contracts::{
         Contract, Contracts, acsl,
         assume::{self, Assumed},
@@ -196,6 +197,8 @@ impl<P: Programs> Known<'_, P> {
             one.is_over = true;
             return Ok(());
         };
+        let asked = one.contract.pointers.clone();
+        let or_null = |at: usize| asked.get(&at).is_some_and(|asked| asked.or_null);
         let mut proved = BTreeSet::new();
         let mut last: Option<Arc<Request>> = None;
         for engines in ENGINES {
@@ -226,7 +229,7 @@ impl<P: Programs> Known<'_, P> {
             // That a pointer is not null no relation between numbers shows.
             let null: BTreeSet<(usize, bool)> = open
                 .iter()
-                .filter_map(|id| self.about(name, &assumed, *id))
+                .filter_map(|id| self.about(name, &assumed, *id, &or_null))
                 .filter(|(_, is_null)| *is_null)
                 .collect();
             if let Some(next) = one.draft.next(&one.contract, &null) {
@@ -242,7 +245,7 @@ impl<P: Programs> Known<'_, P> {
         }
         if !one.is_whole {
             let open = self.still_open(name, &assumed, &proved);
-            let about = open.iter().filter_map(|id| self.about(name, &assumed, *id)).collect();
+            let about = open.iter().filter_map(|id| self.about(name, &assumed, *id, &or_null)).collect();
             let next =
                 one.draft.next(&one.contract, &about).or_else(|| one.draft.with_elements(&one.contract));
             match next {
@@ -254,14 +257,22 @@ impl<P: Programs> Known<'_, P> {
     }
 
     /// Which parameter an open obligation is about, and whether that it is not null.
-    fn about(&self, name: Name, assumed: &Assumed, id: ObligationId) -> Option<(usize, bool)> {
+    fn about(
+        &self,
+        name: Name,
+        assumed: &Assumed,
+        id: ObligationId,
+        or_null: &dyn Fn(usize) -> bool,
+    ) -> Option<(usize, bool)> {
         let at = assumed.about.get(&id)?;
         let function = assumed.program.function(name)?;
         let obligation = function.obligations.get(id.index())?;
         let mut fails = function.edges.iter().filter(|edge| edge.to == obligation.error);
         let is_null = fails
             .all(|edge| matches!(&edge.op, Op::Assume(Expr::Compare(CompareOp::Eq, _, null)) if **null == Expr::Null));
-        Some((*at, is_null))
+        // Library functions are given null without being asked before.
+        let is_given = library_call::CHECK.is(obligation.check) && or_null(*at);
+        Some((*at, is_null || is_given))
     }
 
     fn request_under(

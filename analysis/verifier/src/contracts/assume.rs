@@ -13,7 +13,7 @@ use std::{
 use proofline_cfa::{
     Argument, BinaryOp, Call, Callee, Cause, CompareOp, Edge, EdgeId, Expr, Function, Loc, Local, LocalId,
     Lvalue, MemoryPredicate, Name, Obligation, ObligationId, Op, Program, Quantity, Role, Scalar, Site,
-    expr_text,
+    expr_text, visit,
 };
 use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
@@ -28,7 +28,7 @@ use super::{
     replaced, text,
     writes::{Stays, stays},
 };
-use crate::checks::precondition;
+use crate::checks::{library_call, precondition};
 
 /// A function that was called as its contract says.
 #[derive(Debug)]
@@ -432,8 +432,12 @@ impl<'a> Maker<'a> {
         let (fails, passes) = if errors.contains(&first.to) { (first, second) } else { (second, first) };
         let (Op::Assume(failure), Op::Assume(condition)) = (&fails.op, &passes.op) else { return };
         let mut about = None;
-        let new = self.translated(condition, &mut about);
-        if let Some(obligation) = self.function.obligation_at(fails.to)
+        let mut new = self.translated(condition, &mut about);
+        let obligation = self.function.obligation_at(fails.to);
+        if new != *condition && obligation.is_some_and(|id| self.is_of_a_call(id)) {
+            new = and(new, alive(condition));
+        }
+        if let Some(obligation) = obligation
             && let Some(at) = about.or_else(|| self.asked_not_null(failure))
         {
             self.about.insert(obligation, at);
@@ -442,6 +446,14 @@ impl<'a> Maker<'a> {
             self.dead.extend(ids.iter().map(|id| id.index()));
             self.branch(fails.from, &new, Some(passes.to), Some(fails.to));
         }
+    }
+
+    /// Whether a library function makes the obligation. Nothing else asks then whether what it is given is alive.
+    fn is_of_a_call(&self, id: ObligationId) -> bool {
+        self.function
+            .obligations
+            .get(id.index())
+            .is_some_and(|obligation| obligation.check == library_call::CHECK.id())
     }
 
     /// Goes to one location where the condition holds, to the other where it does not; what consists of several conditions becomes several branches.
@@ -886,6 +898,20 @@ impl<'a> Maker<'a> {
         self.push(at, old, Op::Skip);
         self.out.entry = start;
     }
+}
+
+/// That what a condition on memory speaks of is alive.
+fn alive(condition: &Expr) -> Expr {
+    let mut all = truth(true);
+    visit::walk(condition, &mut |part| {
+        if let Expr::Memory(_, pointer, _) = part {
+            for predicate in [MemoryPredicate::NotFreed, MemoryPredicate::NotEnded] {
+                let lives = Expr::Memory(predicate, pointer.clone(), Arc::new(Expr::int(0)));
+                all = and(all.clone(), lives);
+            }
+        }
+    });
+    all
 }
 
 /// Whether `size` bytes from `moved` on are among the first `all` bytes.

@@ -158,7 +158,7 @@ def test_the_proved_invariant_and_contract_can_be_inserted(known):
 
 FIXES = [
     ("division-by-zero", "unsigned f(unsigned a, unsigned b) {\n    unsigned r = 1;\n    r = a / b;\n    return r;\n}\n", 2, "if (b == 0) return 0;", "assert(b != 0);"),
-    ("null-dereference", "struct s { int v; };\nvoid f(struct s *p) {\n    p->v = 1;\n}\n", 2, "if (!p) return;", "assert(p);"),
+    ("null-dereference", "struct s { int v; };\nint f(struct s *p, int n) {\n    p->v = 1;\n    return 1 / n;\n}\n", 2, "if (!p) return 0;", "assert(p);"),
     ("array-bounds", "static int a[10];\nint f(unsigned i) {\n    return a[i];\n}\n", 2, "if (i > 9) return 0;", "assert(i <= 9);"),
     ("invalid-shift", "unsigned f(unsigned x, unsigned n) {\n    return x << n;\n}\n", 1, "if (n >= 32) return 0;", "assert(n < 32);"),
 ]

@@ -199,6 +199,13 @@ fn readable(entry: &proofline_cfa::Function, condition: &Expr, is_requirement: b
             format!("`{text}` does not overflow")
         };
     }
+    if let E::Compare(op @ (CompareOp::Eq | CompareOp::Ne), memory, right) = condition
+        && zero(right)
+        && matches!(**memory, E::Memory(..))
+    {
+        let text = expr_text(entry, memory);
+        return if *op == CompareOp::Ne { format!("`{text}`") } else { format!("`{text}` does not hold") };
+    }
     if let E::Overflows(operator, a, b) = condition {
         let whole = E::Binary(*operator, a.clone(), b.clone(), proofline_cfa::Site(0));
         let text = expr_text(entry, &whole);

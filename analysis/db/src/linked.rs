@@ -11,17 +11,17 @@ use proofline_cfa_build::{
     ProgramMap,
     link::{self, Homes, Interface, Layouts, LinkedUnit, Linking, Places, Renames, SymbolTable, Symbols},
 };
-use proofline_hir::{Record, Records};
+use proofline_hir::{Linkage, Record, Records};
 use proofline_program_analysis::Mentions;
 use proofline_syntax::{DataModel, Unit};
 use proofline_verifier::{
-    checks,
+    callers, checks,
     load::{LoadError, other_model},
 };
 use rustc_hash::FxHashMap;
 
 use crate::{
-    front::{FileName, Project, automata, files, source, unit_positions},
+    front::{FileName, Project, automata, errors_of, files, source, unit_positions},
     shared::Db,
     work::Work,
 };
@@ -212,6 +212,29 @@ fn has_error_call(db: &dyn Db, project: Project, unit: usize) -> bool {
     let Some(linked) = linked_unit(db, project, unit) else { return false };
     let mut functions = homes(db, project, unit).functions.iter().filter_map(|name| linked.function(*name));
     functions.any(|function| checks::has_error_call(function))
+}
+
+/// The unit that defines a function.
+#[salsa::tracked(returns(copy))]
+pub(crate) fn unit_of<'db>(db: &'db dyn Db, project: Project, symbol: Symbol<'db>) -> Option<usize> {
+    places(db, project, symbol).as_ref()?.functions.first().copied()
+}
+
+/// Whether the unit may mention an internal function of it where nobody has seen it.
+#[salsa::tracked(returns(copy))]
+pub(crate) fn has_gaps(db: &dyn Db, project: Project, unit: usize) -> bool {
+    let Some(file) = units(db, project).get(unit) else { return true };
+    let Some(automata) = automata(db, project, *file) else { return true };
+    let functions = || automata.functions.iter().map(|function| &**function);
+    let globals = automata.globals.iter().map(|(_, global)| &**global);
+    // Of several definitions of one function the program has the first.
+    let is_elsewhere = |function: &Function| {
+        function.linkage == Linkage::External
+            && unit_of(db, project, Symbol::new(db, function.name)) != Some(unit)
+    };
+    !errors_of(db, project, *file).is_empty()
+        || callers::has_gaps(functions(), globals)
+        || functions().any(is_elsewhere)
 }
 
 /// Functions and objects that mention others, by these.

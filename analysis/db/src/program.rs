@@ -9,6 +9,7 @@ use proofline_program_analysis::{Environment, Mentions, SliceSource};
 use proofline_syntax::DataModel;
 use proofline_verifier::{
     Entry, Unknown,
+    callers::{calls_only, is_hidden},
     checks::{self, Conventions},
     entry_points::{Functions, Scope, entry_points},
     load::{self, Surroundings, VolatileReads},
@@ -20,8 +21,8 @@ use crate::{
     fingerprint::fingerprint,
     front::{Project, errors},
     linked::{
-        Symbol, data_model, ends_at_labels, exported, external, function, functions, global, mentions,
-        outside_main, positions_of, record, unsupported, users, whole,
+        Symbol, data_model, ends_at_labels, exported, external, function, functions, global, has_gaps,
+        mentions, outside_main, positions_of, record, unit_of, unsupported, users, whole,
     },
     shared::Db,
     work::Work,
@@ -208,6 +209,21 @@ impl Functions for Queried<'_> {
     fn reached_from(&self, function: Name) -> BTreeSet<Name> {
         covered(self.db, self.project, self.symbol(function)).clone()
     }
+}
+
+/// The functions that call an internal one, if nothing else can.
+#[salsa::tracked]
+pub(crate) fn callers<'db>(db: &'db dyn Db, project: Project, symbol: Symbol<'db>) -> Option<BTreeSet<Name>> {
+    let body = function(db, project, symbol).as_ref().filter(|body| is_hidden(body))?;
+    if unit_of(db, project, symbol).is_none_or(|unit| has_gaps(db, project, unit)) {
+        return None;
+    }
+    let is_caller = |user: &Name| {
+        let user = function(db, project, Symbol::new(db, *user)).as_ref();
+        user.is_some_and(|user| calls_only(user, body.name))
+    };
+    let users = users(db, project, symbol);
+    users.iter().all(is_caller).then(|| BTreeSet::clone(users))
 }
 
 /// The annotation in front of a function. Of all the text, an answer hangs on no more than this.

@@ -3,6 +3,7 @@
 
 pub mod blame;
 pub mod blocks;
+pub mod callers;
 pub mod checks;
 pub mod contracts;
 pub mod counterexample;

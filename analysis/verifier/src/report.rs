@@ -27,6 +27,8 @@ pub struct Kept {
     pub acsl: Vec<String>,
     /// Callers that are not seen must keep it. Otherwise all callers are seen, and are proved to keep it, as far as they are called as they ask for.
     pub is_shown: bool,
+    /// Nothing is asked, or all callers are seen, and so are theirs up to functions that ask nothing: it is proved.
+    pub is_met: bool,
 }
 
 /// What engines found out about the executions from one entry, without positions.
@@ -210,7 +212,7 @@ impl Report {
             if let Verdict::Violated(index) = verdict {
                 dropped.insert(*index);
             }
-            *verdict = if kept.contract.is_empty() {
+            *verdict = if kept.is_met {
                 Verdict::Proved(BY_CONTRACTS)
             } else {
                 Verdict::Unknown(Unknown::IfCallersKeep)

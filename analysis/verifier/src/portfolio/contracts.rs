@@ -7,9 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{
-    self as cfa, CompareOp, Entry, Expr, Linkage, MemoryPredicate, Name, ObligationId, Op, visit,
-};
+use proofline_cfa::{self as cfa, CompareOp, Entry, Expr, MemoryPredicate, Name, ObligationId, Op, visit};
 use proofline_cpa::Unknown;
 
 use super::{Control, Programs, Request, Round, Settled};
@@ -58,9 +56,7 @@ pub(super) fn add<P: Programs>(
     for component in known.components(functions)? {
         known.component(&component)?;
     }
-    let Known { functions, .. } = known;
-    finish(&functions, report);
-    Ok(())
+    known.finish()
 }
 
 fn is_asked(property: &Property) -> bool {
@@ -111,6 +107,7 @@ impl<P: Programs> Known<'_, P> {
                 Try { draft, contract, is_over: false, is_whole: false, is_contradictory: false },
             );
         }
+        let mut is_settled = false;
         for _ in 0..TRIES {
             let names: Vec<Name> = tries.keys().copied().collect();
             let mut changed = false;
@@ -124,11 +121,14 @@ impl<P: Programs> Known<'_, P> {
                 self.tried(name, one, &contracts)?;
                 changed |= one.contract != before;
             }
-            if !changed {
+            is_settled = !changed;
+            if is_settled {
                 break;
             }
         }
-        for (name, one) in tries {
+        for (name, mut one) in tries {
+            // What was asked last of others of the component may not be what they were proved to give.
+            one.is_whole &= is_settled || component.len() == 1;
             if one.is_contradictory {
                 let text =
                     "no caller can keep this contract: its conditions contradict each other".to_owned();
@@ -331,8 +331,44 @@ impl<P: Programs> Known<'_, P> {
             acsl: one.contract.acsl(subject.program(), function),
             contract: one.contract,
             is_shown: true,
+            is_met: false,
         };
         self.report.kept.insert(name, kept);
+    }
+
+    /// Says in the report what is proved, and on which conditions. An execution of a function whose callers are all in sight is one of theirs:
+    /// if they keep its contract wherever their own is kept, it is kept there. By induction over the open calls, functions that are called by such
+    /// functions alone, from those on that ask nothing, are always called as they ask for.
+    fn finish(self) -> Result<(), P::Error> {
+        let mut callers: BTreeMap<Name, BTreeSet<Name>> = BTreeMap::new();
+        for name in self.report.kept.keys() {
+            // Where executions start with it, unknown code is what calls it.
+            if self.report.entries.iter().all(|entry| entry.name != *name)
+                && let Some(all) = self.programs.callers(*name)?
+            {
+                callers.insert(*name, all);
+            }
+        }
+        let all_are = |name: &Name, known: &BTreeSet<Name>| {
+            callers.get(name).is_some_and(|callers| callers.is_subset(known))
+        };
+        let all: BTreeSet<Name> = self.report.kept.keys().copied().collect();
+        let mut met = all.clone();
+        loop {
+            let is_met = |name: &&Name| self.report.kept[name].contract.is_empty() || all_are(name, &met);
+            let next: BTreeSet<Name> = met.iter().filter(is_met).copied().collect();
+            if next == met {
+                break;
+            }
+            met = next;
+        }
+        for (name, kept) in &mut self.report.kept {
+            kept.is_shown = !all_are(name, &all);
+            kept.is_met = met.contains(name);
+        }
+        self.report.settle_kept();
+        rest(&self.functions, self.report);
+        Ok(())
     }
 }
 
@@ -397,36 +433,6 @@ fn components(functions: &BTreeMap<Name, Function>) -> Vec<Vec<Name>> {
         order.push(component);
     }
     order
-}
-
-/// Says in the report what is proved, and on which conditions.
-fn finish(functions: &BTreeMap<Name, Function>, report: &mut Report) {
-    let callers = |name: Name| {
-        functions.iter().filter(move |(_, function)| function.callees.contains(&name)).map(|(name, _)| *name)
-    };
-    // Whoever calls such a function is seen, and keeps its contract.
-    let is_inner = |name: Name| {
-        let body = functions.get(&name).and_then(|function| function.subject.env().function(name));
-        let is_internal = body.is_some_and(|body| body.linkage == Linkage::Internal);
-        // Where it starts itself, unknown code is what starts it.
-        let is_given_away = functions.iter().any(|(other, function)| {
-            *other != name && function.subject.env().escaped_functions().contains(&name)
-        });
-        is_internal && !is_given_away && callers(name).next().is_some()
-    };
-    let inner: BTreeSet<Name> = report.kept.keys().copied().filter(|name| is_inner(*name)).collect();
-    let seen: Vec<Name> = inner
-        .iter()
-        .copied()
-        .filter(|name| callers(*name).all(|caller| report.kept.contains_key(&caller)))
-        .collect();
-    for name in seen {
-        if let Some(kept) = report.kept.get_mut(&name) {
-            kept.is_shown = false;
-        }
-    }
-    report.settle_kept();
-    rest(functions, report);
 }
 
 /// What is proved under contracts rests on what is called: it may fail before.

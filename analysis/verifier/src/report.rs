@@ -189,8 +189,9 @@ impl Report {
         self.findings.iter().filter(|finding| !self.is_failure(finding))
     }
 
-    /// Marks what is proved if callers keep contracts. What some caller of a function that is not proved may break stays a finding.
-    pub(crate) fn settle_kept(&mut self) {
+    /// Marks what is proved if callers keep contracts, apart from what these do not ask of callers in sight. What some caller of a function that is
+    /// not proved may break stays a finding.
+    pub(crate) fn settle_kept(&mut self, not_asked_of_callers: &BTreeSet<(Name, ObligationId)>) {
         let is_covered = |finding: &Finding| {
             let entry = finding.counterexample.entry.name;
             finding.blame != Blame::Manifest && self.kept.contains_key(&entry)
@@ -198,8 +199,11 @@ impl Report {
         let covered: BTreeSet<usize> =
             (0..self.findings.len()).filter(|at| is_covered(&self.findings[*at])).collect();
         let mut dropped = BTreeSet::new();
-        for ((function, _), verdict) in &mut self.verdicts {
-            let Some(kept) = self.kept.get(function) else { continue };
+        for (target, verdict) in &mut self.verdicts {
+            let Some(kept) = self.kept.get(&target.0) else { continue };
+            if not_asked_of_callers.contains(target) {
+                continue;
+            }
             let is_open = match verdict {
                 Verdict::Proved(_) => false,
                 Verdict::Unknown(Unknown::InternalError(_)) => false,

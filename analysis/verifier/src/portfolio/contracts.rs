@@ -7,12 +7,13 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{self as cfa, CompareOp, Entry, Expr, MemoryPredicate, Name, ObligationId, Op, visit};
+use proofline_cfa::{CompareOp, Entry, Expr, MemoryPredicate, Name, ObligationId, Op};
 use proofline_cpa::Unknown;
 
 use super::{Control, Programs, Request, Round, Settled};
 use crate::{
     blame::Blame,
+    callers_memory::{is_asked, speaks_of},
     checks::library_call,
     contracts::{
         Contract, Contracts, acsl,
@@ -48,7 +49,7 @@ pub(super) fn add<P: Programs>(
     control: &Control,
     report: &mut Report,
 ) -> Result<(), P::Error> {
-    if !is_asked(&request.property) || report.reason.is_some() {
+    if !is_wanted(&request.property) || report.reason.is_some() {
         return Ok(());
     }
     let mut known =
@@ -59,7 +60,7 @@ pub(super) fn add<P: Programs>(
     known.finish()
 }
 
-fn is_asked(property: &Property) -> bool {
+fn is_wanted(property: &Property) -> bool {
     match property {
         Property::Everything | Property::Checks(_) => true,
         Property::UnreachCall | Property::NoOverflow | Property::Memory(_) => false,
@@ -336,6 +337,20 @@ impl<P: Programs> Known<'_, P> {
         self.report.kept.insert(name, kept);
     }
 
+    /// Obligations that memory of callers has values: no contract asks for that, so callers in sight are not known to see to it.
+    fn values_of_callers(&self) -> BTreeSet<(Name, ObligationId)> {
+        let is_value = |predicate| predicate == MemoryPredicate::Initialised;
+        let inner = self.report.kept.iter().filter(|(_, kept)| kept.is_met || !kept.is_shown);
+        let all = inner.filter_map(|(name, _)| Some((*name, self.functions.get(name)?)));
+        all.flat_map(|(name, function)| {
+            let env = function.subject.env();
+            let count = env.function(name).map_or(0, |body| body.obligations.len() as u32);
+            let ids = (0..count).map(ObligationId);
+            ids.filter(move |id| is_asked(env, name, *id, &is_value)).map(move |id| (name, id))
+        })
+        .collect()
+    }
+
     /// Says in the report what is proved, and on which conditions. An execution of a function whose callers are all in sight is one of theirs:
     /// if they keep its contract wherever their own is kept, it is kept there. By induction over the open calls, functions that are called by such
     /// functions alone, from those on that ask nothing, are always called as they ask for.
@@ -366,24 +381,11 @@ impl<P: Programs> Known<'_, P> {
             kept.is_shown = !all_are(name, &all);
             kept.is_met = met.contains(name);
         }
-        self.report.settle_kept();
+        let values = self.values_of_callers();
+        self.report.settle_kept(&values);
         rest(&self.functions, self.report);
         Ok(())
     }
-}
-
-/// Whether the condition of an obligation says something like this of memory.
-fn speaks_of(function: &cfa::Function, id: ObligationId, like: &dyn Fn(MemoryPredicate) -> bool) -> bool {
-    let Some(obligation) = function.obligations.get(id.index()) else { return false };
-    let mut speaks = false;
-    for edge in function.edges.iter().filter(|edge| edge.to == obligation.error) {
-        visit::exprs(&edge.op, &mut |part| {
-            if let Expr::Memory(predicate, ..) = part {
-                speaks |= like(*predicate);
-            }
-        });
-    }
-    speaks
 }
 
 /// What is tried for a function.

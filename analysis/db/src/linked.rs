@@ -16,6 +16,7 @@ use proofline_program_analysis::Mentions;
 use proofline_syntax::{DataModel, Unit};
 use proofline_verifier::{
     callers, checks,
+    contracts::acsl,
     load::{LoadError, other_model},
 };
 use rustc_hash::FxHashMap;
@@ -212,6 +213,21 @@ fn has_error_call(db: &dyn Db, project: Project, unit: usize) -> bool {
     let Some(linked) = linked_unit(db, project, unit) else { return false };
     let mut functions = homes(db, project, unit).functions.iter().filter_map(|name| linked.function(*name));
     functions.any(|function| checks::has_error_call(function))
+}
+
+/// Functions of which the unit has the first definition.
+pub(crate) fn homed(db: &dyn Db, project: Project, unit: usize) -> Vec<Name> {
+    homes(db, project, unit).functions.iter().copied().collect()
+}
+
+/// Whether annotations stand anywhere in the text of the unit.
+#[salsa::tracked(returns(copy))]
+pub(crate) fn has_annotations(db: &dyn Db, project: Project, unit: usize) -> bool {
+    let Some(Ok(source)) = units(db, project).get(unit).map(|file| source(db, project, *file)) else {
+        return false;
+    };
+    let files = source.unit.files();
+    files.ids().any(|id| acsl::is_in(files.text(id)))
 }
 
 /// The unit that defines a function.

@@ -1,6 +1,9 @@
 //! Queries on slices of the linked program: part by part, so that a slice depends on the parts it holds and on nothing else.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use proofline_cfa::{CheckId, Function, Global, Name, Program, Type};
 use proofline_cfa_build::ProgramMap;
@@ -22,7 +25,8 @@ use crate::{
     front::{Project, errors},
     linked::{
         Symbol, addressed, data_model, ends_at_labels, exported, external, function, functions, global,
-        has_gaps, mentions, outside_main, positions_of, record, unit_of, unsupported, users, whole,
+        has_annotations, has_gaps, homed, mentions, outside_main, positions_of, record, unit_of, unsupported,
+        users, whole,
     },
     shared::Db,
     work::Work,
@@ -38,7 +42,8 @@ fn conventions(db: &dyn Db, project: Project) -> Conventions {
 #[salsa::tracked]
 pub(crate) fn prepared(db: &dyn Db, project: Project) -> (Arc<Program>, Surroundings) {
     let mut program = whole(db, project);
-    let surroundings = load::prepare(&mut program, conventions(db, project));
+    let annotations = |name| annotation(db, project, Symbol::new(db, name)).clone();
+    let surroundings = load::prepare(&mut program, conventions(db, project), &annotations);
     (Arc::new(program), surroundings)
 }
 
@@ -129,7 +134,9 @@ pub(crate) fn ready<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) 
     let name = entry.name(db);
     let sliced = |around| Program::clone(slice(db, project, entry, around == Surroundings::Open));
     let conventions = conventions(db, project);
-    let environment = load::of_entry(Entry::new(name), conventions, volatile(db, project), &sliced);
+    let annotations = |name| annotation(db, project, Symbol::new(db, name)).clone();
+    let entry = Entry::new(name);
+    let environment = load::of_entry(entry, conventions, volatile(db, project), &annotations, &sliced);
     Arc::new(Ready::new(environment, name))
 }
 
@@ -248,12 +255,23 @@ pub(crate) fn callers<'db>(db: &'db dyn Db, project: Project, symbol: Symbol<'db
     users.iter().all(is_caller).then(|| BTreeSet::clone(users))
 }
 
+/// The annotations in front of the functions of a unit, by their names in the program.
+#[salsa::tracked]
+fn annotations(db: &dyn Db, project: Project, unit: usize) -> BTreeMap<Name, String> {
+    if !has_annotations(db, project, unit) {
+        return BTreeMap::new();
+    }
+    let names = homed(db, project, unit);
+    let (map, units) = positions_of(db, project, &names);
+    let sources = sources::Sources::new(Arc::new(map), units, Vec::new());
+    names.into_iter().filter_map(|name| Some((name, sources.annotation(name)?))).collect()
+}
+
 /// The annotation in front of a function. Of all the text, an answer hangs on no more than this.
 #[salsa::tracked]
 pub(crate) fn annotation<'db>(db: &'db dyn Db, project: Project, function: Symbol<'db>) -> Option<String> {
-    let name = function.name(db);
-    let (map, units) = positions_of(db, project, [&name]);
-    sources::Sources::new(Arc::new(map), units, Vec::new()).annotation(name)
+    let unit = unit_of(db, project, function)?;
+    annotations(db, project, unit).get(&function.name(db)).cloned()
 }
 
 /// Where executions start by default.

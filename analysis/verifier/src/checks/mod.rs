@@ -38,6 +38,7 @@ checks! {
     invalid_free,
     library_call,
     precondition,
+    postcondition,
     memory_leak,
     memory_cleanup,
     unreachable,
@@ -80,7 +81,7 @@ enum Rule {
     AtEnd(fn() -> Expr),
     /// Must hold there, too, and in libraries where a function returns that allocates.
     AtReturn(fn() -> Expr),
-    /// The models of library functions say where.
+    /// Models of library functions and contracts in the text say where.
     Calls,
 }
 

@@ -11,9 +11,9 @@ use std::{
 };
 
 use proofline_cfa::{
-    Argument, BinaryOp, Call, Callee, Cause, CompareOp, Edge, EdgeId, Expr, Function, Loc, Local, LocalId,
-    Lvalue, MemoryPredicate, Name, Obligation, ObligationId, Op, Program, Quantity, Role, Scalar, Site,
-    expr_text, visit,
+    BinaryOp, Call, Callee, Cause, CompareOp, Edge, EdgeId, Expr, Function, Loc, Local, LocalId, Lvalue,
+    MemoryPredicate, Name, Obligation, ObligationId, Op, Program, Quantity, Role, Scalar, Site, expr_text,
+    visit,
 };
 use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
@@ -24,6 +24,7 @@ use super::{
         self, MOST, and, at_most, compare, difference, is_not_null, is_null, number, or, plus, sum, times,
         truth, widened,
     },
+    obligations,
     origin::{Offset, Origin, Origins, Place, is_character, types, whole_pointer},
     replaced, text,
     writes::{Stays, stays},
@@ -701,15 +702,12 @@ impl<'a> Maker<'a> {
         let (Some(contract), Some(body)) = (self.contracts.get(&callee), self.env.function(callee)) else {
             return at;
         };
-        let arguments: Vec<Option<&Expr>> = call
-            .arguments
-            .iter()
-            .map(|argument| match argument {
-                Argument::Value(value) => Some(value),
-                Argument::Aggregate(_) => None,
-            })
-            .collect();
+        let arguments = obligations::values(call);
         for (parameter, asked) in &contract.pointers {
+            let known = || obligations::asked(self.program, body, &arguments, *parameter, asked);
+            if contract.is_written && known().is_some() {
+                continue;
+            }
             let what = text::asked(self.program, body, *parameter, asked);
             let what = format!("`{callee}` is called with {what}");
             match arguments
@@ -724,8 +722,11 @@ impl<'a> Maker<'a> {
         }
         for condition in &contract.conditions {
             let what = format!("`{callee}` is called with `{}`", expr_text(body, condition));
-            let condition = at_call(body, condition, &arguments).unwrap_or(truth(false));
-            at = self.obliged(at, condition, &what, None);
+            let condition = obligations::condition(body, &arguments, condition);
+            if contract.is_written && condition.is_some() {
+                continue;
+            }
+            at = self.obliged(at, condition.unwrap_or(truth(false)), &what, None);
         }
         at
     }

@@ -6,14 +6,12 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{
-    Argument, Callee, CompareOp, Expr, Function, Lvalue, MemoryPredicate, Name, Op, Scalar, visit,
-};
+use proofline_cfa::{Callee, CompareOp, Expr, Function, Lvalue, MemoryPredicate, Name, Op, Scalar, visit};
 use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
 
 use super::{
-    Asked, Contract, Contracts, Memory, at_call,
+    Asked, Contract, Contracts, Memory, at_call, obligations,
     origin::{Origin, Origins, is_character, types},
 };
 
@@ -52,7 +50,7 @@ impl Draft {
         }
         let asked = |memory: &Memory| Asked { memory: memory.clone(), or_null: true };
         let pointers = self.ladders.iter().filter_map(|(at, ladder)| Some((*at, asked(ladder.first()?))));
-        Contract { pointers: pointers.collect(), conditions: Vec::new() }
+        Contract { pointers: pointers.collect(), ..Contract::default() }
     }
 
     /// What is tried after a contract under which something stays open that is about these parameters (by number: whether it is that
@@ -204,14 +202,7 @@ impl Look<'_> {
             && let Callee::Direct(name) = call.callee
             && let (Some(contract), Some(body)) = (self.callees.get(&name), self.env.function(name))
         {
-            let arguments: Vec<Option<&Expr>> = call
-                .arguments
-                .iter()
-                .map(|argument| match argument {
-                    Argument::Value(value) => Some(value),
-                    Argument::Aggregate(_) => None,
-                })
-                .collect();
+            let arguments = obligations::values(call);
             for (parameter, asked) in &contract.pointers {
                 let Some(value) = arguments.get(*parameter).copied().flatten() else { continue };
                 self.passed(body, &arguments, value, asked);

@@ -276,6 +276,15 @@ impl<P: Programs> Known<'_, P> {
         Some((*at, is_null || is_given))
     }
 
+    /// What is asked of functions, and that they keep the contracts of what they call.
+    fn property(&self) -> Property {
+        let mut property = self.request.property.clone();
+        if let Property::Checks(checks) = &mut property {
+            checks.insert(crate::checks::precondition::CHECK.id());
+        }
+        property
+    }
+
     fn request_under(
         &self,
         contracts: &Contracts,
@@ -283,12 +292,8 @@ impl<P: Programs> Known<'_, P> {
         settled: Settled,
         after: Option<Arc<Request>>,
     ) -> Request {
-        let mut property = self.request.property.clone();
-        if let Property::Checks(checks) = &mut property {
-            checks.insert(crate::checks::precondition::CHECK.id());
-        }
         Request {
-            property,
+            property: self.property(),
             engines: engines.iter().map(|name| (*name).to_owned()).collect(),
             steps: self.request.steps.min(STEPS),
             first_only: false,
@@ -303,7 +308,7 @@ impl<P: Programs> Known<'_, P> {
         let Some(function) = subject.env().function(name) else { return BTreeSet::new() };
         // What is proved where others call it need not hold where somebody else does.
         let is_entry = self.report.entries.iter().any(|entry| entry.name == name);
-        let targets = self.request.property.targets(subject.program(), [function]);
+        let targets = self.property().targets(subject.program(), [function]);
         let is_open = |id: &ObligationId| {
             !is_entry || !self.report.verdicts.get(&(name, *id)).is_some_and(Verdict::is_proved)
         };

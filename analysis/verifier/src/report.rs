@@ -88,6 +88,7 @@ impl Judgement {
             resting: self.resting.clone(),
             kept: BTreeMap::new(),
             contract_problems: BTreeMap::new(),
+            calls_not_kept: BTreeMap::new(),
             reason: self.reason.clone(),
         }
     }
@@ -128,6 +129,8 @@ pub struct Report {
     pub kept: BTreeMap<Name, Kept>,
     /// What is wrong with contracts in the text, by function.
     pub contract_problems: BTreeMap<Name, Vec<String>>,
+    /// Calls of which it is not shown that they keep what the callee asks for, by the function that calls: what is asked, in words.
+    pub calls_not_kept: BTreeMap<Name, Vec<String>>,
     /// Why nothing could be asked at all.
     pub reason: Option<Unknown>,
 }
@@ -373,6 +376,7 @@ impl Report {
         self.resting.extend(other.resting);
         self.kept.extend(other.kept);
         self.contract_problems.extend(other.contract_problems);
+        self.calls_not_kept.extend(other.calls_not_kept);
         self.reason = self.reason.take().or(other.reason);
         other.verdicts.into_iter().map(move |(target, verdict)| match verdict {
             Verdict::Violated(index) => (target, Verdict::Violated(before + index)),

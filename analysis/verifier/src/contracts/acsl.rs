@@ -393,10 +393,10 @@ impl Reader<'_> {
                 .map(|product| Expr::Int(product, WIDE))
                 .ok_or_else(|| "the product is too large".into()),
             _ if is_long(&lhs) || is_long(&rhs) => Err(LONG.into()),
-            (Expr::Int(..), _) | (_, Expr::Int(..)) => {
+            (Expr::Int(by, _), Expr::Load(_)) | (Expr::Load(_), Expr::Int(by, _)) if by.abs() < SMALL => {
                 Ok(Expr::Binary(BinaryOp::Mul, Arc::new(wide(lhs)), Arc::new(wide(rhs)), Site::NOWHERE))
             }
-            _ => Err("products of variables are not read".into()),
+            _ => Err("products are read of a parameter and a number that is not large".into()),
         }
     }
 
@@ -482,6 +482,9 @@ fn balanced(lhs: Expr, rhs: Expr) -> (Expr, Expr) {
         _ => (wide(lhs), wide(rhs)),
     }
 }
+
+/// Sums of products with such numbers have 64 bits.
+const SMALL: i128 = 1 << 24;
 
 /// ACSL's numbers are whole numbers of any size; here they have 64 bits.
 const LONG: &str = "sums and products of numbers of 64 bits are not read";

@@ -146,11 +146,13 @@ impl Reader<'_> {
         self.expect(")")?;
         if is_string {
             return match count {
-                None => Ok(Some(alive_and(&pointer, MemoryPredicate::Terminated, Expr::int(0)))),
+                None => {
+                    Ok(Some(alive_and(&pointer, of(&pointer, MemoryPredicate::Terminated, Expr::int(0)))))
+                }
                 Some(_) => Err("strings have no range".into()),
             };
         }
-        Ok(Some(room(self.program, &pointer, count.as_ref(), stride)))
+        Ok(Some(alive_and(&pointer, room(self.program, &pointer, count.as_ref(), stride))))
     }
 }
 
@@ -162,7 +164,7 @@ pub(super) fn room(program: &Program, pointer: &Expr, count: Option<&Expr>, stri
             size if size.int_type() == Some(program.size_type()) => size,
             size => Expr::Cast(Scalar::Int(program.size_type()), Arc::new(size), Site::NOWHERE),
         };
-        alive_and(pointer, MemoryPredicate::InBounds, size)
+        of(pointer, MemoryPredicate::InBounds, size)
     };
     match count {
         None => bytes(number(i128::from(stride))),
@@ -177,12 +179,16 @@ pub(super) fn room(program: &Program, pointer: &Expr, count: Option<&Expr>, stri
     }
 }
 
-/// What is said of the memory behind a pointer, which is alive.
-pub(super) fn alive_and(pointer: &Expr, predicate: MemoryPredicate, size: Expr) -> Expr {
-    let one = |predicate, size| Expr::Memory(predicate, Arc::new(pointer.clone()), Arc::new(size));
-    let lives =
-        and(one(MemoryPredicate::NotFreed, Expr::int(0)), one(MemoryPredicate::NotEnded, Expr::int(0)));
-    and(is_not_null(pointer), and(lives, one(predicate, size)))
+/// A condition on the memory behind a pointer.
+pub(super) fn of(pointer: &Expr, predicate: MemoryPredicate, size: Expr) -> Expr {
+    Expr::Memory(predicate, Arc::new(pointer.clone()), Arc::new(size))
+}
+
+/// What is said of the memory behind a pointer, which is not null and alive.
+fn alive_and(pointer: &Expr, what: Expr) -> Expr {
+    let lives = |predicate| of(pointer, predicate, Expr::int(0));
+    let lives = and(lives(MemoryPredicate::NotFreed), lives(MemoryPredicate::NotEnded));
+    and(is_not_null(pointer), and(lives, what))
 }
 
 /// The opposite, of formulas that do not speak of memory.

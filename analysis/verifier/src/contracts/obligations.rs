@@ -17,7 +17,7 @@ use super::{
     acsl::{self, Written},
     at_call,
     bytes::{is_not_null, is_null, or, truth},
-    ensures::{alive_and, room},
+    ensures::{of, room},
     replaced, text,
 };
 use crate::checks::{postcondition, precondition};
@@ -73,8 +73,8 @@ pub(super) fn values(call: &Call) -> Vec<Option<&Expr>> {
     values.collect()
 }
 
-/// What a pointer must be that is passed as a parameter of the callee, in the caller's expressions: that it is not null, and what it leads to. `None`: no
-/// expression says it.
+/// What a pointer must be that is passed as a parameter of the callee, in the caller's expressions, one after the other: not null, alive, and large enough.
+/// `None`: no expression says it.
 pub(super) fn asked(
     program: &Program,
     callee: &Function,
@@ -83,16 +83,25 @@ pub(super) fn asked(
     asked: &Asked,
 ) -> Option<Vec<Expr>> {
     let value = (*arguments.get(parameter)?)?;
-    let alive = match &asked.memory {
-        Memory::Nothing => truth(true),
-        Memory::Bytes(size) => room(program, value, None, *size),
+    let room = match &asked.memory {
+        Memory::Nothing => None,
+        Memory::Bytes(size) => Some(room(program, value, None, *size)),
         Memory::Elements(count, stride) => {
-            room(program, value, Some(&at_call(callee, count, arguments)?), *stride)
+            Some(room(program, value, Some(&at_call(callee, count, arguments)?), *stride))
         }
-        Memory::String => alive_and(value, MemoryPredicate::Terminated, Expr::int(0)),
+        Memory::String => Some(of(value, MemoryPredicate::Terminated, Expr::int(0))),
         Memory::Structure => return None,
     };
-    Some(if asked.or_null { vec![or(is_null(value), alive)] } else { vec![is_not_null(value), alive] })
+    let mut all = Vec::new();
+    if let Some(room) = room {
+        let lives = |predicate| of(value, predicate, Expr::int(0));
+        all.extend([lives(MemoryPredicate::NotFreed), lives(MemoryPredicate::NotEnded), room]);
+    }
+    if asked.or_null {
+        return Some(all.into_iter().map(|one| or(is_null(value), one)).collect());
+    }
+    all.insert(0, is_not_null(value));
+    Some(all)
 }
 
 /// What a condition on the parameters says of the arguments; `None`: no expression says it.

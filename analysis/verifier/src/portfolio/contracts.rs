@@ -105,7 +105,14 @@ impl<P: Programs> Known<'_, P> {
             let contract = draft.first();
             tries.insert(
                 *name,
-                Try { draft, contract, is_over: false, is_whole: false, is_contradictory: false },
+                Try {
+                    draft,
+                    contract,
+                    is_over: false,
+                    is_whole: false,
+                    is_contradictory: false,
+                    not_kept: BTreeSet::new(),
+                },
             );
         }
         let mut is_settled = false;
@@ -141,6 +148,9 @@ impl<P: Programs> Known<'_, P> {
             }
             if one.is_whole {
                 self.keep(name, one);
+            } else if !one.not_kept.is_empty() {
+                let texts = one.not_kept.iter().map(Name::to_string).collect();
+                self.report.calls_not_kept.insert(name, texts);
             }
         }
         Ok(())
@@ -171,9 +181,12 @@ impl<P: Programs> Known<'_, P> {
             Verdict::Violated(index) => {
                 self.report.findings.get(*index).is_none_or(|f| f.blame == Blame::Manifest)
             }
-            Verdict::Unknown(_) => speaks_of(function, *id, &|predicate| {
-                !matches!(predicate, MemoryPredicate::InBounds | MemoryPredicate::Terminated)
-            }),
+            // A promise is one condition of several parts.
+            Verdict::Unknown(_) => {
+                let is_room =
+                    |predicate| matches!(predicate, MemoryPredicate::InBounds | MemoryPredicate::Terminated);
+                speaks_of(function, *id, &|_| true) && !speaks_of(function, *id, &is_room)
+            }
         })
     }
 
@@ -222,6 +235,7 @@ impl<P: Programs> Known<'_, P> {
                 return Ok(());
             }
             let open = self.still_open(name, &assumed, &proved);
+            one.not_kept = asked_of_calls(name, &assumed, &open);
             one.is_whole = open.is_empty() && report.reason.is_none();
             if one.is_whole {
                 one.is_over = true;
@@ -393,6 +407,13 @@ impl<P: Programs> Known<'_, P> {
     }
 }
 
+/// What called functions ask for that is open.
+fn asked_of_calls(name: Name, assumed: &Assumed, open: &BTreeSet<ObligationId>) -> BTreeSet<Name> {
+    let Some(function) = assumed.program.function(name) else { return BTreeSet::new() };
+    let ids = open.intersection(&assumed.calls);
+    ids.filter_map(|id| Some(function.obligations.get(id.index())?.text)).collect()
+}
+
 /// What is tried for a function.
 struct Try {
     draft: draft::Draft,
@@ -403,6 +424,8 @@ struct Try {
     is_whole: bool,
     /// No caller can keep it.
     is_contradictory: bool,
+    /// What called functions ask for that was not shown to be kept under it.
+    not_kept: BTreeSet<Name>,
 }
 
 /// Strongly connected components of the call graph, callees first.

@@ -59,7 +59,7 @@ impl Draft {
         if self.is_written() {
             return None;
         }
-        let mut next = last.clone();
+        let mut next = Contract { conditions: Vec::new(), ..last.clone() };
         for (at, is_null) in open {
             let Some(asked) = next.pointers.get_mut(at) else { continue };
             if *is_null && asked.or_null {
@@ -72,23 +72,40 @@ impl Draft {
                 }
             }
         }
-        (next != *last).then_some(next)
+        (next.pointers != last.pointers).then_some(next)
     }
 
-    /// What is tried last: there is at least one element.
-    pub(crate) fn with_elements(&self, last: &Contract) -> Option<Contract> {
-        let positive = last.pointers.values().filter_map(|asked| match &asked.memory {
-            // Where a number may be negative, the function's own tests let it be.
-            Memory::Elements(count @ Expr::Load(_), _) if count.int_type().is_some_and(|ty| !ty.signed) => {
-                let zero = Arc::new(Expr::Int(0, count.int_type()?));
-                Some(Expr::Compare(CompareOp::Gt, Arc::new(count.clone()), zero))
-            }
-            _ => None,
-        });
-        let mut conditions: Vec<Expr> = positive.collect();
-        conditions.dedup();
-        let is_new = !self.is_written() && !conditions.is_empty() && last.conditions.is_empty();
-        is_new.then(|| Contract { conditions, ..last.clone() })
+    /// What is tried where no other memory is asked of first: no number of elements is negative; then, there is at least one element.
+    pub(crate) fn with_numbers(&self, last: &Contract) -> Option<Contract> {
+        if self.is_written() {
+            return None;
+        }
+        let counts: BTreeSet<&Expr> =
+            last.pointers.values().filter_map(|asked| counted(&asked.memory)).collect();
+        let all = |op| -> Vec<Expr> {
+            let least = |count: &&Expr| {
+                let ty = count.int_type()?;
+                let op = if ty.signed { op } else { CompareOp::Gt };
+                Some(Expr::Compare(op, Arc::new(Expr::clone(count)), Arc::new(Expr::Int(0, ty))))
+            };
+            counts.iter().filter_map(least).collect()
+        };
+        let mut levels = [CompareOp::Ge, CompareOp::Gt].map(all).into_iter();
+        let now = &last.conditions;
+        let next =
+            if now.is_empty() { levels.next() } else { levels.find(|level| level == now).and(levels.next()) };
+        let conditions = next.filter(|conditions| !conditions.is_empty() && conditions != now)?;
+        Some(Contract { conditions, ..last.clone() })
+    }
+}
+
+/// The parameter that says how many elements there are.
+fn counted(memory: &Memory) -> Option<&Expr> {
+    match memory {
+        Memory::Elements(count @ Expr::Load(_), _) => Some(count),
+        Memory::Elements(..) | Memory::Nothing | Memory::Bytes(_) | Memory::String | Memory::Structure => {
+            None
+        }
     }
 }
 

@@ -27,13 +27,16 @@ use crate::{
 };
 
 /// So many contracts are tried for a function.
-const TRIES: usize = 6;
+const TRIES: usize = 10;
 
 /// So many steps for each try.
 const STEPS: u64 = 40_000;
 
-/// Without a solver, and with one.
-const ENGINES: [&[&str]; 2] = [&["intervals"], &["horn-glance"]];
+/// What is asked first, without a solver.
+const RANGES: &[&str] = &["intervals"];
+
+/// What is asked then.
+const SOLVER: &[&str] = &["horn-glance"];
 
 /// A function, and what is found out about it.
 struct Function {
@@ -206,69 +209,76 @@ impl<P: Programs> Known<'_, P> {
 
     /// Asks about a function under its contract, and thinks of another one if something stays open.
     fn tried(&self, name: Name, one: &mut Try, contracts: &Contracts) -> Result<(), P::Error> {
-        one.is_whole = false;
+        (one.is_whole, one.is_over) = (false, true);
         let Some(assumed) = assume::under(self.functions[&name].subject.env(), name, contracts) else {
-            one.is_over = true;
             return Ok(());
         };
         let asked = one.contract.pointers.clone();
         let or_null = |at: usize| asked.get(&at).is_some_and(|asked| asked.or_null);
-        let mut proved = BTreeSet::new();
-        let mut last: Option<Arc<Request>> = None;
-        for engines in ENGINES {
-            // Whether somebody can keep the contract is asked once, of the engine that goes on where that is not decided.
-            let is_first = last.is_none();
-            let not_asked =
-                assumed.callers.filter(|_| !is_first).map(|id| ((name, id), Err(Unknown::OutOfBudget)));
-            let request =
-                self.request_under(contracts, engines, not_asked.into_iter().collect(), last.take());
-            let report = self.programs.judge(&request, Entry::new(name), self.control)?;
-            proved = report
-                .verdicts
-                .iter()
-                .filter(|(_, verdict)| verdict.is_proved())
-                .map(|((_, id), _)| *id)
-                .collect();
-            one.is_contradictory = assumed.callers.is_some_and(|id| proved.contains(&id));
-            if one.is_contradictory {
-                one.is_over = true;
-                return Ok(());
-            }
-            let open = self.still_open(name, &assumed, &proved);
-            one.not_kept = asked_of_calls(name, &assumed, &open);
-            one.is_whole = open.is_empty() && report.reason.is_none();
-            if one.is_whole {
-                one.is_over = true;
-                break;
-            }
-            // That a pointer is not null no relation between numbers shows.
-            let null: BTreeSet<(usize, bool)> = open
-                .iter()
-                .filter_map(|id| self.about(name, &assumed, *id, &or_null))
-                .filter(|(_, is_null)| *is_null)
-                .collect();
-            if let Some(next) = one.draft.next(&one.contract, &null) {
-                one.contract = next;
-                return Ok(());
-            }
-            // What is not a matter of numbers no solver is asked.
-            let function = assumed.program.function(name);
-            if open.iter().any(|id| function.is_none_or(|function| speaks_of(function, *id, &|_| true))) {
-                break;
-            }
-            last = Some(Arc::new(request));
+        let about = |ids: &BTreeSet<ObligationId>| -> BTreeSet<(usize, bool)> {
+            ids.iter().filter_map(|id| self.about(name, &assumed, *id, &or_null)).collect()
+        };
+        let ranges = Arc::new(self.request_under(contracts, RANGES, Settled::new(), None));
+        let report = self.programs.judge(&ranges, Entry::new(name), self.control)?;
+        one.is_contradictory = assumed
+            .callers
+            .is_some_and(|id| report.verdicts.get(&(name, id)).is_some_and(Verdict::is_proved));
+        let open = self.still_open(name, &assumed, &report);
+        one.not_kept = asked_of_calls(name, &assumed, &open);
+        one.is_whole = !one.is_contradictory && open.is_empty() && report.reason.is_none();
+        if one.is_contradictory || one.is_whole || report.reason.is_some() {
+            return Ok(());
         }
+        // That a pointer is not null no relation between numbers shows, and what is not a matter of numbers no solver is asked. Of the
+        // other obligations nothing is known so far.
+        let function = assumed.program.function(name);
+        let is_of_memory =
+            |id: &ObligationId| function.is_none_or(|function| speaks_of(function, *id, &|_| true));
+        let of_memory: BTreeSet<ObligationId> = open.iter().copied().filter(is_of_memory).collect();
+        let null = about(&open).into_iter().filter(|(_, is_null)| *is_null).collect();
+        let next = one.draft.next(&one.contract, &null);
+        let next = next.or_else(|| one.draft.next(&one.contract, &about(&of_memory)));
+        if next.is_some() || !of_memory.is_empty() {
+            one.go_on(next);
+            return Ok(());
+        }
+        let open = self.not_solved(name, &assumed, &ranges, open)?;
+        one.not_kept = asked_of_calls(name, &assumed, &open);
+        one.is_whole = open.is_empty();
         if !one.is_whole {
-            let open = self.still_open(name, &assumed, &proved);
-            let about = open.iter().filter_map(|id| self.about(name, &assumed, *id, &or_null)).collect();
-            let next =
-                one.draft.next(&one.contract, &about).or_else(|| one.draft.with_elements(&one.contract));
-            match next {
-                Some(next) => one.contract = next,
-                None => one.is_over = true,
-            }
+            let next = one.draft.with_numbers(&one.contract);
+            one.go_on(next.or_else(|| one.draft.next(&one.contract, &about(&open))));
         }
         Ok(())
+    }
+
+    /// What the solver does not prove: it is asked about everything at once, then about each parameter by itself, whose obligations hold or do not
+    /// hold whatever is asked of the others.
+    fn not_solved(
+        &self,
+        name: Name,
+        assumed: &Assumed,
+        ranges: &Arc<Request>,
+        open: BTreeSet<ObligationId>,
+    ) -> Result<BTreeSet<ObligationId>, P::Error> {
+        let mut groups: BTreeMap<Option<usize>, BTreeSet<ObligationId>> = BTreeMap::new();
+        for id in &open {
+            groups.entry(assumed.about.get(id).copied()).or_default().insert(*id);
+        }
+        let alone = groups.into_values().filter(|group| group.len() < open.len());
+        let mut left = open.clone();
+        for group in std::iter::once(open.clone()).chain(alone) {
+            let others = open.iter().filter(|id| !group.contains(id)).chain(&assumed.callers);
+            let others = others.map(|id| ((name, *id), Err(Unknown::OutOfBudget))).collect();
+            let request = self.request_under(&ranges.under, SOLVER, others, Some(ranges.clone()));
+            let report = self.programs.judge(&request, Entry::new(name), self.control)?;
+            let still_open = self.still_open(name, assumed, &report);
+            left.retain(|id| still_open.contains(id));
+            if left.is_empty() {
+                break;
+            }
+        }
+        Ok(left)
     }
 
     /// Which parameter an open obligation is about, and whether that it is not null.
@@ -330,14 +340,10 @@ impl<P: Programs> Known<'_, P> {
     }
 
     /// What is left of them and of the obligations of its calls.
-    fn still_open(
-        &self,
-        name: Name,
-        assumed: &Assumed,
-        proved: &BTreeSet<ObligationId>,
-    ) -> BTreeSet<ObligationId> {
+    fn still_open(&self, name: Name, assumed: &Assumed, report: &Report) -> BTreeSet<ObligationId> {
         let all = self.open(name);
-        all.union(&assumed.calls).copied().filter(|id| !proved.contains(id)).collect()
+        let is_open = |id: &ObligationId| !report.verdicts.get(&(name, *id)).is_some_and(Verdict::is_proved);
+        all.union(&assumed.calls).copied().filter(is_open).collect()
     }
 
     fn keep(&mut self, name: Name, one: Try) {
@@ -426,6 +432,16 @@ struct Try {
     is_contradictory: bool,
     /// What called functions ask for that was not shown to be kept under it.
     not_kept: BTreeSet<Name>,
+}
+
+impl Try {
+    /// With another contract, if there is one.
+    fn go_on(&mut self, next: Option<Contract>) {
+        self.is_over = next.is_none();
+        if let Some(next) = next {
+            self.contract = next;
+        }
+    }
 }
 
 /// Strongly connected components of the call graph, callees first.

@@ -217,7 +217,7 @@ fn has_error_call(db: &dyn Db, project: Project, unit: usize) -> bool {
 
 /// Functions of which the unit has the first definition.
 pub(crate) fn homed(db: &dyn Db, project: Project, unit: usize) -> Vec<Name> {
-    homes(db, project, unit).functions.iter().copied().collect()
+    homes(db, project, unit).functions.to_vec()
 }
 
 /// Whether annotations stand anywhere in the text of the unit.
@@ -251,6 +251,7 @@ pub(crate) fn has_gaps(db: &dyn Db, project: Project, unit: usize) -> bool {
     !errors_of(db, project, *file).is_empty()
         || callers::has_gaps(functions(), globals)
         || functions().any(is_elsewhere)
+        || functions().any(|function| automata.linker_names.values().any(|name| *name == function.name))
 }
 
 /// Functions and objects that mention others, by these.

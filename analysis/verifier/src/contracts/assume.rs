@@ -32,6 +32,7 @@ use super::{
 use crate::checks::{library_call, precondition};
 
 mod body;
+mod bytes_read;
 mod ends;
 mod numbers;
 
@@ -84,8 +85,10 @@ struct Maker<'a> {
     ghosts: BTreeMap<LocalId, Ghosts>,
     /// Values of integer parameters at the entry, of those that change.
     at_entry: BTreeMap<LocalId, LocalId>,
-    /// Origins all of whose pointers only move forward, by what is written in the text.
-    only_forward: bool,
+    /// Origins with pointers that may move back, or by numbers that the text does not say.
+    moved_back: Vec<Origin>,
+    /// What was read last of bytes of strings.
+    bytes: BTreeMap<bytes_read::Byte, LocalId>,
     out: Function,
     about: BTreeMap<ObligationId, usize>,
     calls: BTreeSet<ObligationId>,
@@ -124,27 +127,35 @@ impl<'a> Maker<'a> {
             stays,
             ghosts: BTreeMap::new(),
             at_entry: BTreeMap::new(),
-            only_forward: true,
+            moved_back: Vec::new(),
+            bytes: BTreeMap::new(),
             out: function.clone(),
             about: BTreeMap::new(),
             calls: BTreeSet::new(),
             callers: None,
             dead: BTreeSet::new(),
         };
-        maker.only_forward = maker.moves_only_forward();
+        maker.moved_back = maker.moved_back();
         maker.make_ghosts();
         maker
     }
 
-    fn moves_only_forward(&self) -> bool {
+    fn moved_back(&self) -> Vec<Origin> {
         const STEP: i128 = 1 << 16;
-        self.function.edges.iter().all(|edge| match &edge.op {
+        let back = self.function.edges.iter().filter_map(|edge| match &edge.op {
             Op::Assign(dst, value) if whole_pointer(self.function, dst).is_some() => {
-                let offset = self.origins.place(value).map(|place| place.offset);
-                offset.is_none_or(|offset| offset.terms.is_empty() && (0..=STEP).contains(&offset.bytes))
+                let place = self.origins.place(value)?;
+                let offset = &place.offset;
+                let is_forward = offset.terms.is_empty() && (0..=STEP).contains(&offset.bytes);
+                (!is_forward).then_some(place.origin)
             }
-            _ => true,
-        })
+            _ => None,
+        });
+        back.collect()
+    }
+
+    fn only_forward(&self, origin: Origin) -> bool {
+        !self.moved_back.contains(&origin)
     }
 
     fn fresh(&mut self, text: &str) -> LocalId {
@@ -178,7 +189,7 @@ impl<'a> Maker<'a> {
                     ghosts.moved = (!is_fixed).then(|| self.fresh(&format!("moved_{name}")));
                 }
                 Memory::String => {
-                    let is_needed = !is_fixed && !self.only_forward;
+                    let is_needed = !is_fixed && !self.only_forward(origin);
                     ghosts.moved = is_needed.then(|| self.fresh(&format!("moved_{name}")));
                     ghosts.left = Some(self.fresh(&format!("left_{name}")));
                 }

@@ -1,6 +1,6 @@
 //! The edges of the function itself: its obligations in numbers, how far pointers move, and what is known of the bytes of strings.
 
-use super::{numbers::alive, *};
+use super::{bytes_read::Byte, numbers::alive, *};
 
 impl Maker<'_> {
     pub(super) fn location(&mut self) -> Loc {
@@ -22,13 +22,14 @@ impl Maker<'_> {
         let errors: BTreeSet<Loc> =
             self.function.obligations.iter().map(|obligation| obligation.error).collect();
         let successors = self.function.successors();
+        let read_before = self.read_before(&errors);
         for (loc, ids) in successors.iter().enumerate() {
             let is_demand = ids.iter().any(|id| errors.contains(&self.function.edge(*id).to));
             if is_demand {
                 self.demand(ids, &errors);
                 continue;
             }
-            let (mut at, learned) = self.reads(Loc(loc as u32), ids);
+            let (mut at, learned) = self.reads(Loc(loc as u32), ids, &read_before[loc]);
             for id in ids {
                 at = self.before(at, &self.function.edge(*id).op.clone());
             }
@@ -184,37 +185,24 @@ impl Maker<'_> {
         self.then(at, Op::Assume(at_most(bytes::load(ghost), number(MOST))))
     }
 
-    /// Bytes of strings that the operations at a location read: the last one is 0. What is known of them then.
-    pub(super) fn reads(&mut self, mut at: Loc, ids: &[EdgeId]) -> (Loc, Vec<Expr>) {
+    /// Bytes of strings that the operations at a location read: the last one is 0. What is known of them then. Those that were read before
+    /// are what they were.
+    pub(super) fn reads(&mut self, mut at: Loc, ids: &[EdgeId], before: &BTreeSet<Byte>) -> (Loc, Vec<Expr>) {
         let mut learned = Vec::new();
-        if !self.stays.strings {
-            return (at, learned);
-        }
-        let mut bytes_read: Vec<Lvalue> = Vec::new();
-        for id in ids {
-            proofline_cfa::visit::reads(&self.function.edge(*id).op, &mut |lvalue| {
-                let is_byte = matches!(lvalue.scalar, Some(Scalar::Int(ty)) if ty.bits == 8);
-                if is_byte && lvalue.bits.is_none() && !bytes_read.contains(lvalue) {
-                    bytes_read.push(lvalue.clone());
-                }
-            });
-        }
-        for lvalue in bytes_read {
-            let Some(place) = self.origins.place(&Expr::Address(lvalue.clone())) else { continue };
-            if self.memory(place.origin) != Memory::String {
-                continue;
-            }
+        for (lvalue, place, byte) in self.bytes_at(ids) {
             let (Some(left), Some(scalar)) = (self.left(&place), lvalue.scalar) else { continue };
-            let ghost = LocalId(self.out.locals.len() as u32);
-            let name = Name::new(&format!("byte{}#contract", ghost.0));
-            let local = Local { name, ty: lvalue.ty, role: Role::Variable, address_taken: false, size: 1 };
-            self.out.locals.push(local);
-            let byte = Lvalue::local(ghost, lvalue.ty, scalar, 1);
-            let value = Expr::Load(byte.clone());
-            at = self.then(at, Op::Assign(byte, Expr::Load(lvalue.clone())));
+            let ghost = self.ghost_of_byte(&lvalue, byte.as_ref());
+            let value = Lvalue::local(ghost, lvalue.ty, scalar, 1);
+            let is_known = byte.is_some_and(|byte| before.contains(&byte));
+            if !is_known {
+                at = self.then(at, Op::Assign(value.clone(), Expr::Load(lvalue.clone())));
+            }
+            let value = Expr::Load(value);
             let is_not_last = compare(CompareOp::Ne, left, number(1));
             let known = or(is_not_last, compare(CompareOp::Eq, value.clone(), value.zero()));
-            at = self.assume(at, &known);
+            if !is_known {
+                at = self.assume(at, &known);
+            }
             learned.push(known);
             for id in ids {
                 let edge = &mut self.out.edges[id.index()];
@@ -222,6 +210,21 @@ impl Maker<'_> {
             }
         }
         (at, learned)
+    }
+
+    /// The variable with what was read there last.
+    fn ghost_of_byte(&mut self, lvalue: &Lvalue, byte: Option<&Byte>) -> LocalId {
+        if let Some(known) = byte.and_then(|byte| self.bytes.get(byte)) {
+            return *known;
+        }
+        let ghost = LocalId(self.out.locals.len() as u32);
+        let name = Name::new(&format!("byte{}#contract", ghost.0));
+        let local = Local { name, ty: lvalue.ty, role: Role::Variable, address_taken: false, size: 1 };
+        self.out.locals.push(local);
+        if let Some(byte) = byte {
+            self.bytes.insert(byte.clone(), ghost);
+        }
+        ghost
     }
 
     /// What is known behind an operation.

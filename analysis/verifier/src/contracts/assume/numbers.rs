@@ -38,7 +38,7 @@ impl Maker<'_> {
 
     /// Whether a pointer into a string is not before its start.
     pub(super) fn is_behind_start(&self, place: &Place) -> Expr {
-        if self.only_forward || self.ghosts_of(place).moved.is_none() {
+        if self.only_forward(place.origin) || self.ghosts_of(place).moved.is_none() {
             let is_forward = place.offset.terms.is_empty() && place.offset.bytes >= 0;
             return if is_forward { truth(true) } else { at_most(Self::path(&place.offset), number(MOST)) };
         }

@@ -373,8 +373,8 @@ impl Reader<'_> {
             self.at += 1;
             let rhs = self.product()?;
             sum = match (&sum, &rhs, op) {
-                (Expr::Int(a, _), Expr::Int(b, _), BinaryOp::Add) => Expr::Int(a + b, WIDE),
-                (Expr::Int(a, _), Expr::Int(b, _), _) => Expr::Int(a - b, WIDE),
+                (Expr::Int(a, _), Expr::Int(b, _), BinaryOp::Add) => literal(a + b)?,
+                (Expr::Int(a, _), Expr::Int(b, _), _) => literal(a - b)?,
                 _ if is_long(&sum) || is_long(&rhs) => return Err(LONG.into()),
                 _ => Expr::Binary(op, Arc::new(wide(sum)), Arc::new(wide(rhs)), Site::NOWHERE),
             };
@@ -388,10 +388,7 @@ impl Reader<'_> {
         }
         let rhs = self.value()?;
         match (&lhs, &rhs) {
-            (Expr::Int(a, _), Expr::Int(b, _)) => a
-                .checked_mul(*b)
-                .map(|product| Expr::Int(product, WIDE))
-                .ok_or_else(|| "the product is too large".into()),
+            (Expr::Int(a, _), Expr::Int(b, _)) => a.checked_mul(*b).ok_or(LONG.into()).and_then(literal),
             _ if is_long(&lhs) || is_long(&rhs) => Err(LONG.into()),
             (Expr::Int(by, _), Expr::Load(_)) | (Expr::Load(_), Expr::Int(by, _)) if by.abs() < SMALL => {
                 Ok(Expr::Binary(BinaryOp::Mul, Arc::new(wide(lhs)), Arc::new(wide(rhs)), Site::NOWHERE))
@@ -409,7 +406,7 @@ impl Reader<'_> {
         }
         if token == "-" {
             return match self.value()? {
-                Expr::Int(value, ty) => Ok(Expr::Int(-value, ty)),
+                Expr::Int(value, _) => literal(-value),
                 value if is_long(&value) => Err(LONG.into()),
                 value => {
                     let zero = Arc::new(Expr::Int(0, WIDE));
@@ -419,6 +416,9 @@ impl Reader<'_> {
         }
         if let Ok(number) = token.parse::<i64>() {
             return Ok(Expr::Int(i128::from(number), WIDE));
+        }
+        if let Ok(number) = token.parse::<u64>() {
+            return literal(i128::from(number));
         }
         if self.is_after && token == "\\old" {
             self.expect("(")?;
@@ -440,6 +440,13 @@ impl Reader<'_> {
             Some(_) | None => Err(format!("`{token}` is no number")),
         }
     }
+}
+
+/// A number of the text, in 64 bits.
+fn literal(value: i128) -> Read<Expr> {
+    let unsigned = IntType { bits: 64, signed: false };
+    let ty = [WIDE, unsigned].into_iter().find(|ty| ty.contains(value));
+    ty.map(|ty| Expr::Int(value, ty)).ok_or_else(|| LONG.into())
 }
 
 const WIDE: IntType = IntType { bits: 64, signed: true };
@@ -491,13 +498,17 @@ const LONG: &str = "sums and products of numbers of 64 bits are not read";
 
 /// Whether a sum with this value may have more than 64 bits.
 fn is_long(expr: &Expr) -> bool {
-    matches!(expr, Expr::Load(_)) && expr.int_type().is_none_or(|ty| ty.bits > 32)
+    match expr {
+        Expr::Load(_) => expr.int_type().is_none_or(|ty| ty.bits > 32),
+        Expr::Int(value, _) => *value > WIDE.max(),
+        _ => false,
+    }
 }
 
 /// One more than the last number of a range.
 pub(super) fn next_number(last: Expr) -> Read<Expr> {
     Ok(match last {
-        Expr::Int(value, ty) => Expr::Int(value + 1, ty),
+        Expr::Int(value, _) => literal(value + 1)?,
         Expr::Binary(BinaryOp::Sub, count, one, _) if matches!(*one, Expr::Int(1, _)) => Expr::clone(&count),
         other if is_long(&other) => return Err(LONG.into()),
         other => {

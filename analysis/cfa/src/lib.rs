@@ -13,6 +13,7 @@ mod function;
 mod library_result;
 mod map;
 mod memory;
+mod printed;
 mod program;
 mod scalar;
 mod structure;
@@ -29,6 +30,7 @@ pub use function::{
     Obligation, ObligationId, Op, Role,
 };
 pub use library_result::{LibraryResult, Quantity};
+pub use printed::Conversion;
 pub use map::FunctionMap;
 pub use memory::{MemoryPredicate, copied_character};
 pub use program::{Constant, Global, InitialValue, Object, Place, Program};

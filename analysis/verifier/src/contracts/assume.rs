@@ -332,6 +332,7 @@ impl<'a> Maker<'a> {
             | MemoryPredicate::NotEnded
             | MemoryPredicate::Freeable
             | MemoryPredicate::Initialised
+            | MemoryPredicate::WideTerminated
             | MemoryPredicate::NothingLost
             | MemoryPredicate::NothingLeft => return None,
         };

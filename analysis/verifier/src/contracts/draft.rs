@@ -298,6 +298,7 @@ impl Look<'_> {
             | MemoryPredicate::NotEnded
             | MemoryPredicate::Freeable
             | MemoryPredicate::Initialised
+            | MemoryPredicate::WideTerminated
             | MemoryPredicate::NothingLost
             | MemoryPredicate::NothingLeft => {}
         }

@@ -163,7 +163,8 @@ fn numbers_are_printed_as_the_library_does() {
     let folder = std::env::temp_dir().join(format!("proofline-real-printf-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
     let (source, program) = (folder.join("printf.c"), folder.join("printf"));
-    fs::write(&source, format!("#include <stdio.h>\nint main(void) {{\n{lines}return 0; }}\n")).expect("a file");
+    fs::write(&source, format!("#include <stdio.h>\nint main(void) {{\n{lines}return 0; }}\n"))
+        .expect("a file");
     let Ok(compiled) = Command::new("cc").args(["-w", "-o"]).arg(&program).arg(&source).status() else {
         return;
     };

@@ -30,9 +30,9 @@ pub use function::{
     Obligation, ObligationId, Op, Role,
 };
 pub use library_result::{LibraryResult, Quantity};
-pub use printed::Conversion;
 pub use map::FunctionMap;
 pub use memory::{MemoryPredicate, copied_character};
+pub use printed::Conversion;
 pub use program::{Constant, Global, InitialValue, Object, Place, Program};
 pub use proofline_float::{Float, Format as FloatType, Rounding};
 pub use proofline_hir::{ContentHash, ContentHasher, Linkage, Name, Type, index, types::BitField};

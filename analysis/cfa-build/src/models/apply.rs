@@ -23,8 +23,8 @@ use crate::{
     simplify_cfg,
 };
 use proofline_cfa::{
-    Argument, Base, BinaryOp, Callee, Cause, Edge, Expr, Function, Global, LocalId, Lvalue, Op, Program, Quantity,
-    Role, Scalar, Site, Types, visit,
+    Argument, Base, BinaryOp, Callee, Cause, Edge, Expr, Function, Global, LocalId, Lvalue, Op, Program,
+    Quantity, Role, Scalar, Site, Types, visit,
 };
 
 /// The object behind `errno`.
@@ -79,6 +79,7 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
             tables: &mut tables,
             lengths: Vec::new(),
             initialised,
+            saved: Vec::new(),
         };
         // A callback may be a library function itself.
         for _round in 0..MAX_ROUNDS {
@@ -139,6 +140,8 @@ pub(super) struct Pass<'p, 'u> {
     pub(super) lengths: Vec<KnownLength>,
     /// Locals that have a value from the start.
     pub(super) initialised: BTreeSet<LocalId>,
+    /// Which temporaries the arguments of the call at hand were put into.
+    pub(super) saved: Vec<(LocalId, Expr)>,
 }
 
 impl Pass<'_, '_> {
@@ -191,6 +194,7 @@ impl Pass<'_, '_> {
         single: bool,
     ) -> Vec<Argument> {
         let mut out = Vec::with_capacity(arguments.len());
+        self.saved.clear();
         for (at, argument) in arguments.into_iter().enumerate() {
             out.push(match argument {
                 Argument::Aggregate(lvalue) => Argument::Aggregate(lvalue),
@@ -201,7 +205,15 @@ impl Pass<'_, '_> {
                     } else {
                         self.is_harmless(&value)
                     };
-                    Argument::Value(if as_it_is { value } else { self.emitter.save(value) })
+                    Argument::Value(if as_it_is {
+                        value
+                    } else {
+                        let saved = self.emitter.save(value.clone());
+                        if let Expr::Load(Lvalue { base: Base::Local(id), .. }) = saved {
+                            self.saved.push((id, value));
+                        }
+                        saved
+                    })
                 }
             });
         }
@@ -324,7 +336,8 @@ impl Pass<'_, '_> {
         if let (Some(dst), Some(result)) = (dst, result)
             && dst != result
         {
-            let value = fold::cast(dst.scalar.unwrap_or(Scalar::Pointer), Expr::Load(result), self.emitter.site);
+            let value =
+                fold::cast(dst.scalar.unwrap_or(Scalar::Pointer), Expr::Load(result), self.emitter.site);
             self.emitter.emit(Op::Assign(dst, value));
         }
     }

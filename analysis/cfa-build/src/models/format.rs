@@ -14,36 +14,6 @@ pub(super) fn assigned(program: &Program, format: &Expr) -> Option<usize> {
     Some(letters(&text).into_iter().filter(|(letter, is_kept)| *is_kept && *letter != 'n').count())
 }
 
-/// Which of the variable arguments a literal format of `printf` prints as whole strings of bytes, counted from 0; `None` if it is not a literal,
-/// or has widths that are arguments.
-pub(super) fn printed(program: &Program, format: &Expr) -> Option<Vec<usize>> {
-    let text = literal(program, format)?;
-    let (mut out, mut count) = (Vec::new(), 0);
-    let mut bytes = text.iter().copied().peekable();
-    while let Some(byte) = bytes.next() {
-        if byte != b'%' {
-            continue;
-        }
-        let mut modifiers = Vec::new();
-        while let Some(byte) = bytes.next_if(|b| b"#0-+ '*.0123456789$hlLqjztm".contains(b)) {
-            modifiers.push(byte);
-        }
-        if modifiers.iter().any(|byte| b"*$".contains(byte)) {
-            return None;
-        }
-        match bytes.next() {
-            Some(b'%' | b'm') | None => {}
-            Some(letter) => {
-                if letter == b's' && !modifiers.iter().any(|byte| b".l".contains(byte)) {
-                    out.push(count);
-                }
-                count += 1;
-            }
-        }
-    }
-    Some(out)
-}
-
 /// A directive of a format: what stands between two of them is text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Directive {

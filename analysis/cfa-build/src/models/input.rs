@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use proofline_cfa::{
-    Argument, Base, BinaryOp, Cause, CompareOp, Expr, Function, IntType, LocalId, Lvalue, MemoryPredicate, Op,
-    Scalar, Step,
+    Argument, Base, BinaryOp, Cause, CompareOp, Expr, Function, IntType, LocalId, Lvalue, MemoryPredicate,
+    Op, Scalar, Step,
 };
 use proofline_hir::Type;
 
@@ -130,7 +130,13 @@ impl Pass<'_, '_> {
             }
             let is_count = specification.letter == b'n';
             count += i128::from(!is_count);
-            let Some(to) = pointer(arguments, at) else { return };
+            let Some(to) = pointer(arguments, at) else {
+                let letter = char::from(specification.letter);
+                let never = Expr::Int(0, IntType::INT);
+                return self
+                    .emitter
+                    .demand_that(never, &format!("`%{letter}` has a pointer as its argument"));
+            };
             at += 1;
             let reached = fold::compare(CompareOp::Ge, number.clone(), Expr::Int(count, ty));
             let (start, join) = (self.emitter.at, self.emitter.location());
@@ -204,9 +210,11 @@ impl Pass<'_, '_> {
         match length {
             _ if letter == b'p' => pointer,
             b"l" if is_float => 8,
-            b"L" if is_float => self.emitter.types.size(Type::new(proofline_hir::TypeKind::Float(
-                proofline_hir::types::FloatKind::LongDouble,
-            ))).map_or(16, i128::from),
+            b"L" if is_float => self
+                .emitter
+                .types
+                .size(Type::new(proofline_hir::TypeKind::Float(proofline_hir::types::FloatKind::LongDouble)))
+                .map_or(16, i128::from),
             _ if is_float => 4,
             b"hh" => 1,
             b"h" => 2,

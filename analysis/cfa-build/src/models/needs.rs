@@ -11,7 +11,6 @@ use super::{
     LIBRARY_CALL,
     apply::{Pass, pointer},
     effect::{Characters, Size, Use},
-    format,
     strings::{Put, behind},
 };
 use crate::lower::fold;
@@ -34,7 +33,7 @@ pub(super) enum Need {
     Apart { to: usize, from: usize, size: Size },
     /// The string has no byte in common with where it is put.
     PutApart(Put),
-    /// The arguments from `first` on that the format of `printf` prints as strings are strings.
+    /// The arguments from `first` on are what the format of `printf` asks for.
     Printed { format: usize, first: usize },
 }
 
@@ -42,7 +41,9 @@ impl Need {
     /// The arguments that it is about.
     pub(super) fn uses(&self, see: &mut dyn FnMut(usize, Use)) {
         match self {
-            Need::Bytes { pointer, .. } | Need::String { pointer, .. } | Need::Line { pointer } => see(*pointer, Use::Pointer),
+            Need::Bytes { pointer, .. } | Need::String { pointer, .. } | Need::Line { pointer } => {
+                see(*pointer, Use::Pointer)
+            }
             Need::Printed { format, .. } => see(*format, Use::Pointer),
             Need::Apart { to, from, .. } | Need::PutApart(Put { to, from, .. }) => {
                 see(*to, Use::Pointer);
@@ -117,16 +118,7 @@ impl Pass<'_, '_> {
                 self.demand_apart(to, from, size);
             }
             Need::PutApart(put) => self.demand_put_apart(put, arguments, cause),
-            Need::Printed { format: at, first } => {
-                let known = pointer(arguments, *at).and_then(|format| format::printed(self.program, &format));
-                for at in known.into_iter().flatten() {
-                    let Some(string) = pointer(arguments, first + at) else { continue };
-                    if format::literal(self.program, &string).is_none() {
-                        let size = Expr::Int(0, self.emitter.types.size_t());
-                        self.ask(MemoryPredicate::Terminated, string, size, false);
-                    }
-                }
-            }
+            Need::Printed { format: at, first } => self.need_printed(*at, *first, arguments),
             Need::Room { pointer: at, strings, within, characters } => {
                 let Some(to) = pointer(arguments, *at) else { return };
                 let size_t = self.emitter.types.size_t();

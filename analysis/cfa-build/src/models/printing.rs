@@ -1,8 +1,8 @@
 //! What `sprintf` and `snprintf` write, piece by piece: literal formats are taken apart, so that the length follows from the arguments.
 
 use proofline_cfa::{
-    Argument, BinaryOp, Cause, CompareOp, Conversion, Expr, FloatType, IntType, Lvalue, MemoryPredicate, Name,
-    Op, Quantity, Scalar, Type,
+    Argument, BinaryOp, Cause, CompareOp, Conversion, Expr, FloatType, IntType, Lvalue, MemoryPredicate,
+    Name, Op, Quantity, Scalar, Type,
 };
 use proofline_hir::{
     TypeKind,
@@ -42,15 +42,72 @@ enum Printed {
 }
 
 impl Pass<'_, '_> {
+    /// Each conversion of a literal format has an argument of its kind, and what is printed as a string is one.
+    pub(super) fn need_printed(&mut self, format: usize, first: usize, arguments: &[Argument]) {
+        let known =
+            pointer(arguments, format).and_then(|format| format::directives(self.program, &format, false));
+        let mut at = first;
+        for directive in known.iter().flatten() {
+            let Directive::Conversion(specification) = directive else { continue };
+            if specification.letter == b'm' {
+                continue;
+            }
+            let argument = value(arguments, at);
+            at += 1;
+            let Some(argument) = argument.filter(|argument| self.is_of_kind(specification, argument)) else {
+                let letter = char::from(specification.letter);
+                let never = Expr::Int(0, IntType::INT);
+                self.emitter.demand_that(never, &format!("`%{letter}` has an argument of its kind"));
+                return;
+            };
+            let kind = match (&specification.letter, &specification.length[..]) {
+                (b's', b"l") | (b'S', _) => Characters::Wide,
+                (b's', b"") => Characters::Bytes,
+                _ => continue,
+            };
+            if kind.literal(self.program, &argument).is_none() && specification.precision != Some(0) {
+                let most = i128::from(specification.precision.unwrap_or(0));
+                let size = Expr::Int(most, self.emitter.types.size_t());
+                // Of wide characters it is the bytes that they become which are counted.
+                if kind == Characters::Bytes || specification.precision.is_none() {
+                    self.ask(kind.terminated(), argument, size, false);
+                }
+            }
+        }
+    }
+
+    /// Whether the conversion is for such an argument. Numbers of one size may differ in their sign.
+    fn is_of_kind(&self, specification: &Specification, argument: &Expr) -> bool {
+        let pointer_bits = self.emitter.types.pointer_bits();
+        match (specification.letter, argument.scalar()) {
+            (b's' | b'S' | b'p' | b'n', scalar) => scalar == Scalar::Pointer,
+            (b'c' | b'C' | b'd' | b'i' | b'u' | b'x' | b'X' | b'o', Scalar::Int(given)) => {
+                let bits = match &specification.length[..] {
+                    b"" | b"h" | b"hh" => 32,
+                    b"l" if specification.letter == b'c' => 32,
+                    b"l" => self.emitter.long().bits,
+                    b"z" | b"t" => pointer_bits,
+                    _ => 64,
+                };
+                given.bits.max(32) == bits
+            }
+            (b'c' | b'C' | b'd' | b'i' | b'u' | b'x' | b'X' | b'o', _) => false,
+            (b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A', scalar) => {
+                let is_long = specification.length.contains(&b'L');
+                match scalar {
+                    Scalar::Float(given) => is_long == (given != FloatType::F64),
+                    Scalar::Int(_) | Scalar::Pointer => false,
+                }
+            }
+            // An extension.
+            _ => true,
+        }
+    }
+
     /// Writes what is printed, and gives how much that is.
-    pub(super) fn print(
-        &mut self,
-        print: &Print,
-        arguments: &[Argument],
-        dst: Option<Lvalue>,
-        cause: Cause,
-    ) {
-        let (Some(to), Some(format)) = (pointer(arguments, print.to), pointer(arguments, print.format)) else {
+    pub(super) fn print(&mut self, print: &Print, arguments: &[Argument], dst: Option<Lvalue>, cause: Cause) {
+        let (Some(to), Some(format)) = (pointer(arguments, print.to), pointer(arguments, print.format))
+        else {
             return;
         };
         let (site, size_t) = (self.emitter.site, self.emitter.types.size_t());
@@ -221,7 +278,9 @@ impl Pass<'_, '_> {
                 let most = float_length(letter, precision.unwrap_or(6), format).max(i128::from(width));
                 self.unknown_piece(i128::from(width.max(1)), most)
             }
-            (b'p', Scalar::Pointer) => self.unknown_piece(i128::from(width.max(3)), i128::from(width.max(18))),
+            (b'p', Scalar::Pointer) => {
+                self.unknown_piece(i128::from(width.max(3)), i128::from(width.max(18)))
+            }
             _ => self.unknown_piece(0, IntType::INT.max()),
         }
     }

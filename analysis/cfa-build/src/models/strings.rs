@@ -78,9 +78,10 @@ impl Pass<'_, '_> {
             (Some(length), Some(Expr::Int(most, _))) => return Expr::Int(*most.min(&length), size_t),
             _ => {}
         }
-        let known = self.lengths.iter().find(|(of, most, kind, _)| {
-            (of, most, *kind) == (string, &within, characters)
-        });
+        let known = self
+            .lengths
+            .iter()
+            .find(|(of, most, kind, _)| (of, most, *kind) == (string, &within, characters));
         if let Some((.., length)) = known {
             return length.clone();
         }
@@ -170,13 +171,7 @@ impl Pass<'_, '_> {
     }
 
     /// Copies characters, and a 0 behind them.
-    pub(super) fn put_whole(
-        &mut self,
-        to: &Expr,
-        from: &Expr,
-        within: Option<Expr>,
-        characters: Characters,
-    ) {
+    pub(super) fn put_whole(&mut self, to: &Expr, from: &Expr, within: Option<Expr>, characters: Characters) {
         let length = self.length_of(from, within, characters);
         let bytes = self.bytes_of(length, characters);
         self.copy_bytes(to, from, bytes.clone());
@@ -237,7 +232,7 @@ impl Pass<'_, '_> {
             return;
         };
         let size_t = self.emitter.types.size_t();
-        if put.characters.literal(self.program, &from).is_some() || are_apart(&to, &from) {
+        if put.characters.literal(self.program, &from).is_some() || self.are_apart(&to, &from) {
             return;
         }
         let (site, one) = (self.emitter.site, Expr::Int(1, size_t));
@@ -268,32 +263,36 @@ impl Pass<'_, '_> {
             _ => false,
         };
         // Of a variable that only its name reaches no other expression is the address.
-        let are_apart = are_apart(&to, &from) || to != from && (is_register(&to) || is_register(&from));
+        let are_apart = self.are_apart(&to, &from) || to != from && (is_register(&to) || is_register(&from));
         if are_apart || matches!(size, Expr::Int(0, _)) {
             return;
         }
-        let text = {
-            let function = &*self.emitter.function;
-            let (to, from) = (proofline_cfa::expr_text(function, &to), proofline_cfa::expr_text(function, &from));
-            format!("what {to} and {from} point to does not overlap")
-        };
         let overlap = self.computed_size(Quantity::Overlap, vec![to, from, size]);
         self.emitter.assume_range(&overlap, 0, 1);
         let none = fold::compare(CompareOp::Eq, overlap.clone(), overlap.zero());
-        self.emitter.demand_that(none, &text);
+        self.emitter.demand_that(none, "source and destination do not overlap");
     }
-}
 
-/// Whether two addresses are of different variables.
-fn are_apart(one: &Expr, other: &Expr) -> bool {
-    let variable = |pointer: &Expr| match pointer {
-        Expr::Address(lvalue) => match &lvalue.base {
-            Base::Local(_) | Base::Global(_) => Some(lvalue.base.clone()),
-            Base::Deref(..) => None,
-        },
-        _ => None,
-    };
-    matches!((variable(one), variable(other)), (Some(one), Some(other)) if one != other)
+    /// Whether two addresses are of different variables.
+    fn are_apart(&self, one: &Expr, other: &Expr) -> bool {
+        matches!((self.variable_of(one), self.variable_of(other)), (Some(one), Some(other)) if one != other)
+    }
+
+    /// The variable that an address is in.
+    fn variable_of(&self, pointer: &Expr) -> Option<Base> {
+        match pointer {
+            Expr::Address(lvalue) => match &lvalue.base {
+                Base::Local(_) | Base::Global(_) => Some(lvalue.base.clone()),
+                Base::Deref(inner, _) => self.variable_of(inner),
+            },
+            Expr::Cast(Scalar::Pointer, inner, _) => self.variable_of(inner),
+            Expr::Load(Lvalue { base: Base::Local(id), .. }) => {
+                let saved = self.saved.iter().find(|(temporary, _)| temporary == id)?;
+                self.variable_of(&saved.1)
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The address so many bytes behind a pointer.

@@ -47,7 +47,8 @@ impl<A: Arithmetic> StateView<'_, A> {
             MemoryPredicate::NothingLost => (self.is_nothing_left() || self.is_all_kept()).then_some(true),
             MemoryPredicate::Terminated | MemoryPredicate::WideTerminated => {
                 let width = if predicate == MemoryPredicate::Terminated { 1 } else { 4 };
-                let is_string = self.string_length(pointer, width)?.is_some_and(|length| length.most.is_some());
+                let is_string =
+                    self.string_length(pointer, width)?.is_some_and(|length| length.most.is_some());
                 let is_certain = is_string && !self.pointees_of(pointer)?.may_be_null;
                 is_certain.then_some(true)
             }

@@ -157,7 +157,8 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
         let last = first + (last - first).div_euclid(item / 8) * (item / 8);
         if first >= 0 && first <= last {
             let between = Offsets { lo: first, hi: last, step: (item / 8) as u64 };
-            let whole = Places { list: [Place { offsets: between, ..*place }].into_iter().collect(), ..places };
+            let whole =
+                Places { list: [Place { offsets: between, ..*place }].into_iter().collect(), ..places };
             self.update.end_strings(&whole, item);
         }
         Ok(())

@@ -82,9 +82,7 @@ impl<V: AbstractValue> State<V> {
     /// Where strings end in an object, beside what its cells say.
     pub(super) fn ends_of(&self, target: Target) -> Vec<Ends> {
         let guarded = self.frame.guarded.iter().filter_map(|guarded| match guarded.fact {
-            Fact::Ends(ends) if guarded.target == target => {
-                self.frame.is_in_force(guarded).then_some(ends)
-            }
+            Fact::Ends(ends) if guarded.target == target => self.frame.is_in_force(guarded).then_some(ends),
             Fact::Values(..) | Fact::Ends(_) => None,
         });
         self.known(target).and_then(|region| region.ends()).into_iter().chain(guarded).collect()
@@ -129,7 +127,8 @@ impl<V: AbstractValue> State<V> {
 
     /// Facts that are true of both, and are not known without a condition in `joined`.
     pub(super) fn guarded_join(&self, other: &State<V>, joined: &State<V>) -> Vec<Guarded> {
-        let mut found: Vec<Guarded> = self.frame.guarded.iter().chain(&other.frame.guarded).copied().collect();
+        let mut found: Vec<Guarded> =
+            self.frame.guarded.iter().chain(&other.frame.guarded).copied().collect();
         found.extend(self.guarded_against(other, joined));
         found.extend(other.guarded_against(self, joined));
         found.sort_unstable();
@@ -187,7 +186,8 @@ impl<V: AbstractValue> State<V> {
             if region == theirs {
                 continue;
             }
-            let (Some((low, high)), Some((least, most))) = (self.frame.guard(*id), other.frame.guard(*id)) else {
+            let (Some((low, high)), Some((least, most))) = (self.frame.guard(*id), other.frame.guard(*id))
+            else {
                 continue;
             };
             let (low, high) = if low > most {
@@ -197,7 +197,13 @@ impl<V: AbstractValue> State<V> {
             } else {
                 continue;
             };
-            out.extend(lost.iter().map(|(target, fact)| Guarded { target: *target, by: *id, low, high, fact: *fact }));
+            out.extend(lost.iter().map(|(target, fact)| Guarded {
+                target: *target,
+                by: *id,
+                low,
+                high,
+                fact: *fact,
+            }));
         }
         out
     }
@@ -212,11 +218,7 @@ impl<V: AbstractValue> State<V> {
                 continue;
             }
             let known = self.known(guarded.target).map(|region| Region::clone(region));
-            let mut region = match (known, guarded.fact) {
-                (Some(region), _) => region,
-                (None, Fact::Values(..)) => Region::tracking(),
-                (None, Fact::Ends(_)) => continue,
-            };
+            let mut region = known.unwrap_or_else(Region::tracking);
             match guarded.fact {
                 Fact::Values(from, to) => region.give(from, to),
                 Fact::Ends(ends) => region.set_ends(Some(ends)),
@@ -243,7 +245,8 @@ impl<V: AbstractValue> State<V> {
 
     /// What is known where one local has certain values is so where its copy has them.
     pub(super) fn copy_guarded(&mut self, from: LocalId, to: LocalId) {
-        let copies: Vec<Guarded> = self.frame.guarded.iter().filter(|known| known.by == from).copied().collect();
+        let copies: Vec<Guarded> =
+            self.frame.guarded.iter().filter(|known| known.by == from).copied().collect();
         if copies.is_empty() {
             return;
         }

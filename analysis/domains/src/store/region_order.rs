@@ -43,9 +43,8 @@ impl<V: AbstractValue> Region<V> {
 
     /// Of some of these characters one is certainly 0.
     fn some_of(&self, ends: &Ends) -> Option<Ends> {
-        let mine = self.ends().filter(|mine| {
-            mine.item == ends.item && (mine.first - ends.first) % ends.item == 0
-        });
+        let mine =
+            self.ends().filter(|mine| mine.item == ends.item && (mine.first - ends.first) % ends.item == 0);
         mine.or_else(|| {
             let zero = first_zero(self, ends.first, ends.item)?;
             Some(Ends { first: zero, last: zero, item: ends.item })
@@ -70,7 +69,8 @@ impl<V: AbstractValue> Region<V> {
                 let zero = |region: &Region<V>| first_zero(region, 0, 8);
                 let (a, b) = (zero(self)?, zero(newer)?);
                 // A zero of both stays a cell.
-                let is_common = |at: i64| first_zero(self, at, 8) == Some(at) && first_zero(newer, at, 8) == Some(at);
+                let is_common =
+                    |at: i64| first_zero(self, at, 8) == Some(at) && first_zero(newer, at, 8) == Some(at);
                 if is_common(a) || is_common(b) {
                     return None;
                 }

@@ -46,8 +46,10 @@ impl<A: Arithmetic> StateView<'_, A> {
         // The furthest start reaches the first 0 behind it at the latest; the nearest one has the longest way there.
         let said = self.state.ends_of(Target::Object(object)).into_iter();
         let said = said.filter(|ends| ends.item == item && ends.first >= to && (ends.first - to) % item == 0);
-        let end = said.map(|ends| ends.last).chain(region.and_then(|region| first_zero(region, to, item))).min();
-        let is_inside = |end: &i64| self.sizes(object).is_some_and(|(bytes, _)| end / 8 + width <= bytes as i64);
+        let end =
+            said.map(|ends| ends.last).chain(region.and_then(|region| first_zero(region, to, item))).min();
+        let is_inside =
+            |end: &i64| self.sizes(object).is_some_and(|(bytes, _)| end / 8 + width <= bytes as i64);
         let most = end.filter(is_inside).map(|end| (end - from) / item);
         end?;
         let is_single = offsets.single().is_some();

@@ -229,7 +229,8 @@ impl<'a, A: Arithmetic> Successor<'a, A> {
     fn fill_counted(&self, update: &mut Update<'_, A>, size: &Expr, places: &Places) {
         let view = self.view();
         let [place] = &places.list[..] else { return };
-        let (Some((by, stride)), Some(start)) = (counted(self.at.function, size), place.offsets.single()) else {
+        let (Some((by, stride)), Some(start)) = (counted(self.at.function, size), place.offsets.single())
+        else {
             return;
         };
         let is_single = match place.target {

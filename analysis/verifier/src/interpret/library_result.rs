@@ -131,8 +131,13 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 self.length(asker, bounded(second), 4)?.map_or(Found::Unknown, Found::Number)
             }
             Quantity::Overlap => {
+                let base = |address: u64| self.memory.object_at(address).map(|(_, base, _)| base);
                 let is_near = i128::from(from.abs_diff(to)) < third;
-                Found::Number(i128::from(third > 0 && is_near))
+                let overlaps = third > 0 && is_near && base(from).is_some() && base(from) == base(to);
+                if overlaps && self.is_made_up(from) {
+                    return stuck("whether what callers give overlaps, they know");
+                }
+                Found::Number(i128::from(overlaps))
             }
             Quantity::PrintedLength => match Conversion::from_number(second) {
                 Some(conversion) => Found::Number(conversion.print(first).len() as i128),

@@ -30,7 +30,7 @@ use crate::{
     files::Known,
     front::{FileName, Project, files, source},
     linked::{Symbol, has_body, trouble},
-    program::{annotation, covered, default_entries, misunderstood, positions, prepared, ready},
+    program::{annotation, callers, covered, default_entries, misunderstood, positions, prepared, ready},
     shared::{Db, Shared},
     store::Store,
     stored::Blocks,
@@ -353,6 +353,10 @@ impl Programs for Database {
 
     fn misunderstood(&self, entry: Entry) -> Result<Option<Unknown>, Stopped> {
         self.caught(|db| misunderstood(db, db.project(), Symbol::new(db, entry.name)))
+    }
+
+    fn callers(&self, function: Name) -> Result<Option<BTreeSet<Name>>, Stopped> {
+        self.caught(|db| callers(db, db.project(), Symbol::new(db, function)).clone())
     }
 
     fn annotation(&self, function: Name) -> Result<Option<String>, Stopped> {

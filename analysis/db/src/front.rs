@@ -54,7 +54,7 @@ pub(crate) fn source<'db>(
 
 /// Where the errors of a file stand: in the body of this function, or (`None`) where everything may depend on it.
 #[salsa::tracked]
-fn errors_of<'db>(db: &'db dyn Db, project: Project, file: FileName<'db>) -> Vec<Option<Name>> {
+pub(crate) fn errors_of<'db>(db: &'db dyn Db, project: Project, file: FileName<'db>) -> Vec<Option<Name>> {
     let source = source(db, project, file).as_ref();
     source.map(|source| source.faults.iter().filter_map(Fault::error).collect()).unwrap_or_default()
 }

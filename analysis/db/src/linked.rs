@@ -6,22 +6,23 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{Function, Global, Name, Program, Type};
+use proofline_cfa::{Expr, Function, Global, Name, Program, Type, visit};
 use proofline_cfa_build::{
     ProgramMap,
     link::{self, Homes, Interface, Layouts, LinkedUnit, Linking, Places, Renames, SymbolTable, Symbols},
 };
-use proofline_hir::{Record, Records};
+use proofline_hir::{Linkage, Record, Records};
 use proofline_program_analysis::Mentions;
 use proofline_syntax::{DataModel, Unit};
 use proofline_verifier::{
-    checks,
+    callers, checks,
+    contracts::acsl,
     load::{LoadError, other_model},
 };
 use rustc_hash::FxHashMap;
 
 use crate::{
-    front::{FileName, Project, automata, files, source, unit_positions},
+    front::{FileName, Project, automata, errors_of, files, source, unit_positions},
     shared::Db,
     work::Work,
 };
@@ -214,6 +215,44 @@ fn has_error_call(db: &dyn Db, project: Project, unit: usize) -> bool {
     functions.any(|function| checks::has_error_call(function))
 }
 
+/// Functions of which the unit has the first definition.
+pub(crate) fn homed(db: &dyn Db, project: Project, unit: usize) -> Vec<Name> {
+    homes(db, project, unit).functions.iter().copied().collect()
+}
+
+/// Whether annotations stand anywhere in the text of the unit.
+#[salsa::tracked(returns(copy))]
+pub(crate) fn has_annotations(db: &dyn Db, project: Project, unit: usize) -> bool {
+    let Some(Ok(source)) = units(db, project).get(unit).map(|file| source(db, project, *file)) else {
+        return false;
+    };
+    let files = source.unit.files();
+    files.ids().any(|id| acsl::is_in(files.text(id)))
+}
+
+/// The unit that defines a function.
+#[salsa::tracked(returns(copy))]
+pub(crate) fn unit_of<'db>(db: &'db dyn Db, project: Project, symbol: Symbol<'db>) -> Option<usize> {
+    places(db, project, symbol).as_ref()?.functions.first().copied()
+}
+
+/// Whether the unit may mention an internal function of it where nobody has seen it.
+#[salsa::tracked(returns(copy))]
+pub(crate) fn has_gaps(db: &dyn Db, project: Project, unit: usize) -> bool {
+    let Some(file) = units(db, project).get(unit) else { return true };
+    let Some(automata) = automata(db, project, *file) else { return true };
+    let functions = || automata.functions.iter().map(|function| &**function);
+    let globals = automata.globals.iter().map(|(_, global)| &**global);
+    // Of several definitions of one function the program has the first.
+    let is_elsewhere = |function: &Function| {
+        function.linkage == Linkage::External
+            && unit_of(db, project, Symbol::new(db, function.name)) != Some(unit)
+    };
+    !errors_of(db, project, *file).is_empty()
+        || callers::has_gaps(functions(), globals)
+        || functions().any(is_elsewhere)
+}
+
 /// Functions and objects that mention others, by these.
 type Users = BTreeMap<Name, Arc<BTreeSet<Name>>>;
 
@@ -270,6 +309,35 @@ pub(crate) fn users<'db>(db: &'db dyn Db, project: Project, symbol: Symbol<'db>)
         Arc::make_mut(&mut all).extend(&*more);
     }
     all
+}
+
+/// Functions with bodies whose address a definition that comes first in the unit takes.
+#[salsa::tracked]
+fn unit_addressed(db: &dyn Db, project: Project, unit: usize) -> BTreeSet<Name> {
+    let homes = homes(db, project, unit);
+    let mut found = BTreeSet::new();
+    for name in &homes.functions {
+        let Some(function) = function(db, project, Symbol::new(db, *name)) else { continue };
+        for edge in &function.edges {
+            visit::exprs(&edge.op, &mut |expr| {
+                if let Expr::Function(name) = expr {
+                    found.insert(*name);
+                }
+            });
+        }
+    }
+    for name in &homes.globals {
+        let Some(global) = global(db, project, Symbol::new(db, *name)) else { continue };
+        found.extend(Mentions::of_global(global).names);
+    }
+    found.retain(|name| has_body(db, project, *name));
+    found
+}
+
+/// Functions with bodies whose address the program takes.
+#[salsa::tracked]
+pub(crate) fn addressed(db: &dyn Db, project: Project) -> BTreeSet<Name> {
+    (0..units(db, project).len()).flat_map(|unit| unit_addressed(db, project, unit)).copied().collect()
 }
 
 /// Whether the function has a body.

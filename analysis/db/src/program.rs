@@ -1,6 +1,9 @@
 //! Queries on slices of the linked program: part by part, so that a slice depends on the parts it holds and on nothing else.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use proofline_cfa::{CheckId, Function, Global, Name, Program, Type};
 use proofline_cfa_build::ProgramMap;
@@ -9,6 +12,7 @@ use proofline_program_analysis::{Environment, Mentions, SliceSource};
 use proofline_syntax::DataModel;
 use proofline_verifier::{
     Entry, Unknown,
+    callers::{calls_only, is_hidden},
     checks::{self, Conventions},
     entry_points::{Functions, Scope, entry_points},
     load::{self, Surroundings, VolatileReads},
@@ -20,8 +24,9 @@ use crate::{
     fingerprint::fingerprint,
     front::{Project, errors},
     linked::{
-        Symbol, data_model, ends_at_labels, exported, external, function, functions, global, mentions,
-        outside_main, positions_of, record, unsupported, users, whole,
+        Symbol, addressed, data_model, ends_at_labels, exported, external, function, functions, global,
+        has_annotations, has_gaps, homed, mentions, outside_main, positions_of, record, unit_of, unsupported,
+        users, whole,
     },
     shared::Db,
     work::Work,
@@ -37,7 +42,8 @@ fn conventions(db: &dyn Db, project: Project) -> Conventions {
 #[salsa::tracked]
 pub(crate) fn prepared(db: &dyn Db, project: Project) -> (Arc<Program>, Surroundings) {
     let mut program = whole(db, project);
-    let surroundings = load::prepare(&mut program, conventions(db, project));
+    let annotations = |name| annotation(db, project, Symbol::new(db, name)).clone();
+    let surroundings = load::prepare(&mut program, conventions(db, project), &annotations);
     (Arc::new(program), surroundings)
 }
 
@@ -128,7 +134,9 @@ pub(crate) fn ready<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) 
     let name = entry.name(db);
     let sliced = |around| Program::clone(slice(db, project, entry, around == Surroundings::Open));
     let conventions = conventions(db, project);
-    let environment = load::of_entry(Entry::new(name), conventions, volatile(db, project), &sliced);
+    let annotations = |name| annotation(db, project, Symbol::new(db, name)).clone();
+    let entry = Entry::new(name);
+    let environment = load::of_entry(entry, conventions, volatile(db, project), &annotations, &sliced);
     Arc::new(Ready::new(environment, name))
 }
 
@@ -183,7 +191,19 @@ pub(crate) fn covered<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>
     ready(db, project, entry).environment.call_graph().reachable([entry.name(db)])
 }
 
-/// Those, and the functions that unknown code may call meanwhile, with what these may call.
+/// The functions that executions of a library let code outside know. All of the program is looked at only if some function that code outside
+/// cannot name has its address taken.
+#[salsa::tracked]
+fn given_away(db: &dyn Db, project: Project) -> BTreeSet<Name> {
+    let known: BTreeSet<Name> = exported(db, project).iter().copied().collect();
+    if addressed(db, project).is_subset(&known) {
+        return BTreeSet::new();
+    }
+    let (program, surroundings) = prepared(db, project);
+    load::of_whole(program, *surroundings, volatile(db, project)).escaped_functions().clone()
+}
+
+/// Those that executions may call, and the functions that unknown code may call meanwhile, with what these may call.
 #[salsa::tracked]
 fn concerned<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> BTreeSet<Name> {
     ready(db, project, entry).environment.concerned(Entry::new(entry.name(db)))
@@ -205,17 +225,53 @@ impl Functions for Queried<'_> {
     fn is_mentioned(&self, function: Name) -> bool {
         users(self.db, self.project, self.symbol(function)).iter().any(|user| *user != function)
     }
+    fn exported(&self) -> BTreeSet<Name> {
+        exported(self.db, self.project).iter().copied().collect()
+    }
+    fn held_by(&self, object: Name) -> BTreeSet<Name> {
+        let global = global(self.db, self.project, self.symbol(object)).as_ref();
+        global.map(|global| Mentions::of_global(global).names).unwrap_or_default()
+    }
+    fn given_away(&self) -> BTreeSet<Name> {
+        given_away(self.db, self.project).clone()
+    }
     fn reached_from(&self, function: Name) -> BTreeSet<Name> {
         covered(self.db, self.project, self.symbol(function)).clone()
     }
 }
 
+/// The functions that call an internal one, if nothing else can.
+#[salsa::tracked]
+pub(crate) fn callers<'db>(db: &'db dyn Db, project: Project, symbol: Symbol<'db>) -> Option<BTreeSet<Name>> {
+    let body = function(db, project, symbol).as_ref().filter(|body| is_hidden(body))?;
+    if unit_of(db, project, symbol).is_none_or(|unit| has_gaps(db, project, unit)) {
+        return None;
+    }
+    let is_caller = |user: &Name| {
+        let user = function(db, project, Symbol::new(db, *user)).as_ref();
+        user.is_some_and(|user| calls_only(user, body.name))
+    };
+    let users = users(db, project, symbol);
+    users.iter().all(is_caller).then(|| BTreeSet::clone(users))
+}
+
+/// The annotations in front of the functions of a unit, by their names in the program.
+#[salsa::tracked]
+fn annotations(db: &dyn Db, project: Project, unit: usize) -> BTreeMap<Name, String> {
+    if !has_annotations(db, project, unit) {
+        return BTreeMap::new();
+    }
+    let names = homed(db, project, unit);
+    let (map, units) = positions_of(db, project, &names);
+    let sources = sources::Sources::new(Arc::new(map), units, Vec::new());
+    names.into_iter().filter_map(|name| Some((name, sources.annotation(name)?))).collect()
+}
+
 /// The annotation in front of a function. Of all the text, an answer hangs on no more than this.
 #[salsa::tracked]
 pub(crate) fn annotation<'db>(db: &'db dyn Db, project: Project, function: Symbol<'db>) -> Option<String> {
-    let name = function.name(db);
-    let (map, units) = positions_of(db, project, [&name]);
-    sources::Sources::new(Arc::new(map), units, Vec::new()).annotation(name)
+    let unit = unit_of(db, project, function)?;
+    annotations(db, project, unit).get(&function.name(db)).cloned()
 }
 
 /// Where executions start by default.

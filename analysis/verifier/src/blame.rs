@@ -14,7 +14,7 @@ mod symbols;
 
 use std::fmt;
 
-use proofline_cfa::{Base, Expr, Lvalue, Name, Obligation, Op, Step, expr_text};
+use proofline_cfa::{Base, Expr, Lvalue, Name, Obligation, Op, Site, Step, expr_text};
 
 use crate::{interpret::Run, subject::Subject};
 
@@ -103,8 +103,10 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
                 continue;
             }
             let siblings: Vec<_> = function.edges.iter().filter(|other| other.from == edge.from).collect();
+            // A part of a condition that a contract asks for.
+            let is_part = siblings.iter().any(|other| other.site == Site::NOWHERE);
             let is_obligation = siblings.iter().any(|other| function.obligation_at(other.to).is_some());
-            if siblings.len() < 2 || is_obligation || !value.on.is_some() {
+            if siblings.len() < 2 || is_obligation || is_part || !value.on.is_some() {
                 continue;
             }
             let structure = subject.env().structure(function.name);

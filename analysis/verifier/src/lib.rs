@@ -3,6 +3,8 @@
 
 pub mod blame;
 pub mod blocks;
+pub mod callers;
+mod callers_memory;
 pub mod checks;
 pub mod contracts;
 pub mod counterexample;

@@ -18,6 +18,7 @@ pub use proofline_cfa_build::models::Surroundings;
 
 use crate::{
     checks::{self, Conventions},
+    contracts::obligations,
     sources::{Problem, Sources, position},
     subject::Subject,
 };
@@ -183,14 +184,22 @@ pub fn read_with(
     })
 }
 
-/// Makes a linked program ready for engines: library models, obligations, what holds of the arguments of `main`.
-pub fn prepare(program: &mut Program, conventions: Conventions) -> Surroundings {
+/// The annotation in front of a function's definition, without its delimiters.
+pub type Annotations<'a> = &'a dyn Fn(Name) -> Option<String>;
+
+/// Makes a linked program ready for engines: library models, obligations, also of contracts in the text, what holds of the arguments of `main`.
+pub fn prepare(
+    program: &mut Program,
+    conventions: Conventions,
+    annotations: Annotations<'_>,
+) -> Surroundings {
     let library = match conventions.allocation {
         Allocation::MayFail => models::standard(),
         Allocation::NeverFails => models::infallible(),
     };
     let surroundings = models::apply(program, library);
     checks::insert_with(program, conventions);
+    obligations::insert(program, annotations);
     proofline_program_analysis::command_line::provide(program);
     surroundings
 }
@@ -201,10 +210,11 @@ pub fn of_entry(
     entry: Entry,
     conventions: Conventions,
     volatile: VolatileReads,
+    annotations: Annotations<'_>,
     slice: &dyn Fn(Surroundings) -> Program,
 ) -> Environment {
     let mut program = slice(Surroundings::Closed);
-    let surroundings = prepare(&mut program, conventions);
+    let surroundings = prepare(&mut program, conventions, annotations);
     let enter = |program, is_open| {
         with_volatile(program, volatile, &|program| Environment::entered(program, entry, is_open))
     };
@@ -218,7 +228,7 @@ pub fn of_entry(
         }
     }
     let mut program = slice(Surroundings::Open);
-    prepare(&mut program, conventions);
+    prepare(&mut program, conventions, annotations);
     enter(program, true)
 }
 
@@ -312,10 +322,11 @@ fn link<'s>(files: impl IntoIterator<Item = &'s Source>, options: &Options) -> (
     }
     let (mut program, map) = proofline_cfa_build::link(lowered);
     let ends_at_labels = checks::ends_at_labels(&program);
-    let surroundings = prepare(&mut program, Conventions::of(options, ends_at_labels));
+    let sources = Sources::new(Arc::new(map), units, problems);
+    let conventions = Conventions::of(options, ends_at_labels);
+    let surroundings = prepare(&mut program, conventions, &|name| sources.annotation(name));
     let environment = of_whole(&program, surroundings, options.volatile);
-    let subject = Subject::new(Arc::new(environment), options.wrapv);
-    (subject, Sources::new(Arc::new(map), units, problems))
+    (Subject::new(Arc::new(environment), options.wrapv), sources)
 }
 
 /// Files that are no program together.

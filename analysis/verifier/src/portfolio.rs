@@ -68,6 +68,12 @@ pub trait Programs: Clone + Send {
     /// If the work was stopped.
     fn misunderstood(&self, entry: Entry) -> Result<Option<Unknown>, Self::Error>;
 
+    /// The functions that call an internal one, if nothing else can ([`crate::callers`]); `None` if callers may be missing.
+    ///
+    /// # Errors
+    /// If the work was stopped.
+    fn callers(&self, function: Name) -> Result<Option<BTreeSet<Name>>, Self::Error>;
+
     /// The annotation in front of a function's definition, without its delimiters.
     ///
     /// # Errors

@@ -27,6 +27,8 @@ pub struct Kept {
     pub acsl: Vec<String>,
     /// Callers that are not seen must keep it. Otherwise all callers are seen, and are proved to keep it, as far as they are called as they ask for.
     pub is_shown: bool,
+    /// Nothing is asked, or all callers are seen, and so are theirs up to functions that ask nothing: it is proved.
+    pub is_met: bool,
 }
 
 /// What engines found out about the executions from one entry, without positions.
@@ -86,6 +88,7 @@ impl Judgement {
             resting: self.resting.clone(),
             kept: BTreeMap::new(),
             contract_problems: BTreeMap::new(),
+            calls_not_kept: BTreeMap::new(),
             reason: self.reason.clone(),
         }
     }
@@ -126,6 +129,8 @@ pub struct Report {
     pub kept: BTreeMap<Name, Kept>,
     /// What is wrong with contracts in the text, by function.
     pub contract_problems: BTreeMap<Name, Vec<String>>,
+    /// Calls of which it is not shown that they keep what the callee asks for, by the function that calls: what is asked, in words.
+    pub calls_not_kept: BTreeMap<Name, Vec<String>>,
     /// Why nothing could be asked at all.
     pub reason: Option<Unknown>,
 }
@@ -187,8 +192,9 @@ impl Report {
         self.findings.iter().filter(|finding| !self.is_failure(finding))
     }
 
-    /// Marks what is proved if callers keep contracts. What some caller of a function that is not proved may break stays a finding.
-    pub(crate) fn settle_kept(&mut self) {
+    /// Marks what is proved if callers keep contracts, apart from what these do not ask of callers in sight. What some caller of a function that is
+    /// not proved may break stays a finding.
+    pub(crate) fn settle_kept(&mut self, not_asked_of_callers: &BTreeSet<(Name, ObligationId)>) {
         let is_covered = |finding: &Finding| {
             let entry = finding.counterexample.entry.name;
             finding.blame != Blame::Manifest && self.kept.contains_key(&entry)
@@ -196,8 +202,11 @@ impl Report {
         let covered: BTreeSet<usize> =
             (0..self.findings.len()).filter(|at| is_covered(&self.findings[*at])).collect();
         let mut dropped = BTreeSet::new();
-        for ((function, _), verdict) in &mut self.verdicts {
-            let Some(kept) = self.kept.get(function) else { continue };
+        for (target, verdict) in &mut self.verdicts {
+            let Some(kept) = self.kept.get(&target.0) else { continue };
+            if not_asked_of_callers.contains(target) {
+                continue;
+            }
             let is_open = match verdict {
                 Verdict::Proved(_) => false,
                 Verdict::Unknown(Unknown::InternalError(_)) => false,
@@ -210,7 +219,7 @@ impl Report {
             if let Verdict::Violated(index) = verdict {
                 dropped.insert(*index);
             }
-            *verdict = if kept.contract.is_empty() {
+            *verdict = if kept.is_met {
                 Verdict::Proved(BY_CONTRACTS)
             } else {
                 Verdict::Unknown(Unknown::IfCallersKeep)
@@ -367,6 +376,7 @@ impl Report {
         self.resting.extend(other.resting);
         self.kept.extend(other.kept);
         self.contract_problems.extend(other.contract_problems);
+        self.calls_not_kept.extend(other.calls_not_kept);
         self.reason = self.reason.take().or(other.reason);
         other.verdicts.into_iter().map(move |(target, verdict)| match verdict {
             Verdict::Violated(index) => (target, Verdict::Violated(before + index)),

@@ -54,6 +54,9 @@ struct Demand {
 /// More functions than this are counted, not named.
 const MOST_NAMED: usize = 8;
 
+/// So many functions whose calls are open are shown.
+const MOST_CALLERS: usize = 12;
+
 /// And more places than this.
 const MOST_PLACES: usize = 4;
 
@@ -61,6 +64,7 @@ const MOST_PLACES: usize = 4;
 pub(crate) fn latent(report: &Report, style: Style) -> String {
     let mut out = unread(report, style);
     out.push_str(&kept(report, style));
+    out.push_str(&not_kept(report, style));
     let (unknown, callers): (Vec<Demand>, Vec<Demand>) =
         demands(report).into_iter().partition(|demand| demand.is_unknown);
     list(&mut out, "callers must see to it:", &callers, style);
@@ -76,6 +80,28 @@ fn unread(report: &Report, style: Style) -> String {
             let head = style.yellow("warning");
             let _ = writeln!(out, "{head}: {}", style.bold(&format!("contract of `{function}`: {problem}")));
         }
+    }
+    out
+}
+
+/// Calls of which nobody knows whether they keep what the callee asks for.
+fn not_kept(report: &Report, style: Style) -> String {
+    let mut out = String::new();
+    for (function, texts) in report.calls_not_kept.iter().take(MOST_CALLERS) {
+        if out.is_empty() {
+            let _ = writeln!(out, "{}", style.bold("not shown of calls in these functions:"));
+        }
+        let _ = writeln!(out, "  {function}");
+        for text in texts {
+            let _ = writeln!(out, "    {text}");
+        }
+    }
+    let more = report.calls_not_kept.len().saturating_sub(MOST_CALLERS);
+    if more > 0 {
+        let _ = writeln!(out, "  … and {more} more");
+    }
+    if !out.is_empty() {
+        out.push('\n');
     }
     out
 }

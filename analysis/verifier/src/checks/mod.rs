@@ -38,6 +38,7 @@ checks! {
     invalid_free,
     library_call,
     precondition,
+    postcondition,
     memory_leak,
     memory_cleanup,
     unreachable,
@@ -48,6 +49,8 @@ checks! {
 pub struct Check {
     /// As users write it: `division-by-zero`.
     code: &'static str,
+    /// Numbers of the weaknesses in the Common Weakness Enumeration that it finds.
+    cwe: &'static [u16],
     /// One sentence: what fails.
     title: fn(&Failure<'_>) -> String,
     /// The last step of the path, where this check can say it better than with the condition: `` `low + high` overflows ``.
@@ -80,7 +83,7 @@ enum Rule {
     AtEnd(fn() -> Expr),
     /// Must hold there, too, and in libraries where a function returns that allocates.
     AtReturn(fn() -> Expr),
-    /// The models of library functions say where.
+    /// Models of library functions and contracts in the text say where.
     Calls,
 }
 
@@ -120,6 +123,11 @@ impl Check {
     /// As users write it: `division-by-zero`.
     pub fn code(&self) -> &'static str {
         self.code
+    }
+
+    /// Numbers of the weaknesses in the Common Weakness Enumeration that it finds.
+    pub fn cwe(&self) -> &'static [u16] {
+        self.cwe
     }
 
     /// One sentence: what fails.

@@ -1,10 +1,12 @@
 //! Contracts in the text: the part of ACSL that Proofline writes itself. `requires` before a function, over its parameters:
 //! `\valid(p)`, `\valid(p + (0 .. n - 1))`, `\valid_read`, `valid_read_string(s)`, `valid_structure(p)`, comparisons, `&&`, and
-//! `p == \null ||` before what is asked of a pointer. What cannot be read is said, and is not assumed.
+//! `p == \null ||` before what is asked of a pointer. `ensures` is a formula (`ensures.rs`). What cannot be read is said, and is not assumed.
 
 use std::sync::Arc;
 
-use proofline_cfa::{BinaryOp, CompareOp, Expr, Function, IntType, Lvalue, Program, Scalar, Site, scalar_of};
+use proofline_cfa::{
+    BinaryOp, CompareOp, Expr, Function, IntType, LocalId, Lvalue, Program, Scalar, Site, scalar_of,
+};
 
 use super::{Asked, Contract, Memory, origin::types};
 
@@ -13,31 +15,52 @@ use super::{Asked, Contract, Memory, origin::types};
 pub struct Written {
     /// What was.
     pub contract: Contract,
+    /// What holds where the function returns: formulas over the parameters as they were passed and the result, each with its text.
+    pub ensures: Vec<(String, Expr)>,
     /// What was not, one sentence each.
     pub problems: Vec<String>,
 }
 
 /// The annotation in front of a function, as it stands in the text: `before` is the text up to the function's name.
 pub fn in_front(before: &str) -> Option<&str> {
-    let start = before.rfind("/*@")?;
-    let (inside, rest) = before[start + 3..].split_once("*/")?;
-    let is_declaration = !rest.contains([';', '{', '}', '#', '"']);
-    is_declaration.then_some(inside)
+    let end = before.rfind([';', '{', '}', '#', '"', '/']).filter(|at| before[..*at].ends_with('*'))?;
+    let comment = &before[..end - 1];
+    let inside = comment.get(comment.rfind("/*")? + 2..)?;
+    inside.strip_prefix('@')
+}
+
+/// Whether annotations stand in a text.
+pub fn is_in(text: &str) -> bool {
+    text.contains("/*@")
 }
 
 /// Reads an annotation of a function, without its delimiters.
 pub fn read(program: &Program, function: &Function, text: &str) -> Written {
     let mut written = Written::default();
     for clause in text.replace('@', " ").split(';').map(str::trim).filter(|clause| !clause.is_empty()) {
-        let Some(demand) = clause.strip_prefix("requires").filter(|rest| !rest.starts_with(is_word)) else {
+        let after = |word| clause.strip_prefix(word).filter(|rest: &&str| !rest.starts_with(is_word));
+        if let Some(promise) = after("ensures") {
+            let mut reader = Reader { is_after: true, ..Reader::new(program, function, promise) };
+            match reader.formula() {
+                Ok(formula) if reader.at == reader.tokens.len() => {
+                    written.ensures.push((promise.trim().to_owned(), formula));
+                }
+                Ok(_) => written.problems.push(format!(
+                    "`{}` was not expected in `{clause}`, so nobody checks it",
+                    reader.peek(0)
+                )),
+                Err(why) => written.problems.push(format!("{why} in `{clause}`, so nobody checks it")),
+            }
+            continue;
+        }
+        let Some(demand) = after("requires") else {
             let word = clause.split_whitespace().next().unwrap_or_default();
             if !matches!(word, "assigns") {
                 written.problems.push(format!("`{word}` is not read yet, so nothing rests on `{clause}`"));
             }
             continue;
         };
-        let mut reader =
-            Reader { program, function, tokens: tokens(demand), at: 0, contract: Contract::default() };
+        let mut reader = Reader::new(program, function, demand);
         match reader.conjunction() {
             Ok(()) if reader.at == reader.tokens.len() => merge(&mut written, reader.contract, clause),
             Ok(()) => {
@@ -49,6 +72,7 @@ pub fn read(program: &Program, function: &Function, text: &str) -> Written {
             Err(why) => written.problems.push(format!("{why} in `{clause}`, so nothing rests on it")),
         }
     }
+    written.contract.is_written = true;
     written
 }
 
@@ -102,18 +126,45 @@ fn tokens(text: &str) -> Vec<String> {
     out
 }
 
-type Read<T> = Result<T, String>;
+pub(super) type Read<T> = Result<T, String>;
 
-struct Reader<'r> {
-    program: &'r Program,
-    function: &'r Function,
+pub(super) struct Reader<'r> {
+    pub(super) program: &'r Program,
+    pub(super) function: &'r Function,
     tokens: Vec<String>,
     at: usize,
+    /// It is about the moment at which the function returns.
+    is_after: bool,
     contract: Contract,
 }
 
+impl<'r> Reader<'r> {
+    fn new(program: &'r Program, function: &'r Function, text: &str) -> Reader<'r> {
+        Reader {
+            program,
+            function,
+            tokens: tokens(text),
+            at: 0,
+            is_after: false,
+            contract: Contract::default(),
+        }
+    }
+}
+
 impl Reader<'_> {
-    fn peek(&self, ahead: usize) -> &str {
+    pub(super) fn mark(&self) -> usize {
+        self.at
+    }
+
+    pub(super) fn reset(&mut self, mark: usize) {
+        self.at = mark;
+    }
+
+    pub(super) fn skip(&mut self) {
+        self.at += 1;
+    }
+
+    pub(super) fn peek(&self, ahead: usize) -> &str {
         self.tokens.get(self.at + ahead).map_or("", String::as_str)
     }
 
@@ -122,13 +173,13 @@ impl Reader<'_> {
         self.tokens.get(self.at - 1).cloned().unwrap_or_default()
     }
 
-    fn accept(&mut self, token: &str) -> bool {
+    pub(super) fn accept(&mut self, token: &str) -> bool {
         let found = self.peek(0) == token;
         self.at += usize::from(found);
         found
     }
 
-    fn expect(&mut self, token: &str) -> Read<()> {
+    pub(super) fn expect(&mut self, token: &str) -> Read<()> {
         if self.accept(token) {
             return Ok(());
         }
@@ -178,18 +229,11 @@ impl Reader<'_> {
             return self.ask(pointer, Asked { memory: Memory::Nothing, or_null: false });
         }
         let lhs = self.sum()?;
-        let op = match self.next().as_str() {
-            "==" => CompareOp::Eq,
-            "!=" => CompareOp::Ne,
-            "<" => CompareOp::Lt,
-            "<=" => CompareOp::Le,
-            ">" => CompareOp::Gt,
-            ">=" => CompareOp::Ge,
-            other => return Err(format!("a comparison is missing before `{other}`")),
+        let Some(op) = self.comparison_operator() else {
+            return Err(format!("a comparison is missing before `{}`", self.peek(0)));
         };
         let rhs = self.sum()?;
-        let (lhs, rhs) = balanced(lhs, rhs);
-        self.contract.conditions.push(Expr::Compare(op, Arc::new(lhs), Arc::new(rhs)));
+        self.contract.conditions.push(comparison(op, lhs, rhs)?);
         if self.is_operator() {
             return Err("comparisons in a row are not read".into());
         }
@@ -198,6 +242,29 @@ impl Reader<'_> {
 
     fn is_operator(&self) -> bool {
         matches!(self.peek(0), "==" | "!=" | "<" | "<=" | ">" | ">=" | "+" | "-" | "*" | "==>" | "||")
+    }
+
+    /// Whether a sum or a comparison goes on here.
+    pub(super) fn is_arithmetic(&self) -> bool {
+        matches!(self.peek(0), "==" | "!=" | "<" | "<=" | ">" | ">=" | "+" | "-" | "*")
+    }
+
+    pub(super) fn comparison_operator(&mut self) -> Option<CompareOp> {
+        let op = match self.peek(0) {
+            "==" => CompareOp::Eq,
+            "!=" => CompareOp::Ne,
+            "<" => CompareOp::Lt,
+            "<=" => CompareOp::Le,
+            ">" => CompareOp::Gt,
+            ">=" => CompareOp::Ge,
+            _ => return None,
+        };
+        self.at += 1;
+        Some(op)
+    }
+
+    pub(super) fn parameter_local(&self, name: &str) -> Option<LocalId> {
+        Some(self.function.parameters[self.parameter(name)?])
     }
 
     /// `p != NULL`, as C says it.
@@ -295,7 +362,7 @@ impl Reader<'_> {
         Ok((at, memory))
     }
 
-    fn sum(&mut self) -> Read<Expr> {
+    pub(super) fn sum(&mut self) -> Read<Expr> {
         let mut sum = self.product()?;
         loop {
             let op = match self.peek(0) {
@@ -326,10 +393,10 @@ impl Reader<'_> {
                 .map(|product| Expr::Int(product, WIDE))
                 .ok_or_else(|| "the product is too large".into()),
             _ if is_long(&lhs) || is_long(&rhs) => Err(LONG.into()),
-            (Expr::Int(..), _) | (_, Expr::Int(..)) => {
+            (Expr::Int(by, _), Expr::Load(_)) | (Expr::Load(_), Expr::Int(by, _)) if by.abs() < SMALL => {
                 Ok(Expr::Binary(BinaryOp::Mul, Arc::new(wide(lhs)), Arc::new(wide(rhs)), Site::NOWHERE))
             }
-            _ => Err("products of variables are not read".into()),
+            _ => Err("products are read of a parameter and a number that is not large".into()),
         }
     }
 
@@ -343,20 +410,28 @@ impl Reader<'_> {
         if token == "-" {
             return match self.value()? {
                 Expr::Int(value, ty) => Ok(Expr::Int(-value, ty)),
-                _ => Err("`-` is read before numbers only".into()),
+                value if is_long(&value) => Err(LONG.into()),
+                value => {
+                    let zero = Arc::new(Expr::Int(0, WIDE));
+                    Ok(Expr::Binary(BinaryOp::Sub, zero, Arc::new(wide(value)), Site::NOWHERE))
+                }
             };
         }
         if let Ok(number) = token.parse::<i64>() {
             return Ok(Expr::Int(i128::from(number), WIDE));
         }
-        let at = self.parameter(&token).ok_or_else(|| {
-            if token.is_empty() {
-                "something is missing".to_owned()
-            } else {
-                format!("`{token}` is no parameter")
-            }
+        if self.is_after && token == "\\old" {
+            self.expect("(")?;
+            let inner = self.sum()?;
+            self.expect(")")?;
+            return Ok(inner);
+        }
+        let result = self.function.result.filter(|_| self.is_after && token == "\\result");
+        let id = result.or_else(|| self.parameter_local(&token)).ok_or_else(|| match token.as_str() {
+            "" => "something is missing".to_owned(),
+            "\\result" => "there is no `\\result`".to_owned(),
+            _ => format!("`{token}` is no parameter"),
         })?;
-        let id = self.function.parameters[at];
         let local = self.function.local(id);
         match scalar_of(local.ty, self.program.data_model) {
             Some(scalar @ Scalar::Int(ty)) if ty.bits <= 64 => {
@@ -377,7 +452,19 @@ fn wide(expr: Expr) -> Expr {
     }
 }
 
-/// Both in one type: that of a parameter where the other side fits, otherwise the widest.
+/// What ACSL means by a comparison, whose numbers are whole numbers of any size.
+pub(super) fn comparison(op: CompareOp, lhs: Expr, rhs: Expr) -> Read<Expr> {
+    let (lhs, rhs) = balanced(lhs, rhs);
+    match (lhs.int_type(), rhs.int_type()) {
+        (Some(left), Some(right)) if left == right => Ok(Expr::Compare(op, Arc::new(lhs), Arc::new(rhs))),
+        _ => {
+            Err("a comparison of an unsigned number of 64 bits with one that may be negative is not read"
+                .into())
+        }
+    }
+}
+
+/// Both in one type that holds both: that of a parameter where the other side fits, otherwise the widest; as they are where there is none.
 fn balanced(lhs: Expr, rhs: Expr) -> (Expr, Expr) {
     match (&lhs, &rhs) {
         (_, Expr::Int(value, _)) if lhs.int_type().is_some_and(|ty| ty.contains(*value)) => {
@@ -389,9 +476,15 @@ fn balanced(lhs: Expr, rhs: Expr) -> (Expr, Expr) {
             (Expr::Int(*value, ty), rhs.clone())
         }
         _ if lhs.int_type() == rhs.int_type() => (lhs, rhs),
+        _ if [&lhs, &rhs].iter().any(|side| side.int_type().is_none_or(|ty| ty.bits > 63 && !ty.signed)) => {
+            (lhs, rhs)
+        }
         _ => (wide(lhs), wide(rhs)),
     }
 }
+
+/// Sums of products with such numbers have 64 bits.
+const SMALL: i128 = 1 << 24;
 
 /// ACSL's numbers are whole numbers of any size; here they have 64 bits.
 const LONG: &str = "sums and products of numbers of 64 bits are not read";
@@ -402,7 +495,7 @@ fn is_long(expr: &Expr) -> bool {
 }
 
 /// One more than the last number of a range.
-fn next_number(last: Expr) -> Read<Expr> {
+pub(super) fn next_number(last: Expr) -> Read<Expr> {
     Ok(match last {
         Expr::Int(value, ty) => Expr::Int(value + 1, ty),
         Expr::Binary(BinaryOp::Sub, count, one, _) if matches!(*one, Expr::Int(1, _)) => Expr::clone(&count),

@@ -6,14 +6,12 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{
-    Argument, Callee, CompareOp, Expr, Function, Lvalue, MemoryPredicate, Name, Op, Scalar, visit,
-};
+use proofline_cfa::{Callee, CompareOp, Expr, Function, Lvalue, MemoryPredicate, Name, Op, Scalar, visit};
 use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
 
 use super::{
-    Asked, Contract, Contracts, Memory, at_call,
+    Asked, Contract, Contracts, Memory, at_call, obligations,
     origin::{Origin, Origins, is_character, types},
 };
 
@@ -52,7 +50,7 @@ impl Draft {
         }
         let asked = |memory: &Memory| Asked { memory: memory.clone(), or_null: true };
         let pointers = self.ladders.iter().filter_map(|(at, ladder)| Some((*at, asked(ladder.first()?))));
-        Contract { pointers: pointers.collect(), conditions: Vec::new() }
+        Contract { pointers: pointers.collect(), ..Contract::default() }
     }
 
     /// What is tried after a contract under which something stays open that is about these parameters (by number: whether it is that
@@ -61,7 +59,7 @@ impl Draft {
         if self.is_written() {
             return None;
         }
-        let mut next = last.clone();
+        let mut next = Contract { conditions: Vec::new(), ..last.clone() };
         for (at, is_null) in open {
             let Some(asked) = next.pointers.get_mut(at) else { continue };
             if *is_null && asked.or_null {
@@ -74,23 +72,40 @@ impl Draft {
                 }
             }
         }
-        (next != *last).then_some(next)
+        (next.pointers != last.pointers).then_some(next)
     }
 
-    /// What is tried last: there is at least one element.
-    pub(crate) fn with_elements(&self, last: &Contract) -> Option<Contract> {
-        let positive = last.pointers.values().filter_map(|asked| match &asked.memory {
-            // Where a number may be negative, the function's own tests let it be.
-            Memory::Elements(count @ Expr::Load(_), _) if count.int_type().is_some_and(|ty| !ty.signed) => {
-                let zero = Arc::new(Expr::Int(0, count.int_type()?));
-                Some(Expr::Compare(CompareOp::Gt, Arc::new(count.clone()), zero))
-            }
-            _ => None,
-        });
-        let mut conditions: Vec<Expr> = positive.collect();
-        conditions.dedup();
-        let is_new = !self.is_written() && !conditions.is_empty() && last.conditions.is_empty();
-        is_new.then(|| Contract { conditions, ..last.clone() })
+    /// What is tried where no other memory is asked of first: no number of elements is negative; then, there is at least one element.
+    pub(crate) fn with_numbers(&self, last: &Contract) -> Option<Contract> {
+        if self.is_written() {
+            return None;
+        }
+        let counts: BTreeSet<&Expr> =
+            last.pointers.values().filter_map(|asked| counted(&asked.memory)).collect();
+        let all = |op| -> Vec<Expr> {
+            let least = |count: &&Expr| {
+                let ty = count.int_type()?;
+                let op = if ty.signed { op } else { CompareOp::Gt };
+                Some(Expr::Compare(op, Arc::new(Expr::clone(count)), Arc::new(Expr::Int(0, ty))))
+            };
+            counts.iter().filter_map(least).collect()
+        };
+        let mut levels = [CompareOp::Ge, CompareOp::Gt].map(all).into_iter();
+        let now = &last.conditions;
+        let next =
+            if now.is_empty() { levels.next() } else { levels.find(|level| level == now).and(levels.next()) };
+        let conditions = next.filter(|conditions| !conditions.is_empty() && conditions != now)?;
+        Some(Contract { conditions, ..last.clone() })
+    }
+}
+
+/// The parameter that says how many elements there are.
+fn counted(memory: &Memory) -> Option<&Expr> {
+    match memory {
+        Memory::Elements(count @ Expr::Load(_), _) => Some(count),
+        Memory::Elements(..) | Memory::Nothing | Memory::Bytes(_) | Memory::String | Memory::Structure => {
+            None
+        }
     }
 }
 
@@ -204,14 +219,7 @@ impl Look<'_> {
             && let Callee::Direct(name) = call.callee
             && let (Some(contract), Some(body)) = (self.callees.get(&name), self.env.function(name))
         {
-            let arguments: Vec<Option<&Expr>> = call
-                .arguments
-                .iter()
-                .map(|argument| match argument {
-                    Argument::Value(value) => Some(value),
-                    Argument::Aggregate(_) => None,
-                })
-                .collect();
+            let arguments = obligations::values(call);
             for (parameter, asked) in &contract.pointers {
                 let Some(value) = arguments.get(*parameter).copied().flatten() else { continue };
                 self.passed(body, &arguments, value, asked);

@@ -10,6 +10,8 @@ pub mod acsl;
 pub(crate) mod assume;
 mod bytes;
 pub(crate) mod draft;
+mod ensures;
+pub(crate) mod obligations;
 mod origin;
 mod text;
 mod writes;
@@ -25,6 +27,8 @@ pub struct Contract {
     pub pointers: BTreeMap<usize, Asked>,
     /// What must hold of the arguments: expressions that read parameters only.
     pub conditions: Vec<Expr>,
+    /// It stands in the text. What it asks of calls is in the program then, as far as expressions say it (`obligations`).
+    pub is_written: bool,
 }
 
 /// Contracts by function.
@@ -84,11 +88,11 @@ fn replaced(expr: &Expr, by: &dyn Fn(&Expr) -> Option<Expr>) -> Option<Expr> {
         Expr::Binary(op, lhs, rhs, site) => Expr::Binary(*op, again(lhs)?, again(rhs)?, *site),
         Expr::Compare(op, lhs, rhs) => Expr::Compare(*op, again(lhs)?, again(rhs)?),
         Expr::Cast(to, arg, site) => Expr::Cast(*to, again(arg)?, *site),
+        Expr::Memory(predicate, pointer, size) => Expr::Memory(*predicate, again(pointer)?, again(size)?),
         Expr::Float(_)
         | Expr::Address(_)
         | Expr::Function(_)
         | Expr::Overflows(..)
-        | Expr::Memory(..)
         | Expr::PointerDifference(..) => return None,
     })
 }

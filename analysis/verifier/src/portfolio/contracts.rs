@@ -7,14 +7,13 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{
-    self as cfa, CompareOp, Entry, Expr, Linkage, MemoryPredicate, Name, ObligationId, Op, visit,
-};
+use proofline_cfa::{CompareOp, Entry, Expr, MemoryPredicate, Name, ObligationId, Op};
 use proofline_cpa::Unknown;
 
 use super::{Control, Programs, Request, Round, Settled};
 use crate::{
     blame::Blame,
+    callers_memory::{is_asked, speaks_of},
     checks::library_call,
     contracts::{
         Contract, Contracts, acsl,
@@ -28,13 +27,16 @@ use crate::{
 };
 
 /// So many contracts are tried for a function.
-const TRIES: usize = 6;
+const TRIES: usize = 10;
 
 /// So many steps for each try.
 const STEPS: u64 = 40_000;
 
-/// Without a solver, and with one.
-const ENGINES: [&[&str]; 2] = [&["intervals"], &["horn-glance"]];
+/// What is asked first, without a solver.
+const RANGES: &[&str] = &["intervals"];
+
+/// What is asked then.
+const SOLVER: &[&str] = &["horn-glance"];
 
 /// A function, and what is found out about it.
 struct Function {
@@ -50,7 +52,7 @@ pub(super) fn add<P: Programs>(
     control: &Control,
     report: &mut Report,
 ) -> Result<(), P::Error> {
-    if !is_asked(&request.property) || report.reason.is_some() {
+    if !is_wanted(&request.property) || report.reason.is_some() {
         return Ok(());
     }
     let mut known =
@@ -58,12 +60,10 @@ pub(super) fn add<P: Programs>(
     for component in known.components(functions)? {
         known.component(&component)?;
     }
-    let Known { functions, .. } = known;
-    finish(&functions, report);
-    Ok(())
+    known.finish()
 }
 
-fn is_asked(property: &Property) -> bool {
+fn is_wanted(property: &Property) -> bool {
     match property {
         Property::Everything | Property::Checks(_) => true,
         Property::UnreachCall | Property::NoOverflow | Property::Memory(_) => false,
@@ -108,9 +108,17 @@ impl<P: Programs> Known<'_, P> {
             let contract = draft.first();
             tries.insert(
                 *name,
-                Try { draft, contract, is_over: false, is_whole: false, is_contradictory: false },
+                Try {
+                    draft,
+                    contract,
+                    is_over: false,
+                    is_whole: false,
+                    is_contradictory: false,
+                    not_kept: BTreeSet::new(),
+                },
             );
         }
+        let mut is_settled = false;
         for _ in 0..TRIES {
             let names: Vec<Name> = tries.keys().copied().collect();
             let mut changed = false;
@@ -124,11 +132,14 @@ impl<P: Programs> Known<'_, P> {
                 self.tried(name, one, &contracts)?;
                 changed |= one.contract != before;
             }
-            if !changed {
+            is_settled = !changed;
+            if is_settled {
                 break;
             }
         }
-        for (name, one) in tries {
+        for (name, mut one) in tries {
+            // What was asked last of others of the component may not be what they were proved to give.
+            one.is_whole &= is_settled || component.len() == 1;
             if one.is_contradictory {
                 let text =
                     "no caller can keep this contract: its conditions contradict each other".to_owned();
@@ -140,6 +151,9 @@ impl<P: Programs> Known<'_, P> {
             }
             if one.is_whole {
                 self.keep(name, one);
+            } else if !one.not_kept.is_empty() {
+                let texts = one.not_kept.iter().map(Name::to_string).collect();
+                self.report.calls_not_kept.insert(name, texts);
             }
         }
         Ok(())
@@ -170,9 +184,12 @@ impl<P: Programs> Known<'_, P> {
             Verdict::Violated(index) => {
                 self.report.findings.get(*index).is_none_or(|f| f.blame == Blame::Manifest)
             }
-            Verdict::Unknown(_) => speaks_of(function, *id, &|predicate| {
-                !matches!(predicate, MemoryPredicate::InBounds | MemoryPredicate::Terminated)
-            }),
+            // A promise is one condition of several parts.
+            Verdict::Unknown(_) => {
+                let is_room =
+                    |predicate| matches!(predicate, MemoryPredicate::InBounds | MemoryPredicate::Terminated);
+                speaks_of(function, *id, &|_| true) && !speaks_of(function, *id, &is_room)
+            }
         })
     }
 
@@ -192,68 +209,76 @@ impl<P: Programs> Known<'_, P> {
 
     /// Asks about a function under its contract, and thinks of another one if something stays open.
     fn tried(&self, name: Name, one: &mut Try, contracts: &Contracts) -> Result<(), P::Error> {
-        one.is_whole = false;
+        (one.is_whole, one.is_over) = (false, true);
         let Some(assumed) = assume::under(self.functions[&name].subject.env(), name, contracts) else {
-            one.is_over = true;
             return Ok(());
         };
         let asked = one.contract.pointers.clone();
         let or_null = |at: usize| asked.get(&at).is_some_and(|asked| asked.or_null);
-        let mut proved = BTreeSet::new();
-        let mut last: Option<Arc<Request>> = None;
-        for engines in ENGINES {
-            // Whether somebody can keep the contract is asked once, of the engine that goes on where that is not decided.
-            let is_first = last.is_none();
-            let not_asked =
-                assumed.callers.filter(|_| !is_first).map(|id| ((name, id), Err(Unknown::OutOfBudget)));
-            let request =
-                self.request_under(contracts, engines, not_asked.into_iter().collect(), last.take());
-            let report = self.programs.judge(&request, Entry::new(name), self.control)?;
-            proved = report
-                .verdicts
-                .iter()
-                .filter(|(_, verdict)| verdict.is_proved())
-                .map(|((_, id), _)| *id)
-                .collect();
-            one.is_contradictory = assumed.callers.is_some_and(|id| proved.contains(&id));
-            if one.is_contradictory {
-                one.is_over = true;
-                return Ok(());
-            }
-            let open = self.still_open(name, &assumed, &proved);
-            one.is_whole = open.is_empty() && report.reason.is_none();
-            if one.is_whole {
-                one.is_over = true;
-                break;
-            }
-            // That a pointer is not null no relation between numbers shows.
-            let null: BTreeSet<(usize, bool)> = open
-                .iter()
-                .filter_map(|id| self.about(name, &assumed, *id, &or_null))
-                .filter(|(_, is_null)| *is_null)
-                .collect();
-            if let Some(next) = one.draft.next(&one.contract, &null) {
-                one.contract = next;
-                return Ok(());
-            }
-            // What is not a matter of numbers no solver is asked.
-            let function = assumed.program.function(name);
-            if open.iter().any(|id| function.is_none_or(|function| speaks_of(function, *id, &|_| true))) {
-                break;
-            }
-            last = Some(Arc::new(request));
+        let about = |ids: &BTreeSet<ObligationId>| -> BTreeSet<(usize, bool)> {
+            ids.iter().filter_map(|id| self.about(name, &assumed, *id, &or_null)).collect()
+        };
+        let ranges = Arc::new(self.request_under(contracts, RANGES, Settled::new(), None));
+        let report = self.programs.judge(&ranges, Entry::new(name), self.control)?;
+        one.is_contradictory = assumed
+            .callers
+            .is_some_and(|id| report.verdicts.get(&(name, id)).is_some_and(Verdict::is_proved));
+        let open = self.still_open(name, &assumed, &report);
+        one.not_kept = asked_of_calls(name, &assumed, &open);
+        one.is_whole = !one.is_contradictory && open.is_empty() && report.reason.is_none();
+        if one.is_contradictory || one.is_whole || report.reason.is_some() {
+            return Ok(());
         }
+        // That a pointer is not null no relation between numbers shows, and what is not a matter of numbers no solver is asked. Of the
+        // other obligations nothing is known so far.
+        let function = assumed.program.function(name);
+        let is_of_memory =
+            |id: &ObligationId| function.is_none_or(|function| speaks_of(function, *id, &|_| true));
+        let of_memory: BTreeSet<ObligationId> = open.iter().copied().filter(is_of_memory).collect();
+        let null = about(&open).into_iter().filter(|(_, is_null)| *is_null).collect();
+        let next = one.draft.next(&one.contract, &null);
+        let next = next.or_else(|| one.draft.next(&one.contract, &about(&of_memory)));
+        if next.is_some() || !of_memory.is_empty() {
+            one.go_on(next);
+            return Ok(());
+        }
+        let open = self.not_solved(name, &assumed, &ranges, open)?;
+        one.not_kept = asked_of_calls(name, &assumed, &open);
+        one.is_whole = open.is_empty();
         if !one.is_whole {
-            let open = self.still_open(name, &assumed, &proved);
-            let about = open.iter().filter_map(|id| self.about(name, &assumed, *id, &or_null)).collect();
-            let next =
-                one.draft.next(&one.contract, &about).or_else(|| one.draft.with_elements(&one.contract));
-            match next {
-                Some(next) => one.contract = next,
-                None => one.is_over = true,
-            }
+            let next = one.draft.with_numbers(&one.contract);
+            one.go_on(next.or_else(|| one.draft.next(&one.contract, &about(&open))));
         }
         Ok(())
+    }
+
+    /// What the solver does not prove: it is asked about everything at once, then about each parameter by itself, whose obligations hold or do not
+    /// hold whatever is asked of the others.
+    fn not_solved(
+        &self,
+        name: Name,
+        assumed: &Assumed,
+        ranges: &Arc<Request>,
+        open: BTreeSet<ObligationId>,
+    ) -> Result<BTreeSet<ObligationId>, P::Error> {
+        let mut groups: BTreeMap<Option<usize>, BTreeSet<ObligationId>> = BTreeMap::new();
+        for id in &open {
+            groups.entry(assumed.about.get(id).copied()).or_default().insert(*id);
+        }
+        let alone = groups.into_values().filter(|group| group.len() < open.len());
+        let mut left = open.clone();
+        for group in std::iter::once(open.clone()).chain(alone) {
+            let others = open.iter().filter(|id| !group.contains(id)).chain(&assumed.callers);
+            let others = others.map(|id| ((name, *id), Err(Unknown::OutOfBudget))).collect();
+            let request = self.request_under(&ranges.under, SOLVER, others, Some(ranges.clone()));
+            let report = self.programs.judge(&request, Entry::new(name), self.control)?;
+            let still_open = self.still_open(name, assumed, &report);
+            left.retain(|id| still_open.contains(id));
+            if left.is_empty() {
+                break;
+            }
+        }
+        Ok(left)
     }
 
     /// Which parameter an open obligation is about, and whether that it is not null.
@@ -275,6 +300,15 @@ impl<P: Programs> Known<'_, P> {
         Some((*at, is_null || is_given))
     }
 
+    /// What is asked of functions, and that they keep the contracts of what they call.
+    fn property(&self) -> Property {
+        let mut property = self.request.property.clone();
+        if let Property::Checks(checks) = &mut property {
+            checks.insert(crate::checks::precondition::CHECK.id());
+        }
+        property
+    }
+
     fn request_under(
         &self,
         contracts: &Contracts,
@@ -282,12 +316,8 @@ impl<P: Programs> Known<'_, P> {
         settled: Settled,
         after: Option<Arc<Request>>,
     ) -> Request {
-        let mut property = self.request.property.clone();
-        if let Property::Checks(checks) = &mut property {
-            checks.insert(crate::checks::precondition::CHECK.id());
-        }
         Request {
-            property,
+            property: self.property(),
             engines: engines.iter().map(|name| (*name).to_owned()).collect(),
             steps: self.request.steps.min(STEPS),
             first_only: false,
@@ -302,7 +332,7 @@ impl<P: Programs> Known<'_, P> {
         let Some(function) = subject.env().function(name) else { return BTreeSet::new() };
         // What is proved where others call it need not hold where somebody else does.
         let is_entry = self.report.entries.iter().any(|entry| entry.name == name);
-        let targets = self.request.property.targets(subject.program(), [function]);
+        let targets = self.property().targets(subject.program(), [function]);
         let is_open = |id: &ObligationId| {
             !is_entry || !self.report.verdicts.get(&(name, *id)).is_some_and(Verdict::is_proved)
         };
@@ -310,14 +340,10 @@ impl<P: Programs> Known<'_, P> {
     }
 
     /// What is left of them and of the obligations of its calls.
-    fn still_open(
-        &self,
-        name: Name,
-        assumed: &Assumed,
-        proved: &BTreeSet<ObligationId>,
-    ) -> BTreeSet<ObligationId> {
+    fn still_open(&self, name: Name, assumed: &Assumed, report: &Report) -> BTreeSet<ObligationId> {
         let all = self.open(name);
-        all.union(&assumed.calls).copied().filter(|id| !proved.contains(id)).collect()
+        let is_open = |id: &ObligationId| !report.verdicts.get(&(name, *id)).is_some_and(Verdict::is_proved);
+        all.union(&assumed.calls).copied().filter(is_open).collect()
     }
 
     fn keep(&mut self, name: Name, one: Try) {
@@ -331,23 +357,67 @@ impl<P: Programs> Known<'_, P> {
             acsl: one.contract.acsl(subject.program(), function),
             contract: one.contract,
             is_shown: true,
+            is_met: false,
         };
         self.report.kept.insert(name, kept);
     }
+
+    /// Obligations that memory of callers has values: no contract asks for that, so callers in sight are not known to see to it.
+    fn values_of_callers(&self) -> BTreeSet<(Name, ObligationId)> {
+        let is_value = |predicate| predicate == MemoryPredicate::Initialised;
+        let inner = self.report.kept.iter().filter(|(_, kept)| kept.is_met || !kept.is_shown);
+        let all = inner.filter_map(|(name, _)| Some((*name, self.functions.get(name)?)));
+        all.flat_map(|(name, function)| {
+            let env = function.subject.env();
+            let count = env.function(name).map_or(0, |body| body.obligations.len() as u32);
+            let ids = (0..count).map(ObligationId);
+            ids.filter(move |id| is_asked(env, name, *id, &is_value)).map(move |id| (name, id))
+        })
+        .collect()
+    }
+
+    /// Says in the report what is proved, and on which conditions. An execution of a function whose callers are all in sight is one of theirs:
+    /// if they keep its contract wherever their own is kept, it is kept there. By induction over the open calls, functions that are called by such
+    /// functions alone, from those on that ask nothing, are always called as they ask for.
+    fn finish(self) -> Result<(), P::Error> {
+        let mut callers: BTreeMap<Name, BTreeSet<Name>> = BTreeMap::new();
+        for name in self.report.kept.keys() {
+            // Where executions start with it, unknown code is what calls it.
+            if self.report.entries.iter().all(|entry| entry.name != *name)
+                && let Some(all) = self.programs.callers(*name)?
+            {
+                callers.insert(*name, all);
+            }
+        }
+        let all_are = |name: &Name, known: &BTreeSet<Name>| {
+            callers.get(name).is_some_and(|callers| callers.is_subset(known))
+        };
+        let all: BTreeSet<Name> = self.report.kept.keys().copied().collect();
+        let mut met = all.clone();
+        loop {
+            let is_met = |name: &&Name| self.report.kept[name].contract.is_empty() || all_are(name, &met);
+            let next: BTreeSet<Name> = met.iter().filter(is_met).copied().collect();
+            if next == met {
+                break;
+            }
+            met = next;
+        }
+        for (name, kept) in &mut self.report.kept {
+            kept.is_shown = !all_are(name, &all);
+            kept.is_met = met.contains(name);
+        }
+        let values = self.values_of_callers();
+        self.report.settle_kept(&values);
+        rest(&self.functions, self.report);
+        Ok(())
+    }
 }
 
-/// Whether the condition of an obligation says something like this of memory.
-fn speaks_of(function: &cfa::Function, id: ObligationId, like: &dyn Fn(MemoryPredicate) -> bool) -> bool {
-    let Some(obligation) = function.obligations.get(id.index()) else { return false };
-    let mut speaks = false;
-    for edge in function.edges.iter().filter(|edge| edge.to == obligation.error) {
-        visit::exprs(&edge.op, &mut |part| {
-            if let Expr::Memory(predicate, ..) = part {
-                speaks |= like(*predicate);
-            }
-        });
-    }
-    speaks
+/// What called functions ask for that is open.
+fn asked_of_calls(name: Name, assumed: &Assumed, open: &BTreeSet<ObligationId>) -> BTreeSet<Name> {
+    let Some(function) = assumed.program.function(name) else { return BTreeSet::new() };
+    let ids = open.intersection(&assumed.calls);
+    ids.filter_map(|id| Some(function.obligations.get(id.index())?.text)).collect()
 }
 
 /// What is tried for a function.
@@ -360,6 +430,18 @@ struct Try {
     is_whole: bool,
     /// No caller can keep it.
     is_contradictory: bool,
+    /// What called functions ask for that was not shown to be kept under it.
+    not_kept: BTreeSet<Name>,
+}
+
+impl Try {
+    /// With another contract, if there is one.
+    fn go_on(&mut self, next: Option<Contract>) {
+        self.is_over = next.is_none();
+        if let Some(next) = next {
+            self.contract = next;
+        }
+    }
 }
 
 /// Strongly connected components of the call graph, callees first.
@@ -397,36 +479,6 @@ fn components(functions: &BTreeMap<Name, Function>) -> Vec<Vec<Name>> {
         order.push(component);
     }
     order
-}
-
-/// Says in the report what is proved, and on which conditions.
-fn finish(functions: &BTreeMap<Name, Function>, report: &mut Report) {
-    let callers = |name: Name| {
-        functions.iter().filter(move |(_, function)| function.callees.contains(&name)).map(|(name, _)| *name)
-    };
-    // Whoever calls such a function is seen, and keeps its contract.
-    let is_inner = |name: Name| {
-        let body = functions.get(&name).and_then(|function| function.subject.env().function(name));
-        let is_internal = body.is_some_and(|body| body.linkage == Linkage::Internal);
-        // Where it starts itself, unknown code is what starts it.
-        let is_given_away = functions.iter().any(|(other, function)| {
-            *other != name && function.subject.env().escaped_functions().contains(&name)
-        });
-        is_internal && !is_given_away && callers(name).next().is_some()
-    };
-    let inner: BTreeSet<Name> = report.kept.keys().copied().filter(|name| is_inner(*name)).collect();
-    let seen: Vec<Name> = inner
-        .iter()
-        .copied()
-        .filter(|name| callers(*name).all(|caller| report.kept.contains_key(&caller)))
-        .collect();
-    for name in seen {
-        if let Some(kept) = report.kept.get_mut(&name) {
-            kept.is_shown = false;
-        }
-    }
-    report.settle_kept();
-    rest(functions, report);
 }
 
 /// What is proved under contracts rests on what is called: it may fail before.

@@ -4,9 +4,11 @@ use std::{collections::BTreeSet, convert::Infallible};
 
 use proofline_cfa::{Entry, Name};
 use proofline_cpa::Unknown;
+use proofline_program_analysis::Mentions;
 
 use super::{Control, Programs, Request, judge};
 use crate::{
+    callers,
     entry_points::{Scope, Whole, entry_points},
     report::{Judgement, Report},
     sources::Sources,
@@ -44,6 +46,23 @@ impl Programs for InMemory<'_> {
 
     fn misunderstood(&self, entry: Entry) -> Result<Option<Unknown>, Infallible> {
         Ok(self.sources.misunderstood(&self.subject.env().concerned(entry)))
+    }
+
+    fn callers(&self, function: Name) -> Result<Option<BTreeSet<Name>>, Infallible> {
+        let program = self.subject.program();
+        let functions = || program.functions.values().map(|body| &**body);
+        let is_hidden = program.function(function).is_some_and(|body| callers::is_hidden(body));
+        if !is_hidden
+            || self.sources.has_errors()
+            || callers::has_gaps(functions(), program.globals.values().map(|global| &**global))
+        {
+            return Ok(None);
+        }
+        let is_held =
+            program.globals.values().any(|global| Mentions::of_global(global).names.contains(&function));
+        let mut users = functions().filter(|body| Mentions::of_function(body).names.contains(&function));
+        let only_called = !is_held && users.clone().all(|user| callers::calls_only(user, function));
+        Ok(only_called.then(|| users.by_ref().map(|user| user.name).collect()))
     }
 
     fn annotation(&self, function: Name) -> Result<Option<String>, Infallible> {

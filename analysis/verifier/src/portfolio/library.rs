@@ -11,7 +11,12 @@ use proofline_cfa::{Entry, Name, ObligationId};
 use proofline_cpa::Unknown;
 
 use super::{Control, Programs, Request, Round, Settled, check_entry, contracts, each};
-use crate::{engines, report::Report, verdict::Verdict};
+use crate::{
+    callers_memory::{is_asked, is_of_an_object},
+    engines,
+    report::Report,
+    verdict::Verdict,
+};
 
 /// So many entries at most are asked dear questions before what is known then is looked at again.
 const WAVE: usize = 8;
@@ -72,6 +77,13 @@ pub fn function_alone<P: Programs>(
     }
     let mut report = report.unwrap_or_default();
     report.keep_for_all_callers();
+    if report.verdicts.values().any(Verdict::is_proved) {
+        // The run took it for granted that memory of callers is alive and has values.
+        let subject = programs.subject_of(function)?;
+        report.verdicts.retain(|(name, id), verdict| {
+            !verdict.is_proved() || !is_asked(subject.env(), *name, *id, &is_of_an_object)
+        });
+    }
     control.tell(report.findings.iter());
     Ok(report)
 }

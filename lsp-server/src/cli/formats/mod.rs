@@ -3,6 +3,8 @@
 mod sarif;
 mod witness;
 
+use std::collections::BTreeMap;
+
 use proofline_ide::check::{
     Finding, Position, Program, Report, Sources, StepKind, TraceStep, Unknown, Verdict,
 };
@@ -81,7 +83,8 @@ fn result(program: Option<&Program>, sources: &Sources, answer: &Answer) -> Valu
         "rests_on": report.rests_on,
         "proved_if_nothing_fails_before": report.resting.iter().map(|name| name.as_str()).collect::<Vec<_>>(),
         "contracts": contracts(report),
-        "contract_problems": problems(report),
+        "contract_problems": by_function(&report.contract_problems),
+        "calls_not_kept": by_function(&report.calls_not_kept),
         "obligations": obligations,
         "findings": findings,
     })
@@ -97,9 +100,9 @@ fn contracts(report: &Report) -> serde_json::Map<String, Value> {
     all.collect()
 }
 
-/// What is wrong with contracts in the text, by function.
-fn problems(report: &Report) -> serde_json::Map<String, Value> {
-    report.contract_problems.iter().map(|(function, all)| (function.to_string(), json!(all))).collect()
+/// Texts by function.
+fn by_function(texts: &BTreeMap<impl std::fmt::Display, Vec<String>>) -> serde_json::Map<String, Value> {
+    texts.iter().map(|(function, all)| (function.to_string(), json!(all))).collect()
 }
 
 fn finding(finding: &Finding, is_failure: bool) -> Value {

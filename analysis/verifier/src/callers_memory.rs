@@ -1,0 +1,56 @@
+//! What hangs on the memory that callers pass: in a run of a function that somebody calls from outside, such memory is alive and has values. Of
+//! callers in sight that is not known before their executions are looked at.
+
+use proofline_cfa::{Expr, Function, MemoryPredicate, Name, Object, ObligationId, visit};
+use proofline_program_analysis::Environment;
+
+/// Whether an obligation asks something like this of memory that callers may have passed.
+pub(crate) fn is_asked(
+    env: &Environment,
+    function: Name,
+    id: ObligationId,
+    like: &dyn Fn(MemoryPredicate) -> bool,
+) -> bool {
+    let Some(body) = env.function(function) else { return false };
+    let mut is_asked = false;
+    conditions(body, id, &mut |predicate, pointer| {
+        is_asked |= like(predicate) && env.targets(function, pointer).objects.contains(&Object::External);
+    });
+    is_asked
+}
+
+/// Whether the condition of an obligation says something like this of memory.
+pub(crate) fn speaks_of(
+    function: &Function,
+    id: ObligationId,
+    like: &dyn Fn(MemoryPredicate) -> bool,
+) -> bool {
+    let mut speaks = false;
+    conditions(function, id, &mut |predicate, _| speaks |= like(predicate));
+    speaks
+}
+
+fn conditions(function: &Function, id: ObligationId, see: &mut dyn FnMut(MemoryPredicate, &Expr)) {
+    let Some(obligation) = function.obligations.get(id.index()) else { return };
+    for edge in function.edges.iter().filter(|edge| edge.to == obligation.error) {
+        visit::exprs(&edge.op, &mut |part| {
+            if let Expr::Memory(predicate, pointer, _) = part {
+                see(*predicate, pointer);
+            }
+        });
+    }
+}
+
+/// Whether it is a matter of the object that a pointer leads to. (What is left at the end is not.)
+pub(crate) fn is_of_an_object(predicate: MemoryPredicate) -> bool {
+    match predicate {
+        MemoryPredicate::InBounds
+        | MemoryPredicate::Terminated
+        | MemoryPredicate::WideTerminated
+        | MemoryPredicate::NotFreed
+        | MemoryPredicate::NotEnded
+        | MemoryPredicate::Freeable
+        | MemoryPredicate::Initialised => true,
+        MemoryPredicate::NothingLost | MemoryPredicate::NothingLeft => false,
+    }
+}

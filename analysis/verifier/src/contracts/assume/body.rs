@@ -1,0 +1,327 @@
+//! The edges of the function itself: its obligations in numbers, how far pointers move, and what is known of the bytes of strings.
+
+use super::{numbers::alive, *};
+
+impl Maker<'_> {
+    pub(super) fn location(&mut self) -> Loc {
+        self.out.locations += 1;
+        Loc(self.out.locations - 1)
+    }
+
+    pub(super) fn push(&mut self, from: Loc, to: Loc, op: Op) {
+        self.out.edges.push(Edge { from, to, op, site: Site::NOWHERE });
+    }
+
+    pub(super) fn then(&mut self, from: Loc, op: Op) -> Loc {
+        let to = self.location();
+        self.push(from, to, op);
+        to
+    }
+
+    pub(super) fn edges(&mut self) {
+        let errors: BTreeSet<Loc> =
+            self.function.obligations.iter().map(|obligation| obligation.error).collect();
+        let successors = self.function.successors();
+        for (loc, ids) in successors.iter().enumerate() {
+            let is_demand = ids.iter().any(|id| errors.contains(&self.function.edge(*id).to));
+            if is_demand {
+                self.demand(ids, &errors);
+                continue;
+            }
+            let (mut at, learned) = self.reads(Loc(loc as u32), ids);
+            for id in ids {
+                at = self.before(at, &self.function.edge(*id).op.clone());
+            }
+            for id in ids {
+                self.out.edges[id.index()].from = at;
+                let op = self.out.edges[id.index()].op.clone();
+                self.behind(id.index(), &op, &learned);
+            }
+        }
+    }
+
+    /// An obligation: its condition in numbers.
+    pub(super) fn demand(&mut self, ids: &[EdgeId], errors: &BTreeSet<Loc>) {
+        let edges: Vec<&Edge> = ids.iter().map(|id| self.function.edge(*id)).collect();
+        let [first, second] = edges[..] else { return };
+        let (fails, passes) = if errors.contains(&first.to) { (first, second) } else { (second, first) };
+        let (Op::Assume(failure), Op::Assume(condition)) = (&fails.op, &passes.op) else { return };
+        let mut about = None;
+        let mut new = self.translated(condition, &mut about);
+        let obligation = self.function.obligation_at(fails.to);
+        if new != *condition && obligation.is_some_and(|id| self.is_of_a_call(id)) {
+            new = and(new, alive(condition));
+        }
+        if let Some(obligation) = obligation
+            && let Some(at) = about.or_else(|| self.asked_not_null(failure))
+        {
+            self.about.insert(obligation, at);
+        }
+        if new != *condition {
+            self.dead.extend(ids.iter().map(|id| id.index()));
+            self.branch(fails.from, &new, Some(passes.to), Some(fails.to));
+        }
+    }
+
+    /// Whether a library function makes the obligation. Nothing else asks then whether what it is given is alive.
+    pub(super) fn is_of_a_call(&self, id: ObligationId) -> bool {
+        self.function
+            .obligations
+            .get(id.index())
+            .is_some_and(|obligation| obligation.check == library_call::CHECK.id())
+    }
+
+    /// Goes to one location where the condition holds, to the other where it does not; what consists of several conditions becomes several branches.
+    pub(super) fn branch(&mut self, from: Loc, condition: &Expr, holds: Option<Loc>, fails: Option<Loc>) {
+        match condition {
+            Expr::Binary(BinaryOp::BitAnd, lhs, rhs, _) => {
+                let middle = self.location();
+                self.branch(from, lhs, Some(middle), fails);
+                self.branch(middle, rhs, holds, fails);
+            }
+            Expr::Binary(BinaryOp::BitOr, lhs, rhs, _) => {
+                let middle = self.location();
+                self.branch(from, lhs, holds, Some(middle));
+                self.branch(middle, rhs, holds, fails);
+            }
+            Expr::Compare(CompareOp::Eq, inner, zero)
+                if matches!(**zero, Expr::Int(0, _))
+                    && matches!(**inner, Expr::Binary(BinaryOp::BitAnd | BinaryOp::BitOr, ..)) =>
+            {
+                self.branch(from, inner, fails, holds);
+            }
+            _ => {
+                if let Some(to) = holds {
+                    self.push(from, to, Op::Assume(condition.clone()));
+                }
+                if let Some(to) = fails {
+                    self.push(from, to, Op::Assume(condition.negated()));
+                }
+            }
+        }
+    }
+
+    /// Goes on only where the condition holds.
+    pub(super) fn assume(&mut self, at: Loc, condition: &Expr) -> Loc {
+        let to = self.location();
+        self.branch(at, condition, Some(to), None);
+        to
+    }
+
+    /// The parameter that must not be null, of `p == null`.
+    pub(super) fn asked_not_null(&self, condition: &Expr) -> Option<usize> {
+        let Expr::Compare(CompareOp::Eq, pointer, null) = condition else { return None };
+        let place = self.origins.place(pointer).filter(|_| **null == Expr::Null)?;
+        match place.origin {
+            Origin::Parameter(at) => Some(at),
+            Origin::Loaded(_) => None,
+        }
+    }
+
+    /// What happens to the numbers before an operation.
+    pub(super) fn before(&mut self, mut at: Loc, op: &Op) -> Loc {
+        match op {
+            Op::Assign(dst, value) => {
+                if let Some(id) = whole_pointer(self.function, dst)
+                    && self.ghosts.contains_key(&id)
+                {
+                    at = self.moves(at, id, value);
+                }
+            }
+            Op::Call(call) => at = self.called(at, call),
+            Op::Skip
+            | Op::Assume(_)
+            | Op::Copy(..)
+            | Op::Havoc(..)
+            | Op::Clobber(..)
+            | Op::Allocate(_)
+            | Op::Free(_)
+            | Op::CopyBytes(..)
+            | Op::FillBytes(..)
+            | Op::HavocBytes(..)
+            | Op::Begin(_)
+            | Op::End(_) => {}
+        }
+        at
+    }
+
+    /// The local gets a pointer: its numbers become that pointer's.
+    pub(super) fn moves(&mut self, at: Loc, id: LocalId, value: &Expr) -> Loc {
+        let Some(place) = self.origins.place(value) else { return at };
+        let ghosts = self.ghosts[&id];
+        if ghosts.moved.is_none() && ghosts.left.is_none() {
+            return at;
+        }
+        let (moved, left) = (self.moved(&place), self.left(&place));
+        let mut to = at;
+        if let Some(ghost) = ghosts.moved {
+            to = self.then(to, Op::Assign(bytes::local(ghost), moved));
+        }
+        if let Some(ghost) = ghosts.left {
+            to = match left {
+                Some(left) => self.then(to, Op::Assign(bytes::local(ghost), left)),
+                // Read from a structure just now.
+                None => self.begins_string(to, ghost),
+            };
+        }
+        if !place.offset.is_zero() && self.origins.may_be_null(&place) {
+            let (other, end) = (self.then(to, Op::Assume(is_null(&place.root))), self.location());
+            self.push(to, end, Op::Assume(is_not_null(&place.root)));
+            let mut from = other;
+            for ghost in [ghosts.moved, ghosts.left].into_iter().flatten() {
+                from = self.then(from, Op::Havoc(bytes::local(ghost), Cause::Indeterminate));
+            }
+            self.push(from, end, Op::Skip);
+            to = end;
+        }
+        to
+    }
+
+    /// A string of any length.
+    pub(super) fn begins_string(&mut self, at: Loc, ghost: LocalId) -> Loc {
+        let at = self.then(at, Op::Havoc(bytes::local(ghost), Cause::Indeterminate));
+        let at = self.then(at, Op::Assume(at_most(number(1), bytes::load(ghost))));
+        self.then(at, Op::Assume(at_most(bytes::load(ghost), number(MOST))))
+    }
+
+    /// Bytes of strings that the operations at a location read: the last one is 0. What is known of them then.
+    pub(super) fn reads(&mut self, mut at: Loc, ids: &[EdgeId]) -> (Loc, Vec<Expr>) {
+        let mut learned = Vec::new();
+        if !self.stays.strings {
+            return (at, learned);
+        }
+        let mut bytes_read: Vec<Lvalue> = Vec::new();
+        for id in ids {
+            proofline_cfa::visit::reads(&self.function.edge(*id).op, &mut |lvalue| {
+                let is_byte = matches!(lvalue.scalar, Some(Scalar::Int(ty)) if ty.bits == 8);
+                if is_byte && lvalue.bits.is_none() && !bytes_read.contains(lvalue) {
+                    bytes_read.push(lvalue.clone());
+                }
+            });
+        }
+        for lvalue in bytes_read {
+            let Some(place) = self.origins.place(&Expr::Address(lvalue.clone())) else { continue };
+            if self.memory(place.origin) != Memory::String {
+                continue;
+            }
+            let (Some(left), Some(scalar)) = (self.left(&place), lvalue.scalar) else { continue };
+            let ghost = LocalId(self.out.locals.len() as u32);
+            let name = Name::new(&format!("byte{}#contract", ghost.0));
+            let local = Local { name, ty: lvalue.ty, role: Role::Variable, address_taken: false, size: 1 };
+            self.out.locals.push(local);
+            let byte = Lvalue::local(ghost, lvalue.ty, scalar, 1);
+            let value = Expr::Load(byte.clone());
+            at = self.then(at, Op::Assign(byte, Expr::Load(lvalue.clone())));
+            let is_not_last = compare(CompareOp::Ne, left, number(1));
+            let known = or(is_not_last, compare(CompareOp::Eq, value.clone(), value.zero()));
+            at = self.assume(at, &known);
+            learned.push(known);
+            for id in ids {
+                let edge = &mut self.out.edges[id.index()];
+                edge.op = with_byte(&edge.op, &lvalue, &value);
+            }
+        }
+        (at, learned)
+    }
+
+    /// What is known behind an operation.
+    pub(super) fn behind(&mut self, edge: usize, op: &Op, learned: &[Expr]) {
+        let mut known: Vec<Expr> = Vec::new();
+        if let Op::Assume(condition) = op {
+            known.extend(self.compared(condition));
+            known.extend(learned.iter().cloned());
+        }
+        if let Op::Havoc(dst, _) = op {
+            known.extend(self.library_result(dst));
+        }
+        let to = self.out.edges[edge].to;
+        let Some((last, first)) = known.split_last() else { return };
+        let mut at = self.location();
+        self.out.edges[edge].to = at;
+        for condition in first {
+            at = self.assume(at, condition);
+        }
+        self.branch(at, last, Some(to), None);
+    }
+
+    /// The length of a string is what is left of it.
+    pub(super) fn library_result(&self, dst: &Lvalue) -> Option<Expr> {
+        let proofline_cfa::Base::Local(id) = dst.base else { return None };
+        let result = self.function.library_results.iter().find(|result| result.dst == id)?;
+        let extra = match result.quantity {
+            _ if result.is_absence => return None,
+            Quantity::StringLength => -1,
+            Quantity::StringSize => 0,
+            _ => return None,
+        };
+        let [string] = &result.arguments[..] else { return None };
+        let place = self.origins.place(string)?;
+        if self.memory(place.origin) != Memory::String || !self.stays.strings {
+            return None;
+        }
+        let left = self.left(&place)?;
+        // A byte 0 may have been written before the last one.
+        let length = widened(&Expr::Load(dst.clone()));
+        Some(at_most(length, plus(left, extra)))
+    }
+
+    /// Pointers from one origin compare as how far they have moved, where both are in the object.
+    pub(super) fn compared(&self, condition: &Expr) -> Option<Expr> {
+        let Expr::Compare(op, lhs, rhs) = condition else { return None };
+        if lhs.scalar() != Scalar::Pointer {
+            return None;
+        }
+        let (left, right) = (self.origins.place(lhs)?, self.origins.place(rhs)?);
+        let may_be_null = self.origins.may_be_null(&left) || self.origins.may_be_null(&right);
+        if may_be_null || left.origin != right.origin || !matches!(left.origin, Origin::Parameter(_)) {
+            return None;
+        }
+        let is_known = |place: &Place| match self.memory(place.origin) {
+            Memory::Bytes(_) | Memory::Elements(..) => true,
+            Memory::String => {
+                self.ghosts_of(place).moved.is_some()
+                    || place.local.is_some_and(|id| !self.origins.is_written(id))
+            }
+            Memory::Nothing | Memory::Structure => false,
+        };
+        if !is_known(&left) || !is_known(&right) {
+            return None;
+        }
+        let compared = compare(*op, self.moved(&left), self.moved(&right));
+        if matches!(op, CompareOp::Eq | CompareOp::Ne) {
+            return Some(compared);
+        }
+        let one = number(0);
+        let are_inside = and(self.inside(&left, &one)?, self.inside(&right, &one)?);
+        Some(or(are_inside.negated(), compared))
+    }
+}
+
+/// The operation with a value in the place of what is read there.
+pub(super) fn with_byte(op: &Op, lvalue: &Lvalue, value: &Expr) -> Op {
+    match op {
+        Op::Assume(condition) => Op::Assume(exchanged(condition, lvalue, value)),
+        Op::Assign(dst, expr) => Op::Assign(dst.clone(), exchanged(expr, lvalue, value)),
+        other => other.clone(),
+    }
+}
+
+pub(super) fn exchanged(expr: &Expr, lvalue: &Lvalue, value: &Expr) -> Expr {
+    let again = |expr: &Arc<Expr>| Arc::new(exchanged(expr, lvalue, value));
+    match expr {
+        Expr::Load(read) if read == lvalue => value.clone(),
+        Expr::Unary(op, arg, site) => Expr::Unary(*op, again(arg), *site),
+        Expr::Binary(op, lhs, rhs, site) => Expr::Binary(*op, again(lhs), again(rhs), *site),
+        Expr::Compare(op, lhs, rhs) => Expr::Compare(*op, again(lhs), again(rhs)),
+        Expr::Cast(to, arg, site) => Expr::Cast(*to, again(arg), *site),
+        Expr::Int(..)
+        | Expr::Float(_)
+        | Expr::Null
+        | Expr::Load(_)
+        | Expr::Address(_)
+        | Expr::Function(_)
+        | Expr::Overflows(..)
+        | Expr::Memory(..)
+        | Expr::PointerDifference(..) => expr.clone(),
+    }
+}

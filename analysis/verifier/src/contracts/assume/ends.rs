@@ -1,0 +1,221 @@
+//! Where the function calls others and where it is entered: what callees ask for becomes obligations, what is asked of callers is assumed.
+
+use super::*;
+
+impl Maker<'_> {
+    /// What a called function asks for.
+    pub(super) fn called(&mut self, mut at: Loc, call: &Call) -> Loc {
+        let callee = match &call.callee {
+            Callee::Direct(name) => *name,
+            Callee::Indirect(..) => {
+                let callees = self.env.callees(self.function.name, call).functions;
+                let asks =
+                    |name: &Name| self.contracts.get(name).is_some_and(|contract| !contract.is_empty());
+                if let Some(name) = callees.iter().find(|name| asks(name)) {
+                    let text = format!("`{name}` is called as it asks for");
+                    at = self.obliged(at, truth(false), &text, None);
+                }
+                return at;
+            }
+        };
+        let (Some(contract), Some(body)) = (self.contracts.get(&callee), self.env.function(callee)) else {
+            return at;
+        };
+        let arguments = obligations::values(call);
+        for (parameter, asked) in &contract.pointers {
+            let known = || obligations::asked(self.program, body, &arguments, *parameter, asked);
+            if contract.is_written && known().is_some() {
+                continue;
+            }
+            let what = text::asked(self.program, body, *parameter, asked);
+            let what = format!("`{callee}` is called with {what}");
+            match arguments
+                .get(*parameter)
+                .copied()
+                .flatten()
+                .filter(|value| value.scalar() == Scalar::Pointer)
+            {
+                Some(value) => at = self.passed(at, body, &arguments, value, asked, (*parameter, &what)),
+                None => at = self.obliged(at, truth(false), &what, None),
+            }
+        }
+        for condition in &contract.conditions {
+            let what = format!("`{callee}` is called with `{}`", expr_text(body, condition));
+            let condition = obligations::condition(body, &arguments, condition);
+            if contract.is_written && condition.is_some() {
+                continue;
+            }
+            at = self.obliged(at, condition.unwrap_or(truth(false)), &what, None);
+        }
+        at
+    }
+
+    /// What a called function asks of a pointer that it is given.
+    pub(super) fn passed(
+        &mut self,
+        mut at: Loc,
+        callee: &Function,
+        arguments: &[Option<&Expr>],
+        value: &Expr,
+        asked: &Asked,
+        (parameter, what): (usize, &str),
+    ) -> Loc {
+        let about = self.origins.place(value).and_then(|place| match place.origin {
+            Origin::Parameter(at) => Some(at),
+            Origin::Loaded(_) => None,
+        });
+        if !asked.or_null {
+            at = self.obliged(at, is_not_null(value), what, about);
+        }
+        let pointer = Arc::new(value.clone());
+        let nothing = Arc::new(Expr::int(0));
+        for predicate in [MemoryPredicate::NotFreed, MemoryPredicate::NotEnded] {
+            at = self.obliged(at, Expr::Memory(predicate, pointer.clone(), nothing.clone()), what, about);
+        }
+        let bytes = |size: Expr| {
+            let size_t =
+                Expr::Cast(Scalar::Int(self.program.size_type()), Arc::new(size.clone()), Site::NOWHERE);
+            let known =
+                self.predicate(MemoryPredicate::InBounds, value, &size).map(|(condition, _)| condition);
+            known
+                .unwrap_or_else(|| Expr::Memory(MemoryPredicate::InBounds, pointer.clone(), Arc::new(size_t)))
+        };
+        let condition = match &asked.memory {
+            Memory::Nothing => truth(true),
+            Memory::Bytes(size) => bytes(number(i128::from(*size))),
+            Memory::Elements(count, stride) => match at_call(callee, count, arguments) {
+                Some(count) => {
+                    let is_size = at_most(widened(&count), number(MOST / i128::from((*stride).max(1))));
+                    let is_there = and(is_size, bytes(times(widened(&count), *stride)));
+                    match count.int_type() {
+                        Some(ty) => or(compare(CompareOp::Le, count, Expr::Int(0, ty)), is_there),
+                        None => truth(false),
+                    }
+                }
+                None => truth(false),
+            },
+            Memory::String => {
+                let known = self.predicate(MemoryPredicate::Terminated, value, &Expr::int(0));
+                let unknown = || Expr::Memory(MemoryPredicate::Terminated, pointer.clone(), nothing.clone());
+                known.map_or_else(unknown, |(condition, _)| condition)
+            }
+            Memory::Structure => truth(self.is_structure(value, callee, parameter)),
+        };
+        if condition == truth(true) {
+            return at;
+        }
+        let is_null = if asked.or_null { is_null(value) } else { truth(false) };
+        self.obliged(at, or(is_null, condition), what, about)
+    }
+
+    /// Whether an argument leads to a structure, as the parameter's type says.
+    pub(super) fn is_structure(&self, value: &Expr, callee: &Function, parameter: usize) -> bool {
+        let Some(place) = self.origins.place(value) else { return *value == Expr::Null };
+        let wanted = callee.local(callee.parameters[parameter]).ty.pointee();
+        let own = self.origins.pointee(place.origin);
+        let is_same = match (wanted, own) {
+            (Some(wanted), Some(own)) => wanted.unqualified() == own.unqualified(),
+            _ => false,
+        };
+        is_same
+            && place.offset.is_zero()
+            && self.stays.structures
+            && self.memory(place.origin) == Memory::Structure
+    }
+
+    /// What a pointer to so many elements says of their number: no object is larger than memory.
+    pub(super) fn room(&mut self, at: Loc, (parameter, asked): (usize, Asked)) -> Loc {
+        let Memory::Elements(count, stride) = &asked.memory else { return at };
+        let (Some(id), Some(ty)) = (self.function.parameters.get(parameter), count.int_type()) else {
+            return at;
+        };
+        let local = self.function.local(*id);
+        let pointer = Expr::Load(Lvalue::local(*id, local.ty, Scalar::Pointer, local.size));
+        let fits = at_most(widened(count), number(MOST / i128::from((*stride).max(1))));
+        let fits =
+            if ty.signed { or(compare(CompareOp::Le, count.clone(), Expr::Int(0, ty)), fits) } else { fits };
+        let condition = if asked.or_null { or(is_null(&pointer), fits) } else { fits };
+        self.assume(at, &condition)
+    }
+
+    /// Takes the edges away that are not used any more.
+    pub(super) fn bury(&mut self) {
+        let mut at = 0;
+        let dead = &self.dead;
+        self.out.edges.retain(|_| {
+            at += 1;
+            !dead.contains(&(at - 1))
+        });
+    }
+
+    /// One more obligation.
+    pub(super) fn obliged(&mut self, at: Loc, condition: Expr, what: &str, about: Option<usize>) -> Loc {
+        if condition == truth(true) {
+            return at;
+        }
+        let (error, next) = (self.location(), self.location());
+        let id = ObligationId(self.out.obligations.len() as u32);
+        self.branch(at, &condition, Some(next), Some(error));
+        let (check, site) = (precondition::CHECK.id(), Site::NOWHERE);
+        self.out.obligations.push(Obligation { check, error, site, text: Name::new(what) });
+        self.calls.insert(id);
+        if let Some(at) = about {
+            self.about.insert(id, at);
+        }
+        next
+    }
+
+    /// What the contract says, where the function is entered.
+    pub(super) fn entry(&mut self) {
+        let start = self.location();
+        let mut at = start;
+        for (id, ghost) in self.at_entry.clone() {
+            let local = self.function.local(id);
+            let Some(scalar) = proofline_cfa::scalar_of(local.ty, self.program.data_model) else { continue };
+            let (from, to) = (
+                Lvalue::local(id, local.ty, scalar, local.size),
+                Lvalue::local(ghost, local.ty, scalar, local.size),
+            );
+            at = self.then(at, Op::Assign(to, Expr::Load(from)));
+        }
+        // Numbers of pointers that have no value yet: any.
+        let all: Vec<(LocalId, Ghosts)> = self.ghosts.iter().map(|(id, ghosts)| (*id, *ghosts)).collect();
+        for (id, ghosts) in all {
+            let is_parameter = self.function.parameters.contains(&id);
+            if let (true, Some(ghost)) = (is_parameter, ghosts.moved) {
+                at = self.then(at, Op::Assign(bytes::local(ghost), number(0)));
+            }
+            if let (true, Some(ghost)) = (is_parameter, ghosts.left) {
+                at = self.begins_string(at, ghost);
+            }
+        }
+        for (parameter, asked) in self.own.pointers.clone() {
+            let Some(id) = self.function.parameters.get(parameter) else { continue };
+            let local = self.function.local(*id);
+            if !asked.or_null && local.ty.pointee().is_some() {
+                let pointer = Expr::Load(Lvalue::local(*id, local.ty, Scalar::Pointer, local.size));
+                at = self.then(at, Op::Assume(is_not_null(&pointer)));
+            }
+        }
+        for asked in self.own.pointers.clone() {
+            at = self.room(at, asked);
+        }
+        for condition in self.own.conditions.clone() {
+            at = self.assume(at, &condition);
+        }
+        if !self.own.conditions.is_empty() {
+            // "Nobody gets here": where that holds, the conditions contradict each other.
+            let (error, next) = (self.location(), self.location());
+            self.callers = Some(ObligationId(self.out.obligations.len() as u32));
+            self.push(at, error, Op::Assume(truth(true)));
+            self.push(at, next, Op::Assume(truth(true)));
+            let (check, site) = (precondition::CHECK.id(), Site::NOWHERE);
+            let text = Name::new("no caller can keep the contract");
+            self.out.obligations.push(Obligation { check, error, site, text });
+            at = next;
+        }
+        let old = self.out.entry;
+        self.push(at, old, Op::Skip);
+        self.out.entry = start;
+    }
+}

@@ -1,0 +1,206 @@
+//! Places as numbers: what conditions on memory and comparisons of pointers are, where it is known how far a pointer has moved. Makes no edges.
+
+use super::*;
+
+impl Maker<'_> {
+    pub(super) fn ghosts_of(&self, place: &Place) -> Ghosts {
+        place.local.and_then(|id| self.ghosts.get(&id).copied()).unwrap_or_default()
+    }
+
+    pub(super) fn path(offset: &Offset) -> Expr {
+        let start = number(offset.bytes);
+        offset.terms.iter().fold(start, |all, (index, stride)| sum(all, times(widened(index), *stride)))
+    }
+
+    /// The number with the steps of a place added.
+    pub(super) fn stepped(from: Expr, offset: &Offset) -> Expr {
+        let indices =
+            offset.terms.iter().fold(from, |all, (index, stride)| sum(all, times(widened(index), *stride)));
+        plus(indices, offset.bytes)
+    }
+
+    /// How far a pointer is from where its origin points.
+    pub(super) fn moved(&self, place: &Place) -> Expr {
+        let root = self.ghosts_of(place).moved.map_or_else(|| number(0), bytes::load);
+        Self::stepped(root, &place.offset)
+    }
+
+    /// How many bytes of its string are left behind a pointer.
+    pub(super) fn left(&self, place: &Place) -> Option<Expr> {
+        let left = bytes::load(self.ghosts_of(place).left?);
+        let indices = place
+            .offset
+            .terms
+            .iter()
+            .fold(left, |all, (index, stride)| difference(all, times(widened(index), *stride)));
+        Some(plus(indices, -place.offset.bytes))
+    }
+
+    /// Whether a pointer into a string is not before its start.
+    pub(super) fn is_behind_start(&self, place: &Place) -> Expr {
+        if self.only_forward || self.ghosts_of(place).moved.is_none() {
+            let is_forward = place.offset.terms.is_empty() && place.offset.bytes >= 0;
+            return if is_forward { truth(true) } else { at_most(Self::path(&place.offset), number(MOST)) };
+        }
+        at_most(self.moved(place), number(MOST))
+    }
+
+    /// Whether so many bytes from a pointer on are in its object, if that is a matter of numbers.
+    pub(super) fn inside(&self, place: &Place, size: &Expr) -> Option<Expr> {
+        let size = widened(size);
+        let condition = match self.memory(place.origin) {
+            Memory::Nothing => return None,
+            Memory::Bytes(bytes) => within(self.moved(place), &size, &number(i128::from(bytes))),
+            Memory::Structure => {
+                let ty = self.origins.pointee(place.origin)?;
+                let bytes = types(self.program).size(ty)?;
+                within(Self::path(&place.offset), &size, &number(i128::from(bytes)))
+            }
+            Memory::Elements(count, stride) => {
+                let count = self.entry_value(&count);
+                if let Some(condition) = self.element(place, &size, &count, stride) {
+                    return Some(self.unless_null(place, condition));
+                }
+                let all = times(widened(&count), stride);
+                let is_size = at_most(widened(&count), number(MOST / i128::from(stride.max(1))));
+                and(is_size, within(self.moved(place), &size, &all))
+            }
+            Memory::String => match self.left(place) {
+                Some(left) => {
+                    let is_there = and(at_most(size, left.clone()), at_most(left, number(MOST)));
+                    and(is_there, self.is_behind_start(place))
+                }
+                // A string that was just read from a structure.
+                None => truth(place.offset.is_zero() && size == number(1)),
+            },
+        };
+        Some(self.unless_null(place, condition))
+    }
+
+    /// `p[i]` with elements of that size, `p` being what was passed.
+    pub(super) fn element(&self, place: &Place, size: &Expr, count: &Expr, stride: u64) -> Option<Expr> {
+        let Expr::Int(size, _) = size else { return None };
+        let (ty, counted) = (place.offset.terms.first()?.0.int_type()?, count.int_type()?);
+        let [(index, step)] = &place.offset.terms[..] else { return None };
+        let is_whole = *step == stride && place.offset.bytes == 0 && *size <= i128::from(stride);
+        if !is_whole || self.ghosts_of(place).moved.is_some() || ty != counted {
+            return None;
+        }
+        let is_less = compare(CompareOp::Lt, Expr::clone(index), count.clone());
+        let is_not_negative = compare(CompareOp::Ge, Expr::clone(index), Expr::Int(0, ty));
+        Some(if ty.signed { and(is_not_negative, is_less) } else { is_less })
+    }
+
+    /// A null pointer, and what is computed from one, leads nowhere.
+    pub(super) fn unless_null(&self, place: &Place, condition: Expr) -> Expr {
+        if !self.origins.may_be_null(place) {
+            return condition;
+        }
+        and(is_not_null(&place.root), condition)
+    }
+
+    /// Whether a pointer leads to a string, if that is a matter of numbers.
+    pub(super) fn ends(&self, place: &Place) -> Option<Expr> {
+        if self.memory(place.origin) != Memory::String || !self.stays.strings {
+            return None;
+        }
+        let Some(left) = self.left(place) else {
+            return place.offset.is_zero().then(|| self.unless_null(place, truth(true)));
+        };
+        let is_there = and(at_most(number(1), left.clone()), at_most(left, number(MOST)));
+        Some(self.unless_null(place, and(is_there, self.is_behind_start(place))))
+    }
+
+    /// A condition on memory, in numbers where that is possible, and the parameter that it is about.
+    pub(super) fn predicate(
+        &self,
+        predicate: MemoryPredicate,
+        pointer: &Expr,
+        size: &Expr,
+    ) -> Option<(Expr, usize)> {
+        let place = self.origins.place(pointer)?;
+        let condition = match predicate {
+            MemoryPredicate::InBounds => self.inside(&place, size)?,
+            MemoryPredicate::Terminated => self.ends(&place)?,
+            MemoryPredicate::NotFreed
+            | MemoryPredicate::NotEnded
+            | MemoryPredicate::Freeable
+            | MemoryPredicate::Initialised
+            | MemoryPredicate::WideTerminated
+            | MemoryPredicate::NothingLost
+            | MemoryPredicate::NothingLeft => return None,
+        };
+        let at = match place.origin {
+            Origin::Parameter(at) => at,
+            Origin::Loaded(_) => usize::MAX,
+        };
+        Some((condition, at))
+    }
+
+    /// The parameter whose memory a condition speaks of that is no matter of numbers under this contract.
+    pub(super) fn parameter_of(&self, predicate: MemoryPredicate, pointer: &Expr) -> Option<usize> {
+        let is_room = matches!(predicate, MemoryPredicate::InBounds | MemoryPredicate::Terminated);
+        match self.origins.place(pointer).filter(|_| is_room)?.origin {
+            Origin::Parameter(at) => Some(at),
+            Origin::Loaded(_) => None,
+        }
+    }
+
+    /// A condition with what it says of memory in numbers.
+    pub(super) fn translated(&self, condition: &Expr, about: &mut Option<usize>) -> Expr {
+        let mut again = |expr: &Arc<Expr>| Arc::new(self.translated(expr, about));
+        match condition {
+            Expr::Memory(predicate, pointer, size) => match self.predicate(*predicate, pointer, size) {
+                Some((condition, at)) => {
+                    *about = Some(at);
+                    condition
+                }
+                None => {
+                    *about = about.or_else(|| self.parameter_of(*predicate, pointer));
+                    condition.clone()
+                }
+            },
+            Expr::Compare(op, lhs, rhs) => {
+                let (lhs, rhs) = (again(lhs), again(rhs));
+                Expr::Compare(*op, lhs, rhs)
+            }
+            Expr::Binary(op, lhs, rhs, site) => {
+                let (lhs, rhs) = (again(lhs), again(rhs));
+                Expr::Binary(*op, lhs, rhs, *site)
+            }
+            Expr::Cast(to, arg, site) => Expr::Cast(*to, again(arg), *site),
+            Expr::Int(..)
+            | Expr::Float(_)
+            | Expr::Null
+            | Expr::Load(_)
+            | Expr::Address(_)
+            | Expr::Function(_)
+            | Expr::Unary(..)
+            | Expr::Overflows(..)
+            | Expr::PointerDifference(..) => condition.clone(),
+        }
+    }
+}
+
+/// Whether `size` bytes from `moved` on are among the first `all` bytes.
+pub(super) fn within(moved: Expr, size: &Expr, all: &Expr) -> Expr {
+    if let (Expr::Int(size, _), Expr::Int(all, _)) = (size, all) {
+        return if size <= all { at_most(moved, number(all - size)) } else { truth(false) };
+    }
+    let is_start = at_most(moved.clone(), all.clone());
+    and(is_start, at_most(size.clone(), difference(all.clone(), moved)))
+}
+
+/// That what a condition on memory speaks of is alive.
+pub(super) fn alive(condition: &Expr) -> Expr {
+    let mut all = truth(true);
+    visit::walk(condition, &mut |part| {
+        if let Expr::Memory(_, pointer, _) = part {
+            for predicate in [MemoryPredicate::NotFreed, MemoryPredicate::NotEnded] {
+                let lives = Expr::Memory(predicate, pointer.clone(), Arc::new(Expr::int(0)));
+                all = and(all.clone(), lives);
+            }
+        }
+    });
+    all
+}

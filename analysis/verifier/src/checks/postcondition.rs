@@ -5,6 +5,7 @@ use super::{Check, Rule};
 /// See its page.
 pub static CHECK: Check = Check {
     code: "postcondition",
+    cwe: &[573],
     title: |failure| failure.named("the function does not ensure what its contract says"),
     last_step: None,
     help: "correct the result, or the `ensures` in front of the function",

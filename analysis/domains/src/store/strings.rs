@@ -119,16 +119,21 @@ impl<A: Arithmetic> StateView<'_, A> {
         let [one, other, size] = arguments else { return Ok(Abstract::Any) };
         let places = |pointer: &Expr| {
             let value = self.eval(pointer)?.known();
-            Ok(value.and_then(|value| self.model.arithmetic.addresses(&value)))
+            let known = value.and_then(|value| self.model.arithmetic.addresses(&value));
+            Ok(known.unwrap_or_else(|| {
+                let targets = self.model.env.targets(self.function.name, pointer);
+                targets.objects.iter().map(|object| (*object, Offsets::ANYWHERE)).collect()
+            }))
         };
-        let (Some(ones), Some(others)) = (places(one)?, places(other)?) else { return Ok(Abstract::Any) };
+        let (ones, others) = (places(one)?, places(other)?);
         let range = self.eval(size)?.known().and_then(|size| self.model.arithmetic.range(&size));
         let most = range.map_or(i128::MAX, |(_, most)| most);
         // Of several objects of one site it is not known whether it is the same.
         let are_apart = |a: &(Object, Offsets), b: &(Object, Offsets)| {
             let is_far = |low: Offsets, high: Offsets| i128::from(high.lo) - i128::from(low.hi) >= most;
             match (a.0, b.0) {
-                (Object::External, _) | (_, Object::External) => false,
+                // Memory without a name is none that has one.
+                (Object::External, Object::External) => false,
                 (x, y) => x != y || self.is_single(x) && (is_far(a.1, b.1) || is_far(b.1, a.1)),
             }
         };

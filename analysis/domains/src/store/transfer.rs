@@ -97,7 +97,7 @@ impl<'a, A: Arithmetic> Successor<'a, A> {
                 let strong = exact.is_some() && self.view().is_strong(&places);
                 update.scramble(&places, strong, exact.or(self.upper(size)?));
                 if !matches!(cause, Cause::Within(_)) {
-                    self.fill_counted(&mut update, size, &places);
+                    self.fill_counted(&mut update, size, &places)?;
                 }
                 update.state
             }
@@ -226,13 +226,17 @@ impl<'a, A: Arithmetic> Successor<'a, A> {
     }
 
     /// After as many bytes, or elements, as a local says were written: they have values.
-    fn fill_counted(&self, update: &mut Update<'_, A>, size: &Expr, places: &Places) {
+    fn fill_counted(&self, update: &mut Update<'_, A>, size: &Expr, places: &Places) -> Result<()> {
         let view = self.view();
-        let [place] = &places.list[..] else { return };
+        let [place] = &places.list[..] else { return Ok(()) };
         let (Some((by, stride)), Some(start)) = (counted(self.at.function, size), place.offsets.single())
         else {
-            return;
+            return Ok(());
         };
+        // A product that wraps around is less than it says.
+        if stride > 1 && self.upper(size)?.is_none() {
+            return Ok(());
+        }
         let is_single = match place.target {
             Target::Local(_) => true,
             Target::Object(object) => view.is_single(object),
@@ -245,6 +249,7 @@ impl<'a, A: Arithmetic> Successor<'a, A> {
             let fact = Filled { target: place.target, start, stride, by, ahead: 0 };
             Arc::make_mut(&mut update.state.frame).fill(fact);
         }
+        Ok(())
     }
 
     fn copy(&self, dst: &Lvalue, src: &Lvalue) -> Result<State<A::Value>> {
@@ -484,7 +489,7 @@ fn plus(function: &Function, expr: &Expr) -> Option<(LocalId, i64)> {
 /// `n`, or `n * c`, whatever `n` was converted to: the local, which is not larger than the number, and `c`.
 fn counted(function: &Function, expr: &Expr) -> Option<(LocalId, i64)> {
     match expr {
-        Expr::Load(_) => plus(function, expr),
+        Expr::Load(_) => plus(function, expr).map(|(id, _)| (id, 1)),
         Expr::Cast(Scalar::Int(to), inner, _) => {
             // Where it is negative there is nothing to say; otherwise the wider type has the number.
             let is_kept = inner.int_type().is_some_and(|from| to.bits >= from.bits);
@@ -496,7 +501,6 @@ fn counted(function: &Function, expr: &Expr) -> Option<(LocalId, i64)> {
         },
         _ => None,
     }
-    .map(|(by, stride)| (by, stride.max(1)))
 }
 
 /// Bounds of the size of a new object.

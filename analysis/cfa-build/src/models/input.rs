@@ -12,7 +12,6 @@ use super::{
     apply::{Pass, pointer, pointers_from, value},
     effect::{Bound, Characters, Given, Model, Outcome, Scan},
     format::{self, Directive, Specification},
-    needs::LONGEST_LINE,
     strings::behind,
 };
 use crate::lower::fold;
@@ -177,7 +176,9 @@ impl Pass<'_, '_> {
                 };
                 let site = self.emitter.site;
                 let length = self.emitter.any_size(cause);
-                self.emitter.assume_range(&length, 1, LONGEST_LINE);
+                // A word is of any length, as far as its bytes and its end can be counted.
+                let longest = self.emitter.types.ptrdiff_t().max() / kind.bytes() - 1;
+                self.emitter.assume_range(&length, 1, longest);
                 if let Some(most) = most {
                     self.emitter.emit(Op::Assume(fold::compare(CompareOp::Le, length.clone(), most)));
                 }

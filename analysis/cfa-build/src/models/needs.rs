@@ -15,9 +15,6 @@ use super::{
 };
 use crate::lower::fold;
 
-/// No line of input is longer.
-pub(super) const LONGEST_LINE: i128 = 1 << 20;
-
 /// One thing that a function asks for; arguments count from 0.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Need {
@@ -106,8 +103,8 @@ impl Pass<'_, '_> {
             Need::Line { pointer: at } => {
                 let Some(to) = pointer(arguments, *at) else { return };
                 let length = self.emitter.any_size(cause);
-                // As long as a line is, if nothing says more.
-                self.emitter.assume_range(&length, 1, LONGEST_LINE);
+                let most = self.emitter.types.ptrdiff_t().max();
+                self.emitter.assume_range(&length, 1, most);
                 self.ask(MemoryPredicate::InBounds, to, length, false);
             }
             Need::Apart { to, from, size } => {

@@ -2,6 +2,8 @@
 
 use std::{fs, process::Command};
 
+use proofline_cfa::Conversion;
+
 /// Each line is what a model says; the program ends with the number of the line that does not hold.
 const PROGRAM: &str = r##"
 #define _GNU_SOURCE
@@ -68,7 +70,28 @@ int main(int argc, char **argv) {
     HOLDS(getopt(5, words, ":ab:") == ':' && getopt(5, words, "ab:") == -1);
     for (int i = 0; i < 5; i++) HOLDS(words[i]);
     HOLDS(!words[5] && optind >= 1 && optind <= 5);
+    /* strings that are copied: zeros up to the whole size, where the end is, how much there would have been */
+    char six[6] = "zzzzz", copy[8];
+    HOLDS(strncpy(six, "ab", 5) == six && !memcmp(six, "ab\0\0\0", 6));
+    HOLDS(strncpy(six, "abcdefgh", 5) == six && !memcmp(six, "abcde", 6));
+    HOLDS(stpcpy(copy, "abc") == copy + 3 && stpncpy(copy, "xy", 5) == copy + 2 && stpncpy(copy, "xyz", 2) == copy + 2);
+    HOLDS(strncat(strcpy(copy, "ab"), "cdef", 2) == copy && !strcmp(copy, "abcd"));
+    HOLDS(snprintf(six, 4, "%d", 12345) == 5 && !strcmp(six, "123") && snprintf(six, 0, "%s", "xyz") == 3 && six[0] == '1');
+    HOLDS(strchrnul(copy, 'z') == copy + 4 && rawmemchr(copy, 'c') == copy + 2);
+    char *new = strndup("abcdef", 3);
+    HOLDS(new && !strcmp(new, "abc"));
+    /* where nothing was read nothing is written */
+    char kept[4] = "abc";
+    a = 7;
+    HOLDS(read(-1, kept, 3) == -1 && recv(-1, kept, 3, 0) == -1 && sscanf("x", "%d", &a) == 0 && a == 7 && kept[0] == 'a');
+    fseek(file, 0, SEEK_END);
+    HOLDS(!fgets(kept, 4, file) && feof(file) && fread(kept, 1, 3, file) == 0 && kept[0] == 'a');
+    HOLDS(sscanf("5 x", "%d %d", &b, &a) == 1 && b == 5 && a == 7);
     /* wide characters */
+    wchar_t wide[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    HOLDS(sizeof(wchar_t) == 4 && wcsncpy(wide, L"ab", 4) == wide && wide[2] == 0 && wide[3] == 0 && wide[4] == 5);
+    HOLDS(wcscat(wide, L"cd") == wide && wcslen(wide) == 4 && wcsncat(wide, L"efg", 1) == wide && wcslen(wide) == 5);
+    HOLDS(wmemset(wide, L'x', 2) == wide && wide[1] == L'x' && wide[2] == L'c');
     HOLDS(swprintf((wchar_t[4]){0}, 4, L"%d", 12345) == -1);
     return 0;
 }
@@ -90,4 +113,67 @@ fn models_say_what_the_library_does() {
     fs::remove_dir_all(&folder).expect("the folder goes away");
     let line = code.and_then(|code| PROGRAM.lines().nth(usize::try_from(code).ok()?.checked_sub(1)?));
     assert_eq!(code, Some(0), "this does not hold: {}", line.unwrap_or_default());
+}
+
+/// What a number becomes is asked of `printf`, over flags, widths and precisions.
+#[test]
+fn numbers_are_printed_as_the_library_does() {
+    let (mut lines, mut expected) = (String::new(), Vec::new());
+    let values = [0i64, 1, -1, 7, -10, 255, 1000, i64::from(i32::MAX), i64::from(i32::MIN)];
+    for letter in *b"duxXoc" {
+        for flags in 0..32u8 {
+            let has = |at: u8| flags >> at & 1 == 1;
+            // `#` of a decimal number, and most flags of a character, mean nothing.
+            if has(4) && b"duc".contains(&letter) || letter == b'c' && flags > 1 {
+                continue;
+            }
+            for (width, precision) in [(0, None), (1, Some(0)), (6, None), (12, Some(5)), (0, Some(3))] {
+                if letter == b'c' && precision.is_some() {
+                    continue;
+                }
+                let conversion = Conversion {
+                    letter,
+                    is_left: has(0),
+                    is_zeroed: has(1),
+                    is_signed: has(2),
+                    is_spaced: has(3),
+                    is_alternative: has(4),
+                    width,
+                    precision,
+                };
+                assert_eq!(Conversion::from_number(conversion.to_number()), Some(conversion));
+                let mut format: String =
+                    "-0+ #".chars().zip(0..).filter(|(_, at)| has(*at)).map(|(flag, _)| flag).collect();
+                if width > 0 {
+                    format += &width.to_string();
+                }
+                format += &precision.map_or(String::new(), |precision| format!(".{precision}"));
+                for value in values {
+                    let number = match letter {
+                        b'd' => i128::from(value),
+                        b'c' => i128::from((value & 0x3f) + 0x20),
+                        _ => i128::from(value as u32),
+                    };
+                    lines += &format!("printf(\"[%{format}{}]\\n\", (int){number}LL);\n", char::from(letter));
+                    expected.push(conversion.print(number));
+                }
+            }
+        }
+    }
+    let folder = std::env::temp_dir().join(format!("proofline-real-printf-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder");
+    let (source, program) = (folder.join("printf.c"), folder.join("printf"));
+    fs::write(&source, format!("#include <stdio.h>\nint main(void) {{\n{lines}return 0; }}\n"))
+        .expect("a file");
+    let Ok(compiled) = Command::new("cc").args(["-w", "-o"]).arg(&program).arg(&source).status() else {
+        return;
+    };
+    assert!(compiled.success(), "the compiler refuses the program");
+    let output = Command::new(&program).output().expect("the program runs").stdout;
+    fs::remove_dir_all(&folder).expect("the folder goes away");
+    let printed: Vec<&[u8]> = output.split(|byte| *byte == b'\n').collect();
+    for ((line, ours), call) in printed.iter().zip(&expected).zip(lines.lines()) {
+        let theirs = line.strip_prefix(b"[").and_then(|line| line.strip_suffix(b"]"));
+        assert_eq!(theirs, Some(&ours[..]), "{call}");
+    }
 }

@@ -13,6 +13,7 @@ mod function;
 mod library_result;
 mod map;
 mod memory;
+mod printed;
 mod program;
 mod scalar;
 mod structure;
@@ -31,6 +32,7 @@ pub use function::{
 pub use library_result::{LibraryResult, Quantity};
 pub use map::FunctionMap;
 pub use memory::{MemoryPredicate, copied_character};
+pub use printed::Conversion;
 pub use program::{Constant, Global, InitialValue, Object, Place, Program};
 pub use proofline_float::{Float, Format as FloatType, Rounding};
 pub use proofline_hir::{ContentHash, ContentHasher, Linkage, Name, Type, index, types::BitField};

@@ -61,11 +61,21 @@ pub enum Quantity {
     TrailingZeros,
     /// Number of the lowest 1, from 1; 0 if there is none.
     FirstOne,
+    /// `wcslen(s)`, in characters of four bytes.
+    WideLength,
+    /// `wcsnlen(s, n)`
+    WideBounded,
+    /// 1 if the `n` bytes from `p` on and those from `q` on have one in common, else 0: `p`, `q`, `n`.
+    Overlap,
+    /// How many characters `printf` makes of a number: the number, a [`Conversion`](crate::Conversion).
+    PrintedLength,
+    /// These characters, from the start of an array on: the same arguments.
+    PrintedText,
 }
 
 impl Quantity {
     /// With name and number of arguments.
-    pub const ALL: [(&'static str, Quantity, usize); 21] = [
+    pub const ALL: [(&'static str, Quantity, usize); 26] = [
         ("string_length", Quantity::StringLength, 1),
         ("bounded_length", Quantity::BoundedLength, 2),
         ("string_size", Quantity::StringSize, 1),
@@ -87,6 +97,11 @@ impl Quantity {
         ("leading_zeros", Quantity::LeadingZeros, 1),
         ("trailing_zeros", Quantity::TrailingZeros, 1),
         ("first_one", Quantity::FirstOne, 1),
+        ("wide_length", Quantity::WideLength, 1),
+        ("wide_bounded", Quantity::WideBounded, 2),
+        ("overlap", Quantity::Overlap, 3),
+        ("printed_length", Quantity::PrintedLength, 2),
+        ("printed_text", Quantity::PrintedText, 2),
     ];
 
     /// How model files and automata as text call it.

@@ -30,6 +30,8 @@ pub enum MemoryPredicate {
     /// From the pointer on there is a byte 0 before the object ends; if the size is not 0, among the first so many bytes, or all of
     /// those are inside the object.
     Terminated,
+    /// The same of a character 0 of four bytes; the size counts characters.
+    WideTerminated,
     /// Every living heap object that was allocated since the innermost function was entered can be reached from objects with static storage or
     /// from the frames that are open (valid-memtrack). The pointer is not looked at; with size 1, of the innermost frame only the result
     /// counts, because its function returns.
@@ -40,13 +42,14 @@ pub enum MemoryPredicate {
 
 impl MemoryPredicate {
     /// Every predicate.
-    pub const ALL: [MemoryPredicate; 8] = [
+    pub const ALL: [MemoryPredicate; 9] = [
         MemoryPredicate::NotFreed,
         MemoryPredicate::NotEnded,
         MemoryPredicate::InBounds,
         MemoryPredicate::Freeable,
         MemoryPredicate::Initialised,
         MemoryPredicate::Terminated,
+        MemoryPredicate::WideTerminated,
         MemoryPredicate::NothingLost,
         MemoryPredicate::NothingLeft,
     ];
@@ -60,6 +63,7 @@ impl MemoryPredicate {
             MemoryPredicate::Freeable => "freeable",
             MemoryPredicate::Initialised => "initialised",
             MemoryPredicate::Terminated => "terminated",
+            MemoryPredicate::WideTerminated => "wide_terminated",
             MemoryPredicate::NothingLost => "nothing_lost",
             MemoryPredicate::NothingLeft => "nothing_left",
         }
@@ -109,6 +113,9 @@ pub(crate) fn text(function: &Function, predicate: MemoryPredicate, pointer: &Ex
         MemoryPredicate::Freeable => format!("{pointer_text} is null or the start of a live heap object"),
         MemoryPredicate::Initialised => format!("{} has a value", place()),
         MemoryPredicate::Terminated => format!("{pointer_text} ends with a zero byte inside its object"),
+        MemoryPredicate::WideTerminated => {
+            format!("{pointer_text} ends with a wide zero character inside its object")
+        }
         MemoryPredicate::NothingLost => "all that was allocated is freed or can still be reached".to_owned(),
         MemoryPredicate::NothingLeft => "all that was allocated is freed".to_owned(),
     }

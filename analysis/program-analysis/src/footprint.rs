@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{Environment, points_to::Targets};
 use proofline_cfa::{
-    Argument, Base, Callee, Expr, Function, LocalId, Lvalue, Object, Op,
+    Argument, Base, Callee, Expr, Function, LocalId, Lvalue, Object, Op, Scalar,
     visit::{self, Mention},
 };
 
@@ -169,6 +169,13 @@ fn interface(callee: &Function, digest: &mut ContentHasher) {
 pub(crate) fn pointers(function: &Function, see: &mut dyn FnMut(&Expr)) {
     let mut pointers = Pointers { see };
     function.edges.iter().for_each(|edge| pointers.op(&edge.op));
+    // Where a library function looks is asked where its result is.
+    for argument in function.library_results.iter().flat_map(|result| &result.arguments) {
+        if argument.scalar() == Scalar::Pointer {
+            (pointers.see)(argument);
+        }
+        pointers.value(argument);
+    }
 }
 
 struct Pointers<'s> {

@@ -11,7 +11,7 @@ use crate::{
     points_to::{EXTERNAL, ObjectId, PointsTo, Set, Thing, is_inert},
 };
 use proofline_cfa::{
-    Base, Callee, Expr, Function, Lvalue, Object, Op, Program,
+    Base, Callee, Expr, Function, Lvalue, MemoryPredicate, Object, Op, Program, Scalar,
     visit::{self, Mention},
 };
 
@@ -142,6 +142,17 @@ impl<'p> Direct<'p> {
         }
         for (id, edge) in self.function.edge_ids() {
             visit::reads(&edge.op, &mut |lvalue| self.add(lvalue, false));
+            // Whether a string ends its bytes say.
+            visit::exprs(&edge.op, &mut |expr| {
+                if let Expr::Memory(
+                    MemoryPredicate::Terminated | MemoryPredicate::WideTerminated,
+                    string,
+                    _,
+                ) = expr
+                {
+                    self.add_targets(string, false);
+                }
+            });
             visit::mentions(&edge.op, &mut |mention| {
                 if let Mention::Write(lvalue) = mention {
                     self.add(lvalue, true);
@@ -173,6 +184,11 @@ impl<'p> Direct<'p> {
                         self.effects.writes.insert(object.0);
                     }
                 }
+            }
+        }
+        for argument in self.function.library_results.iter().flat_map(|result| &result.arguments) {
+            if argument.scalar() == Scalar::Pointer {
+                self.add_targets(argument, false);
             }
         }
         calls_outside

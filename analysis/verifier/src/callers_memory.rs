@@ -46,6 +46,7 @@ pub(crate) fn is_of_an_object(predicate: MemoryPredicate) -> bool {
     match predicate {
         MemoryPredicate::InBounds
         | MemoryPredicate::Terminated
+        | MemoryPredicate::WideTerminated
         | MemoryPredicate::NotFreed
         | MemoryPredicate::NotEnded
         | MemoryPredicate::Freeable

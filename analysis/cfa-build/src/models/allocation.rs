@@ -6,7 +6,7 @@ use proofline_hir::Type;
 
 use super::{
     apply::{Pass, pointer, value},
-    effect::{Factor, Size},
+    effect::{Characters, Factor, Size},
 };
 use crate::lower::fold;
 use proofline_cfa::{Allocation, Argument, BinaryOp, Cause, CompareOp, Expr, Lvalue, Op, Quantity, Scalar};
@@ -75,6 +75,38 @@ impl Pass<'_, '_> {
                 Fits::Where(wraps.negated())
             }
             _ => Fits::Always,
+        }
+    }
+
+    /// A new object with a copy of a string.
+    pub(super) fn copy_string(
+        &mut self,
+        string: Expr,
+        within: Option<Expr>,
+        characters: Characters,
+        may_fail: bool,
+        dst: Option<Lvalue>,
+    ) {
+        let length = self.length_of(&string, within.clone(), characters);
+        let one = Expr::Int(1, self.emitter.types.size_t());
+        let size = fold::binary(BinaryOp::Add, length, one, self.emitter.site);
+        let size = self.bytes_of(size, characters);
+        let new = self.emitter.temporary(Type::void().pointer_to());
+        let (site, zeroed) = (self.emitter.site, false);
+        let allocation = Allocation { dst: new.clone(), size, site, on_heap: true, zeroed, may_fail };
+        self.emitter.emit(Op::Allocate(allocation));
+        let new = Expr::Load(new);
+        let (start, join) = (self.emitter.at, self.emitter.location());
+        let is_there = fold::compare(CompareOp::Ne, new.clone(), Expr::Null);
+        self.emitter.connect(Op::Assume(is_there.negated()), join);
+        self.emitter.at = start;
+        self.emitter.emit(Op::Assume(is_there));
+        self.put_whole(&new, &string, within, characters);
+        self.emitter.connect(Op::Skip, join);
+        self.emitter.at = join;
+        if let Some(dst) = dst {
+            let value = fold::cast(dst.scalar.unwrap_or(Scalar::Pointer), new, site);
+            self.emitter.emit(Op::Assign(dst, value));
         }
     }
 

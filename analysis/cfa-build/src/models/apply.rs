@@ -12,9 +12,10 @@ use super::{
     Library, Model,
     allocation::Requested,
     ctype,
-    effect::{Bound, Effect, Factor, Outcome, Passed, Size, Table, Use},
+    effect::{Bound, Characters, Effect, Factor, Outcome, Passed, Size, Table, Use},
     emit::Emitter,
-    external, format,
+    external, format, input,
+    strings::KnownLength,
 };
 use crate::{
     call_coercion::{self, Interface},
@@ -22,8 +23,8 @@ use crate::{
     simplify_cfg,
 };
 use proofline_cfa::{
-    Argument, Base, BinaryOp, Callee, Cause, Edge, Expr, Function, Global, Lvalue, Op, Program, Quantity,
-    Role, Scalar, Site, Step, Types, visit,
+    Argument, Base, BinaryOp, Callee, Cause, Edge, Expr, Function, Global, LocalId, Lvalue, Op, Program,
+    Quantity, Role, Scalar, Site, Types, visit,
 };
 
 /// The object behind `errno`.
@@ -65,6 +66,7 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
             continue;
         }
         let mut changed = Function::clone(function);
+        let initialised = input::initialised(&changed);
         let types = Types { records: &program.records, model: program.data_model };
         let mut pass = Pass {
             emitter: Emitter::new(&mut changed, types),
@@ -75,6 +77,9 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
             unsupported: &mut unsupported,
             calls_unknown: &mut calls_unknown,
             tables: &mut tables,
+            lengths: Vec::new(),
+            initialised,
+            saved: Vec::new(),
         };
         // A callback may be a library function itself.
         for _round in 0..MAX_ROUNDS {
@@ -131,6 +136,12 @@ pub(super) struct Pass<'p, 'u> {
     unsupported: &'u mut Vec<(Name, Name)>,
     calls_unknown: &'u mut bool,
     pub(super) tables: &'u mut BTreeSet<Table>,
+    /// What the call at hand has asked for.
+    pub(super) lengths: Vec<KnownLength>,
+    /// Locals that have a value from the start.
+    pub(super) initialised: BTreeSet<LocalId>,
+    /// Which temporaries the arguments of the call at hand were put into.
+    pub(super) saved: Vec<(LocalId, Expr)>,
 }
 
 impl Pass<'_, '_> {
@@ -183,6 +194,7 @@ impl Pass<'_, '_> {
         single: bool,
     ) -> Vec<Argument> {
         let mut out = Vec::with_capacity(arguments.len());
+        self.saved.clear();
         for (at, argument) in arguments.into_iter().enumerate() {
             out.push(match argument {
                 Argument::Aggregate(lvalue) => Argument::Aggregate(lvalue),
@@ -193,7 +205,15 @@ impl Pass<'_, '_> {
                     } else {
                         self.is_harmless(&value)
                     };
-                    Argument::Value(if as_it_is { value } else { self.emitter.save(value) })
+                    Argument::Value(if as_it_is {
+                        value
+                    } else {
+                        let saved = self.emitter.save(value.clone());
+                        if let Expr::Load(Lvalue { base: Base::Local(id), .. }) = saved {
+                            self.saved.push((id, value));
+                        }
+                        saved
+                    })
                 }
             });
         }
@@ -256,6 +276,7 @@ impl Pass<'_, '_> {
             let here = self.emitter.at;
             self.emitter.function.unsupported.push((here, what));
         }
+        self.lengths.clear();
         for need in &model.needs {
             self.need(need, arguments, cause);
         }
@@ -270,13 +291,28 @@ impl Pass<'_, '_> {
             let errno = self.errno();
             self.emitter.havoc(errno, cause);
         }
-        let result = dst.clone();
-        match (&model.result, dst) {
+        if let Some(print) = &model.prints {
+            self.print(print, arguments, dst, cause);
+            return self.emitter.exactly = None;
+        }
+        let result = match self.deciding(model, dst.as_ref()) {
+            Some(result) => Some(result),
+            None => dst.clone(),
+        };
+        match (&model.result, result.clone()) {
             (Some(Outcome::Reallocated { pointer, size, may_fail }), dst)
                 if dst.as_ref().is_none_or(|dst| dst.scalar.is_some()) =>
             {
                 let requested = Requested { size, on_heap: true, zeroed: false, may_fail: *may_fail };
                 self.reallocate(*pointer, requested, arguments, dst, cause);
+            }
+            (Some(Outcome::Copy { string, within, characters, may_fail }), dst)
+                if dst.as_ref().is_none_or(|dst| dst.scalar.is_some()) =>
+            {
+                if let Some(string) = pointer(arguments, *string) {
+                    let within = within.as_ref().map(|size| self.size(size, arguments, cause));
+                    self.copy_string(string, within, *characters, *may_fail, dst);
+                }
             }
             // These change objects, too.
             (Some(Outcome::Filled { argument, member, low, high }), dst) => {
@@ -288,8 +324,21 @@ impl Pass<'_, '_> {
             (_, None) => {}
         }
         self.emitter.exactly = None;
-        if let Some((to, size)) = &model.terminates {
-            self.terminate(*to, size, arguments, result, cause);
+        for given in &model.given {
+            self.give(given, arguments, result.as_ref(), cause);
+        }
+        if let (Some(scan), Some(result)) = (&model.scans, &result) {
+            self.scan(*scan, arguments, result, cause);
+        }
+        if let Some((to, size, characters)) = &model.terminates {
+            self.terminate((*to, size, *characters), arguments, result.clone(), cause);
+        }
+        if let (Some(dst), Some(result)) = (dst, result)
+            && dst != result
+        {
+            let value =
+                fold::cast(dst.scalar.unwrap_or(Scalar::Pointer), Expr::Load(result), self.emitter.site);
+            self.emitter.emit(Op::Assign(dst, value));
         }
     }
 
@@ -306,7 +355,6 @@ impl Pass<'_, '_> {
                 let Some(to) = pointer(arguments, *to) else { return };
                 self.write_object(&to, cause);
             }
-            Effect::WritesRest { format, first } => self.write_rest(*format, *first, arguments, cause),
             Effect::Format { format, first } => {
                 let known = pointer(arguments, *format).and_then(|f| format::conversions(self.program, &f));
                 if known.as_ref().is_some_and(|letters| !letters.contains(&'n')) {
@@ -328,7 +376,11 @@ impl Pass<'_, '_> {
                 let size = self.size(size, arguments, cause);
                 self.emitter.emit(Op::CopyBytes(to, from, size));
             }
-            Effect::Fills(to, byte, size) => {
+            Effect::Puts(put) => self.put_string(put, arguments, cause),
+            Effect::Fills(to, character, size, Characters::Wide) => {
+                self.fill_wide(*to, *character, size, arguments, cause);
+            }
+            Effect::Fills(to, byte, size, Characters::Bytes) => {
                 let byte = match byte {
                     Factor::Number(number) => Some(Expr::int(*number)),
                     Factor::Argument(at) => value(arguments, *at),
@@ -385,34 +437,6 @@ impl Pass<'_, '_> {
                 let size = self.emitter.any_size(cause);
                 let op = Op::HavocBytes(to.clone(), size, cause);
                 self.emitter.if_not_null(to, |emitter| emitter.emit(op));
-            }
-        }
-    }
-
-    /// `scanf`: numbers go to single objects, strings to arrays of unknown length.
-    fn write_rest(&mut self, format: usize, first: usize, arguments: &[Argument], cause: Cause) {
-        let letters =
-            pointer(arguments, format).and_then(|format| format::conversions(self.program, &format));
-        let is_numeric =
-            letters.is_some_and(|letters| !letters.iter().any(|l| matches!(l, 's' | 'S' | 'c' | 'C' | '[')));
-        for to in pointers_from(arguments, first) {
-            let is_variable = match &to {
-                Expr::Address(lvalue) => {
-                    lvalue.scalar.is_some()
-                        && !lvalue.path.iter().any(|step| matches!(step, Step::Index { .. }))
-                }
-                _ => false,
-            };
-            if is_variable || is_numeric && matches!(to, Expr::Address(_)) {
-                self.write_object(&to, cause);
-            } else {
-                // The widest number is a `long double`.
-                let size = if is_numeric {
-                    Expr::Int(16, self.emitter.types.size_t())
-                } else {
-                    self.emitter.any_size(cause)
-                };
-                self.emitter.emit(Op::HavocBytes(to, size, cause));
             }
         }
     }
@@ -598,6 +622,6 @@ pub(super) fn pointer(arguments: &[Argument], at: usize) -> Option<Expr> {
     value(arguments, at).filter(|value| value.scalar() == Scalar::Pointer)
 }
 
-fn pointers_from(arguments: &[Argument], first: usize) -> Vec<Expr> {
+pub(super) fn pointers_from(arguments: &[Argument], first: usize) -> Vec<Expr> {
     (first..arguments.len()).filter_map(|at| pointer(arguments, at)).collect()
 }

@@ -4,13 +4,19 @@ use proofline_hir::Name;
 
 use proofline_cfa::Quantity;
 
-use super::needs::Need;
+use super::{needs::Need, strings::Put};
 
 /// What a call of a function does.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Model {
     /// Where the call does not return null, there is a byte 0 among the first so many behind the argument.
-    pub(super) terminates: Option<(usize, Size)>,
+    pub(super) terminates: Option<(usize, Size, Characters)>,
+    /// What gets a value where the call has not failed.
+    pub(super) given: Vec<Given>,
+    /// What `scanf` does.
+    pub(super) scans: Option<Scan>,
+    /// What `sprintf` does.
+    pub(super) prints: Option<Print>,
     pub(super) needs: Vec<Need>,
     pub(super) effects: Vec<Effect>,
     pub(super) result: Option<Outcome>,
@@ -37,6 +43,48 @@ pub struct Model {
     pub(super) unsupported_program: Option<(Name, Option<usize>)>,
 }
 
+/// What strings are made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Characters {
+    /// `char`
+    #[default]
+    Bytes,
+    /// `wchar_t`
+    Wide,
+}
+
+/// What is written where a call succeeds: where its result is a positive number, or not null.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Given {
+    /// Behind which argument.
+    pub(super) pointer: usize,
+    /// So many bytes.
+    pub(super) size: Size,
+    /// So many for each that the result counts.
+    pub(super) is_counted: bool,
+}
+
+/// A format of `scanf`, and where what it converts goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Scan {
+    pub(super) format: usize,
+    /// The first of the variable arguments.
+    pub(super) first: usize,
+    /// The string that is read, if it is one.
+    pub(super) string: Option<usize>,
+}
+
+/// A format of `printf` that goes to memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Print {
+    pub(super) to: usize,
+    /// So many bytes at most, the end included.
+    pub(super) within: Option<Size>,
+    pub(super) format: usize,
+    /// The first of the variable arguments; `None` if they are in a list that is not known.
+    pub(super) first: Option<usize>,
+}
+
 /// One thing that happens.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Effect {
@@ -44,14 +92,14 @@ pub(super) enum Effect {
     Writes(usize, Size),
     /// The one object that the pointer points to, by its type.
     WritesObject(usize),
-    /// Every variable argument that is a pointer is written behind; with the format that says how.
-    WritesRest { format: usize, first: usize },
     /// `%n` in this format writes behind variable arguments.
     Format { format: usize, first: usize },
     /// To, from, how much.
     Copies(usize, usize, Size),
+    /// A string goes to where one begins or ends.
+    Puts(Put),
     /// Where, with what, how much.
-    Fills(usize, Factor, Size),
+    Fills(usize, Factor, Size, Characters),
     /// `free`
     Frees(usize),
     /// `*a` (if `a` is not null) gets an address inside the object that `b` points into.
@@ -130,6 +178,8 @@ pub(super) enum Outcome {
     Into { argument: usize, or_null: bool },
     /// A new object.
     Fresh { size: Size, on_heap: bool, zeroed: bool, may_fail: bool },
+    /// A new object on the heap with a copy of a string, at most so many characters.
+    Copy { string: usize, within: Option<Size>, characters: Characters, may_fail: bool },
     /// What `realloc` does: pointer, size.
     Reallocated { pointer: usize, size: Size, may_fail: bool },
     /// The address of `errno`.
@@ -202,15 +252,18 @@ impl Model {
                 }
                 Effect::WritesObject(at) | Effect::Frees(at) => see(*at, Use::Pointer),
                 Effect::Assumes(at) => see(*at, Use::Any),
-                Effect::WritesRest { format, .. } | Effect::Format { format, .. } => {
-                    see(*format, Use::Pointer);
+                Effect::Format { format, .. } => see(*format, Use::Pointer),
+                Effect::Puts(put) => {
+                    see(put.to, Use::Pointer);
+                    see(put.from, Use::Pointer);
+                    put.within.iter().for_each(|size| in_size(size, see));
                 }
                 Effect::Copies(to, from, size) => {
                     see(*to, Use::Pointer);
                     see(*from, Use::Pointer);
                     in_size(size, see);
                 }
-                Effect::Fills(to, with, size) => {
+                Effect::Fills(to, with, size, _) => {
                     see(*to, Use::Pointer);
                     factor(with, see);
                     in_size(size, see);
@@ -232,9 +285,22 @@ impl Model {
                 Effect::Clobbers => {}
             }
         }
-        if let Some((to, size)) = &self.terminates {
+        if let Some((to, size, _)) = &self.terminates {
             see(*to, Use::Pointer);
             in_size(size, see);
+        }
+        for given in &self.given {
+            see(given.pointer, Use::Pointer);
+            in_size(&given.size, see);
+        }
+        if let Some(scan) = &self.scans {
+            see(scan.format, Use::Pointer);
+            scan.string.iter().for_each(|string| see(*string, Use::Pointer));
+        }
+        if let Some(print) = &self.prints {
+            see(print.to, Use::Pointer);
+            see(print.format, Use::Pointer);
+            print.within.iter().for_each(|size| in_size(size, see));
         }
         for need in &self.needs {
             need.uses(see);
@@ -279,6 +345,10 @@ impl Model {
             ) => see(*argument, Use::Any),
             Some(Outcome::Into { argument, .. }) => see(*argument, Use::Pointer),
             Some(Outcome::Fresh { size, .. }) => in_size(size, see),
+            Some(Outcome::Copy { string, within, .. }) => {
+                see(*string, Use::Pointer);
+                within.iter().for_each(|size| in_size(size, see));
+            }
             Some(Outcome::Reallocated { pointer, size, .. }) => {
                 see(*pointer, Use::Pointer);
                 in_size(size, see);
@@ -289,17 +359,20 @@ impl Model {
     /// Whether the model says something about the value of the argument.
     pub(super) fn mentions(&self, at: usize) -> bool {
         let mut found = self.effects.iter().any(|effect| match effect {
-            Effect::WritesRest { first, .. } | Effect::Format { first, .. } => *first <= at,
+            Effect::Format { first, .. } => *first <= at,
             Effect::Clobbers => true,
             Effect::Writes(..)
             | Effect::WritesObject(_)
             | Effect::Copies(..)
+            | Effect::Puts(_)
             | Effect::Fills(..)
             | Effect::Frees(_)
             | Effect::Points(..)
             | Effect::Assumes(_)
             | Effect::Calls(..) => false,
         });
+        found |= self.scans.is_some_and(|scan| scan.first <= at);
+        found |= self.prints.as_ref().and_then(|print| print.first).is_some_and(|first| first <= at);
         self.uses(&mut |used, _| found |= used == at);
         found
     }

@@ -154,6 +154,15 @@ impl<'p> Emitter<'p> {
         self.at = join;
     }
 
+    /// Does it where the condition holds, which may be known.
+    pub(super) fn where_holds(&mut self, condition: Expr, then: impl FnOnce(&mut Self)) {
+        match condition {
+            Expr::Int(0, _) => {}
+            Expr::Int(..) => then(self),
+            condition => self.only_if(condition, then),
+        }
+    }
+
     /// Goes on in one of two ways.
     pub(super) fn if_else(
         &mut self,

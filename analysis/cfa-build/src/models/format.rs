@@ -14,38 +14,113 @@ pub(super) fn assigned(program: &Program, format: &Expr) -> Option<usize> {
     Some(letters(&text).into_iter().filter(|(letter, is_kept)| *is_kept && *letter != 'n').count())
 }
 
-/// Which of the variable arguments a literal format of `printf` prints as whole strings of bytes, counted from 0; `None` if it is not a literal,
-/// or has widths that are arguments.
-pub(super) fn printed(program: &Program, format: &Expr) -> Option<Vec<usize>> {
-    let text = literal(program, format)?;
-    let (mut out, mut count) = (Vec::new(), 0);
-    let mut bytes = text.iter().copied().peekable();
-    while let Some(byte) = bytes.next() {
-        if byte != b'%' {
+/// A directive of a format: what stands between two of them is text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Directive {
+    /// So many characters from there on in the format.
+    Text { from: usize, length: usize },
+    /// What `%` begins.
+    Conversion(Specification),
+}
+
+/// What stands behind a `%`.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Specification {
+    /// Flags of `printf`, and the `*` of `scanf`.
+    pub(super) flags: Vec<u8>,
+    /// Of the field.
+    pub(super) width: Option<u32>,
+    /// Behind the point; a point alone is 0.
+    pub(super) precision: Option<u32>,
+    /// `hh`, `h`, `l`, `ll`, `j`, `z`, `t`, `L`, `m` or nothing.
+    pub(super) length: Vec<u8>,
+    /// What is converted.
+    pub(super) letter: u8,
+}
+
+impl Specification {
+    /// Whether the flag is there.
+    pub(super) fn has(&self, flag: u8) -> bool {
+        self.flags.contains(&flag)
+    }
+}
+
+/// The directives of a literal format, of bytes or wide characters; `None` if it is not a literal, takes widths from arguments, counts its
+/// arguments, or is no format.
+pub(super) fn directives(program: &Program, format: &Expr, is_scanned: bool) -> Option<Vec<Directive>> {
+    let text = literal(program, format).or_else(|| wide_literal(program, format))?;
+    let (mut out, mut at, mut start) = (Vec::new(), 0, 0);
+    let plain = |out: &mut Vec<Directive>, from: usize, to: usize| {
+        if from < to {
+            out.push(Directive::Text { from, length: to - from });
+        }
+    };
+    while at < text.len() {
+        if text[at] != b'%' {
+            at += 1;
             continue;
         }
-        let mut modifiers = Vec::new();
-        while let Some(byte) = bytes.next_if(|b| b"#0-+ '*.0123456789$hlLqjztm".contains(b)) {
-            modifiers.push(byte);
+        plain(&mut out, start, at);
+        at += 1;
+        if text.get(at) == Some(&b'%') {
+            out.push(Directive::Text { from: at, length: 1 });
+            at += 1;
+        } else {
+            let (specification, end) = specification(&text, at, is_scanned)?;
+            out.push(Directive::Conversion(specification));
+            at = end;
         }
-        if modifiers.iter().any(|byte| b"*$".contains(byte)) {
-            return None;
-        }
-        match bytes.next() {
-            Some(b'%' | b'm') | None => {}
-            Some(letter) => {
-                if letter == b's' && !modifiers.iter().any(|byte| b".l".contains(byte)) {
-                    out.push(count);
-                }
-                count += 1;
-            }
-        }
+        start = at;
     }
+    plain(&mut out, start, at);
     Some(out)
 }
 
+/// What begins behind a `%`, and where it ends.
+fn specification(text: &[u8], mut at: usize, is_scanned: bool) -> Option<(Specification, usize)> {
+    let mut out = Specification::default();
+    let flags: &[u8] = if is_scanned { b"*'" } else { b"#0-+ '" };
+    let number = |at: &mut usize| {
+        let digits = text[*at..].iter().take_while(|c| c.is_ascii_digit()).count();
+        let number = std::str::from_utf8(&text[*at..*at + digits]).ok().and_then(|text| text.parse().ok());
+        *at += digits;
+        (digits, number)
+    };
+    while let Some(flag) = text.get(at).filter(|c| flags.contains(c)) {
+        out.flags.push(*flag);
+        at += 1;
+    }
+    let (digits, width) = number(&mut at);
+    if digits > 0 {
+        out.width = Some(width?);
+    }
+    if !is_scanned && text.get(at) == Some(&b'.') {
+        at += 1;
+        let (digits, precision) = number(&mut at);
+        out.precision = Some(if digits == 0 { 0 } else { precision? });
+    }
+    while let Some(modifier) = text.get(at).filter(|c| b"hlLqjztm".contains(c)) {
+        // `%m` prints what `errno` says.
+        if *modifier == b'm' && !is_scanned {
+            break;
+        }
+        out.length.push(*modifier);
+        at += 1;
+    }
+    out.letter = *text.get(at)?;
+    at += 1;
+    if is_scanned && out.letter == b'[' {
+        // A bracket that comes first is one of the characters.
+        at += usize::from(text.get(at) == Some(&b'^'));
+        at += usize::from(text.get(at) == Some(&b']'));
+        at += text.get(at..)?.iter().position(|c| *c == b']')? + 1;
+    }
+    out.letter.is_ascii_alphabetic().then_some(()).or((out.letter == b'[').then_some(()))?;
+    Some((out, at))
+}
+
 /// A wide literal before its end; characters that no format gives a meaning to are left out.
-fn wide_literal(program: &Program, string: &Expr) -> Option<Vec<u8>> {
+pub(super) fn wide_literal(program: &Program, string: &Expr) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     for character in characters(program, string, 32)? {
         text.push(u8::try_from(character).unwrap_or(b'?'));

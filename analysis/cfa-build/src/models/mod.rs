@@ -10,11 +10,14 @@ mod effect;
 mod emit;
 mod external;
 mod format;
+mod input;
 mod needs;
 mod option;
 mod parse;
+mod printing;
 mod range;
 mod result;
+mod strings;
 mod surroundings;
 
 use std::{

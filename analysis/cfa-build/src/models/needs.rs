@@ -3,17 +3,15 @@
 use std::sync::Arc;
 
 use proofline_cfa::{
-    Argument, Base, BinaryOp, Cause, CheckId, CompareOp, Edge, Expr, IntType, Lvalue, MemoryPredicate, Name,
-    Obligation, Op, Quantity, Scalar, Step, Type, expr_text,
+    Argument, BinaryOp, Cause, CheckId, CompareOp, Edge, Expr, Lvalue, MemoryPredicate, Name, Obligation, Op,
+    Scalar, expr_text,
 };
-
-use proofline_hir::{TypeKind, types::IntKind};
 
 use super::{
     LIBRARY_CALL,
     apply::{Pass, pointer},
-    effect::{Size, Use},
-    format,
+    effect::{Characters, Size, Use},
+    strings::{Put, behind},
 };
 use crate::lower::fold;
 
@@ -23,10 +21,16 @@ pub(super) enum Need {
     /// So many bytes behind the argument lie in one object that is alive. If the argument may be null: or it is.
     Bytes { pointer: usize, size: Size, or_null: bool },
     /// The argument is a string: a byte 0 comes before its object ends; with a size, it may also have so many bytes.
-    String { pointer: usize, within: Option<Size>, or_null: bool },
-    /// There is room behind the argument for these strings one behind the other, with one end; of the last one at most so many bytes.
-    Room { pointer: usize, strings: Vec<usize>, within: Option<Size> },
-    /// The arguments from `first` on that the format of `printf` prints as strings are strings.
+    String { pointer: usize, within: Option<Size>, characters: Characters, or_null: bool },
+    /// There is room behind the argument for these strings one behind the other, with one end; of the last one at most so many characters.
+    Room { pointer: usize, strings: Vec<usize>, within: Option<Size>, characters: Characters },
+    /// There is room behind the argument for a line of any length.
+    Line { pointer: usize },
+    /// So many bytes behind the one argument and behind the other have none in common.
+    Apart { to: usize, from: usize, size: Size },
+    /// The string has no byte in common with where it is put.
+    PutApart(Put),
+    /// The arguments from `first` on are what the format of `printf` asks for.
     Printed { format: usize, first: usize },
 }
 
@@ -34,8 +38,14 @@ impl Need {
     /// The arguments that it is about.
     pub(super) fn uses(&self, see: &mut dyn FnMut(usize, Use)) {
         match self {
-            Need::Bytes { pointer, .. } | Need::String { pointer, .. } => see(*pointer, Use::Pointer),
+            Need::Bytes { pointer, .. } | Need::String { pointer, .. } | Need::Line { pointer } => {
+                see(*pointer, Use::Pointer)
+            }
             Need::Printed { format, .. } => see(*format, Use::Pointer),
+            Need::Apart { to, from, .. } | Need::PutApart(Put { to, from, .. }) => {
+                see(*to, Use::Pointer);
+                see(*from, Use::Pointer);
+            }
             Need::Room { pointer, strings, .. } => {
                 see(*pointer, Use::Pointer);
                 strings.iter().for_each(|string| see(*string, Use::Pointer));
@@ -46,9 +56,11 @@ impl Need {
     /// The number of bytes that it is about.
     pub(super) fn size(&self) -> Option<&Size> {
         match self {
-            Need::Bytes { size, .. } => Some(size),
-            Need::String { within, .. } | Need::Room { within, .. } => within.as_ref(),
-            Need::Printed { .. } => None,
+            Need::Bytes { size, .. } | Need::Apart { size, .. } => Some(size),
+            Need::String { within, .. } | Need::Room { within, .. } | Need::PutApart(Put { within, .. }) => {
+                within.as_ref()
+            }
+            Need::Printed { .. } | Need::Line { .. } => None,
         }
     }
 }
@@ -62,28 +74,49 @@ impl Pass<'_, '_> {
                 let size = self.size(size, arguments, cause);
                 self.ask(MemoryPredicate::InBounds, to, size, *or_null);
             }
-            Need::String { pointer: at, within, or_null } => {
+            Need::String { pointer: at, within, characters, or_null } => {
                 let Some(string) = pointer(arguments, *at) else { return };
-                if format::literal(self.program, &string).is_some() {
+                if characters.literal(self.program, &string).is_some() {
                     return;
                 }
                 let size = match within {
                     Some(size) => self.size(size, arguments, cause),
                     None => Expr::Int(0, self.emitter.types.size_t()),
                 };
-                self.ask(MemoryPredicate::Terminated, string, size, *or_null);
-            }
-            Need::Printed { format: at, first } => {
-                let known = pointer(arguments, *at).and_then(|format| format::printed(self.program, &format));
-                for at in known.into_iter().flatten() {
-                    let Some(string) = pointer(arguments, first + at) else { continue };
-                    if format::literal(self.program, &string).is_none() {
-                        let size = Expr::Int(0, self.emitter.types.size_t());
-                        self.ask(MemoryPredicate::Terminated, string, size, false);
+                // At most no character is no string, and nothing is read.
+                let predicate = characters.terminated();
+                match (within, &size) {
+                    (Some(_), Expr::Int(0, _)) => {}
+                    (Some(_), size) if !matches!(size, Expr::Int(..)) => {
+                        let (start, join) = (self.emitter.at, self.emitter.location());
+                        let is_some = fold::compare(CompareOp::Ne, size.clone(), size.zero());
+                        self.emitter.connect(Op::Assume(is_some.negated()), join);
+                        self.emitter.at = start;
+                        self.emitter.emit(Op::Assume(is_some));
+                        self.ask(predicate, string, size.clone(), *or_null);
+                        self.emitter.connect(Op::Skip, join);
+                        self.emitter.at = join;
                     }
+                    _ => self.ask(predicate, string, size, *or_null),
                 }
             }
-            Need::Room { pointer: at, strings, within } => {
+            Need::Line { pointer: at } => {
+                let Some(to) = pointer(arguments, *at) else { return };
+                let length = self.emitter.any_size(cause);
+                let most = self.emitter.types.ptrdiff_t().max();
+                self.emitter.assume_range(&length, 1, most);
+                self.ask(MemoryPredicate::InBounds, to, length, false);
+            }
+            Need::Apart { to, from, size } => {
+                let (Some(to), Some(from)) = (pointer(arguments, *to), pointer(arguments, *from)) else {
+                    return;
+                };
+                let size = self.size(size, arguments, cause);
+                self.demand_apart(to, from, size);
+            }
+            Need::PutApart(put) => self.demand_put_apart(put, arguments, cause),
+            Need::Printed { format: at, first } => self.need_printed(*at, *first, arguments),
+            Need::Room { pointer: at, strings, within, characters } => {
                 let Some(to) = pointer(arguments, *at) else { return };
                 let size_t = self.emitter.types.size_t();
                 let mut room = Expr::Int(1, size_t);
@@ -91,69 +124,49 @@ impl Pass<'_, '_> {
                 for (at, string) in strings.iter().enumerate() {
                     let within = within.as_ref().filter(|_| at + 1 == strings.len());
                     let within = within.map(|size| self.size(size, arguments, cause));
-                    let length = self.length_of(string, within, cause);
+                    let length = self.length_of(string, within, *characters);
                     room = fold::binary(BinaryOp::Add, room, length, self.emitter.site);
                 }
+                let room = self.bytes_of(room, *characters);
                 self.ask(MemoryPredicate::InBounds, to, room, false);
             }
         }
     }
 
-    /// The length of a string, of `size_t`; at most so much.
-    fn length_of(&mut self, string: &Expr, within: Option<Expr>, cause: Cause) -> Expr {
-        let size_t = self.emitter.types.size_t();
-        match (format::literal(self.program, string), &within) {
-            (Some(text), None) => return Expr::Int(text.len() as i128, size_t),
-            (Some(text), Some(Expr::Int(most, _))) => {
-                return Expr::Int(*most.min(&(text.len() as i128)), size_t);
-            }
-            _ => {}
-        }
-        let exactly = match within {
-            Some(most) => (Quantity::BoundedLength, vec![string.clone(), most]),
-            None => (Quantity::StringLength, vec![string.clone()]),
-        };
-        let before = self.emitter.exactly.replace(exactly);
-        let length = self.emitter.any_size(cause);
-        self.emitter.exactly = before;
-        let most = self.emitter.types.ptrdiff_t().max();
-        self.emitter.assume_range(&length, 0, most);
-        length
-    }
-
     /// Where the call has not failed, one of the first so many bytes behind the argument is 0.
     pub(super) fn terminate(
         &mut self,
-        to: usize,
-        size: &Size,
+        (to, size, characters): (usize, &Size, Characters),
         arguments: &[Argument],
         result: Option<Lvalue>,
         cause: Cause,
     ) {
         let Some(to) = pointer(arguments, to) else { return };
         let size = self.size(size, arguments, cause);
-        // A pointer that is returned says whether the call has failed; without one, only that there was no room.
+        // A pointer that is returned says whether the call has failed, of wide characters a number, too; of others it says only that there
+        // was no room.
         let is_done = match result {
             Some(result) if result.scalar == Some(Scalar::Pointer) => {
                 fold::compare(CompareOp::Ne, Expr::Load(result), Expr::Null)
             }
+            Some(result) if characters == Characters::Wide => {
+                let number = Expr::Load(result);
+                fold::compare(CompareOp::Ge, number.clone(), number.zero())
+            }
             Some(_) => fold::compare(CompareOp::Ne, size.clone(), size.zero()),
             None => return,
         };
-        let (site, char_type) = (self.emitter.site, Type::new(TypeKind::Int(IntKind::Char)));
-        self.emitter.only_if(is_done, |emitter| {
+        let site = self.emitter.site;
+        self.emitter.where_holds(is_done, |emitter| {
             let at = emitter.any_size(cause);
             emitter.emit(Op::Assume(fold::compare(CompareOp::Lt, at.clone(), size)));
-            let step = Step::Index { index: Arc::new(at), stride: 1, length: None, site };
-            let base = Base::Deref(Arc::new(to), site);
-            let scalar = Some(Scalar::Int(IntType { bits: 8, signed: true }));
-            let end = Lvalue { base, path: vec![step], ty: char_type, scalar, bits: None, size: 1 };
-            let one = Expr::Int(1, emitter.types.size_t());
-            emitter.emit(Op::FillBytes(Expr::Address(end), Expr::int(0), one));
+            let width = Expr::Int(characters.bytes(), emitter.types.size_t());
+            let at = fold::binary(BinaryOp::Mul, at, width.clone(), site);
+            emitter.emit(Op::FillBytes(behind(&to, at, site), Expr::int(0), width));
         });
     }
 
-    fn ask(&mut self, predicate: MemoryPredicate, pointer: Expr, size: Expr, or_null: bool) {
+    pub(super) fn ask(&mut self, predicate: MemoryPredicate, pointer: Expr, size: Expr, or_null: bool) {
         if predicate == MemoryPredicate::InBounds && matches!(size, Expr::Int(0, _)) {
             return;
         }
@@ -168,11 +181,17 @@ impl Pass<'_, '_> {
 
 impl super::emit::Emitter<'_> {
     /// Goes on only where the condition holds; where it does not, the call has failed.
-    fn demand(&mut self, condition: Expr) {
+    pub(super) fn demand(&mut self, condition: Expr) {
+        let text = expr_text(self.function, &condition);
+        self.demand_that(condition, &text);
+    }
+
+    /// The same with the condition as people say it.
+    pub(super) fn demand_that(&mut self, condition: Expr, text: &str) {
         let (error, site) = (self.location(), self.site);
         let from = self.at;
         self.function.edges.push(Edge { from, to: error, op: Op::Assume(condition.negated()), site });
-        let text = Name::new(&expr_text(self.function, &condition));
+        let text = Name::new(text);
         self.function.obligations.push(Obligation { check: CheckId::new(LIBRARY_CALL), error, site, text });
         self.emit(Op::Assume(condition));
     }

@@ -6,8 +6,11 @@ use proofline_hir::Name;
 
 use super::{
     Library, Model,
-    effect::{Bound, Effect, Factor, Instead, Options, Outcome, Passed, Size, Table},
+    effect::{
+        Bound, Characters, Effect, Factor, Given, Instead, Options, Outcome, Passed, Print, Scan, Size, Table,
+    },
     needs::Need,
+    strings::{End, Put},
 };
 use proofline_cfa::Quantity;
 
@@ -175,7 +178,7 @@ impl Parser {
             "terminates" => {
                 let to = self.argument()?;
                 self.word("within")?;
-                model.terminates = Some((to, Size::Product(self.factors()?)));
+                model.terminates = Some((to, Size::Product(self.factors()?), self.characters()));
             }
             "needs" => model.needs.push(self.need()?),
             "changes-locale" => model.changes_locale = true,
@@ -196,6 +199,40 @@ impl Parser {
                 let effect = self.writes()?;
                 model.effects.push(effect);
             }
+            "gives" => {
+                let pointer = self.argument()?;
+                self.word("size")?;
+                let is_counted = self.take("result");
+                let size = match is_counted && !self.take("*") {
+                    true => Size::Product(vec![Factor::Number(1)]),
+                    false => Size::Product(self.factors()?),
+                };
+                model.given.push(Given { pointer, size, is_counted });
+            }
+            "scans" => {
+                self.word("to")?;
+                let first = self.argument()?;
+                self.word("by")?;
+                let format = self.argument()?;
+                let string = if self.take("from") { Some(self.argument()?) } else { None };
+                model.scans = Some(Scan { format, first, string });
+            }
+            "prints" => {
+                self.word("at")?;
+                let to = self.argument()?;
+                let within = if self.take("within") { Some(Size::Product(self.factors()?)) } else { None };
+                self.word("by")?;
+                let format = self.argument()?;
+                let first = if self.take("from") { Some(self.argument()?) } else { None };
+                model.prints = Some(Print { to, within, format, first });
+            }
+            "puts" => {
+                let from = self.argument()?;
+                self.word("at")?;
+                let put = self.put(from)?;
+                model.needs.push(Need::PutApart(put.clone()));
+                model.effects.push(Effect::Puts(put));
+            }
             "format" => {
                 let format = self.argument()?;
                 self.word("first")?;
@@ -211,10 +248,11 @@ impl Parser {
             }
             "fills" => {
                 let to = self.argument()?;
+                let characters = self.characters();
                 self.word("with")?;
                 let byte = self.factor()?;
                 let size = self.size_clause()?;
-                model.effects.push(Effect::Fills(to, byte, size));
+                model.effects.push(Effect::Fills(to, byte, size, characters));
             }
             "points" => {
                 let (place, _) = self.deref_argument()?;
@@ -252,45 +290,69 @@ impl Parser {
         Ok(())
     }
 
-    /// `$1 bytes $2 * 4`, `$1 string [within $2]`, `[or null]` behind these; `$1 room for $2 $3 [within $4]`, `$1 printed from $2`.
+    /// `$1 bytes $2 * 4`, `$1 string [wide] [within $2]`, `[or null]` behind these; `$1 room for $2 $3 [within $4] [wide]` or `for input`,
+    /// `$1 apart from $2 bytes $3`, `$1 printed from $2`.
     fn need(&mut self) -> Result<Need, ModelError> {
         let pointer = self.argument()?;
-        let token = self.next("bytes, string, room or printed")?;
+        let token = self.next("bytes, string, room, apart or printed")?;
         Ok(match token.text.as_str() {
             "bytes" => {
                 Need::Bytes { pointer, size: Size::Product(self.factors()?), or_null: self.or_null()? }
             }
             "string" => {
+                let characters = self.characters();
                 let within = if self.take("within") { Some(Size::Product(self.factors()?)) } else { None };
-                Need::String { pointer, within, or_null: self.or_null()? }
+                Need::String { pointer, within, characters, or_null: self.or_null()? }
             }
             "room" => {
                 self.word("for")?;
+                if self.take("input") {
+                    return Ok(Need::Line { pointer });
+                }
                 let mut strings = Vec::new();
                 while self.peek().is_some_and(|token| token.text.starts_with('$')) {
                     strings.push(self.argument()?);
                 }
                 let within = if self.take("within") { Some(Size::Product(self.factors()?)) } else { None };
-                Need::Room { pointer, strings, within }
+                Need::Room { pointer, strings, within, characters: self.characters() }
+            }
+            "apart" => {
+                self.word("from")?;
+                let from = self.argument()?;
+                self.word("bytes")?;
+                Need::Apart { to: pointer, from, size: Size::Product(self.factors()?) }
             }
             "printed" => {
                 self.word("from")?;
                 Need::Printed { format: pointer, first: self.argument()? }
             }
             other => {
-                let expected = "expected bytes, string, room or printed";
+                let expected = "expected bytes, string, room, apart or printed";
                 return Err(token.error(format!("{expected}, found `{other}`")));
             }
         })
     }
 
+    /// `$1 [behind] [within $3 [padded|cut]] [wide]`
+    fn put(&mut self, from: usize) -> Result<Put, ModelError> {
+        let to = self.argument()?;
+        let is_behind = self.take("behind");
+        let within = if self.take("within") { Some(Size::Product(self.factors()?)) } else { None };
+        let end = if self.take("padded") {
+            End::Padded
+        } else if self.take("cut") {
+            End::Cut
+        } else {
+            End::Zero
+        };
+        Ok(Put { to, from, is_behind, within, end, characters: self.characters() })
+    }
+
+    fn characters(&mut self) -> Characters {
+        if self.take("wide") { Characters::Wide } else { Characters::Bytes }
+    }
+
     fn writes(&mut self) -> Result<Effect, ModelError> {
-        if self.take("rest") {
-            self.word("from")?;
-            let first = self.argument()?;
-            self.word("by")?;
-            return Ok(Effect::WritesRest { format: self.argument()?, first });
-        }
         if self.peek().is_some_and(|token| token.text.starts_with('*')) {
             return Ok(Effect::WritesObject(self.deref_argument()?.0));
         }
@@ -344,6 +406,12 @@ impl Parser {
                 let size = self.size_clause()?;
                 let zeroed = self.take("zeroed");
                 Outcome::Fresh { size, on_heap: true, zeroed, may_fail: self.or_null()? }
+            }
+            "copy" => {
+                let string = self.argument()?;
+                let within = if self.take("within") { Some(Size::Product(self.factors()?)) } else { None };
+                let characters = self.characters();
+                Outcome::Copy { string, within, characters, may_fail: self.or_null()? }
             }
             "frame" => {
                 Outcome::Fresh { size: self.size_clause()?, on_heap: false, zeroed: false, may_fail: false }
@@ -532,7 +600,7 @@ impl Parser {
 }
 
 const EFFECTS: &str = "effects are nothing, needs, terminates, pure, quiet, changes-locale, computed, noreturn, keep, exactly, clobbers, unsupported, unsupported-program, assumes, \
-                       frees, writes, format, copies, fills, points, calls, returns";
+                       frees, writes, gives, scans, prints, puts, format, copies, fills, points, calls, returns";
 
 fn argument_number(token: &Token, text: &str) -> Result<usize, ModelError> {
     let number = text.strip_prefix('$').and_then(|digits| digits.parse::<usize>().ok());
@@ -554,7 +622,7 @@ fn bound(token: &Token) -> Result<Bound, ModelError> {
             Ok(number) => Bound::Number(number),
             Err(_) => {
                 return Err(token.error(format!(
-                    "expected a result (any, input, errno, not-null, absolute, length, table, entry, swapped, filled, line, option, into, fresh, frame, reallocated, \
+                    "expected a result (any, input, errno, not-null, absolute, length, table, entry, swapped, filled, line, option, into, fresh, copy, frame, reallocated, \
                      an argument) or a range such as `0..INT_MAX`, found `{text}`"
                 )));
             }

@@ -125,6 +125,7 @@ impl Pass<'_, '_> {
                 | Outcome::Table(_)
                 | Outcome::Into { .. }
                 | Outcome::Fresh { .. }
+                | Outcome::Copy { .. }
                 | Outcome::Errno
                 | Outcome::Range(..)
                 | Outcome::Argument { .. }

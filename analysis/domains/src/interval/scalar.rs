@@ -208,6 +208,10 @@ impl AbstractValue for IntervalValue {
         }
     }
 
+    fn is_never_null(&self) -> bool {
+        matches!(self, IntervalValue::Pointer(Pointer { null: false, .. }))
+    }
+
     fn may_lead_to(&self, objects: &dyn Fn(Object) -> bool) -> bool {
         let IntervalValue::Pointer(Pointer { to: Targets::These(these), .. }) = self else { return false };
         these.iter().any(|(to, _)| matches!(to, Pointee::Object(object) if objects(*object)))

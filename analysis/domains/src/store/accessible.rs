@@ -45,8 +45,10 @@ impl<A: Arithmetic> StateView<'_, A> {
             MemoryPredicate::Freeable => self.freeable(&self.pointees_of(pointer)?),
             MemoryPredicate::NothingLeft => self.is_nothing_left().then_some(true),
             MemoryPredicate::NothingLost => (self.is_nothing_left() || self.is_all_kept()).then_some(true),
-            MemoryPredicate::Terminated => {
-                let is_string = self.string_length(pointer)?.is_some_and(|length| length.most.is_some());
+            MemoryPredicate::Terminated | MemoryPredicate::WideTerminated => {
+                let width = if predicate == MemoryPredicate::Terminated { 1 } else { 4 };
+                let is_string =
+                    self.string_length(pointer, width)?.is_some_and(|length| length.most.is_some());
                 let is_certain = is_string && !self.pointees_of(pointer)?.may_be_null;
                 is_certain.then_some(true)
             }

@@ -15,7 +15,7 @@ use crate::store::{
     state::State,
     update::{Update, extent},
     value::{Abstract, AbstractValue},
-    view::{StateView, Target, compared_type},
+    view::{Place, Places, StateView, Target, compared_type},
 };
 
 /// So many steps backwards are made for one condition.
@@ -85,6 +85,16 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
             Expr::Memory(MemoryPredicate::Initialised, pointer, size) if truth => {
                 self.learn_values(pointer, size)
             }
+            Expr::Memory(MemoryPredicate::Terminated, pointer, size)
+                if truth && matches!(**size, Expr::Int(0, _)) =>
+            {
+                self.learn_end(pointer, 8)
+            }
+            Expr::Memory(MemoryPredicate::WideTerminated, pointer, size)
+                if truth && matches!(**size, Expr::Int(0, _)) =>
+            {
+                self.learn_end(pointer, 32)
+            }
             Expr::Int(..)
             | Expr::Float(..)
             | Expr::Null
@@ -120,6 +130,36 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
         if let (Expr::Int(size, _), [place], true) = (size, &places.list[..], strong) {
             let (from, to) = extent(place, u64::try_from(*size).ok());
             self.update.modify(place.target, |region| region.give(from, to));
+        }
+        Ok(())
+    }
+
+    /// Behind the pointer a string of characters of so many bits ends inside its object.
+    fn learn_end(&mut self, pointer: &Expr, item: i64) -> Result<(), Impossible> {
+        let (places, limit) = {
+            let view = self.view();
+            let places = view.pointees(pointer, Offsets::at(0), 0)?;
+            let limit = match &places.list[..] {
+                [Place { target: Target::Object(object), .. }] if !places.elsewhere => view.sizes(*object),
+                _ => None,
+            };
+            let is_known = view.string_length(pointer, item / 8)?.is_some_and(|length| length.most.is_some());
+            if is_known {
+                return Ok(());
+            }
+            (places, limit)
+        };
+        let ([place], Some((_, most))) = (&places.list[..], limit) else { return Ok(()) };
+        let last = i64::try_from(most).ok().and_then(|most| most.checked_sub(item / 8));
+        let (Some(last), Some(first)) = (last.filter(|last| *last < 1 << 30), place.offsets.single()) else {
+            return Ok(());
+        };
+        let last = first + (last - first).div_euclid(item / 8) * (item / 8);
+        if first >= 0 && first <= last {
+            let between = Offsets { lo: first, hi: last, step: (item / 8) as u64 };
+            let whole =
+                Places { list: [Place { offsets: between, ..*place }].into_iter().collect(), ..places };
+            self.update.end_strings(&whole, item);
         }
         Ok(())
     }
@@ -286,7 +326,12 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
         };
         let Some((target, at)) = place else { return Ok(()) };
         let at = Access { room: at.len, ..at };
-        self.update.modify(target, |region| region.write(at, Abstract::Of(value.clone())));
+        self.update.modify(target, |region| {
+            // Nothing was written.
+            let ends = region.ends();
+            region.write(at, Abstract::Of(value.clone()));
+            region.set_ends(ends);
+        });
         if let Target::Local(id) = target
             && at.scalar == Scalar::Pointer
             && value.is_zero()

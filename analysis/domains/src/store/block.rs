@@ -58,6 +58,11 @@ pub fn reduce<A: Arithmetic>(
     let scope = Scope::of(model, block);
     let mut state = entry.clone();
     state.conclude(&|fact| !is_seen(block, fact.by));
+    state.conclude_guarded(&|known| !is_seen(block, known.by));
+    state.unguard(&|known| match known.target {
+        Target::Local(id) => !is_seen(block, id),
+        Target::Object(object) => !scope.contains(object),
+    });
     state.unfill(&|fact| match fact.target {
         Target::Local(id) => !is_seen(block, id),
         Target::Object(object) => !scope.contains(object),

@@ -52,6 +52,7 @@ pub fn enter<A: Arithmetic>(
     let mut update = Update::new(model, caller, from);
     update.invalidate_all_memory();
     update.state.conclude(&|fact| matches!(fact.target, Target::Object(_)));
+    update.state.conclude_guarded(&|known| matches!(known.target, Target::Object(_)));
     let State { frame, below, memory, mut heap } = update.state;
     // They speak of the caller's locals.
     heap.change_all(|_, site| site.guards.clear());

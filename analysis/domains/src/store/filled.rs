@@ -84,6 +84,7 @@ impl<V: AbstractValue> State<V> {
     pub(super) fn has_values(&self, target: Target, from: i64, to: i64) -> bool {
         let spans = self.frame.filled.iter().filter(|fact| fact.target == target);
         let spans = spans.filter_map(|fact| fact.bits(self.frame.bounds(fact.by)?.0));
+        let spans = spans.chain(self.values_by_guard(target));
         let position = spans.filter(|(start, _)| *start <= from).map(|(_, end)| end).fold(from, i64::max);
         position >= to || self.target(target).is_some_and(|region| region.has_values(position, to))
     }

@@ -7,6 +7,7 @@ pub mod assume;
 pub mod block;
 pub mod calls;
 pub mod filled;
+pub mod guarded;
 pub mod heap;
 pub mod mentions;
 pub mod model;

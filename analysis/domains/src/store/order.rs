@@ -18,6 +18,7 @@ impl<V: AbstractValue> State<V> {
             && self.below.leq(&upper.below)
             && self.heap_leq(upper)
             && self.filled_leq(upper)
+            && self.guarded_leq(upper)
             && self.memory.leq(&upper.memory, &self.heap)
     }
 
@@ -53,12 +54,17 @@ impl<V: AbstractValue> State<V> {
         if frame.filled != filled {
             Arc::make_mut(&mut frame).filled = filled;
         }
-        Some(State {
+        let mut joined = State {
             frame,
             below: self.below.combine(&newer.below, bound),
             memory: self.memory.combine(&newer.memory, (&self.heap, &newer.heap), bound),
             heap: self.heap_join(newer),
-        })
+        };
+        let guarded = self.guarded_join(newer, &joined);
+        if joined.frame.guarded != guarded {
+            Arc::make_mut(&mut joined.frame).guarded = guarded;
+        }
+        Some(joined)
     }
 
     /// Why `self ⊑ upper` does not hold.

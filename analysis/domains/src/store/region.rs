@@ -32,17 +32,45 @@ pub struct Cell<V> {
     pub content: Content<V>,
 }
 
+/// Where a string ends: of the characters of `item` bits that begin at `first`, `first + item`, … up to `last`, one is 0.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Ends {
+    /// Where the first of them begins, in bits.
+    pub first: i64,
+    /// Where the last of them begins.
+    pub last: i64,
+    /// Bits of a character.
+    pub item: i64,
+}
+
+impl Ends {
+    /// Whether a write to these bits may change one of the characters.
+    fn overlaps(&self, from: i64, to: i64) -> bool {
+        from < self.last.saturating_add(self.item) && self.first < to
+    }
+
+    /// Whether the characters of this one are among those of the other.
+    pub fn is_within(&self, other: &Ends) -> bool {
+        self.item == other.item
+            && self.first >= other.first
+            && self.last <= other.last
+            && (self.first - other.first) % self.item == 0
+    }
+}
+
 /// Known bytes of an object.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Region<V> {
     cells: SmallVec<[Cell<V>; 1]>,
+    /// A zero that the cells do not say.
+    ends: Option<Ends>,
     /// A cell, or the absence of one, says whether bits have a value, whatever it is.
     tracks: bool,
 }
 
 impl<V> Default for Region<V> {
     fn default() -> Region<V> {
-        Region { cells: SmallVec::new(), tracks: false }
+        Region { cells: SmallVec::new(), ends: None, tracks: false }
     }
 }
 
@@ -103,7 +131,17 @@ impl<V: AbstractValue> Region<V> {
 
     /// Whether nothing is known.
     pub fn is_unknown(&self) -> bool {
-        self.cells.is_empty()
+        self.cells.is_empty() && self.ends.is_none()
+    }
+
+    /// A zero that no cell says.
+    pub fn ends(&self) -> Option<Ends> {
+        self.ends
+    }
+
+    /// One of these characters is 0.
+    pub fn set_ends(&mut self, ends: Option<Ends>) {
+        self.ends = ends;
     }
 
     /// What is known, in order.
@@ -188,6 +226,7 @@ impl<V: AbstractValue> Region<V> {
         if from >= to {
             return;
         }
+        self.ends = self.ends.filter(|ends| !ends.overlaps(from, to));
         let first = self.first_after(from);
         let last = first + self.cells[first..].iter().take_while(|cell| cell.start < to).count();
         // Neighbours take part, because they may merge with what comes beside them.
@@ -226,6 +265,7 @@ impl<V: AbstractValue> Region<V> {
 
     /// Forgets `from..to`.
     pub fn forget(&mut self, from: i64, to: i64) {
+        self.ends = self.ends.filter(|ends| !ends.overlaps(from, to));
         if !self.overlapping(from, to).is_empty() {
             self.replace(from, to, None);
         }
@@ -236,6 +276,7 @@ impl<V: AbstractValue> Region<V> {
         if !self.tracks {
             return self.forget(from, to);
         }
+        self.ends = self.ends.filter(|ends| !ends.overlaps(from, to));
         let spans = self.overlapping(from, to).iter().map(|cell| (cell.start.max(from), cell.end().min(to)));
         let cells = spans.map(|(start, end)| Cell { start, len: end - start, content: Content::Any });
         let cells: Vec<Cell<V>> = cells.collect();
@@ -249,9 +290,10 @@ impl<V: AbstractValue> Region<V> {
         if !self.tracks || self.has_values(from, to) {
             return;
         }
-        let known = self.slice(from, to);
+        let (known, ends) = (self.slice(from, to), self.ends);
         self.write_any(from, to);
         self.replace_each(known);
+        self.ends = ends;
     }
 
     /// Each of the bits in `from..to` has a value, which may be any.
@@ -272,7 +314,9 @@ impl<V: AbstractValue> Region<V> {
 
     /// Zero bits in `from..to`.
     pub fn write_zeros(&mut self, from: i64, to: i64) {
+        let ends = self.ends;
         self.replace(from, to, Some(Cell { start: from, len: to - from, content: Content::Zero }));
+        self.ends = ends;
     }
 
     /// Copies of one byte in `from..to`.

@@ -4,13 +4,16 @@
 use proofline_cfa::Scalar;
 
 use crate::store::{
-    region::{Access, Cell, Content, Region},
+    region::{Access, Cell, Content, Ends, Region},
     value::{Abstract, AbstractValue},
 };
 
 impl<V: AbstractValue> Region<V> {
     /// Whether everything known in `upper` is known here.
     pub fn leq(&self, upper: &Region<V>) -> bool {
+        if upper.ends().is_some_and(|ends| !self.is_ended(&ends)) {
+            return false;
+        }
         // Two plain scalars in one place: what is compared most, nearly always to find that they differ.
         if let ([mine], [theirs]) = (self.cells(), upper.cells())
             && (mine.start, mine.len) == (theirs.start, theirs.len)
@@ -30,6 +33,52 @@ impl<V: AbstractValue> Region<V> {
             }
         }
         upper.cells().iter().all(|cell| self.implies(cell))
+    }
+
+    /// Whether one of these characters certainly is 0.
+    pub fn is_ended(&self, ends: &Ends) -> bool {
+        self.ends().is_some_and(|mine| mine.is_within(ends))
+            || first_zero(self, ends.first, ends.item).is_some_and(|zero| zero <= ends.last)
+    }
+
+    /// Of some of these characters one is certainly 0.
+    fn some_of(&self, ends: &Ends) -> Option<Ends> {
+        let mine =
+            self.ends().filter(|mine| mine.item == ends.item && (mine.first - ends.first) % ends.item == 0);
+        mine.or_else(|| {
+            let zero = first_zero(self, ends.first, ends.item)?;
+            Some(Ends { first: zero, last: zero, item: ends.item })
+        })
+    }
+
+    /// Where a string ends in both, if that is in some of so many characters; `self` is older.
+    fn ends_of_both(&self, newer: &Region<V>) -> Option<Ends> {
+        let hull = |a: Ends, b: Ends| {
+            let joined = Ends { first: a.first.min(b.first), last: a.last.max(b.last), item: a.item };
+            // What grows more often than this grows without end.
+            (joined == b || joined.last - joined.first <= MOST_GROWTH * a.item).then_some(joined)
+        };
+        match (self.ends(), newer.ends()) {
+            (None, None) => {
+                let is_text = |region: &Region<V>| {
+                    region.cells().iter().any(|cell| matches!(cell.content, Content::Each(_, 8, _)))
+                };
+                if !is_text(self) && !is_text(newer) {
+                    return None;
+                }
+                let zero = |region: &Region<V>| first_zero(region, 0, 8);
+                let (a, b) = (zero(self)?, zero(newer)?);
+                // A zero of both stays a cell.
+                let is_common =
+                    |at: i64| first_zero(self, at, 8) == Some(at) && first_zero(newer, at, 8) == Some(at);
+                if is_common(a) || is_common(b) {
+                    return None;
+                }
+                hull(Ends { first: a, last: a, item: 8 }, Ends { first: b, last: b, item: 8 })
+            }
+            (Some(mine), _) => hull(mine, newer.some_of(&mine)?),
+            (None, Some(theirs)) => hull(self.some_of(&theirs)?, theirs),
+        }
     }
 
     fn implies(&self, upper: &Cell<V>) -> bool {
@@ -91,8 +140,25 @@ impl<V: AbstractValue> Region<V> {
                 news.next();
             }
         }
+        result.set_ends(self.ends_of_both(newer));
         result
     }
+}
+
+/// So many characters may the end of a string be apart in states that are joined.
+const MOST_GROWTH: i64 = 256;
+
+/// Bit position of the first character of so many bits from there on that certainly is 0.
+pub(super) fn first_zero<V: AbstractValue>(region: &Region<V>, from: i64, item: i64) -> Option<i64> {
+    region.overlapping(from, i64::MAX).iter().find_map(|cell| {
+        let behind = (cell.start - from).max(0);
+        let start = from + behind.checked_add(item - 1)? / item * item;
+        let is_zero = match &cell.content {
+            Content::Zero => true,
+            Content::Each(..) | Content::Any => false,
+        };
+        (is_zero && start + item <= cell.end()).then_some(start)
+    })
 }
 
 fn combine_cells<V: AbstractValue>(

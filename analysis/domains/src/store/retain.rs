@@ -42,6 +42,8 @@ impl<V: AbstractValue> State<V> {
         dead.into_iter().for_each(|id| self.heap.forget_guard(id));
         self.conclude(&|fact| !keep(fact.by));
         self.unfill(&|fact| matches!(fact.target, Target::Local(id) if !keep(id)));
+        self.conclude_guarded(&|known| !keep(known.by));
+        self.unguard(&|known| matches!(known.target, Target::Local(id) if !keep(id)));
         let frame = Arc::make_mut(&mut self.frame);
         frame.locals.retain(|(id, _)| keep(*id));
         frame.definitions.retain(|(id, expr)| !needless(*id, expr));

@@ -9,7 +9,7 @@ use std::{
 use proofline_cfa::{EdgeId, Expr, LocalId, Name, Object};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::store::{filled::Filled, heap::Heap, region::Region, value::AbstractValue};
+use crate::store::{filled::Filled, guarded::Guarded, heap::Heap, region::Region, value::AbstractValue};
 
 /// A set of concrete states: the innermost frame, those below, memory objects, allocations.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -38,6 +38,8 @@ pub struct Frame<V> {
     pub definitions: Vec<(LocalId, Arc<Expr>)>,
     /// Elements of arrays that have values, sorted.
     pub filled: Vec<Filled>,
+    /// What is known where locals have certain values, sorted.
+    pub guarded: Vec<Guarded>,
 }
 
 /// The frames below the innermost one.
@@ -71,7 +73,14 @@ impl<V: AbstractValue> State<V> {
 impl<V: AbstractValue> Frame<V> {
     /// A frame about whose locals nothing is known.
     pub fn new(function: Name, called_at: Option<(Name, EdgeId)>) -> Frame<V> {
-        Frame { function, called_at, locals: Vec::new(), definitions: Vec::new(), filled: Vec::new() }
+        Frame {
+            function,
+            called_at,
+            locals: Vec::new(),
+            definitions: Vec::new(),
+            filled: Vec::new(),
+            guarded: Vec::new(),
+        }
     }
 
     /// Digest of the open calls: this one on top of those below.

@@ -1,11 +1,12 @@
 //! Strings in known bytes: where the first byte 0 behind a pointer is. Knows regions, no library functions.
 
-use proofline_cfa::{Expr, IntType, LocalId, Object, Quantity, Scalar};
+use proofline_cfa::{Conversion, Expr, IntType, LocalId, Object, Quantity, Scalar};
 
 use crate::store::{
-    arithmetic::{Arithmetic, Impossible},
+    arithmetic::{Arithmetic, Impossible, Objects},
     offsets::Offsets,
     region::{Content, Region},
+    region_order::first_zero,
     value::{Abstract, AbstractValue},
     view::{StateView, Target},
 };
@@ -18,14 +19,14 @@ pub(super) struct Length {
 }
 
 impl<A: Arithmetic> StateView<'_, A> {
-    /// How long the string behind a pointer is; `None`: nothing is known, or the pointer leads to no byte.
+    /// How many characters of so many bytes the string behind a pointer has; `None`: nothing is known, or the pointer leads to no byte.
     ///
     /// # Errors
     /// [`Impossible`] if the evaluation has no result in any concrete state.
-    pub(super) fn string_length(&self, pointer: &Expr) -> Result<Option<Length>, Impossible> {
+    pub(super) fn string_length(&self, pointer: &Expr, width: i64) -> Result<Option<Length>, Impossible> {
         let Some(value) = self.eval(pointer)?.known() else { return Ok(None) };
         let Some(places) = self.model.arithmetic.addresses(&value) else { return Ok(None) };
-        let lengths = places.iter().map(|(object, offsets)| self.length_in(*object, *offsets));
+        let lengths = places.iter().map(|(object, offsets)| self.length_in(*object, *offsets, width));
         Ok(lengths
             .reduce(|a, b| {
                 let (a, b) = (a?, b?);
@@ -34,17 +35,28 @@ impl<A: Arithmetic> StateView<'_, A> {
             .flatten())
     }
 
-    fn length_in(&self, object: Object, offsets: Offsets) -> Option<Length> {
-        let region = self.region(Target::Object(object))?;
+    fn length_in(&self, object: Object, offsets: Offsets, width: i64) -> Option<Length> {
+        let region = self.region(Target::Object(object));
         let (from, to) = (offsets.lo.checked_mul(8)?, offsets.hi.checked_mul(8)?);
-        if from < 0 {
+        let item = width * 8;
+        // Characters of several bytes are counted from where the string begins.
+        if from < 0 || width > 1 && from != to {
             return None;
         }
         // The furthest start reaches the first 0 behind it at the latest; the nearest one has the longest way there.
-        let end = first_zero(region, to)?;
-        let is_inside = self.sizes(object).is_some_and(|(bytes, _)| end / 8 < bytes as i64);
-        let most = is_inside.then_some((end - from) / 8);
-        let least = if offsets.single().is_some() { (first_possible(region, from) - from) / 8 } else { 0 };
+        let said = self.state.ends_of(Target::Object(object)).into_iter();
+        let said = said.filter(|ends| ends.item == item && ends.first >= to && (ends.first - to) % item == 0);
+        let end =
+            said.map(|ends| ends.last).chain(region.and_then(|region| first_zero(region, to, item))).min();
+        let is_inside =
+            |end: &i64| self.sizes(object).is_some_and(|(bytes, _)| end / 8 + width <= bytes as i64);
+        let most = end.filter(is_inside).map(|end| (end - from) / item);
+        end?;
+        let is_single = offsets.single().is_some();
+        let least = match region {
+            Some(region) if is_single => (first_possible(region, from, item) - from) / item,
+            Some(_) | None => 0,
+        };
         Some(Length { least, most })
     }
 
@@ -65,14 +77,18 @@ impl<A: Arithmetic> StateView<'_, A> {
         if result.is_absence {
             return Ok(Abstract::Any);
         }
-        let extra = match result.quantity {
-            Quantity::StringLength => 0,
-            Quantity::StringSize => 1,
-            Quantity::BoundedLength => return self.bounded_length(&result.arguments, ty),
+        let (extra, width) = match result.quantity {
+            Quantity::StringLength => (0, 1),
+            Quantity::WideLength => (0, 4),
+            Quantity::StringSize => (1, 1),
+            Quantity::BoundedLength => return self.bounded_length(&result.arguments, 1, ty),
+            Quantity::WideBounded => return self.bounded_length(&result.arguments, 4, ty),
+            Quantity::Overlap => return self.overlap(&result.arguments, ty),
+            Quantity::PrintedLength => return self.printed_length(&result.arguments, ty),
             _ => return Ok(Abstract::Any),
         };
         let [string] = &result.arguments[..] else { return Ok(Abstract::Any) };
-        Ok(match self.string_length(string)? {
+        Ok(match self.string_length(string, width)? {
             Some(Length { least, most: Some(most) }) => {
                 self.model.arithmetic.between(ty, i128::from(least) + extra, i128::from(most) + extra)
             }
@@ -83,36 +99,72 @@ impl<A: Arithmetic> StateView<'_, A> {
 
 impl<A: Arithmetic> StateView<'_, A> {
     /// Bounds of `strnlen(s, n)`.
-    fn bounded_length(&self, arguments: &[Expr], ty: IntType) -> Result<Abstract<A::Value>, Impossible> {
+    fn bounded_length(
+        &self,
+        arguments: &[Expr],
+        width: i64,
+        ty: IntType,
+    ) -> Result<Abstract<A::Value>, Impossible> {
         let [string, most] = arguments else { return Ok(Abstract::Any) };
         let range = self.eval(most)?.known().and_then(|most| self.model.arithmetic.range(&most));
         let Some((low, high)) = range.filter(|(low, _)| *low >= 0) else { return Ok(Abstract::Any) };
-        let length = self.string_length(string)?;
+        let length = self.string_length(string, width)?;
         let least = length.map_or(0, |length| i128::from(length.least)).min(low);
         let most = length.and_then(|length| length.most).map_or(high, |most| high.min(i128::from(most)));
         Ok(self.model.arithmetic.between(ty, least, most))
     }
-}
 
-/// Bit position of the first byte from there on that certainly is 0.
-fn first_zero<V: AbstractValue>(region: &Region<V>, from: i64) -> Option<i64> {
-    region.overlapping(from, i64::MAX).iter().find_map(|cell| {
-        let start = cell.start.max(from).checked_add(7)? / 8 * 8;
-        let is_zero = match &cell.content {
-            Content::Zero => true,
-            Content::Each(..) | Content::Any => false,
+    /// Whether so many bytes behind two pointers have one in common.
+    fn overlap(&self, arguments: &[Expr], ty: IntType) -> Result<Abstract<A::Value>, Impossible> {
+        let [one, other, size] = arguments else { return Ok(Abstract::Any) };
+        let places = |pointer: &Expr| {
+            let value = self.eval(pointer)?.known();
+            let known = value.and_then(|value| self.model.arithmetic.addresses(&value));
+            Ok(known.unwrap_or_else(|| {
+                let targets = self.model.env.targets(self.function.name, pointer);
+                targets.objects.iter().map(|object| (*object, Offsets::ANYWHERE)).collect()
+            }))
         };
-        (is_zero && start + 8 <= cell.end()).then_some(start)
-    })
+        let (ones, others) = (places(one)?, places(other)?);
+        let range = self.eval(size)?.known().and_then(|size| self.model.arithmetic.range(&size));
+        let most = range.map_or(i128::MAX, |(_, most)| most);
+        // Of several objects of one site it is not known whether it is the same.
+        let are_apart = |a: &(Object, Offsets), b: &(Object, Offsets)| {
+            let is_far = |low: Offsets, high: Offsets| i128::from(high.lo) - i128::from(low.hi) >= most;
+            match (a.0, b.0) {
+                // Memory without a name is none that has one.
+                (Object::External, Object::External) => false,
+                (x, y) => x != y || self.is_single(x) && (is_far(a.1, b.1) || is_far(b.1, a.1)),
+            }
+        };
+        let never = ones.iter().all(|a| others.iter().all(|b| are_apart(a, b)));
+        Ok(match never {
+            true => self.model.arithmetic.int(ty, 0),
+            false => Abstract::Any,
+        })
+    }
+
+    /// How many characters a number has.
+    fn printed_length(&self, arguments: &[Expr], ty: IntType) -> Result<Abstract<A::Value>, Impossible> {
+        let [number, Expr::Int(kind, _)] = arguments else { return Ok(Abstract::Any) };
+        let range = self.eval(number)?.known().and_then(|number| self.model.arithmetic.range(&number));
+        let (Some((low, high)), Some(conversion)) = (range, Conversion::from_number(*kind)) else {
+            return Ok(Abstract::Any);
+        };
+        let (least, most) = conversion.lengths(low, high);
+        Ok(self.model.arithmetic.between(ty, least, most))
+    }
 }
 
-/// Bit position of the first byte from there on that may be 0.
-fn first_possible<V: AbstractValue>(region: &Region<V>, from: i64) -> i64 {
+/// Bit position of the first character from there on that may be 0.
+fn first_possible<V: AbstractValue>(region: &Region<V>, from: i64, item: i64) -> i64 {
     let mut at = from;
     for cell in region.overlapping(from, i64::MAX) {
         let is_never_zero = match &cell.content {
             Content::Zero => false,
-            Content::Each(scalar, 8, value) => value.bits(*scalar, 8).is_some_and(|bits| bits != 0),
+            Content::Each(scalar, size, value) if *size == item && (at - cell.start) % item == 0 => {
+                value.bits(*scalar, item).is_some_and(|bits| bits != 0)
+            }
             Content::Each(..) | Content::Any => false,
         };
         if cell.start > at || !is_never_zero {

@@ -15,6 +15,7 @@ use crate::store::{
     heap::{Count, Site, Sizes},
     model::Model,
     offsets::Offsets,
+    region::Ends,
     state::State,
     update::{Update, extent},
     value::{Abstract, AbstractValue},
@@ -95,6 +96,9 @@ impl<'a, A: Arithmetic> Successor<'a, A> {
                 let exact = self.exact(size)?.filter(|_| !matches!(cause, Cause::Within(_)));
                 let strong = exact.is_some() && self.view().is_strong(&places);
                 update.scramble(&places, strong, exact.or(self.upper(size)?));
+                if !matches!(cause, Cause::Within(_)) {
+                    self.fill_counted(&mut update, size, &places)?;
+                }
                 update.state
             }
             Op::Begin(id) | Op::End(id) => {
@@ -148,6 +152,12 @@ impl<'a, A: Arithmetic> Successor<'a, A> {
         update.define(dst, expr, value.as_ref());
         self.count_on(&mut update, dst, expr);
         self.fill(&mut update, dst, &places)?;
+        if let Some(to) = crate::store::mentions::whole_local(self.at.function, dst)
+            && let Some(from) = crate::store::mentions::copied_local(self.at.function, expr)
+            && dst.scalar == Some(expr.scalar())
+        {
+            update.state.copy_guarded(from, to);
+        }
         if dst.scalar == Some(Scalar::Pointer)
             && let Some(to) = crate::store::mentions::whole_local(self.at.function, dst)
             && let Some(from) = crate::store::mentions::copied_local(self.at.function, expr)
@@ -215,6 +225,33 @@ impl<'a, A: Arithmetic> Successor<'a, A> {
         Ok(())
     }
 
+    /// After as many bytes, or elements, as a local says were written: they have values.
+    fn fill_counted(&self, update: &mut Update<'_, A>, size: &Expr, places: &Places) -> Result<()> {
+        let view = self.view();
+        let [place] = &places.list[..] else { return Ok(()) };
+        let (Some((by, stride)), Some(start)) = (counted(self.at.function, size), place.offsets.single())
+        else {
+            return Ok(());
+        };
+        // A product that wraps around is less than it says.
+        if stride > 1 && self.upper(size)?.is_none() {
+            return Ok(());
+        }
+        let is_single = match place.target {
+            Target::Local(_) => true,
+            Target::Object(object) => view.is_single(object),
+        };
+        if is_single
+            && !places.elsewhere
+            && start >= 0
+            && self.model.tracks_values(self.at.function, place.target)
+        {
+            let fact = Filled { target: place.target, start, stride, by, ahead: 0 };
+            Arc::make_mut(&mut update.state.frame).fill(fact);
+        }
+        Ok(())
+    }
+
     fn copy(&self, dst: &Lvalue, src: &Lvalue) -> Result<State<A::Value>> {
         let view = self.view();
         let (to, from) = (view.resolve(dst)?, view.resolve(src)?);
@@ -276,6 +313,7 @@ impl<'a, A: Arithmetic> Successor<'a, A> {
         let mut update = self.update();
         update.invalidate_memory(Some(site));
         update.state.unfill(&|fact| fact.target == Target::Object(site));
+        update.state.unguard(&|known| known.target == Target::Object(site));
         let first = update.state.heap.count(site) == Count::Zero;
         let sizes = sizes(size);
         update.state.heap.change(site, |site| {
@@ -413,8 +451,21 @@ impl<'a, A: Arithmetic> Successor<'a, A> {
         };
         match (exact, byte) {
             (Some(size), Abstract::Of(byte)) if view.is_strong(&dst) => update.fill(&dst, size, byte),
-            (Some(_), _) => update.scramble(&dst, view.is_strong(&dst), exact),
-            (None, _) => update.scramble(&dst, false, self.upper(size)?),
+            (Some(size), byte) => {
+                update.scramble(&dst, view.is_strong(&dst), exact);
+                let is_zero = matches!(byte, Abstract::Of(byte) if byte.is_zero());
+                if is_zero && matches!(size, 1 | 2 | 4) {
+                    update.end_strings(&dst, size as i64 * 8);
+                }
+            }
+            (None, byte) => {
+                update.scramble(&dst, false, self.upper(size)?);
+                let least = view.eval(size)?.known().and_then(|size| self.model.arithmetic.range(&size));
+                let is_zero = matches!(byte, Abstract::Of(byte) if byte.is_zero());
+                if is_zero && least.is_some_and(|(least, _)| least > 0) {
+                    update.end_strings(&dst, 8);
+                }
+            }
         }
         Ok(update.state)
     }
@@ -429,6 +480,23 @@ fn plus(function: &Function, expr: &Expr) -> Option<(LocalId, i64)> {
         }
         Expr::Binary(BinaryOp::Add, lhs, rhs, _) => match (&**lhs, &**rhs) {
             (Expr::Load(_), Expr::Int(more @ 0..=64, _)) => Some((plus(function, lhs)?.0, *more as i64)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// `n`, or `n * c`, whatever `n` was converted to: the local, which is not larger than the number, and `c`.
+fn counted(function: &Function, expr: &Expr) -> Option<(LocalId, i64)> {
+    match expr {
+        Expr::Load(_) => plus(function, expr).map(|(id, _)| (id, 1)),
+        Expr::Cast(Scalar::Int(to), inner, _) => {
+            // Where it is negative there is nothing to say; otherwise the wider type has the number.
+            let is_kept = inner.int_type().is_some_and(|from| to.bits >= from.bits);
+            if is_kept { counted(function, inner).filter(|(_, stride)| *stride == 1) } else { None }
+        }
+        Expr::Binary(BinaryOp::Mul, lhs, rhs, _) => match (counted(function, lhs)?, &**rhs) {
+            ((by, 1), Expr::Int(stride @ 1..=4096, _)) => Some((by, *stride as i64)),
             _ => None,
         },
         _ => None,
@@ -485,7 +553,16 @@ pub fn copy_places<A: Arithmetic>(
             for cell in &mut cells {
                 cell.start -= start;
             }
+            let ends = view.state.ends_of(place.target);
+            let ends = ends.into_iter().find(|ends| ends.first >= start && ends.last + ends.item <= end);
             update.paste(to, size, cells);
+            if let (Some(ends), [target]) = (ends, &to.list[..])
+                && let Some(offset) = target.offsets.single()
+            {
+                let by = offset * 8 - start;
+                let moved = Ends { first: ends.first + by, last: ends.last + by, ..ends };
+                update.modify(target.target, |region| region.set_ends(Some(moved)));
+            }
         }
         Some(_) | None if view.places_have_values(from, size) => {
             update.scramble(to, view.is_strong(to), size);

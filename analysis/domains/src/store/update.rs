@@ -9,9 +9,10 @@ use crate::store::{
     heap::{Count, Sizes},
     mentions,
     model::Model,
-    region::{Access, Cell, Region},
+    offsets::Offsets,
+    region::{Access, Cell, Ends, Region},
     state::State,
-    value::Abstract,
+    value::{Abstract, AbstractValue},
     view::{Place, Places, Target},
 };
 
@@ -59,6 +60,7 @@ impl<'m, A: Arithmetic> Update<'m, A> {
     /// Writes a scalar to one of the places.
     pub fn write(&mut self, places: &Places, strong: bool, access: Access, value: Abstract<A::Value>) {
         self.invalidate(places);
+        let is_one = self.is_one(places);
         for place in &places.list {
             match place.offsets.single() {
                 Some(offset) if strong => {
@@ -73,6 +75,11 @@ impl<'m, A: Arithmetic> Update<'m, A> {
                             region.write_somewhere(place.offsets, access, value)
                         });
                     }
+                    if let (true, Abstract::Of(value)) = (is_one, &value)
+                        && value.is_zero()
+                    {
+                        self.end_string(place, access.start, access.len);
+                    }
                 }
             }
         }
@@ -83,6 +90,7 @@ impl<'m, A: Arithmetic> Update<'m, A> {
         self.invalidate(places);
         for place in &places.list {
             self.state.unfill(&|fact| fact.target == place.target);
+            self.state.unguard(&|known| known.target == place.target);
             if self.is_known(place.target) {
                 let (from, to) = extent(place, size);
                 self.modify(place.target, |region| region.forget(from, to));
@@ -106,6 +114,7 @@ impl<'m, A: Arithmetic> Update<'m, A> {
 
     /// All bytes of an object may have changed to anything; those that had a value still have one. Invalidates nothing.
     pub fn scramble_all(&mut self, object: Object) {
+        self.state.unend(Target::Object(object));
         match self.state.memory.get(object) {
             Some(region) if region.tracks() => {
                 self.modify(Target::Object(object), |region| region.scramble(i64::MIN, i64::MAX));
@@ -121,6 +130,7 @@ impl<'m, A: Arithmetic> Update<'m, A> {
         for place in &places.list {
             let (from, to) = extent(place, Some(size));
             self.state.unfill(&|fact| fact.target == place.target);
+            self.state.unguard(&|known| known.target == place.target);
             let moved = cells.iter().map(|cell| Cell { start: cell.start + from, ..cell.clone() });
             self.modify(place.target, |region| region.replace(from, to, moved));
         }
@@ -133,7 +143,44 @@ impl<'m, A: Arithmetic> Update<'m, A> {
         for place in &places.list {
             let (from, to) = extent(place, Some(size));
             let scalar = Scalar::Int(IntType { bits: 8, signed: false });
-            self.modify(place.target, |region| region.write_bytes(from, to, scalar, byte.clone()));
+            self.modify(place.target, |region| match byte.is_zero() {
+                true => region.write_zeros(from, to),
+                false => region.write_bytes(from, to, scalar, byte.clone()),
+            });
+        }
+    }
+
+    /// Whether it is one object, and there is only one of that name.
+    fn is_one(&self, places: &Places) -> bool {
+        let [place] = &places.list[..] else { return false };
+        !places.elsewhere
+            && match place.target {
+                Target::Local(_) => true,
+                Target::Object(object @ Object::Heap(..)) => self.state.heap.count(object) == Count::One,
+                Target::Object(object) => self.model.env.is_single(object),
+            }
+    }
+
+    /// At some of the offsets of a place in the one object a character of so many bits is 0.
+    pub fn end_string(&mut self, place: &Place, start: i64, item: i64) {
+        let Offsets { lo, hi, step } = place.offsets;
+        let bits = |bytes: i64| Some(bytes.checked_mul(8)? + start);
+        let (Some(first), Some(last)) = (bits(lo), bits(hi)) else { return };
+        let is_aligned = step as i64 * 8 % item == 0 && (last - first) % item == 0;
+        if item % 8 == 0 && is_aligned && first >= 0 && last - first < 1 << 30 {
+            let ends = Ends { first, last, item };
+            self.modify(place.target, |region| {
+                if !region.is_ended(&ends) {
+                    region.set_ends(Some(ends));
+                }
+            });
+        }
+    }
+
+    /// The same of a pointer to one of the places, where a write of zeros was.
+    pub fn end_strings(&mut self, places: &Places, item: i64) {
+        if let (true, [place]) = (self.is_one(places), &places.list[..]) {
+            self.end_string(place, 0, item);
         }
     }
 
@@ -147,6 +194,7 @@ impl<'m, A: Arithmetic> Update<'m, A> {
     /// Drops definitions that depend on what is written.
     fn invalidate(&mut self, places: &Places) {
         for place in &places.list {
+            self.state.unend(place.target);
             match place.target {
                 Target::Local(id) => self.invalidate_local(id),
                 Target::Object(object) => self.invalidate_memory(Some(object)),
@@ -164,6 +212,7 @@ impl<'m, A: Arithmetic> Update<'m, A> {
         }
         self.invalidate_memory(Some(object));
         self.state.unfill(&|fact| fact.target == Target::Object(object));
+        self.state.unguard(&|known| known.target == Target::Object(object));
         if is_certain {
             self.state.memory.forget(object);
             self.state.retire(&|ended| ended == object);
@@ -183,6 +232,7 @@ impl<'m, A: Arithmetic> Update<'m, A> {
     pub fn invalidate_local(&mut self, id: LocalId) {
         self.state.heap.forget_guard(id);
         self.state.conclude(&|fact| fact.by == id);
+        self.state.conclude_guarded(&|known| known.by == id);
         self.retain_definitions(|local, expr| local != id && !mentions::reads_local(expr, id));
     }
 
@@ -235,6 +285,7 @@ impl<'m, A: Arithmetic> Update<'m, A> {
     /// Forgets an object or a local.
     pub fn forget_all(&mut self, target: Target) {
         self.state.unfill(&|fact| fact.target == target);
+        self.state.unguard(&|known| known.target == target);
         match target {
             Target::Local(id) => {
                 self.invalidate_local(id);

@@ -93,6 +93,9 @@ pub trait AbstractValue: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// The object that it certainly is the start of; then it is not null.
     fn start_of(&self) -> Option<Object>;
 
+    /// Whether it certainly is an address.
+    fn is_never_null(&self) -> bool;
+
     /// Whether it may be an address in one of these objects. (What is any address is no value.)
     fn may_lead_to(&self, objects: &dyn Fn(Object) -> bool) -> bool;
 

@@ -21,9 +21,14 @@ impl<V: AbstractValue> Region<V> {
             self.scramble(offsets.lo * 8 + access.start, offsets.hi * 8 + access.start + access.room);
             return;
         };
+        // A zero more takes no zero away.
+        let ends = self.ends().filter(|_| value.is_zero());
         if offsets.count() <= EACH {
             for offset in offsets.iter() {
                 self.write_perhaps(access.at(offset * 8 + access.start), value);
+            }
+            if ends.is_some() {
+                self.set_ends(ends);
             }
             return;
         }
@@ -40,6 +45,9 @@ impl<V: AbstractValue> Region<V> {
         }
         let cells: Vec<Cell<V>> = written.cells().to_vec();
         self.replace(pattern.from, pattern.to, cells);
+        if ends.is_some() {
+            self.set_ends(ends);
+        }
     }
 
     /// Writes a scalar here, or not.

@@ -50,6 +50,10 @@ impl AbstractValue for ExplicitValue {
         if let ExplicitValue::Address(object, 0) = self { Some(*object) } else { None }
     }
 
+    fn is_never_null(&self) -> bool {
+        matches!(self, ExplicitValue::Address(..))
+    }
+
     fn may_lead_to(&self, objects: &dyn Fn(Object) -> bool) -> bool {
         matches!(self, ExplicitValue::Address(object, _) if objects(*object))
     }

@@ -15,8 +15,9 @@ use proofline_domains::{
     interval::{IntervalValue, Pointee, Targets},
     store::{
         AbstractValue, State,
+        guarded::Fact,
         heap::Count,
-        region::{Content, Region},
+        region::{Content, Ends, Region},
         state::Frame,
         view::Target,
     },
@@ -86,6 +87,9 @@ impl Holds for IntervalValue {
 }
 
 fn region_holds<V: Holds>(region: &Region<V>, instance: usize, machine: &Machine<'_>) -> Result<(), String> {
+    if let Some(ends) = region.ends() {
+        ends_hold(ends, instance, machine)?;
+    }
     for cell in region.cells() {
         if region.tracks() && !machine.has_values(instance, cell.start, cell.end()) {
             return Err(format!("bits {}..{} have no value", cell.start, cell.end()));
@@ -140,6 +144,52 @@ fn filled_holds<V: Holds>(frame: &Frame<V>, machine: &Machine<'_>) -> Result<(),
     Ok(())
 }
 
+/// Where a string ends.
+fn ends_hold(ends: Ends, instance: usize, machine: &Machine<'_>) -> Result<(), String> {
+    let byte = Scalar::Int(proofline_cfa::IntType { bits: 8, signed: false });
+    let is_zero = |at: i64| {
+        let mut bytes = (at..at + ends.item).step_by(8);
+        // What is not known may be 0.
+        bytes.all(|at| machine.peek(instance, at, 8, byte).is_none_or(|byte| !byte.truth()))
+    };
+    match (ends.first..=ends.last).step_by(ends.item as usize).any(is_zero) {
+        true => Ok(()),
+        false => Err(format!("{ends:?} is not true")),
+    }
+}
+
+/// Facts under a condition.
+fn guarded_holds<V: Holds>(frame: &Frame<V>, machine: &Machine<'_>) -> Result<(), String> {
+    let top = machine.frames.len() - 1;
+    let function = machine.function();
+    for known in &frame.guarded {
+        let by = machine.eval(top, &common::local(function, &function.local(known.by).name)).ok();
+        let Some(by) = by.and_then(eval::Value::int) else { continue };
+        let is_pointer = function.local(known.by).ty.pointee().is_some();
+        let by = if is_pointer { i128::from(by != 0) } else { by };
+        if by < known.low || known.high < by {
+            continue;
+        }
+        let instances: Vec<usize> = match known.target {
+            Target::Local(id) => vec![machine.frames[top].locals[id.index()]],
+            Target::Object(object) => {
+                let all = machine.instances.iter().enumerate();
+                all.filter(|(_, i)| i.live && i.object == object).map(|(at, _)| at).collect()
+            }
+        };
+        for at in instances {
+            match known.fact {
+                Fact::Values(from, to) if !machine.has_values(at, from, to) => {
+                    return Err(format!("{known:?} is not true"));
+                }
+                Fact::Values(..) => {}
+                Fact::Ends(ends) => ends_hold(ends, at, machine)?,
+            }
+        }
+    }
+    Ok(())
+}
+
 fn frame_holds<V: Holds>(frame: &Frame<V>, at: usize, machine: &Machine<'_>) -> Result<(), String> {
     let concrete = &machine.frames[at];
     let function = machine.env.function(concrete.function).expect("a body");
@@ -183,6 +233,7 @@ fn holds_in<V: Holds>(
         below = rest;
     }
     filled_holds(&state.frame, machine)?;
+    guarded_holds(&state.frame, machine)?;
     let mut live: BTreeMap<Object, Vec<usize>> = BTreeMap::new();
     for (index, instance) in machine.instances.iter().enumerate().filter(|(_, instance)| instance.live) {
         live.entry(instance.object).or_default().push(index);

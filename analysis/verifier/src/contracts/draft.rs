@@ -306,6 +306,7 @@ impl Look<'_> {
             | MemoryPredicate::NotEnded
             | MemoryPredicate::Freeable
             | MemoryPredicate::Initialised
+            | MemoryPredicate::WideTerminated
             | MemoryPredicate::NothingLost
             | MemoryPredicate::NothingLeft => {}
         }

@@ -3,13 +3,13 @@
 
 use std::cmp::Ordering;
 
-use proofline_cfa::{Base, Expr, IntType, Lvalue, Quantity, Scalar, Site, eval::Value};
+use proofline_cfa::{Base, Conversion, Expr, IntType, Lvalue, Quantity, Scalar, Site, eval::Value};
 
 use super::{
     code::FunctionCode,
     machine::{Machine, Step, stuck},
     oracle::Oracle,
-    place::refused,
+    place::{Place, refused},
 };
 
 /// A longer string is not looked at.
@@ -62,6 +62,9 @@ impl<'c, O: Oracle> Machine<'c, O> {
         let Base::Local(id) = dst.base else { return Ok(None) };
         let Some(&at) = code.library_results.get(&id) else { return Ok(None) };
         let result = &code.function.library_results[at as usize];
+        if result.quantity == Quantity::PrintedText {
+            return Ok(None);
+        }
         let mut numbers = [0; 3];
         for (number, argument) in numbers.iter_mut().zip(&result.arguments) {
             match self.eval(code, argument)? {
@@ -90,6 +93,26 @@ impl<'c, O: Oracle> Machine<'c, O> {
         }
     }
 
+    /// Writes the characters of a number into an array that has them by definition; false if it can have any.
+    pub(super) fn library_text(&mut self, code: &'c FunctionCode, dst: &Lvalue) -> Step<bool> {
+        let Base::Local(id) = dst.base else { return Ok(false) };
+        let Some(&at) = code.library_results.get(&id) else { return Ok(false) };
+        let result = &code.function.library_results[at as usize];
+        let (Quantity::PrintedText, [number, kind]) = (result.quantity, &result.arguments[..]) else {
+            return Ok(false);
+        };
+        let (number, kind) = (self.eval(code, number)?, self.eval(code, kind)?);
+        let (Value::Int(number), Some(conversion)) = (number, kind.int().and_then(Conversion::from_number))
+        else {
+            return Ok(false);
+        };
+        let Place::Memory(address) = self.place(code, dst)? else { return Ok(false) };
+        for (at, byte) in (address..address + dst.size).zip(conversion.print(number)) {
+            self.memory.write(at, 1, u128::from(byte)).or_else(refused)?;
+        }
+        Ok(true)
+    }
+
     fn quantity(
         &mut self,
         asker: Asker<'c>,
@@ -102,12 +125,30 @@ impl<'c, O: Oracle> Machine<'c, O> {
         let string = Bytes { from, most: LONGEST };
         let bounded = |most: i128| Bytes { from, most: (most as u64).min(LONGEST) };
         Ok(match quantity {
-            Quantity::StringLength => self.length(asker, string)?.map_or(Found::Unknown, Found::Number),
+            Quantity::StringLength => self.length(asker, string, 1)?.map_or(Found::Unknown, Found::Number),
+            Quantity::WideLength => self.length(asker, string, 4)?.map_or(Found::Unknown, Found::Number),
+            Quantity::WideBounded => {
+                self.length(asker, bounded(second), 4)?.map_or(Found::Unknown, Found::Number)
+            }
+            Quantity::Overlap => {
+                let base = |address: u64| self.memory.object_at(address).map(|(_, base, _)| base);
+                let is_near = i128::from(from.abs_diff(to)) < third;
+                let overlaps = third > 0 && is_near && base(from).is_some() && base(from) == base(to);
+                if overlaps && self.is_made_up(from) {
+                    return stuck("whether what callers give overlaps, they know");
+                }
+                Found::Number(i128::from(overlaps))
+            }
+            Quantity::PrintedLength => match Conversion::from_number(second) {
+                Some(conversion) => Found::Number(conversion.print(first).len() as i128),
+                None => Found::Unknown,
+            },
+            Quantity::PrintedText => Found::Unknown,
             Quantity::StringSize => {
-                self.length(asker, string)?.map_or(Found::Unknown, |n| Found::Number(n + 1))
+                self.length(asker, string, 1)?.map_or(Found::Unknown, |n| Found::Number(n + 1))
             }
             Quantity::BoundedLength => {
-                self.length(asker, bounded(second))?.map_or(Found::Unknown, Found::Number)
+                self.length(asker, bounded(second), 1)?.map_or(Found::Unknown, Found::Number)
             }
             Quantity::StringOrder => self.order(asker, string, to, End::AtZero)?,
             Quantity::BoundedOrder => self.order(asker, bounded(third), to, End::AtZero)?,
@@ -171,13 +212,21 @@ impl<'c, O: Oracle> Machine<'c, O> {
         }
     }
 
-    /// Bytes before the first 0, or all.
-    fn length(&mut self, asker: Asker<'c>, bytes: Bytes) -> Step<Option<i128>> {
+    /// Characters of so many bytes before the first 0, or all.
+    fn length(&mut self, asker: Asker<'c>, bytes: Bytes, width: u64) -> Step<Option<i128>> {
         for at in 0..bytes.most {
-            match self.byte(asker, bytes.from.wrapping_add(at))? {
-                Some(0) => return Ok(Some(i128::from(at))),
-                Some(_) => {}
-                None => return Ok(None),
+            let mut is_zero = true;
+            for part in 0..width {
+                match self.byte(asker, bytes.from.wrapping_add(at * width + part))? {
+                    Some(byte) => is_zero &= byte == 0,
+                    None => return Ok(None),
+                }
+                if !is_zero {
+                    break;
+                }
+            }
+            if is_zero {
+                return Ok(Some(i128::from(at)));
             }
         }
         if bytes.most == LONGEST {
@@ -189,7 +238,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
 
     /// A string without its end.
     fn text(&mut self, asker: Asker<'c>, from: u64) -> Step<Option<Vec<u8>>> {
-        let Some(length) = self.length(asker, Bytes { from, most: LONGEST })? else { return Ok(None) };
+        let Some(length) = self.length(asker, Bytes { from, most: LONGEST }, 1)? else { return Ok(None) };
         (0..length as u64).map(|at| self.byte(asker, from + at)).collect()
     }
 

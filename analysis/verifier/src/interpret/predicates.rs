@@ -70,7 +70,8 @@ impl<'c, O: Oracle> Machine<'c, O> {
             | MemoryPredicate::InBounds
             | MemoryPredicate::Freeable
             | MemoryPredicate::Initialised
-            | MemoryPredicate::Terminated => {}
+            | MemoryPredicate::Terminated
+            | MemoryPredicate::WideTerminated => {}
         }
         let Some(address) = self.pointer_in_slot(code, pointer)? else {
             // So far from its object: it is alive where the pointer was made, and has no such bytes.
@@ -94,7 +95,8 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 };
                 self.is_initialised(provenance, address, size, mask.unwrap_or(u128::MAX))?
             }
-            MemoryPredicate::Terminated => self.is_terminated(code, provenance, address, size)?,
+            MemoryPredicate::Terminated => self.is_terminated(code, provenance, address, size, 1)?,
+            MemoryPredicate::WideTerminated => self.is_terminated(code, provenance, address, size, 4)?,
             MemoryPredicate::NothingLost | MemoryPredicate::NothingLeft => true,
         };
         if is_made_up && !holds {
@@ -150,38 +152,49 @@ impl<'c, O: Oracle> Machine<'c, O> {
         Ok(true)
     }
 
-    /// Looks for the byte 0; bytes without a value get one, as at any other read.
+    /// Looks for the character 0 of so many bytes; bytes without a value get one, as at any other read.
     fn is_terminated(
         &mut self,
         code: &FunctionCode,
         provenance: Provenance,
         address: u64,
         most: i128,
+        width: u64,
     ) -> Step<bool> {
         let Provenance::Live(Extent { base, size, .. }) = provenance else { return Ok(false) };
         if address < base {
             return Ok(false);
         }
         // An argument of the program is a string, whatever its bytes will be.
-        if self.why_unknown(address) != Cause::Indeterminate {
+        if width == 1 && self.why_unknown(address) != Cause::Indeterminate {
             return Ok(true);
         }
         let end = base + size;
-        let asked = if most == 0 { end } else { end.min(address.saturating_add(most as u64)) };
-        for at in address..asked {
-            let known = self.memory.read_bits(at, 1, 0xff).or_else(refused)?;
-            let byte = match known {
-                Some(byte) => byte as u8,
-                None => match self.ask_byte(code, at)? {
-                    Some(byte) => byte,
-                    None => self.any_byte(code, at)?,
-                },
-            };
-            if byte == 0 {
+        let most = u64::try_from(most).unwrap_or(u64::MAX).saturating_mul(width);
+        let asked = if most == 0 { end } else { end.min(address.saturating_add(most)) };
+        let mut character = address;
+        while character.saturating_add(width) <= asked {
+            let mut is_zero = true;
+            for at in character..character + width {
+                let known = self.memory.read_bits(at, 1, 0xff).or_else(refused)?;
+                let byte = match known {
+                    Some(byte) => byte as u8,
+                    None => match self.ask_byte(code, at)? {
+                        Some(byte) => byte,
+                        None => self.any_byte(code, at)?,
+                    },
+                };
+                if byte != 0 {
+                    is_zero = false;
+                    break;
+                }
+            }
+            if is_zero {
                 return Ok(true);
             }
+            character += width;
         }
-        Ok(most != 0 && address.saturating_add(most as u64) <= end)
+        Ok(most != 0 && address.saturating_add(most) <= end)
     }
 
     fn any_byte(&mut self, code: &FunctionCode, at: u64) -> Step<u8> {

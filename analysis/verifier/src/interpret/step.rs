@@ -132,6 +132,9 @@ impl<'c, O: Oracle> Machine<'c, O> {
         if let Some(value) = self.library_result(code, dst, site)? {
             return self.assign(code, dst, value);
         }
+        if self.library_text(code, dst)? {
+            return Ok(());
+        }
         if let Cause::Unmodelled(_) = cause {
             self.is_guess = true;
         }

@@ -49,9 +49,12 @@ impl Writer<'_> {
     fn printed(&mut self) {
         let (b, r, value) = (self.name("b"), self.name("r"), self.value(Int::Int));
         let size = self.random.one([0, 1, 2, 5, 12]);
-        let format = self.random.one(["%d", "%5d", "%x", "a%d", "%s", "%%%c"]);
+        let format = self.random.one([
+            "%d", "%5d", "%x", "a%d", "%s", "%%%c", "%-6d|", "%+d", "%06d", "%#x", "%o", "% .3d", "%6.2s|",
+            "%-7s|",
+        ]);
         let argument = match format {
-            "%s" => format!("\"word\" + ({value} & 3)"),
+            "%s" | "%6.2s|" | "%-7s|" => format!("\"word\" + ({value} & 3)"),
             "%%%c" => format!("'a' + ({value} & 15)"),
             _ => value,
         };
@@ -61,6 +64,10 @@ impl Writer<'_> {
         self.observe(format!("{b}[0]"), Int::Schar);
         self.observe(format!("{b}[11]"), Int::Schar);
         self.observe(format!("(int)strnlen({b}, 12)"), Int::Int);
+        let (whole, length) = (self.name("w"), self.name("l"));
+        self.say(format!("char {whole}[24]; int {length} = sprintf({whole}, \"<{format}>\", {argument});"));
+        self.observe(length.clone(), Int::Int);
+        self.observe(format!("{whole}[{length} / 2]"), Int::Schar);
     }
 
     fn moved(&mut self) {

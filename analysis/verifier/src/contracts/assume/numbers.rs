@@ -126,6 +126,7 @@ impl Maker<'_> {
             | MemoryPredicate::NotEnded
             | MemoryPredicate::Freeable
             | MemoryPredicate::Initialised
+            | MemoryPredicate::WideTerminated
             | MemoryPredicate::NothingLost
             | MemoryPredicate::NothingLeft => return None,
         };

@@ -1,0 +1,280 @@
+//! What comes from outside goes to memory only where the call succeeds, and its result says how much. Also by formats of `scanf`.
+
+use std::collections::BTreeSet;
+
+use proofline_cfa::{
+    Argument, Base, BinaryOp, Cause, CompareOp, Expr, Function, IntType, LocalId, Lvalue, MemoryPredicate,
+    Op, Scalar, Step,
+};
+use proofline_hir::Type;
+
+use super::{
+    apply::{Pass, pointer, pointers_from, value},
+    effect::{Bound, Characters, Given, Model, Outcome, Scan},
+    format::{self, Directive, Specification},
+    strings::behind,
+};
+use crate::lower::fold;
+
+/// Locals that get a value where they begin to live, or before anything branches.
+pub(super) fn initialised(function: &Function) -> BTreeSet<LocalId> {
+    let successors = function.successors();
+    let mut out: BTreeSet<LocalId> = function.parameters.iter().copied().collect();
+    for edge in &function.edges {
+        let Op::Begin(id) = edge.op else { continue };
+        let mut at = edge.to;
+        for _ in 0..MOST_STEPS {
+            let [next] = successors[at.index()][..] else { break };
+            let edge = function.edge(next);
+            if let Op::Assign(dst, _) = &edge.op
+                && dst.base == Base::Local(id)
+                && dst.path.is_empty()
+            {
+                out.insert(id);
+                break;
+            }
+            if edge.op.call().is_some() {
+                break;
+            }
+            at = edge.to;
+        }
+    }
+    out
+}
+
+/// So many edges behind the start of a local's life are looked at.
+const MOST_STEPS: usize = 200;
+
+impl Pass<'_, '_> {
+    /// The register for a result that decides what is written, if the model has one; it may be where the program wants the result.
+    pub(super) fn deciding(&mut self, model: &Model, dst: Option<&Lvalue>) -> Option<Lvalue> {
+        if model.given.is_empty() && model.scans.is_none() {
+            return None;
+        }
+        if let Some(dst) = dst
+            && let Base::Local(id) = dst.base
+            && dst.path.is_empty()
+            && dst.scalar.is_some()
+            && !self.emitter.function.local(id).address_taken
+        {
+            return Some(dst.clone());
+        }
+        let scalar = match (&model.result, dst.and_then(|dst| dst.scalar)) {
+            (_, Some(scalar)) => scalar,
+            (Some(Outcome::Argument { .. }), None) => Scalar::Pointer,
+            (Some(Outcome::Range(_, Bound::Conversions(_))), None) => Scalar::Int(IntType::INT),
+            (_, None) => Scalar::Int(self.emitter.types.ptrdiff_t()),
+        };
+        Some(self.emitter.temporary(self.emitter.types.of_scalar(scalar)))
+    }
+
+    /// What is written where the call has not failed.
+    pub(super) fn give(
+        &mut self,
+        given: &Given,
+        arguments: &[Argument],
+        result: Option<&Lvalue>,
+        cause: Cause,
+    ) {
+        let (Some(to), Some(result)) = (pointer(arguments, given.pointer), result) else { return };
+        let site = self.emitter.site;
+        let mut size = self.size(&given.size, arguments, cause);
+        let number = Expr::Load(result.clone());
+        let is_done = match number.scalar() {
+            Scalar::Pointer => fold::compare(CompareOp::Ne, number.clone(), Expr::Null),
+            Scalar::Int(_) | Scalar::Float(_) => fold::compare(CompareOp::Gt, number.clone(), number.zero()),
+        };
+        let mut whole = None;
+        if given.is_counted && matches!(number.scalar(), Scalar::Int(_)) {
+            let count = fold::cast(Scalar::Int(self.emitter.types.size_t()), number, site);
+            if !matches!(size, Expr::Int(1, _)) {
+                // Of an element that was not read whole there may be a part.
+                whole = Some(size.clone());
+            }
+            size = match size {
+                Expr::Int(1, _) => count,
+                unit => fold::binary(BinaryOp::Mul, count, unit, site),
+            };
+        }
+        self.emitter.if_not_null(&to.clone(), |emitter| {
+            emitter.where_holds(is_done, |emitter| {
+                emitter.emit(Op::HavocBytes(to.clone(), size.clone(), cause));
+            });
+            if let Some(unit) = whole {
+                let rest = behind(&to, size, site);
+                emitter.emit(Op::HavocBytes(rest, unit, cause.within()));
+            }
+        });
+    }
+
+    /// What `scanf` converts: the n-th object gets a value where the result says that there were so many.
+    pub(super) fn scan(&mut self, scan: Scan, arguments: &[Argument], result: &Lvalue, cause: Cause) {
+        let known = pointer(arguments, scan.format)
+            .and_then(|format| format::directives(self.program, &format, true));
+        let Some(directives) = known else { return self.scan_anything(scan, arguments, cause) };
+        let number = Expr::Load(result.clone());
+        let Some(ty) = number.int_type() else { return self.scan_anything(scan, arguments, cause) };
+        let (mut at, mut count, mut is_behind_text) = (scan.first, 0, false);
+        for directive in &directives {
+            let specification = match directive {
+                Directive::Text { .. } => {
+                    is_behind_text = true;
+                    continue;
+                }
+                Directive::Conversion(specification) => specification,
+            };
+            if specification.has(b'*') {
+                is_behind_text = true;
+                continue;
+            }
+            let is_count = specification.letter == b'n';
+            count += i128::from(!is_count);
+            let Some(to) = pointer(arguments, at) else {
+                let letter = char::from(specification.letter);
+                let never = Expr::Int(0, IntType::INT);
+                return self
+                    .emitter
+                    .demand_that(never, &format!("`%{letter}` has a pointer as its argument"));
+            };
+            at += 1;
+            let reached = fold::compare(CompareOp::Ge, number.clone(), Expr::Int(count, ty));
+            let (start, join) = (self.emitter.at, self.emitter.location());
+            self.emitter.connect(Op::Assume(reached.negated()), join);
+            self.emitter.at = start;
+            self.emitter.emit(Op::Assume(reached));
+            // That text in between was as it should be nothing says.
+            let cause = if is_count && is_behind_text { cause.within() } else { cause };
+            self.scan_one(specification, &to, scan.string, arguments, cause);
+            self.emitter.connect(Op::Skip, join);
+            self.emitter.at = join;
+            is_behind_text = false;
+        }
+    }
+
+    /// One conversion that succeeds.
+    fn scan_one(
+        &mut self,
+        specification: &Specification,
+        to: &Expr,
+        string: Option<usize>,
+        arguments: &[Argument],
+        cause: Cause,
+    ) {
+        let size_t = self.emitter.types.size_t();
+        let is_wide = specification.length == b"l" || specification.letter.is_ascii_uppercase();
+        let kind = if is_wide { Characters::Wide } else { Characters::Bytes };
+        if specification.length.contains(&b'm') {
+            let size = Expr::Int(i128::from(self.emitter.types.pointer_bits() / 8), size_t);
+            return self.write_scanned(to, size, cause);
+        }
+        match specification.letter {
+            b's' | b'S' | b'[' => {
+                let most = match (specification.width, string.and_then(|at| value(arguments, at))) {
+                    (Some(width), _) => Some(Expr::Int(i128::from(width), size_t)),
+                    (None, Some(string)) => Some(self.length_of(&string, None, Characters::Bytes)),
+                    (None, None) => None,
+                };
+                let site = self.emitter.site;
+                let length = self.emitter.any_size(cause);
+                // A word is of any length, as far as its bytes and its end can be counted.
+                let longest = self.emitter.types.ptrdiff_t().max() / kind.bytes() - 1;
+                self.emitter.assume_range(&length, 1, longest);
+                if let Some(most) = most {
+                    self.emitter.emit(Op::Assume(fold::compare(CompareOp::Le, length.clone(), most)));
+                }
+                let one = Expr::Int(1, size_t);
+                let room = fold::binary(BinaryOp::Add, length.clone(), one, site);
+                let room = self.bytes_of(room, kind);
+                self.ask(MemoryPredicate::InBounds, to.clone(), room, false);
+                let bytes = self.bytes_of(length, kind);
+                self.emitter.emit(Op::HavocBytes(to.clone(), bytes.clone(), cause));
+                let width = Expr::Int(kind.bytes(), size_t);
+                self.emitter.emit(Op::FillBytes(behind(to, bytes, site), Expr::int(0), width));
+            }
+            b'c' | b'C' => {
+                let count = i128::from(specification.width.unwrap_or(1).max(1));
+                let size = Expr::Int(count * kind.bytes(), size_t);
+                self.write_scanned(to, size, cause);
+            }
+            letter => {
+                let bytes = self.scanned_bytes(&specification.length, letter);
+                self.write_scanned(to, Expr::Int(bytes, size_t), cause);
+            }
+        }
+    }
+
+    /// The size of the number that the conversion gives.
+    fn scanned_bytes(&self, length: &[u8], letter: u8) -> i128 {
+        let pointer = i128::from(self.emitter.types.pointer_bits() / 8);
+        let long = i128::from(self.emitter.long().bits / 8);
+        let is_float = b"aAeEfFgG".contains(&letter);
+        match length {
+            _ if letter == b'p' => pointer,
+            b"l" if is_float => 8,
+            b"L" if is_float => self
+                .emitter
+                .types
+                .size(Type::new(proofline_hir::TypeKind::Float(proofline_hir::types::FloatKind::LongDouble)))
+                .map_or(16, i128::from),
+            _ if is_float => 4,
+            b"hh" => 1,
+            b"h" => 2,
+            b"l" => long,
+            b"ll" | b"j" | b"q" | b"L" => 8,
+            b"z" | b"t" => pointer,
+            _ => 4,
+        }
+    }
+
+    /// Bytes that get a value. What is a variable of this size is written as one.
+    fn write_scanned(&mut self, to: &Expr, size: Expr, cause: Cause) {
+        let Expr::Int(bytes, _) = size else { return };
+        match to {
+            Expr::Address(lvalue)
+                if i128::from(lvalue.size) == bytes
+                    && !matches!(cause, Cause::Within(_))
+                    && self.keeps_check(lvalue) =>
+            {
+                self.emitter.havoc(lvalue.clone(), cause);
+            }
+            Expr::Address(lvalue)
+                if lvalue.path.is_empty()
+                    && !matches!(lvalue.base, Base::Deref(..))
+                    && i128::from(lvalue.size) >= bytes =>
+            {
+                self.emitter.emit(Op::HavocBytes(to.clone(), size, cause));
+            }
+            _ => {
+                self.ask(MemoryPredicate::InBounds, to.clone(), size.clone(), false);
+                self.emitter.emit(Op::HavocBytes(to.clone(), size, cause));
+            }
+        }
+    }
+
+    /// Whether it is still found, after it is written without its address being taken, that it has no value elsewhere.
+    fn keeps_check(&self, lvalue: &Lvalue) -> bool {
+        match lvalue.base {
+            Base::Local(id) => !lvalue.path.is_empty() || self.initialised.contains(&id),
+            Base::Global(_) | Base::Deref(..) => true,
+        }
+    }
+
+    /// The format is not known: numbers go to single objects, strings to arrays of unknown length.
+    fn scan_anything(&mut self, scan: Scan, arguments: &[Argument], cause: Cause) {
+        for to in pointers_from(arguments, scan.first) {
+            let is_variable = match &to {
+                Expr::Address(lvalue) => {
+                    lvalue.scalar.is_some()
+                        && !lvalue.path.iter().any(|step| matches!(step, Step::Index { .. }))
+                }
+                _ => false,
+            };
+            if is_variable {
+                self.write_object(&to, cause);
+            } else {
+                let size = self.emitter.any_size(cause);
+                self.emitter.emit(Op::HavocBytes(to, size, cause));
+            }
+        }
+    }
+}

@@ -15,9 +15,6 @@ pub struct Config {
     pub restart: bool,
     /// Number of open entries of a recursive block from which on new ones are widened.
     pub max_unrollings: u32,
-    /// Number of entries of a block within one recursive component from which on new ones are widened: where many functions call each other
-    /// from many places, few entries are nested, and there are more of them than anybody can explore.
-    pub max_entries: u32,
     /// Error paths that are tried at one target: with merged states the first need not be the real one.
     pub paths: u32,
     /// Whether to look for other targets when refinement is stuck at one. Then a violation elsewhere is still found; else the
@@ -37,7 +34,6 @@ impl Default for Config {
             cegar: true,
             restart: false,
             max_unrollings: 3,
-            max_entries: 8,
             paths: 4,
             persistent: false,
             max_path: 1_000_000,

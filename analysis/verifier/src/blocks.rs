@@ -356,8 +356,8 @@ impl<A: SharedAnalysis> Session<A> {
         let remembered = queries.map(|queries| {
             let mut digest = ContentHasher::default();
             // What a run is for does not change what a block is.
-            let Config { order, blocks, max_unrollings, max_entries, .. } = config;
-            (analysis.name(), options, order, blocks, (max_unrollings, max_entries), checks, only.is_some())
+            let Config { order, blocks, max_unrollings, .. } = config;
+            (analysis.name(), options, order, blocks, max_unrollings, checks, only.is_some())
                 .hash(&mut digest);
             let run = Arc::new(Run {
                 analysis: analysis.clone(),

@@ -8,6 +8,7 @@ use proofline_verifier::{
     portfolio::{self, Control, Request, Round},
     property::Property,
     report::Report,
+    verdict::against_the_law_of_hints,
 };
 
 use crate::{

@@ -5,7 +5,7 @@
 //!   `readers` and goes back to its waitlist when the summary grows. Nothing restarts from `main`.
 //! * (2) A [`Component`](super::tabulation::Component) lives from the call that enters it to its fixpoint. Then, and only then, its first abstraction is put
 //!   in the store. What is inside is never looked up in the store: it may depend on the entries that are open around it.
-//! * (3) Entries are widened after `max_unrollings` open entries of the same block, or after `max_entries` in the component; (4) mutual recursion needs nothing more;
+//! * (3) Entries are widened after `max_unrollings` open entries of the same block; (4) mutual recursion needs nothing more;
 //!   (5) reducing to the innermost frame is `reduce`'s part.
 //!
 //! Soundness is Hoare's rule: when all waitlists of a component are empty, every abstraction in it contains what its body

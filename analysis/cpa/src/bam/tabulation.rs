@@ -17,7 +17,7 @@ use crate::{
     Config, Unknown,
     analysis_task::AnalysisTask,
     arg::{NodeId, SummaryRef},
-    cpa::{BlockCpa, BlockId, Reduced},
+    cpa::{BlockCpa, Reduced},
     exploration::Exploration,
     statistics::Progress,
 };
@@ -64,8 +64,6 @@ pub(crate) struct Component<A: BlockCpa> {
     pub(crate) first: OpenId,
     pub(crate) members: Vec<OpenId>,
     pub(crate) index: FxHashMap<KeyOf<A>, OpenId>,
-    /// The members by block, in the order in which they were asked for.
-    pub(crate) entries: FxHashMap<BlockId, Vec<OpenId>>,
     /// Members that are not on the stack and have something to do.
     pub(crate) dirty: BTreeSet<OpenId>,
     /// What was asked for outside of the component, in order.
@@ -214,14 +212,12 @@ impl<'p, A: BlockCpa, S: SummaryStore<A>> Tabulation<'p, A, S> {
         let mut component = None;
         if own_component {
             let (members, index) = (vec![id], FxHashMap::from_iter([(key.clone(), id)]));
-            let entries = FxHashMap::from_iter([(key.block.clone(), vec![id])]);
             let dirty = BTreeSet::new();
             let (dependencies, is_dependency) = (Vec::new(), FxHashSet::default());
-            component = Some(Component { first: id, members, index, entries, dirty, dependencies, is_dependency });
+            component = Some(Component { first: id, members, index, dirty, dependencies, is_dependency });
         } else if let Some(around) = self.components.last_mut() {
             around.members.push(id);
             around.index.insert(key.clone(), id);
-            around.entries.entry(key.block.clone()).or_default().push(id);
         }
         self.abstractions.push(AbstractionState::Open(Box::new(Provisional {
             key,

@@ -8,7 +8,7 @@ use proofline_cfa::{EdgeId, Name, Op};
 
 use super::{
     Block, Key, KeyOf, OpenId, SummaryStore,
-    tabulation::{AbstractionState, Creator, Provisional, Tabulation},
+    tabulation::{AbstractionState, Creator, Tabulation},
 };
 use crate::{
     Unknown,
@@ -379,20 +379,6 @@ impl<A: BlockCpa, S: SummaryStore<A>> BamTransfer<'_, '_, A, S> {
         })
     }
 
-    /// Where the component has many entries of the block: the last one that this one may be widened with.
-    fn last_of_many(&self, key: &KeyOf<A>) -> Option<&Provisional<A>> {
-        let tabulation = &*self.tabulation;
-        let all = tabulation.components.last()?.entries.get(&key.block)?;
-        if all.len() < tabulation.config.max_entries as usize {
-            return None;
-        }
-        let analysis = tabulation.analysis;
-        let partition = analysis.partition(&key.entry.0);
-        let last = all.iter().rev().take(ENTRIES_LOOKED_AT).map(|id| tabulation.open(*id));
-        let mut last = last.filter(|open| open.key.precision == key.precision);
-        last.find(|open| analysis.partition(&open.key.entry.0) == partition)
-    }
-
     /// Open entries of the block, nearest first: this one or those around it.
     fn open_entries(&self, key: &KeyOf<A>) -> impl Iterator<Item = OpenId> {
         let tabulation = &*self.tabulation;
@@ -406,22 +392,15 @@ impl<A: BlockCpa, S: SummaryStore<A>> BamTransfer<'_, '_, A, S> {
         std::iter::successors(next, |&id| tabulation.open(id).same_block_above)
     }
 
-    /// The entry, widened if enough entries of the block are open, or were asked for in this component.
+    /// The entry, widened if enough entries of the block are open.
     fn widened(&mut self, key: KeyOf<A>) -> KeyOf<A> {
-        let config = self.tabulation.config;
-        let nearest = self.open_entries(&key).next().map(|id| self.tabulation.open(id));
-        let (from, unrollings) = match nearest.filter(|open| open.nesting >= config.max_unrollings) {
-            Some(open) => (open, open.nesting),
-            None => match self.last_of_many(&key) {
-                Some(last) => (last, u32::MAX),
-                None => return key,
-            },
-        };
-        let analysis = self.tabulation.analysis;
-        if unrollings == u32::MAX && analysis.leq(&key.entry.0, &from.key.entry.0) {
-            return from.key.clone();
+        let Some(nearest) = self.open_entries(&key).next() else { return key };
+        let nearest = self.tabulation.open(nearest);
+        if nearest.nesting < self.tabulation.config.max_unrollings {
+            return key;
         }
-        let entry = analysis.widen_entry(&from.key.entry, &key.entry, unrollings);
+        let analysis = self.tabulation.analysis;
+        let entry = analysis.widen_entry(&nearest.key.entry, &key.entry, nearest.nesting);
         // An entry that does not cover the call would be unsound; such a widening is not used.
         if entry == key.entry || !analysis.leq(&key.entry.0, &entry.0) {
             return key;

@@ -98,7 +98,7 @@ fn entries_are_widened_so_that_infinite_recursion_ends() {
     let env = program(INT, &[], vec![f("main", &[], &["r"], main), f("count", &["n"], &["r"], body)]);
     let ranges = Ranges::new(INT, &[]);
     everywhere(&ranges, &env, |o| *o == Outcome::Holds);
-    let config = Config { max_unrollings: u32::MAX, max_entries: u32::MAX, ..Config::default() };
+    let config = Config { max_unrollings: u32::MAX, ..Config::default() };
     let outcome = verify(&ranges, &env, config);
     assert_eq!(outcome, Outcome::Unknown(Unknown::OutOfBudget), "widening is what makes it end");
 }

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{Function, Global, Name, Program, Type};
+use proofline_cfa::{Expr, Function, Global, Name, Program, Type, visit};
 use proofline_cfa_build::{
     ProgramMap,
     link::{self, Homes, Interface, Layouts, LinkedUnit, Linking, Places, Renames, SymbolTable, Symbols},
@@ -270,6 +270,35 @@ pub(crate) fn users<'db>(db: &'db dyn Db, project: Project, symbol: Symbol<'db>)
         Arc::make_mut(&mut all).extend(&*more);
     }
     all
+}
+
+/// Functions with bodies whose address a definition that comes first in the unit takes.
+#[salsa::tracked]
+fn unit_addressed(db: &dyn Db, project: Project, unit: usize) -> BTreeSet<Name> {
+    let homes = homes(db, project, unit);
+    let mut found = BTreeSet::new();
+    for name in &homes.functions {
+        let Some(function) = function(db, project, Symbol::new(db, *name)) else { continue };
+        for edge in &function.edges {
+            visit::exprs(&edge.op, &mut |expr| {
+                if let Expr::Function(name) = expr {
+                    found.insert(*name);
+                }
+            });
+        }
+    }
+    for name in &homes.globals {
+        let Some(global) = global(db, project, Symbol::new(db, *name)) else { continue };
+        found.extend(Mentions::of_global(global).names);
+    }
+    found.retain(|name| has_body(db, project, *name));
+    found
+}
+
+/// Functions with bodies whose address the program takes.
+#[salsa::tracked]
+pub(crate) fn addressed(db: &dyn Db, project: Project) -> BTreeSet<Name> {
+    (0..units(db, project).len()).flat_map(|unit| unit_addressed(db, project, unit)).copied().collect()
 }
 
 /// Whether the function has a body.

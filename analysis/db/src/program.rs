@@ -20,8 +20,8 @@ use crate::{
     fingerprint::fingerprint,
     front::{Project, errors},
     linked::{
-        Symbol, data_model, ends_at_labels, exported, external, function, functions, global, mentions,
-        outside_main, positions_of, record, unsupported, users, whole,
+        Symbol, addressed, data_model, ends_at_labels, exported, external, function, functions, global,
+        mentions, outside_main, positions_of, record, unsupported, users, whole,
     },
     shared::Db,
     work::Work,
@@ -183,7 +183,19 @@ pub(crate) fn covered<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>
     ready(db, project, entry).environment.call_graph().reachable([entry.name(db)])
 }
 
-/// Those, and the functions that unknown code may call meanwhile, with what these may call.
+/// The functions that executions of a library let code outside know. All of the program is looked at only if some function that code outside
+/// cannot name has its address taken.
+#[salsa::tracked]
+fn given_away(db: &dyn Db, project: Project) -> BTreeSet<Name> {
+    let known: BTreeSet<Name> = exported(db, project).iter().copied().collect();
+    if addressed(db, project).is_subset(&known) {
+        return BTreeSet::new();
+    }
+    let (program, surroundings) = prepared(db, project);
+    load::of_whole(program, *surroundings, volatile(db, project)).escaped_functions().clone()
+}
+
+/// Those that executions may call, and the functions that unknown code may call meanwhile, with what these may call.
 #[salsa::tracked]
 fn concerned<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> BTreeSet<Name> {
     ready(db, project, entry).environment.concerned(Entry::new(entry.name(db)))
@@ -204,6 +216,16 @@ impl Functions for Queried<'_> {
     }
     fn is_mentioned(&self, function: Name) -> bool {
         users(self.db, self.project, self.symbol(function)).iter().any(|user| *user != function)
+    }
+    fn exported(&self) -> BTreeSet<Name> {
+        exported(self.db, self.project).iter().copied().collect()
+    }
+    fn held_by(&self, object: Name) -> BTreeSet<Name> {
+        let global = global(self.db, self.project, self.symbol(object)).as_ref();
+        global.map(|global| Mentions::of_global(global).names).unwrap_or_default()
+    }
+    fn given_away(&self) -> BTreeSet<Name> {
+        given_away(self.db, self.project).clone()
     }
     fn reached_from(&self, function: Name) -> BTreeSet<Name> {
         covered(self.db, self.project, self.symbol(function)).clone()

@@ -1,9 +1,12 @@
 //! Where executions start by default: the one rule. `main`; what it does not reach, and everything where there is no `main`, is
-//! reached from functions that no other function mentions, then (cycles, and functions whose address alone is taken) from the first by name.
+//! reached from functions that no other function mentions, then (cycles, and functions whose address alone is taken) from the first by name,
+//! and at last each function that code outside can call, by its name, through an object or because an execution gives it away, starts
+//! executions of its own: that functions in sight call it says nothing of how others do.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofline_cfa::{Call, Callee, Constant, Entry, Expr, Name, Op, Program, visit};
+use proofline_cfa::{Call, Callee, Entry, Expr, Linkage, Name, Op, Program, visit};
+use proofline_program_analysis::Mentions;
 
 use crate::subject::Subject;
 
@@ -13,6 +16,12 @@ pub trait Functions {
     fn with_bodies(&self) -> Vec<Name>;
     /// Whether a function with a body mentions this one, or an object's initial value does; itself does not count.
     fn is_mentioned(&self, function: Name) -> bool;
+    /// Functions with bodies, and objects, that code outside the program can name.
+    fn exported(&self) -> BTreeSet<Name>;
+    /// What the initial value of an object mentions; nothing for a function.
+    fn held_by(&self, object: Name) -> BTreeSet<Name>;
+    /// Functions with bodies that executions of the program, a library, let code outside know.
+    fn given_away(&self) -> BTreeSet<Name>;
     /// The functions that executions from this one may call, itself included.
     fn reached_from(&self, function: Name) -> BTreeSet<Name>;
 }
@@ -37,7 +46,8 @@ pub struct EntryPoint {
     pub decides: BTreeSet<Name>,
 }
 
-/// The entry points of a program: `main` first, then by name. Functions that are not `wanted` start no executions.
+/// The entry points of a program: `main` first, then those that are not reached from others, then the rest, each by name. Functions that
+/// are not `wanted` start no executions.
 pub fn entry_points(
     functions: &dyn Functions,
     scope: Scope,
@@ -58,16 +68,36 @@ pub fn entry_points(
     let (mentioned, free): (Vec<Name>, Vec<Name>) = rest.partition(|name| functions.is_mentioned(*name));
     let mut found = BTreeMap::new();
     let mut seen = by_main.clone();
-    for name in free.into_iter().chain(mentioned) {
+    for name in free.into_iter().chain(mentioned.iter().copied()) {
         if !seen.contains(&name) {
             let reached = functions.reached_from(name);
             seen.extend(&reached);
-            found.insert(name, reached.difference(&by_main).copied().collect());
+            found.insert(name, reached);
         }
     }
-    let entries = found.into_iter();
-    points.extend(entries.map(|(name, decides)| EntryPoint { entry: Entry::new(name), decides }));
+    let mut outside = within_reach(functions);
+    outside.extend(functions.given_away());
+    let of_outside: BTreeMap<Name, BTreeSet<Name>> = mentioned
+        .into_iter()
+        .filter(|name| outside.contains(name) && !found.contains_key(name))
+        .map(|name| (name, functions.reached_from(name)))
+        .collect();
+    let entries = found.into_iter().chain(of_outside);
+    points.extend(entries.map(|(name, reached)| EntryPoint {
+        entry: Entry::new(name),
+        decides: reached.difference(&by_main).copied().collect(),
+    }));
     points
+}
+
+/// What code outside can get hold of before anything runs: what it can name, and what initial values of that hold.
+fn within_reach(functions: &dyn Functions) -> BTreeSet<Name> {
+    let mut reach = functions.exported();
+    let mut open: Vec<Name> = reach.iter().copied().collect();
+    while let Some(name) = open.pop() {
+        open.extend(functions.held_by(name).into_iter().filter(|held| reach.insert(*held)));
+    }
+    reach
 }
 
 /// A whole program in memory.
@@ -89,6 +119,27 @@ impl Functions for Whole<'_> {
     }
     fn is_mentioned(&self, function: Name) -> bool {
         self.mentioned.contains(&function)
+    }
+    fn exported(&self) -> BTreeSet<Name> {
+        let Program { functions, globals, .. } = self.subject.program();
+        let functions = functions.values().map(|function| (function.name, function.linkage));
+        let objects = globals.values().map(|global| (global.name, global.linkage));
+        functions
+            .chain(objects)
+            .filter(|(_, linkage)| *linkage == Linkage::External)
+            .map(|(name, _)| name)
+            .collect()
+    }
+    fn held_by(&self, object: Name) -> BTreeSet<Name> {
+        self.subject
+            .program()
+            .globals
+            .get(&object)
+            .map(|global| Mentions::of_global(global).names)
+            .unwrap_or_default()
+    }
+    fn given_away(&self) -> BTreeSet<Name> {
+        self.subject.env().escaped_functions().clone()
     }
     fn reached_from(&self, function: Name) -> BTreeSet<Name> {
         self.subject.reachable_from(function)
@@ -115,10 +166,6 @@ fn mentioned(program: &Program) -> BTreeSet<Name> {
             });
         }
     }
-    let initial = program.globals.values().flat_map(|global| &global.init);
-    mentioned.extend(initial.filter_map(|initial| match initial.value {
-        Constant::Function(name) => Some(name),
-        Constant::Int(_) | Constant::Float(_) | Constant::Address(..) | Constant::Unknown => None,
-    }));
+    mentioned.extend(program.globals.values().flat_map(|global| Mentions::of_global(global).names));
     mentioned
 }

@@ -47,6 +47,27 @@ fn sarif_has_a_result_with_its_path() {
 }
 
 #[test]
+fn rules_of_sarif_say_which_weaknesses_they_find() {
+    let scratch = Scratch::new();
+    scratch.write("test.c", WRONG);
+    let said = scratch.run(&["check", "--format", "sarif", "test.c"]);
+    let log: Value = serde_json::from_str(&said.out).expect("JSON");
+    let run = &log["runs"][0];
+    let known = run["taxonomies"][0]["taxa"].as_array().expect("weaknesses");
+    let rules = run["tool"]["driver"]["rules"].as_array().expect("rules");
+    for rule in rules {
+        let targets = rule["relationships"].as_array().expect("relationships");
+        assert!(!targets.is_empty(), "{rule}");
+        for target in targets {
+            let id = &target["target"]["id"];
+            assert!(known.iter().any(|weakness| weakness["id"] == *id), "{id} is not listed");
+        }
+    }
+    let freed = rules.iter().find(|rule| rule["id"] == "use-after-free").expect("the check");
+    assert_eq!(freed["properties"]["tags"][0], "external/cwe/cwe-416");
+}
+
+#[test]
 fn witnesses_hold_the_inputs_and_the_file_s_hash() {
     let scratch = Scratch::new();
     scratch.write("test.c", WRONG);

@@ -9,6 +9,7 @@ use super::{Check, Demand, Part, Rule};
 /// See its page.
 pub static CHECK: Check = Check {
     code: "array-bounds",
+    cwe: &[125, 787],
     title: |failure| format!("index outside the array: `{}` does not hold", failure.condition),
     last_step: None,
     help: "check the index before it is used",

@@ -7,6 +7,7 @@ use super::{Check, Rule};
 /// See its page.
 pub static CHECK: Check = Check {
     code: "assertion",
+    cwe: &[617],
     title: |failure| format!("assertion can fail: `{}`", failure.condition),
     last_step: None,
     help: "either the code before it is wrong, or the condition asks for too much: follow the steps",

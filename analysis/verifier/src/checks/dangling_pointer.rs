@@ -9,6 +9,7 @@ use super::{Check, Demand, Part, Rule, use_after_free::may_end};
 /// See its page.
 pub static CHECK: Check = Check {
     code: "dangling-pointer",
+    cwe: &[562, 825],
     title: |failure| failure.named("use of a variable after its scope has ended"),
     last_step: Some(|failure| Some(format!("`{}` uses a variable that no longer exists", failure.source?))),
     help: "let the variable live longer (declare it outside, or allocate it), or copy its value",

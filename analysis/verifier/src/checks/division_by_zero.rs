@@ -9,6 +9,7 @@ use super::{Check, Demand, Part, Rule};
 /// See its page.
 pub static CHECK: Check = Check {
     code: "division-by-zero",
+    cwe: &[369],
     title: |failure| failure.named("division by zero"),
     last_step: None,
     help: "guard the division, or make sure that the divisor cannot be 0",

@@ -10,6 +10,7 @@ use super::{Check, Demand, Part, Rule};
 /// See its page.
 pub static CHECK: Check = Check {
     code: "float-to-int",
+    cwe: &[681],
     title: |failure| failure.named("floating value out of range of the integer type"),
     last_step: Some(|failure| Some(format!("the value of `{}` does not fit", failure.source?))),
     help: "check the value before it is converted, or convert to a wider type",

@@ -9,6 +9,7 @@ use super::{Check, Demand, Part, Rule};
 /// See its page.
 pub static CHECK: Check = Check {
     code: "invalid-free",
+    cwe: &[415, 590, 761],
     title: |failure| failure.named("invalid free"),
     last_step: Some(|failure| Some(format!("`{}` frees what is no live heap object", failure.source?))),
     help: "free each pointer from malloc, calloc or realloc once, and nothing else",

@@ -10,6 +10,7 @@ use super::{Check, Demand, Part, Rule};
 /// See its page.
 pub static CHECK: Check = Check {
     code: "invalid-shift",
+    cwe: &[1335],
     title: |failure| format!("invalid shift amount: `{}` does not hold", failure.condition),
     last_step: None,
     help: "the amount must be at least 0 and less than the width of the left operand",

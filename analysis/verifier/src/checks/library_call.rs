@@ -6,6 +6,7 @@ use super::{Check, Rule};
 /// See its page.
 pub static CHECK: Check = Check {
     code: proofline_cfa_build::models::LIBRARY_CALL,
+    cwe: &[119, 170, 628],
     title: |failure| match failure.source {
         Some(source) => format!("invalid argument of a library function in `{source}`"),
         None => "invalid argument of a library function".to_owned(),

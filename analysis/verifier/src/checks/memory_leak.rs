@@ -9,6 +9,7 @@ use super::{Check, Rule};
 /// See its page.
 pub static CHECK: Check = Check {
     code: "memory-leak",
+    cwe: &[401],
     title: |_| "memory is allocated and never freed".to_owned(),
     last_step: Some(|_| Some("the function returns, and nothing refers to the memory any more".to_owned())),
     help: "free the memory on every path before the last pointer to it goes away",

@@ -48,6 +48,8 @@ checks! {
 pub struct Check {
     /// As users write it: `division-by-zero`.
     code: &'static str,
+    /// Numbers of the weaknesses in the Common Weakness Enumeration that it finds.
+    cwe: &'static [u16],
     /// One sentence: what fails.
     title: fn(&Failure<'_>) -> String,
     /// The last step of the path, where this check can say it better than with the condition: `` `low + high` overflows ``.
@@ -120,6 +122,11 @@ impl Check {
     /// As users write it: `division-by-zero`.
     pub fn code(&self) -> &'static str {
         self.code
+    }
+
+    /// Numbers of the weaknesses in the Common Weakness Enumeration that it finds.
+    pub fn cwe(&self) -> &'static [u16] {
+        self.cwe
     }
 
     /// One sentence: what fails.

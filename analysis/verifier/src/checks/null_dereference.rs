@@ -9,6 +9,7 @@ use super::{Check, Demand, Part, Rule};
 /// See its page.
 pub static CHECK: Check = Check {
     code: "null-dereference",
+    cwe: &[476],
     title: |failure| failure.named("null pointer dereference"),
     last_step: None,
     help: "check the pointer before it is followed",

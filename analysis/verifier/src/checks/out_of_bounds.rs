@@ -10,6 +10,7 @@ use super::{Check, Demand, Part, Rule};
 /// See its page.
 pub static CHECK: Check = Check {
     code: "out-of-bounds",
+    cwe: &[125, 787, 823],
     title: |failure| failure.named("access outside of the object"),
     last_step: Some(|failure| Some(format!("`{}` is outside of its object", failure.source?))),
     help: "check the index or the length against the size of the object",

@@ -6,6 +6,7 @@ use super::{Check, Rule};
 /// See its page.
 pub static CHECK: Check = Check {
     code: "precondition",
+    cwe: &[628],
     title: |failure| failure.named("the call breaks what the function asks for"),
     last_step: None,
     help: "pass what the contract of the function asks for",

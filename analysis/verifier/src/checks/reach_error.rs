@@ -7,6 +7,7 @@ use super::{Check, Rule};
 /// See its page.
 pub static CHECK: Check = Check {
     code: "reach-error",
+    cwe: &[617],
     title: |_| "an error call is reached".to_owned(),
     last_step: None,
     help: "either the code before it is wrong, or the condition asks for too much: follow the steps",

@@ -9,6 +9,7 @@ use super::{Check, Demand, Part, Rule};
 /// See its page.
 pub static CHECK: Check = Check {
     code: "signed-overflow",
+    cwe: &[190],
     title: |failure| failure.named("signed overflow"),
     last_step: Some(|failure| Some(format!("`{}` overflows", failure.source?))),
     help: "check the operands' ranges before, or compute in a wider or unsigned type",

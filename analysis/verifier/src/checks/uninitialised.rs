@@ -12,6 +12,7 @@ use super::{Check, Demand, Part, Rule};
 /// See its page.
 pub static CHECK: Check = Check {
     code: "uninitialised",
+    cwe: &[457, 908],
     title: |failure| match failure.condition.ends_with(IN_MEMORY) {
         true => failure.named("use of an uninitialised value"),
         false => "use of an uninitialised variable".to_owned(),

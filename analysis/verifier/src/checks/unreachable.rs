@@ -7,6 +7,7 @@ use super::{Check, Rule};
 /// See its page.
 pub static CHECK: Check = Check {
     code: "unreachable",
+    cwe: &[758],
     title: |_| "code marked unreachable is reached".to_owned(),
     last_step: None,
     help: "the assumption behind `__builtin_unreachable()` does not hold",

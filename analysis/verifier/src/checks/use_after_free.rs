@@ -9,6 +9,7 @@ use super::{Check, Demand, Part, Rule};
 /// See its page.
 pub static CHECK: Check = Check {
     code: "use-after-free",
+    cwe: &[416],
     title: |failure| failure.named("use after free"),
     last_step: Some(|failure| Some(format!("`{}` is used after its memory was freed", failure.source?))),
     help: "free the memory after its last use, and set the pointer to NULL where it may be looked at again",

@@ -10,12 +10,7 @@ use crate::cli::check::Answer;
 
 /// The whole log.
 pub(crate) fn sarif(sources: &Sources, answers: &[Answer]) -> Value {
-    let rules: Vec<Value> = Check::ALL
-        .iter()
-        .map(
-            |check| json!({ "id": check.code(), "help": { "text": check.help(), "markdown": check.page() } }),
-        )
-        .collect();
+    let rules: Vec<Value> = Check::ALL.iter().map(|check| rule(check)).collect();
     let results: Vec<Value> = answers
         .iter()
         .flat_map(|answer| {
@@ -49,7 +44,13 @@ pub(crate) fn sarif(sources: &Sources, answers: &[Answer]) -> Value {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
         "runs": [{
-            "tool": { "driver": { "name": "Proofline", "version": env!("CARGO_PKG_VERSION"), "rules": rules } },
+            "tool": { "driver": {
+                "name": "Proofline",
+                "version": env!("CARGO_PKG_VERSION"),
+                "rules": rules,
+                "supportedTaxonomies": [{ "name": CWE }],
+            } },
+            "taxonomies": [taxonomy()],
             "columnKind": "unicodeCodePoints",
             "invocations": [{
                 "executionSuccessful": true,
@@ -59,6 +60,41 @@ pub(crate) fn sarif(sources: &Sources, answers: &[Answer]) -> Value {
             "results": results,
         }],
     })
+}
+
+/// A check. Whoever reads no taxonomies finds the weaknesses among the tags, in the words of GitHub.
+fn rule(check: &Check) -> Value {
+    let weaknesses = check.cwe().iter();
+    let tags: Vec<String> =
+        weaknesses.clone().map(|number| format!("external/cwe/cwe-{number:03}")).collect();
+    let relationships: Vec<Value> = weaknesses
+        .map(|number| {
+            let target = json!({ "id": number.to_string(), "toolComponent": { "name": CWE } });
+            json!({ "target": target, "kinds": ["relevant"] })
+        })
+        .collect();
+    json!({
+        "id": check.code(),
+        "help": { "text": check.help(), "markdown": check.page() },
+        "properties": { "tags": tags },
+        "relationships": relationships,
+    })
+}
+
+/// The name of the Common Weakness Enumeration.
+const CWE: &str = "CWE";
+
+/// The weaknesses that checks find.
+fn taxonomy() -> Value {
+    let all: BTreeSet<u16> = Check::ALL.iter().flat_map(|check| check.cwe()).copied().collect();
+    let taxa: Vec<Value> = all
+        .into_iter()
+        .map(|number| {
+            let page = format!("https://cwe.mitre.org/data/definitions/{number}.html");
+            json!({ "id": number.to_string(), "helpUri": page })
+        })
+        .collect();
+    json!({ "name": CWE, "organization": "MITRE", "taxa": taxa })
 }
 
 fn result(sources: &Sources, finding: &Finding, is_failure: bool) -> Value {

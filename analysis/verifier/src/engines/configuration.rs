@@ -92,6 +92,8 @@ pub(super) enum Parts {
     /// Spacer.
     Horn {
         resource: u32,
+        #[serde(default)]
+        with_arrays: Option<u32>,
         #[serde(default = "plainly")]
         views: Vec<ViewName>,
     },
@@ -304,8 +306,9 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
             Box::new(engine)
         }
         Parts::Cases => Box::new(Cases),
-        Parts::Horn { resource, views } => {
-            Box::new(Horn { resource, views: views.into_iter().map(ViewName::view).collect() })
+        Parts::Horn { resource, with_arrays, views } => {
+            let views = views.into_iter().map(ViewName::view).collect();
+            Box::new(Horn { resource, with_arrays: with_arrays.unwrap_or(resource), views })
         }
         Parts::OldInvariants { resource } => Box::new(OldInvariants { resource }),
         Parts::Equations { attempts, resource, questions, spacer } => {

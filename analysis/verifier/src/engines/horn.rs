@@ -29,6 +29,8 @@ pub(super) const UNITS_PER_STEP: u32 = 20;
 pub struct Horn {
     /// The solver's own units, for each view.
     pub resource: u32,
+    /// Of clauses about arrays: the solver does not count most of its work on them.
+    pub with_arrays: u32,
     /// What is solved, in this order.
     pub views: Vec<View>,
 }
@@ -87,7 +89,8 @@ impl Horn {
             system = system.for_any_numbers().unwrap_or(system);
         }
         let session = Session::new(budget)?;
-        let options = HornOptions { limits: self.limits(budget), guided: arrays, ..HornOptions::default() };
+        let limits = self.limits(&system, budget);
+        let options = HornOptions { limits, guided: arrays, ..HornOptions::default() };
         match solve_with(&session.z3, &system, options) {
             HornOutcome::Solved(solution) => {
                 if view == View::Plain {
@@ -110,8 +113,11 @@ impl Horn {
     }
 
     /// The solver's units keep the answer the same everywhere; a deadline of the caller ends it in any case.
-    fn limits(&self, budget: &Budget) -> Limits {
-        Limits { resource: Some(self.resource), millis: Session::millis_left(budget) }
+    fn limits(&self, system: &HornSystem, budget: &Budget) -> Limits {
+        let sorts = system.predicates.iter().flat_map(|predicate| &predicate.sorts);
+        let has_arrays = sorts.into_iter().any(|sort| matches!(sort, Sort::Array(..)));
+        let resource = if has_arrays { self.with_arrays } else { self.resource };
+        Limits { resource: Some(resource), millis: Session::millis_left(budget) }
     }
 }
 

@@ -108,11 +108,7 @@ fn remember(db: &dyn Db, request: &Request, judgement: &Judgement) {
 /// What is known of the variables wherever executions from an entry are; `None` if that could not be found out. Cheaper than verdicts,
 /// and not kept on the disk. And how many steps it took.
 #[salsa::tracked]
-pub(crate) fn known<'db>(
-    db: &'db dyn Db,
-    project: Project,
-    entry: Symbol<'db>,
-) -> (Option<Arc<Facts>>, u64) {
+pub(crate) fn known<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> (Option<Arc<Facts>>, u64) {
     // What verdicts asked of intervals is known already.
     let blocks = SliceBlocks::new(db, (project, entry.name(db), BTreeSet::new()));
     let subject =

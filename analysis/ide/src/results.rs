@@ -393,7 +393,9 @@ impl FileResults {
 
 /// The findings of an older text that are about functions or obligations which the program does not have.
 fn gone(program: &Program, file: &Path, report: &EntryReport, edits: &[Edit]) -> BTreeSet<String> {
-    let (Some(subject), Some(sources)) = (program.subject(), program.sources()) else { return BTreeSet::new() };
+    let (Some(subject), Some(sources)) = (program.subject(), program.sources()) else {
+        return BTreeSet::new();
+    };
     let is_there = |finding: &Finding| {
         let name = Name::new(&finding.function);
         let Some(function) = subject.env().function(name) else { return false };
@@ -401,7 +403,9 @@ fn gone(program: &Program, file: &Path, report: &EntryReport, edits: &[Edit]) ->
         let range = if *place.path == *file { range_after(place.range, edits) } else { place.range };
         let mut same = function.obligations.iter().filter(|o| o.check.code() == finding.check);
         same.any(|obligation| match sources.position(name, obligation.site).as_ref().map(Place::of) {
-            Some(now) => now.path == place.path && now.range.start <= range.end && range.start <= now.range.end,
+            Some(now) => {
+                now.path == place.path && now.range.start <= range.end && range.start <= now.range.end
+            }
             None => true,
         })
     };

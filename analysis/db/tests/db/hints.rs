@@ -73,9 +73,10 @@ fn invariants_of_before_an_edit_prove_what_they_still_imply_and_nothing_else() {
     assert!(!is_proved(&check(&db, &old)), "nothing was proved yet");
     assert!(is_proved(&check(&db, &asked(&["horn"]))));
     // Other statements with the same effect.
-    let same = LOOPS.replace("i = i + 1; s = s + 1;", "int t = s; s = t + 1; i = s;");
+    let same = LOOPS.replace("int s = 0; int i = 0;", "int i = 0; int s = i;");
     db.set_text(Path::new(FILE), &same);
-    assert!(is_proved(&check(&db, &old)), "the old invariants hold still");
+    let report = check(&db, &old);
+    assert!(is_proved(&report), "the old invariants hold still: {:?}", report.verdicts);
     assert!(!is_proved(&check(&program(&same), &old)), "without them there is nothing to check");
     // The leaf does something else: what depends on it is not proved, the other loop still is.
     let other = LOOPS.replace("s = s + 1;", "s = s + 2;");
@@ -84,7 +85,7 @@ fn invariants_of_before_an_edit_prove_what_they_still_imply_and_nothing_else() {
     let proved = report.verdicts.values().filter(|verdict| verdict.is_proved()).count();
     assert!(!is_proved(&report), "{:?}", report.verdicts);
     assert!(proved > 0, "{:?}", report.verdicts);
-    let fresh = check(&program(&other), &asked(&["concrete", "horn"]));
+    let fresh = check(&program(&other), &asked(&["concrete"]));
     for (target, verdict) in &fresh.verdicts {
         let is_wrong = report.verdicts[target].is_proved() && matches!(verdict, Verdict::Violated(_));
         assert!(!is_wrong, "{target:?} fails");

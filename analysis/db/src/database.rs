@@ -296,20 +296,26 @@ impl Database {
     }
 
     /// What is known of the variables wherever executions from one entry are, with the automata that its locations are of; `None` if that
-    /// could not be found out.
+    /// could not be found out. And how many steps it took, whenever they were made.
     ///
     /// # Errors
     /// [`Stopped`] if an edit or the caller stopped the work.
-    pub fn known(&self, entry: Name, control: &Control) -> Result<Option<KnownFrom>, Stopped> {
+    pub fn known(&self, entry: Name, control: &Control) -> Result<(Option<KnownFrom>, u64), Stopped> {
         let db = self.controlled(control);
         db.caught(|db| {
             let (project, symbol) = (db.project(), Symbol::new(db, entry));
             if !has_body(db, project, entry) || misunderstood(db, project, symbol).is_some() {
-                return None;
+                return (None, 0);
             }
-            let facts = known(db, project, symbol).clone()?;
-            Some((ready(db, project, symbol).environment.clone(), facts))
+            let (facts, steps) = known(db, project, symbol).clone();
+            let environment = || ready(db, project, symbol).environment.clone();
+            (facts.map(|facts| (environment(), facts)), steps)
         })
+    }
+
+    /// Whether runs from an entry are remembered that failed, in this text or in older ones.
+    pub fn has_failures(&self, entry: Name) -> bool {
+        !self.shared.summaries.failures(entry).is_empty()
     }
 
     /// Milliseconds that verifying an entry took last; 0 if its verdicts were known.

@@ -14,7 +14,7 @@ use proofline_verifier::{
     Entry, Unknown,
     callers::{calls_only, is_hidden},
     checks::{self, Conventions},
-    entry_points::{Functions, Scope, entry_points},
+    entry_points::{self, Functions, Scope, entry_points},
     load::{self, Surroundings, VolatileReads},
     property::Property,
     sources,
@@ -191,7 +191,7 @@ pub(crate) fn covered<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>
     ready(db, project, entry).environment.call_graph().reachable([entry.name(db)])
 }
 
-/// The functions that executions of a library let code outside know. All of the program is looked at only if some function that code outside
+/// [`entry_points::given_away`]. All of the program is looked at only if some function that code outside
 /// cannot name has its address taken.
 #[salsa::tracked]
 fn given_away(db: &dyn Db, project: Project) -> BTreeSet<Name> {
@@ -200,7 +200,7 @@ fn given_away(db: &dyn Db, project: Project) -> BTreeSet<Name> {
         return BTreeSet::new();
     }
     let (program, surroundings) = prepared(db, project);
-    load::of_whole(program, *surroundings, volatile(db, project)).escaped_functions().clone()
+    entry_points::given_away(&load::of_whole(program, *surroundings, volatile(db, project)))
 }
 
 /// Those that executions may call, and the functions that unknown code may call meanwhile, with what these may call.

@@ -81,6 +81,7 @@ struct Stored {
     rests_on: Vec<String>,
     called_from_outside: Vec<String>,
     resting: Vec<String>,
+    finished: Vec<String>,
     reason: Option<(u8, String)>,
 }
 
@@ -129,6 +130,7 @@ pub(crate) fn bytes(judgement: &Judgement) -> Option<Vec<u8>> {
         rests_on: judgement.rests_on.iter().cloned().collect(),
         called_from_outside: judgement.called_from_outside.iter().map(ToString::to_string).collect(),
         resting: judgement.resting.iter().map(ToString::to_string).collect(),
+        finished: judgement.finished.iter().map(|name| (*name).to_owned()).collect(),
         reason: match &judgement.reason {
             None => None,
             Some(why) => Some(reason(why)?),
@@ -164,8 +166,10 @@ pub(crate) fn judgement(bytes: &[u8]) -> Option<Judgement> {
     for (name, count) in stored.decided_by {
         decided_by.insert(engine(&name)?, count as usize);
     }
+    let finished: Option<_> = stored.finished.iter().map(|name| engine(name)).collect();
     Some(Judgement {
         verdicts,
+        finished: finished?,
         counterexamples,
         decided_by,
         last_engine: match stored.last_engine {

@@ -63,6 +63,7 @@ pub(crate) fn judgement<'db>(
     let store = db.shared().store.get();
     if let Some(known) = store.and_then(|store| store.find(key)).and_then(|bytes| stored::judgement(&bytes)) {
         db.shared().log(Work::Recalled(name));
+        remember(db, request, &known);
         return Arc::new(known);
     }
     let before = request
@@ -84,6 +85,7 @@ pub(crate) fn judgement<'db>(
     drop(running);
     let millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     db.shared().millis.lock().insert(name, millis);
+    remember(db, request, &judgement);
     // What was interrupted is no answer.
     db.unwind_if_revision_cancelled();
     let is_late = control.deadline.is_some_and(|deadline| Instant::now() >= deadline);
@@ -96,10 +98,17 @@ pub(crate) fn judgement<'db>(
     Arc::new(judgement)
 }
 
+/// Leaves runs that failed to later texts. (Under contracts it is another program that fails.)
+fn remember(db: &dyn Db, request: &Request, judgement: &Judgement) {
+    if request.under.is_empty() {
+        db.shared().summaries.add_failures(&judgement.counterexamples);
+    }
+}
+
 /// What is known of the variables wherever executions from an entry are; `None` if that could not be found out. Cheaper than verdicts,
-/// and not kept on the disk.
+/// and not kept on the disk. And how many steps it took.
 #[salsa::tracked]
-pub(crate) fn known<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> Option<Arc<Facts>> {
+pub(crate) fn known<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> (Option<Arc<Facts>>, u64) {
     // What verdicts asked of intervals is known already.
     let blocks = SliceBlocks::new(db, (project, entry.name(db), BTreeSet::new()));
     let subject =
@@ -118,7 +127,7 @@ pub(crate) fn known<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) 
     if control.cancel.is_cancelled() || facts.is_none() && is_late {
         resume_unwind(Box::new(Interrupted { partial: Judgement::default() }));
     }
-    facts.map(Arc::new)
+    (facts.map(Arc::new), KNOWN_STEPS - budget.left())
 }
 
 /// The findings of a judgement, with positions.

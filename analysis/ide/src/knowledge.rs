@@ -5,7 +5,6 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
-    time::{Duration, Instant},
 };
 
 use proofline_cfa::{Base, Edge, Function, Loc, Op};
@@ -25,8 +24,8 @@ use crate::{
     program::Program,
 };
 
-/// Seconds that finding all of it out may take.
-const SECONDS: u64 = 8;
+/// Steps that finding all of it out may take; the entry with which they end is the last.
+const STEPS: u64 = 1_000_000;
 
 /// A loop with what holds whenever its condition is about to be looked at.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -60,22 +59,29 @@ pub(crate) fn knowledge(program: &Arc<Program>, db: &Database, cancel: &Cancel) 
         unreachable: Vec::new(),
     };
     let Some(sources) = program.sources().filter(|_| !program.has_errors()) else { return Ok(out) };
-    let deadline = Some(Instant::now() + Duration::from_secs(SECONDS));
+    let mut left = STEPS;
     let mut lost: BTreeSet<Name> = BTreeSet::new();
     for entry in program.entries().iter().filter(|entry| !entry.is_alone) {
-        let control = Control { cancel: cancel.clone(), deadline, ..Control::default() };
+        let decided = || entry.decides.iter().map(|name| Name::new(name));
+        if left == 0 {
+            lost.extend(decided());
+            continue;
+        }
+        let control = Control { cancel: cancel.clone(), ..Control::default() };
         // A defect of ours costs what is known from this entry, and no more.
         let known = catch_unwind(AssertUnwindSafe(|| db.known(Name::new(&entry.name), &control)));
         if cancel.is_cancelled() {
             return Err(Cancelled);
         }
         let known = match known {
-            Ok(Ok(Some(known))) => Some(known),
-            Ok(Ok(None)) | Err(_) => None,
-            // Out of time, or the text changed.
-            Ok(Err(_)) => None,
+            Ok(Ok((known, steps))) => {
+                left = left.saturating_sub(steps);
+                known
+            }
+            // A defect, or the text changed.
+            Ok(Err(_)) | Err(_) => None,
         };
-        let decided: Vec<Name> = entry.decides.iter().map(|name| Name::new(name)).collect();
+        let decided: Vec<Name> = decided().collect();
         let Some((environment, facts)) = known else {
             lost.extend(decided);
             continue;

@@ -54,7 +54,11 @@ pub use place::{Place, Point, Range};
 pub use program::{EntryPoint, FunctionItem, Problem, Program};
 pub use proofline_syntax::shown;
 pub use proofline_verifier::solver_process;
-pub use proofline_verifier::{Cancel, Check, EntryKind, portfolio::Listener, property::Property};
+pub use proofline_verifier::{
+    Cancel, Check, EntryKind,
+    portfolio::{Listener, Rounds},
+    property::Property,
+};
 pub use reproduce::{Test, compiler_flags, test};
 pub use results::{FileResults, ShownFinding};
 pub use settings::Settings;

@@ -8,6 +8,8 @@ use std::{
     sync::Arc,
 };
 
+use proofline_verifier::Name;
+
 use crate::{
     edit::{Edit, point_before, range_after},
     finding::{Finding, Nature},
@@ -27,6 +29,14 @@ const MOST_EDITS: usize = 10_000;
 struct Dated {
     report: Arc<EntryReport>,
     edits: Vec<Edit>,
+    /// Findings about what is not in the current text any more.
+    gone: BTreeSet<String>,
+}
+
+impl Dated {
+    fn new(report: Arc<EntryReport>) -> Dated {
+        Dated { report, edits: Vec::new(), gone: BTreeSet::new() }
+    }
 }
 
 /// What is known from one entry.
@@ -145,6 +155,9 @@ impl FileResults {
             return false;
         }
         self.entries.retain(|name, _| program.entries().iter().any(|entry| entry.name == *name));
+        for older in self.entries.values_mut().filter_map(|entry| entry.older.as_mut()) {
+            older.gone = gone(&program, &self.path, &older.report, &older.edits);
+        }
         self.program = Some(program);
         self.edits.clear();
         self.is_current = true;
@@ -170,7 +183,7 @@ impl FileResults {
     pub fn verified(&mut self, report: Arc<EntryReport>, is_final: bool) {
         let entry = self.entries.entry(report.entry.clone()).or_default();
         entry.is_final = is_final || report.is_settled;
-        entry.fresh = Some(Dated { report, edits: Vec::new() });
+        entry.fresh = Some(Dated::new(report));
         if entry.is_final {
             entry.older = None;
         }
@@ -304,7 +317,8 @@ impl FileResults {
                 out.extend(dated.report.findings.iter().map(|finding| self.shown(finding, dated, false)));
             }
             if let Some(dated) = &entry.older {
-                let older = dated.report.findings.iter().map(|finding| self.shown(finding, dated, true));
+                let there = dated.report.findings.iter().filter(|finding| !dated.gone.contains(&finding.id));
+                let older = there.map(|finding| self.shown(finding, dated, true));
                 out.extend(older.filter(|shown| !fresh.is_some_and(|fresh| decides(fresh, shown))));
             }
         }
@@ -377,8 +391,32 @@ impl FileResults {
     }
 }
 
+/// The findings of an older text that are about functions or obligations which the program does not have.
+fn gone(program: &Program, file: &Path, report: &EntryReport, edits: &[Edit]) -> BTreeSet<String> {
+    let (Some(subject), Some(sources)) = (program.subject(), program.sources()) else {
+        return BTreeSet::new();
+    };
+    let is_there = |finding: &Finding| {
+        let name = Name::new(&finding.function);
+        let Some(function) = subject.env().function(name) else { return false };
+        let Some(place) = finding.place.as_ref() else { return true };
+        let range = if *place.path == *file { range_after(place.range, edits) } else { place.range };
+        let mut same = function.obligations.iter().filter(|o| o.check.code() == finding.check);
+        same.any(|obligation| match sources.position(name, obligation.site).as_ref().map(Place::of) {
+            Some(now) => {
+                now.path == place.path && now.range.start <= range.end && range.start <= now.range.end
+            }
+            None => true,
+        })
+    };
+    report.findings.iter().filter(|finding| !is_there(finding)).map(|finding| finding.id.clone()).collect()
+}
+
 /// Whether a fresh report has decided the obligation of an older finding, or there is no such obligation any more.
 fn decides(fresh: &Dated, older: &ShownFinding<'_>) -> bool {
+    if fresh.report.is_replayed && older.finding.nature != Nature::Latent {
+        return true;
+    }
     let Some(place) = &older.finding.place else { return false };
     let range = range_after(place.range, older.edits);
     let Some(obligations) = fresh.report.functions.get(&older.finding.function) else { return false };

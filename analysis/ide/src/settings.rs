@@ -1,5 +1,7 @@
 //! What the user chose that changes answers.
 
+use std::time::{Duration, Instant};
+
 use proofline_verifier::{load::Options, property::Property};
 
 /// Settings of the analysis. Whatever does not change an answer belongs to the server.
@@ -13,6 +15,15 @@ pub struct Settings {
     pub engines: Vec<String>,
     /// Every function is checked from all arguments, even if there is a `main`.
     pub library: bool,
+    /// Ends each question, whatever is left of its steps; no limit unless somebody wants one.
+    pub time_limit: Option<Duration>,
+}
+
+impl Settings {
+    /// When a question that begins now ends at the latest.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.time_limit.map(|limit| Instant::now() + limit)
+    }
 }
 
 impl Default for Settings {
@@ -22,6 +33,7 @@ impl Default for Settings {
             options: Options::default(),
             engines: Vec::new(),
             library: false,
+            time_limit: None,
         }
     }
 }

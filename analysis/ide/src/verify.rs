@@ -4,7 +4,6 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
-    time::{Duration, Instant},
 };
 
 use proofline_db::Database;
@@ -12,6 +11,7 @@ use proofline_verifier::{
     Cancel, Entry, EntryKind, Name, Unknown,
     portfolio::{
         Control, Listener, Request, Round, Rounds, check_entry, entry_in_rounds, function_alone, panic_text,
+        program_in_rounds,
     },
     report::{Kept, Report},
     verdict,
@@ -25,31 +25,43 @@ use crate::{
     settings::Settings,
 };
 
-/// How hard to try. Verdicts are a function of the text, the settings and this, unless the time ends first.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// How hard to try. Verdicts are a function of the text, the settings and this, unless a time limit of the settings ends the work first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effort {
-    /// Steps per engine and question.
+    /// Steps per engine and question; rounds may allow fewer.
     pub steps: u64,
-    /// Engines by name; empty: those of the settings, or the portfolio.
-    pub engines: &'static [&'static str],
-    /// Seconds after which what is open is unknown; a safety net beside the steps.
-    pub seconds: u64,
-    /// Of functions of a library, where the settings name no engines: how many rounds. `None`: the portfolio.
-    pub rounds: Option<Rounds>,
+    /// How far to go. Engines that the settings name are asked after the first round.
+    pub rounds: Rounds,
 }
 
 impl Effort {
-    /// For the moment after an edit: no solver, few steps.
-    pub const QUICK: Effort = Effort {
-        steps: 20_000,
-        engines: &["concrete", "intervals"],
-        seconds: 2,
-        rounds: Some(Rounds::Cheap),
-    };
+    /// For the moment after an edit.
+    pub fn quick(steps: u64) -> Effort {
+        Effort { steps, rounds: Rounds::Cheap }
+    }
 
-    /// Everything, with so many steps.
+    /// What everything is asked after that.
+    pub fn brief(steps: u64) -> Effort {
+        Effort { steps, rounds: Rounds::Brief }
+    }
+
+    /// All that is asked if nobody asks for more.
     pub fn full(steps: u64) -> Effort {
-        Effort { steps, engines: &[], seconds: 10, rounds: Some(Rounds::All) }
+        Effort { steps, rounds: Rounds::All }
+    }
+
+    /// All there is.
+    pub fn most(steps: u64) -> Effort {
+        Effort { steps, rounds: Rounds::Portfolio }
+    }
+
+    /// What comes after this, unless somebody asks for more.
+    pub fn next(self) -> Option<Effort> {
+        match self.rounds {
+            Rounds::Cheap => Some(Effort::brief(self.steps)),
+            Rounds::Brief => Some(Effort::full(self.steps)),
+            Rounds::All | Rounds::Portfolio => None,
+        }
     }
 }
 
@@ -92,6 +104,8 @@ pub struct EntryReport {
     pub contract_problems: BTreeMap<String, Vec<String>>,
     /// Nothing is left undecided, so that more effort is useless.
     pub is_settled: bool,
+    /// What had failed from here in older texts was run again: a failure of then that is not among the findings is none any more.
+    pub is_replayed: bool,
     /// Milliseconds the computation took when it was made.
     pub millis: u64,
 }
@@ -124,18 +138,15 @@ pub(crate) fn verify(
     progress: Arc<Listener>,
 ) -> Cancellable<Arc<EntryReport>> {
     let Some(plan) = program.entries().iter().find(|e| e.name == entry) else { return Err(Cancelled) };
-    let is_in_rounds = plan.kind == EntryKind::Library && settings.engines.is_empty();
-    let rounds = effort.rounds.filter(|_| is_in_rounds);
+    let rounds = effort.rounds;
+    let is_in_rounds = settings.engines.is_empty() || rounds == Rounds::Cheap;
     let (Some(subject), Some(sources)) = (program.subject(), program.sources()) else {
         return Err(Cancelled);
     };
     let name = Name::new(entry);
     let request = Request {
         property: settings.property.clone(),
-        engines: match effort.engines {
-            [] => settings.engines.clone(),
-            names => names.iter().map(|name| (*name).to_owned()).collect(),
-        },
+        engines: if is_in_rounds { Vec::new() } else { settings.engines.clone() },
         steps: effort.steps,
         first_only: false,
         round: Round::default(),
@@ -143,17 +154,22 @@ pub(crate) fn verify(
     };
     let control = Control {
         cancel: cancel.clone(),
-        deadline: Some(Instant::now() + Duration::from_secs(effort.seconds)),
+        deadline: settings.deadline(),
         progress: Some(progress),
         threads: 1,
         found: None,
     };
     // Engines are guarded inside; this guards what is around them.
-    let ask = || match rounds {
-        _ if plan.is_alone => function_alone(db, &request, name, rounds.unwrap_or(Rounds::All), &control),
-        Some(rounds) => entry_in_rounds(db, &request, Entry::new(name), rounds, &control),
-        None => check_entry(db, &request, Entry::new(name), &control),
+    let ask = || match () {
+        () if plan.is_alone => function_alone(db, &request, name, rounds, &control),
+        () if !is_in_rounds => check_entry(db, &request, Entry::new(name), &control),
+        () if plan.kind == EntryKind::Library => {
+            entry_in_rounds(db, &request, Entry::new(name), rounds, &control)
+        }
+        () => program_in_rounds(db, &request, Entry::new(name), rounds, &control),
     };
+    // What failed in an older text is run again in the first round.
+    let is_replayed = settings.engines.is_empty() && db.has_failures(name);
     let outcome = catch_unwind(AssertUnwindSafe(ask));
     let mut report = match outcome {
         Ok(Ok(report)) => report,
@@ -233,6 +249,7 @@ pub(crate) fn verify(
             .collect(),
         resting: report.resting.iter().map(ToString::to_string).collect(),
         is_settled,
+        is_replayed,
         millis,
     }))
 }

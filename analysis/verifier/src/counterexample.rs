@@ -8,6 +8,27 @@ use crate::{
     interpret::{Code, End, Limits, Machine, Run, Script},
 };
 
+/// Inputs of a run that failed, in this text or in an older one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// Answers to the questions of the run, in order.
+    pub inputs: Vec<i128>,
+    /// Length of the run in edges.
+    pub steps: u64,
+}
+
+impl Failure {
+    /// How long the same run may be in another text.
+    pub(crate) fn replay_steps(&self) -> u64 {
+        replay_steps(self.steps)
+    }
+}
+
+/// How long a run may be that is to be the same, with pure calls executed each time.
+fn replay_steps(steps: u64) -> u64 {
+    steps.saturating_mul(64).saturating_add(1_000_000)
+}
+
 /// Inputs that lead to a violation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Counterexample {
@@ -40,8 +61,7 @@ impl Counterexample {
     /// Runs it again with a trace. `None` if it does not end in the violation: a defect, or not our program.
     pub fn replay(&self, program: &Program) -> Option<Run> {
         let code = Code::new(program);
-        let limits =
-            Limits { steps: self.steps.saturating_mul(64).saturating_add(1_000_000), ..Limits::default() };
+        let limits = Limits { steps: replay_steps(self.steps), ..Limits::default() };
         let machine = || Machine::new(&code, Script::new(self.inputs.clone()), limits);
         let shows =
             |run: &Run| matches!(run.end, End::Violates(f, o) if (f, o) == (self.function, self.obligation));

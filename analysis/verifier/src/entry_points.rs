@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proofline_cfa::{Call, Callee, Entry, Expr, Linkage, Name, Op, Program, visit};
-use proofline_program_analysis::Mentions;
+use proofline_program_analysis::{Environment, Mentions};
 
 use crate::subject::Subject;
 
@@ -20,7 +20,7 @@ pub trait Functions {
     fn exported(&self) -> BTreeSet<Name>;
     /// What the initial value of an object mentions; nothing for a function.
     fn held_by(&self, object: Name) -> BTreeSet<Name>;
-    /// Functions with bodies that executions of the program, a library, let code outside know.
+    /// [`given_away`] by the program, a library.
     fn given_away(&self) -> BTreeSet<Name>;
     /// The functions that executions from this one may call, itself included.
     fn reached_from(&self, function: Name) -> BTreeSet<Name>;
@@ -100,6 +100,26 @@ fn within_reach(functions: &dyn Functions) -> BTreeSet<Name> {
     reach
 }
 
+/// Functions with bodies that executions let code outside know, or keep where other executions find them.
+pub fn given_away(library: &Environment) -> BTreeSet<Name> {
+    let mut known = library.escaped_functions().clone();
+    for edge in library.program().functions.values().flat_map(|function| &function.edges) {
+        // Calls of a known function keep nothing.
+        let callee = match &edge.op {
+            Op::Call(Call { callee: Callee::Indirect(pointer, _), .. }) => Some(pointer),
+            _ => None,
+        };
+        visit::exprs(&edge.op, &mut |expr| {
+            if let Expr::Function(name) = expr
+                && callee != Some(expr)
+            {
+                known.insert(*name);
+            }
+        });
+    }
+    known
+}
+
 /// A whole program in memory.
 pub struct Whole<'s> {
     subject: &'s Subject,
@@ -139,7 +159,7 @@ impl Functions for Whole<'_> {
             .unwrap_or_default()
     }
     fn given_away(&self) -> BTreeSet<Name> {
-        self.subject.env().escaped_functions().clone()
+        given_away(self.subject.env())
     }
     fn reached_from(&self, function: Name) -> BTreeSet<Name> {
         self.subject.reachable_from(function)

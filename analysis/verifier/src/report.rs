@@ -48,6 +48,8 @@ pub struct Judgement {
     pub called_from_outside: BTreeSet<Name>,
     /// Functions with something proved for the executions only that do not fail before, where it is not proved that none does.
     pub resting: BTreeSet<Name>,
+    /// Engines that decide each obligation for itself and have said all they know: more steps would not change it.
+    pub finished: BTreeSet<&'static str>,
     /// Why nothing could be asked at all.
     pub reason: Option<Unknown>,
 }

@@ -1,5 +1,6 @@
-//! What runs leave to later ones besides blocks: precisions to begin with, and what was done. A precision is a hint: a proof with it is a
-//! proof, and may be one that a fresh run's budget does not reach. Must not know where they are kept.
+//! What runs leave to later ones besides blocks: precisions to begin with, inputs that led to failures, and what was done. These are hints.
+//! A proof with a precision of before is a proof, a run that fails with inputs of before fails, and either may be what a fresh run's budget does
+//! not reach: with hints more may be known than without, never less, and nothing else. Must not know where they are kept.
 
 use std::{
     any::Any,
@@ -19,10 +20,20 @@ use proofline_hir::{ContentHash, ContentHasher};
 use proofline_program_analysis::Environment;
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::blocks::{BlockWork, Session, SharedAnalysis};
+use crate::{
+    blocks::{BlockWork, Session, SharedAnalysis},
+    counterexample::{Counterexample, Failure},
+    engines::old_invariants::{Invariants, Of},
+};
 
 /// A precision with more bytes is not left to other processes.
 const MOST_BYTES: usize = 1 << 16;
+
+/// Runs that are remembered of an entry.
+const MOST_FAILURES: usize = 32;
+
+/// Questions whose invariants are remembered.
+const MOST_INVARIANTS: usize = 4096;
 
 /// Of some analysis.
 type Precision = Arc<dyn Any + Send + Sync>;
@@ -42,6 +53,10 @@ pub struct Summaries {
     precisions: Mutex<BTreeMap<(&'static str, Name), Precision>>,
     /// Where other processes leave theirs.
     persistent_cache: OnceLock<Arc<dyn PersistentCache>>,
+    /// Inputs of runs that failed, by where they start; newest last.
+    failures: Mutex<BTreeMap<Name, Vec<Failure>>>,
+    /// What solved the Horn clauses of a question last.
+    invariants: Mutex<BTreeMap<Of, Arc<Invariants>>>,
     work: Mutex<BTreeMap<Name, BlockWork>>,
     is_audited: AtomicBool,
     mistakes: Mutex<Vec<String>>,
@@ -116,6 +131,38 @@ impl Summaries {
         if let Some(bytes) = postcard::to_stdvec(precision).ok().filter(|bytes| bytes.len() <= MOST_BYTES) {
             cache.put(precision_name(engine, env, entry), bytes);
         }
+    }
+
+    /// Remembers what solved the Horn clauses of a question.
+    pub(crate) fn set_invariants(&self, of: Of, found: Invariants) {
+        let mut all = self.invariants.lock();
+        if all.len() < MOST_INVARIANTS || all.contains_key(&of) {
+            all.insert(of, Arc::new(found));
+        }
+    }
+
+    /// What solved them in an older text.
+    pub(crate) fn invariants(&self, of: Of) -> Option<Arc<Invariants>> {
+        self.invariants.lock().get(&of).cloned()
+    }
+
+    /// Remembers the runs that failed.
+    pub fn add_failures(&self, found: &[Counterexample]) {
+        let mut all = self.failures.lock();
+        for counterexample in found {
+            let known = all.entry(counterexample.entry.name).or_default();
+            let new = Failure { inputs: counterexample.inputs.clone(), steps: counterexample.steps };
+            known.retain(|failure| failure.inputs != new.inputs);
+            known.push(new);
+            if known.len() > MOST_FAILURES {
+                known.remove(0);
+            }
+        }
+    }
+
+    /// Inputs of runs from an entry that failed.
+    pub fn failures(&self, entry: Name) -> Vec<Failure> {
+        self.failures.lock().get(&entry).cloned().unwrap_or_default()
     }
 
     /// Remembers what a run did.

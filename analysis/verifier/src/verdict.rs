@@ -19,6 +19,24 @@ pub enum Verdict<F = usize> {
 /// Verdicts by obligation.
 pub type Verdicts = BTreeMap<(Name, ObligationId), Verdict>;
 
+/// Where what a run with hints found out breaks the law of hints: more may be known than without, never less, and nothing else. `fresh`: what a
+/// run without them found out about the same question.
+pub fn against_the_law_of_hints(with_hints: &Verdicts, fresh: &Verdicts) -> Option<String> {
+    let is_allowed = |known: Option<&Verdict>, fresh: &Verdict| match (fresh, known) {
+        (Verdict::Proved(_), known) => matches!(known, Some(Verdict::Proved(_))),
+        (Verdict::Violated(_), known) => matches!(known, Some(Verdict::Violated(_))),
+        (Verdict::Unknown(Unknown::IfCallersKeep), known) => {
+            matches!(known, Some(Verdict::Proved(_) | Verdict::Unknown(Unknown::IfCallersKeep)))
+        }
+        (Verdict::Unknown(_), known) => known.is_some(),
+    };
+    if let Some(target) = with_hints.keys().find(|target| !fresh.contains_key(target)) {
+        return Some(format!("{target:?} is asked about with hints only"));
+    }
+    let (target, fresh) = fresh.iter().find(|(target, fresh)| !is_allowed(with_hints.get(target), fresh))?;
+    Some(format!("{target:?} is {fresh:?} without hints and {:?} with them", with_hints.get(target)))
+}
+
 /// The chain that verdicts from several entries are joined in: the worst counts. What fails whatever callers do is worse than what some
 /// callers may prevent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

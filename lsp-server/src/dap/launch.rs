@@ -54,8 +54,8 @@ pub(super) fn launch(arguments: &Launch, say: &mut dyn FnMut(&str)) -> Result<Re
     }
     let is_meant = |finding: &Finding| is_meant(finding, arguments);
     let entry = arguments.finding.as_deref().and_then(|id| id.split(':').next());
-    for effort in [Effort::QUICK, Effort { seconds: 60, ..Effort::full(BUDGET) }] {
-        say(if effort == Effort::QUICK {
+    for effort in [Effort::quick(BUDGET), Effort::full(BUDGET)] {
+        say(if effort == Effort::quick(BUDGET) {
             "looking for the counterexample"
         } else {
             "looking for it with more effort"

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use proofline_ide::{Cancellable, EntryReport, Knowledge, Program, Test, Workspace};
+use proofline_ide::{Cancellable, Effort, EntryReport, Knowledge, Program, Test, Workspace};
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tower_lsp_server::{jsonrpc, ls_types::*};
@@ -92,7 +92,7 @@ pub(super) enum Outcome {
         revision: u64,
         entry: String,
         report: Cancellable<Arc<EntryReport>>,
-        is_final: bool,
+        effort: Effort,
     },
     /// The C files of the roots were looked at.
     Looked(Cancellable<Arc<Workspace>>),

@@ -8,7 +8,7 @@ use std::{
     time::Instant,
 };
 
-use proofline_ide::{Cancel, Effort, Finding, Program, Workspace};
+use proofline_ide::{Cancel, Effort, Finding, Program, Rounds, Workspace};
 
 use super::{host::Host, reproduce::Permission};
 
@@ -18,7 +18,7 @@ pub(super) enum Task {
     /// Read the file; what its program consists of was found out before for these undefined functions.
     Load { workspace: Option<Arc<Workspace>>, linked: Linked },
     /// Decide what an entry decides.
-    Verify { entry: String, effort: Effort, is_final: bool },
+    Verify { entry: String, effort: Effort },
     /// Look at the C files under the roots, again if there is something to start from.
     Look { roots: Vec<PathBuf>, program: Vec<PathBuf>, before: Option<Arc<Workspace>> },
     /// Find out what holds where in the file.
@@ -86,7 +86,10 @@ const QUICK: u8 = 1;
 /// Before large budgets: what is found changes the program that they are spent on.
 const LOOK: u8 = 2;
 const KNOW: u8 = 3;
-const FULL: u8 = 4;
+const BRIEF: u8 = 4;
+const FULL: u8 = 5;
+/// Somebody has asked for it, and it may take long.
+const MOST: u8 = 6;
 
 /// The functions that a file does not define, and the files that do.
 pub(super) type Linked = Option<(BTreeSet<String>, Vec<PathBuf>)>;
@@ -103,9 +106,13 @@ impl Jobs {
         let class = match &task {
             Task::Load { .. } | Task::Test { .. } => LOAD,
             Task::Look { .. } => LOOK,
-            Task::Verify { is_final: false, .. } => QUICK,
             Task::Know => KNOW,
-            Task::Verify { is_final: true, .. } => FULL,
+            Task::Verify { effort, .. } => match effort.rounds {
+                Rounds::Cheap => QUICK,
+                Rounds::Brief => BRIEF,
+                Rounds::All => FULL,
+                Rounds::Portfolio => MOST,
+            },
         };
         let priority = Priority { class, age: u64::MAX - revision, place };
         self.waiting.push(Waiting { path: path.to_path_buf(), revision, task, priority });
@@ -186,5 +193,9 @@ impl Jobs {
 }
 
 fn is_large(task: &Task) -> bool {
-    matches!(task, Task::Know | Task::Look { .. } | Task::Verify { is_final: true, .. })
+    match task {
+        Task::Know | Task::Look { .. } => true,
+        Task::Verify { effort, .. } => effort.rounds != Rounds::Cheap,
+        Task::Load { .. } | Task::Test { .. } => false,
+    }
 }

@@ -1,5 +1,7 @@
 //! The settings section `proofline`, from `initializationOptions`, `workspace/configuration` and `didChangeConfiguration`.
 
+use std::time::Duration;
+
 use proofline_ide::{
     Property, Settings as Analysis,
     check::{Allocation, VolatileReads},
@@ -33,6 +35,8 @@ pub(super) struct Settings {
     pub(super) run_tests: RunTests,
     /// Megabytes the server may use.
     pub(super) memory_limit_mb: u64,
+    /// Seconds after which a question ends; 0: never.
+    time_limit_seconds: u64,
     /// Every function from all arguments, even if there is a `main`.
     library_mode: bool,
     /// Files that make one program; a `.json` is a compilation database that stands for its files.
@@ -81,6 +85,7 @@ impl Default for Settings {
             lens: true,
             run_tests: RunTests::Ask,
             memory_limit_mb: 2048,
+            time_limit_seconds: 0,
             library_mode: false,
             program_files: Vec::new(),
         }
@@ -127,6 +132,7 @@ impl Settings {
             Allocates::NeverFails => Allocation::NeverFails,
         };
         out.engines = self.engines.clone();
+        out.time_limit = Some(self.time_limit_seconds).filter(|limit| *limit > 0).map(Duration::from_secs);
         out
     }
 }
@@ -144,7 +150,7 @@ pub(super) fn schema() -> Value {
             "type": "array", "items": { "type": "string" }, "default": []
         },
         "proofline.budget": {
-            "description": "Steps per engine and question. The same number gives the same verdicts on every machine, unless the time ends first.",
+            "description": "Steps per engine and question. The same number gives the same verdicts on every machine, unless a time limit ends the work first.",
             "type": "integer", "minimum": 1000, "default": 3_000_000
         },
         "proofline.engines": {
@@ -176,6 +182,10 @@ pub(super) fn schema() -> Value {
         "proofline.memoryLimitMb": {
             "description": "Megabytes the server may use before it forgets and works with less.",
             "type": "integer", "minimum": 256, "default": 2048
+        },
+        "proofline.timeLimitSeconds": {
+            "description": "Seconds after which each question about a function ends, whatever is left of its steps; 0: never. What is open then is unknown because of the time limit, and may be another thing on another machine.",
+            "type": "integer", "minimum": 0, "default": 0
         },
         "proofline.libraryMode": {
             "description": "Checks every function from all arguments, even if there is a main.",

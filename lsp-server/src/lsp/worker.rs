@@ -85,7 +85,7 @@ fn perform(work: Work, events: &mpsc::Sender<Event>) -> Outcome {
             });
             Outcome::Tested { path, revision, finding: finding.id, result }
         }
-        Task::Verify { entry, effort, is_final } => {
+        Task::Verify { entry, effort } => {
             let events = events.clone();
             let progress = Arc::new(move |text: &str| {
                 assert!(!(has_fault("panic") && text.starts_with("panics:")), "a seeded fault");
@@ -97,7 +97,7 @@ fn perform(work: Work, events: &mpsc::Sender<Event>) -> Outcome {
                 .filter(|_| !is_lost)
                 .ok_or(Cancelled)
                 .and_then(|analysis| analysis.verify(&entry, &effort, &cancel, progress));
-            Outcome::Verified { path, revision, entry, report, is_final }
+            Outcome::Verified { path, revision, entry, report, effort }
         }
     }
 }

@@ -8,6 +8,7 @@ use proofline_verifier::{
     portfolio::{self, Control, Request, Round},
     property::Property,
     report::Report,
+    verdict::against_the_law_of_hints,
 };
 
 use crate::{
@@ -48,15 +49,15 @@ pub fn edit(case: &Case, first: usize, most: usize) -> Result<(), String> {
             audited.set_text(Path::new(FILE), text);
             recalling.set_text(Path::new(FILE), text);
             let fresh = ask(&database(text, &options))?.verdicts;
-            let mistakes = match ask(&audited)? {
-                report if report.verdicts == fresh => audited.take_mistakes(),
-                _ => vec!["other verdicts than a fresh process, though nothing was recalled".to_owned()],
+            let mistakes = match against_the_law_of_hints(&ask(&audited)?.verdicts, &fresh) {
+                None => audited.take_mistakes(),
+                Some(fault) => vec![format!("{fault}, though no block was recalled")],
             };
             if !mistakes.is_empty() {
                 return Err(format!("with {engine}: {}\n{text}", mistakes.join("\n")));
             }
-            if ask(&recalling)?.verdicts != fresh {
-                return Err(format!("with {engine}: other verdicts than a fresh process\n{text}"));
+            if let Some(fault) = against_the_law_of_hints(&ask(&recalling)?.verdicts, &fresh) {
+                return Err(format!("with {engine}: {fault}\n{text}"));
             }
         }
     }

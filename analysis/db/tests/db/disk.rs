@@ -16,7 +16,7 @@ use proofline_verifier::{
 use redb::{ReadableDatabase, ReadableTable, TableDefinition};
 
 const TEXT: &str = "
-int leaf(int x) { return x / 2; }
+static int leaf(int x) { return x / 2; }
 int user(int x) { if (x < 0) return 0; return leaf(x) + 1; }
 int other(int x) { return 10 / x; }
 ";

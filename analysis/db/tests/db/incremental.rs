@@ -44,7 +44,7 @@ impl Session {
 
 const LIBRARY: &str = "
 static int counter;
-int leaf(int x) { return x / 2; }
+static int leaf(int x) { return x / 2; }
 int user(int x) { if (x < 0) return 0; return leaf(x) + 1; }
 int other(int x) { counter = x; return 10 / (x * 0 + 5); }
 ";

@@ -209,7 +209,7 @@ fn compare(db: &Database, texts: &[(PathBuf, String)], log: &str) {
         assert_eq!(sources.definition(*name), expected.definition(*name), "{name}, {log}");
         assert_eq!(sources.closing(*name), expected.closing(*name), "{name}, {log}");
         let known = db.known(*name, &Control::default()).expect("nobody edits");
-        let Some((environment, _)) = known else { continue };
+        let (Some((environment, _)), _) = known else { continue };
         let is_open = environment.is_open() && !Entry::new(*name).is_library();
         let mut expected = slice(&whole, *name, is_open);
         load::prepare(&mut expected, conventions, &|name| sources.annotation(name));

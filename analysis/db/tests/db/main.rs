@@ -5,6 +5,7 @@ mod common;
 mod disk;
 mod edits_while_verifying;
 mod footprints;
+mod hints;
 mod incremental;
 mod linking;
 mod sessions;

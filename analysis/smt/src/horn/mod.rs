@@ -6,6 +6,7 @@
 mod arrays;
 mod certify;
 mod derivation;
+mod inductive;
 mod options;
 mod parameters;
 pub(crate) mod spacer;
@@ -17,6 +18,7 @@ use std::collections::BTreeSet;
 
 pub use arrays::Cells;
 pub use derivation::{Derivation, DerivationStep};
+pub use inductive::{Inductive, inductive};
 pub use options::HornOptions;
 pub use symbolic_abstraction::{Invariants, Split, SymbolicAbstractionOptions, invariants};
 pub use system::{Atom, HornSystem, PredId, Predicate, Rule, Solution, argument};

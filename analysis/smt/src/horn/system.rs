@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::build::and;
 use crate::rewrite::substitute;
 use crate::term::{Sort, Term, Value, Var};
 
@@ -72,12 +73,22 @@ impl Solution {
         self.formulas[predicate.index()]
     }
 
+    /// Conjunctions of formulas, per predicate.
+    pub(super) fn of(conjuncts: &[Vec<Term>]) -> Solution {
+        Solution { formulas: conjuncts.iter().map(|all| and(all.iter().copied())).collect() }
+    }
+
     /// The formula of a predicate at `args`.
     #[must_use]
     pub fn at(&self, predicate: PredId, args: &[Term]) -> Term {
+        Solution::apply(self.formula(predicate), args)
+    }
+
+    /// A formula over argument variables, at `args`.
+    pub(super) fn apply(formula: Term, args: &[Term]) -> Term {
         let map: BTreeMap<Var, Term> =
             args.iter().enumerate().map(|(i, t)| (argument(i, t.sort()), *t)).collect();
-        substitute(self.formula(predicate), &map)
+        substitute(formula, &map)
     }
 }
 

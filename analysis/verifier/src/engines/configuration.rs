@@ -1,7 +1,10 @@
 //! Configurations as data: `configurations.yml` lists every engine by name with its parts; this file says which parts there are and
 //! builds engines from them. Knows what can be chosen, not what the choices do.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
 
 use proofline_cpa::{Order, bam::Blocks};
 use proofline_encoding::Encoding;
@@ -10,7 +13,7 @@ use serde::Deserialize;
 
 use super::{
     Abstraction, Bounded, Cases, Concrete, CpaRec, Decision, Domain, Engine, Equations, Horn, KInduction,
-    Predicate, Question, horn::View,
+    OldInvariants, Predicate, Question, horn::View,
 };
 
 /// The file.
@@ -20,9 +23,21 @@ struct File {
     portfolio: Vec<String>,
     side_by_side: Vec<Vec<String>>,
     solver_free: Vec<String>,
-    library: Vec<Vec<String>>,
-    alone: Vec<Vec<String>>,
+    library: Vec<RoundOf<String>>,
+    alone: Vec<RoundOf<String>>,
+    program: Vec<RoundOf<String>>,
     engines: BTreeMap<String, Parts>,
+}
+
+/// What is asked in one round.
+#[derive(Deserialize, Clone, PartialEq, Eq, Debug)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct RoundOf<E> {
+    /// Engines, in order.
+    pub engines: Vec<E>,
+    /// No more steps than this for each.
+    #[serde(default)]
+    pub steps: Option<u64>,
 }
 
 /// How Horn clauses are looked at.
@@ -77,9 +92,13 @@ pub(super) enum Parts {
     /// Spacer.
     Horn {
         resource: u32,
+        #[serde(default)]
+        with_arrays: Option<u32>,
         #[serde(default = "plainly")]
         views: Vec<ViewName>,
     },
+    /// Invariants of an older text. `resource`: for each question.
+    OldInvariants { resource: u32 },
     /// Symbolic abstraction in the domain of equations: degree and cases of each attempt.
     Equations { attempts: Vec<(u8, Split)>, resource: u32, questions: u32, spacer: u32 },
     /// Symbolic execution up to a number of layers.
@@ -174,8 +193,9 @@ struct Table {
     portfolio: Vec<&'static str>,
     side_by_side: Vec<Vec<&'static str>>,
     solver_free: Vec<&'static str>,
-    library: Vec<Vec<&'static str>>,
-    alone: Vec<Vec<&'static str>>,
+    library: Vec<RoundOf<&'static str>>,
+    alone: Vec<RoundOf<&'static str>>,
+    program: Vec<RoundOf<&'static str>>,
     all_of_library: Vec<&'static str>,
     names: Vec<&'static str>,
     engines: BTreeMap<&'static str, Parts>,
@@ -190,8 +210,10 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let keep = |name: String| -> &'static str { Box::leak(name.into_boxed_str()) };
     let engines: BTreeMap<&'static str, Parts> =
         file.engines.into_iter().map(|(name, parts)| (keep(name), parts)).collect();
-    let rounds = |rounds: Vec<Vec<String>>| -> Vec<Vec<&'static str>> {
-        rounds.into_iter().map(|round| round.into_iter().map(keep).collect()).collect()
+    let rounds = |rounds: Vec<RoundOf<String>>| -> Vec<RoundOf<&'static str>> {
+        let kept = |engines: Vec<String>| engines.into_iter().map(keep).collect();
+        let kept = |round: RoundOf<String>| RoundOf { engines: kept(round.engines), steps: round.steps };
+        rounds.into_iter().map(kept).collect()
     };
     let library = rounds(file.library);
     Table {
@@ -202,7 +224,8 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
             .map(|lane| lane.into_iter().map(keep).collect())
             .collect(),
         solver_free: file.solver_free.into_iter().map(keep).collect(),
-        all_of_library: library.concat(),
+        all_of_library: each_once(library.iter().flat_map(|round| round.engines.iter().copied())),
+        program: rounds(file.program),
         alone: rounds(file.alone),
         library,
         names: engines.keys().copied().collect(),
@@ -235,14 +258,24 @@ pub fn library() -> &'static [&'static str] {
     &TABLE.all_of_library
 }
 
+fn each_once(names: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
+    let mut seen = BTreeSet::new();
+    names.filter(|name| seen.insert(*name)).collect()
+}
+
 /// The same in rounds: what is open after one of all functions is asked in the next.
-pub fn library_rounds() -> &'static [Vec<&'static str>] {
+pub fn library_rounds() -> &'static [RoundOf<&'static str>] {
     &TABLE.library
 }
 
 /// What is asked of each function of a library on its own: in the first of those rounds, and in the last.
-pub fn alone_rounds() -> &'static [Vec<&'static str>] {
+pub fn alone_rounds() -> &'static [RoundOf<&'static str>] {
     &TABLE.alone
+}
+
+/// What an editor asks of a program with a beginning.
+pub fn program_rounds() -> &'static [RoundOf<&'static str>] {
+    &TABLE.program
 }
 
 /// Lists of engines that have a name together, each in the order in which its engines are asked.
@@ -273,9 +306,11 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
             Box::new(engine)
         }
         Parts::Cases => Box::new(Cases),
-        Parts::Horn { resource, views } => {
-            Box::new(Horn { resource, views: views.into_iter().map(ViewName::view).collect() })
+        Parts::Horn { resource, with_arrays, views } => {
+            let views = views.into_iter().map(ViewName::view).collect();
+            Box::new(Horn { resource, with_arrays: with_arrays.unwrap_or(resource), views })
         }
+        Parts::OldInvariants { resource } => Box::new(OldInvariants { resource }),
         Parts::Equations { attempts, resource, questions, spacer } => {
             Box::new(Equations { attempts, resource, questions, spacer })
         }
@@ -318,13 +353,8 @@ mod tests {
     #[test]
     fn every_name_in_the_file_is_an_engine_and_every_name_asked_in_order_is_in_the_file() {
         assert!(names().len() > 10);
-        for name in names()
-            .iter()
-            .chain(portfolio())
-            .chain(solver_free())
-            .chain(library())
-            .chain(alone_rounds().concat().iter())
-        {
+        let rounds = alone_rounds().iter().chain(program_rounds()).flat_map(|round| &round.engines);
+        for name in names().iter().chain(portfolio()).chain(solver_free()).chain(library()).chain(rounds) {
             assert_eq!(by_name(name).map(|engine| engine.name()), Some(*name));
         }
         // Lanes hold what the portfolio would ask last, each engine once.

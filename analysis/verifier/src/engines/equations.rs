@@ -13,7 +13,11 @@ use proofline_smt::{
     horn::{HornOutcome, Split, SymbolicAbstractionOptions, invariants, solve},
 };
 
-use super::{Answer, Decision, Engine, Question, horn::Clauses, session::Session};
+use super::{
+    Answer, Decision, Engine, Question,
+    horn::{Built, Clauses},
+    session::Session,
+};
 
 /// The engine.
 #[derive(Clone, Debug)]
@@ -48,7 +52,7 @@ impl Equations {
     ) -> Result<Answer, Unknown> {
         let Question { subject, targets, budget, .. } = *question;
         let layout = MemoryLayout::new(subject.env());
-        let (system, goals) = Clauses::build(question, &layout, false)?;
+        let Built { system, goals, .. } = Clauses::build(question, &layout, false)?;
         let limits = Limits { resource: Some(self.resource), millis: Session::millis_left(budget) };
         let mut reason = Unknown::OutOfBudget;
         let mut all = Vec::new();

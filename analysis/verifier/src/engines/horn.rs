@@ -4,28 +4,33 @@
 //! `Holds` rests on a solution that the solver re-checked rule by rule, of the clauses as they were viewed; that it gives one of the
 //! program's own is the law of each view. A refutation is only a candidate here.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 use proofline_cfa::{Entry, Function, Name, Object, ObligationId};
 use proofline_cpa::{Budget, Unknown};
 use proofline_encoding::{BlockEnd, Cut, Key, LargeBlock, LargeBlockEncoding, MemoryLayout, State, in_range};
-use proofline_program_analysis::Environment;
+use proofline_program_analysis::{Callees, Environment};
 use proofline_smt::{
     Limits, Reason, Sort, Term, Var, build as t,
     horn::{Atom, Cells, HornOptions, HornOutcome, HornSystem, PredId, solve_with},
 };
 
-use super::{Answer, Decision, Engine, Question, Targets, session::Session, start};
+use super::{Answer, Decision, Engine, Question, Targets, old_invariants, session::Session, start};
 use crate::subject::Subject;
 
 /// The solver's units that a step of writing rules is worth.
-const UNITS_PER_STEP: u32 = 20;
+pub(super) const UNITS_PER_STEP: u32 = 20;
 
 /// Spacer over the whole program.
 #[derive(Clone, Debug)]
 pub struct Horn {
     /// The solver's own units, for each view.
     pub resource: u32,
+    /// Of clauses about arrays: the solver does not count most of its work on them.
+    pub with_arrays: u32,
     /// What is solved, in this order.
     pub views: Vec<View>,
 }
@@ -77,16 +82,22 @@ impl Horn {
         let own = question.own_budget(steps);
         let built = Clauses::build(&Question { budget: &own, ..*question }, &layout, arrays);
         budget.spend(steps - own.left())?;
-        let (mut system, _) = built?;
+        let Built { mut system, shape, .. } = built?;
         if let View::Cells(cells) = view {
             let about = system.about(cells);
             system = about.ok_or_else(no_arrays)?;
             system = system.for_any_numbers().unwrap_or(system);
         }
         let session = Session::new(budget)?;
-        let options = HornOptions { limits: self.limits(budget), guided: arrays, ..HornOptions::default() };
+        let limits = self.limits(&system, budget);
+        let options = HornOptions { limits, guided: arrays, ..HornOptions::default() };
         match solve_with(&session.z3, &system, options) {
-            HornOutcome::Solved(_) => Ok(Answer::Holds("inductive invariants found and re-checked".into())),
+            HornOutcome::Solved(solution) => {
+                if view == View::Plain {
+                    old_invariants::keep(question, &shape, &solution);
+                }
+                Ok(Answer::Holds("inductive invariants found and re-checked".into()))
+            }
             HornOutcome::Refuted(_) => {
                 let why = "a way to the mistake was found on which bits, floating point or memory are not known exactly";
                 Err(Unknown::Unconfirmed(why.into()))
@@ -102,8 +113,11 @@ impl Horn {
     }
 
     /// The solver's units keep the answer the same everywhere; a deadline of the caller ends it in any case.
-    fn limits(&self, budget: &Budget) -> Limits {
-        Limits { resource: Some(self.resource), millis: Session::millis_left(budget) }
+    fn limits(&self, system: &HornSystem, budget: &Budget) -> Limits {
+        let sorts = system.predicates.iter().flat_map(|predicate| &predicate.sorts);
+        let has_arrays = sorts.into_iter().any(|sort| matches!(sort, Sort::Array(..)));
+        let resource = if has_arrays { self.with_arrays } else { self.resource };
+        Limits { resource: Some(resource), millis: Session::millis_left(budget) }
     }
 }
 
@@ -130,7 +144,23 @@ pub(super) struct Clauses<'c> {
     /// Arrays of activations are kept at loop heads.
     arrays: bool,
     goals: Goals,
+    shape: Shape,
+    /// Somebody may want the shape.
+    names_arguments: bool,
+    /// Of instances, by the root.
+    paths: BTreeMap<(Name, u32), Rc<str>>,
 }
+
+/// The rules of a program.
+pub(super) struct Built {
+    pub(super) system: HornSystem,
+    pub(super) goals: Goals,
+    pub(super) shape: Shape,
+}
+
+/// What each predicate and its arguments are about, in words that mean the same in another text: names of functions and variables, and how many
+/// calls or loops come before.
+pub(super) type Shape = Vec<(String, Vec<String>)>;
 
 /// What the rules without head stand for: an obligation, or (`None`) a construct that must not be reached.
 pub(super) type Goals = BTreeMap<usize, Option<(Name, ObligationId)>>;
@@ -140,7 +170,7 @@ impl<'c> Clauses<'c> {
         question: &Question<'c>,
         layout: &'c MemoryLayout,
         arrays: bool,
-    ) -> Result<(HornSystem, Goals), Unknown> {
+    ) -> Result<Built, Unknown> {
         let Question { subject, entry, targets, budget } = *question;
         let environment = &**subject.env();
         let reachable = subject.reachable_from(entry.name);
@@ -157,6 +187,9 @@ impl<'c> Clauses<'c> {
             targets,
             arrays,
             goals: Goals::new(),
+            shape: Shape::new(),
+            names_arguments: subject.summaries().is_some() && !arrays,
+            paths: BTreeMap::new(),
         };
         for &root in &roots {
             let encoder =
@@ -169,7 +202,7 @@ impl<'c> Clauses<'c> {
                 LargeBlockEncoding::new(environment, layout, root, &summarised, subject.wrapv(), budget);
             clauses.root(root, &mut encoder)?;
         }
-        Ok((clauses.system, clauses.goals))
+        Ok(Built { system: clauses.system, goals: clauses.goals, shape: clauses.shape })
     }
 
     fn declare(&mut self, root: Name, encoder: &LargeBlockEncoding<'_>, is_summarised: bool) {
@@ -182,7 +215,7 @@ impl<'c> Clauses<'c> {
             .collect();
         let memory = encoder.memory_keys(root);
         keys.extend(memory.iter().copied());
-        let id = self.predicate(&format!("before {root}"), &keys, &[]);
+        let id = self.predicate(&format!("before {root}"), encoder, &keys, &[]);
         if is_summarised {
             let written = self.environment.writes(root);
             let mut result: Vec<Key> = memory
@@ -192,15 +225,81 @@ impl<'c> Clauses<'c> {
             result.extend(
                 function.result.filter(|slot| is_register(function, *slot)).map(|slot| Key::Local(0, slot)),
             );
-            let after = self.predicate(&format!("after {root}"), &keys, &result);
+            let after = self.predicate(&format!("after {root}"), encoder, &keys, &result);
             self.after.insert(root, (after, result));
         }
         self.before.insert(root, (id, keys));
     }
 
-    fn predicate(&mut self, name: &str, keys: &[Key], more: &[Key]) -> PredId {
+    /// A predicate over what `keys` were at the entry and what `more` are here.
+    fn predicate(
+        &mut self,
+        name: &str,
+        encoder: &LargeBlockEncoding<'_>,
+        keys: &[Key],
+        more: &[Key],
+    ) -> PredId {
         let sorts: Vec<Sort> = keys.iter().chain(more).map(|key| key.sort()).collect();
+        if self.names_arguments {
+            let mut arguments = Vec::new();
+            for key in keys {
+                arguments.push(format!("entry {}", self.about(encoder, *key)));
+            }
+            for key in more {
+                arguments.push(self.about(encoder, *key));
+            }
+            self.shape.push((name.to_owned(), arguments));
+        }
         self.system.predicate(name, &sorts)
+    }
+
+    /// What a key is about.
+    fn about(&mut self, encoder: &LargeBlockEncoding<'_>, key: Key) -> String {
+        match key {
+            Key::Local(instance, id) => {
+                let function = self.environment.function(encoder.instances.function(instance));
+                let name = function.map_or("", |function| function.local(id).name.as_str());
+                format!("{}.{name}", self.path(encoder, instance))
+            }
+            Key::Cell(..) | Key::Elements(..) => format!("{key:?}"),
+        }
+    }
+
+    /// An inlined instance: its function, and by which of the calls of it in the caller it is there.
+    fn path(&mut self, encoder: &LargeBlockEncoding<'_>, instance: u32) -> Rc<str> {
+        let of = (encoder.instances.function(0), instance);
+        if let Some(known) = self.paths.get(&of) {
+            return known.clone();
+        }
+        let function = encoder.instances.function(instance);
+        let path: Rc<str> = match encoder.instances.parent(instance) {
+            None => function.as_str().into(),
+            Some((parent, edge)) => {
+                let calls = self.environment.call_graph().calls(encoder.instances.function(parent));
+                let is_before = |at, callees: &Callees| at < edge && callees.functions.contains(&function);
+                let before = calls.filter(|(at, callees)| is_before(*at, callees)).count();
+                format!("{}/{function}#{before}", self.path(encoder, parent)).into()
+            }
+        };
+        self.paths.insert(of, path.clone());
+        path
+    }
+
+    /// A cut point: which loop of its function, or behind how many calls.
+    fn place(&mut self, encoder: &LargeBlockEncoding<'_>, cut: Cut) -> String {
+        let name = encoder.instances.function(cut.instance);
+        let structure = self.environment.structure(name);
+        let of_loop = structure.loops().iter().filter(|one| one.head < cut.loc).count();
+        let which = match structure.loop_at(cut.loc) {
+            Some(_) => format!("loop {of_loop}"),
+            None => {
+                let function = self.environment.function(name);
+                let calls = self.environment.call_graph().calls(name);
+                let is_before = |edge| function.is_some_and(|f| f.edge(edge).from < cut.loc);
+                format!("call {}", calls.filter(|(edge, _)| is_before(*edge)).count())
+            }
+        };
+        format!("{} {which}", self.path(encoder, cut.instance))
     }
 
     /// How execution begins.
@@ -252,9 +351,9 @@ impl<'c> Clauses<'c> {
                     && !cuts.contains_key(&cut)
                 {
                     let keys = encoder.keys(cut, self.arrays);
-                    let name = format!("{root} {} {}", cut.instance, cut.loc);
+                    let name = self.place(encoder, cut);
                     let ghosts = if has_summary { self.before[&root].1.clone() } else { Vec::new() };
-                    let id = self.predicate(&name, &ghosts, &keys);
+                    let id = self.predicate(&name, encoder, &ghosts, &keys);
                     cuts.insert(cut, (id, keys));
                     open.push(Some(cut));
                 }

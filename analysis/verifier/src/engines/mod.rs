@@ -10,6 +10,7 @@ mod cparec;
 mod equations;
 mod horn;
 mod kinduction;
+pub(crate) mod old_invariants;
 mod predicate;
 mod question;
 pub(crate) mod session;
@@ -28,12 +29,14 @@ pub use bounded::Bounded;
 pub use cases::Cases;
 pub use concrete::Concrete;
 pub use configuration::{
-    alone_rounds, by_name, groups, library, library_rounds, names, portfolio, side_by_side,
+    RoundOf, alone_rounds, by_name, groups, library, library_rounds, names, portfolio, program_rounds,
+    side_by_side,
 };
 pub use cparec::CpaRec;
 pub use equations::Equations;
 pub use horn::Horn;
 pub use kinduction::KInduction;
+pub use old_invariants::OldInvariants;
 pub use predicate::Predicate;
 pub use question::{Question, Targets};
 

@@ -13,7 +13,7 @@ use proofline_cpa::Unknown;
 use super::{Control, Programs, Request, Round, Settled};
 use crate::{
     blame::Blame,
-    callers_memory::{is_asked, speaks_of},
+    callers_memory::{is_asked, is_of_an_object, speaks_of},
     checks::library_call,
     contracts::{
         Contract, Contracts, acsl,
@@ -175,10 +175,12 @@ impl<P: Programs> Known<'_, P> {
         Ok(draft::draft(subject.env(), name, &self.done))
     }
 
-    /// Whether something fails whatever callers do, or is open that no contract helps with: whether memory is alive.
+    /// Whether something fails whatever callers do, or is open that no contract helps with: whether memory of the function itself is alive. What
+    /// callers pass is, under a contract.
     fn is_hopeless(&self, name: Name) -> bool {
         let of_it = self.report.verdicts.range((name, ObligationId(0))..=(name, ObligationId(u32::MAX)));
-        let Some(function) = self.functions[&name].subject.env().function(name) else { return true };
+        let env = self.functions[&name].subject.env();
+        let Some(function) = env.function(name) else { return true };
         of_it.into_iter().any(|((_, id), verdict)| match verdict {
             Verdict::Proved(_) => false,
             Verdict::Violated(index) => {
@@ -188,7 +190,9 @@ impl<P: Programs> Known<'_, P> {
             Verdict::Unknown(_) => {
                 let is_room =
                     |predicate| matches!(predicate, MemoryPredicate::InBounds | MemoryPredicate::Terminated);
-                speaks_of(function, *id, &|_| true) && !speaks_of(function, *id, &is_room)
+                speaks_of(function, *id, &|_| true)
+                    && !speaks_of(function, *id, &is_room)
+                    && !is_asked(env, name, *id, &is_of_an_object)
             }
         })
     }

@@ -1,4 +1,5 @@
-//! A library, function by function, cheap engines before dear ones. Each function that others call is also judged on its own, called by
+//! Rounds: cheap engines about everything before dear ones about anything, each round going on from the one before. A library is asked about
+//! function by function. Each function that others call is also judged on its own, called by
 //! anybody with any arguments: what is proved so holds for all callers, and what fails so whatever callers do is an error, whoever calls it.
 //! Everything else that such a run shows is the callers' matter, and judged in the executions from the entries.
 
@@ -10,7 +11,9 @@ use std::{
 use proofline_cfa::{Entry, Name, ObligationId};
 use proofline_cpa::Unknown;
 
-use super::{Control, Programs, Request, Round, Settled, check_entry, contracts, each};
+use super::{
+    Control, Programs, Request, Round, Settled, add_calls_from_outside, check_entry, contracts, each,
+};
 use crate::{
     callers_memory::{is_asked, is_of_an_object},
     engines,
@@ -21,30 +24,45 @@ use crate::{
 /// So many entries at most are asked dear questions before what is known then is looked at again.
 const WAVE: usize = 8;
 
-/// Which engines are asked.
+/// How far the rounds go. Which engines are asked in each, and with how many steps, stands in `configurations.yml`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Rounds {
-    /// Those without a solver, briefly.
+    /// Engines without a solver, briefly.
     Cheap,
-    /// All.
+    /// The next round, too.
+    Brief,
+    /// All rounds.
     All,
+    /// All rounds, and then the portfolio.
+    Portfolio,
 }
 
+type RoundOf = engines::RoundOf<&'static str>;
+
 impl Rounds {
-    /// In order, about entries.
-    fn engines(self) -> &'static [Vec<&'static str>] {
+    /// In order, about functions of a library as entries.
+    fn of_library(self) -> &'static [RoundOf] {
         self.of(engines::library_rounds())
     }
 
-    /// In order, about functions on their own.
-    fn alone(self) -> &'static [Vec<&'static str>] {
-        self.of(engines::alone_rounds())
+    /// In order, about programs with a beginning.
+    fn of_program(self) -> &'static [RoundOf] {
+        self.of(engines::program_rounds())
     }
 
-    fn of(self, all: &'static [Vec<&'static str>]) -> &'static [Vec<&'static str>] {
+    /// In order, about functions on their own.
+    fn alone(self) -> &'static [RoundOf] {
+        match self {
+            Rounds::Cheap | Rounds::Brief => Rounds::Cheap.of(engines::alone_rounds()),
+            Rounds::All | Rounds::Portfolio => engines::alone_rounds(),
+        }
+    }
+
+    fn of(self, all: &'static [RoundOf]) -> &'static [RoundOf] {
         match self {
             Rounds::Cheap => &all[..1.min(all.len())],
-            Rounds::All => all,
+            Rounds::Brief => &all[..2.min(all.len())],
+            Rounds::All | Rounds::Portfolio => all,
         }
     }
 }
@@ -64,9 +82,9 @@ pub fn function_alone<P: Programs>(
 ) -> Result<Report, P::Error> {
     let mut last: Option<Request> = None;
     let mut report = None;
-    for engines in rounds.alone() {
+    for of in rounds.alone() {
         let round = Round { is_own: true, settled: Arc::default(), after: last.map(Arc::new) };
-        let next = of_round(request, engines, round);
+        let next = of_round(request, of, round);
         let found = check_entry(programs, &next, Entry::new(function), control)?;
         let is_decided = !found.is_open();
         report = Some(found);
@@ -107,27 +125,77 @@ pub fn entry_in_rounds<P: Programs>(
         }
     }
     let mut last: Option<(Request, Report)> = None;
-    for engines in rounds.engines() {
+    for of in rounds.of_library().iter().chain(portfolio(rounds).as_ref()) {
         let settled = if last.is_none() { BTreeMap::new() } else { settled.clone() };
-        last = Some(next_round(programs, request, engines, entry, settled, last, control)?);
+        last = Some(next_round(programs, request, of, entry, settled, last, control)?);
     }
     let mut report = last.map(|(_, report)| report).unwrap_or_default();
-    if rounds == Rounds::All && programs.has_body(entry.name)? {
+    if rounds >= Rounds::All && programs.has_body(entry.name)? {
         contracts::add(programs, request, &programs.reached(entry.name)?, control, &mut report)?;
     }
     Ok(report)
 }
 
-fn of_round(request: &Request, engines: &[&str], round: Round) -> Request {
-    let engines = engines.iter().map(|name| (*name).to_owned()).collect();
-    Request { engines, round, ..request.clone() }
+/// What is known of a program's executions from its beginning after some rounds.
+///
+/// # Errors
+/// If the work was stopped.
+pub fn program_in_rounds<P: Programs>(
+    programs: &P,
+    request: &Request,
+    entry: Entry,
+    rounds: Rounds,
+    control: &Control,
+) -> Result<Report, P::Error> {
+    if !programs.has_body(entry.name)? {
+        return check_entry(programs, request, entry, control);
+    }
+    let mut last: Option<(Request, Report)> = None;
+    for of in rounds.of_program().iter().chain(portfolio(rounds).as_ref()) {
+        let after = match last {
+            Some((_, ref report)) if !report.is_open() => break,
+            Some((asked, _)) => Some(Arc::new(asked)),
+            None => None,
+        };
+        let next = of_round(request, of, Round { after, ..Round::default() });
+        let report = programs.judge(&next, entry, control)?;
+        last = Some((next, report));
+    }
+    let mut report = last.map(|(_, report)| report).unwrap_or_default();
+    if report.reason == Some(Unknown::OutOfTime) && report.verdicts.is_empty() {
+        return Ok(report);
+    }
+    // Functions that unknown code may call are a library's, whatever is asked of the program.
+    let outside = match rounds {
+        Rounds::Cheap => rounds.of_library().first().map(|of| of_round(request, of, Round::default())),
+        Rounds::Brief | Rounds::All | Rounds::Portfolio => None,
+    };
+    let outside = outside.unwrap_or_else(|| Request { round: Round::default(), ..request.clone() });
+    add_calls_from_outside(programs, &outside, control, &mut report)?;
+    if let Some(why) = programs.misunderstood(entry)? {
+        report.retract_proofs(&why);
+    }
+    control.tell(report.failures());
+    Ok(report)
+}
+
+/// What comes after all rounds.
+fn portfolio(rounds: Rounds) -> Option<RoundOf> {
+    let all = || RoundOf { engines: engines::portfolio().to_vec(), steps: None };
+    (rounds == Rounds::Portfolio).then(all)
+}
+
+fn of_round(request: &Request, of: &RoundOf, round: Round) -> Request {
+    let engines = of.engines.iter().map(|name| (*name).to_owned()).collect();
+    let steps = of.steps.map_or(request.steps, |most| request.steps.min(most));
+    Request { engines, steps, round, ..request.clone() }
 }
 
 /// One more round about an entry, unless everything is decided.
 fn next_round<P: Programs>(
     programs: &P,
     request: &Request,
-    engines: &[&str],
+    of: &RoundOf,
     entry: Entry,
     settled: Settled,
     last: Option<(Request, Report)>,
@@ -138,7 +206,7 @@ fn next_round<P: Programs>(
         Some((asked, _)) => Some(Arc::new(asked)),
         None => None,
     };
-    let next = of_round(request, engines, Round { is_own: false, settled: Arc::new(settled), after });
+    let next = of_round(request, of, Round { is_own: false, settled: Arc::new(settled), after });
     let report = check_entry(programs, &next, entry, control)?;
     control.tell(report.failures());
     Ok((next, report))
@@ -186,16 +254,16 @@ pub(super) fn check<P: Programs>(
     report: &mut Report,
 ) -> Result<(), P::Error> {
     let mut library = Library::new(programs, request, control, &report.entries)?;
-    let rounds = Rounds::All.engines();
+    let rounds = Rounds::All.of_library();
     library.alone(Rounds::Cheap)?;
-    for (at, engines) in rounds.iter().enumerate() {
+    for (at, of) in rounds.iter().enumerate() {
         if request.first_only && library.has_failure() {
             break;
         }
         if at > 0 && at + 1 == rounds.len() {
             library.alone(Rounds::All)?;
         }
-        library.round(engines, at > 0 && at + 1 == rounds.len())?;
+        library.round(of, at > 0 && at + 1 == rounds.len())?;
     }
     let functions = library.entries.iter().flat_map(|(_, reached, _)| reached).copied().collect();
     library.add_to(report);
@@ -248,7 +316,7 @@ impl<'l, P: Programs> Library<'l, P> {
     }
 
     /// Asks engines about all entries. If that `is_dear`, what one entry cannot have proved is not asked of the next ones: it stays unknown.
-    fn round(&mut self, engines: &[&str], is_dear: bool) -> Result<(), P::Error> {
+    fn round(&mut self, of: &RoundOf, is_dear: bool) -> Result<(), P::Error> {
         let own: Settled = self.alone.iter().flat_map(decided).collect();
         let mut given_up = Settled::new();
         let mut waiting: Vec<usize> = (0..self.entries.len()).collect();
@@ -268,7 +336,7 @@ impl<'l, P: Programs> Library<'l, P> {
                     .chain(&given_up)
                     .filter(|((name, _), _)| *is_understood && *name != entry.name && reached.contains(name));
                 let settled = known.map(|(target, known)| (*target, known.clone())).collect();
-                next_round(programs, request, engines, *entry, settled, self.answers[*at].clone(), control)
+                next_round(programs, request, of, *entry, settled, self.answers[*at].clone(), control)
             })?;
             for (at, (asked, report)) in wave.into_iter().zip(asked) {
                 if is_dear {

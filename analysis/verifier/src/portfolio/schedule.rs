@@ -13,14 +13,19 @@ use proofline_smt::{Reason, worker::take_incident};
 
 use super::{Control, Request, STACK, panic_text};
 use crate::{
+    blame::{self, Blame},
     checks,
     counterexample::Counterexample,
     engines::{self, Answer, Decision, Engine, Question, Targets},
+    interpret::{Code, Limits, Machine, Script},
     report::{Judgement, not_replayed},
     rests_on::Basis,
     subject::Subject,
     verdict::Verdict,
 };
+
+/// The engine that runs programs.
+const REPLAYED_BY: &str = "concrete";
 
 /// One entry's question and what is known so far.
 #[derive(Clone)]
@@ -89,6 +94,7 @@ impl<'r> Schedule<'r> {
             known.counterexamples.clone_from(&before.counterexamples);
             known.decided_by.clone_from(&before.decided_by);
             known.last_engine = before.last_engine;
+            known.finished.clone_from(&before.finished);
             for (target, verdict) in &before.verdicts {
                 match verdict {
                     Verdict::Proved(_) | Verdict::Violated(_) => {
@@ -119,6 +125,7 @@ impl<'r> Schedule<'r> {
             self.judgement.reason = self.blocked;
             return self.judgement;
         }
+        self.replay();
         if self.is_done() {
             return self.finish();
         }
@@ -172,6 +179,49 @@ impl<'r> Schedule<'r> {
         self.judgement
     }
 
+    /// Runs that failed in an older text are run again before any engine is asked. Where such a run still fails, the violation is as good as
+    /// the one that engines would find: the function's own, whoever calls it. Otherwise, it is left to them.
+    fn replay(&mut self) {
+        let request = self.request;
+        let is_first = request.round.after.is_none() && request.under.is_empty() && !request.first_only;
+        let Some(summaries) = self.subject.summaries().filter(|_| is_first) else { return };
+        let failures = summaries.failures(self.entry.name);
+        if failures.is_empty() {
+            return;
+        }
+        let code = Code::new(self.subject.program());
+        for failure in failures {
+            if self.is_done() || self.control.cancel.is_cancelled() {
+                break;
+            }
+            let budget = Budget::steps(u64::MAX)
+                .with_cancel(self.control.cancel.clone())
+                .with_deadline(self.control.deadline);
+            let limits = Limits { steps: failure.replay_steps(), ..Limits::default() };
+            let script = Script::new(failure.inputs);
+            let run = Machine::new(&code, script, limits).with_budget(&budget).run(self.entry);
+            let Some(found) = Counterexample::of(&run, self.entry, &self.open) else { continue };
+            if self.is_no_callers_matter(&found) {
+                self.violated((found.function, found.obligation), found, REPLAYED_BY);
+            }
+        }
+    }
+
+    /// Whether a failure is shown as an error, and not as a condition on callers.
+    fn is_no_callers_matter(&self, found: &Counterexample) -> bool {
+        let program = self.subject.program();
+        let Some(run) = found.replay(program) else { return false };
+        let function = program.function(found.function);
+        let Some(obligation) = function.and_then(|f| f.obligations.get(found.obligation.index())) else {
+            return false;
+        };
+        if !self.entry.is_library() {
+            return true;
+        }
+        let (blame, is_unconditional) = blame::judge(self.subject, &run, obligation);
+        blame == Blame::Manifest && (is_unconditional || !self.request.round.is_own)
+    }
+
     fn is_leak(&self, (function, obligation): (Name, ObligationId)) -> bool {
         let function = self.subject.program().function(function);
         let obligation = function.and_then(|function| function.obligations.get(obligation.index()));
@@ -184,6 +234,9 @@ impl<'r> Schedule<'r> {
 
     fn sequence(&mut self, names: &[&str]) {
         for engine in names.iter().filter_map(|name| engines::by_name(name)) {
+            if self.judgement.finished.contains(engine.name()) {
+                continue;
+            }
             while !self.is_done() {
                 self.control.say(&format!(
                     "{}: {} ({} obligations open)",
@@ -275,6 +328,9 @@ impl<'r> Schedule<'r> {
             return false;
         }
         let decision = self.decision(engine, &asked);
+        if engine.decides_each() && is_all(&decision.answer) {
+            self.judgement.finished.insert(engine.name());
+        }
         for (function, obligation) in decision.proved {
             if self.blocked.is_none() && self.open.contains(function, obligation) {
                 self.settle((function, obligation), Verdict::Proved(engine.name()));
@@ -350,6 +406,28 @@ impl<'r> Schedule<'r> {
     fn settle(&mut self, target: (Name, ObligationId), verdict: Verdict) {
         self.open.remove(target.0, target.1);
         self.judgement.verdicts.insert(target, verdict);
+    }
+}
+
+/// Whether more steps would not change what an engine says.
+fn is_all(answer: &Answer) -> bool {
+    match answer {
+        Answer::Holds(_) => true,
+        // It is asked about the rest.
+        Answer::Violated(_) => false,
+        Answer::Unknown(why) => match why {
+            Unknown::NotApplicable(_)
+            | Unknown::Unsupported(_)
+            | Unknown::NoProgress(_)
+            | Unknown::Unconfirmed(_) => true,
+            Unknown::Cancelled
+            | Unknown::OutOfBudget
+            | Unknown::OutOfMemory
+            | Unknown::SolverStopped
+            | Unknown::OutOfTime
+            | Unknown::IfCallersKeep
+            | Unknown::InternalError(_) => false,
+        },
     }
 }
 

@@ -74,11 +74,10 @@ impl Actor {
         let program = document.results.program().ok_or_else(|| wrong("the file is still being read"))?;
         let wanted =
             program.entries().iter().filter(|e| function.is_none_or(|name| e.decides.contains(name)));
-        let effort =
-            Effort { seconds: 60, rounds: None, ..Effort::full(self.settings.budget.saturating_mul(10)) };
+        let effort = Effort::most(self.settings.budget.saturating_mul(10));
         let entries: Vec<String> = wanted.map(|entry| entry.name.clone()).collect();
         for (place, entry) in entries.into_iter().enumerate() {
-            let task = Task::Verify { entry, effort: effort.clone(), is_final: true };
+            let task = Task::Verify { entry, effort };
             self.jobs.push(&path, revision, task, place);
         }
         Ok(Value::Null)

@@ -47,27 +47,27 @@ impl Actor {
                     return;
                 }
                 self.jobs.push(&path, revision, Task::Know, 0);
+                let effort = Effort::quick(self.settings.budget);
                 for (place, entry) in document.results.entries().into_iter().enumerate() {
-                    let task =
-                        Task::Verify { entry: entry.name.clone(), effort: Effort::QUICK, is_final: false };
+                    let task = Task::Verify { entry: entry.name.clone(), effort };
                     self.jobs.push(&path, revision, task, place);
                 }
             }
-            Outcome::Verified { path, revision, entry, report, is_final, .. } => {
+            Outcome::Verified { path, revision, entry, report, effort } => {
                 let Some(document) = self.documents.get_mut(&path).filter(|d| d.revision == revision) else {
                     return;
                 };
                 document.results.ended(&entry);
                 let Ok(report) = report else { return };
                 self.news.insert(path.clone(), News { at: Instant::now() });
-                if !is_final && !report.is_settled {
-                    let effort = Effort::full(self.settings.budget);
+                let next = effort.next().filter(|_| !report.is_settled);
+                let is_final = next.is_none();
+                if let Some(effort) = next {
                     // In the order of the quick answers: what was edited first.
                     let place = document.results.entries().iter().position(|known| known.name == entry);
                     let place = place.unwrap_or(usize::MAX);
-                    self.jobs.push(&path, revision, Task::Verify { entry, effort, is_final: true }, place);
-                }
-                if is_final || report.is_settled {
+                    self.jobs.push(&path, revision, Task::Verify { entry, effort }, place);
+                } else {
                     for text in report.internal_errors() {
                         let version = env!("CARGO_PKG_VERSION");
                         let text = format!(

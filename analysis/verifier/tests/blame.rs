@@ -172,7 +172,13 @@ fn the_last_unknown_function_that_could_write_it_is_named() {
         int made(void) { return *first(make()); }";
     assert_eq!(
         blames(code),
-        ["all: hangs on each", "made: fails when `make(…) == NULL`", "twice: hangs on read_size",]
+        [
+            "all: hangs on each",
+            "made: fails when `make(…) == NULL`",
+            // Whoever was given its address calls it, too.
+            "one: requires `p != NULL`",
+            "twice: hangs on read_size",
+        ]
     );
 }
 

@@ -105,10 +105,10 @@ pub fn given_away(library: &Environment) -> BTreeSet<Name> {
     let mut known = library.escaped_functions().clone();
     for edge in library.program().functions.values().flat_map(|function| &function.edges) {
         // Calls of a known function keep nothing.
-        let callee = match &edge.op {
-            Op::Call(Call { callee: Callee::Indirect(pointer, _), .. }) => Some(pointer),
-            _ => None,
-        };
+        let callee = edge.op.call().and_then(|call| match &call.callee {
+            Callee::Indirect(pointer, _) => Some(pointer),
+            Callee::Direct(_) => None,
+        });
         visit::exprs(&edge.op, &mut |expr| {
             if let Expr::Function(name) = expr
                 && callee != Some(expr)

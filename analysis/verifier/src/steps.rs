@@ -1,8 +1,8 @@
 //! From the events of a run to the steps people read: names as written, temporaries left out, long stretches shortened.
 
 use proofline_cfa::{
-    Base, Callee, Cause, EdgeId, Entry, Function, LocalId, Lvalue, Name, Obligation, Op, Program, Scalar,
-    Site, Type, Types, command_line, eval::Value, lvalue_text,
+    Base, Callee, Cause, EdgeId, Entry, Expr, Function, LocalId, Lvalue, Name, Obligation, Op, Program, Role,
+    Scalar, Site, Type, Types, command_line, eval::Value, lvalue_text, visit,
 };
 use proofline_hir::TypeKind;
 use rustc_hash::FxHashMap;
@@ -214,8 +214,15 @@ impl Teller<'_> {
                 self.called(&function, event, &call.callee);
             }
             Op::Assume(condition) => {
+                // What a library function decides for itself, its result says, once.
                 let text = self.branch_text(&function, event, condition);
-                if let Some(text) = text {
+                let is_said = |text: &String| {
+                    let is_of_result =
+                        reads_only(condition, &|id| function.local(id).role == Role::Temporary);
+                    is_of_result && self.steps.last().is_some_and(|last| last.text == *text)
+                };
+                let is_choice = reads_only(condition, &|id| is_choice(&function, id));
+                if let Some(text) = text.filter(|text| !is_choice && !is_said(text)) {
                     self.push(&function, event, StepKind::Branch, text, None);
                 }
             }
@@ -423,4 +430,21 @@ pub(crate) fn shorten(steps: Vec<TraceStep>) -> Vec<TraceStep> {
     out.push(gap);
     out.extend(steps[steps.len() - tail..].iter().cloned());
     out
+}
+
+/// Whether a condition reads something, and nothing but such locals.
+fn reads_only(condition: &Expr, is_such: &dyn Fn(LocalId) -> bool) -> bool {
+    let (mut reads, mut only) = (false, true);
+    visit::reads_of_expr(condition, &mut |lvalue| {
+        reads = true;
+        only &= matches!(lvalue.base, Base::Local(id) if lvalue.path.is_empty() && is_such(id));
+    });
+    reads && only
+}
+
+/// Whether a local is what a function without a body decides on the way.
+fn is_choice(function: &Function, id: LocalId) -> bool {
+    function.edges.iter().any(|edge| {
+        matches!(&edge.op, Op::Havoc(Lvalue { base: Base::Local(local), .. }, Cause::Within(_)) if *local == id)
+    })
 }

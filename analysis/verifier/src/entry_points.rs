@@ -111,7 +111,7 @@ pub fn given_away(library: &Environment) -> BTreeSet<Name> {
         });
         visit::exprs(&edge.op, &mut |expr| {
             if let Expr::Function(name) = expr
-                && callee != Some(expr)
+                && callee.is_none_or(|callee| !std::ptr::eq(callee, expr))
             {
                 known.insert(*name);
             }

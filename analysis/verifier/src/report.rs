@@ -170,10 +170,13 @@ impl Report {
         if self.verdicts.is_empty() {
             return Overall::Nothing;
         }
-        let first = self.verdicts.values().find_map(|verdict| match verdict {
-            Verdict::Unknown(why) => Some(why.clone()),
+        let reasons = self.verdicts.values().filter_map(|verdict| match verdict {
+            Verdict::Unknown(why) => Some(why),
             Verdict::Proved(_) | Verdict::Violated(_) => None,
         });
+        // That callers must keep contracts is the whole answer only where nothing else is open.
+        let first =
+            reasons.clone().find(|why| **why != Unknown::IfCallersKeep).or(reasons.clone().next()).cloned();
         let latent = self.latent().count();
         match first {
             Some(why) => Overall::Unknown(why),

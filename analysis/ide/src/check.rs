@@ -2,11 +2,13 @@
 //! [`Sources`] show where in the text they are. Knows no terminal and no format.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use proofline_db::{Database, Stopped, Store, Work};
+use proofline_syntax::{DATABASES, RealFs, database_programs};
 use proofline_verifier::portfolio::{self, Programs};
 
 pub use proofline_verifier::{
@@ -88,6 +90,15 @@ pub struct Statistics {
     pub reused: usize,
     /// Blocks that were found on the disk.
     pub blocks_from_disk: u64,
+}
+
+/// The programs of a folder, by name, each with its C files: as the folder's `compile_commands.json` (or the one in `build`) says, if there is one.
+///
+/// # Errors
+/// What is wrong with the file.
+pub fn programs_of(folder: &Path) -> Option<Result<BTreeMap<String, Vec<PathBuf>>, String>> {
+    let database = DATABASES.iter().map(|name| folder.join(name)).find(|path| path.is_file())?;
+    Some(database_programs(&database, &RealFs))
 }
 
 impl WholeProgram {

@@ -1,6 +1,7 @@
 //! `proofline check`
 
 use std::{
+    collections::BTreeSet,
     io::Write,
     path::PathBuf,
     process::ExitCode,
@@ -11,15 +12,17 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use parking_lot::Mutex;
 use proofline_ide::check::{
-    Cancel, CheckError, Control, Counterexample, FindingListener, LoopInvariant, Name, Overall, Property,
-    Report, Request, Round, Sources, Task, Unknown, engine_groups, engine_names, keep_questions,
+    Cancel, CheckError, Control, Counterexample, Finding, FindingListener, LoopInvariant, Name, Overall,
+    Position, Program, Property, Report, Request, Round, Sources, Task, Unknown, Verdict, WholeProgram,
+    engine_groups, engine_names, keep_questions,
 };
 use proofline_ide::shown;
 
 use super::{
     formats::{self, Format},
     input::{Allocates, Input},
-    render,
+    news::Old,
+    project, render,
     terminal::{Color, Progress, Style},
 };
 use crate::memory::Ceiling;
@@ -59,6 +62,12 @@ pub(crate) struct Arguments {
     /// Verifies everything again, and remembers nothing.
     #[arg(long)]
     no_cache: bool,
+    /// Failures that this earlier result has (`--format json`) are no news: they are not shown, and the exit code is not 1 because of them.
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Failures whose path goes through no line that was changed since this revision of git are no news.
+    #[arg(long, value_name = "REVISION")]
+    since: Option<String>,
     /// Folder for what was verified before (default: `proofline` in the user's cache folder).
     #[arg(long, value_name = "DIR", conflicts_with = "no_cache")]
     cache: Option<PathBuf>,
@@ -70,7 +79,7 @@ pub(crate) struct Arguments {
     progress: bool,
     /// How results are written to standard output. Exit codes and verdicts are the same in every format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    pub(super) format: Format,
     /// Writes a witness of SV-COMP. Of the first violation: GraphML 1.0 if the name ends in `.graphml`, else YAML 2.0. Of a proof: what is known
     /// of loops, in YAML 2.0.
     #[arg(long, value_name = "FILE")]
@@ -97,6 +106,7 @@ pub(super) fn failed(why: CheckError) -> anyhow::Error {
 }
 
 /// What is known about one property.
+#[derive(Clone)]
 pub(crate) struct Answer {
     /// `all`, `unreach-call` …
     pub(crate) property: String,
@@ -104,6 +114,8 @@ pub(crate) struct Answer {
     pub(crate) question: Property,
     /// Everything found out.
     pub(crate) report: Report,
+    /// How many failures are no news.
+    pub(crate) old: usize,
     /// The work was stopped because of the memory that it took.
     pub(crate) is_out_of_memory: bool,
 }
@@ -138,10 +150,52 @@ impl Answer {
     }
 }
 
+/// What is the same for all programs of one run.
+pub(super) struct Session<'a> {
+    pub(super) arguments: &'a Arguments,
+    properties: Vec<Property>,
+    engines: Vec<String>,
+    entries: Vec<Name>,
+    /// Where answers outlive the process.
+    cache: Option<PathBuf>,
+    pub(super) control: Control,
+    ceiling: Ceiling,
+    pub(super) progress: Progress,
+    pub(super) style: Style,
+    /// Failures that are no news.
+    old: Old,
+    /// What several programs share is told once: where, and of which check.
+    told: Mutex<BTreeSet<(PathBuf, u32, u32, &'static str)>>,
+}
+
+/// A program that was checked.
+#[derive(Clone)]
+pub(crate) struct Checked {
+    /// Its name in the project; empty if there is one program only.
+    pub(crate) name: String,
+    /// Its texts.
+    pub(crate) sources: Arc<Sources>,
+    /// What was found out, by property.
+    pub(crate) answers: Vec<Answer>,
+    /// Its automata, if there are verdicts about them and the format shows them.
+    pub(crate) automata: Option<Arc<Program>>,
+}
+
+impl Answer {
+    /// The exit code: failures that are no news do not count.
+    pub(crate) fn code(&self) -> u8 {
+        let (_, code) = self.result();
+        if code != 1 || self.report.failures().count() > self.old {
+            return code;
+        }
+        let is_open = self.report.verdicts.values().any(|verdict| matches!(verdict, Verdict::Unknown(_)));
+        if is_open { 2 } else { 0 }
+    }
+}
+
 /// Runs the checks and prints what they found.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let started = Instant::now();
-    let style = Style::new(arguments.color);
     let mut input = arguments.input.clone();
     let mut properties = Vec::new();
     if let Some(file) = &arguments.task {
@@ -161,16 +215,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         keep_questions(folder).with_context(|| format!("cannot write to {}", shown(folder)))?;
     }
     let engines = engines(arguments)?;
+    let programs = project::programs(&input)?;
+    let old = Old::read(arguments.baseline.as_deref(), arguments.since.as_deref())?;
     let cancel = interruptible();
     if !arguments.in_process {
         crate::solver_process::employ_workers(arguments.memory);
     }
     let ceiling = Ceiling::watch(arguments.memory, cancel.clone(), out_of_memory(arguments));
     let progress = Progress::new(arguments.progress);
-    progress.say("reading the program");
     let cache = arguments.cache.clone().or_else(proofline_ide::default_cache);
-    let program = input.program(cache.as_deref().filter(|_| !arguments.no_cache))?;
-    let entries: Vec<Name> = arguments.entry.iter().map(|name| Name::new(name)).collect();
     let listener = progress.clone();
     let control = Control {
         cancel: cancel.clone(),
@@ -179,91 +232,168 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         threads: std::thread::available_parallelism().map_or(1, usize::from),
         found: None,
     };
-    // Not locked: if memory runs out, another thread has the last word.
-    let mut out = std::io::stdout();
-    let (sources, is_read) = match program.sources_within(&control) {
-        Ok(sources) => (Arc::new(sources), true),
-        Err(CheckError::OutOfTime) => (Arc::default(), false),
-        Err(why) => return Err(failed(why)),
+    let session = Session {
+        arguments,
+        properties,
+        engines,
+        entries: arguments.entry.iter().map(|name| Name::new(name)).collect(),
+        cache: cache.filter(|_| !arguments.no_cache),
+        control,
+        ceiling,
+        progress,
+        style: Style::new(arguments.color),
+        old,
+        told: Mutex::default(),
     };
-    let is_text = arguments.format == Format::Text;
-    if is_text {
-        for problem in sources.problems() {
-            write!(out, "{}", render::problem(&sources, problem, style))?;
-        }
-    }
-    let mut answers = Vec::new();
-    for property in &properties {
-        let request = Request {
-            property: property.clone(),
-            engines: engines.clone(),
-            steps: arguments.budget,
-            first_only: arguments.first || property.is_one_question(),
-            round: Round::default(),
-            under: Arc::default(),
-        };
-        let shown: Arc<Mutex<Vec<Counterexample>>> = Arc::default();
-        let mut control = control.clone();
-        if is_text && !request.first_only && entries.is_empty() {
-            control.found = Some(teller(&sources, &progress, style, &shown));
-        }
-        let report = match is_read {
-            true => program.check(&request, &entries, &control).map_err(failed)?,
-            false => Report::nothing(Unknown::OutOfTime),
-        };
-        if is_text {
-            let shown = shown.lock();
-            for finding in report.failures().filter(|finding| !shown.contains(&finding.counterexample)) {
-                write!(out, "{}", render::finding(&sources, finding, style))?;
-            }
-            drop(shown);
-            write!(out, "{}", render::latent(&report, style))?;
-            write!(out, "{}", render::table(&report, style))?;
-        }
-        answers.push(Answer {
-            property: property.name(),
-            question: property.clone(),
-            report,
-            is_out_of_memory: ceiling.is_reached(),
-        });
-    }
-    progress.done();
-    program.save();
-    if arguments.statistics && is_text {
-        let done = program.take_statistics();
-        writeln!(out, "entries verified: {}, known from before: {}", done.verified, done.recalled)?;
-        writeln!(out, "functions whose blocks were rechecked: {}, reused: {}", done.rechecked, done.reused)?;
-        writeln!(out, "blocks found on the disk: {}", done.blocks_from_disk)?;
-    }
-    if ceiling.is_reached() {
+    let code = match programs {
+        None => session.one(&input)?,
+        Some(_) if arguments.witness.is_some() => bail!(
+            "--witness is about one program, and this folder may have several\n  help: name the C files of the program"
+        ),
+        Some(programs) => session.project(&input, programs)?,
+    };
+    if session.ceiling.is_reached() {
         eprintln!("more than {} MB were needed (--memory): this is what is known so far", arguments.memory);
     } else if cancel.is_cancelled() {
         eprintln!("interrupted: this is what is known so far");
     }
-    // Violated is worse news than unknown, and unknown than proved.
-    let worst = |code: u8, next: u8| if code == 1 || next == 1 { 1 } else { code.max(next) };
-    let code = answers.iter().map(|answer| answer.result().1).fold(0, worst);
-    match arguments.format {
-        Format::Text => {
-            for answer in &answers {
-                if let Some(engine) = answer.report.last_engine {
-                    writeln!(out, "decided by: {engine}")?;
-                }
-                writeln!(out, "checks: {}", answer.checks().join(", "))?;
-                writeln!(out, "RESULT: {}", answer.result().0)?;
+    Ok(ExitCode::from(code))
+}
+
+impl Session<'_> {
+    /// Checks the only program.
+    fn one(&self, input: &Input) -> Result<u8> {
+        let is_text = self.arguments.format == Format::Text;
+        // Not locked: if memory runs out, another thread has the last word.
+        let mut out = std::io::stdout();
+        let (checked, program) = self.check("", input, &self.control, &mut out, true)?;
+        self.progress.done();
+        program.save();
+        if self.arguments.statistics && is_text {
+            let done = program.take_statistics();
+            writeln!(out, "entries verified: {}, known from before: {}", done.verified, done.recalled)?;
+            writeln!(
+                out,
+                "functions whose blocks were rechecked: {}, reused: {}",
+                done.rechecked, done.reused
+            )?;
+            writeln!(out, "blocks found on the disk: {}", done.blocks_from_disk)?;
+        }
+        let code = self.code(&checked);
+        match self.arguments.format {
+            Format::Text => self.results(&checked, &mut out)?,
+            Format::Json => writeln!(out, "{:#}", formats::json(&checked))?,
+            Format::Sarif => writeln!(out, "{:#}", formats::sarif(std::slice::from_ref(&checked)))?,
+        }
+        if let Some(file) = &self.arguments.witness {
+            let invariants = || program.loop_invariants(&self.control).map_err(failed);
+            write_witness(input, &checked.answers, file, &invariants)?;
+        }
+        Ok(code)
+    }
+
+    /// Reads and checks one program, and writes what people read of it, up to the result.
+    pub(super) fn check(
+        &self,
+        name: &str,
+        input: &Input,
+        control: &Control,
+        out: &mut dyn Write,
+        tells_at_once: bool,
+    ) -> Result<(Checked, WholeProgram)> {
+        self.progress.say("reading the program");
+        let program = input.program(self.cache.as_deref())?;
+        let (sources, is_read) = match program.sources_within(control) {
+            Ok(sources) => (Arc::new(sources), true),
+            Err(CheckError::OutOfTime) => (Arc::default(), false),
+            Err(why) => return Err(failed(why)),
+        };
+        let is_text = self.arguments.format == Format::Text;
+        if is_text {
+            for problem in sources.problems() {
+                write!(out, "{}", render::problem(&sources, problem, self.style))?;
             }
         }
-        Format::Json => {
-            let is_needed = answers.iter().any(|answer| !answer.report.verdicts.is_empty());
-            let automata = is_needed.then(|| program.program()).transpose().map_err(failed)?;
-            writeln!(out, "{:#}", formats::json(automata.as_deref(), &sources, &answers))?;
+        let mut answers = Vec::new();
+        for property in &self.properties {
+            let request = Request {
+                property: property.clone(),
+                engines: self.engines.clone(),
+                steps: self.arguments.budget,
+                first_only: self.arguments.first || property.is_one_question(),
+                round: Round::default(),
+                under: Arc::default(),
+            };
+            let shown: Arc<Mutex<Vec<Counterexample>>> = Arc::default();
+            let mut control = control.clone();
+            if tells_at_once
+                && is_text
+                && !request.first_only
+                && self.entries.is_empty()
+                && self.old.is_nothing()
+            {
+                control.found = Some(teller(&sources, &self.progress, self.style, &shown));
+            }
+            let report = match is_read {
+                true => program.check(&request, &self.entries, &control).map_err(failed)?,
+                false => Report::nothing(Unknown::OutOfTime),
+            };
+            let old = self.old.of(&report);
+            if is_text {
+                let shown = shown.lock();
+                let is_told = |finding: &Finding| {
+                    let at = finding.position.clone().filter(|_| !name.is_empty());
+                    let at = at.map(|at| (at.path.to_path_buf(), at.line, at.column, finding.check.code()));
+                    at.is_some_and(|at| !self.told.lock().insert(at))
+                };
+                let is_news = |finding: &&Finding| {
+                    !shown.contains(&finding.counterexample) && !old.contains(finding) && !is_told(finding)
+                };
+                for finding in report.failures().filter(is_news) {
+                    write!(out, "{}", render::finding(&sources, finding, self.style))?;
+                }
+                drop(shown);
+                write!(out, "{}", render::latent(&report, self.style))?;
+                write!(out, "{}", render::table(&report, self.style))?;
+            }
+            answers.push(Answer {
+                property: property.name(),
+                question: property.clone(),
+                old: old.len(),
+                report,
+                is_out_of_memory: self.ceiling.is_reached(),
+            });
         }
-        Format::Sarif => writeln!(out, "{:#}", formats::sarif(&sources, &answers))?,
+        let is_needed = self.arguments.format == Format::Json
+            && answers.iter().any(|answer| !answer.report.verdicts.is_empty());
+        let automata = is_needed.then(|| program.program()).transpose().map_err(failed)?;
+        Ok((Checked { name: name.to_owned(), sources, answers, automata }, program))
     }
-    if let Some(file) = &arguments.witness {
-        write_witness(&input, &answers, file, &|| program.loop_invariants(&control).map_err(failed))?;
+
+    /// The last lines about a program.
+    pub(super) fn results(&self, checked: &Checked, out: &mut dyn Write) -> Result<()> {
+        for answer in &checked.answers {
+            if let Some(engine) = answer.report.last_engine {
+                writeln!(out, "decided by: {engine}")?;
+            }
+            writeln!(out, "checks: {}", answer.checks().join(", "))?;
+            if answer.old > 0 {
+                writeln!(out, "failures that are no news: {}", answer.old)?;
+            }
+            writeln!(out, "RESULT: {}", answer.result().0)?;
+        }
+        Ok(())
     }
-    Ok(ExitCode::from(code))
+
+    /// The exit code for a program.
+    pub(super) fn code(&self, checked: &Checked) -> u8 {
+        checked.answers.iter().map(Answer::code).fold(0, worst)
+    }
+}
+
+/// Violated is worse news than unknown, and unknown than proved.
+pub(super) fn worst(code: u8, next: u8) -> u8 {
+    if code == 1 || next == 1 { 1 } else { code.max(next) }
 }
 
 /// Shows failures as soon as they are known, each once.

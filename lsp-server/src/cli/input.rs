@@ -19,6 +19,7 @@ use super::check::failed;
 #[derive(clap::Args, Clone, Debug)]
 pub(crate) struct Input {
     /// C files of one program. Flags come from `compile_commands.json` or `compile_flags.txt` where there is one.
+    /// A folder that has a `compile_commands.json` (itself or in `build`) stands for all its programs, and so does no file at all.
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Adds a folder to look for headers in.
@@ -121,6 +122,11 @@ impl Input {
             usable(file)?;
         }
         WholeProgram::new(self.files.clone(), self.options(), cache).map_err(failed)
+    }
+
+    /// Other files, read in the same way.
+    pub(crate) fn of(&self, files: Vec<PathBuf>) -> Input {
+        Input { files, ..self.clone() }
     }
 
     /// ILP32 was asked for.

@@ -4,7 +4,9 @@ mod check;
 mod dump;
 mod formats;
 mod input;
+mod news;
 mod pages;
+mod project;
 mod render;
 mod terminal;
 

@@ -118,8 +118,8 @@ impl Progress {
             None => write(),
         }
     }
-    pub(crate) fn done(self) {
-        if let Some(bar) = self.bar {
+    pub(crate) fn done(&self) {
+        if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }

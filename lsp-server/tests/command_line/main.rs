@@ -8,6 +8,7 @@ mod hostile;
 mod inputs;
 mod interrupt;
 mod pages;
+mod projects;
 mod results;
 mod solver_process;
 mod witnesses;

@@ -1,6 +1,9 @@
 //! Finding the flags of a file: `compile_commands.json`, else `compile_flags.txt`, else defaults.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use serde::Deserialize;
 
@@ -30,7 +33,7 @@ pub struct FoundFlags {
 }
 
 /// Names under which a compilation database is looked for in every directory above the file.
-const DATABASES: [&str; 2] = ["compile_commands.json", "build/compile_commands.json"];
+pub const DATABASES: [&str; 2] = ["compile_commands.json", "build/compile_commands.json"];
 
 /// The flags of `file`. Always gives an answer: zero configuration works.
 pub fn flags_for(file: &Path, fs: &dyn FileSystem) -> FoundFlags {
@@ -65,6 +68,56 @@ pub fn database_files(database: &Path, fs: &dyn FileSystem) -> Vec<PathBuf> {
     files
 }
 
+/// The programs that a compilation database describes, by name, each with its C files: files of one target, as far as the path of the output says the
+/// target (CMake: `CMakeFiles/server.dir/main.c.o`; Meson: `server.p/main.c.o`); else each file alone, under its own path from the database's folder.
+///
+/// # Errors
+/// What is wrong with the database, in words for people.
+pub fn database_programs(
+    database: &Path,
+    fs: &dyn FileSystem,
+) -> Result<BTreeMap<String, Vec<PathBuf>>, String> {
+    let database = absolute(database);
+    let odd = |what: &dyn std::fmt::Display| format!("{}: {what}", crate::fs::shown(&database));
+    let bytes = fs.read(&database).map_err(|error| odd(&error))?;
+    let entries: Vec<Entry> = serde_json::from_slice(&bytes).map_err(|error| odd(&error))?;
+    let base = database.parent().unwrap_or(Path::new(""));
+    let mut programs: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    for entry in &entries {
+        let file = lexical(&lexical(&base.join(&entry.directory)).join(&entry.file));
+        if file.extension().is_none_or(|extension| extension != "c") {
+            continue;
+        }
+        let alone = || file.strip_prefix(base).unwrap_or(&file).display().to_string();
+        let files = programs.entry(target(entry).unwrap_or_else(alone)).or_default();
+        if !files.contains(&file) {
+            files.push(file);
+        }
+    }
+    Ok(programs)
+}
+
+/// The target that an entry's output belongs to.
+fn target(entry: &Entry) -> Option<String> {
+    let output = entry.output.clone().or_else(|| {
+        let arguments = match (&entry.arguments, &entry.command) {
+            (Some(arguments), _) => arguments.clone(),
+            (None, command) => shlex::split(command.as_deref()?)?,
+        };
+        let at = arguments.iter().position(|argument| argument == "-o")?;
+        arguments.get(at + 1).map(PathBuf::from)
+    })?;
+    output
+        .iter()
+        .rev()
+        .skip(1)
+        .find_map(|part| {
+            let part = part.to_str()?;
+            part.strip_suffix(".dir").or_else(|| part.strip_suffix(".p")).filter(|name| !name.is_empty())
+        })
+        .map(str::to_owned)
+}
+
 fn absolute(file: &Path) -> PathBuf {
     lexical(&std::path::absolute(file).unwrap_or_else(|_| file.to_owned()))
 }
@@ -75,6 +128,7 @@ struct Entry {
     file: PathBuf,
     arguments: Option<Vec<String>>,
     command: Option<String>,
+    output: Option<PathBuf>,
 }
 
 fn from_database(path: &Path, file: &Path, fs: &dyn FileSystem, warnings: &mut Vec<String>) -> Option<Flags> {

@@ -6,7 +6,7 @@ mod database;
 use std::path::PathBuf;
 
 pub use args::{FlagError, FlagWarning};
-pub use database::{FlagsOrigin, FoundFlags, database_files, flags_for};
+pub use database::{DATABASES, FlagsOrigin, FoundFlags, database_files, database_programs, flags_for};
 
 /// Sizes of the basic types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 pub(super) use sarif::sarif;
 pub(super) use witness::{correctness_witness, violation_witness};
 
-use super::check::Answer;
+use super::check::{Answer, Checked};
 
 /// How results are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -26,8 +26,28 @@ pub(crate) enum Format {
     Sarif,
 }
 
-/// Everything as one JSON object; the program, if there are verdicts about it.
-pub(super) fn json(program: Option<&Program>, sources: &Sources, answers: &[Answer]) -> Value {
+/// Everything about one program as one JSON object.
+pub(super) fn json(checked: &Checked) -> Value {
+    let mut all = program(checked);
+    all["version"] = json!(env!("CARGO_PKG_VERSION"));
+    all
+}
+
+/// Everything about a project: its programs, each as if it were alone.
+pub(super) fn json_of_project(checked: &[Checked]) -> Value {
+    let programs: Vec<Value> = checked
+        .iter()
+        .map(|checked| {
+            let mut one = program(checked);
+            one["name"] = json!(checked.name);
+            one
+        })
+        .collect();
+    json!({ "version": env!("CARGO_PKG_VERSION"), "programs": programs })
+}
+
+fn program(checked: &Checked) -> Value {
+    let Checked { sources, answers, automata, .. } = checked;
     let problems: Vec<Value> = sources
         .problems()
         .iter()
@@ -40,13 +60,14 @@ pub(super) fn json(program: Option<&Program>, sources: &Sources, answers: &[Answ
             })
         })
         .collect();
-    let results: Vec<Value> = answers.iter().map(|answer| result(program, sources, answer)).collect();
-    json!({ "version": env!("CARGO_PKG_VERSION"), "problems": problems, "results": results })
+    let results: Vec<Value> =
+        answers.iter().map(|answer| result(automata.as_deref(), sources, answer)).collect();
+    json!({ "problems": problems, "results": results })
 }
 
 fn result(program: Option<&Program>, sources: &Sources, answer: &Answer) -> Value {
     let report = &answer.report;
-    let (text, exit) = answer.result();
+    let (text, exit) = (answer.result().0, answer.code());
     let mut obligations = Vec::new();
     for ((function, id), verdict) in &report.verdicts {
         let Some(automaton) = program.and_then(|program| program.function(*function)) else { continue };
@@ -85,6 +106,7 @@ fn result(program: Option<&Program>, sources: &Sources, answer: &Answer) -> Valu
         "contracts": contracts(report),
         "contract_problems": by_function(&report.contract_problems),
         "calls_not_kept": by_function(&report.calls_not_kept),
+        "failures_that_are_no_news": answer.old,
         "obligations": obligations,
         "findings": findings,
     })

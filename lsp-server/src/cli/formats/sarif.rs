@@ -6,10 +6,26 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use proofline_ide::check::{Check, Finding, Position, Sources};
 use serde_json::{Value, json};
 
-use crate::cli::check::Answer;
+use crate::cli::check::{Answer, Checked};
 
-/// The whole log.
-pub(crate) fn sarif(sources: &Sources, answers: &[Answer]) -> Value {
+/// The whole log: a run per program. What several programs share is in the first of them.
+pub(crate) fn sarif(programs: &[Checked]) -> Value {
+    let mut seen = BTreeSet::new();
+    let mut runs: Vec<Value> = programs.iter().map(run).collect();
+    for run in &mut runs {
+        if let Some(results) = run["results"].as_array_mut() {
+            results.retain(|result| seen.insert(format!("{} {}", result["ruleId"], result["locations"])));
+        }
+    }
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": runs,
+    })
+}
+
+fn run(checked: &Checked) -> Value {
+    let Checked { name, sources, answers, .. } = checked;
     let rules: Vec<Value> = Check::ALL.iter().map(|check| rule(check)).collect();
     let results: Vec<Value> = answers
         .iter()
@@ -40,10 +56,7 @@ pub(crate) fn sarif(sources: &Sources, answers: &[Answer]) -> Value {
         .map(|text| json!({ "level": "note", "message": { "text": format!("proofs rest on: {text}") } }))
         .collect();
     let checks: BTreeSet<&str> = answers.iter().flat_map(Answer::checks).collect();
-    json!({
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{
+    let mut run = json!({
             "tool": { "driver": {
                 "name": "Proofline",
                 "version": env!("CARGO_PKG_VERSION"),
@@ -58,8 +71,11 @@ pub(crate) fn sarif(sources: &Sources, answers: &[Answer]) -> Value {
                 "properties": { "checks": checks },
             }],
             "results": results,
-        }],
-    })
+    });
+    if !name.is_empty() {
+        run["automationDetails"] = json!({ "id": format!("proofline/{name}") });
+    }
+    run
 }
 
 /// A check. Whoever reads no taxonomies finds the weaknesses among the tags, in the words of GitHub.

@@ -1,0 +1,116 @@
+//! Folders with several programs, and what is news in them.
+
+use std::process::Command;
+
+use crate::common::Scratch;
+
+const DATABASE: &str = r#"[
+  {"directory": "build", "file": "../src/one.c", "command": "cc -DSIZE=4 -c ../src/one.c -o CMakeFiles/one.dir/src/one.c.o"},
+  {"directory": "build", "file": "../src/help.c", "command": "cc -DSIZE=4 -c ../src/help.c -o CMakeFiles/one.dir/src/help.c.o"},
+  {"directory": "build", "file": "../src/two.c", "arguments": ["cc", "-c", "../src/two.c"], "output": "two.p/src_two.c.o"},
+  {"directory": "build", "file": "../src/plain.c", "command": "cc -c ../src/plain.c -o plain.o"},
+  {"directory": "build", "file": "../src/other.cpp", "command": "c++ -c ../src/other.cpp"}
+]"#;
+
+fn project() -> Scratch {
+    let scratch = Scratch::new();
+    for folder in ["src", "build"] {
+        std::fs::create_dir(scratch.path().join(folder)).expect("a folder");
+    }
+    scratch.write("compile_commands.json", DATABASE);
+    scratch.write("src/shared.h", "static inline int tenth(int of) { return 10 / of; }\n");
+    let one = "#include \"shared.h\"\nint help(int);\nint main(int argc, char **argv) { int a[SIZE]; a[3] = help(argc); return tenth(argc - 1) + a[3]; }\n";
+    scratch.write("src/one.c", one);
+    scratch.write("src/help.c", "int help(int of) { return of > 3; }\n");
+    scratch.write(
+        "src/two.c",
+        "#include \"shared.h\"\nint main(int argc, char **argv) { return tenth(argc - 1); }\n",
+    );
+    scratch.write("src/plain.c", "int plain(int a) { return a > 0 ? a - 1 : 0; }\n");
+    scratch
+}
+
+#[test]
+fn a_folder_is_checked_program_by_program() {
+    let scratch = project();
+    let said = scratch.run(&["check", "--no-cache"]);
+    said.expect(
+        1,
+        &[
+            "== one (src/one.c, src/help.c)",
+            "== src/plain.c",
+            "3 programs: 1 proved, 2 violated, 0 unknown, 0 not read",
+        ],
+    );
+    assert_eq!(said.out.matches("error[division-by-zero]").count(), 1, "told once: {}", said.out);
+    scratch.run(&["check", "--no-cache", "."]).expect(1, &["3 programs:"]);
+    let json = scratch.run(&["check", "--no-cache", "--format", "json"]);
+    json.expect(1, &["\"programs\"", "\"name\": \"two\""]);
+    let sarif = scratch.run(&["check", "--no-cache", "--format", "sarif"]);
+    sarif.expect(1, &["proofline/one", "proofline/src/plain.c"]);
+    assert_eq!(sarif.out.matches("\"ruleId\": \"division-by-zero\"").count(), 1, "{}", sarif.out);
+}
+
+#[test]
+fn one_program_that_cannot_be_read_does_not_keep_the_others() {
+    let scratch = project();
+    std::fs::remove_file(scratch.path().join("src/two.c")).expect("it was there");
+    let said = scratch.run(&["check", "--no-cache"]);
+    said.expect(1, &["3 programs: 1 proved, 1 violated, 0 unknown, 1 not read"]);
+    assert!(said.err.contains("src/two.c"), "{}", said.err);
+}
+
+#[test]
+fn folders_without_a_database_are_refused() {
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.path().join("src")).expect("a folder");
+    scratch.run(&["check", "src"]).expect(3, &["has no compile_commands.json"]);
+    scratch.run(&["check"]).expect(3, &["no input file"]);
+    scratch.write("compile_commands.json", "[{");
+    scratch.run(&["check"]).expect(3, &["compile_commands.json:"]);
+}
+
+#[test]
+fn what_an_earlier_run_found_is_no_news() {
+    let scratch = project();
+    let earlier = scratch.run(&["check", "--no-cache", "--format", "json"]);
+    scratch.write("base.json", &earlier.out);
+    let said = scratch.run(&["check", "--no-cache", "--baseline", "base.json"]);
+    said.expect(0, &["failures that are no news: 1"]);
+    assert!(!said.out.contains("error["), "{}", said.out);
+    // Lines have moved, and there is a new one.
+    scratch.write("src/two.c", "\n\n#include \"shared.h\"\nint main(int argc, char **argv) { int n = argc / (argc - 3); return tenth(argc - 1) + n; }\n");
+    let said = scratch.run(&["check", "--no-cache", "--baseline", "base.json"]);
+    said.expect(1, &["error[division-by-zero]: division by zero in `argc / (argc - 3)`"]);
+    assert_eq!(said.out.matches("error[").count(), 1, "{}", said.out);
+    scratch.run(&["check", "src/two.c", "--baseline", "src/two.c"]).expect(3, &["is no result of"]);
+}
+
+#[test]
+fn what_no_changed_line_has_to_do_with_is_no_news() {
+    let scratch = project();
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git")
+            .args(["-c", "user.name=a", "-c", "user.email=a@example.invalid"])
+            .args(arguments)
+            .current_dir(scratch.path())
+            .output()
+            .expect("git");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    git(&["init", "--quiet"]);
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "-m", "first"]);
+    let since = ["check", "--no-cache", "--since", "HEAD"];
+    scratch.run(&since).expect(0, &["failures that are no news: 1"]);
+    // The step that calls is changed; the failure is elsewhere.
+    scratch.write(
+        "src/two.c",
+        "#include \"shared.h\"\nint main(int argc, char **argv) { return tenth(argc - 1) + 1; }\n",
+    );
+    scratch.run(&since).expect(1, &["error[division-by-zero]"]);
+    // A new file.
+    scratch.write("src/new.c", "int main(int argc, char **argv) { return 1 / (argc - 1); }\n");
+    scratch.run(&["check", "--no-cache", "--since", "HEAD", "src/new.c"]).expect(1, &["error["]);
+    scratch.run(&["check", "--since=--output=x", "src/new.c"]).expect(3, &["git says"]);
+}

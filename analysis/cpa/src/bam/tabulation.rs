@@ -98,6 +98,11 @@ impl<A: BlockCpa> Clone for AbstractionLocation<A> {
     }
 }
 
+fn closed<A: BlockCpa>(stable: Arc<Stable<A>>) -> AbstractionLocation<A> {
+    let first = stable.first();
+    AbstractionLocation::Closed(stable, first)
+}
+
 impl<A: BlockCpa> AbstractionLocation<A> {
     /// Tells homes apart within a run.
     pub(crate) fn identity(&self) -> (usize, usize) {
@@ -274,15 +279,13 @@ impl<'p, A: BlockCpa, S: SummaryStore<A>> Tabulation<'p, A, S> {
         summary: SummaryRef,
     ) -> Result<(AbstractionLocation<A>, bool), Unknown> {
         match (summary, location) {
-            (SummaryRef::Stable(id), _) => Ok((AbstractionLocation::Closed(self.store.get(id), 0), true)),
+            (SummaryRef::Stable(id), _) => Ok((closed(self.store.get(id)), true)),
             (SummaryRef::Member(i), AbstractionLocation::Closed(stable, _)) => {
                 Ok((AbstractionLocation::Closed(stable.clone(), i as usize), false))
             }
             (SummaryRef::Open(id), _) => match &self.abstractions[id.index()] {
                 AbstractionState::Open(_) => Ok((AbstractionLocation::Open(id), false)),
-                AbstractionState::Closed(stable) => {
-                    Ok((AbstractionLocation::Closed(self.store.get(*stable), 0), true))
-                }
+                AbstractionState::Closed(stable) => Ok((closed(self.store.get(*stable)), true)),
                 AbstractionState::Gone => Err(Unknown::InternalError(format!("abstraction {id} is gone"))),
             },
             (SummaryRef::Dependency(i), AbstractionLocation::Closed(stable, _)) => {
@@ -290,7 +293,7 @@ impl<'p, A: BlockCpa, S: SummaryStore<A>> Tabulation<'p, A, S> {
                 let known = asked.and_then(|asked| self.store.known(&asked.key));
                 let id =
                     known.ok_or_else(|| Unknown::InternalError("a block rests on nothing".to_owned()))?;
-                Ok((AbstractionLocation::Closed(self.store.get(id), 0), true))
+                Ok((closed(self.store.get(id)), true))
             }
             (SummaryRef::Member(_) | SummaryRef::Dependency(_), AbstractionLocation::Open(_)) => {
                 Err(Unknown::InternalError("a part of a component that is not stable".to_owned()))

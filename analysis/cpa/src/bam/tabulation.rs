@@ -62,6 +62,8 @@ pub(crate) enum AbstractionState<A: BlockCpa> {
 /// A recursive component of the call graph (or a single block) while it is being computed.
 pub(crate) struct Component<A: BlockCpa> {
     pub(crate) first: OpenId,
+    /// It was entered with nothing known, and so is whatever is called in it.
+    pub(crate) is_weakest: bool,
     pub(crate) members: Vec<OpenId>,
     pub(crate) index: FxHashMap<KeyOf<A>, OpenId>,
     /// Members that are not on the stack and have something to do.
@@ -219,7 +221,11 @@ impl<'p, A: BlockCpa, S: SummaryStore<A>> Tabulation<'p, A, S> {
             let (members, index) = (vec![id], FxHashMap::from_iter([(key.clone(), id)]));
             let dirty = BTreeSet::new();
             let (dependencies, is_dependency) = (Vec::new(), FxHashSet::default());
-            component = Some(Component { first: id, members, index, dirty, dependencies, is_dependency });
+            let function = self.task.info(block.function)?.function;
+            let weakest = self.analysis.weakest_entry(block.context(function));
+            let is_weakest = weakest.is_some_and(|weakest| weakest == key.entry);
+            component =
+                Some(Component { first: id, is_weakest, members, index, dirty, dependencies, is_dependency });
         } else if let Some(around) = self.components.last_mut() {
             around.members.push(id);
             around.index.insert(key.clone(), id);

@@ -248,7 +248,8 @@ impl<A: BlockCpa, S: SummaryStore<A>> BamTransfer<'_, '_, A, S> {
             }
             return Ok(Some(summary));
         }
-        let weakest = tabulation.analysis.weakest_entry(context);
+        let is_weakest = tabulation.components.last().is_some_and(|component| component.is_weakest);
+        let weakest = is_weakest.then(|| tabulation.analysis.weakest_entry(context)).flatten();
         let key = match weakest.filter(|weakest| tabulation.analysis.leq(&key.entry.0, &weakest.0)) {
             Some(entry) => Key { entry, ..key },
             None => key,

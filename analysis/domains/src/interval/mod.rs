@@ -54,7 +54,7 @@ pub struct IntervalOptions {
     /// Only executions in which the entry function's inputs (by the edge of their `havoc`) lie in these ranges are covered: smallest and
     /// largest value, both included. An engine that splits a program's inputs into ranges analyses it once for each.
     pub input_ranges: BTreeMap<EdgeId, (i128, i128)>,
-    /// Calls within a recursive component are entered with nothing known of their arguments and of memory.
+    /// Calls within a recursive component that is entered with nothing known of arguments and of memory are entered so, too.
     pub weakest_recursion: bool,
 }
 

@@ -281,6 +281,13 @@ pub trait BlockCpa: Cpa {
         block: BlockContext<'_>,
     ) -> Reduced<Self::Precision>;
 
+    /// The weakest entry of a function, where the analysis wants no more to be known at calls within a recursive component that is entered so:
+    /// then the component has one abstraction per function, whoever calls it. Used where it covers the entry at hand. By default entries are
+    /// what they are.
+    fn weakest_entry(&self, _block: BlockContext<'_>) -> Option<Reduced<Self::State>> {
+        None
+    }
+
     /// Widens a new entry of a recursive block against an open one, so that entries do not grow for ever: an upper bound of
     /// both. `unrollings` counts the open entries of this block. The default keeps the new entry (it is unrolled).
     fn widen_entry(

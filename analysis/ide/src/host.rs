@@ -3,7 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -20,6 +20,9 @@ use crate::{
     settings::Settings,
     verify::{self, Effort, EntryReport},
 };
+
+/// As deep as the text may be nested. Only what is used of it is memory.
+const STACK: usize = 1 << 28;
 
 /// Bytes of a buffer that is still read.
 const LARGEST: usize = 16 << 20;
@@ -279,7 +282,19 @@ impl Analysis {
             let others = others.collect::<Result<Vec<_>, Stopped>>()?;
             // Positions first: if there is no program, they say why.
             let sources = db.sources()?;
-            Ok(((db.subject()?, sources), Index::of(&*db.source(&self.file)?), others))
+            let source = db.source(&self.file)?;
+            // Both take a while, and neither needs the other.
+            let (subject, index) = std::thread::scope(|scope| {
+                let index =
+                    std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || Index::of(&source));
+                let subject = db.subject();
+                let index = match index {
+                    Ok(index) => index.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                    Err(_) => Index::of(&source),
+                };
+                (subject, index)
+            });
+            Ok(((subject?, sources), index, others))
         }));
         let loaded: Result<Result<_, LoadError>, _> = match loaded {
             Ok(Ok(loaded)) => Ok(Ok(loaded)),

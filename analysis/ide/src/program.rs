@@ -2,7 +2,7 @@
 
 use std::{
     any::Any,
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -68,6 +68,8 @@ pub struct Program {
     files: BTreeSet<PathBuf>,
     functions: Vec<FunctionItem>,
     entries: Vec<EntryPoint>,
+    /// The numbers of the entries that decide a function.
+    deciding: BTreeMap<String, Vec<usize>>,
     problems: Vec<Problem>,
 }
 
@@ -88,6 +90,7 @@ impl Program {
             files: BTreeSet::from([path.clone()]),
             functions: Vec::new(),
             entries: Vec::new(),
+            deciding: BTreeMap::new(),
             problems: Vec::new(),
         };
         let ((subject, sources), mut index, others) = match loaded {
@@ -115,11 +118,13 @@ impl Program {
                 place: problem.position.as_ref().map(Place::of),
             })
             .collect();
+        let entries = entries(&subject, &sources, settings, companions);
         Program {
             path,
             files: sources.files(),
             functions: functions(&subject, &sources),
-            entries: entries(&subject, &sources, settings, companions),
+            deciding: deciding(&entries),
+            entries,
             problems,
             index,
             undefined,
@@ -142,6 +147,10 @@ impl Program {
     /// From where it is checked: functions on their own, then `main`, then by name.
     pub fn entries(&self) -> &[EntryPoint] {
         &self.entries
+    }
+    /// Those of them that decide a function.
+    pub fn deciding(&self, function: &str) -> impl Iterator<Item = &EntryPoint> {
+        self.deciding.get(function).into_iter().flatten().filter_map(|at| self.entries.get(*at))
     }
     /// What is wrong with the text.
     pub fn problems(&self) -> &[Problem] {
@@ -199,6 +208,16 @@ fn functions(subject: &Subject, sources: &Sources) -> Vec<FunctionItem> {
     out.sort_by(|a, b| {
         (&a.selection.path, a.range.start, &a.name).cmp(&(&b.selection.path, b.range.start, &b.name))
     });
+    out
+}
+
+fn deciding(entries: &[EntryPoint]) -> BTreeMap<String, Vec<usize>> {
+    let mut out: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (at, entry) in entries.iter().enumerate() {
+        for function in &entry.decides {
+            out.entry(function.clone()).or_default().push(at);
+        }
+    }
     out
 }
 

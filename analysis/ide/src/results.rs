@@ -8,6 +8,7 @@ use std::{
     sync::Arc,
 };
 
+use parking_lot::Mutex;
 use proofline_verifier::Name;
 
 use crate::{
@@ -75,6 +76,18 @@ pub struct FileResults {
     running: BTreeSet<String>,
     /// Findings of this text that running a test has confirmed.
     confirmed: BTreeSet<String>,
+    merged: Mutex<Merged>,
+}
+
+/// Reports by entry.
+type Reports = BTreeMap<String, Arc<EntryReport>>;
+
+/// What was put together from the entries' reports, as long as these are the same. Every answer to an editor looks at it, and an edit of a
+/// function changes little of it.
+#[derive(Default)]
+struct Merged {
+    reports: Option<Arc<Reports>>,
+    functions: BTreeMap<String, FunctionReport>,
 }
 
 /// A finding with where it is now.
@@ -110,6 +123,7 @@ impl FileResults {
             knowledge: None,
             running: BTreeSet::new(),
             confirmed: BTreeSet::new(),
+            merged: Mutex::default(),
         }
     }
 
@@ -127,12 +141,14 @@ impl FileResults {
             older.edits.extend(edits);
         }
         self.entries.retain(|_, e| e.older.as_ref().is_none_or(|older| older.edits.len() < MOST_EDITS));
+        *self.merged.get_mut() = Merged::default();
     }
 
     /// Something else changed that answers depend on.
     pub fn invalidate(&mut self) {
         self.is_current = false;
         self.running.clear();
+        *self.merged.get_mut() = Merged::default();
         if let Some(known) = &mut self.knowledge {
             known.is_fresh = false;
         }
@@ -159,6 +175,7 @@ impl FileResults {
             older.gone = gone(&program, &self.path, &older.report, &older.edits);
         }
         self.program = Some(program);
+        *self.merged.get_mut() = Merged::default();
         self.edits.clear();
         self.is_current = true;
         true
@@ -181,6 +198,12 @@ impl FileResults {
 
     /// An entry of the current text was verified.
     pub fn verified(&mut self, report: Arc<EntryReport>, is_final: bool) {
+        let merged = self.merged.get_mut();
+        merged.reports = None;
+        let plan = self.program.iter().flat_map(|program| program.entries());
+        for function in plan.filter(|entry| entry.name == report.entry).flat_map(|entry| &entry.decides) {
+            merged.functions.remove(function);
+        }
         let entry = self.entries.entry(report.entry.clone()).or_default();
         entry.is_final = is_final || report.is_settled;
         entry.fresh = Some(Dated::new(report));
@@ -255,15 +278,31 @@ impl FileResults {
         self.functions().find(|function| self.now(function.range).touches(point))
     }
 
-    /// The entries of the program, first those that decide the function that was edited last.
+    /// The function that was edited last.
+    fn edited(&self) -> Option<&FunctionItem> {
+        self.last_edit.and_then(|edit| self.function_at(edit.new_end))
+    }
+
+    /// The entries of the program, first the function that was edited last, then those that decide it.
     pub fn entries(&self) -> Vec<&EntryPoint> {
-        let edited = self.last_edit.and_then(|edit| self.function_at(edit.new_end));
-        let decides =
-            |entry: &&EntryPoint| edited.is_some_and(|function| entry.decides.contains(&function.name));
-        let all = self.program.iter().flat_map(|program| program.entries());
-        let (mut first, rest): (Vec<_>, Vec<_>) = all.partition(decides);
-        first.extend(rest);
-        first
+        let edited = self.edited();
+        let distance = |entry: &&EntryPoint| match edited {
+            Some(function) if entry.name == function.name => 0,
+            Some(function) if entry.decides.contains(&function.name) => 1,
+            Some(_) | None => 2,
+        };
+        let mut all: Vec<&EntryPoint> = self.program.iter().flat_map(|program| program.entries()).collect();
+        all.sort_by_cached_key(distance);
+        all
+    }
+
+    /// Whether an entry is the one that tells first of the function that was edited last: itself, if executions start there.
+    pub fn is_about_edit(&self, entry: &str) -> bool {
+        let (Some(edited), Some(program)) = (self.edited(), &self.program) else { return false };
+        if program.deciding(&edited.name).any(|decides| decides.name == edited.name) {
+            return entry == edited.name;
+        }
+        program.deciding(&edited.name).any(|decides| decides.name == entry)
     }
 }
 
@@ -303,9 +342,20 @@ impl FileResults {
     }
 
     /// Reports by entry, fresh ones first.
-    pub fn reports(&self) -> BTreeMap<String, Arc<EntryReport>> {
+    pub fn reports(&self) -> Arc<Reports> {
         let best = |e: &EntryResults| e.fresh.as_ref().or(e.older.as_ref()).map(|dated| dated.report.clone());
-        self.entries.iter().filter_map(|(name, entry)| Some((name.clone(), best(entry)?))).collect()
+        let all = || self.entries.iter().filter_map(|(name, entry)| Some((name.clone(), best(entry)?)));
+        self.merged.lock().reports.get_or_insert_with(|| Arc::new(all().collect())).clone()
+    }
+
+    /// What the reports say about a function, together.
+    fn merged(&self, program: &Program, function: &str) -> FunctionReport {
+        if let Some(known) = self.merged.lock().functions.get(function) {
+            return known.clone();
+        }
+        let found = report(program, &self.reports(), function);
+        self.merged.lock().functions.insert(function.to_owned(), found.clone());
+        found
     }
 
     /// Findings to show. One obligation that fails from several entries is shown once, by its worst.
@@ -355,8 +405,7 @@ impl FileResults {
     /// A function's verdicts with its state now; `None` if no entry decides it: nothing was asked.
     pub fn function(&self, name: &str) -> Option<FunctionReport> {
         let program = self.program.as_ref()?;
-        let mut entries: Vec<&EntryPoint> =
-            program.entries().iter().filter(|entry| entry.decides.contains(name)).collect();
+        let mut entries: Vec<&EntryPoint> = program.deciding(name).collect();
         if entries.is_empty() {
             return None;
         }
@@ -368,7 +417,7 @@ impl FileResults {
             // Nothing depends on its callers.
             entries.retain(|entry| entry.is_alone);
         }
-        let mut out = report(program, &self.reports(), name);
+        let mut out = self.merged(program, name);
         let known = || entries.iter().map(|entry| self.entries.get(&entry.name));
         let is_running = entries.iter().any(|entry| self.running.contains(&entry.name));
         let is_older = known().flatten().any(|entry| entry.fresh.is_none());

@@ -62,9 +62,7 @@ pub struct FunctionReport {
     /// Milliseconds.
     pub millis: u64,
     /// Obligations, merged.
-    pub obligations: Vec<Obligation>,
-    /// What proofs rest on.
-    pub rests_on: Vec<String>,
+    pub obligations: Arc<Vec<Obligation>>,
     /// Something is proved for the executions only that do not fail before, where it is not proved that none does.
     pub is_conditional: bool,
 }
@@ -83,13 +81,17 @@ pub fn report(
         asked: 0,
         unknown: 0,
         millis: 0,
-        obligations: Vec::new(),
-        rests_on: Vec::new(),
+        obligations: Arc::default(),
         is_conditional: false,
     };
-    let mut natures: BTreeMap<&str, Nature> = BTreeMap::new();
     let (mut missing, mut reason) = (false, None);
-    let entries = || program.entries().iter().filter(|entry| entry.decides.contains(function));
+    let mut merged = Merged::default();
+    let entries = || program.deciding(function);
+    let findings =
+        || entries().filter_map(|entry| reports.get(&entry.name)).flat_map(|report| &report.findings);
+    let is_latent = |id: &String| {
+        findings().find(|finding| finding.id == *id).is_some_and(|finding| finding.nature == Nature::Latent)
+    };
     let alone = entries().find(|entry| entry.is_alone).and_then(|entry| reports.get(&entry.name));
     for entry in entries().filter(|entry| !entry.is_alone) {
         let Some(report) = reports.get(&entry.name) else {
@@ -98,16 +100,12 @@ pub fn report(
         };
         out.millis += report.millis;
         reason = reason.or(report.reason.clone());
-        out.rests_on.extend(report.rests_on.iter().cloned());
         out.is_conditional |= report.resting.contains(function);
-        natures.extend(report.findings.iter().map(|finding| (finding.id.as_str(), finding.nature)));
-        for obligation in report.functions.get(function).into_iter().flatten() {
-            match out.obligations.iter_mut().find(|known| is_same(known, obligation)) {
-                Some(known) => {
-                    let is_latent = |id: &String| natures.get(id.as_str()) == Some(&Nature::Latent);
-                    known.verdict.join(obligation.verdict.clone(), is_latent);
-                }
-                None => out.obligations.push(obligation.clone()),
+        for (at, obligation) in report.functions.get(function).into_iter().flatten().enumerate() {
+            match merged.find(at, obligation) {
+                Some(known) if known.verdict == obligation.verdict => {}
+                Some(known) => known.verdict.join(obligation.verdict.clone(), is_latent),
+                None => merged.0.push(obligation.clone()),
             }
         }
     }
@@ -115,25 +113,22 @@ pub fn report(
     if let Some(report) = alone {
         out.millis += report.millis;
         missing &= !report.is_settled;
-        natures.extend(report.findings.iter().map(|finding| (finding.id.as_str(), finding.nature)));
-        for obligation in report.functions.get(function).into_iter().flatten() {
+        for (at, obligation) in report.functions.get(function).into_iter().flatten().enumerate() {
             let is_decided = matches!(obligation.verdict, Verdict::Proved(_) | Verdict::Violated(_));
-            let known = out.obligations.iter_mut().find(|known| is_same(known, obligation));
-            match known {
+            match merged.find(at, obligation) {
                 Some(known) if is_decided => known.verdict.clone_from(&obligation.verdict),
                 Some(_) => {}
-                None => out.obligations.push(obligation.clone()),
+                None => merged.0.push(obligation.clone()),
             }
         }
     }
-    out.rests_on.sort();
-    out.rests_on.dedup();
+    out.obligations = Arc::new(merged.0);
     let mut internal = None;
     let mut is_asked = false;
-    for obligation in &out.obligations {
+    for obligation in &*out.obligations {
         match &obligation.verdict {
             Verdict::Proved(_) => out.proved += 1,
-            Verdict::Violated(id) if natures.get(id.as_str()) == Some(&Nature::Latent) => {
+            Verdict::Violated(id) if is_latent(id) => {
                 out.asked += 1;
                 out.reason.get_or_insert_with(|| format!("holds only if {}", obligation.text));
             }
@@ -170,6 +165,25 @@ pub fn report(
     out
 }
 
-fn is_same(a: &Obligation, b: &Obligation) -> bool {
-    a.check == b.check && a.text == b.text && a.place == b.place
+/// Obligations of a function that several entries speak of.
+#[derive(Default)]
+struct Merged(Vec<Obligation>);
+
+impl Merged {
+    /// The same obligation. Reports about one text have the same ones in the same order.
+    fn find(&mut self, at: usize, obligation: &Obligation) -> Option<&mut Obligation> {
+        let is_same = |known: &Obligation| {
+            let ranges = [known, obligation].map(|one| one.place.as_ref().map(|place| place.range));
+            // Paths are dear to compare.
+            known.text == obligation.text
+                && ranges[0] == ranges[1]
+                && known.check == obligation.check
+                && known.place == obligation.place
+        };
+        let at = match self.0.get(at) {
+            Some(known) if is_same(known) => at,
+            Some(_) | None => self.0.iter().position(is_same)?,
+        };
+        self.0.get_mut(at)
+    }
 }

@@ -52,6 +52,8 @@ pub struct Summary {
     pub writes: Vec<String>,
     /// By check, in a fixed order.
     pub checks: Vec<CheckCount>,
+    /// What proofs rest on.
+    pub rests_on: Vec<String>,
 }
 
 impl Summary {
@@ -73,7 +75,7 @@ impl Summary {
         let mut checks: Vec<CheckCount> = Vec::new();
         let mut requires = BTreeSet::new();
         let mut conditions = BTreeSet::new();
-        for obligation in &report.obligations {
+        for obligation in &*report.obligations {
             let at = checks.iter().position(|count| count.check == obligation.check).unwrap_or_else(|| {
                 checks.push(CheckCount { check: obligation.check, proved: 0, violated: 0, unknown: 0 });
                 checks.len() - 1
@@ -109,6 +111,11 @@ impl Summary {
             conditions.extend(kept.acsl.iter().cloned());
         }
         checks.sort_by_key(|count| count.check);
+        let callers = program.deciding(function).filter(|entry| !entry.is_alone);
+        let rests_on: BTreeSet<&String> = callers
+            .filter_map(|entry| reports.get(&entry.name))
+            .flat_map(|report| &report.rests_on)
+            .collect();
         let name = Name::new(function);
         let shown = |objects: &BTreeSet<Object>| {
             let named: BTreeSet<String> =
@@ -125,6 +132,7 @@ impl Summary {
             reads: shown(environment.reads(name)),
             writes: shown(environment.writes(name)),
             checks,
+            rests_on: rests_on.into_iter().cloned().collect(),
             report,
         })
     }

@@ -74,7 +74,7 @@ pub struct Obligation {
     /// The check's code.
     pub check: &'static str,
     /// What must hold.
-    pub text: String,
+    pub text: Name,
     /// Where.
     pub place: Option<Place>,
     /// What is known.
@@ -213,7 +213,7 @@ pub(crate) fn verify(
         );
         list.push(Obligation {
             check: obligation.check.code(),
-            text: obligation.text.to_string(),
+            text: obligation.text,
             place: sources.position(*function, obligation.site).as_ref().map(Place::of),
             verdict,
         });
@@ -222,7 +222,7 @@ pub(crate) fn verify(
         for list in functions.values_mut() {
             list.push(Obligation {
                 check: "internal-error",
-                text: why.clone(),
+                text: Name::new(why),
                 place: None,
                 verdict: Verdict::Unknown(Unknown::InternalError(why.clone())),
             });

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proofline_hir::Name;
 use rustc_hash::FxHashMap;
 
-use proofline_cfa::EdgeId;
+use proofline_cfa::{Callee, EdgeId, Program};
 
 /// Whom a call edge may call.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -96,6 +96,22 @@ impl CallGraph {
         }
         found
     }
+}
+
+/// A function with those that call it and that it calls, through any number of others, all by name.
+pub(crate) fn calling_each_other(program: &Program, function: Name) -> BTreeSet<Name> {
+    let called = |function: &proofline_cfa::Function| -> BTreeSet<Name> {
+        let calls = function.edges.iter().filter_map(|edge| edge.op.call());
+        calls
+            .filter_map(|call| match &call.callee {
+                Callee::Direct(name) => Some(*name),
+                Callee::Indirect(..) => None,
+            })
+            .collect()
+    };
+    let edges = program.functions.iter().map(|(name, function)| (*name, called(function))).collect();
+    let component = components(&edges).into_iter().find(|members| members.contains(&function));
+    component.map_or_else(|| BTreeSet::from([function]), |members| members.into_iter().collect())
 }
 
 /// Tarjan's algorithm over names in order, without recursion. Callees come before callers.

@@ -12,7 +12,7 @@ use proofline_hir::{ContentHash, ContentHasher, Name, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
-    call_graph::{CallGraph, Callees},
+    call_graph::{self, CallGraph, Callees},
     footprint::{self, Common},
     mod_ref::ModRef,
     points_to::{ObjectId, OtherCallers, PointsTo, Set, Targets, Thing, is_inert},
@@ -64,9 +64,11 @@ impl Environment {
         Environment::build(program, BTreeSet::from([main]), callers)
     }
 
-    /// For analyses that start at one function of a library, whatever the program's functions are called.
+    /// For analyses that start at one function of a library, whatever the program's functions are called. Code outside may as well start at
+    /// those that it calls and that call it, so that of all of them the same is known.
     pub fn library(program: Program, entry: Name) -> Environment {
-        Environment::build(program, BTreeSet::from([entry]), OtherCallers::NameEverything)
+        let entries = call_graph::calling_each_other(&program, entry);
+        Environment::build(program, entries, OtherCallers::NameEverything)
     }
 
     /// The same, where code outside has to do with the program although it has a `main`: it may at any time call the program's functions and

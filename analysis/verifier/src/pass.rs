@@ -56,14 +56,37 @@ pub(crate) fn certified<A: BlockCpa + Refine, S: SummaryStore<A>>(
     entry: Entry,
     budget: &Budget,
 ) -> Result<Certificate<A>, Unknown> {
+    let certificate = uncertified(checker)?;
+    certify(&certificate, analysis, env, entry, budget)?;
+    Ok(certificate)
+}
+
+/// The same, not looked at yet: it proves nothing.
+///
+/// # Errors
+/// With a defect of ours.
+pub(crate) fn uncertified<A: BlockCpa + Refine, S: SummaryStore<A>>(
+    checker: Checker<'_, A, S>,
+) -> Result<Certificate<A>, Unknown> {
     let verification = checker.into_verification(Outcome::Holds);
     finished(verification.outcome)?;
-    let certificate = verification
-        .certificate
-        .ok_or_else(|| Unknown::InternalError("a proof without a certificate".into()))?;
+    verification.certificate.ok_or_else(|| Unknown::InternalError("a proof without a certificate".into()))
+}
+
+/// Whether it is a proof.
+///
+/// # Errors
+/// If the time is over, or with a defect of ours if it is none.
+pub(crate) fn certify<A: BlockCpa>(
+    certificate: &Certificate<A>,
+    analysis: &A,
+    env: &Environment,
+    entry: Entry,
+    budget: &Budget,
+) -> Result<(), Unknown> {
     let own = Budget::unlimited().with_cancel(budget.cancel().clone()).with_deadline(budget.deadline());
     match second_eye::certifying(|| certificate.verify(analysis, env, entry.name, &own)) {
-        Ok(_) => Ok(certificate),
+        Ok(_) => Ok(()),
         Err(CertificateError::Unfinished(why)) => Err(why),
         Err(wrong) => Err(Unknown::InternalError(format!("no certificate: {wrong}"))),
     }

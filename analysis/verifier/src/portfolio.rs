@@ -183,7 +183,10 @@ pub fn judge(
     control: &Control,
 ) -> Judgement {
     let assumed = subject.under(entry, &request.under);
-    schedule::Schedule::new(assumed.as_ref().unwrap_or(subject), request, entry, before, control).run()
+    let subject = assumed.as_ref().unwrap_or(subject);
+    let alone = request.round.is_own.then(|| subject.alone());
+    let subject = alone.as_ref().unwrap_or(subject);
+    schedule::Schedule::new(subject, request, entry, before, control).run()
 }
 
 fn entries<P: Programs>(programs: &P, given: &[Name]) -> Result<Result<Vec<Entry>, Unknown>, P::Error> {

@@ -25,6 +25,7 @@ use crate::{
 pub struct Subject {
     env: Arc<Environment>,
     wrapv: bool,
+    is_alone: bool,
     summaries: Option<Arc<Summaries>>,
     blocks: Option<Arc<dyn BlockQueries>>,
 }
@@ -38,12 +39,18 @@ impl fmt::Debug for Subject {
 impl Subject {
     /// A program that is ready for engines. `wrapv`: signed overflow wraps around.
     pub fn new(env: Arc<Environment>, wrapv: bool) -> Subject {
-        Subject { env, wrapv, summaries: None, blocks: None }
+        Subject { env, wrapv, is_alone: false, summaries: None, blocks: None }
     }
 
     /// The same with what earlier runs have left, and with who remembers its blocks.
     pub fn with_summaries(self, summaries: Arc<Summaries>, blocks: Arc<dyn BlockQueries>) -> Subject {
         Subject { summaries: Some(summaries), blocks: Some(blocks), ..self }
+    }
+
+    /// For a function on its own: of those that it calls and that call it, no more is asked than what holds whoever calls them.
+    #[must_use]
+    pub(crate) fn alone(&self) -> Subject {
+        Subject { is_alone: true, ..self.clone() }
     }
 
     /// For this question: behind the failure of checks that it does not ask about, executions may go on.
@@ -119,7 +126,7 @@ impl Subject {
 
     /// Intervals of the executions from an entry.
     pub(crate) fn interval_options(&self, entry: Entry) -> IntervalOptions {
-        IntervalOptions { wrapv: self.wrapv, ..IntervalOptions::new(entry) }
+        IntervalOptions { wrapv: self.wrapv, weakest_recursion: self.is_alone, ..IntervalOptions::new(entry) }
     }
 
     /// Explicit values of the executions from an entry.

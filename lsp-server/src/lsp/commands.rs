@@ -87,7 +87,7 @@ pub(super) fn summary(summary: &Summary, document: &Document, places: &Places<'_
         "writes": summary.writes,
         "checks": checks,
         "timeMs": summary.report.millis,
-        "restsOn": summary.report.rests_on,
+        "restsOn": summary.rests_on,
         "markdown": markdown::summary(summary),
     })
 }

@@ -86,9 +86,9 @@ pub(super) fn summary(summary: &Summary) -> String {
     if let Some(reason) = report.reason.as_ref().filter(|_| report.unknown > 0) {
         let _ = writeln!(out, "- why: {reason}");
     }
-    if !report.rests_on.is_empty() {
-        let shown: Vec<&str> = report.rests_on.iter().take(6).map(String::as_str).collect();
-        let more = if report.rests_on.len() > 6 { ", …" } else { "" };
+    if !summary.rests_on.is_empty() {
+        let shown: Vec<&str> = summary.rests_on.iter().take(6).map(String::as_str).collect();
+        let more = if summary.rests_on.len() > 6 { ", …" } else { "" };
         let _ = writeln!(out, "- rests on: {}{more}", shown.join("; "));
     }
     if !matches!(report.state, State::Queued | State::Running) {

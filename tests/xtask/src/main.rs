@@ -61,6 +61,9 @@ enum Chore {
         /// Fails when a limit is missed.
         #[arg(long)]
         check: bool,
+        /// In real files: those that `cargo xtask corpus` has fetched into this folder.
+        #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "target/corpus")]
+        real: Option<String>,
     },
     /// Runs verification tasks and writes a table; see `--help`.
     Bench(bench::Arguments),
@@ -95,7 +98,7 @@ fn main() -> Result<()> {
         }
         Chore::Server => server::test(&root),
         Chore::Chaos { minutes } => server::chaos(&root, minutes),
-        Chore::Latency { check } => server::latency(&root, check),
+        Chore::Latency { check, real } => server::latency(&root, check, real.as_deref()),
         Chore::Bench(arguments) => bench::run(&root, &arguments),
         Chore::Attack(arguments) => attack::run(&root, &arguments),
         Chore::Memory(arguments) => memory::run(&root, &arguments),

@@ -57,11 +57,14 @@ pub(crate) fn chaos(root: &Path, minutes: f64) -> Result<()> {
     crate::run(root, "env", &[&binary, &python, "tests/lsp/chaos.py", "--minutes", &minutes.to_string()])
 }
 
-/// Builds the release binary and prints how long people wait.
-pub(crate) fn latency(root: &Path, check: bool) -> Result<()> {
+/// Builds the release binary and prints how long people wait, with `real` in the real files of this folder.
+pub(crate) fn latency(root: &Path, check: bool, real: Option<&str>) -> Result<()> {
     crate::run(root, "cargo", &["build", "--quiet", "--release", "--package", "proofline"])?;
     let python = python(root)?;
     let binary = format!("PROOFLINE={}", root.join("target/release/proofline").display());
+    if let Some(folder) = real {
+        return crate::run(root, "env", &[&binary, &python, "tests/lsp/real.py", folder]);
+    }
     let mut arguments = vec![binary.as_str(), python.as_str(), "tests/lsp/latency.py"];
     if check {
         arguments.push("--check");

@@ -43,12 +43,15 @@ struct WrittenRead<S> {
     seen: usize,
 }
 
-/// An abstraction as bytes; `None` for what cannot be written.
+/// An abstraction as bytes; `None` for what cannot be written, and for what is found again where the rest of its component is.
 pub fn bytes<A: BlockCpa>(stable: &Stable<A>) -> Option<Vec<u8>>
 where
     A::State: Serialize,
     A::Precision: Serialize,
 {
+    if stable.is_shared() {
+        return None;
+    }
     let mut blocks: Vec<Arc<Block>> = Vec::new();
     let mut number = |block: &Arc<Block>| match blocks.iter().position(|known| known == block) {
         Some(at) => at,

@@ -137,11 +137,14 @@ impl<A: BlockCpa, S: SummaryStore<A>> Tabulation<'_, A, S> {
             let id = self.store.known(&asked.key);
             names.push(id.ok_or_else(|| Unknown::InternalError("a block rests on nothing".to_owned()))?);
         }
-        let mut members = vec![ROOT];
-        for index in 1..stable.len() {
-            members.push(self.create(stable.member(index).0.clone(), None, false)?);
+        let mut members = Vec::new();
+        for index in 0..stable.len() {
+            members.push(match stable.member(index).0 {
+                _ if index == stable.first() => ROOT,
+                key => self.create(key.clone(), None, false)?,
+            });
         }
-        let location = AbstractionLocation::Closed(stable.clone(), 0);
+        let location = AbstractionLocation::Closed(stable.clone(), stable.first());
         let rename = |summary| match summary {
             SummaryRef::Dependency(at) => SummaryRef::Stable(names[at as usize]),
             SummaryRef::Member(at) => SummaryRef::Open(members[at as usize]),

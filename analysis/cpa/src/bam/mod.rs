@@ -18,7 +18,7 @@ pub use block::{Block, Blocks};
 pub use codec::{bytes, from_bytes};
 pub use memory::{ForgetfulStore, MemoryStore};
 pub use store::SummaryStore;
-pub use summarise::summarise;
+pub use summarise::{component_key, summarise};
 pub use summary::{Dependency, Key, KeyOf, Stable};
 
 pub use crate::arg::{OpenId, SummaryId};

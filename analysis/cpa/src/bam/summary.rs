@@ -1,7 +1,10 @@
 //! Stable block abstractions: what is known of a block that is a fixpoint, what it is a function of, and what it was computed with. What is
 //! still provisional has another type (see [`super::tabulation`]).
 
-use std::hash::{Hash, Hasher};
+use std::{
+    hash::{Hash, Hasher},
+    sync::Arc,
+};
 
 use proofline_cfa::{ContentHash, ContentHasher};
 use serde::{Deserialize, Serialize};
@@ -43,11 +46,12 @@ pub struct Dependency<K> {
 }
 
 /// A block abstraction that is a fixpoint: whatever its blocks can reach from the entry states is in it. The members are the
-/// abstractions of the same recursive component that it was computed with; 0 is the one that was asked for. It names others by what it asked
-/// for and their exits by number, so it holds as it is wherever they give the same answers.
+/// abstractions of the same recursive component that it was computed with; [`Stable::first`] is the one that was asked for. It names others by
+/// what it asked for and their exits by number, so it holds as it is wherever they give the same answers.
 #[derive(Debug)]
 pub struct Stable<A: Cpa> {
-    members: Vec<(KeyOf<A>, Exploration<A>)>,
+    members: Arc<Vec<(KeyOf<A>, Exploration<A>)>>,
+    first: usize,
     /// All that was asked for while it was computed, in this order: each is a consequence of the block and of the answers before it.
     dependencies: Vec<Dependency<KeyOf<A>>>,
     /// What computing it took of the budget, what it asked for apart.
@@ -60,11 +64,17 @@ impl<A: Cpa> Stable<A> {
         members: Vec<(KeyOf<A>, Exploration<A>)>,
         dependencies: Vec<Dependency<KeyOf<A>>>,
     ) -> Stable<A> {
-        let mut digest = ContentHasher::default();
-        let exploration = &members[0].1;
-        exploration.unsupported.is_some().hash(&mut digest);
-        exploration.exits().for_each(|exit| (exit.loc, &exit.state).hash(&mut digest));
-        Stable { members, dependencies, cost: 0, answer: digest.content_hash() }
+        let answer = answer(&members[0].1);
+        Stable { members: Arc::new(members), first: 0, dependencies, cost: 0, answer }
+    }
+
+    /// The abstraction for another key of the component: each member is a fixpoint together with those that it uses. `None` if no member has
+    /// this key.
+    pub fn rooted_at(&self, key: &KeyOf<A>) -> Option<Stable<A>> {
+        let first = self.members.iter().position(|(known, _)| known == key)?;
+        let dependencies = self.dependencies.clone();
+        let answer = answer(&self.members[first].1);
+        Some(Stable { members: self.members.clone(), first, dependencies, cost: self.cost, answer })
     }
 
     /// The same with what computing it took.
@@ -88,14 +98,22 @@ impl<A: Cpa> Stable<A> {
         self.answer
     }
 
-    /// Nodes of its graphs.
+    /// Nodes of its graphs, unless these are another abstraction's.
     pub fn size(&self) -> usize {
+        if self.is_shared() {
+            return self.members.len();
+        }
         self.members.iter().map(|(_, exploration)| exploration.arg.nodes().count()).sum()
+    }
+
+    /// Whether its graphs are those of another abstraction of its component.
+    pub fn is_shared(&self) -> bool {
+        self.first != 0
     }
 
     /// What it answers.
     pub fn key(&self) -> &KeyOf<A> {
-        &self.members[0].0
+        &self.members[self.first].0
     }
 
     /// Number of abstractions it consists of.
@@ -103,7 +121,12 @@ impl<A: Cpa> Stable<A> {
         self.members.len()
     }
 
-    /// Never: the first member is the abstraction itself.
+    /// The member that it is for.
+    pub fn first(&self) -> usize {
+        self.first
+    }
+
+    /// Never: a member is the abstraction itself.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
@@ -116,6 +139,13 @@ impl<A: Cpa> Stable<A> {
 
     /// Its exit states.
     pub fn exits(&self) -> impl Iterator<Item = &Exit<A::State>> {
-        self.members[0].1.exits()
+        self.members[self.first].1.exits()
     }
+}
+
+fn answer<A: Cpa>(exploration: &Exploration<A>) -> ContentHash {
+    let mut digest = ContentHasher::default();
+    exploration.unsupported.is_some().hash(&mut digest);
+    exploration.exits().for_each(|exit| (exit.loc, &exit.state).hash(&mut digest));
+    digest.content_hash()
 }

@@ -62,6 +62,8 @@ pub(crate) enum AbstractionState<A: BlockCpa> {
 /// A recursive component of the call graph (or a single block) while it is being computed.
 pub(crate) struct Component<A: BlockCpa> {
     pub(crate) first: OpenId,
+    /// It was entered with nothing known, and so is whatever is called in it.
+    pub(crate) is_weakest: bool,
     pub(crate) members: Vec<OpenId>,
     pub(crate) index: FxHashMap<KeyOf<A>, OpenId>,
     /// Members that are not on the stack and have something to do.
@@ -96,6 +98,11 @@ impl<A: BlockCpa> Clone for AbstractionLocation<A> {
             }
         }
     }
+}
+
+fn closed<A: BlockCpa>(stable: Arc<Stable<A>>) -> AbstractionLocation<A> {
+    let first = stable.first();
+    AbstractionLocation::Closed(stable, first)
 }
 
 impl<A: BlockCpa> AbstractionLocation<A> {
@@ -214,7 +221,11 @@ impl<'p, A: BlockCpa, S: SummaryStore<A>> Tabulation<'p, A, S> {
             let (members, index) = (vec![id], FxHashMap::from_iter([(key.clone(), id)]));
             let dirty = BTreeSet::new();
             let (dependencies, is_dependency) = (Vec::new(), FxHashSet::default());
-            component = Some(Component { first: id, members, index, dirty, dependencies, is_dependency });
+            let function = self.task.info(block.function)?.function;
+            let weakest = self.analysis.weakest_entry(block.context(function));
+            let is_weakest = weakest.is_some_and(|weakest| weakest == key.entry);
+            component =
+                Some(Component { first: id, is_weakest, members, index, dirty, dependencies, is_dependency });
         } else if let Some(around) = self.components.last_mut() {
             around.members.push(id);
             around.index.insert(key.clone(), id);
@@ -274,15 +285,13 @@ impl<'p, A: BlockCpa, S: SummaryStore<A>> Tabulation<'p, A, S> {
         summary: SummaryRef,
     ) -> Result<(AbstractionLocation<A>, bool), Unknown> {
         match (summary, location) {
-            (SummaryRef::Stable(id), _) => Ok((AbstractionLocation::Closed(self.store.get(id), 0), true)),
+            (SummaryRef::Stable(id), _) => Ok((closed(self.store.get(id)), true)),
             (SummaryRef::Member(i), AbstractionLocation::Closed(stable, _)) => {
                 Ok((AbstractionLocation::Closed(stable.clone(), i as usize), false))
             }
             (SummaryRef::Open(id), _) => match &self.abstractions[id.index()] {
                 AbstractionState::Open(_) => Ok((AbstractionLocation::Open(id), false)),
-                AbstractionState::Closed(stable) => {
-                    Ok((AbstractionLocation::Closed(self.store.get(*stable), 0), true))
-                }
+                AbstractionState::Closed(stable) => Ok((closed(self.store.get(*stable)), true)),
                 AbstractionState::Gone => Err(Unknown::InternalError(format!("abstraction {id} is gone"))),
             },
             (SummaryRef::Dependency(i), AbstractionLocation::Closed(stable, _)) => {
@@ -290,7 +299,7 @@ impl<'p, A: BlockCpa, S: SummaryStore<A>> Tabulation<'p, A, S> {
                 let known = asked.and_then(|asked| self.store.known(&asked.key));
                 let id =
                     known.ok_or_else(|| Unknown::InternalError("a block rests on nothing".to_owned()))?;
-                Ok((AbstractionLocation::Closed(self.store.get(id), 0), true))
+                Ok((closed(self.store.get(id)), true))
             }
             (SummaryRef::Member(_) | SummaryRef::Dependency(_), AbstractionLocation::Open(_)) => {
                 Err(Unknown::InternalError("a part of a component that is not stable".to_owned()))

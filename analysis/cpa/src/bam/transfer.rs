@@ -248,6 +248,12 @@ impl<A: BlockCpa, S: SummaryStore<A>> BamTransfer<'_, '_, A, S> {
             }
             return Ok(Some(summary));
         }
+        let is_weakest = tabulation.components.last().is_some_and(|component| component.is_weakest);
+        let weakest = is_weakest.then(|| tabulation.analysis.weakest_entry(context)).flatten();
+        let key = match weakest.filter(|weakest| tabulation.analysis.leq(&key.entry.0, &weakest.0)) {
+            Some(entry) => Key { entry, ..key },
+            None => key,
+        };
         let id = match self.in_component(&key) {
             Some(id) => id,
             None => {
@@ -348,7 +354,8 @@ impl<A: BlockCpa, S: SummaryStore<A>> BamTransfer<'_, '_, A, S> {
                 unreachable!("what is being explored refers to open or stable abstractions")
             }
         };
-        f(self.tabulation.store.get(stable).member(0).1)
+        let stable = self.tabulation.store.get(stable);
+        f(stable.member(stable.first()).1)
     }
 
     /// Records the dependency, and has the abstraction explored first if its exploration has not begun.

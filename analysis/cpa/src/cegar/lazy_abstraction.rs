@@ -153,7 +153,10 @@ impl<A: BlockCpa, S: SummaryStore<A>> Tabulation<'_, A, S> {
             }
             let store = &self.store;
             ex.find_unsupported(&task, &|summary| match summary {
-                SummaryRef::Stable(id) => store.get(id).member(0).1.unsupported.is_some(),
+                SummaryRef::Stable(id) => {
+                    let stable = store.get(id);
+                    stable.member(stable.first()).1.unsupported.is_some()
+                }
                 SummaryRef::Open(_) | SummaryRef::Member(_) | SummaryRef::Dependency(_) => false,
             })?;
         }

@@ -21,8 +21,8 @@ use proofline_cfa::{
     eval::{Overflow, Semantics},
 };
 use proofline_cpa::{
-    Adjusted, BlockContext, BlockCpa, Budget, CallContext, Cpa, Domain, EdgeContext, Facts, LocationContext,
-    Merge, Path, Reduced, Refine, Refinement, Unknown,
+    Adjusted, BlockContext, BlockCpa, BlockId, Budget, CallContext, Cpa, Domain, EdgeContext, Facts,
+    LocationContext, Merge, Path, Reduced, Refine, Refinement, Unknown,
 };
 use proofline_program_analysis::Environment;
 
@@ -54,12 +54,21 @@ pub struct IntervalOptions {
     /// Only executions in which the entry function's inputs (by the edge of their `havoc`) lie in these ranges are covered: smallest and
     /// largest value, both included. An engine that splits a program's inputs into ranges analyses it once for each.
     pub input_ranges: BTreeMap<EdgeId, (i128, i128)>,
+    /// Calls within a recursive component that is entered with nothing known of arguments and of memory are entered so, too.
+    pub weakest_recursion: bool,
 }
 
 impl IntervalOptions {
     /// States of one location are joined, and recursive entries widened after two unrollings.
     pub fn new(entry: Entry) -> IntervalOptions {
-        IntervalOptions { entry, wrapv: false, separate: false, unrollings: 2, input_ranges: BTreeMap::new() }
+        IntervalOptions {
+            entry,
+            wrapv: false,
+            separate: false,
+            unrollings: 2,
+            input_ranges: BTreeMap::new(),
+            weakest_recursion: false,
+        }
     }
 }
 
@@ -299,6 +308,15 @@ impl BlockCpa for IntervalAnalysis {
 
     fn reduce_precision(&self, (): &(), _: BlockContext<'_>) -> Reduced<()> {
         Reduced(())
+    }
+
+    fn weakest_entry(&self, block: BlockContext<'_>) -> Option<Reduced<IntervalState>> {
+        match block.id {
+            BlockId::Function(name) if self.options.weakest_recursion => {
+                Some(self.reduce(&self.model.weakest_entry(*name), block))
+            }
+            BlockId::Function(_) | BlockId::Loop(..) => None,
+        }
     }
 
     fn widen_entry(

@@ -95,12 +95,7 @@ impl<A: Arithmetic> Model<A> {
     /// The state at the entry.
     pub fn entry_state(&self) -> State<A::Value> {
         let program = self.env.program();
-        let mut state = State {
-            frame: Arc::new(Frame::new(self.entry.name, None)),
-            below: Below::nothing(),
-            memory: Memory::new(Vec::new()),
-            heap: Heap::all(Count::Many),
-        };
+        let mut state = self.unknown_state(self.entry.name);
         if self.entry.is_library() {
             self.given_parameters(&mut state);
             return state;
@@ -134,9 +129,26 @@ impl<A: Arithmetic> Model<A> {
         state
     }
 
+    /// A state at the entry of a function that anybody calls, with any arguments that have values, any time.
+    pub fn weakest_entry(&self, function: Name) -> State<A::Value> {
+        let mut state = self.unknown_state(function);
+        self.given_parameters(&mut state);
+        state
+    }
+
+    /// A state of a function with nothing known.
+    fn unknown_state(&self, function: Name) -> State<A::Value> {
+        State {
+            frame: Arc::new(Frame::new(function, None)),
+            below: Below::nothing(),
+            memory: Memory::new(Vec::new()),
+            heap: Heap::all(Count::Many),
+        }
+    }
+
     /// What callers pass has values.
     fn given_parameters(&self, state: &mut State<A::Value>) {
-        let Some(function) = self.env.function(self.entry.name) else { return };
+        let Some(function) = self.env.function(state.frame.function) else { return };
         for id in &function.parameters {
             let local = function.local(*id);
             let target = match local.address_taken {

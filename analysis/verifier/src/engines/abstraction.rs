@@ -127,9 +127,17 @@ impl Abstraction {
             summaries.set_precision(self.name, subject.env(), entry.name, checker.precision());
         }
         if self.collects {
-            let certificate = pass::finished(outcome).and_then(|()| certified(checker));
-            let collected = certificate.and_then(|found| collected(&found, question));
-            return collected.unwrap_or_else(|why| Decision::new(Answer::Unknown(why)));
+            let found = pass::finished(outcome).and_then(|()| pass::uncertified(checker));
+            let decision = found.and_then(|certificate| {
+                let decision = collected(&certificate, question)?;
+                // Where everything that was asked about is reached, nothing rests on the certificate.
+                let is_proof = !decision.proved.is_empty() || matches!(decision.answer, Answer::Holds(_));
+                if is_proof {
+                    pass::certify(&certificate, &**analysis, subject.env(), entry, budget)?;
+                }
+                Ok(decision)
+            });
+            return decision.unwrap_or_else(|why| Decision::new(Answer::Unknown(why)));
         }
         Decision::new(match outcome {
             Outcome::Holds => match certified(checker) {

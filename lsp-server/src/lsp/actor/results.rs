@@ -1,6 +1,9 @@
 //! What workers found out, and what the client is told of it.
 
-use std::{path::Path, time::Instant};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use proofline_ide::Effort;
 use tower_lsp_server::ls_types::{notification as sent, request as asked, *};
@@ -14,7 +17,16 @@ use crate::lsp::{
     jobs::{Running, Task},
 };
 
+/// What is known of functions that were not edited is told together.
+const SOON: Duration = Duration::from_millis(40);
+
 impl Actor {
+    /// There is something to tell of a buffer.
+    fn has_news(&mut self, path: &Path, at: Instant) {
+        let news = self.news.entry(path.to_path_buf()).or_insert(News { at });
+        news.at = news.at.min(at);
+    }
+
     /// A job ended that was not asked to: stopped by a write on behalf of another buffer, or with work that it waited for.
     pub(super) fn again(&mut self, ended: Running) {
         match ended.task {
@@ -42,10 +54,10 @@ impl Actor {
                 if document.results.is_of(&program) {
                     return;
                 }
-                self.news.insert(path.clone(), News { at: Instant::now() });
-                if !document.results.loaded(program.clone()) {
-                    return;
-                }
+                let is_verified = document.results.loaded(program.clone());
+                let at = if is_verified { Instant::now() + SOON } else { Instant::now() };
+                self.has_news(&path, at);
+                let Some(document) = self.documents.get_mut(&path).filter(|_| is_verified) else { return };
                 self.jobs.push(&path, revision, Task::Know, 0);
                 let effort = Effort::quick(self.settings.budget);
                 for (place, entry) in document.results.entries().into_iter().enumerate() {
@@ -59,7 +71,9 @@ impl Actor {
                 };
                 document.results.ended(&entry);
                 let Ok(report) = report else { return };
-                self.news.insert(path.clone(), News { at: Instant::now() });
+                // Whoever edits waits for this.
+                let is_first = document.results.is_about_edit(&entry);
+                let at = if is_first { Instant::now() } else { Instant::now() + SOON };
                 let next = effort.next().filter(|_| !report.is_settled);
                 let is_final = next.is_none();
                 if let Some(effort) = next {
@@ -81,6 +95,7 @@ impl Actor {
                     }
                 }
                 document.results.verified(report, is_final);
+                self.has_news(&path, at);
             }
             Outcome::Known { path, revision, knowledge } => {
                 let Some(document) = self.documents.get_mut(&path).filter(|d| d.revision == revision) else {
@@ -156,12 +171,13 @@ impl Actor {
         if refreshes.diagnostics && self.client.pulls && has_news {
             self.outbox.request::<asked::WorkspaceDiagnosticRefresh>((), |_| None);
         }
-        let titles = self.documents.get(path).map(|document| {
+        let document = self.documents.get(path).filter(|_| refreshes.lenses && self.settings.lens);
+        let titles = document.map(|document| {
             let places = Places::new(&self.documents, self.client.encoding);
             features::lenses(document, &self.client, &places)
         });
-        if refreshes.lenses && self.settings.lens && titles != self.lenses.get(path).cloned() {
-            self.lenses.insert(path.to_path_buf(), titles.unwrap_or_default());
+        if let Some(titles) = titles.filter(|titles| self.lenses.get(path) != Some(titles)) {
+            self.lenses.insert(path.to_path_buf(), titles);
             self.outbox.request::<asked::CodeLensRefresh>((), |_| None);
             self.hints_changed = true;
         }

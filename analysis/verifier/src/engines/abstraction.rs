@@ -1,4 +1,4 @@
-//! Configurable program analyses as engines: explicit values and intervals, with or without blocks and refinement.
+//! Configurable program analyses as engines: explicit values, intervals and relations, with or without blocks and refinement.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,7 +11,7 @@ use proofline_cpa::{
     BlockCpa, Budget, Certificate, Checker, Config, Order, Outcome, Path, Refine, Unknown, bam::Blocks,
 };
 use proofline_domains::{
-    IntervalAnalysis, ValueAnalysis, ValueOptions, interval::IntervalValue, store::Abstract,
+    IntervalAnalysis, RelationAnalysis, ValueAnalysis, ValueOptions, interval::IntervalValue, store::Abstract,
 };
 use serde::Deserialize;
 
@@ -19,10 +19,10 @@ use super::{Answer, Decision, Engine, Question, concrete};
 use crate::{
     blocks::{Session, SharedAnalysis},
     pass::{self, interval_pass, reachability},
-    summaries::{of_intervals, of_values},
+    summaries::{of_intervals, of_relations, of_values},
 };
 
-/// Which domain; `configurations.yml` calls them `values` and `intervals`.
+/// Which domain; `configurations.yml` calls them `values`, `intervals` and `relations`.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub enum Domain {
@@ -30,6 +30,8 @@ pub enum Domain {
     Values,
     /// Ranges.
     Intervals,
+    /// Ranges, and beside them bounds of differences.
+    Relations,
 }
 
 /// A configuration of an abstract domain.
@@ -81,10 +83,12 @@ impl Abstraction {
         Answer::Holds(format!("no error location is reachable with {}", self.name))
     }
 
-    fn run<A: SharedAnalysis + Refine<Witness = Path>>(
+    /// `path`: the path in what the analysis found.
+    fn run<A: SharedAnalysis + Refine>(
         &self,
         analysis: &Arc<A>,
         options: ContentHash,
+        path: impl Fn(A::Witness) -> Option<Path>,
         question: &Question<'_>,
     ) -> Decision {
         let Question { subject, entry, targets, budget } = *question;
@@ -137,9 +141,9 @@ impl Abstraction {
                 Err(why) => Answer::Unknown(why),
             },
             Outcome::Unknown(why) => Answer::Unknown(why),
-            Outcome::Reaches(path) => match concrete::follow(question, &path) {
-                Ok(Some(counterexample)) => Answer::Violated(counterexample),
-                Ok(None) => Answer::Unknown(Unknown::Unconfirmed(
+            Outcome::Reaches(witness) => match path(witness).map(|path| concrete::follow(question, &path)).transpose() {
+                Ok(Some(Some(counterexample))) => Answer::Violated(counterexample),
+                Ok(Some(None) | None) => Answer::Unknown(Unknown::Unconfirmed(
                     "the mistake seems possible, and no inputs were found that lead to it".into(),
                 )),
                 Err(why) => Answer::Unknown(why),
@@ -192,12 +196,19 @@ impl Engine for Abstraction {
                 let options =
                     ValueOptions { track_everything: !self.refines, ..subject.value_options(entry) };
                 let kept = of_values(&options);
-                self.run(&Arc::new(ValueAnalysis::new(environment, options)), kept, question)
+                self.run(&Arc::new(ValueAnalysis::new(environment, options)), kept, Some, question)
             }
             Domain::Intervals => {
                 let options = subject.interval_options(entry);
                 let kept = of_intervals(&options);
-                self.run(&Arc::new(IntervalAnalysis::new(environment, options)), kept, question)
+                self.run(&Arc::new(IntervalAnalysis::new(environment, options)), kept, Some, question)
+            }
+            Domain::Relations => {
+                let options = subject.interval_options(entry);
+                let kept = of_relations(&options);
+                let relations = RelationAnalysis::new(environment.clone(), entry);
+                let both = (IntervalAnalysis::new(environment, options), relations);
+                self.run(&Arc::new(both), kept, |witness| witness.left.or(witness.right), question)
             }
         }
     }

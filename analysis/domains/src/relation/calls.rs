@@ -94,7 +94,12 @@ fn first_values(zone: &mut Zone, numbers: &[(Dim, &Form)], written: &BTreeSet<Lo
         let first = first(*dim, written).filter(|first| first != dim);
         if let Some(first) = first {
             let (low, high) = zone.bounds(*dim);
-            let same = Form { low, high, above: [(*dim, 0)].into_iter().collect(), below: [(*dim, 0)].into_iter().collect() };
+            let same = Form {
+                low,
+                high,
+                above: [(*dim, 0)].into_iter().collect(),
+                below: [(*dim, 0)].into_iter().collect(),
+            };
             holds &= add(zone, first, &same);
         }
     }
@@ -165,10 +170,12 @@ fn received(zone: &Zone, dim: Dim, passed: &[Passed], written: &BTreeSet<LocalId
         for (x, y, most) in zone.differences() {
             if (x, y) == (dim, first) {
                 form.high = form.high.min(argument.high.saturating_add(most));
-                form.above.extend(argument.above.iter().map(|(near, more)| (*near, more.saturating_add(most))));
+                form.above
+                    .extend(argument.above.iter().map(|(near, more)| (*near, more.saturating_add(most))));
             } else if (x, y) == (first, dim) {
                 form.low = form.low.max(argument.low.saturating_sub(most));
-                form.below.extend(argument.below.iter().map(|(near, more)| (*near, more.saturating_add(most))));
+                form.below
+                    .extend(argument.below.iter().map(|(near, more)| (*near, more.saturating_add(most))));
             }
         }
     }
@@ -176,7 +183,12 @@ fn received(zone: &Zone, dim: Dim, passed: &[Passed], written: &BTreeSet<LocalId
 }
 
 /// Where a result leads: into what was passed, or to what the function has allocated.
-fn place(exit: &Relations, result: LocalId, received: &dyn Fn(Dim) -> Form, passed: &[Passed]) -> Option<Place> {
+fn place(
+    exit: &Relations,
+    result: LocalId,
+    received: &dyn Fn(Dim) -> Form,
+    passed: &[Passed],
+) -> Option<Place> {
     let pointer = *exit.pointers.get(&result)?;
     let offset = received(Dim::Offset(result));
     match pointer.tag? {

@@ -3,7 +3,9 @@
 
 use std::cell::Cell;
 
-use proofline_cfa::{Base, BinaryOp, Expr, Function, LocalId, Lvalue, Object, Program, Scalar, Step, UnaryOp, scalar_of};
+use proofline_cfa::{
+    Base, BinaryOp, Expr, Function, LocalId, Lvalue, Object, Program, Scalar, Step, UnaryOp, scalar_of,
+};
 use proofline_cpa::Facts;
 use smallvec::SmallVec;
 
@@ -74,7 +76,12 @@ impl Form {
             |most| most.saturating_add(other.high),
             |most| most.saturating_sub(other.low),
         );
-        let more = other.clone().map(0, 0, |most| most.saturating_add(self.high), |most| most.saturating_sub(self.low));
+        let more = other.clone().map(
+            0,
+            0,
+            |most| most.saturating_add(self.high),
+            |most| most.saturating_sub(self.low),
+        );
         sum.above.extend(more.above);
         sum.below.extend(more.below);
         sum.above.truncate(MOST);
@@ -201,14 +208,20 @@ impl<'a> View<'a> {
                 for (low, part) in [(lhs, rhs), (rhs, lhs)] {
                     sum.above.extend(self.halfway(low, part).into_iter().flatten());
                 }
-                let most = sum.above.iter().map(|(dim, most)| self.state.zone.bounds(*dim).1.saturating_add(*most));
+                let most =
+                    sum.above.iter().map(|(dim, most)| self.state.zone.bounds(*dim).1.saturating_add(*most));
                 sum.high = most.fold(sum.high, i128::min);
                 Some(sum)
             }
             BinaryOp::Sub => Some(self.difference(&left, &right)),
             BinaryOp::Mul => {
-                let products = [(left.low, right.low), (left.low, right.high), (left.high, right.low), (left.high, right.high)]
-                    .map(|(a, b)| a.saturating_mul(b));
+                let products = [
+                    (left.low, right.low),
+                    (left.low, right.high),
+                    (left.high, right.low),
+                    (left.high, right.high),
+                ]
+                .map(|(a, b)| a.saturating_mul(b));
                 let low = products.into_iter().min()?;
                 let high = products.into_iter().max()?;
                 Some(Form::between(low, high))
@@ -266,7 +279,12 @@ impl<'a> View<'a> {
     fn difference(&self, left: &Form, right: &Form) -> Form {
         let low = left.low.saturating_sub(right.high).max(self.distance(right, left).saturating_neg());
         let high = left.high.saturating_sub(right.low).min(self.distance(left, right));
-        left.clone().map(low, high, |most| most.saturating_sub(right.low), |most| most.saturating_add(right.high))
+        left.clone().map(
+            low,
+            high,
+            |most| most.saturating_sub(right.low),
+            |most| most.saturating_add(right.high),
+        )
     }
 
     /// Where a pointer leads if it is not null.
@@ -312,7 +330,8 @@ impl<'a> View<'a> {
             Base::Local(id) => {
                 let size = self.function.local(*id).size;
                 let is_object = self.function.local(*id).address_taken && size > 0;
-                self.start(Object::Local(self.function.name, *id), size, &lvalue.path).filter(|_| is_object)?
+                self.start(Object::Local(self.function.name, *id), size, &lvalue.path)
+                    .filter(|_| is_object)?
             }
             Base::Global(name) => {
                 let global = self.program.globals.get(name).filter(|global| global.size > 0)?;
@@ -353,7 +372,8 @@ impl<'a> View<'a> {
                 }
             }
         }
-        (bytes % unit == 0).then(|| Place { offset: offset.plus(&Form::constant(bytes / unit)), ..from.clone() })
+        (bytes % unit == 0)
+            .then(|| Place { offset: offset.plus(&Form::constant(bytes / unit)), ..from.clone() })
     }
 
     /// Whether both, not null, lead to one object, and are not so far from it that addresses wrap around.
@@ -402,7 +422,13 @@ impl<'a> View<'a> {
         match bytes {
             Expr::Binary(BinaryOp::Mul, lhs, rhs, _) => {
                 let by = |factor: &Expr| matches!(factor, Expr::Int(value, _) if *value == i128::from(unit));
-                let number = if by(rhs) { lhs } else if by(lhs) { rhs } else { return None };
+                let number = if by(rhs) {
+                    lhs
+                } else if by(lhs) {
+                    rhs
+                } else {
+                    return None;
+                };
                 let product = self.operation(BinaryOp::Mul, lhs, rhs)?;
                 let ty = bytes.int_type()?;
                 let is_exact = ty.min() <= product.low && product.high <= ty.max();

@@ -51,10 +51,12 @@ impl RelationAnalysis {
 
     fn body(&self, function: &Function) -> Option<&Body> {
         let cell = self.bodies.get(&function.name)?;
-        Some(cell.get_or_init(|| Body {
-            liveness: Liveness::new(function),
-            written: calls::written(function),
-        }))
+        Some(
+            cell.get_or_init(|| Body {
+                liveness: Liveness::new(function),
+                written: calls::written(function),
+            }),
+        )
     }
 
     /// What is known of an expression's value beside its range, for people: `<= n - 1, >= lo`.

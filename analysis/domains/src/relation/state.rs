@@ -55,7 +55,11 @@ pub enum Tag {
 
 impl Relations {
     /// A frame of which nothing is known.
-    pub fn new(function: Name, called_at: Option<(Name, EdgeId)>, below: Option<Arc<Relations>>) -> Relations {
+    pub fn new(
+        function: Name,
+        called_at: Option<(Name, EdgeId)>,
+        below: Option<Arc<Relations>>,
+    ) -> Relations {
         Relations { function, called_at, zone: Arc::default(), pointers: Arc::default(), frees: false, below }
     }
 

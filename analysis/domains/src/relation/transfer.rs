@@ -121,8 +121,10 @@ impl Step<'_> {
             (_, Some(Tag::Named(_))) => true,
             // Each has allocated its own; what was passed was there before.
             (Some(Tag::Allocated(one, _)), Some(Tag::Allocated(two, _))) => one != two,
-            (Some(Tag::Allocated(..)), Some(Tag::Passed(_))) | (Some(Tag::Passed(_)), Some(Tag::Allocated(..))) => true,
-            (None | Some(Tag::Named(_) | Tag::Passed(_)), Some(Tag::Allocated(..) | Tag::Passed(_))) | (_, None) => false,
+            (Some(Tag::Allocated(..)), Some(Tag::Passed(_)))
+            | (Some(Tag::Passed(_)), Some(Tag::Allocated(..))) => true,
+            (None | Some(Tag::Named(_) | Tag::Passed(_)), Some(Tag::Allocated(..) | Tag::Passed(_)))
+            | (_, None) => false,
         };
         state.frees = true;
         state.retain_pointers(|_, pointer| other(pointer));
@@ -176,21 +178,24 @@ impl Step<'_> {
                 self.assume(state, rhs, false)
             }
             Expr::Cast(Scalar::Int(_), arg, _) if is_truth(arg) => self.assume(state, arg, truth),
-            Expr::Load(_) | Expr::Cast(..) | Expr::Address(_) | Expr::Unary(..) | Expr::Binary(..) | Expr::PointerDifference(..) => {
-                match condition.scalar() {
-                    Scalar::Int(_) => {
-                        let op = if truth { CompareOp::Ne } else { CompareOp::Eq };
-                        self.compare(state, op, condition, &condition.zero())
-                    }
-                    Scalar::Pointer => {
-                        if truth {
-                            is_there(&self.view(), state, condition);
-                        }
-                        Ok(())
-                    }
-                    Scalar::Float(_) => Ok(()),
+            Expr::Load(_)
+            | Expr::Cast(..)
+            | Expr::Address(_)
+            | Expr::Unary(..)
+            | Expr::Binary(..)
+            | Expr::PointerDifference(..) => match condition.scalar() {
+                Scalar::Int(_) => {
+                    let op = if truth { CompareOp::Ne } else { CompareOp::Eq };
+                    self.compare(state, op, condition, &condition.zero())
                 }
-            }
+                Scalar::Pointer => {
+                    if truth {
+                        is_there(&self.view(), state, condition);
+                    }
+                    Ok(())
+                }
+                Scalar::Float(_) => Ok(()),
+            },
             Expr::Int(..) | Expr::Float(_) | Expr::Null | Expr::Function(_) | Expr::Memory(..) => Ok(()),
         }
     }

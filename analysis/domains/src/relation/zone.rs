@@ -105,7 +105,8 @@ impl Zone {
 
     /// Whether something is said about such a number.
     pub fn mentions(&self, about: impl Fn(Dim) -> bool) -> bool {
-        self.differences.keys().any(|(x, y)| about(*x) || about(*y)) || self.bounds.keys().any(|dim| about(*dim))
+        self.differences.keys().any(|(x, y)| about(*x) || about(*y))
+            || self.bounds.keys().any(|dim| about(*dim))
     }
 
     /// Adds what another zone says of other numbers.
@@ -137,10 +138,18 @@ impl Zone {
         if self.differences.get(&(x, y)).is_some_and(|known| *known <= most) {
             return true;
         }
-        let before: Vec<(Dim, i128)> =
-            self.differences.iter().filter(|((_, to), _)| *to == x).map(|((from, _), d)| (*from, *d)).collect();
-        let after: Vec<(Dim, i128)> =
-            self.differences.iter().filter(|((from, _), _)| *from == y).map(|((_, to), d)| (*to, *d)).collect();
+        let before: Vec<(Dim, i128)> = self
+            .differences
+            .iter()
+            .filter(|((_, to), _)| *to == x)
+            .map(|((from, _), d)| (*from, *d))
+            .collect();
+        let after: Vec<(Dim, i128)> = self
+            .differences
+            .iter()
+            .filter(|((from, _), _)| *from == y)
+            .map(|((_, to), d)| (*to, *d))
+            .collect();
         let mut holds = true;
         for (a, first) in before.into_iter().chain([(x, 0)]) {
             for (b, last) in after.iter().copied().chain([(y, 0)]) {
@@ -169,8 +178,12 @@ impl Zone {
         }
         let mut holds = self.tighten(dim, low, high);
         let (low, high) = self.bounds(dim);
-        let near: Vec<((Dim, Dim), i128)> =
-            self.differences.iter().filter(|((x, y), _)| *x == dim || *y == dim).map(|(xy, d)| (*xy, *d)).collect();
+        let near: Vec<((Dim, Dim), i128)> = self
+            .differences
+            .iter()
+            .filter(|((x, y), _)| *x == dim || *y == dim)
+            .map(|(xy, d)| (*xy, *d))
+            .collect();
         for ((x, y), most) in near {
             holds &= if y == dim {
                 self.tighten(x, i128::MIN, high.saturating_add(most))
@@ -215,7 +228,8 @@ impl Zone {
         let mut pairs: BTreeSet<(Dim, Dim)> =
             self.differences.keys().chain(other.differences.keys()).copied().collect();
         let known = self.bounds.keys().filter(|dim| other.bounds.contains_key(dim));
-        let moved: Vec<Dim> = known.copied().filter(|dim| self.bounds(*dim) != other.bounds(*dim)).take(8).collect();
+        let moved: Vec<Dim> =
+            known.copied().filter(|dim| self.bounds(*dim) != other.bounds(*dim)).take(8).collect();
         for x in &moved {
             pairs.extend(moved.iter().filter(|y| *y != x).map(|y| (*x, *y)));
         }
@@ -234,7 +248,13 @@ impl Zone {
         };
         let bounds = |old: (i128, i128), new: (i128, i128), dim: Dim| {
             let range = dim.range();
-            let low = if new.0 >= old.0 { old.0 } else if new.0 >= 0 { 0 } else { range.0 };
+            let low = if new.0 >= old.0 {
+                old.0
+            } else if new.0 >= 0 {
+                0
+            } else {
+                range.0
+            };
             let high = if new.1 <= old.1 { old.1 } else { range.1 };
             (low, high)
         };

@@ -157,7 +157,12 @@ long d = 0; unsigned long z = 7;
         let (p, q) = (one(&pointers), one(&pointers));
         let k = one(&["1", "2", "3", "-1", "255", "4294967295u", "-2"]);
         let compared = one(&["<", "<=", ">", "!=", "=="]);
-        text += &match one(&["=", "+", "-", "for", "while", "if", "min", "part", "move", "until", "skip", "diff", "cast", "mod", "mid", "new", "int"]).as_str() {
+        text += &match one(&[
+            "=", "+", "-", "for", "while", "if", "min", "part", "move", "until", "skip", "diff", "cast",
+            "mod", "mid", "new", "int",
+        ])
+        .as_str()
+        {
             "=" => format!("{x} = {y};\n"),
             "+" => format!("{x} = {y} + {k};\n"),
             "-" => format!("{x} = {y} - {z};\n"),

@@ -6,7 +6,8 @@ mod events;
 use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
-    Argument, Base, Expr, Function, LocalId, Lvalue, MemoryPredicate, Name, Program, Scalar, Site, Step, visit,
+    Argument, Base, Expr, Function, LocalId, Lvalue, MemoryPredicate, Name, Program, Scalar, Site, Step,
+    visit,
 };
 use rustc_hash::FxHashMap;
 

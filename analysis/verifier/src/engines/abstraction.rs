@@ -6,7 +6,10 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{ContentHash, Expr, Function, Loc, LocalId, Lvalue, Name, ObligationId, Program};
+use proofline_cfa::{
+    ContentHash, Expr, Function, Loc, LocalId, Lvalue, MemoryPredicate, Name, Object, ObligationId, Op,
+    Program, visit,
+};
 use proofline_cpa::{
     BlockCpa, Budget, Certificate, Checker, Config, Order, Outcome, Path, Refine, Unknown, bam::Blocks,
 };
@@ -141,13 +144,15 @@ impl Abstraction {
                 Err(why) => Answer::Unknown(why),
             },
             Outcome::Unknown(why) => Answer::Unknown(why),
-            Outcome::Reaches(witness) => match path(witness).map(|path| concrete::follow(question, &path)).transpose() {
-                Ok(Some(Some(counterexample))) => Answer::Violated(counterexample),
-                Ok(Some(None) | None) => Answer::Unknown(Unknown::Unconfirmed(
-                    "the mistake seems possible, and no inputs were found that lead to it".into(),
-                )),
-                Err(why) => Answer::Unknown(why),
-            },
+            Outcome::Reaches(witness) => {
+                match path(witness).map(|path| concrete::follow(question, &path)).transpose() {
+                    Ok(Some(Some(counterexample))) => Answer::Violated(counterexample),
+                    Ok(Some(None) | None) => Answer::Unknown(Unknown::Unconfirmed(
+                        "the mistake seems possible, and no inputs were found that lead to it".into(),
+                    )),
+                    Err(why) => Answer::Unknown(why),
+                }
+            }
         })
     }
 }
@@ -173,6 +178,34 @@ fn collected<A: BlockCpa>(
         ))
     };
     Ok(Decision { answer, proved })
+}
+
+/// Whether relations may say more than ranges: numbers are compared, or bytes must be in an object that the program has made.
+fn relates(question: &Question<'_>) -> bool {
+    let Question { subject, targets, .. } = *question;
+    let env = subject.env();
+    targets.iter().any(|(name, id)| {
+        let Some(function) = env.function(name) else { return false };
+        let Some(obligation) = function.obligations.get(id.index()) else { return false };
+        let mut failures = function.edges.iter().filter(|edge| edge.to == obligation.error);
+        failures.any(|edge| {
+            let Op::Assume(condition) = &edge.op else { return true };
+            let mut is_related = false;
+            visit::walk(condition, &mut |part| {
+                is_related |= match part {
+                    Expr::Overflows(..) => true,
+                    Expr::Memory(MemoryPredicate::InBounds, pointer, _) => {
+                        env.targets(name, pointer).objects.iter().any(|object| *object != Object::External)
+                    }
+                    Expr::Compare(_, lhs, _) => {
+                        lhs.int_type().is_some() && !matches!(**lhs, Expr::Memory(..) | Expr::Overflows(..))
+                    }
+                    _ => false,
+                };
+            });
+            is_related
+        })
+    })
 }
 
 impl Engine for Abstraction {
@@ -202,6 +235,10 @@ impl Engine for Abstraction {
                 let options = subject.interval_options(entry);
                 let kept = of_intervals(&options);
                 self.run(&Arc::new(IntervalAnalysis::new(environment, options)), kept, Some, question)
+            }
+            Domain::Relations if !relates(question) => {
+                let why = "nothing that is asked is a matter of numbers and of objects of the program";
+                Decision::new(Answer::Unknown(Unknown::Unconfirmed(why.into())))
             }
             Domain::Relations => {
                 let options = subject.interval_options(entry);

@@ -4,6 +4,7 @@ mod check;
 mod dump;
 mod formats;
 mod input;
+mod pages;
 mod render;
 mod terminal;
 
@@ -32,6 +33,13 @@ enum Command {
     Lsp(crate::lsp::Arguments),
     /// Replays a counterexample in a debugger (the Debug Adapter Protocol on standard input and output).
     Dap(crate::dap::Arguments),
+    /// Prints what a shell needs to complete commands and options.
+    ///
+    /// For bash: proofline completions bash > ~/.local/share/bash-completion/completions/proofline
+    Completions(pages::Completions),
+    /// Writes the manual pages.
+    #[command(hide = true)]
+    ManualPages(pages::ManualPages),
     /// Runs a program with few rights: how tests are run.
     #[command(hide = true)]
     Confined(crate::sandbox::Arguments),
@@ -68,6 +76,8 @@ pub(crate) fn run() -> ExitCode {
         Command::Dump(arguments) => dump::run(&arguments),
         Command::Lsp(arguments) => crate::lsp::run(&arguments),
         Command::Dap(arguments) => crate::dap::run(&arguments),
+        Command::Completions(arguments) => pages::completions::<Arguments>(&arguments),
+        Command::ManualPages(arguments) => pages::manual::<Arguments>(&arguments),
         Command::Confined(arguments) => return crate::sandbox::become_confined(&arguments),
         Command::Worker(arguments) => crate::solver_process::run(&arguments),
     };

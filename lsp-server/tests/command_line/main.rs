@@ -7,6 +7,7 @@ mod formats;
 mod hostile;
 mod inputs;
 mod interrupt;
+mod pages;
 mod results;
 mod solver_process;
 mod witnesses;

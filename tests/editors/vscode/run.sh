@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Builds the extension and checks it in VS Code. Usage: run.sh PROGRAM PICTURES
+# With VSIX=FILE, that package is checked, with the server inside of it; PROGRAM does not matter then.
 . "$(dirname "$0")/../install/common.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 program=$1 pictures=$2 port=${PORT:-0}
@@ -8,10 +9,15 @@ state=$(mktemp -d) pid=
 trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null; wait 2>/dev/null; rm -rf "$state"' EXIT
 cd "$here/../../../vscode-extension"
 [ -d node_modules/esbuild ] || retry npm ci --ignore-scripts
-node scripts/settings.mjs "$program" --check
-npm run -s check
-npm run -s build
-npx --no-install vsce package --no-dependencies -o "$state/proofline.vsix" > "$state/vsce.log" 2>&1 || { cat "$state/vsce.log"; exit 1; }
+if [ -n "${VSIX:-}" ]; then
+  cp "$VSIX" "$state/proofline.vsix"
+  program=''
+else
+  node scripts/settings.mjs "$program" --check
+  npm run -s check
+  npm run -s build
+  npx --no-install vsce package --no-dependencies -o "$state/proofline.vsix" > "$state/vsce.log" 2>&1 || { cat "$state/vsce.log"; exit 1; }
+fi
 mkdir "$state/project"
 cp "$here"/../workspace/* "$here/../../../examples/average.c" "$state/project"
 [ "$port" != 0 ] || port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Starts VS Code on a folder with the extension. Usage: start.sh STATE FOLDER VSIX PROGRAM PORT; prints the process id; it serves when this returns.
+# Starts VS Code on a folder with the extension. Usage: start.sh STATE FOLDER VSIX PROGRAM PORT (PROGRAM empty: the extension finds its own); prints the process id; it serves when this returns.
 . "$(dirname "$0")/../install/common.sh"
 state=$1 folder=$2 vsix=$3 program=$4 port=$5
 export PATH="$CACHE/node24/bin:$PATH"
@@ -19,7 +19,7 @@ cat > "$state/data/User/settings.json" <<J
 J
 # The program's place belongs to the machine that the server part runs on.
 mkdir -p "$state/data/Machine"
-echo "{ \"proofline.path\": \"$program\" }" > "$state/data/Machine/settings.json"
+[ -z "$program" ] && echo '{}' > "$state/data/Machine/settings.json" || echo "{ \"proofline.path\": \"$program\" }" > "$state/data/Machine/settings.json"
 "${code[@]}" --install-extension "$vsix" > "$state/install.log" 2>&1 || { cat "$state/install.log" >&2; exit 1; }
 "${code[@]}" --disable-telemetry --disable-update-check --disable-workspace-trust --disable-getting-started-override --reconnection-grace-time 3 "$folder" > "$state/server.log" 2>&1 &
 pid=$!

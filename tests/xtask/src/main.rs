@@ -4,6 +4,7 @@ mod attack;
 mod bench;
 mod confirm;
 mod demo;
+mod dist;
 mod exhaustive;
 mod fuzz;
 mod limited;
@@ -35,6 +36,8 @@ enum Chore {
     Z3,
     /// Fetches Z3, builds Proofline and runs it on the program in `examples/`.
     Demo,
+    /// Builds the packages that people install, each with the program and its solver inside; see `--help`.
+    Dist(dist::Arguments),
     /// Everything CI checks: Z3, tidiness, formatting, lints, tests.
     Verify,
     /// The architecture's invariants: arrows between crates, cycles of modules, file heads, no `#[allow]`.
@@ -83,6 +86,7 @@ fn main() -> Result<()> {
     match Arguments::parse().chore {
         Chore::Z3 => z3::fetch(&root),
         Chore::Demo => demo::run(&root),
+        Chore::Dist(arguments) => dist::run(&root, &arguments),
         Chore::Verify => verify::run(&root),
         Chore::Tidy => tidy::run(&root),
         Chore::Editors { arguments } => {

@@ -1,5 +1,5 @@
 //! What a solver is: a stack of formulas that can be decided. Everything above this crate that asks satisfiability
-//! questions asks this trait; Z3 is one implementation, [`Recorder`] a wrapper that writes SMT-LIB.
+//! questions asks this trait; Z3 is one implementation, [`Recorder`] a wrapper for a second pair of eyes.
 
 mod recorder;
 

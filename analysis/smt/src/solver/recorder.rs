@@ -1,57 +1,28 @@
-//! A solver that writes down what it is asked, as SMT-LIB 2 that any solver can replay: for bug reports.
-
-use std::path::PathBuf;
+//! A solver that remembers what is on its stack, so that each question without a model can be shown to another solver as one formula.
 
 use super::{Limits, Outcome, Solver};
-use crate::smtlib::Script;
-use crate::term::{Term, Value};
+use crate::{
+    second_eye,
+    term::{Term, Value},
+};
 
-/// Wraps a solver. Every check is kept as a self-contained script; with a directory, each is also written to a file.
+/// Wraps a solver. Every question that it answers with "unsatisfiable" is one that a proof may rest on ([`second_eye::rests_on`]).
 #[derive(Debug)]
 pub struct Recorder<S> {
     inner: S,
     stack: Vec<Vec<Term>>,
-    last: String,
-    checks: usize,
-    directory: Option<PathBuf>,
 }
 
 impl<S: Solver> Recorder<S> {
-    /// Keeps the script of the last check.
+    /// Nothing was asserted yet.
     pub fn new(inner: S) -> Recorder<S> {
-        Recorder { inner, stack: vec![Vec::new()], last: String::new(), checks: 0, directory: None }
+        Recorder { inner, stack: vec![Vec::new()] }
     }
 
-    /// Also writes every check to `directory` as `000001.smt2`, `000002.smt2`, … Files that cannot be written are
-    /// left out: recording must not change what is decided.
-    pub fn to_directory(inner: S, directory: PathBuf) -> Recorder<S> {
-        Recorder { directory: Some(directory), ..Recorder::new(inner) }
-    }
-
-    /// The script of the last check, with its outcome.
+    /// What is asked with these assumptions.
     #[must_use]
-    pub fn last_query(&self) -> &str {
-        &self.last
-    }
-
-    /// How many checks there were.
-    #[must_use]
-    pub fn checks(&self) -> usize {
-        self.checks
-    }
-
-    /// The solver that was wrapped, with its stack.
-    pub fn into_inner(self) -> S {
-        self.inner
-    }
-
-    fn script(&self, assumptions: &[Term]) -> Script {
-        let mut script = Script::new();
-        script.line("(set-logic ALL)");
-        for formula in self.stack.iter().flatten().chain(assumptions) {
-            script.assert(*formula);
-        }
-        script
+    pub fn question(&self, assumptions: &[Term]) -> Term {
+        crate::build::and(self.stack.iter().flatten().chain(assumptions).copied())
     }
 }
 
@@ -82,20 +53,9 @@ impl<S: Solver> Solver for Recorder<S> {
     }
 
     fn check_assuming(&mut self, assumptions: &[Term]) -> Outcome {
-        let mut script = self.script(assumptions);
         let outcome = self.inner.check_assuming(assumptions);
-        let status = match &outcome {
-            Outcome::Sat => "sat".to_owned(),
-            Outcome::Unsat => "unsat".to_owned(),
-            Outcome::Unknown(reason) => format!("unknown ({reason})"),
-        };
-        script.line("(check-sat)");
-        script.line(&format!("; {status}"));
-        self.checks += 1;
-        script.text().clone_into(&mut self.last);
-        if let Some(directory) = &self.directory {
-            let _ = std::fs::create_dir_all(directory);
-            let _ = std::fs::write(directory.join(format!("{:06}.smt2", self.checks)), &self.last);
+        if outcome == Outcome::Unsat && second_eye::is_kept() {
+            second_eye::rests_on(self.question(assumptions));
         }
         outcome
     }

@@ -10,7 +10,7 @@ use proofline_encoding::{
     BlockEnd, Cut, Encoding, InputPlace, Key, LAYER_STATE_COST, LargeBlockEncoding, Layer, MemoryLayout,
     State, Unrolling,
 };
-use proofline_smt::{Limits, Outcome, Solver, Term, Value};
+use proofline_smt::{Limits, Outcome, Solver, Term, Value, second_eye};
 
 use super::{Answer, Decision, Engine, Question, session::Session, start};
 use crate::{
@@ -49,7 +49,8 @@ impl Engine for Bounded {
     }
 
     fn decide(&self, question: &Question<'_>) -> Decision {
-        self.search(question).into()
+        // A search that comes to its end rests on everything that it asked.
+        second_eye::certifying(|| self.search(question)).into()
     }
 }
 

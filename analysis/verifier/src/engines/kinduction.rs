@@ -9,7 +9,7 @@ use proofline_encoding::{
     BlockEnd, Cut, Encoding, Key, LAYER_STATE_COST, LargeBlockEncoding, MemoryLayout, State, Unrolling,
 };
 use proofline_program_analysis::Environment;
-use proofline_smt::{Limits, Outcome, Solver, build as t};
+use proofline_smt::{Limits, Outcome, Solver, build as t, second_eye};
 
 use super::{
     Answer, Decision, Engine, Question,
@@ -72,7 +72,7 @@ impl KInduction {
             let induction = Induction { question, layout: &layout, known: &known, resource: self.resource };
             if induction.holds(k)? == Searched::Clean {
                 // Once more in a session of its own: nothing is left over from the first.
-                return match induction.holds(k)? {
+                return match second_eye::certifying(|| induction.holds(k))? {
                     Searched::Clean => {
                         Ok(Answer::Holds(format!("no error within {k} segments, and {k}-inductive")))
                     }

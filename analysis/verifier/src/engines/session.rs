@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use proofline_cpa::{Budget, OnCancel, Unknown};
 use proofline_encoding::Encoding;
-use proofline_smt::{Interrupter, Solver, Z3};
+use proofline_smt::{Interrupter, Recorder, Solver, Z3, second_eye};
 
 /// A session and what stops it. Keep it as long as the solver is used.
 pub(crate) struct Session {
@@ -30,8 +30,8 @@ impl Session {
     /// A solver for formulas of an encoding.
     pub(crate) fn solver(&self, encoding: Encoding) -> Box<dyn Solver> {
         match encoding {
-            Encoding::Integers => Box::new(self.z3.solver()),
-            Encoding::BitVectors => Box::new(self.z3.patient_solver()),
+            Encoding::Integers => seen(self.z3.solver()),
+            Encoding::BitVectors => seen(self.z3.patient_solver()),
         }
     }
 
@@ -47,4 +47,9 @@ impl Session {
             u32::try_from(left.as_millis()).unwrap_or(u32::MAX).max(1)
         })
     }
+}
+
+/// A solver whose questions another one is shown, where somebody wants that.
+fn seen<S: Solver + 'static>(solver: S) -> Box<dyn Solver> {
+    if second_eye::is_kept() { Box::new(Recorder::new(solver)) } else { Box::new(solver) }
 }

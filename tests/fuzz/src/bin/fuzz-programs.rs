@@ -10,8 +10,8 @@ use std::{
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use proofline_fuzz::programs::{
-    Compiler, Compilers, Engines, Fault, Manner, examine, examine_text, examine_twins, generate, reduce,
-    twins,
+    Compiler, Compilers, Engines, Fault, Manner, PORTFOLIO, examine, examine_text, examine_twins, generate,
+    reduce, twins,
 };
 
 /// Compares random programs with what the interpreter and the engines say about them.
@@ -23,6 +23,9 @@ struct Arguments {
     /// Engines, separated by commas (default: all); `portfolio` for what is asked when none is named.
     #[arg(long)]
     engines: Option<String>,
+    /// Asks each program so many of the engines, in turn, and the portfolio. So many programs see every engine, and each program costs little.
+    #[arg(long, value_name = "NUMBER")]
+    in_turn: Option<usize>,
     /// Programs whose assertions are all true by construction, and twins with one that is not.
     #[arg(long)]
     twins: bool,
@@ -95,7 +98,11 @@ fn run() -> Result<ExitCode> {
     let started = Instant::now();
     let (mut programs, mut skipped, mut faults) = (0usize, 0usize, 0usize);
     let mut counts: BTreeMap<String, [usize; 3]> = BTreeMap::new();
+    let all = engines.names.clone();
     for seed in seeds {
+        if let Some(number) = arguments.in_turn {
+            engines.names = in_turn(&all, seed, number);
+        }
         let (outcome, vectors, manner) = if arguments.twins {
             let twins = twins(seed);
             if arguments.print {
@@ -152,6 +159,15 @@ fn run() -> Result<ExitCode> {
         println!("  {engine:20} {proved:7} {violated:7} {unknown:7}");
     }
     Ok(if faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The engines whose turn it is, and the portfolio.
+fn in_turn(all: &[String], seed: u64, number: usize) -> Vec<String> {
+    let first = usize::try_from(seed).unwrap_or_default().wrapping_mul(number);
+    let mut names: Vec<String> =
+        all.iter().cycle().skip(first % all.len().max(1)).take(number).cloned().collect();
+    names.push(PORTFOLIO.to_owned());
+    names
 }
 
 /// Smaller text with a fault of the same kind.

@@ -38,7 +38,7 @@ use super::{
 use crate::Random;
 
 /// Stands for what is asked when no engine is named.
-pub(super) const PORTFOLIO: &str = "portfolio";
+pub const PORTFOLIO: &str = "portfolio";
 
 /// Which engines are asked, and how long.
 #[derive(Clone, Debug)]

@@ -25,7 +25,7 @@ mod statement;
 mod types;
 
 pub use compiled::{Compiler, Compilers};
-pub use examine::{Engines, Fault, Outcome, examine, examine_text, examine_twins};
+pub use examine::{Engines, Fault, Outcome, PORTFOLIO, examine, examine_text, examine_twins};
 pub use generate::generate;
 pub use program::{Line, Manner, Program, Vector};
 pub use reduce::reduce;

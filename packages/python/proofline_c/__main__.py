@@ -1,0 +1,5 @@
+"""`python -m proofline_c` is `proofline`."""
+
+from proofline_c import main
+
+main()

@@ -24,7 +24,8 @@ complete_it proofline che; complete_it proofline check --lim"#;
 fn every_command_has_a_manual_page() {
     let scratch = Scratch::new();
     scratch.run(&["manual-pages", "man"]).expect(0, &[]);
-    let page = |name: &str| std::fs::read_to_string(scratch.path().join("man").join(name)).unwrap_or_default();
+    let page =
+        |name: &str| std::fs::read_to_string(scratch.path().join("man").join(name)).unwrap_or_default();
     assert!(page("proofline.1").contains("completions"));
     assert!(page("proofline-check.1").contains("limit"));
     assert_eq!(page("proofline-worker.1"), "", "what is not for people has no page");

@@ -17,7 +17,7 @@ use super::{
 /// An argument, as its parameter receives it.
 enum Passed {
     Number(Dim, Form),
-    Pointer(LocalId, Place),
+    Pointer(LocalId, Box<Place>),
 }
 
 fn passed(view: &View<'_>, callee: &Function, call: CallContext<'_>) -> Vec<Passed> {
@@ -31,7 +31,7 @@ fn passed(view: &View<'_>, callee: &Function, call: CallContext<'_>) -> Vec<Pass
         }
         match scalar {
             Scalar::Int(ty) if ty.bits <= 64 => Some(Passed::Number(Dim::Value(*id, ty), view.form(value)?)),
-            Scalar::Pointer => Some(Passed::Pointer(*id, view.place(value)?)),
+            Scalar::Pointer => Some(Passed::Pointer(*id, Box::new(view.place(value)?))),
             Scalar::Int(_) | Scalar::Float(_) => None,
         }
     });

@@ -136,7 +136,7 @@ impl<'a> View<'a> {
 
     /// The number itself.
     pub(super) fn number(&self, dim: Dim) -> Form {
-        let (low, high) = self.state.zone.bounds(dim);
+        let (low, high) = self.state.zone.followed(dim);
         let near: Near = [(dim, 0)].into_iter().collect();
         Form { low, high, above: near.clone(), below: near }
     }

@@ -77,6 +77,19 @@ impl Zone {
         self.bounds.get(&dim).copied().unwrap_or_else(|| dim.range())
     }
 
+    /// The same with what follows from its distances to others, which widening does not look at.
+    pub fn followed(&self, dim: Dim) -> (i128, i128) {
+        self.differences.iter().fold(self.bounds(dim), |(low, high), ((x, y), most)| {
+            if *x == dim {
+                (low, high.min(self.bounds(*y).1.saturating_add(*most)))
+            } else if *y == dim {
+                (low.max(self.bounds(*x).0.saturating_sub(*most)), high)
+            } else {
+                (low, high)
+            }
+        })
+    }
+
     /// The differences that are stored.
     pub fn differences(&self) -> impl Iterator<Item = (Dim, Dim, i128)> {
         self.differences.iter().map(|((x, y), most)| (*x, *y, *most))

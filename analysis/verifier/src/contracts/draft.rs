@@ -159,6 +159,8 @@ struct Uses {
     sizes: Vec<Expr>,
     /// Other parameters that it is compared with.
     compared: BTreeSet<usize>,
+    /// It moves back: it was behind what it leads to.
+    moves_back: bool,
 }
 
 /// What to try for a function whose callees have these contracts.
@@ -197,6 +199,10 @@ pub(crate) fn draft(env: &Environment, name: Name, callees: &Contracts) -> Draft
         uses.varies |= moved.contains(&at);
         // What is followed itself is more than the end of another.
         uses.compared.retain(|end| !used.contains(end) && is_end(function, at, *end));
+        let start = uses.compared.iter().next().copied().filter(|_| uses.moves_back);
+        if let Some(start) = start {
+            return (start, vec![Memory::Until(at)]);
+        }
         (at, ladder(env, function, at, &uses))
     });
     let ladders = ladders.filter(|(_, ladder)| !ladder.is_empty()).collect();
@@ -280,6 +286,13 @@ impl Look<'_> {
         {
             let uses = self.uses.entry(at).or_default();
             (uses.follows, uses.is_used) = (true, true);
+        }
+        if let Op::Assign(dst, value) = op
+            && super::origin::whole_pointer(self.function, dst).is_some()
+            && let Some(place) = self.origins.place(value)
+            && let Origin::Parameter(at) = place.origin
+        {
+            self.uses.entry(at).or_default().moves_back |= place.offset.bytes < 0;
         }
         if let Op::CopyBytes(to, ..) | Op::FillBytes(to, ..) | Op::HavocBytes(to, ..) = op
             && let Some(place) = self.origins.place(to)

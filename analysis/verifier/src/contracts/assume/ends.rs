@@ -126,7 +126,7 @@ impl Maker<'_> {
         if let (Some(from), Some(to)) = (self.origins.place(value), self.origins.place(end))
             && from.origin == to.origin
             && let (Origin::Parameter(start), Memory::Until(_)) = (from.origin, self.memory(from.origin))
-            && self.origins.pointee(from.origin).map(proofline_cfa::Type::unqualified) == Some(pointee)
+            && self.unit(&from) == Some(stride)
             && !self.origins.may_be_null(&from)
             && !self.origins.may_be_null(&to)
         {
@@ -160,8 +160,14 @@ impl Maker<'_> {
                 (is_one && start.path == place.path && matches!(first, Expr::Int(0, _))).then_some(index)
             }
             None => {
-                let is_same = matches!(&place.base, Base::Deref(pointer, _) if **pointer == *from);
-                (is_same && place.path.is_empty()).then_some(index)
+                let is_start = match from {
+                    Expr::Address(start) => start.base == place.base && start.path == place.path,
+                    from => {
+                        let leads = |pointer: &Expr| pointer == from && place.path.is_empty();
+                        matches!(&place.base, Base::Deref(pointer, _) if leads(pointer))
+                    }
+                };
+                is_start.then_some(index)
             }
         }
     }

@@ -38,7 +38,7 @@ impl Maker<'_> {
     }
 
     /// The size of an element where a place leads.
-    fn unit(&self, place: &Place) -> Option<u64> {
+    pub(super) fn unit(&self, place: &Place) -> Option<u64> {
         types(self.program).size(self.origins.pointee(place.origin)?).filter(|size| *size > 0)
     }
 

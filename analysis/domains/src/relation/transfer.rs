@@ -105,10 +105,10 @@ impl Step<'_> {
         let escaped = self.env.escaped();
         let stays = |pointer: &Pointer| match pointer.tag {
             Some(Tag::Named(_)) => true,
-            Some(Tag::Allocated(edge, _)) => match &function.edge(edge).op {
-                Op::Allocate(allocation) => !escaped.contains(&Object::Heap(function.name, allocation.site)),
-                _ => false,
-            },
+            Some(Tag::Allocated(edge, _)) => {
+                let is_known = |site| escaped.contains(&Object::Heap(function.name, site));
+                matches!(&function.edge(edge).op, Op::Allocate(allocation) if !is_known(allocation.site))
+            }
             Some(Tag::Passed(_)) | None => false,
         };
         state.frees = true;

@@ -1,13 +1,15 @@
-//! Abstract domains over automata: explicit values with refinement, intervals, predicates. The first two share one abstract store.
+//! Abstract domains over automata: explicit values with refinement, intervals, relations, predicates. The first two share one abstract store.
 //! Knows the operators' traits and the program, no driver and no database.
 
 mod facts;
 pub mod interval;
 mod path;
 pub mod predicate;
+pub mod relation;
 pub mod store;
 pub mod value;
 
 pub use interval::{IntervalAnalysis, IntervalOptions};
 pub use predicate::{PredicateAnalysis, PredicateOptions};
+pub use relation::RelationAnalysis;
 pub use value::{ValueAnalysis, ValueOptions};

@@ -16,7 +16,7 @@ use std::fmt;
 
 use proofline_cfa::{Base, Expr, Lvalue, Name, Obligation, Op, Site, Step, expr_text};
 
-use crate::{interpret::Run, subject::Subject};
+use crate::{checks, interpret::Run, subject::Subject};
 
 use conditions::Conditions;
 use symbols::{Influence, Symbols};
@@ -91,17 +91,20 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
     // What influences the values that loops compute, by how often and which way they go round.
     let mut inside = Influence::default();
     let mut failure = None;
+    let mut is_freed_here = false;
     for event in &trace.events {
         let Some(function) = subject.program().function(event.function) else { continue };
         symbols.enter(function, event.depth);
         let edge = function.edge(event.edge);
         if let Op::Assume(condition) = &edge.op {
             let mut value = symbols.value(condition, event.depth);
-            value.expr = value.expr.filter(symbols::is_readable);
             if edge.to == obligation.error {
+                is_freed_here = value.expr.as_ref().is_some_and(|expr| symbols.is_freed_here(expr));
+                value.expr = value.expr.filter(symbols::is_readable);
                 failure = Some(value);
                 continue;
             }
+            value.expr = value.expr.filter(symbols::is_readable);
             let siblings: Vec<_> = function.edges.iter().filter(|other| other.from == edge.from).collect();
             // A part of a condition that a contract asks for.
             let is_part = siblings.iter().any(|other| other.site == Site::NOWHERE);
@@ -136,6 +139,15 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
     }
     let depends_on_loops = looped_by.is_some();
     *asks = failure.as_ref().map_or(Influence::default(), |failure| failure.on).and(asked_by).and(looped_by);
+    // What the run itself has freed, it has freed whatever callers pass; freed twice, unless that is null.
+    if is_freed_here {
+        let by_null = checks::invalid_free::CHECK.is(obligation.check);
+        let decided = failure.as_ref().filter(|_| by_null).map_or(Influence::default(), |failure| failure.on);
+        *asks = asked_by.and(looped_by).and(decided);
+        if !depends_on_loops {
+            return Blame::Manifest;
+        }
+    }
     // An error call is reached without a condition of its own.
     let Some(failure) = failure else {
         let by = asked_by.and(looped_by);

@@ -11,7 +11,9 @@ use proofline_cpa::{
     BlockCpa, Budget, Checker, Config, GraphFormat, Outcome, Refine, Unknown,
     bam::{Blocks, MemoryStore},
 };
-use proofline_domains::{IntervalAnalysis, PredicateAnalysis, PredicateOptions, ValueAnalysis, ValueOptions};
+use proofline_domains::{
+    IntervalAnalysis, PredicateAnalysis, PredicateOptions, RelationAnalysis, ValueAnalysis, ValueOptions,
+};
 
 pub use crate::engines::Domain;
 use crate::{
@@ -51,6 +53,9 @@ pub fn view(
         }
         Domain::Values => {
             show(&finished(&values(subject, entry), subject, entry, budget)?, view, &mut out)?;
+        }
+        Domain::Relations => {
+            show(&finished(&relations(subject, entry), subject, entry, budget)?, view, &mut out)?;
         }
     }
     Ok(out)
@@ -137,6 +142,13 @@ pub fn reveal(
             let value = |state: &_, f: &_, e: &_| analysis.reveal(state, f, e);
             revealed(&checker, subject, sources, entry, value)
         }
+        Domain::Relations => {
+            let analysis = relations(subject, entry);
+            let checker = finished(&analysis, subject, entry, budget)?;
+            type State = <(IntervalAnalysis, RelationAnalysis) as proofline_cpa::Domain>::State;
+            let value = |state: &State, f: &_, e: &_| analysis.1.reveal(&state.1, f, e);
+            revealed(&checker, subject, sources, entry, value)
+        }
     }
 }
 
@@ -147,6 +159,10 @@ fn intervals(subject: &Subject, entry: Entry) -> IntervalAnalysis {
 fn values(subject: &Subject, entry: Entry) -> ValueAnalysis {
     let options = ValueOptions { track_everything: true, ..subject.value_options(entry) };
     ValueAnalysis::new(subject.env().clone(), options)
+}
+
+fn relations(subject: &Subject, entry: Entry) -> (IntervalAnalysis, RelationAnalysis) {
+    (intervals(subject, entry), RelationAnalysis::new(subject.env().clone(), entry))
 }
 
 fn finished<'a, A: BlockCpa + Refine>(

@@ -197,6 +197,11 @@ pub(crate) fn of_intervals(options: &IntervalOptions) -> ContentHash {
     content_hash(&(wrapv, separate, unrollings, inputs, weakest_recursion))
 }
 
+/// The same for intervals with relations.
+pub(crate) fn of_relations(options: &IntervalOptions) -> ContentHash {
+    content_hash(&("relations", of_intervals(options)))
+}
+
 /// The same for values.
 pub(crate) fn of_values(options: &ValueOptions) -> ContentHash {
     let ValueOptions { entry: _, wrapv, track_everything, threshold, unrollings } = options;

@@ -60,6 +60,8 @@ enum Analysis {
     Interval,
     /// Known values.
     Value,
+    /// Ranges, and bounds of differences.
+    Relation,
     /// Predicates that refinement finds.
     Predicate,
 }
@@ -132,6 +134,7 @@ fn states(subject: &Subject, function: Option<Name>, arguments: &Arguments, view
         let text = match arguments.domain {
             Analysis::Interval => layers::view(subject, entry, Domain::Intervals, view, &budget),
             Analysis::Value => layers::view(subject, entry, Domain::Values, view, &budget),
+            Analysis::Relation => layers::view(subject, entry, Domain::Relations, view, &budget),
             Analysis::Predicate => layers::view_predicates(subject, entry, view, &budget),
         };
         out.push_str(&text.map_err(|why| {

@@ -192,7 +192,9 @@ fn reveals(
     faults: &mut Vec<String>,
 ) -> Result<(), String> {
     let mut subject: Option<Subject> = None;
-    for (word, domain) in [("interval", Domain::Intervals), ("value", Domain::Values)] {
+    for (word, domain) in
+        [("interval", Domain::Intervals), ("relation", Domain::Relations), ("value", Domain::Values)]
+    {
         let marks: Vec<(u32, &String)> = expected
             .iter()
             .filter_map(|e| match &e.mark {

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Some states of `main`, and everything of it that laws can be tried on.
-fn laws<A: BlockCpa>(
+pub(crate) fn laws<A: BlockCpa>(
     analysis: &A,
     env: &Environment,
     explored: &Explored<A>,

@@ -9,4 +9,5 @@ mod memory;
 mod precision;
 mod predicates;
 mod refinement;
+mod relations;
 mod soundness;

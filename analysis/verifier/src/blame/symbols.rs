@@ -5,7 +5,10 @@ mod events;
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use proofline_cfa::{Argument, Base, Expr, Function, LocalId, Lvalue, Name, Program, Site, Step, visit};
+use proofline_cfa::{
+    Argument, Base, Expr, Function, LocalId, Lvalue, MemoryPredicate, Name, Program, Scalar, Site, Step,
+    visit,
+};
 use rustc_hash::FxHashMap;
 
 /// Expressions with more parts are forgotten.
@@ -114,6 +117,8 @@ pub(super) struct Symbols {
     /// Results of unknown functions so far.
     results: u32,
     choice: Option<Choice>,
+    /// Pointers to what the run itself has freed.
+    freed: Vec<Expr>,
 }
 
 impl Symbols {
@@ -131,6 +136,7 @@ impl Symbols {
             open: Vec::new(),
             results: 0,
             choice: None,
+            freed: Vec::new(),
         };
         for id in &entry.parameters {
             let local = entry.local(*id);
@@ -201,6 +207,17 @@ impl Symbols {
             visit::walk(expr, &mut |_| size += 1);
         }
         Symbol::new(result.filter(|_| size <= LARGEST), self.influence(expr, depth))
+    }
+
+    /// Whether a condition (over the arguments) fails because the run itself has freed what the pointer leads to: whichever object callers pass.
+    pub(super) fn is_freed_here(&self, condition: &Expr) -> bool {
+        let mut found = false;
+        visit::walk(condition, &mut |part| {
+            if let Expr::Memory(MemoryPredicate::NotFreed | MemoryPredicate::Freeable, pointer, _) = part {
+                found |= self.freed.contains(whole(pointer));
+            }
+        });
+        found
     }
 
     fn influence(&self, expr: &Expr, depth: u32) -> Influence {
@@ -334,6 +351,15 @@ impl Symbols {
                 Expr::PointerDifference(sub(a)?, sub(b)?, *stride, *ty)
             }
         })
+    }
+}
+
+/// The pointer to the object that a pointer leads into.
+fn whole(pointer: &Expr) -> &Expr {
+    match pointer {
+        Expr::Address(Lvalue { base: Base::Deref(pointer, _), .. }) => whole(pointer),
+        Expr::Cast(Scalar::Pointer, arg, _) if arg.scalar() == Scalar::Pointer => whole(arg),
+        other => other,
     }
 }
 

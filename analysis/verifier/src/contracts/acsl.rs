@@ -210,6 +210,9 @@ impl Reader<'_> {
                 if at != pointer {
                     return Err("both sides of `||` must be about one pointer".into());
                 }
+                if matches!(memory, Memory::Until(_)) {
+                    return Err("a range up to a pointer is not read behind `||`".into());
+                }
                 self.ask(at, Asked { memory, or_null: true })?;
                 return self.expect(")");
             }
@@ -341,6 +344,11 @@ impl Reader<'_> {
             return Err(format!("ranges begin at 0, not at `{from}`"));
         }
         self.expect("..")?;
+        if !is_cast && let Some(end) = self.end_of(at) {
+            self.at += 5;
+            self.expect(")")?;
+            return Ok((at, Memory::Until(end)));
+        }
         let is_one_less = (self.peek(1), self.peek(2), self.peek(3)) == ("-", "1", ")")
             && self.parameter(self.peek(0)).is_some();
         let count = if is_one_less {
@@ -360,6 +368,14 @@ impl Reader<'_> {
             count => Memory::Elements(count, stride),
         };
         Ok((at, memory))
+    }
+
+    /// The pointer `end` in `end - p - 1`, if that stands here.
+    fn end_of(&self, start: usize) -> Option<usize> {
+        let name = self.function.local(self.function.parameters[start]).name;
+        let rest = (self.peek(1), self.peek(2), self.peek(3), self.peek(4), self.peek(5));
+        let end = self.parameter(self.peek(0)).filter(|_| rest == ("-", name.as_str(), "-", "1", ")"))?;
+        is_end(self.function, start, end).then_some(end)
     }
 
     pub(super) fn sum(&mut self) -> Read<Expr> {
@@ -440,6 +456,15 @@ impl Reader<'_> {
             Some(_) | None => Err(format!("`{token}` is no number")),
         }
     }
+}
+
+/// Whether a range of elements may reach from one parameter to another: both point to elements of one type.
+pub(super) fn is_end(function: &Function, start: usize, end: usize) -> bool {
+    let pointee = |at: usize| {
+        let local = function.local(*function.parameters.get(at)?);
+        local.ty.pointee().map(proofline_cfa::Type::unqualified).filter(|_| !local.address_taken)
+    };
+    start != end && pointee(start).is_some() && pointee(start) == pointee(end)
 }
 
 /// A number of the text, in 64 bits.

@@ -11,9 +11,9 @@ use std::{
 };
 
 use proofline_cfa::{
-    BinaryOp, Call, Callee, Cause, CompareOp, Edge, EdgeId, Expr, Function, Loc, Local, LocalId, Lvalue,
-    MemoryPredicate, Name, Obligation, ObligationId, Op, Program, Quantity, Role, Scalar, Site, expr_text,
-    visit,
+    Base, BinaryOp, Call, Callee, Cause, CompareOp, Edge, EdgeId, Expr, Function, Loc, Local, LocalId,
+    Lvalue, MemoryPredicate, Name, Obligation, ObligationId, Op, Program, Quantity, Role, Scalar, Site, Step,
+    expr_text, visit,
 };
 use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
@@ -30,6 +30,19 @@ use super::{
     writes::{Stays, stays},
 };
 use crate::checks::{library_call, precondition};
+
+/// Ranges from one parameter to another: each pointer belongs to one of them.
+fn ends(own: &Contract, is_known: &dyn Fn(&usize) -> bool) -> Vec<(usize, usize)> {
+    let mut ends: Vec<(usize, usize)> = Vec::new();
+    for (start, asked) in &own.pointers {
+        let Memory::Until(end) = asked.memory else { continue };
+        let is_free = !own.pointers.contains_key(&end) && ends.iter().all(|(_, other)| *other != end);
+        if !asked.or_null && is_known(start) && is_known(&end) && is_free {
+            ends.push((*start, end));
+        }
+    }
+    ends
+}
 
 mod body;
 mod bytes_read;
@@ -83,6 +96,8 @@ struct Maker<'a> {
     origins: Origins<'a>,
     stays: Stays,
     ghosts: BTreeMap<LocalId, Ghosts>,
+    /// How many elements there are from a parameter up to another: by the first, the second, and the number.
+    reaches: BTreeMap<usize, (usize, LocalId)>,
     /// Values of integer parameters at the entry, of those that change.
     at_entry: BTreeMap<LocalId, LocalId>,
     /// Origins with pointers that may move back, or by numbers that the text does not say.
@@ -116,7 +131,8 @@ impl<'a> Maker<'a> {
         let stays = stays(env, function.name);
         let structures = asked.filter(|(_, asked)| asked.memory == Memory::Structure && stays.structures);
         let structures = structures.map(|(at, _)| *at).collect();
-        let origins = Origins::of(program, function, &may_be_null, structures);
+        let ends = ends(own, &is_known);
+        let origins = Origins::of(program, function, &may_be_null, structures, &ends);
         let mut maker = Maker {
             env,
             program,
@@ -126,6 +142,7 @@ impl<'a> Maker<'a> {
             origins,
             stays,
             ghosts: BTreeMap::new(),
+            reaches: BTreeMap::new(),
             at_entry: BTreeMap::new(),
             moved_back: Vec::new(),
             bytes: BTreeMap::new(),
@@ -135,6 +152,11 @@ impl<'a> Maker<'a> {
             callers: None,
             dead: BTreeSet::new(),
         };
+        for (start, end) in ends {
+            let name = maker.function.local(maker.function.parameters[start]).name;
+            let ghost = maker.fresh(&format!("reach_{name}"));
+            maker.reaches.insert(start, (end, ghost));
+        }
         maker.moved_back = maker.moved_back();
         maker.make_ghosts();
         maker
@@ -169,9 +191,11 @@ impl<'a> Maker<'a> {
 
     fn memory(&self, origin: Origin) -> Memory {
         match origin {
-            Origin::Parameter(at) => {
-                self.own.pointers.get(&at).map_or(Memory::Nothing, |asked| asked.memory.clone())
-            }
+            Origin::Parameter(at) => match self.own.pointers.get(&at).map(|asked| &asked.memory) {
+                Some(Memory::Until(_)) if !self.reaches.contains_key(&at) => Memory::Nothing,
+                Some(memory) => memory.clone(),
+                None => Memory::Nothing,
+            },
             Origin::Loaded(ty) if is_character(ty) => Memory::String,
             Origin::Loaded(_) => Memory::Structure,
         }
@@ -188,6 +212,8 @@ impl<'a> Maker<'a> {
                 Memory::Bytes(_) | Memory::Elements(..) => {
                     ghosts.moved = (!is_fixed).then(|| self.fresh(&format!("moved_{name}")));
                 }
+                // The end is not where the start is.
+                Memory::Until(_) => ghosts.moved = Some(self.fresh(&format!("moved_{name}"))),
                 Memory::String => {
                     let is_needed = !is_fixed && !self.only_forward(origin);
                     ghosts.moved = is_needed.then(|| self.fresh(&format!("moved_{name}")));

@@ -6,12 +6,16 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{Callee, CompareOp, Expr, Function, Lvalue, MemoryPredicate, Name, Op, Scalar, visit};
+use proofline_cfa::{
+    Callee, CompareOp, Expr, Function, LocalId, Lvalue, MemoryPredicate, Name, Op, Scalar, visit,
+};
 use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
 
 use super::{
-    Asked, Contract, Contracts, Memory, at_call, obligations,
+    Asked, Contract, Contracts, Memory,
+    acsl::is_end,
+    at_call, obligations,
     origin::{Origin, Origins, is_character, types},
 };
 
@@ -23,6 +27,8 @@ const COUNTS: usize = 3;
 pub(crate) struct Draft {
     /// For each pointer parameter of which anything is needed: what to try, one after the other.
     ladders: BTreeMap<usize, Vec<Memory>>,
+    /// Signed parameters that places in memory are counted from.
+    starts: Vec<Expr>,
     /// A person has written it: nothing else is tried.
     written: Option<Contract>,
 }
@@ -35,7 +41,7 @@ impl Draft {
 
     /// What a person has written.
     pub(crate) fn of_written(contract: Contract) -> Draft {
-        Draft { ladders: BTreeMap::new(), written: Some(contract) }
+        Draft { written: Some(contract), ..Draft::default() }
     }
 
     /// Whether a person has written it.
@@ -48,7 +54,10 @@ impl Draft {
         if let Some(written) = &self.written {
             return written.clone();
         }
-        let asked = |memory: &Memory| Asked { memory: memory.clone(), or_null: true };
+        let asked = |memory: &Memory| {
+            let or_null = !matches!(memory, Memory::Until(_));
+            Asked { memory: memory.clone(), or_null }
+        };
         let pointers = self.ladders.iter().filter_map(|(at, ladder)| Some((*at, asked(ladder.first()?))));
         Contract { pointers: pointers.collect(), ..Contract::default() }
     }
@@ -69,13 +78,15 @@ impl Draft {
                 let now = ladder.iter().position(|memory| *memory == asked.memory);
                 if let Some(stronger) = now.and_then(|now| ladder.get(now + 1)) {
                     asked.memory = stronger.clone();
+                    asked.or_null &= !matches!(stronger, Memory::Until(_));
                 }
             }
         }
         (next.pointers != last.pointers).then_some(next)
     }
 
-    /// What is tried where no other memory is asked of first: no number of elements is negative; then, there is at least one element.
+    /// What is tried where no other memory is asked of first: no number of elements is negative; then, there is at least one element; then, no place
+    /// is counted from a negative number.
     pub(crate) fn with_numbers(&self, last: &Contract) -> Option<Contract> {
         if self.is_written() {
             return None;
@@ -90,22 +101,38 @@ impl Draft {
             };
             counts.iter().filter_map(least).collect()
         };
-        let mut levels = [CompareOp::Ge, CompareOp::Gt].map(all).into_iter();
+        let is_counted = |start: &&Expr| counts.contains(start) || counts.is_empty();
+        let starts: Vec<Expr> =
+            self.starts.iter().filter(|start| !is_counted(start)).filter_map(not_negative).collect();
+        let mut levels: Vec<Vec<Expr>> = [CompareOp::Ge, CompareOp::Gt].map(all).into();
+        levels.push(starts);
+        levels.retain(|level| !level.is_empty());
+        levels.dedup();
         let now = &last.conditions;
+        let mut levels = levels.into_iter();
         let next =
             if now.is_empty() { levels.next() } else { levels.find(|level| level == now).and(levels.next()) };
-        let conditions = next.filter(|conditions| !conditions.is_empty() && conditions != now)?;
+        let conditions = next?;
         Some(Contract { conditions, ..last.clone() })
     }
+}
+
+/// That a number of a signed type is not negative.
+fn not_negative(number: &Expr) -> Option<Expr> {
+    let ty = number.int_type().filter(|ty| ty.signed)?;
+    Some(Expr::Compare(CompareOp::Ge, Arc::new(number.clone()), Arc::new(Expr::Int(0, ty))))
 }
 
 /// The parameter that says how many elements there are.
 fn counted(memory: &Memory) -> Option<&Expr> {
     match memory {
         Memory::Elements(count @ Expr::Load(_), _) => Some(count),
-        Memory::Elements(..) | Memory::Nothing | Memory::Bytes(_) | Memory::String | Memory::Structure => {
-            None
-        }
+        Memory::Elements(..)
+        | Memory::Nothing
+        | Memory::Bytes(_)
+        | Memory::Until(_)
+        | Memory::String
+        | Memory::Structure => None,
     }
 }
 
@@ -130,6 +157,10 @@ struct Uses {
     stride: Option<u64>,
     /// Sizes that library functions are given with it.
     sizes: Vec<Expr>,
+    /// Other parameters that it is compared with.
+    compared: BTreeSet<usize>,
+    /// It moves back: it was behind what it leads to.
+    moves_back: bool,
 }
 
 /// What to try for a function whose callees have these contracts.
@@ -149,7 +180,7 @@ pub(crate) fn draft(env: &Environment, name: Name, callees: &Contracts) -> Draft
         pointee.is_some_and(|pointee| matches!(pointee.kind(), TypeKind::Record(_)))
     };
     let records = parameters.iter().copied().filter(is_record).collect();
-    let origins = Origins::of(env.program(), function, &all, records);
+    let origins = Origins::of(env.program(), function, &all, records, &[]);
     let mut uses: BTreeMap<usize, Uses> = BTreeMap::new();
     let mut look = Look { env, function, origins: &origins, callees, uses: &mut uses };
     for edge in &function.edges {
@@ -163,11 +194,58 @@ pub(crate) fn draft(env: &Environment, name: Name, callees: &Contracts) -> Draft
             Origin::Parameter(_) | Origin::Loaded(_) => None,
         })
         .collect();
+    let used: BTreeSet<usize> = uses.iter().filter(|(_, uses)| uses.is_used).map(|(at, _)| *at).collect();
     let ladders = uses.into_iter().filter(|(_, uses)| uses.is_used).map(|(at, mut uses)| {
         uses.varies |= moved.contains(&at);
+        // What is followed itself is more than the end of another.
+        uses.compared.retain(|end| !used.contains(end) && is_end(function, at, *end));
+        let start = uses.compared.iter().next().copied().filter(|_| uses.moves_back);
+        if let Some(start) = start {
+            return (start, vec![Memory::Until(at)]);
+        }
         (at, ladder(env, function, at, &uses))
     });
-    Draft { ladders: ladders.filter(|(_, ladder)| !ladder.is_empty()).collect(), written: None }
+    let ladders = ladders.filter(|(_, ladder)| !ladder.is_empty()).collect();
+    Draft { ladders, starts: starts(function, &origins), written: None }
+}
+
+/// Signed parameters that the indices in the function's places are computed from.
+fn starts(function: &Function, origins: &Origins<'_>) -> Vec<Expr> {
+    let mut read: BTreeSet<LocalId> = BTreeSet::new();
+    let see = |expr: &Expr, read: &mut BTreeSet<LocalId>| {
+        visit::reads_of_expr(expr, &mut |lvalue| {
+            if let proofline_cfa::Base::Local(id) = lvalue.base {
+                read.insert(id);
+            }
+        });
+    };
+    for edge in &function.edges {
+        visit::exprs(&edge.op, &mut |part| {
+            if let Expr::Memory(MemoryPredicate::InBounds, pointer, _) = part
+                && let Some(place) = origins.place(pointer)
+            {
+                place.offset.terms.iter().for_each(|(index, _)| see(index, &mut read));
+            }
+        });
+    }
+    loop {
+        let before = read.len();
+        for edge in &function.edges {
+            if let Op::Assign(Lvalue { base: proofline_cfa::Base::Local(id), .. }, value) = &edge.op
+                && read.contains(id)
+            {
+                see(value, &mut read);
+            }
+        }
+        if read.len() == before {
+            break;
+        }
+    }
+    let is_start = |count: &Expr| {
+        let Expr::Load(Lvalue { base: proofline_cfa::Base::Local(id), .. }) = count else { return false };
+        read.contains(id)
+    };
+    numbers(function, 0..function.parameters.len()).filter(is_start).collect()
 }
 
 fn is_moved(function: &Function, origins: &Origins<'_>, id: proofline_cfa::LocalId) -> bool {
@@ -209,6 +287,13 @@ impl Look<'_> {
             let uses = self.uses.entry(at).or_default();
             (uses.follows, uses.is_used) = (true, true);
         }
+        if let Op::Assign(dst, value) = op
+            && super::origin::whole_pointer(self.function, dst).is_some()
+            && let Some(place) = self.origins.place(value)
+            && let Origin::Parameter(at) = place.origin
+        {
+            self.uses.entry(at).or_default().moves_back |= place.offset.bytes < 0;
+        }
         if let Op::CopyBytes(to, ..) | Op::FillBytes(to, ..) | Op::HavocBytes(to, ..) = op
             && let Some(place) = self.origins.place(to)
             && let Origin::Parameter(at) = place.origin
@@ -239,6 +324,16 @@ impl Look<'_> {
         let uses = self.uses.entry(at).or_default();
         uses.is_used = true;
         let memory = match &asked.memory {
+            Memory::Until(end) => {
+                let end = arguments.get(*end).copied().flatten().and_then(|end| self.origins.place(end));
+                match end.map(|end| (end.origin, end.offset.is_zero())) {
+                    Some((Origin::Parameter(end), true)) if end != at => {
+                        uses.compared.insert(end);
+                    }
+                    _ => {}
+                }
+                None
+            }
             Memory::Elements(count, stride) => {
                 uses.stride = Some(*stride);
                 match at_call(callee, count, arguments) {
@@ -268,6 +363,18 @@ impl Look<'_> {
     fn demands(&mut self, condition: &Expr) {
         visit::walk(condition, &mut |part| match part {
             Expr::Memory(predicate, pointer, size) => self.demand(*predicate, pointer, size),
+            Expr::Compare(_, lhs, rhs) if lhs.scalar() == Scalar::Pointer && **rhs != Expr::Null => {
+                let origin = |pointer: &Expr| match self.origins.place(pointer)?.origin {
+                    Origin::Parameter(at) => Some(at),
+                    Origin::Loaded(_) => None,
+                };
+                if let (Some(a), Some(b)) = (origin(lhs), origin(rhs))
+                    && a != b
+                {
+                    self.uses.entry(a).or_default().compared.insert(b);
+                    self.uses.entry(b).or_default().compared.insert(a);
+                }
+            }
             Expr::Compare(_, pointer, null) if **null == Expr::Null => {
                 if let Some(place) = self.origins.place(pointer)
                     && let Origin::Parameter(at) = place.origin
@@ -392,6 +499,7 @@ fn ladder(env: &Environment, function: &Function, at: usize, uses: &Uses) -> Vec
         add(Memory::Bytes(bytes));
     }
     uses.passed.iter().for_each(|memory| add(memory.clone()));
+    uses.compared.iter().for_each(|end| add(Memory::Until(*end)));
     let is_text = is_character(pointee);
     if uses.ends || is_text && uses.varies && !uses.written {
         add(Memory::String);
@@ -420,14 +528,17 @@ fn ladder(env: &Environment, function: &Function, at: usize, uses: &Uses) -> Vec
 /// Integer parameters that may say how many elements there are: those behind the pointer first.
 fn counts(function: &Function, pointer: usize) -> Vec<Expr> {
     let count = function.parameters.len();
-    let order = (pointer + 1..count).chain(0..pointer);
-    let values = order.filter_map(|at| {
+    numbers(function, (pointer + 1..count).chain(0..pointer)).collect()
+}
+
+/// Integer parameters that nobody else can change.
+fn numbers(function: &Function, order: impl Iterator<Item = usize>) -> impl Iterator<Item = Expr> {
+    order.filter_map(|at| {
         let id = function.parameters[at];
         let local = function.local(id);
         let scalar = proofline_cfa::scalar_of(local.ty, proofline_syntax::DataModel::Lp64)?;
         let is_number = matches!(scalar, Scalar::Int(ty) if ty.bits >= 16 && ty.bits <= 64);
         (is_number && !local.address_taken)
             .then(|| Expr::Load(Lvalue::local(id, local.ty, scalar, local.size)))
-    });
-    values.collect()
+    })
 }

@@ -52,6 +52,8 @@ pub enum Memory {
     Bytes(u64),
     /// So many elements of so many bytes each; the number is an expression that reads parameters only. Where it is not positive: nothing.
     Elements(Expr, u64),
+    /// Whole elements up to where the pointer that is passed as this parameter leads: into the same object, and not before this one. Neither is null.
+    Until(usize),
     /// Bytes up to and with a byte 0.
     String,
     /// An object of the type that the pointer's type says; the same holds of all pointers in it that are not null, and pointers to

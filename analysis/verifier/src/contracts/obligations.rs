@@ -90,7 +90,7 @@ pub(super) fn asked(
             Some(room(program, value, Some(&at_call(callee, count, arguments)?), *stride))
         }
         Memory::String => Some(of(value, MemoryPredicate::Terminated, Expr::int(0))),
-        Memory::Structure => return None,
+        Memory::Until(_) | Memory::Structure => return None,
     };
     let mut all = Vec::new();
     if let Some(room) = room {

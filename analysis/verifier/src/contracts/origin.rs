@@ -78,12 +78,14 @@ pub(super) struct Origins<'f> {
 }
 
 impl<'f> Origins<'f> {
-    /// Of a function some of whose pointer parameters are looked at (`may_be_null`: which are, and whether each may be null).
+    /// Of a function some of whose pointer parameters are looked at (`may_be_null`: which are, and whether each may be null). Those in `ends` lead to
+    /// what another parameter leads to, and are not null.
     pub(super) fn of(
         program: &'f Program,
         function: &'f Function,
         may_be_null: &[(usize, bool)],
         structures: BTreeSet<usize>,
+        ends: &[(usize, usize)],
     ) -> Origins<'f> {
         let count = function.locals.len();
         let mut origins = Origins {
@@ -98,6 +100,9 @@ impl<'f> Origins<'f> {
             let id = function.parameters[*at];
             origins.of[id.index()] = Known::Only(Origin::Parameter(*at));
             origins.nullable[id.index()] = *or_null;
+        }
+        for (start, end) in ends {
+            origins.of[function.parameters[*end].index()] = Known::Only(Origin::Parameter(*start));
         }
         for id in &function.parameters {
             if origins.of[id.index()] == Known::Nothing {

@@ -24,6 +24,10 @@ pub(super) fn asked(program: &Program, function: &Function, parameter: usize, as
             let what = if *stride == 1 { "bytes" } else { "elements" };
             format!("`{name}` with room for `{}` {what}{null}", expr_text(function, count))
         }
+        Memory::Until(end) => match function.parameters.get(*end) {
+            Some(end) => format!("`{name}` that points to elements up to `{}`", function.local(*end).name),
+            None => String::new(),
+        },
         Memory::String => format!("`{name}` that is a string{null}"),
         Memory::Structure => {
             let or = if asked.or_null { "null, or " } else { "" };
@@ -77,6 +81,10 @@ fn acsl_of(program: &Program, function: &Function, parameter: usize, asked: &Ask
             let is_own = types(program).size(pointee) == Some(*stride);
             let cast = if is_own { "" } else { "(char *)" };
             format!("\\valid({cast}{name} + (0 .. {} - 1))", count_text(function, count))
+        }
+        Memory::Until(end) => {
+            let end = function.local(*function.parameters.get(*end)?).name;
+            format!("\\valid({name} + (0 .. {end} - {name} - 1))")
         }
         Memory::String => format!("valid_read_string({name})"),
         Memory::Structure => format!("valid_structure({name})"),

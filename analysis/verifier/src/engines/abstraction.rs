@@ -1,4 +1,4 @@
-//! Configurable program analyses as engines: explicit values and intervals, with or without blocks and refinement.
+//! Configurable program analyses as engines: explicit values, intervals and relations, with or without blocks and refinement.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -6,12 +6,15 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{ContentHash, Expr, Function, Loc, LocalId, Lvalue, Name, ObligationId, Program};
+use proofline_cfa::{
+    ContentHash, Expr, Function, Loc, LocalId, Lvalue, MemoryPredicate, Name, Object, ObligationId, Op,
+    Program, visit,
+};
 use proofline_cpa::{
     BlockCpa, Budget, Certificate, Checker, Config, Order, Outcome, Path, Refine, Unknown, bam::Blocks,
 };
 use proofline_domains::{
-    IntervalAnalysis, ValueAnalysis, ValueOptions, interval::IntervalValue, store::Abstract,
+    IntervalAnalysis, RelationAnalysis, ValueAnalysis, ValueOptions, interval::IntervalValue, store::Abstract,
 };
 use serde::Deserialize;
 
@@ -19,10 +22,10 @@ use super::{Answer, Decision, Engine, Question, concrete};
 use crate::{
     blocks::{Session, SharedAnalysis},
     pass::{self, interval_pass, reachability},
-    summaries::{of_intervals, of_values},
+    summaries::{of_intervals, of_relations, of_values},
 };
 
-/// Which domain; `configurations.yml` calls them `values` and `intervals`.
+/// Which domain; `configurations.yml` calls them `values`, `intervals` and `relations`.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub enum Domain {
@@ -30,6 +33,8 @@ pub enum Domain {
     Values,
     /// Ranges.
     Intervals,
+    /// Ranges, and beside them bounds of differences.
+    Relations,
 }
 
 /// A configuration of an abstract domain.
@@ -81,10 +86,12 @@ impl Abstraction {
         Answer::Holds(format!("no error location is reachable with {}", self.name))
     }
 
-    fn run<A: SharedAnalysis + Refine<Witness = Path>>(
+    /// `path`: the path in what the analysis found.
+    fn run<A: SharedAnalysis + Refine>(
         &self,
         analysis: &Arc<A>,
         options: ContentHash,
+        path: impl Fn(A::Witness) -> Option<Path>,
         question: &Question<'_>,
     ) -> Decision {
         let Question { subject, entry, targets, budget } = *question;
@@ -145,13 +152,15 @@ impl Abstraction {
                 Err(why) => Answer::Unknown(why),
             },
             Outcome::Unknown(why) => Answer::Unknown(why),
-            Outcome::Reaches(path) => match concrete::follow(question, &path) {
-                Ok(Some(counterexample)) => Answer::Violated(counterexample),
-                Ok(None) => Answer::Unknown(Unknown::Unconfirmed(
-                    "the mistake seems possible, and no inputs were found that lead to it".into(),
-                )),
-                Err(why) => Answer::Unknown(why),
-            },
+            Outcome::Reaches(witness) => {
+                match path(witness).map(|path| concrete::follow(question, &path)).transpose() {
+                    Ok(Some(Some(counterexample))) => Answer::Violated(counterexample),
+                    Ok(Some(None) | None) => Answer::Unknown(Unknown::Unconfirmed(
+                        "the mistake seems possible, and no inputs were found that lead to it".into(),
+                    )),
+                    Err(why) => Answer::Unknown(why),
+                }
+            }
         })
     }
 }
@@ -179,6 +188,34 @@ fn collected<A: BlockCpa>(
     Ok(Decision { answer, proved })
 }
 
+/// Whether relations may say more than ranges: numbers are compared, or bytes must be in an object that the program has made.
+fn relates(question: &Question<'_>) -> bool {
+    let Question { subject, targets, .. } = *question;
+    let env = subject.env();
+    targets.iter().any(|(name, id)| {
+        let Some(function) = env.function(name) else { return false };
+        let Some(obligation) = function.obligations.get(id.index()) else { return false };
+        let mut failures = function.edges.iter().filter(|edge| edge.to == obligation.error);
+        failures.any(|edge| {
+            let Op::Assume(condition) = &edge.op else { return true };
+            let mut is_related = false;
+            visit::walk(condition, &mut |part| {
+                is_related |= match part {
+                    Expr::Overflows(..) => true,
+                    Expr::Memory(MemoryPredicate::InBounds, pointer, _) => {
+                        env.targets(name, pointer).objects.iter().any(|object| *object != Object::External)
+                    }
+                    Expr::Compare(_, lhs, _) => {
+                        lhs.int_type().is_some() && !matches!(**lhs, Expr::Memory(..) | Expr::Overflows(..))
+                    }
+                    _ => false,
+                };
+            });
+            is_related
+        })
+    })
+}
+
 impl Engine for Abstraction {
     fn name(&self) -> &'static str {
         self.name
@@ -200,12 +237,23 @@ impl Engine for Abstraction {
                 let options =
                     ValueOptions { track_everything: !self.refines, ..subject.value_options(entry) };
                 let kept = of_values(&options);
-                self.run(&Arc::new(ValueAnalysis::new(environment, options)), kept, question)
+                self.run(&Arc::new(ValueAnalysis::new(environment, options)), kept, Some, question)
             }
             Domain::Intervals => {
                 let options = subject.interval_options(entry);
                 let kept = of_intervals(&options);
-                self.run(&Arc::new(IntervalAnalysis::new(environment, options)), kept, question)
+                self.run(&Arc::new(IntervalAnalysis::new(environment, options)), kept, Some, question)
+            }
+            Domain::Relations if !relates(question) => {
+                let why = "nothing that is asked is a matter of numbers and of objects of the program";
+                Decision::new(Answer::Unknown(Unknown::Unconfirmed(why.into())))
+            }
+            Domain::Relations => {
+                let options = subject.interval_options(entry);
+                let kept = of_relations(&options);
+                let relations = RelationAnalysis::new(environment.clone(), entry);
+                let both = (IntervalAnalysis::new(environment, options), relations);
+                self.run(&Arc::new(both), kept, |witness| witness.left.or(witness.right), question)
             }
         }
     }

@@ -90,7 +90,11 @@ impl Symbols {
                 let on = self.influence(byte, depth);
                 self.overwritten(to, depth, on);
             }
-            Op::Free(_) => self.is_written = true,
+            // What can still be read is what it was before.
+            Op::Free(pointer) => {
+                let freed = self.substituted(pointer, depth);
+                self.freed.extend(freed);
+            }
             Op::Assume(condition) => {
                 self.choice = choice;
                 if function.edges.iter().filter(|other| other.from == edge.from).count() == 1 {

@@ -153,10 +153,17 @@ impl Maker<'_> {
         if ghosts.moved.is_none() && ghosts.left.is_none() {
             return at;
         }
-        let (moved, left) = (self.moved(&place), self.left(&place));
+        let is_range = matches!(self.memory(place.origin), Memory::Until(_));
+        let moved = if is_range { self.elements(&place) } else { Some(self.moved(&place)) };
+        let left = self.left(&place);
         let mut to = at;
         if let Some(ghost) = ghosts.moved {
-            to = self.then(to, Op::Assign(bytes::local(ghost), moved));
+            let ghost = bytes::local(ghost);
+            let op = match moved {
+                Some(moved) => Op::Assign(ghost, moved),
+                None => Op::Havoc(ghost, Cause::Indeterminate),
+            };
+            to = self.then(to, op);
         }
         if let Some(ghost) = ghosts.left {
             to = match left {
@@ -280,7 +287,7 @@ impl Maker<'_> {
             return None;
         }
         let is_known = |place: &Place| match self.memory(place.origin) {
-            Memory::Bytes(_) | Memory::Elements(..) => true,
+            Memory::Bytes(_) | Memory::Elements(..) | Memory::Until(_) => true,
             Memory::String => {
                 self.ghosts_of(place).moved.is_some()
                     || place.local.is_some_and(|id| !self.origins.is_written(id))
@@ -290,8 +297,14 @@ impl Maker<'_> {
         if !is_known(&left) || !is_known(&right) {
             return None;
         }
-        let compared = compare(*op, self.moved(&left), self.moved(&right));
-        if matches!(op, CompareOp::Eq | CompareOp::Ne) {
+        let is_range = matches!(self.memory(left.origin), Memory::Until(_));
+        let compared = if is_range {
+            compare(*op, self.elements(&left)?, self.elements(&right)?)
+        } else {
+            compare(*op, self.moved(&left), self.moved(&right))
+        };
+        // Far away, addresses wrap around where numbers of elements do not.
+        if matches!(op, CompareOp::Eq | CompareOp::Ne) && !is_range {
             return Some(compared);
         }
         let one = number(0);

@@ -94,6 +94,10 @@ impl Maker<'_> {
                 }
                 None => truth(false),
             },
+            Memory::Until(end) => {
+                let end = arguments.get(*end).copied().flatten();
+                end.and_then(|end| self.range(value, end, callee, parameter, &bytes)).unwrap_or(truth(false))
+            }
             Memory::String => {
                 let known = self.predicate(MemoryPredicate::Terminated, value, &Expr::int(0));
                 let unknown = || Expr::Memory(MemoryPredicate::Terminated, pointer.clone(), nothing.clone());
@@ -106,6 +110,66 @@ impl Maker<'_> {
         }
         let is_null = if asked.or_null { is_null(value) } else { truth(false) };
         self.obliged(at, or(is_null, condition), what, about)
+    }
+
+    /// Whether elements reach from one argument up to another: `p` and `p + n`, or two pointers into a range that was passed.
+    fn range(
+        &self,
+        value: &Expr,
+        end: &Expr,
+        callee: &Function,
+        parameter: usize,
+        bytes: &dyn Fn(Expr) -> Expr,
+    ) -> Option<Expr> {
+        let pointee = callee.local(callee.parameters[parameter]).ty.pointee()?.unqualified();
+        let stride = types(self.program).size(pointee).filter(|size| *size > 0)?;
+        if let (Some(from), Some(to)) = (self.origins.place(value), self.origins.place(end))
+            && from.origin == to.origin
+            && let (Origin::Parameter(start), Memory::Until(_)) = (from.origin, self.memory(from.origin))
+            && self.unit(&from) == Some(stride)
+            && !self.origins.may_be_null(&from)
+            && !self.origins.may_be_null(&to)
+        {
+            let (first, last) = (self.elements(&from)?, self.elements(&to)?);
+            let reach = bytes::load(self.reaches.get(&start)?.1);
+            return Some(and(at_most(first, last.clone()), at_most(last, reach)));
+        }
+        let count = self.steps(value, end, stride)?;
+        let fits = at_most(widened(&count), number(MOST / i128::from(stride)));
+        // What is negative is a large number then.
+        Some(and(fits, bytes(times(widened(&count), stride))))
+    }
+
+    /// By how many elements one pointer is further than another, if it is made from it by an index.
+    fn steps(&self, from: &Expr, to: &Expr, stride: u64) -> Option<Expr> {
+        let split = |pointer: &Expr| -> Option<(Lvalue, Expr)> {
+            let Expr::Address(lvalue) = pointer else { return None };
+            let (Step::Index { index, stride: step, .. }, before) = lvalue.path.split_last()? else {
+                return None;
+            };
+            let whole = Lvalue { path: before.to_vec(), ..lvalue.clone() };
+            (*step == stride).then(|| (whole, Expr::clone(index)))
+        };
+        let (place, index) = split(to)?;
+        match split(from) {
+            Some((start, first)) => {
+                let is_one = match (&start.base, &place.base) {
+                    (Base::Deref(one, _), Base::Deref(other, _)) => one == other,
+                    (one, other) => one == other,
+                };
+                (is_one && start.path == place.path && matches!(first, Expr::Int(0, _))).then_some(index)
+            }
+            None => {
+                let is_start = match from {
+                    Expr::Address(start) => start.base == place.base && start.path == place.path,
+                    from => {
+                        let leads = |pointer: &Expr| pointer == from && place.path.is_empty();
+                        matches!(&place.base, Base::Deref(pointer, _) if leads(pointer))
+                    }
+                };
+                is_start.then_some(index)
+            }
+        }
     }
 
     /// Whether an argument leads to a structure, as the parameter's type says.
@@ -178,12 +242,27 @@ impl Maker<'_> {
             );
             at = self.then(at, Op::Assign(to, Expr::Load(from)));
         }
+        for (end, reach) in self.reaches.clone().into_values() {
+            let start =
+                self.reaches.iter().find(|(_, known)| **known == (end, reach)).map(|(start, _)| *start);
+            let pointee = start.and_then(|start| self.origins.pointee(Origin::Parameter(start)));
+            let size = pointee.and_then(|pointee| types(self.program).size(pointee)).unwrap_or(1);
+            at = self.then(at, Op::Havoc(bytes::local(reach), Cause::Indeterminate));
+            let most = number(MOST / i128::from(size.max(1)));
+            at = self.then(at, Op::Assume(at_most(bytes::load(reach), most)));
+            let id = self.function.parameters[end];
+            let local = self.function.local(id);
+            let pointer = Expr::Load(Lvalue::local(id, local.ty, Scalar::Pointer, local.size));
+            at = self.then(at, Op::Assume(is_not_null(&pointer)));
+        }
         // Numbers of pointers that have no value yet: any.
         let all: Vec<(LocalId, Ghosts)> = self.ghosts.iter().map(|(id, ghosts)| (*id, *ghosts)).collect();
         for (id, ghosts) in all {
             let is_parameter = self.function.parameters.contains(&id);
             if let (true, Some(ghost)) = (is_parameter, ghosts.moved) {
-                at = self.then(at, Op::Assign(bytes::local(ghost), number(0)));
+                let end = self.reaches.values().find(|(end, _)| self.function.parameters[*end] == id);
+                let start = end.map_or_else(|| number(0), |(_, reach)| bytes::load(*reach));
+                at = self.then(at, Op::Assign(bytes::local(ghost), start));
             }
             if let (true, Some(ghost)) = (is_parameter, ghosts.left) {
                 at = self.begins_string(at, ghost);

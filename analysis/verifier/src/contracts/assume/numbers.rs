@@ -25,6 +25,40 @@ impl Maker<'_> {
         Self::stepped(root, &place.offset)
     }
 
+    /// How many elements a pointer is from the start of the range that it leads into; `None`: they are no whole ones.
+    pub(super) fn elements(&self, place: &Place) -> Option<Expr> {
+        let (unit, moved) = (i128::from(self.unit(place)?), bytes::load(self.ghosts_of(place).moved?));
+        let mut at = moved;
+        for (index, stride) in &place.offset.terms {
+            let stride = i128::from(*stride);
+            let times = u64::try_from(stride / unit).ok().filter(|_| stride % unit == 0)?;
+            at = sum(at, bytes::times(widened(index), times));
+        }
+        (place.offset.bytes % unit == 0).then(|| plus(at, place.offset.bytes / unit))
+    }
+
+    /// The size of an element where a place leads.
+    pub(super) fn unit(&self, place: &Place) -> Option<u64> {
+        types(self.program).size(self.origins.pointee(place.origin)?).filter(|size| *size > 0)
+    }
+
+    /// Whether so many bytes from a pointer on are in the range that it leads into.
+    fn in_range(&self, place: &Place, size: &Expr) -> Option<Expr> {
+        let Origin::Parameter(start) = place.origin else { return None };
+        let reach = bytes::load(self.reaches.get(&start)?.1);
+        let Expr::Int(size, _) = size else {
+            // A size that differs from run to run is one of bytes.
+            let is_byte = self.unit(place)? == 1;
+            return if is_byte { Some(within(self.elements(place)?, size, &reach)) } else { None };
+        };
+        let unit = i128::from(self.unit(place)?);
+        let inside = place.offset.bytes.rem_euclid(unit);
+        let mut first = place.clone();
+        first.offset.bytes -= inside;
+        let count = (inside + size + unit - 1) / unit;
+        Some(within(self.elements(&first)?, &number(count), &reach))
+    }
+
     /// How many bytes of its string are left behind a pointer.
     pub(super) fn left(&self, place: &Place) -> Option<Expr> {
         let left = bytes::load(self.ghosts_of(place).left?);
@@ -65,6 +99,7 @@ impl Maker<'_> {
                 let is_size = at_most(widened(&count), number(MOST / i128::from(stride.max(1))));
                 and(is_size, within(self.moved(place), &size, &all))
             }
+            Memory::Until(_) => self.in_range(place, &size)?,
             Memory::String => match self.left(place) {
                 Some(left) => {
                     let is_there = and(at_most(size, left.clone()), at_most(left, number(MOST)));

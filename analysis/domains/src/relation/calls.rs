@@ -1,0 +1,272 @@
+//! Entering and leaving functions, and blocks. A function's exit relates its result to its arguments, whoever calls; relations
+//! between arguments go in with them.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use proofline_cfa::{Argument, Function, LocalId, Object, Scalar, scalar_of};
+use proofline_cpa::{BlockContext, BlockId, CallContext, NoFacts};
+use proofline_program_analysis::Environment;
+
+use super::{
+    form::{Form, Place, View},
+    state::{Pointer, Relations, Tag},
+    transfer::{Impossible, add, forget, point, set},
+    zone::{Dim, Zone},
+};
+
+/// An argument, as its parameter receives it.
+enum Passed {
+    Number(Dim, Form),
+    Pointer(LocalId, Box<Place>),
+}
+
+fn passed(view: &View<'_>, callee: &Function, call: CallContext<'_>) -> Vec<Passed> {
+    let arguments = callee.parameters.iter().zip(&call.call.arguments);
+    let known = arguments.filter_map(|(id, argument)| {
+        let Argument::Value(value) = argument else { return None };
+        let local = callee.local(*id);
+        let scalar = scalar_of(local.ty, view.program.data_model)?;
+        if local.address_taken || scalar != value.scalar() {
+            return None;
+        }
+        match scalar {
+            Scalar::Int(ty) if ty.bits <= 64 => Some(Passed::Number(Dim::Value(*id, ty), view.form(value)?)),
+            Scalar::Pointer => Some(Passed::Pointer(*id, Box::new(view.place(value)?))),
+            Scalar::Int(_) | Scalar::Float(_) => None,
+        }
+    });
+    known.collect()
+}
+
+/// From the call's source to the callee's entry. `written`: parameters that the callee changes.
+pub(super) fn enter(
+    env: &Environment,
+    from: &Relations,
+    call: CallContext<'_>,
+    written: &BTreeSet<LocalId>,
+) -> Result<Relations, Impossible> {
+    let (caller, callee) = (call.at.function, call.callee);
+    let view = View::new(env.program(), caller, from, &NoFacts);
+    let mut state =
+        Relations::new(callee.name, Some((caller.name, call.at.id)), Some(Arc::new(from.clone())));
+    let passed = passed(&view, callee, call);
+    let mut numbers: Vec<(Dim, &Form)> = Vec::new();
+    let mut tags: Vec<(Tag, LocalId)> = Vec::new();
+    for one in &passed {
+        match one {
+            Passed::Number(dim, form) => numbers.push((*dim, form)),
+            Passed::Pointer(id, place) => {
+                numbers.extend([(Dim::Offset(*id), &place.offset), (Dim::Size(*id), &place.size)]);
+                let first = place.pointer.tag.map(|tag| match tags.iter().find(|(known, _)| *known == tag) {
+                    Some((_, first)) => *first,
+                    None => {
+                        tags.push((tag, *id));
+                        *id
+                    }
+                });
+                let tag = Some(Tag::Passed(first.unwrap_or(*id)));
+                Arc::make_mut(&mut state.pointers).insert(*id, Pointer { tag, ..place.pointer });
+            }
+        }
+    }
+    let zone = Arc::make_mut(&mut state.zone);
+    let mut holds = true;
+    for (x, left) in &numbers {
+        // Ranges of numbers others know.
+        if !matches!(x, Dim::Value(..)) {
+            holds &= zone.bound(*x, left.low, left.high);
+        }
+        for (y, right) in numbers.iter().filter(|(y, _)| y != x) {
+            let most = view.distance(left, right);
+            if most < left.high.saturating_sub(right.low) {
+                holds &= zone.constrain(*x, *y, most);
+            }
+        }
+    }
+    holds &= first_values(zone, &numbers, written);
+    if holds { Ok(state) } else { Err(Impossible) }
+}
+
+/// What parameters that change were at first.
+fn first_values(zone: &mut Zone, numbers: &[(Dim, &Form)], written: &BTreeSet<LocalId>) -> bool {
+    let mut holds = true;
+    for (dim, _) in numbers {
+        let first = first(*dim, written).filter(|first| first != dim);
+        if let Some(first) = first {
+            let (low, high) = zone.bounds(*dim);
+            let same = Form {
+                low,
+                high,
+                above: [(*dim, 0)].into_iter().collect(),
+                below: [(*dim, 0)].into_iter().collect(),
+            };
+            holds &= add(zone, first, &same);
+        }
+    }
+    holds
+}
+
+/// What a number of a parameter was at the function's entry, as its exit knows it.
+fn first(dim: Dim, written: &BTreeSet<LocalId>) -> Option<Dim> {
+    match dim {
+        Dim::Value(id, ty) if written.contains(&id) => Some(Dim::First(id, ty)),
+        Dim::Offset(id) if written.contains(&id) => Some(Dim::FirstOffset(id)),
+        Dim::Value(..) | Dim::Offset(_) => Some(dim),
+        Dim::Size(_) | Dim::First(..) | Dim::FirstOffset(_) | Dim::Scratch(_) => None,
+    }
+}
+
+/// From the callee's exit to the call's target.
+pub(super) fn leave(
+    env: &Environment,
+    at_call: &Relations,
+    exit: &Relations,
+    call: CallContext<'_>,
+    written: &BTreeSet<LocalId>,
+) -> Result<Relations, Impossible> {
+    let (caller, callee) = (call.at.function, call.callee);
+    let mut state = exit.below.as_deref().unwrap_or(at_call).clone();
+    let before = state.clone();
+    if exit.frees {
+        state.freed();
+    }
+    let Some(dst) = &call.call.dst else { return Ok(state) };
+    let view = View::new(env.program(), caller, &before, &NoFacts);
+    let passed = passed(&view, callee, call);
+    let result = callee.result.filter(|id| {
+        let local = callee.local(*id);
+        !local.address_taken && scalar_of(local.ty, env.program().data_model) == dst.scalar
+    });
+    let (Some(result), Some((to, scalar))) = (result, view.whole(dst)) else {
+        forget(&mut state, dst);
+        return Ok(state);
+    };
+    let received = |dim: Dim| received(&exit.zone, dim, &passed, written);
+    match scalar {
+        Scalar::Int(ty) if ty.bits <= 64 => {
+            let form = received(Dim::Value(result, ty));
+            set(&mut state, &[(Dim::Value(to, ty), &form)])?;
+        }
+        Scalar::Pointer => match place(exit, result, &received, &passed) {
+            Some(place) => point(&mut state, to, &place)?,
+            None => forget(&mut state, dst),
+        },
+        Scalar::Int(_) | Scalar::Float(_) => forget(&mut state, dst),
+    }
+    state.drop_untracked();
+    Ok(state)
+}
+
+/// A number of the exit, by what was passed.
+fn received(zone: &Zone, dim: Dim, passed: &[Passed], written: &BTreeSet<LocalId>) -> Form {
+    let (low, high) = zone.bounds(dim);
+    let mut form = Form::between(low, high);
+    let arguments = passed.iter().map(|one| match one {
+        Passed::Number(dim, form) => (*dim, form),
+        Passed::Pointer(id, place) => (Dim::Offset(*id), &place.offset),
+    });
+    for (parameter, argument) in arguments {
+        let Some(first) = first(parameter, written) else { continue };
+        for (x, y, most) in zone.differences() {
+            if (x, y) == (dim, first) {
+                form.high = form.high.min(argument.high.saturating_add(most));
+                form.above
+                    .extend(argument.above.iter().map(|(near, more)| (*near, more.saturating_add(most))));
+            } else if (x, y) == (first, dim) {
+                form.low = form.low.max(argument.low.saturating_sub(most));
+                form.below
+                    .extend(argument.below.iter().map(|(near, more)| (*near, more.saturating_add(most))));
+            }
+        }
+    }
+    form
+}
+
+/// Where a result leads: into what was passed, or to what the function has allocated.
+fn place(
+    exit: &Relations,
+    result: LocalId,
+    received: &dyn Fn(Dim) -> Form,
+    passed: &[Passed],
+) -> Option<Place> {
+    let pointer = *exit.pointers.get(&result)?;
+    let offset = received(Dim::Offset(result));
+    match pointer.tag? {
+        Tag::Passed(id) => {
+            let argument = passed.iter().find_map(|one| match one {
+                Passed::Pointer(parameter, place) if *parameter == id => Some(place),
+                Passed::Pointer(..) | Passed::Number(..) => None,
+            })?;
+            let pointer = Pointer { tag: argument.pointer.tag, ..pointer };
+            let is_same = argument.pointer.unit == pointer.unit;
+            is_same.then(|| Place { pointer, offset, size: argument.size.clone() })
+        }
+        Tag::Allocated(_, true) => {
+            let pointer = Pointer { tag: None, ..pointer };
+            Some(Place { pointer, offset, size: received(Dim::Size(result)) })
+        }
+        Tag::Named(Object::Global(_)) => {
+            let pointer = Pointer { tag: None, ..pointer };
+            Some(Place { pointer, offset, size: received(Dim::Size(result)) })
+        }
+        Tag::Allocated(_, false) | Tag::Named(_) => None,
+    }
+}
+
+/// `reduce`
+pub(super) fn reduce(entry: &Relations, block: BlockContext<'_>) -> Relations {
+    let mut state = Relations { below: None, called_at: None, frees: false, ..entry.clone() };
+    if let (BlockId::Loop(..), Some(locals)) = (block.id, block.locals) {
+        let is_outside = |dim: Dim| dim.local().is_none_or(|id| !locals.contains(&id));
+        if state.zone.mentions(is_outside) {
+            Arc::make_mut(&mut state.zone).retain(|dim| !is_outside(dim));
+        }
+        state.retain_pointers(|id, _| locals.contains(&id));
+    }
+    state
+}
+
+/// `expand`
+pub(super) fn expand(before: &Relations, block: BlockContext<'_>, exit: &Relations) -> Relations {
+    let frees = before.frees || exit.frees;
+    let mut state =
+        Relations { below: before.below.clone(), called_at: before.called_at, frees, ..exit.clone() };
+    let (BlockId::Loop(..), Some(locals)) = (block.id, block.locals) else { return state };
+    let mut rest = before.clone();
+    if exit.frees {
+        rest.freed();
+    }
+    rest.retain_pointers(|id, pointer| {
+        let lives = match pointer.tag {
+            Some(Tag::Named(Object::Local(_, id))) => !locals.contains(&id),
+            Some(Tag::Allocated(_, on_heap)) => on_heap,
+            Some(Tag::Named(_) | Tag::Passed(_)) => true,
+            None => false,
+        };
+        lives && !locals.contains(&id)
+    });
+    Arc::make_mut(&mut rest.zone).retain(|dim| dim.local().is_some_and(|id| !locals.contains(&id)));
+    Arc::make_mut(&mut state.zone).add_all(&rest.zone);
+    for (id, pointer) in rest.pointers.iter() {
+        // The loop may have allocated there once more.
+        let tag = pointer.tag.filter(|tag| !matches!(tag, Tag::Allocated(..)));
+        Arc::make_mut(&mut state.pointers).insert(*id, Pointer { tag, ..*pointer });
+    }
+    state
+}
+
+/// Parameters that the function changes.
+pub(super) fn written(function: &Function) -> BTreeSet<LocalId> {
+    let mut written = BTreeSet::new();
+    for edge in &function.edges {
+        proofline_cfa::visit::mentions(&edge.op, &mut |mention| {
+            if let proofline_cfa::visit::Mention::Write(lvalue) = mention
+                && let proofline_cfa::Base::Local(id) = lvalue.base
+            {
+                written.insert(id);
+            }
+        });
+    }
+    written.retain(|id| function.parameters.contains(id));
+    written
+}

@@ -1,0 +1,250 @@
+//! Relations between numbers: bounds of differences of integer locals, and of how far pointers are into their objects against how large these
+//! are. That is what decides `i < n` against `malloc(n)`. Meant to run beside intervals, which it asks for ranges; it excludes what neither
+//! excludes alone. Joined where control flow meets, widened at loop heads and at entries of recursive blocks.
+
+mod calls;
+mod form;
+mod state;
+mod transfer;
+mod zone;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, OnceLock},
+};
+
+use proofline_cfa::{Entry, Expr, Function, LocalId, Name, dataflow::Liveness};
+use proofline_cpa::{
+    Adjusted, BlockContext, BlockCpa, Budget, CallContext, Cpa, Domain, EdgeContext, Facts, LocationContext,
+    Merge, NoFacts, Path, Reduced, Refine, Refinement, Unknown,
+};
+use proofline_program_analysis::Environment;
+
+use self::{form::View, transfer::Step};
+pub use self::{
+    state::{Pointer, Relations, Tag},
+    zone::{Dim, Zone},
+};
+
+/// Entries of a recursive block that are unrolled before they are widened.
+const UNROLLINGS: u32 = 2;
+
+/// What is computed once per function.
+struct Body {
+    liveness: Liveness,
+    written: BTreeSet<LocalId>,
+}
+
+/// Relations of one program.
+pub struct RelationAnalysis {
+    env: Arc<Environment>,
+    entry: Entry,
+    bodies: BTreeMap<Name, OnceLock<Body>>,
+}
+
+impl RelationAnalysis {
+    /// The analysis of `env`'s program.
+    pub fn new(env: Arc<Environment>, entry: Entry) -> RelationAnalysis {
+        let bodies = env.program().functions.keys().map(|name| (*name, OnceLock::new())).collect();
+        RelationAnalysis { env, entry, bodies }
+    }
+
+    fn body(&self, function: &Function) -> Option<&Body> {
+        let cell = self.bodies.get(&function.name)?;
+        Some(
+            cell.get_or_init(|| Body {
+                liveness: Liveness::new(function),
+                written: calls::written(function),
+            }),
+        )
+    }
+
+    /// What is known of an expression's value beside its range, for people: `<= n - 1, >= lo`.
+    pub fn reveal(&self, state: &Relations, function: &Function, expr: &Expr) -> String {
+        let view = View::new(self.env.program(), function, state, &NoFacts);
+        let Some(form) = view.form(expr) else { return "unknown".to_owned() };
+        let dims: BTreeSet<Dim> = state.zone.differences().flat_map(|(x, y, _)| [x, y]).collect();
+        let mut parts = Vec::new();
+        for dim in dims.into_iter().filter(|dim| form.above.first() != Some(&(*dim, 0))) {
+            let other = view.number(dim);
+            let (over, under) = (view.distance(&form, &other), view.distance(&other, &form));
+            if over < form.high.saturating_sub(other.low) {
+                parts.push(format!("<= {}", self.plus(state, dim, over)));
+            }
+            if under < other.high.saturating_sub(form.low) {
+                parts.push(format!(">= {}", self.plus(state, dim, -under)));
+            }
+        }
+        if parts.is_empty() { "unrelated".to_owned() } else { parts.join(", ") }
+    }
+
+    /// A number with its name, and more.
+    fn plus(&self, state: &Relations, dim: Dim, more: i128) -> String {
+        let function = self.env.function(state.function);
+        let name = |id: LocalId| function.map_or_else(|| id.to_string(), |f| f.local(id).name.to_string());
+        let text = match dim {
+            Dim::Value(id, _) => name(id),
+            Dim::First(id, _) => format!("first({})", name(id)),
+            Dim::Offset(id) => format!("offset({})", name(id)),
+            Dim::FirstOffset(id) => format!("first(offset({}))", name(id)),
+            Dim::Size(id) => format!("size({})", name(id)),
+            Dim::Scratch(at) => format!("#{at}"),
+        };
+        match more {
+            0 => text,
+            1.. => format!("{text} + {more}"),
+            _ => format!("{text} - {}", -more),
+        }
+    }
+
+    fn widened(old: &Relations, new: &Relations) -> Relations {
+        old.upper(new, &Zone::widen)
+    }
+}
+
+impl Domain for RelationAnalysis {
+    type State = Relations;
+
+    fn leq(&self, lower: &Relations, upper: &Relations) -> bool {
+        lower.first_not_implied(upper).is_none()
+    }
+
+    /// Asked only of states with the same open calls.
+    fn join(&self, a: &Relations, b: &Relations) -> Relations {
+        a.upper(b, &Zone::join)
+    }
+
+    fn explain_not_leq(&self, lower: &Relations, upper: &Relations) -> String {
+        lower.first_not_implied(upper).unwrap_or_default()
+    }
+
+    fn show(&self, state: &Relations) -> String {
+        let zone = &state.zone;
+        let of = |dim: Dim| self.plus(state, dim, 0);
+        let bounds = zone.all_bounds().map(|(dim, (low, high))| format!("{} in [{low}, {high}]", of(dim)));
+        let differences =
+            zone.differences().map(|(x, y, most)| format!("{} <= {}", of(x), self.plus(state, y, most)));
+        bounds.chain(differences).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Cpa for RelationAnalysis {
+    type Precision = ();
+
+    fn name(&self) -> &'static str {
+        "relations"
+    }
+
+    fn entry(&self) -> (Relations, ()) {
+        (Relations::new(self.entry.name, None, None), ())
+    }
+
+    fn transfer(&self, from: &Relations, (): &(), at: EdgeContext<'_>, facts: &dyn Facts) -> Vec<Relations> {
+        Step { env: &self.env, at, from, facts }.run().into_iter().collect()
+    }
+
+    fn enter(&self, from: &Relations, (): &(), call: CallContext<'_>) -> Vec<Relations> {
+        let Some(body) = self.body(call.callee) else { return Vec::new() };
+        calls::enter(&self.env, from, call, &body.written).into_iter().collect()
+    }
+
+    fn leave(&self, at_call: &Relations, exit: &Relations, (): &(), call: CallContext<'_>) -> Vec<Relations> {
+        let Some(body) = self.body(call.callee) else { return Vec::new() };
+        calls::leave(&self.env, at_call, exit, call, &body.written).into_iter().collect()
+    }
+
+    fn merge(&self, new: &Relations, reached: &Relations, (): &()) -> Merge<Relations> {
+        if reached.has_same_calls(new) { Merge::Into(self.join(reached, new)) } else { Merge::Separate }
+    }
+
+    fn partition(&self, state: &Relations) -> u64 {
+        state.calls()
+    }
+
+    fn adjust(
+        &self,
+        mut state: Relations,
+        (): (),
+        here: &[&Relations],
+        at: LocationContext<'_>,
+    ) -> Adjusted<Relations, ()> {
+        if let Some(body) = self.body(at.function) {
+            let is_exit = at.loc == at.function.exit;
+            state.retain_locals(|id| {
+                // What callers know it by.
+                let is_argument = at.function.parameters.contains(&id) && !body.written.contains(&id);
+                is_argument || is_exit && at.function.result == Some(id) || body.liveness.is_live(at.loc, id)
+            });
+        }
+        if at.is_loop_head
+            && let Some(old) = here.iter().rev().find(|old| old.has_same_calls(&state))
+            && !self.leq(&state, old)
+        {
+            state = Self::widened(old, &state);
+        }
+        Adjusted::Continue(state, ())
+    }
+
+    fn facts<'a>(&'a self, state: &'a Relations, function: &'a Function) -> Box<dyn Facts + 'a> {
+        Box::new(RelationFacts { analysis: self, state, function })
+    }
+
+    fn join_precision(&self, (): &(), (): &()) {}
+}
+
+/// A state that can be asked.
+struct RelationFacts<'a> {
+    analysis: &'a RelationAnalysis,
+    state: &'a Relations,
+    function: &'a Function,
+}
+
+impl Facts for RelationFacts<'_> {
+    fn int_range(&self, expr: &Expr) -> Option<(i128, i128)> {
+        if self.state.function != self.function.name {
+            return None;
+        }
+        let view = View::new(self.analysis.env.program(), self.function, self.state, &NoFacts);
+        view.form(expr).map(|form| (form.low, form.high))
+    }
+}
+
+impl BlockCpa for RelationAnalysis {
+    fn reduce(&self, entry: &Relations, block: BlockContext<'_>) -> Reduced<Relations> {
+        Reduced(calls::reduce(entry, block))
+    }
+
+    fn expand(
+        &self,
+        before: &Relations,
+        block: BlockContext<'_>,
+        exit: &Reduced<Relations>,
+    ) -> Option<Relations> {
+        Some(calls::expand(before, block, &exit.0))
+    }
+
+    fn reduce_precision(&self, (): &(), _: BlockContext<'_>) -> Reduced<()> {
+        Reduced(())
+    }
+
+    fn widen_entry(
+        &self,
+        open: &Reduced<Relations>,
+        new: &Reduced<Relations>,
+        unrollings: u32,
+    ) -> Reduced<Relations> {
+        if unrollings <= UNROLLINGS {
+            return new.clone();
+        }
+        Reduced(Self::widened(&open.0, &new.0))
+    }
+}
+
+impl Refine for RelationAnalysis {
+    type Witness = Path;
+
+    /// There is no precision to refine; whether the path is possible others say.
+    fn refine(&self, path: &Path, (): &(), _: &Budget) -> Result<Refinement<()>, Unknown> {
+        Ok(Refinement::Feasible(path.clone()))
+    }
+}

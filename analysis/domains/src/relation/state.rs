@@ -1,0 +1,191 @@
+//! States of relations: one zone per open call, and what is known of the pointers in its locals. Knows no operation.
+
+use std::{
+    collections::BTreeMap,
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+};
+
+use proofline_cfa::{EdgeId, LocalId, Name, Object};
+use serde::{Deserialize, Serialize};
+
+use super::zone::{Dim, Zone};
+
+/// A set of concrete states, seen from the innermost frame.
+///
+/// **Meaning.** There are numbers for all dimensions that satisfy the zone, such that values of locals are their values, and every listed pointer
+/// that is not null leads to an object that is alive, of at least `Size` units, `Offset` units from its start.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Relations {
+    /// Of the innermost frame.
+    pub function: Name,
+    /// The call edge it was entered by, when that is known.
+    pub called_at: Option<(Name, EdgeId)>,
+    /// Bounds of its numbers.
+    pub zone: Arc<Zone>,
+    /// What its pointers lead to.
+    pub pointers: Arc<BTreeMap<LocalId, Pointer>>,
+    /// Something on the heap may have been freed since the frame, or the block, was entered.
+    pub frees: bool,
+    /// The caller's frame, as far as it is known.
+    pub below: Option<Arc<Relations>>,
+}
+
+/// What is known of a pointer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Pointer {
+    /// Bytes of a unit.
+    pub unit: u64,
+    /// Which object it leads to: pointers with the same tag, none of them null, lead to the same.
+    pub tag: Option<Tag>,
+    /// It is not null.
+    pub is_there: bool,
+}
+
+/// Names an object for the time of a frame.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum Tag {
+    /// A global, or a local of the innermost frame.
+    Named(Object),
+    /// What this edge allocated last in this activation, and whether that is on the heap.
+    Allocated(EdgeId, bool),
+    /// What this parameter pointed to when the function was called.
+    Passed(LocalId),
+}
+
+impl Relations {
+    /// A frame of which nothing is known.
+    pub fn new(
+        function: Name,
+        called_at: Option<(Name, EdgeId)>,
+        below: Option<Arc<Relations>>,
+    ) -> Relations {
+        Relations { function, called_at, zone: Arc::default(), pointers: Arc::default(), frees: false, below }
+    }
+
+    /// Digest of the open calls: states with different ones are unrelated.
+    pub fn calls(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        let mut frame = Some(self);
+        while let Some(one) = frame {
+            (one.function, one.called_at).hash(&mut hasher);
+            frame = one.below.as_deref();
+        }
+        hasher.finish()
+    }
+
+    /// Whether both have the same open calls.
+    pub fn has_same_calls(&self, other: &Relations) -> bool {
+        let (mut a, mut b) = (Some(self), Some(other));
+        while let (Some(one), Some(two)) = (a, b) {
+            if std::ptr::eq(one, two) {
+                return true;
+            }
+            if (one.function, one.called_at) != (two.function, two.called_at) {
+                return false;
+            }
+            (a, b) = (one.below.as_deref(), two.below.as_deref());
+        }
+        a.is_none() && b.is_none()
+    }
+
+    /// Why not every state is one of the other's.
+    pub fn first_not_implied(&self, upper: &Relations) -> Option<String> {
+        if std::ptr::eq(self, upper) {
+            return None;
+        }
+        if (self.function, self.called_at) != (upper.function, upper.called_at) {
+            return Some("other calls are open".to_owned());
+        }
+        if self.frees && !upper.frees {
+            return Some("something may have been freed".to_owned());
+        }
+        let missing = upper.pointers.iter().find(|(id, pointer)| {
+            self.pointers.get(id).is_none_or(|own| {
+                own.unit != pointer.unit
+                    || pointer.tag.is_some() && own.tag != pointer.tag
+                    || pointer.is_there && !own.is_there
+            })
+        });
+        if let Some((id, pointer)) = missing {
+            return Some(format!("{id} is not {pointer:?}"));
+        }
+        if !Arc::ptr_eq(&self.zone, &upper.zone)
+            && let Some(why) = self.zone.first_not_implied(&upper.zone)
+        {
+            return Some(why);
+        }
+        match (&self.below, &upper.below) {
+            (Some(own), Some(other)) => own.first_not_implied(other),
+            (None, None) => None,
+            (Some(_), None) | (None, Some(_)) => Some("other calls are open".to_owned()),
+        }
+    }
+
+    /// Both, frame by frame.
+    pub fn upper(&self, other: &Relations, of_zones: &dyn Fn(&Zone, &Zone) -> Zone) -> Relations {
+        if self == other {
+            return self.clone();
+        }
+        let mut pointers = BTreeMap::new();
+        for (id, own) in self.pointers.iter() {
+            if let Some(new) = other.pointers.get(id).filter(|new| new.unit == own.unit) {
+                let tag = own.tag.filter(|tag| Some(*tag) == new.tag);
+                pointers.insert(*id, Pointer { tag, is_there: own.is_there && new.is_there, ..*own });
+            }
+        }
+        let zone = if Arc::ptr_eq(&self.zone, &other.zone) {
+            self.zone.clone()
+        } else {
+            Arc::new(of_zones(&self.zone, &other.zone))
+        };
+        let below = match (&self.below, &other.below) {
+            (Some(own), Some(other)) if Arc::ptr_eq(own, other) => Some(own.clone()),
+            (Some(own), Some(other)) => Some(Arc::new(own.upper(other, of_zones))),
+            (own, _) => own.clone(),
+        };
+        let frees = self.frees || other.frees;
+        let mut joined = Relations { zone, pointers: Arc::new(pointers), frees, below, ..self.clone() };
+        joined.drop_untracked();
+        joined
+    }
+
+    /// Numbers about pointers that are not listed mean nothing.
+    pub(super) fn drop_untracked(&mut self) {
+        let pointers = &self.pointers;
+        let is_lost = |dim: Dim| match dim {
+            Dim::Offset(id) | Dim::Size(id) => !pointers.contains_key(&id),
+            Dim::Value(..) | Dim::First(..) | Dim::FirstOffset(_) | Dim::Scratch(_) => false,
+        };
+        if self.zone.mentions(is_lost) {
+            Arc::make_mut(&mut self.zone).retain(|dim| !is_lost(dim));
+        }
+    }
+
+    /// Forgets the pointers for which `keep` does not hold.
+    pub fn retain_pointers(&mut self, keep: impl Fn(LocalId, &Pointer) -> bool) {
+        if self.pointers.iter().any(|(id, pointer)| !keep(*id, pointer)) {
+            Arc::make_mut(&mut self.pointers).retain(|id, pointer| keep(*id, pointer));
+            self.drop_untracked();
+        }
+    }
+
+    /// Forgets what is known of the locals for which `keep` does not hold, but for their values at the call.
+    pub fn retain_locals(&mut self, keep: impl Fn(LocalId) -> bool) {
+        let is_lost = |dim: Dim| match dim {
+            Dim::Value(id, _) | Dim::Offset(id) | Dim::Size(id) => !keep(id),
+            Dim::First(..) | Dim::FirstOffset(_) => false,
+            Dim::Scratch(_) => true,
+        };
+        if self.zone.mentions(is_lost) {
+            Arc::make_mut(&mut self.zone).retain(|dim| !is_lost(dim));
+        }
+        self.retain_pointers(|id, _| keep(id));
+    }
+
+    /// Something was freed, and what leads there is not known: pointers to named objects stay.
+    pub fn freed(&mut self) {
+        self.frees = true;
+        self.retain_pointers(|_, pointer| matches!(pointer.tag, Some(Tag::Named(_))));
+    }
+}

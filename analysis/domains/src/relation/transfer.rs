@@ -1,0 +1,402 @@
+//! What operations do to relations: assignments, conditions, and the lives of what pointers lead to. Knows no calls of functions with bodies.
+
+use std::sync::Arc;
+
+use proofline_cfa::{
+    Allocation, BinaryOp, CompareOp, Expr, LocalId, Lvalue, MemoryPredicate, Object, Op, Role, Scalar,
+};
+use proofline_cpa::{EdgeContext, Facts};
+use proofline_program_analysis::Environment;
+
+use super::{
+    form::{Form, Place, View},
+    state::{Pointer, Relations, Tag},
+    zone::{Dim, Zone},
+};
+
+/// No valuation is left.
+pub(super) struct Impossible;
+
+type Result<T> = std::result::Result<T, Impossible>;
+
+/// A step from a state along an edge.
+pub(super) struct Step<'a> {
+    pub(super) env: &'a Environment,
+    pub(super) at: EdgeContext<'a>,
+    pub(super) from: &'a Relations,
+    pub(super) facts: &'a dyn Facts,
+}
+
+impl Step<'_> {
+    fn view(&self) -> View<'_> {
+        View::new(self.env.program(), self.at.function, self.from, self.facts)
+    }
+
+    /// The state behind the edge.
+    ///
+    /// # Errors
+    /// [`Impossible`] if nothing gets there.
+    pub(super) fn run(&self) -> Result<Relations> {
+        let mut state = self.from.clone();
+        match &self.at.edge.op {
+            Op::Skip | Op::CopyBytes(..) | Op::FillBytes(..) | Op::HavocBytes(..) => {}
+            Op::Assume(condition) => self.assume(&mut state, condition, true)?,
+            Op::Assign(dst, value) => self.assign(&mut state, dst, value)?,
+            Op::Copy(dst, _) => forget(&mut state, dst),
+            Op::Havoc(dst, _) => forget(&mut state, dst),
+            Op::Clobber(..) => self.clobbered(&mut state),
+            Op::Call(call) => {
+                self.clobbered(&mut state);
+                if let Some(dst) = &call.dst {
+                    forget(&mut state, dst);
+                }
+            }
+            Op::Allocate(allocation) => self.allocate(&mut state, allocation)?,
+            Op::Free(pointer) => self.free(&mut state, pointer),
+            Op::Begin(id) | Op::End(id) => self.ends(&mut state, *id),
+        }
+        Ok(state)
+    }
+
+    fn assign(&self, state: &mut Relations, dst: &Lvalue, value: &Expr) -> Result<()> {
+        let view = self.view();
+        let number = view.dim(dst).and_then(|dim| Some((dim, view.form(value)?)));
+        let place = match view.whole(dst) {
+            Some((id, Scalar::Pointer)) => view.place(value).map(|place| (id, place)),
+            Some((_, Scalar::Int(_) | Scalar::Float(_))) | None => None,
+        };
+        match (number, place) {
+            (Some((dim, form)), _) => set(state, &[(dim, &form)]),
+            (None, Some((id, place))) => point(state, id, &place),
+            (None, None) => {
+                forget(state, dst);
+                Ok(())
+            }
+        }
+    }
+
+    /// A fresh object. If that may fail, the pointer may be null.
+    fn allocate(&self, state: &mut Relations, allocation: &Allocation) -> Result<()> {
+        let tag = Tag::Allocated(self.at.id, allocation.on_heap);
+        Arc::make_mut(&mut state.pointers).values_mut().for_each(|pointer| {
+            if pointer.tag == Some(tag) {
+                pointer.tag = None;
+            }
+        });
+        let view = self.view();
+        let dst = &allocation.dst;
+        let Some((id, Scalar::Pointer)) = view.whole(dst) else {
+            forget(state, dst);
+            return Ok(());
+        };
+        let unit = factor(&allocation.size).unwrap_or(1);
+        let in_units = view.in_units(&allocation.size, unit).map(|size| (unit, size));
+        let Some((unit, size)) = in_units.or_else(|| Some((1, view.form(&allocation.size)?))) else {
+            forget(state, dst);
+            return Ok(());
+        };
+        let pointer = Pointer { unit, tag: Some(tag), is_there: !allocation.may_fail };
+        point(state, id, &Place { pointer, offset: Form::constant(0), size })
+    }
+
+    /// Whatever unknown code can reach may be freed.
+    fn clobbered(&self, state: &mut Relations) {
+        let function = self.at.function;
+        let escaped = self.env.escaped();
+        let stays = |pointer: &Pointer| match pointer.tag {
+            Some(Tag::Named(_)) => true,
+            Some(Tag::Allocated(edge, _)) => {
+                let is_known = |site| escaped.contains(&Object::Heap(function.name, site));
+                matches!(&function.edge(edge).op, Op::Allocate(allocation) if !is_known(allocation.site))
+            }
+            Some(Tag::Passed(_)) | None => false,
+        };
+        state.frees = true;
+        state.retain_pointers(|_, pointer| stays(pointer));
+    }
+
+    fn free(&self, state: &mut Relations, pointer: &Expr) {
+        let freed = self.view().place(pointer).and_then(|place| place.pointer.tag);
+        let other = |pointer: &Pointer| match (freed, pointer.tag) {
+            (_, Some(Tag::Named(_))) => true,
+            // Each has allocated its own; what was passed was there before.
+            (Some(Tag::Allocated(one, _)), Some(Tag::Allocated(two, _))) => one != two,
+            (Some(Tag::Allocated(..)), Some(Tag::Passed(_)))
+            | (Some(Tag::Passed(_)), Some(Tag::Allocated(..))) => true,
+            (None | Some(Tag::Named(_) | Tag::Passed(_)), Some(Tag::Allocated(..) | Tag::Passed(_)))
+            | (_, None) => false,
+        };
+        state.frees = true;
+        state.retain_pointers(|_, pointer| other(pointer));
+    }
+
+    /// A local begins or ends, and with it an array of variable length.
+    fn ends(&self, state: &mut Relations, id: LocalId) {
+        let local = self.at.function.local(id);
+        let object = Tag::Named(Object::Local(self.at.function.name, id));
+        let is_array = local.role == Role::VariableArray;
+        let stays = |pointer: &Pointer| match pointer.tag {
+            Some(tag @ Tag::Named(_)) => tag != object,
+            Some(Tag::Allocated(_, on_heap)) => on_heap || !is_array,
+            Some(Tag::Passed(_)) => true,
+            None => !is_array,
+        };
+        state.retain_pointers(|_, pointer| stays(pointer));
+        state.retain_locals(|other| other != id);
+    }
+
+    /// Keeps the states in which the condition counts as `truth`.
+    fn assume(&self, state: &mut Relations, condition: &Expr, truth: bool) -> Result<()> {
+        match condition {
+            Expr::Compare(op, lhs, rhs) => {
+                let op = if truth { *op } else { opposite(*op) };
+                let is_zero = |side: &Expr| matches!(side, Expr::Int(0, _) | Expr::Null);
+                // `(a < b) == 0` and the like.
+                if is_zero(rhs) && is_truth(lhs) && matches!(op, CompareOp::Eq | CompareOp::Ne) {
+                    return self.assume(state, lhs, op == CompareOp::Ne);
+                }
+                match lhs.scalar() {
+                    Scalar::Int(_) => self.compare(state, op, lhs, rhs),
+                    Scalar::Pointer if op == CompareOp::Ne && is_zero(rhs) => {
+                        is_there(&self.view(), state, lhs);
+                        Ok(())
+                    }
+                    Scalar::Pointer => self.compare_pointers(state, op, lhs, rhs),
+                    Scalar::Float(_) => Ok(()),
+                }
+            }
+            Expr::Overflows(op, lhs, rhs) => self.overflows(*op, lhs, rhs, truth),
+            Expr::Memory(MemoryPredicate::InBounds, pointer, size) => {
+                if !truth && self.view().is_inside(pointer, size) { Err(Impossible) } else { Ok(()) }
+            }
+            Expr::Binary(BinaryOp::BitAnd, lhs, rhs, _) if truth && is_truth(lhs) && is_truth(rhs) => {
+                self.assume(state, lhs, true)?;
+                self.assume(state, rhs, true)
+            }
+            Expr::Binary(BinaryOp::BitOr, lhs, rhs, _) if !truth => {
+                self.assume(state, lhs, false)?;
+                self.assume(state, rhs, false)
+            }
+            Expr::Cast(Scalar::Int(_), arg, _) if is_truth(arg) => self.assume(state, arg, truth),
+            Expr::Load(_)
+            | Expr::Cast(..)
+            | Expr::Address(_)
+            | Expr::Unary(..)
+            | Expr::Binary(..)
+            | Expr::PointerDifference(..) => match condition.scalar() {
+                Scalar::Int(_) => {
+                    let op = if truth { CompareOp::Ne } else { CompareOp::Eq };
+                    self.compare(state, op, condition, &condition.zero())
+                }
+                Scalar::Pointer => {
+                    if truth {
+                        is_there(&self.view(), state, condition);
+                    }
+                    Ok(())
+                }
+                Scalar::Float(_) => Ok(()),
+            },
+            Expr::Int(..) | Expr::Float(_) | Expr::Null | Expr::Function(_) | Expr::Memory(..) => Ok(()),
+        }
+    }
+
+    fn overflows(&self, op: BinaryOp, lhs: &Expr, rhs: &Expr, truth: bool) -> Result<()> {
+        let Some(ty) = lhs.int_type().filter(|ty| ty.bits <= 64) else { return Ok(()) };
+        if !matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul) {
+            return Ok(());
+        }
+        let Some(form) = self.view().operation(op, lhs, rhs) else { return Ok(()) };
+        let never = ty.min() <= form.low && form.high <= ty.max();
+        let always = form.low > ty.max() || form.high < ty.min();
+        if truth && never || !truth && always { Err(Impossible) } else { Ok(()) }
+    }
+
+    fn compare(&self, state: &mut Relations, op: CompareOp, lhs: &Expr, rhs: &Expr) -> Result<()> {
+        let view = self.view();
+        let (Some(left), Some(right)) = (view.form(lhs), view.form(rhs)) else { return Ok(()) };
+        restrict(&view, state, op, &left, &right)
+    }
+
+    fn compare_pointers(&self, state: &mut Relations, op: CompareOp, lhs: &Expr, rhs: &Expr) -> Result<()> {
+        let view = self.view();
+        let (Some(left), Some(right)) = (view.place(lhs), view.place(rhs)) else { return Ok(()) };
+        if !view.is_one_object(&left, &right) {
+            return Ok(());
+        }
+        restrict(&view, state, op, &left.offset, &right.offset)
+    }
+}
+
+/// The pointer that an expression is made from is not null.
+fn is_there(view: &View<'_>, state: &mut Relations, pointer: &Expr) {
+    match pointer {
+        Expr::Load(lvalue) => {
+            let Some((id, Scalar::Pointer)) = view.whole(lvalue) else { return };
+            if state.pointers.get(&id).is_some_and(|known| !known.is_there)
+                && let Some(known) = Arc::make_mut(&mut state.pointers).get_mut(&id)
+            {
+                known.is_there = true;
+            }
+        }
+        Expr::Cast(Scalar::Pointer, arg, _) if arg.scalar() == Scalar::Pointer => is_there(view, state, arg),
+        Expr::Cast(..)
+        | Expr::Address(_)
+        | Expr::Int(..)
+        | Expr::Float(_)
+        | Expr::Null
+        | Expr::Function(_)
+        | Expr::Unary(..)
+        | Expr::Binary(..)
+        | Expr::Compare(..)
+        | Expr::Overflows(..)
+        | Expr::Memory(..)
+        | Expr::PointerDifference(..) => {}
+    }
+}
+
+/// Keeps the states in which two values compare so.
+fn restrict(view: &View<'_>, state: &mut Relations, op: CompareOp, left: &Form, right: &Form) -> Result<()> {
+    match op {
+        CompareOp::Lt => at_most(view, state, left, right, -1),
+        CompareOp::Le => at_most(view, state, left, right, 0),
+        CompareOp::Gt => at_most(view, state, right, left, -1),
+        CompareOp::Ge => at_most(view, state, right, left, 0),
+        CompareOp::Eq => {
+            at_most(view, state, left, right, 0)?;
+            at_most(view, state, right, left, 0)
+        }
+        CompareOp::Ne => {
+            let (over, under) = (view.distance(left, right), view.distance(right, left));
+            match (over, under) {
+                (0, 0) => Err(Impossible),
+                (0, _) => at_most(view, state, left, right, -1),
+                (_, 0) => at_most(view, state, right, left, -1),
+                _ => Ok(()),
+            }
+        }
+    }
+}
+
+/// `left − right ≤ most`
+fn at_most(view: &View<'_>, state: &mut Relations, left: &Form, right: &Form, most: i128) -> Result<()> {
+    if view.distance(right, left).saturating_add(most) < 0 {
+        return Err(Impossible);
+    }
+    let zone = Arc::make_mut(&mut state.zone);
+    let mut holds = true;
+    // What others know is kept with what is related.
+    for (form, other) in [(left, right), (right, left)] {
+        if let ([(dim, 0)], true) = (&form.below[..], form.above == form.below) {
+            let is_related = !other.above.is_empty() || !other.below.is_empty();
+            if is_related {
+                holds &= zone.bound(*dim, form.low, form.high);
+            }
+        }
+    }
+    for (x, first) in &left.below {
+        for (y, last) in &right.above {
+            holds &= zone.constrain(*x, *y, most.saturating_add(*first).saturating_add(*last));
+        }
+        holds &= zone.bound(*x, i128::MIN, right.high.saturating_add(most).saturating_add(*first));
+    }
+    for (y, last) in &right.above {
+        holds &= zone.bound(*y, left.low.saturating_sub(most).saturating_sub(*last), i128::MAX);
+    }
+    if holds { Ok(()) } else { Err(Impossible) }
+}
+
+/// Numbers get new values, all at once.
+pub(super) fn set(state: &mut Relations, values: &[(Dim, &Form)]) -> Result<()> {
+    let zone = Arc::make_mut(&mut state.zone);
+    let mut holds = true;
+    for (at, (_, form)) in values.iter().enumerate() {
+        holds &= add(zone, Dim::Scratch(at as u8), form);
+    }
+    let is_old = |dim: Dim| values.iter().any(|(old, _)| *old == dim);
+    *zone = zone.renamed(|dim| match dim {
+        Dim::Scratch(at) => values.get(usize::from(at)).map(|(new, _)| *new),
+        old if is_old(old) => None,
+        other => Some(other),
+    });
+    if holds { Ok(()) } else { Err(Impossible) }
+}
+
+/// One more number.
+pub(super) fn add(zone: &mut Zone, dim: Dim, form: &Form) -> bool {
+    let mut holds = zone.bound(dim, form.low, form.high);
+    for (near, most) in &form.above {
+        holds &= zone.constrain(dim, *near, *most);
+    }
+    for (near, most) in &form.below {
+        holds &= zone.constrain(*near, dim, *most);
+    }
+    holds
+}
+
+/// A pointer leads to another place.
+pub(super) fn point(state: &mut Relations, id: LocalId, place: &Place) -> Result<()> {
+    set(state, &[(Dim::Offset(id), &place.offset), (Dim::Size(id), &place.size)])?;
+    Arc::make_mut(&mut state.pointers).insert(id, place.pointer);
+    Ok(())
+}
+
+/// Nothing is known of what is written there. (Only locals whose address nobody has are known.)
+pub(super) fn forget(state: &mut Relations, dst: &Lvalue) {
+    if let proofline_cfa::Base::Local(id) = dst.base {
+        state.retain_locals(|other| other != id);
+    }
+}
+
+/// The constant factor of a product: bytes of an element.
+fn factor(size: &Expr) -> Option<u64> {
+    match size {
+        Expr::Binary(BinaryOp::Mul, lhs, rhs, _) => [lhs, rhs].into_iter().find_map(|side| match **side {
+            Expr::Int(value, _) => u64::try_from(value).ok().filter(|value| *value > 1),
+            _ => None,
+        }),
+        Expr::Cast(Scalar::Int(_), arg, _) => factor(arg),
+        Expr::Cast(..)
+        | Expr::Binary(..)
+        | Expr::Int(..)
+        | Expr::Float(_)
+        | Expr::Null
+        | Expr::Load(_)
+        | Expr::Address(_)
+        | Expr::Function(_)
+        | Expr::Unary(..)
+        | Expr::Compare(..)
+        | Expr::Overflows(..)
+        | Expr::Memory(..)
+        | Expr::PointerDifference(..) => None,
+    }
+}
+
+/// Whether it is a condition.
+fn is_truth(expr: &Expr) -> bool {
+    match expr {
+        Expr::Compare(..) | Expr::Overflows(..) | Expr::Memory(..) => true,
+        Expr::Cast(Scalar::Int(_), arg, _) => is_truth(arg),
+        Expr::Binary(BinaryOp::BitAnd | BinaryOp::BitOr, lhs, rhs, _) => is_truth(lhs) && is_truth(rhs),
+        Expr::Cast(..)
+        | Expr::Binary(..)
+        | Expr::Int(..)
+        | Expr::Float(_)
+        | Expr::Null
+        | Expr::Load(_)
+        | Expr::Address(_)
+        | Expr::Function(_)
+        | Expr::Unary(..)
+        | Expr::PointerDifference(..) => false,
+    }
+}
+
+fn opposite(op: CompareOp) -> CompareOp {
+    match op {
+        CompareOp::Lt => CompareOp::Ge,
+        CompareOp::Le => CompareOp::Gt,
+        CompareOp::Gt => CompareOp::Le,
+        CompareOp::Ge => CompareOp::Lt,
+        CompareOp::Eq => CompareOp::Ne,
+        CompareOp::Ne => CompareOp::Eq,
+    }
+}

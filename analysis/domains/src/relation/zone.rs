@@ -1,0 +1,302 @@
+//! Bounds of differences between numbers, kept sparse: a difference is stored where the program relates two numbers, or where it follows from
+//! others more sharply than their own bounds say (split normal form: Gange, Navas, Schachte, Søndergaard and Stuckey, "Exploiting Sparsity
+//! in Difference-Bound Matrices", SAS 2016). Knows no expressions and no operations.
+//!
+//! **Law.** A zone stands for the valuations that satisfy all its bounds; no bound is lost by `constrain`, and every bound of a join or of a
+//! widened zone holds in both of its parts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proofline_cfa::{IntType, LocalId};
+use serde::{Deserialize, Serialize};
+
+/// So many differences are stored at most; further ones that only follow from others are not.
+const MOST: usize = 400;
+
+/// Bounds of differences that a loop keeps growing towards.
+const THRESHOLDS: [i128; 3] = [-1, 0, 1];
+
+/// A number that relations speak of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum Dim {
+    /// The value of a local.
+    Value(LocalId, IntType),
+    /// The value of a parameter that the function changes, when it was called.
+    First(LocalId, IntType),
+    /// How far the pointer in a local is from the start of its object, in the units of that pointer.
+    Offset(LocalId),
+    /// How far the pointer in a parameter that the function changes was, when it was called.
+    FirstOffset(LocalId),
+    /// So many whole units its object has at least.
+    Size(LocalId),
+    /// A number on its way into another place.
+    Scratch(u8),
+}
+
+/// No number gets so large: what is said of such ones is nothing.
+const FAR: i128 = 1 << 120;
+
+/// Nor so large, plus or minus what programs add.
+const LARGE: i128 = 1 << 100;
+
+impl Dim {
+    /// Every value that it may have.
+    pub fn range(self) -> (i128, i128) {
+        match self {
+            Dim::Value(_, ty) | Dim::First(_, ty) => (ty.min(), ty.max()),
+            Dim::Size(_) => (0, 1 << 64),
+            Dim::Offset(_) | Dim::FirstOffset(_) | Dim::Scratch(_) => (-FAR, FAR),
+        }
+    }
+
+    /// The local that it is about.
+    pub fn local(self) -> Option<LocalId> {
+        match self {
+            Dim::Value(id, _)
+            | Dim::First(id, _)
+            | Dim::Offset(id)
+            | Dim::FirstOffset(id)
+            | Dim::Size(id) => Some(id),
+            Dim::Scratch(_) => None,
+        }
+    }
+}
+
+/// A conjunction of bounds of numbers and of differences.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct Zone {
+    /// The first is at most so much larger than the second.
+    differences: BTreeMap<(Dim, Dim), i128>,
+    /// Smallest and largest value; where nothing is said, those of the number's type.
+    bounds: BTreeMap<Dim, (i128, i128)>,
+}
+
+impl Zone {
+    /// Smallest and largest value.
+    pub fn bounds(&self, dim: Dim) -> (i128, i128) {
+        self.bounds.get(&dim).copied().unwrap_or_else(|| dim.range())
+    }
+
+    /// The same with what follows from its distances to others, which widening does not look at.
+    pub fn followed(&self, dim: Dim) -> (i128, i128) {
+        self.differences.iter().fold(self.bounds(dim), |(low, high), ((x, y), most)| {
+            if *x == dim {
+                (low, high.min(self.bounds(*y).1.saturating_add(*most)))
+            } else if *y == dim {
+                (low.max(self.bounds(*x).0.saturating_sub(*most)), high)
+            } else {
+                (low, high)
+            }
+        })
+    }
+
+    /// The differences that are stored.
+    pub fn differences(&self) -> impl Iterator<Item = (Dim, Dim, i128)> {
+        self.differences.iter().map(|((x, y), most)| (*x, *y, *most))
+    }
+
+    /// The bounds that are stored.
+    pub fn all_bounds(&self) -> impl Iterator<Item = (Dim, (i128, i128))> {
+        self.bounds.iter().map(|(dim, bounds)| (*dim, *bounds))
+    }
+
+    /// By how much `x` is at most larger than `y`.
+    pub fn distance(&self, x: Dim, y: Dim) -> i128 {
+        if x == y {
+            return 0;
+        }
+        let by_bounds = self.bounds(x).1 - self.bounds(y).0;
+        let most = self.differences.get(&(x, y)).map_or(by_bounds, |most| (*most).min(by_bounds));
+        if most >= LARGE { FAR } else { most }
+    }
+
+    /// Everything that is said about numbers for which `keep` does not hold is forgotten.
+    pub fn retain(&mut self, keep: impl Fn(Dim) -> bool) {
+        self.differences.retain(|(x, y), _| keep(*x) && keep(*y));
+        self.bounds.retain(|dim, _| keep(*dim));
+    }
+
+    /// Whether something is said about such a number.
+    pub fn mentions(&self, about: impl Fn(Dim) -> bool) -> bool {
+        self.differences.keys().any(|(x, y)| about(*x) || about(*y))
+            || self.bounds.keys().any(|dim| about(*dim))
+    }
+
+    /// Adds what another zone says of other numbers.
+    pub fn add_all(&mut self, other: &Zone) {
+        self.differences.extend(other.differences.iter().map(|(xy, most)| (*xy, *most)));
+        self.bounds.extend(other.bounds.iter().map(|(dim, bounds)| (*dim, *bounds)));
+    }
+
+    /// The numbers under other names; those without one are forgotten. No two get the same name.
+    pub fn renamed(&self, name: impl Fn(Dim) -> Option<Dim>) -> Zone {
+        let differences = self.differences.iter();
+        let differences = differences.filter_map(|((x, y), most)| Some(((name(*x)?, name(*y)?), *most)));
+        let bounds = self.bounds.iter().filter_map(|(dim, bounds)| Some((name(*dim)?, *bounds)));
+        Zone { differences: differences.collect(), bounds: bounds.collect() }
+    }
+
+    /// Adds `x − y ≤ most`. False: no valuation is left.
+    #[must_use]
+    pub fn constrain(&mut self, x: Dim, y: Dim, most: i128) -> bool {
+        if x == y {
+            return most >= 0;
+        }
+        if most >= LARGE {
+            return true;
+        }
+        if self.distance(y, x).saturating_add(most) < 0 {
+            return false;
+        }
+        if self.differences.get(&(x, y)).is_some_and(|known| *known <= most) {
+            return true;
+        }
+        let before: Vec<(Dim, i128)> = self
+            .differences
+            .iter()
+            .filter(|((_, to), _)| *to == x)
+            .map(|((from, _), d)| (*from, *d))
+            .collect();
+        let after: Vec<(Dim, i128)> = self
+            .differences
+            .iter()
+            .filter(|((from, _), _)| *from == y)
+            .map(|((_, to), d)| (*to, *d))
+            .collect();
+        let mut holds = true;
+        for (a, first) in before.into_iter().chain([(x, 0)]) {
+            for (b, last) in after.iter().copied().chain([(y, 0)]) {
+                let sum = first + most + last;
+                if a == b {
+                    holds &= sum >= 0;
+                    continue;
+                }
+                if (a, b) == (x, y) || self.differences.len() < MOST && sum < self.distance(a, b) {
+                    let known = self.differences.entry((a, b)).or_insert(sum);
+                    *known = sum.min(*known);
+                }
+                holds &= self.tighten(a, i128::MIN, self.bounds(b).1.saturating_add(sum));
+                holds &= self.tighten(b, self.bounds(a).0.saturating_sub(sum), i128::MAX);
+            }
+        }
+        holds
+    }
+
+    /// Adds `low ≤ dim ≤ high`. False: no valuation is left.
+    #[must_use]
+    pub fn bound(&mut self, dim: Dim, low: i128, high: i128) -> bool {
+        let old = self.bounds(dim);
+        if old.0 >= low && old.1 <= high {
+            return true;
+        }
+        let mut holds = self.tighten(dim, low, high);
+        let (low, high) = self.bounds(dim);
+        let near: Vec<((Dim, Dim), i128)> = self
+            .differences
+            .iter()
+            .filter(|((x, y), _)| *x == dim || *y == dim)
+            .map(|(xy, d)| (*xy, *d))
+            .collect();
+        for ((x, y), most) in near {
+            holds &= if y == dim {
+                self.tighten(x, i128::MIN, high.saturating_add(most))
+            } else {
+                self.tighten(y, low.saturating_sub(most), i128::MAX)
+            };
+        }
+        holds
+    }
+
+    fn tighten(&mut self, dim: Dim, low: i128, high: i128) -> bool {
+        let (old_low, old_high) = self.bounds(dim);
+        let low = if low <= -LARGE { old_low } else { low };
+        let high = if high >= LARGE { old_high } else { high };
+        let new = (old_low.max(low), old_high.min(high));
+        if new != (old_low, old_high) {
+            self.bounds.insert(dim, new);
+        }
+        new.0 <= new.1
+    }
+
+    /// Whether every valuation is one of the other's.
+    pub fn leq(&self, upper: &Zone) -> bool {
+        self.first_not_implied(upper).is_none()
+    }
+
+    /// What the other says and this one does not.
+    pub fn first_not_implied(&self, upper: &Zone) -> Option<String> {
+        let bound = upper.bounds.iter().find(|(dim, (low, high))| {
+            let own = self.bounds(**dim);
+            own.0 < *low || own.1 > *high
+        });
+        if let Some((dim, bounds)) = bound {
+            return Some(format!("{dim:?} in {bounds:?}"));
+        }
+        let difference = upper.differences.iter().find(|((x, y), most)| self.distance(*x, *y) > **most);
+        difference.map(|((x, y), most)| format!("{x:?} - {y:?} <= {most}"))
+    }
+
+    /// The pairs whose difference both may say something of: stored in one of them, or between numbers that move together.
+    fn pairs(&self, other: &Zone) -> BTreeSet<(Dim, Dim)> {
+        let mut pairs: BTreeSet<(Dim, Dim)> =
+            self.differences.keys().chain(other.differences.keys()).copied().collect();
+        let known = self.bounds.keys().filter(|dim| other.bounds.contains_key(dim));
+        let moved: Vec<Dim> =
+            known.copied().filter(|dim| self.bounds(*dim) != other.bounds(*dim)).take(8).collect();
+        for x in &moved {
+            pairs.extend(moved.iter().filter(|y| *y != x).map(|y| (*x, *y)));
+        }
+        pairs
+    }
+
+    /// A zone with all valuations of both.
+    pub fn join(&self, other: &Zone) -> Zone {
+        self.upper(other, |old, new| old.max(new), |old, new, _| (old.0.min(new.0), old.1.max(new.1)))
+    }
+
+    /// The same, and what grew, grows no further than over a few numbers: chains of such zones end.
+    pub fn widen(&self, new: &Zone) -> Zone {
+        let difference = |old: i128, new: i128| {
+            if new <= old { old } else { THRESHOLDS.into_iter().find(|bound| *bound >= new).unwrap_or(FAR) }
+        };
+        let bounds = |old: (i128, i128), new: (i128, i128), dim: Dim| {
+            let range = dim.range();
+            let low = if new.0 >= old.0 {
+                old.0
+            } else if new.0 >= 0 {
+                0
+            } else {
+                range.0
+            };
+            let high = if new.1 <= old.1 { old.1 } else { range.1 };
+            (low, high)
+        };
+        self.upper(new, difference, bounds)
+    }
+
+    fn upper(
+        &self,
+        other: &Zone,
+        difference: impl Fn(i128, i128) -> i128,
+        bounds: impl Fn((i128, i128), (i128, i128), Dim) -> (i128, i128),
+    ) -> Zone {
+        let mut zone = Zone::default();
+        for dim in self.bounds.keys().filter(|dim| other.bounds.contains_key(dim)) {
+            let both = bounds(self.bounds(*dim), other.bounds(*dim), *dim);
+            if both != dim.range() {
+                zone.bounds.insert(*dim, both);
+            }
+        }
+        for (x, y) in self.pairs(other) {
+            let most = difference(self.distance(x, y), other.distance(x, y));
+            let is_stored = self.differences.contains_key(&(x, y)) || other.differences.contains_key(&(x, y));
+            let by_bounds = zone.bounds(x).1 - zone.bounds(y).0;
+            // What the types say is not worth storing; what the program says is, for the bounds may go.
+            let by_types = x.range().1 - y.range().0;
+            if most < LARGE && (most < by_bounds || is_stored && most < by_types) {
+                zone.differences.insert((x, y), most);
+            }
+        }
+        zone
+    }
+}

@@ -1,0 +1,356 @@
+//! Relations: zones keep every valuation that satisfies what was asked of them, the operators obey the laws, and every state of a concrete run is in
+//! the abstract ones along its path, arguments and results included.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use proofline_cfa::{Entry, Function, IntType, LocalId, Name, Op, Scalar, eval, scalar_of};
+use proofline_cpa::{Adjusted, CallContext, Cpa, EdgeContext, LocationContext, NoFacts};
+use proofline_domains::{
+    IntervalAnalysis, RelationAnalysis,
+    relation::{Dim, Relations, Zone},
+};
+use proofline_program_analysis::Environment;
+use proptest::{collection::vec, prelude::*};
+
+use crate::{
+    common::{environment, explore, explore_some, intervals, local},
+    concrete::{Did, Machine},
+    driver::laws,
+    generate,
+};
+
+const NUMBERS: u32 = 5;
+
+fn dim(at: u32) -> Dim {
+    Dim::Value(LocalId(at), IntType { bits: 16, signed: true })
+}
+
+/// What is asked of a zone: differences and bounds that this valuation satisfies, more or less tightly.
+fn zone_of(valuation: &[i128], asked: &[(u32, u32, i128)]) -> Zone {
+    let mut zone = Zone::default();
+    for (x, y, loose) in asked {
+        let (x, y) = (x % NUMBERS, y % NUMBERS);
+        let (a, b) = (valuation[x as usize], valuation[y as usize]);
+        let holds = if x == y {
+            zone.bound(dim(x), a - loose, a + loose)
+        } else {
+            zone.constrain(dim(x), dim(y), a - b + loose)
+        };
+        assert!(holds, "{valuation:?} satisfies it");
+    }
+    zone
+}
+
+fn holds(zone: &Zone, valuation: &[i128]) -> bool {
+    let of = |dim: Dim| valuation[dim.local().expect("a local").index()];
+    zone.differences().all(|(x, y, most)| of(x) - of(y) <= most)
+        && zone.all_bounds().all(|(x, (low, high))| low <= of(x) && of(x) <= high)
+}
+
+fn valuation() -> impl Strategy<Value = Vec<i128>> {
+    vec(-30i128..30, NUMBERS as usize)
+}
+
+fn asked() -> impl Strategy<Value = Vec<(u32, u32, i128)>> {
+    vec((0..NUMBERS, 0..NUMBERS, 0i128..6), 0..9)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn zones_are_upper_bounds(a in valuation(), b in valuation(), of_a in asked(), of_b in asked()) {
+        let (one, two) = (zone_of(&a, &of_a), zone_of(&b, &of_b));
+        prop_assert!(holds(&one, &a) && holds(&two, &b));
+        prop_assert!(one.leq(&one));
+        for upper in [one.join(&two), one.widen(&two)] {
+            prop_assert!(one.leq(&upper) && two.leq(&upper), "{one:?}\n{two:?}\n{upper:?}");
+            prop_assert!(holds(&upper, &a) && holds(&upper, &b));
+        }
+        if one.leq(&two) {
+            prop_assert!(holds(&two, &a));
+        }
+        for x in 0..NUMBERS {
+            for y in 0..NUMBERS {
+                prop_assert!(a[x as usize] - a[y as usize] <= one.distance(dim(x), dim(y)));
+            }
+        }
+    }
+
+    #[test]
+    fn what_follows_from_two_differences_is_known(x in -9i128..9, y in -9i128..9) {
+        let mut zone = Zone::default();
+        prop_assert!(zone.constrain(dim(0), dim(1), x) && zone.constrain(dim(1), dim(2), y));
+        prop_assert_eq!(zone.distance(dim(0), dim(2)), x + y);
+        prop_assert_eq!(zone.constrain(dim(2), dim(0), -x - y - 1), false);
+    }
+
+    #[test]
+    fn widening_ends(start in asked(), a in valuation(), more in vec((valuation(), asked()), 40)) {
+        let mut zone = zone_of(&a, &start);
+        let mut changes = 0;
+        for (valuation, asked) in &more {
+            let next = zone.widen(&zone.join(&zone_of(valuation, asked)));
+            changes += usize::from(next != zone);
+            zone = next;
+        }
+        prop_assert!(changes <= 30, "{changes} steps: {zone:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn relations_obey_the_laws(choices in vec(any::<u8>(), 0..80)) {
+        let code = generate::program(&choices);
+        let env = environment(&code);
+        // Beside intervals, which bound recursion.
+        let analysis = (intervals(&env), relations(&env));
+        let (explored, _) = explore_some(&analysis, &env, Name::new("main"), ((), ()), 100_000, |_, _| false);
+        laws(&analysis, &env, &explored, &[], &code);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn runs_are_followed(choices in vec(any::<u8>(), 0..120), seed in any::<u64>()) {
+        let code = generate::program(&choices);
+        follow(&code, seed);
+    }
+
+    #[test]
+    fn runs_of_loops_over_arrays_are_followed(choices in vec(any::<u8>(), 0..60), seed in any::<u64>()) {
+        follow(&arrays(&choices), seed);
+    }
+}
+
+fn relations(env: &Arc<Environment>) -> RelationAnalysis {
+    RelationAnalysis::new(env.clone(), Entry::main())
+}
+
+/// Programs about indices, lengths and pointers into objects whose size is a number of the program.
+fn arrays(choices: &[u8]) -> String {
+    let mut choices = choices.iter().copied().chain(std::iter::repeat(0));
+    let mut one = |of: &[&str]| {
+        let at = choices.next().unwrap_or(0);
+        of[usize::from(at) % of.len()].to_owned()
+    };
+    let mut text = "
+extern int __VERIFIER_nondet_int(void); extern unsigned char __VERIFIER_nondet_uchar(void);
+void *malloc(unsigned long); void free(void *);
+static int least(int x, int y) { if (x < y) return x; return y; }
+static unsigned part(unsigned n) { n = n / 2; return n; }
+static char *skip(char *s, char *e) { while (s < e && __VERIFIER_nondet_uchar() > 99) s++; return s; }
+static int *make(unsigned n) { return malloc(n * sizeof(int)); }
+int main(void) {
+unsigned n = __VERIFIER_nondet_uchar(), m = 3, i = 0, j = 0; int a = 1, b = __VERIFIER_nondet_int(), c = 0; unsigned char u = 250; signed char h = 3;
+char t[12] = {0}, *p = t, *e = t + sizeof t, *f = 0; int *w = make(n), v[5] = {0}, *x = v; char *g = malloc(n + 1);
+long d = 0; unsigned long z = 7;
+"
+    .to_owned();
+    let (numbers, pointers) = (["n", "m", "i", "j", "a", "b", "c", "u", "h", "d", "z"], ["p", "e", "f", "g"]);
+    for _ in 0..9 {
+        let (x, y, z) = (one(&numbers), one(&numbers), one(&numbers));
+        let (p, q) = (one(&pointers), one(&pointers));
+        let k = one(&["1", "2", "3", "-1", "255", "4294967295u", "-2"]);
+        let compared = one(&["<", "<=", ">", "!=", "=="]);
+        text += &match one(&[
+            "=", "+", "-", "for", "while", "if", "min", "part", "move", "until", "skip", "diff", "cast",
+            "mod", "mid", "new", "int",
+        ])
+        .as_str()
+        {
+            "=" => format!("{x} = {y};\n"),
+            "+" => format!("{x} = {y} + {k};\n"),
+            "-" => format!("{x} = {y} - {z};\n"),
+            "for" => format!("for ({x} = 0; {x} < {y}; {x}++) {z} = {x} + 1;\n"),
+            "while" => format!("while ({x} {compared} {y} && __VERIFIER_nondet_uchar() > 99) {x}++;\n"),
+            "if" => format!("if ({x} {compared} {y}) {z} = {x}; else {z} = {y} + {k};\n"),
+            "min" => format!("{x} = least({y}, {z});\n"),
+            "part" => format!("{x} = part({y});\n"),
+            "move" => format!("if ({q}) {p} = {q} + {k};\n"),
+            "until" => format!("if ({p} && {q}) while ({p} {compared} {q}) {p}++;\n"),
+            "skip" => format!("if ({p} && {q}) {p} = skip({p}, {q});\n"),
+            "diff" => format!("if ({p} && {q}) {x} = {p} - {q};\n"),
+            "cast" => format!("{x} = (unsigned char){y};\n"),
+            "mod" => format!("if ({y}) {x} = {z} % {y};\n"),
+            "mid" => format!("{x} = {y} + ({z} - {y}) / 2;\n"),
+            "new" => format!("g = malloc({x}); if (g && {x} > 0) *g = 1;\n"),
+            _ => format!("x = v + ({x} & 3); if (w && {x} < n) w[{x}] = 1;\n"),
+        };
+    }
+    text + "return 0; }\n"
+}
+
+/// What an open call was given.
+type First = BTreeMap<LocalId, eval::Value>;
+
+fn value_of(machine: &Machine<'_>, function: &Function, id: LocalId) -> Option<eval::Value> {
+    machine.eval(machine.frames.len() - 1, &local(function, &function.local(id).name)).ok()
+}
+
+/// The numbers of a state in a run: `None` where they may be anything.
+fn number(
+    machine: &Machine<'_>,
+    function: &Function,
+    state: &Relations,
+    first: &First,
+    dim: Dim,
+) -> Option<i128> {
+    let place = |id: LocalId, address: i128| {
+        let pointer = state.pointers.get(&id)?;
+        let inside = |base: i128, size: i128| base <= address && address <= base + size;
+        let at = machine.instances.iter().find(|i| i.live && inside(i.base, i.bytes.len() as i128))?;
+        let unit = i128::from(pointer.unit);
+        Some(((address - at.base).div_euclid(unit), at.bytes.len() as i128 / unit))
+    };
+    let address = |id: LocalId| value_of(machine, function, id)?.int().filter(|address| *address != 0);
+    match dim {
+        Dim::Value(id, _) => value_of(machine, function, id)?.int(),
+        Dim::First(id, _) => first.get(&id)?.int(),
+        Dim::Offset(id) => place(id, address(id)?).map(|(offset, _)| offset),
+        Dim::Size(id) => place(id, address(id)?).map(|(_, size)| size),
+        Dim::FirstOffset(_) | Dim::Scratch(_) => None,
+    }
+}
+
+/// Whether the machine's state is one of the abstract state's.
+fn is_in(state: &Relations, machine: &Machine<'_>, first: &First) -> Result<(), String> {
+    let function = machine.function();
+    if state.function != function.name {
+        return Err("another function".to_owned());
+    }
+    let of = |dim: Dim| number(machine, function, state, first, dim);
+    for (x, y, most) in state.zone.differences() {
+        if let (Some(a), Some(b)) = (of(x), of(y))
+            && a - b > most
+        {
+            return Err(format!("{x:?} = {a}, {y:?} = {b}: not {most}"));
+        }
+    }
+    for (x, (low, high)) in state.zone.all_bounds() {
+        if let Some(a) = of(x)
+            && (a < low || high < a)
+        {
+            return Err(format!("{x:?} = {a}: not in [{low}, {high}]"));
+        }
+    }
+    for (id, pointer) in state.pointers.iter() {
+        let address = value_of(machine, function, *id).and_then(eval::Value::int);
+        if address == Some(0) && pointer.is_there {
+            return Err(format!("{id} is null"));
+        }
+    }
+    Ok(())
+}
+
+fn arguments(machine: &Machine<'_>) -> First {
+    let function = machine.function();
+    let scalars = function.parameters.iter().filter(|id| {
+        let scalar = scalar_of(function.local(**id).ty, proofline_syntax::DataModel::Lp64);
+        matches!(scalar, Some(Scalar::Int(_) | Scalar::Pointer))
+    });
+    scalars.filter_map(|id| Some((*id, value_of(machine, function, *id)?))).collect()
+}
+
+/// Follows a concrete run with the operators of intervals and relations together; the state holds at every step.
+fn follow(code: &str, seed: u64) {
+    let env = environment(code);
+    let analysis: (IntervalAnalysis, RelationAnalysis) = (intervals(&env), relations(&env));
+    let mut machine = Machine::new(&env, Name::new("main"), seed);
+    let mut states = vec![analysis.entry().0];
+    let mut calls = Vec::new();
+    let mut firsts = vec![First::new()];
+    for step in 0..600 {
+        let function = machine.function();
+        let Ok(did) = machine.step() else { return };
+        let edge = |id| {
+            let name = match did {
+                Did::Edge(_) | Did::Enter(..) => function.name,
+                Did::Leave(..) => machine.function().name,
+            };
+            let function = env.function(name).expect("a body");
+            EdgeContext { function, id, edge: function.edge(id) }
+        };
+        let call = |id, callee| {
+            let at = edge(id);
+            let Op::Call(call) = &at.edge.op else { panic!("not a call") };
+            CallContext { at, call, callee: env.function(callee).expect("a body") }
+        };
+        let precision = ((), ());
+        let before = states.clone();
+        let next: Vec<_> = match did {
+            Did::Edge(id) => {
+                let next = states.iter();
+                next.flat_map(|state| analysis.transfer(state, &precision, edge(id), &NoFacts)).collect()
+            }
+            Did::Enter(id, callee) => {
+                calls.push(states[0].clone());
+                firsts.push(arguments(&machine));
+                states.iter().flat_map(|state| analysis.enter(state, &precision, call(id, callee))).collect()
+            }
+            Did::Leave(id, callee) => {
+                let at_call = calls.pop().expect("a call");
+                firsts.pop();
+                let next = states.iter();
+                next.flat_map(|state| analysis.leave(&at_call, state, &precision, call(id, callee))).collect()
+            }
+        };
+        let (function, loc) = (machine.function(), machine.frames.last().expect("a frame").loc);
+        let place = LocationContext { function, loc, is_loop_head: false };
+        let first = firsts.last().expect("a frame");
+        let mut whys = Vec::new();
+        states = next
+            .into_iter()
+            .filter_map(|state| match analysis.adjust(state, precision, &[], place) {
+                Adjusted::Continue(state, _) => Some(state),
+                Adjusted::Interrupt => None,
+            })
+            .filter(|state| is_in(&state.1, &machine, first).map_err(|why| whys.push(why)).is_ok())
+            .collect();
+        states.dedup();
+        let shown = |state: &Relations| proofline_cpa::Domain::show(&analysis.1, state);
+        assert!(
+            !states.is_empty(),
+            "lost the run after {did:?} at step {step} (seed {seed}): {whys:?}\nbefore: {:?}\n{code}",
+            before.iter().map(|state| shown(&state.1)).collect::<Vec<_>>()
+        );
+    }
+}
+
+/// What is known of a variable at the label `here`.
+fn relation_here(code: &str, variable: &str) -> String {
+    let env = environment(code);
+    let analysis = (intervals(&env), relations(&env));
+    let (explored, _) = explore(&analysis, &env, Name::new("main"), ((), ()), 200_000, |_, _| false);
+    let shown = explored.at_label(&env, "here").into_iter().map(|(name, state)| {
+        let function = env.function(name).expect("a body");
+        analysis.1.reveal(&state.1, function, &local(function, variable))
+    });
+    shown.collect::<Vec<_>>().join("; ")
+}
+
+#[test]
+fn a_loop_keeps_the_order_of_index_and_length() {
+    let code = "extern unsigned __VERIFIER_nondet_uint(void);
+        int main(void) { unsigned n = __VERIFIER_nondet_uint(), i = 0; while (i < n) { i++; here: ; } return n + i; }";
+    assert_eq!(relation_here(code, "i"), "<= n");
+}
+
+#[test]
+fn what_may_wrap_around_relates_nothing() {
+    let code = "extern unsigned __VERIFIER_nondet_uint(void);
+        int main(void) { unsigned n = __VERIFIER_nondet_uint(), i = n + 1; here: return n + i; }";
+    assert_eq!(relation_here(code, "i"), "unrelated");
+}
+
+#[test]
+fn a_result_is_related_to_arguments() {
+    let code = "extern unsigned __VERIFIER_nondet_uint(void);
+        static unsigned least(unsigned a, unsigned b) { if (a < b) return a; return b; }
+        int main(void) { unsigned n = __VERIFIER_nondet_uint(), m = __VERIFIER_nondet_uint(), i = least(n, m); here: return n + i + m; }";
+    assert_eq!(relation_here(code, "i"), "<= n, <= m");
+}

@@ -49,6 +49,11 @@ pub enum Quantity {
     ComplementSpan,
     /// `atoi(s)`
     Number,
+    /// `inet_addr(s)`
+    InternetAddress,
+    /// Where the line ends that was read to `s`, where there are `n` bytes: any number below `n`. Nothing else says it, so it need not be
+    /// settled before somebody looks at the bytes.
+    LineEnd,
     /// What `realloc(p, n)` keeps: the bytes of the heap object that starts at `p`, but at most `n`; 0 of null.
     KeptBytes,
     /// Bits that are 1.
@@ -75,7 +80,7 @@ pub enum Quantity {
 
 impl Quantity {
     /// With name and number of arguments.
-    pub const ALL: [(&'static str, Quantity, usize); 26] = [
+    pub const ALL: [(&'static str, Quantity, usize); 28] = [
         ("string_length", Quantity::StringLength, 1),
         ("bounded_length", Quantity::BoundedLength, 2),
         ("string_size", Quantity::StringSize, 1),
@@ -91,6 +96,8 @@ impl Quantity {
         ("span", Quantity::Span, 2),
         ("complement_span", Quantity::ComplementSpan, 2),
         ("number", Quantity::Number, 1),
+        ("internet_address", Quantity::InternetAddress, 1),
+        ("line_end", Quantity::LineEnd, 2),
         ("kept_bytes", Quantity::KeptBytes, 2),
         ("ones", Quantity::Ones, 1),
         ("parity", Quantity::Parity, 1),

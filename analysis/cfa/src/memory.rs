@@ -21,6 +21,11 @@ pub enum MemoryPredicate {
     /// All the bytes lie inside the pointer's object; of an object that has ended: inside what it was. True of 0 bytes, whatever the
     /// pointer is.
     InBounds,
+    /// The pointer leads into its object or to its end; null and a pointer to an object that has ended do, too. The size is not looked at.
+    Within,
+    /// Both operands, the second in the place of the size, are pointers into one object, or equal. True where one of the objects has
+    /// ended: that is another check's failure.
+    SameObject,
     /// The pointer may be given to `free`: it is null, or the start of a heap object that is alive. The size is not looked at.
     Freeable,
     /// Each of the bytes has a value: it was written since its object began to live (a copy of a byte without a value is none), or was
@@ -34,7 +39,7 @@ pub enum MemoryPredicate {
     WideTerminated,
     /// Every living heap object that was allocated since the innermost function was entered can be reached from objects with static storage or
     /// from the frames that are open (valid-memtrack). The pointer is not looked at; with size 1, of the innermost frame only the result
-    /// counts, because its function returns.
+    /// counts, because its function returns; with size 0 the program ends, and every living heap object counts.
     NothingLost,
     /// No heap object is alive (valid-memcleanup). Neither pointer nor size is looked at.
     NothingLeft,
@@ -42,10 +47,12 @@ pub enum MemoryPredicate {
 
 impl MemoryPredicate {
     /// Every predicate.
-    pub const ALL: [MemoryPredicate; 9] = [
+    pub const ALL: [MemoryPredicate; 11] = [
         MemoryPredicate::NotFreed,
         MemoryPredicate::NotEnded,
         MemoryPredicate::InBounds,
+        MemoryPredicate::Within,
+        MemoryPredicate::SameObject,
         MemoryPredicate::Freeable,
         MemoryPredicate::Initialised,
         MemoryPredicate::Terminated,
@@ -60,6 +67,8 @@ impl MemoryPredicate {
             MemoryPredicate::NotFreed => "not_freed",
             MemoryPredicate::NotEnded => "not_ended",
             MemoryPredicate::InBounds => "in_bounds",
+            MemoryPredicate::Within => "within",
+            MemoryPredicate::SameObject => "same_object",
             MemoryPredicate::Freeable => "freeable",
             MemoryPredicate::Initialised => "initialised",
             MemoryPredicate::Terminated => "terminated",
@@ -110,6 +119,10 @@ pub(crate) fn text(function: &Function, predicate: MemoryPredicate, pointer: &Ex
                 c_text::expr_text(function, size)
             ),
         },
+        MemoryPredicate::Within => format!("{pointer_text} is inside its object or at its end"),
+        MemoryPredicate::SameObject => {
+            format!("{pointer_text} and {} point into one object", c_text::expr_text(function, size))
+        }
         MemoryPredicate::Freeable => format!("{pointer_text} is null or the start of a live heap object"),
         MemoryPredicate::Initialised => format!("{} has a value", place()),
         MemoryPredicate::Terminated => format!("{pointer_text} ends with a zero byte inside its object"),

@@ -34,6 +34,7 @@ pub struct Environment {
     allocated_outside: BTreeSet<Object>,
     ended: OnceLock<BTreeSet<Object>>,
     asks_for_values: OnceLock<bool>,
+    asks_what_is_left: OnceLock<bool>,
     structures: FxHashMap<Name, OnceLock<Structure>>,
     reads: Vec<OnceLock<BTreeSet<Object>>>,
     writes: Vec<OnceLock<BTreeSet<Object>>>,
@@ -131,6 +132,7 @@ impl Environment {
             allocated_outside,
             ended: OnceLock::new(),
             asks_for_values: OnceLock::new(),
+            asks_what_is_left: OnceLock::new(),
             structures,
             reads: (0..count).map(|_| OnceLock::new()).collect(),
             writes: (0..count).map(|_| OnceLock::new()).collect(),
@@ -281,14 +283,27 @@ impl Environment {
 
     /// Whether some condition asks if bytes have a value ([`MemoryPredicate::Initialised`]).
     pub fn asks_for_values(&self) -> bool {
-        *self.asks_for_values.get_or_init(|| {
-            self.program.functions.values().flat_map(|function| &function.edges).any(|edge| {
-                let mut asks = false;
-                visit::exprs(&edge.op, &mut |expr| {
-                    asks |= matches!(expr, Expr::Memory(MemoryPredicate::Initialised, ..));
-                });
-                asks
+        *self
+            .asks_for_values
+            .get_or_init(|| self.asks(&|predicate| predicate == MemoryPredicate::Initialised))
+    }
+
+    /// Whether some condition asks which heap objects are left, or lost.
+    pub fn asks_what_is_left(&self) -> bool {
+        *self.asks_what_is_left.get_or_init(|| {
+            self.asks(&|predicate| {
+                matches!(predicate, MemoryPredicate::NothingLost | MemoryPredicate::NothingLeft)
             })
+        })
+    }
+
+    fn asks(&self, like: &dyn Fn(MemoryPredicate) -> bool) -> bool {
+        self.program.functions.values().flat_map(|function| &function.edges).any(|edge| {
+            let mut asks = false;
+            visit::exprs(&edge.op, &mut |expr| {
+                asks |= matches!(expr, Expr::Memory(predicate, ..) if like(*predicate));
+            });
+            asks
         })
     }
 

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{Environment, points_to::Targets};
 use proofline_cfa::{
-    Argument, Base, Callee, Expr, Function, LocalId, Lvalue, Object, Op, Scalar,
+    Argument, Base, Callee, Expr, Function, LocalId, Lvalue, MemoryPredicate, Object, Op, Scalar,
     visit::{self, Mention},
 };
 
@@ -22,6 +22,7 @@ pub(crate) struct Common {
     escaped: ContentHash,
     ended: ContentHash,
     asks_for_values: bool,
+    asks_what_is_left: bool,
     /// By component of the call graph: which functions a call may run.
     reachable: Vec<ContentHash>,
     effects: FxHashMap<usize, ContentHash>,
@@ -66,6 +67,7 @@ impl Common {
             escaped,
             ended,
             asks_for_values: env.asks_for_values(),
+            asks_what_is_left: env.asks_what_is_left(),
             reachable,
             effects,
         }
@@ -97,7 +99,7 @@ pub(crate) fn footprint(env: &Environment, function: &Function, common: &Common)
     let graph = env.call_graph();
     let mut digest = ContentHasher::default();
     function.hash(&mut digest);
-    (common.objects, common.asks_for_values).hash(&mut digest);
+    (common.objects, common.asks_for_values, common.asks_what_is_left).hash(&mut digest);
     surroundings(env, function.name, common, &mut digest);
     if let Some(component) = graph.component_of(function.name) {
         graph.components()[component].hash(&mut digest);
@@ -223,7 +225,12 @@ impl Pointers<'_> {
     fn value(&mut self, value: &Expr) {
         visit::walk(value, &mut |part| match part {
             Expr::Load(lvalue) | Expr::Address(lvalue) => self.base(lvalue),
-            Expr::Memory(_, pointer, _) => (self.see)(pointer),
+            Expr::Memory(predicate, pointer, other) => {
+                (self.see)(pointer);
+                if *predicate == MemoryPredicate::SameObject {
+                    (self.see)(other);
+                }
+            }
             Expr::Int(..)
             | Expr::Float(..)
             | Expr::Null

@@ -34,8 +34,11 @@ fn conditions(function: &Function, id: ObligationId, see: &mut dyn FnMut(MemoryP
     let Some(obligation) = function.obligations.get(id.index()) else { return };
     for edge in function.edges.iter().filter(|edge| edge.to == obligation.error) {
         visit::exprs(&edge.op, &mut |part| {
-            if let Expr::Memory(predicate, pointer, _) = part {
+            if let Expr::Memory(predicate, pointer, other) = part {
                 see(*predicate, pointer);
+                if *predicate == MemoryPredicate::SameObject {
+                    see(*predicate, other);
+                }
             }
         });
     }
@@ -45,6 +48,8 @@ fn conditions(function: &Function, id: ObligationId, see: &mut dyn FnMut(MemoryP
 pub(crate) fn is_of_an_object(predicate: MemoryPredicate) -> bool {
     match predicate {
         MemoryPredicate::InBounds
+        | MemoryPredicate::Within
+        | MemoryPredicate::SameObject
         | MemoryPredicate::Terminated
         | MemoryPredicate::WideTerminated
         | MemoryPredicate::NotFreed

@@ -34,6 +34,9 @@ pub struct Options {
     pub volatile: VolatileReads,
     /// Whether memory can run out.
     pub allocation: Allocation,
+    /// Pointers that are formed or compared are obligations, too: somebody asks about `pointer-arithmetic` or `pointer-comparison`
+    /// ([`Property::asks_of_pointers`](crate::property::Property::asks_of_pointers)).
+    pub pointers: bool,
 }
 
 /// Whether memory can run out.

@@ -174,6 +174,12 @@ impl Property {
         }
     }
 
+    /// Whether it asks about pointers that are only formed or compared. Programs have such obligations only if their
+    /// [`Options`](crate::load::Options) say so: they are many.
+    pub fn asks_of_pointers(&self) -> bool {
+        self.asked().any(|check| check.is_about_pointers())
+    }
+
     /// The checks that it asks about, in their order.
     pub fn asked(&self) -> impl Iterator<Item = &'static Check> {
         Check::ALL.iter().copied().filter(|check| self.asks(check))

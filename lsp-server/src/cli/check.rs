@@ -211,6 +211,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if properties.is_empty() {
         properties.push(Property::Everything);
     }
+    input.pointers = properties.iter().any(Property::asks_of_pointers);
     if let Some(folder) = &arguments.keep_questions {
         keep_questions(folder).with_context(|| format!("cannot write to {}", shown(folder)))?;
     }

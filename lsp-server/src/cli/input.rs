@@ -49,6 +49,9 @@ pub(crate) struct Input {
     /// Whether memory can run out: malloc and its kin return null, or never do. Task definitions (--task): never.
     #[arg(long, value_name = "WHAT")]
     pub(crate) allocation: Option<Allocates>,
+    /// Whether what is asked needs obligations about pointers that are only formed or compared.
+    #[arg(skip)]
+    pub(crate) pointers: bool,
 }
 
 /// Whether memory can run out.
@@ -141,6 +144,7 @@ impl Input {
             wrapv: self.wrapv,
             volatile: self.volatile.into(),
             allocation: self.allocation(),
+            pointers: self.pointers,
         }
     }
 }

@@ -121,6 +121,7 @@ impl Settings {
     pub(super) fn analysis(&self) -> Analysis {
         let mut out = Analysis { library: self.library_mode, ..Analysis::default() };
         out.property = self.property().unwrap_or(out.property);
+        out.options.pointers = out.property.asks_of_pointers();
         out.options.flags = self.flags.clone();
         out.options.wrapv = self.wrapv;
         out.options.volatile = match self.volatile {

@@ -52,7 +52,8 @@ pub(crate) fn asked(case: &Case) -> Result<Asked, String> {
             Some(("entry", name)) => entries.push(Name::new(name)),
             Some(("engine", names)) => request.engines.extend(names.split(',').map(str::to_owned)),
             Some(("property", text)) => {
-                request.property = Property::parse(text).map_err(|e| e.to_string())?
+                request.property = Property::parse(text).map_err(|e| e.to_string())?;
+                options.pointers = request.property.asks_of_pointers();
             }
             Some(("steps", n)) => request.steps = n.parse().map_err(|_| format!("steps={n} is no number"))?,
             Some(("flag", flag)) => options.flags.push(flag.to_owned()),

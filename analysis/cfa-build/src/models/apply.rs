@@ -173,6 +173,9 @@ impl Pass<'_, '_> {
             }
             Some(model) => {
                 self.effects(name, &model, &arguments, call.dst);
+                if model.ends && self.interfaces.contains_key(&Name::new("main")) {
+                    self.emitter.demand_at_end();
+                }
                 if model.noreturn {
                     let end = self.emitter.location();
                     self.emitter.connect(Op::Skip, end);

@@ -33,6 +33,8 @@ pub struct Model {
     pub(super) computed: bool,
     /// Does not return.
     pub(super) noreturn: bool,
+    /// The program ends there as it does where `main` returns.
+    pub(super) ends: bool,
     /// The call stays for a later pass.
     pub(super) keep: bool,
     /// It is no function but an object of the library, which other files do not put addresses into.

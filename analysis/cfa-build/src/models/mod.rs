@@ -34,6 +34,15 @@ use proofline_cfa::Program;
 /// The check of what library functions ask for.
 pub const LIBRARY_CALL: &str = "library-call";
 
+/// The check of bytes that library functions look at.
+pub const UNINITIALISED: &str = "uninitialised";
+
+/// The check whose obligations the pass puts before calls that end the program: nothing is lost.
+pub const MEMORY_LEAK: &str = "memory-leak";
+
+/// The same: nothing is left.
+pub const MEMORY_CLEANUP: &str = "memory-cleanup";
+
 /// Models by name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Library {

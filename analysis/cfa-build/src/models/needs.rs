@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use proofline_cfa::{
     Argument, BinaryOp, Cause, CheckId, CompareOp, Edge, Expr, Lvalue, MemoryPredicate, Name, Obligation, Op,
-    Scalar, expr_text,
+    Quantity, Scalar, expr_text,
 };
+
+use proofline_hir::{Type, TypeKind};
 
 use super::{
     LIBRARY_CALL,
@@ -20,6 +22,8 @@ use crate::lower::fold;
 pub(super) enum Need {
     /// So many bytes behind the argument lie in one object that is alive. If the argument may be null: or it is.
     Bytes { pointer: usize, size: Size, or_null: bool },
+    /// So many bytes behind the argument have values, because the function looks at them. If the argument may be null: or it is.
+    Values { pointer: usize, size: Size, or_null: bool },
     /// The argument is a string: a byte 0 comes before its object ends; with a size, it may also have so many bytes.
     String { pointer: usize, within: Option<Size>, characters: Characters, or_null: bool },
     /// There is room behind the argument for these strings one behind the other, with one end; of the last one at most so many characters.
@@ -38,9 +42,10 @@ impl Need {
     /// The arguments that it is about.
     pub(super) fn uses(&self, see: &mut dyn FnMut(usize, Use)) {
         match self {
-            Need::Bytes { pointer, .. } | Need::String { pointer, .. } | Need::Line { pointer } => {
-                see(*pointer, Use::Pointer)
-            }
+            Need::Bytes { pointer, .. }
+            | Need::Values { pointer, .. }
+            | Need::String { pointer, .. }
+            | Need::Line { pointer } => see(*pointer, Use::Pointer),
             Need::Printed { format, .. } => see(*format, Use::Pointer),
             Need::Apart { to, from, .. } | Need::PutApart(Put { to, from, .. }) => {
                 see(*to, Use::Pointer);
@@ -56,7 +61,7 @@ impl Need {
     /// The number of bytes that it is about.
     pub(super) fn size(&self) -> Option<&Size> {
         match self {
-            Need::Bytes { size, .. } | Need::Apart { size, .. } => Some(size),
+            Need::Bytes { size, .. } | Need::Values { size, .. } | Need::Apart { size, .. } => Some(size),
             Need::String { within, .. } | Need::Room { within, .. } | Need::PutApart(Put { within, .. }) => {
                 within.as_ref()
             }
@@ -73,6 +78,16 @@ impl Pass<'_, '_> {
                 let Some(to) = pointer(arguments, *at) else { return };
                 let size = self.size(size, arguments, cause);
                 self.ask(MemoryPredicate::InBounds, to, size, *or_null);
+            }
+            Need::Values { pointer: at, size, or_null } => {
+                let Some(from) = pointer(arguments, *at).filter(|from| !may_have_gaps(from)) else { return };
+                let size = self.size(size, arguments, cause);
+                let condition = values(&from, size);
+                if *or_null {
+                    self.emitter.if_not_null(&from, |emitter| emitter.demand_values(condition));
+                } else {
+                    self.emitter.demand_values(condition);
+                }
             }
             Need::String { pointer: at, within, characters, or_null } => {
                 let Some(string) = pointer(arguments, *at) else { return };
@@ -158,7 +173,11 @@ impl Pass<'_, '_> {
         };
         let site = self.emitter.site;
         self.emitter.where_holds(is_done, |emitter| {
+            let exactly = (characters == Characters::Bytes)
+                .then(|| (Quantity::LineEnd, vec![to.clone(), size.clone()]));
+            let before = std::mem::replace(&mut emitter.exactly, exactly);
             let at = emitter.any_size(cause);
+            emitter.exactly = before;
             emitter.emit(Op::Assume(fold::compare(CompareOp::Lt, at.clone(), size)));
             let width = Expr::Int(characters.bytes(), emitter.types.size_t());
             let at = fold::binary(BinaryOp::Mul, at, width.clone(), site);
@@ -179,7 +198,34 @@ impl Pass<'_, '_> {
     }
 }
 
+fn values(from: &Expr, size: Expr) -> Expr {
+    Expr::Memory(MemoryPredicate::Initialised, Arc::new(from.clone()), Arc::new(size))
+}
+
+/// Whether the pointer leads to a structure: bytes between its members need no value.
+fn may_have_gaps(pointer: &Expr) -> bool {
+    fn is_record(ty: Type) -> bool {
+        match ty.kind() {
+            TypeKind::Record(_) | TypeKind::Error => true,
+            TypeKind::Array(element, _) => is_record(*element),
+            _ => false,
+        }
+    }
+    match pointer {
+        Expr::Address(lvalue) => is_record(lvalue.ty),
+        Expr::Load(lvalue) => lvalue.ty.pointee().is_none_or(is_record),
+        Expr::Cast(_, inner, _) => may_have_gaps(inner),
+        _ => false,
+    }
+}
+
 impl super::emit::Emitter<'_> {
+    /// Goes on only where the bytes have values.
+    fn demand_values(&mut self, condition: Expr) {
+        let text = expr_text(self.function, &condition);
+        self.demand_of(super::UNINITIALISED, condition, &text);
+    }
+
     /// Goes on only where the condition holds; where it does not, the call has failed.
     pub(super) fn demand(&mut self, condition: Expr) {
         let text = expr_text(self.function, &condition);
@@ -188,11 +234,28 @@ impl super::emit::Emitter<'_> {
 
     /// The same with the condition as people say it.
     pub(super) fn demand_that(&mut self, condition: Expr, text: &str) {
+        self.demand_of(LIBRARY_CALL, condition, text);
+    }
+
+    /// The program ends here: what was allocated is not lost, and not left. Of which programs that is asked, the pass of the checks knows.
+    pub(super) fn demand_at_end(&mut self) {
+        let ends = [
+            (super::MEMORY_LEAK, MemoryPredicate::NothingLost),
+            (super::MEMORY_CLEANUP, MemoryPredicate::NothingLeft),
+        ];
+        for (check, predicate) in ends {
+            let condition = Expr::Memory(predicate, Arc::new(Expr::Null), Arc::new(Expr::int(0)));
+            let text = expr_text(self.function, &condition);
+            self.demand_of(check, condition, &text);
+        }
+    }
+
+    fn demand_of(&mut self, check: &'static str, condition: Expr, text: &str) {
         let (error, site) = (self.location(), self.site);
         let from = self.at;
         self.function.edges.push(Edge { from, to: error, op: Op::Assume(condition.negated()), site });
         let text = Name::new(text);
-        self.function.obligations.push(Obligation { check: CheckId::new(LIBRARY_CALL), error, site, text });
+        self.function.obligations.push(Obligation { check: CheckId::new(check), error, site, text });
         self.emit(Op::Assume(condition));
     }
 }

@@ -1,46 +1,21 @@
 //! Reads model files. The grammar stands at the top of `models/libc.model`; every message says what was expected and where.
 
-use std::{fmt, sync::Arc};
+mod needs;
+mod returns;
+mod tokens;
 
+use std::sync::Arc;
+
+use proofline_cfa::Quantity;
 use proofline_hir::Name;
 
+pub use self::tokens::ModelError;
+use self::tokens::{Token, tokens};
 use super::{
     Library, Model,
-    effect::{
-        Bound, Characters, Effect, Factor, Given, Instead, Options, Outcome, Passed, Print, Scan, Size, Table,
-    },
+    effect::{Characters, Effect, Factor, Given, Passed, Print, Scan, Size},
     needs::Need,
-    strings::{End, Put},
 };
-use proofline_cfa::Quantity;
-
-/// What is wrong with a model file.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ModelError {
-    /// Counted from 1.
-    pub line: usize,
-    /// Counted from 1, in characters.
-    pub column: usize,
-    /// What is wrong and what is expected.
-    pub message: String,
-}
-
-impl fmt::Display for ModelError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.line, self.column, self.message)
-    }
-}
-
-impl std::error::Error for ModelError {}
-
-#[derive(Clone, PartialEq, Debug)]
-struct Token {
-    text: String,
-    line: usize,
-    column: usize,
-    /// First of an unindented line: a new entry begins.
-    starts_entry: bool,
-}
 
 pub(super) fn library(text: &str) -> Result<Library, ModelError> {
     let mut parser = Parser { tokens: tokens(text)?, at: 0 };
@@ -63,52 +38,6 @@ pub(super) fn library(text: &str) -> Result<Library, ModelError> {
         }
     }
     Ok(library)
-}
-
-fn tokens(text: &str) -> Result<Vec<Token>, ModelError> {
-    let mut out = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        let mut starts_entry = !line.starts_with([' ', '\t']);
-        let mut chars = line.char_indices().peekable();
-        while let Some((at, c)) = chars.next() {
-            let column = line[..at].chars().count() + 1;
-            if c.is_whitespace() {
-                continue;
-            }
-            if c == '#' {
-                break;
-            }
-            let mut end = at + c.len_utf8();
-            let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '*' | '-');
-            if c == '"' {
-                let Some(close) = line[end..].find('"') else {
-                    let message = "this quote is not closed on its line".to_owned();
-                    return Err(ModelError { line: number + 1, column, message });
-                };
-                end += close + 1;
-                while chars.next_if(|(i, _)| *i < end).is_some() {}
-            } else if is_word(c) {
-                while let Some((i, c)) = chars.next_if(|(_, c)| is_word(*c)) {
-                    end = i + c.len_utf8();
-                }
-            } else if c == '.' && line[end..].starts_with('.') {
-                chars.next();
-                end += 1;
-            } else if !matches!(c, ':' | ';' | '(' | ')' | ',' | '?') {
-                let message = format!("`{c}` means nothing here");
-                return Err(ModelError { line: number + 1, column, message });
-            }
-            out.push(Token { text: line[at..end].to_owned(), line: number + 1, column, starts_entry });
-            starts_entry = false;
-        }
-    }
-    Ok(out)
-}
-
-impl Token {
-    fn error(&self, message: String) -> ModelError {
-        ModelError { line: self.line, column: self.column, message }
-    }
 }
 
 struct Parser {
@@ -184,6 +113,7 @@ impl Parser {
             "changes-locale" => model.changes_locale = true,
             "computed" => model.computed = true,
             "noreturn" => model.noreturn = true,
+            "ends" => (model.ends, model.noreturn) = (true, true),
             "keep" => model.keep = true,
             "object" => model.object = true,
             "clobbers" => model.effects.push(Effect::Clobbers),
@@ -290,64 +220,6 @@ impl Parser {
         Ok(())
     }
 
-    /// `$1 bytes $2 * 4`, `$1 string [wide] [within $2]`, `[or null]` behind these; `$1 room for $2 $3 [within $4] [wide]` or `for input`,
-    /// `$1 apart from $2 bytes $3`, `$1 printed from $2`.
-    fn need(&mut self) -> Result<Need, ModelError> {
-        let pointer = self.argument()?;
-        let token = self.next("bytes, string, room, apart or printed")?;
-        Ok(match token.text.as_str() {
-            "bytes" => {
-                Need::Bytes { pointer, size: Size::Product(self.factors()?), or_null: self.or_null()? }
-            }
-            "string" => {
-                let characters = self.characters();
-                let within = if self.take("within") { Some(Size::Product(self.factors()?)) } else { None };
-                Need::String { pointer, within, characters, or_null: self.or_null()? }
-            }
-            "room" => {
-                self.word("for")?;
-                if self.take("input") {
-                    return Ok(Need::Line { pointer });
-                }
-                let mut strings = Vec::new();
-                while self.peek().is_some_and(|token| token.text.starts_with('$')) {
-                    strings.push(self.argument()?);
-                }
-                let within = if self.take("within") { Some(Size::Product(self.factors()?)) } else { None };
-                Need::Room { pointer, strings, within, characters: self.characters() }
-            }
-            "apart" => {
-                self.word("from")?;
-                let from = self.argument()?;
-                self.word("bytes")?;
-                Need::Apart { to: pointer, from, size: Size::Product(self.factors()?) }
-            }
-            "printed" => {
-                self.word("from")?;
-                Need::Printed { format: pointer, first: self.argument()? }
-            }
-            other => {
-                let expected = "expected bytes, string, room, apart or printed";
-                return Err(token.error(format!("{expected}, found `{other}`")));
-            }
-        })
-    }
-
-    /// `$1 [behind] [within $3 [padded|cut]] [wide]`
-    fn put(&mut self, from: usize) -> Result<Put, ModelError> {
-        let to = self.argument()?;
-        let is_behind = self.take("behind");
-        let within = if self.take("within") { Some(Size::Product(self.factors()?)) } else { None };
-        let end = if self.take("padded") {
-            End::Padded
-        } else if self.take("cut") {
-            End::Cut
-        } else {
-            End::Zero
-        };
-        Ok(Put { to, from, is_behind, within, end, characters: self.characters() })
-    }
-
     fn characters(&mut self) -> Characters {
         if self.take("wide") { Characters::Wide } else { Characters::Bytes }
     }
@@ -358,97 +230,6 @@ impl Parser {
         }
         let to = self.argument()?;
         Ok(Effect::Writes(to, self.size_clause()?))
-    }
-
-    fn outcome(&mut self) -> Result<Outcome, ModelError> {
-        let token = self.next("what is returned")?;
-        Ok(match token.text.as_str() {
-            "any" => Outcome::Any,
-            "input" => Outcome::Input,
-            "errno" => Outcome::Errno,
-            "not-null" => Outcome::NotNull,
-            "absolute" => Outcome::Absolute(self.argument()?),
-            "length" => Outcome::Length(self.argument()?),
-            "table" => Outcome::Table(self.table()?),
-            "entry" => {
-                let table = self.table()?;
-                let argument = self.argument()?;
-                let mask = if self.take("mask") { Some(self.number()?) } else { None };
-                Outcome::Entry(table, argument, mask)
-            }
-            "swapped" => {
-                let argument = self.argument()?;
-                self.word("bits")?;
-                let token = self.next("16, 32 or 64")?;
-                match token.text.as_str() {
-                    "16" => Outcome::Swapped(argument, 16),
-                    "32" => Outcome::Swapped(argument, 32),
-                    "64" => Outcome::Swapped(argument, 64),
-                    other => return Err(token.error(format!("expected 16, 32 or 64, found `{other}`"))),
-                }
-            }
-            "filled" => {
-                let argument = self.argument()?;
-                let member = Name::new(&self.next("a member")?.text);
-                let low = self.number()?;
-                self.word("..")?;
-                Outcome::Filled { argument, member, low, high: self.number()? }
-            }
-            "line" => Outcome::Line(self.argument()?),
-            "option" | "long-option" => Outcome::Option(Options {
-                count: self.argument()?,
-                array: self.argument()?,
-                letters: self.argument()?,
-                long: if token.text == "long-option" { Some(self.argument()?) } else { None },
-            }),
-            "into" => Outcome::Into { argument: self.argument()?, or_null: self.or_null()? },
-            "fresh" => {
-                let size = self.size_clause()?;
-                let zeroed = self.take("zeroed");
-                Outcome::Fresh { size, on_heap: true, zeroed, may_fail: self.or_null()? }
-            }
-            "copy" => {
-                let string = self.argument()?;
-                let within = if self.take("within") { Some(Size::Product(self.factors()?)) } else { None };
-                let characters = self.characters();
-                Outcome::Copy { string, within, characters, may_fail: self.or_null()? }
-            }
-            "frame" => {
-                Outcome::Fresh { size: self.size_clause()?, on_heap: false, zeroed: false, may_fail: false }
-            }
-            "reallocated" => {
-                let pointer = self.argument()?;
-                let size = self.size_clause()?;
-                Outcome::Reallocated { pointer, size, may_fail: self.or_null()? }
-            }
-            text if text.starts_with('$') => {
-                let argument = argument_number(&token, text)?;
-                Outcome::Argument { argument, instead: self.instead()? }
-            }
-            _ => {
-                let low = bound(&token)?;
-                self.word("..")?;
-                Outcome::Range(low, self.upper_bound()?)
-            }
-        })
-    }
-
-    /// `$3`, `$3 without 32 in $4`, `conversions $1`, or what a lower bound can be.
-    fn upper_bound(&mut self) -> Result<Bound, ModelError> {
-        let token = self.next("an upper bound")?;
-        if token.text == "conversions" {
-            return self.argument().map(Bound::Conversions);
-        }
-        if !token.text.starts_with('$') {
-            return bound(&token);
-        }
-        let argument = argument_number(&token, &token.text)?;
-        if !self.take("without") {
-            return Ok(Bound::Argument(argument, None));
-        }
-        let bits = self.number()?;
-        self.word("in")?;
-        Ok(Bound::Argument(argument, Some((self.argument()?, bits))))
     }
 
     fn number(&mut self) -> Result<i128, ModelError> {
@@ -465,38 +246,12 @@ impl Parser {
         self.argument().map(Some)
     }
 
-    fn table(&mut self) -> Result<Table, ModelError> {
-        let token = self.next("a table")?;
-        match token.text.as_str() {
-            "classes" => Ok(Table::Classes),
-            "lower" => Ok(Table::Lower),
-            "upper" => Ok(Table::Upper),
-            other => Err(token.error(format!("expected a table (classes, lower, upper), found `{other}`"))),
-        }
-    }
-
     fn or_null(&mut self) -> Result<bool, ModelError> {
         if !self.take("or") {
             return Ok(false);
         }
         self.word("null")?;
         Ok(true)
-    }
-
-    /// `or null`, `or any`, `or null or new`
-    fn instead(&mut self) -> Result<Instead, ModelError> {
-        if !self.take("or") {
-            return Ok(Instead::Nothing);
-        }
-        if self.take("any") {
-            return Ok(Instead::Any);
-        }
-        self.word("null")?;
-        if !self.take("or") {
-            return Ok(Instead::Null);
-        }
-        self.word("new")?;
-        Ok(Instead::NullOrNew)
     }
 
     /// `size $1 * $2`, `size ?`; nothing: not known.
@@ -599,7 +354,7 @@ impl Parser {
     }
 }
 
-const EFFECTS: &str = "effects are nothing, needs, terminates, pure, quiet, changes-locale, computed, noreturn, keep, exactly, clobbers, unsupported, unsupported-program, assumes, \
+const EFFECTS: &str = "effects are nothing, needs, terminates, pure, quiet, changes-locale, computed, noreturn, ends, keep, exactly, clobbers, unsupported, unsupported-program, assumes, \
                        frees, writes, gives, scans, prints, puts, format, copies, fills, points, calls, returns";
 
 fn argument_number(token: &Token, text: &str) -> Result<usize, ModelError> {
@@ -608,24 +363,4 @@ fn argument_number(token: &Token, text: &str) -> Result<usize, ModelError> {
         Some(number @ 1..=99) => Ok(number - 1),
         _ => Err(token.error(format!("expected an argument such as `$1`, found `{text}`"))),
     }
-}
-
-fn bound(token: &Token) -> Result<Bound, ModelError> {
-    Ok(match token.text.as_str() {
-        "INT_MAX" => Bound::Number(i128::from(i32::MAX)),
-        "INT_MIN" => Bound::Number(i128::from(i32::MIN)),
-        "LONG_MAX" => Bound::LongMax,
-        "LONG_MIN" => Bound::LongMin,
-        "PTRDIFF_MAX" => Bound::PtrdiffMax,
-        "SIZE_MAX" => Bound::SizeMax,
-        text => match text.parse() {
-            Ok(number) => Bound::Number(number),
-            Err(_) => {
-                return Err(token.error(format!(
-                    "expected a result (any, input, errno, not-null, absolute, length, table, entry, swapped, filled, line, option, into, fresh, copy, frame, reallocated, \
-                     an argument) or a range such as `0..INT_MAX`, found `{text}`"
-                )));
-            }
-        },
-    })
 }

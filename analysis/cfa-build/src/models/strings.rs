@@ -276,7 +276,7 @@ impl Pass<'_, '_> {
     /// Whether it is the callers of a library who decide where two pointers lead. In a program it is asked where its executions go.
     fn is_matter_of_callers(&self, one: &Expr, other: &Expr) -> bool {
         let (one, other) = (self.given(one), self.given(other));
-        let is_library = !self.program.functions.contains_key(&Name::new("main"));
+        let is_library = !self.interfaces.contains_key(&Name::new("main"));
         is_library && (one.is_some() || other.is_some()) && one != other
     }
 

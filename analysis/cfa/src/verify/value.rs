@@ -2,6 +2,7 @@
 
 use super::{Flaw, Verifier};
 use crate::{
+    MemoryPredicate,
     expr::{Base, BinaryOp, Expr, UnaryOp},
     scalar::{IntType, Scalar},
 };
@@ -46,7 +47,7 @@ impl Verifier<'_> {
                 self.operands(*op, lhs, rhs);
                 self.expect(lhs.int_type().is_some(), Flaw::Operands, || "overflow of no integer".to_owned());
             }
-            Expr::Memory(_, pointer, size) => {
+            Expr::Memory(predicate, pointer, size) => {
                 match &**pointer {
                     // Bytes begin somewhere, also those of a bit-field and of an array whose address nobody takes: that
                     // they are asked about gives no pointer to anyone.
@@ -57,9 +58,11 @@ impl Verifier<'_> {
                 self.expect(pointer.scalar() == Scalar::Pointer, Flaw::NotAPointer, || {
                     "asked of memory".to_owned()
                 });
-                self.expect(size.int_type().is_some(), Flaw::Operands, || {
-                    "a size that is no integer".to_owned()
-                });
+                let fits = match predicate {
+                    MemoryPredicate::SameObject => size.scalar() == Scalar::Pointer,
+                    _ => size.int_type().is_some(),
+                };
+                self.expect(fits, Flaw::Operands, || "a size that is no integer".to_owned());
             }
             Expr::Compare(_, lhs, rhs) => {
                 self.value(lhs);

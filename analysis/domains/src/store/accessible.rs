@@ -4,10 +4,8 @@ use proofline_cfa::{Expr, MemoryPredicate, Object};
 
 use crate::store::{
     arithmetic::{Addresses, Arithmetic, Impossible, Objects},
-    heap::{Count, Sizes},
+    heap::Sizes,
     offsets::Offsets,
-    region::{Content, Region},
-    value::AbstractValue,
     view::{Place, Places, StateView, Target},
 };
 
@@ -40,11 +38,18 @@ impl<A: Arithmetic> StateView<'_, A> {
                     None => None,
                 }
             }
+            MemoryPredicate::Within => {
+                let inside = self.in_bounds_or_at_end(&self.pointees_of(pointer)?);
+                inside.then_some(true)
+            }
+            MemoryPredicate::SameObject => {
+                self.same_object(&self.pointees_of(pointer)?, &self.pointees_of(size)?)
+            }
             MemoryPredicate::NotFreed => self.not_freed(&self.pointees_of(pointer)?),
             MemoryPredicate::NotEnded => self.not_ended(&self.pointees_of(pointer)?),
             MemoryPredicate::Freeable => self.freeable(&self.pointees_of(pointer)?),
             MemoryPredicate::NothingLeft => self.is_nothing_left().then_some(true),
-            MemoryPredicate::NothingLost => (self.is_nothing_left() || self.is_all_kept()).then_some(true),
+            MemoryPredicate::NothingLost => self.is_nothing_lost(size).then_some(true),
             MemoryPredicate::Terminated | MemoryPredicate::WideTerminated => {
                 let width = if predicate == MemoryPredicate::Terminated { 1 } else { 4 };
                 let is_string =
@@ -147,6 +152,31 @@ impl<A: Arithmetic> StateView<'_, A> {
         is_none.then_some(false)
     }
 
+    /// Whether the pointer certainly leads into its object or to its end.
+    fn in_bounds_or_at_end(&self, pointees: &Pointees) -> bool {
+        let places = &pointees.objects;
+        let is_known = pointees.is_value && !pointees.may_be_null && !places.is_empty();
+        is_known && places.iter().all(|at| self.is_inside(*at, 0))
+    }
+
+    /// Whether two pointers lead into one object that the program has once.
+    fn same_object(&self, left: &Pointees, right: &Pointees) -> Option<bool> {
+        let is_known = |side: &Pointees| side.is_value && !side.may_be_null && !side.objects.is_empty();
+        if !is_known(left) || !is_known(right) {
+            return None;
+        }
+        let mut all = left.objects.iter().chain(&right.objects).map(|(object, _)| *object);
+        let first = all.next()?;
+        if all.all(|object| object == first) {
+            return self.is_single(first).then_some(true);
+        }
+        let is_other = |(object, _): &(Object, Offsets)| {
+            *object != Object::External && right.objects.iter().all(|(right, _)| right != object)
+        };
+        let is_named = right.objects.iter().all(|(object, _)| *object != Object::External);
+        (is_named && left.objects.iter().all(is_other)).then_some(false)
+    }
+
     /// Bounds of the size of an object that a known pointer leads to, in bytes.
     pub(super) fn sizes(&self, object: Object) -> Option<(u64, u64)> {
         match object {
@@ -191,51 +221,4 @@ impl<A: Arithmetic> StateView<'_, A> {
         }
         (!pointees.may_be_null && pointees.objects.iter().all(is_other)).then_some(false)
     }
-
-    /// Whether no heap object is alive.
-    fn is_nothing_left(&self) -> bool {
-        let heap = &self.state.heap;
-        let is_gone = |object: Object, count: Count| count == Count::Zero || self.model.is_on_stack(object);
-        heap.others == Count::Zero && heap.sites.iter().all(|(object, site)| is_gone(*object, site.count))
-    }
-
-    /// Whether something certainly refers to each heap object: the result, an object with static storage, or another object that is kept.
-    fn is_all_kept(&self) -> bool {
-        let heap = &self.state.heap;
-        let left = heap.sites.iter().filter(|(object, _)| !self.model.is_on_stack(*object));
-        let left: Vec<Object> =
-            left.filter(|(_, site)| site.count != Count::Zero).map(|(object, _)| *object).collect();
-        let is_single = |object: &Object| heap.count(*object) == Count::One;
-        if heap.others != Count::Zero || !left.iter().all(is_single) {
-            return false;
-        }
-        let mut kept: Vec<Object> = Vec::new();
-        if let Some(result) = self.function.result {
-            let is_guarded = |object: &&Object| heap.site(**object).guards.contains(&result);
-            kept.extend(left.iter().filter(is_guarded).copied());
-            kept.extend(self.state.frame.local(result).into_iter().flat_map(|region| starts(region)));
-        }
-        let objects = self.state.memory.objects().iter();
-        let statics = objects.filter(|(object, _)| matches!(object, Object::Global(_)));
-        kept.extend(statics.flat_map(|(_, region)| starts(region)));
-        let mut at = 0;
-        while let Some(object) = kept.get(at).copied() {
-            at += 1;
-            if is_single(&object)
-                && let Some(region) = self.state.memory.get(object)
-            {
-                let new: Vec<Object> = starts(region).filter(|start| !kept.contains(start)).collect();
-                kept.extend(new);
-            }
-        }
-        left.iter().all(|object| kept.contains(object))
-    }
-}
-
-/// Objects whose start is in a region.
-fn starts<V: AbstractValue>(region: &Region<V>) -> impl Iterator<Item = Object> {
-    region.cells().iter().filter_map(|cell| match &cell.content {
-        Content::Each(_, item, value) if *item == cell.len => value.start_of(),
-        Content::Each(..) | Content::Zero | Content::Any => None,
-    })
 }

@@ -5,7 +5,8 @@
 //! reset it.
 //!
 //! Allocation counts of a reduced state speak of the sites in the block's scope only. For others they say `others`, which is no
-//! claim: nothing in the block asks for them but to see whether they are exactly `One`.
+//! claim: nothing in the block asks for them but to see whether they are exactly `One`. Whether something refers to the objects of others,
+//! [`Elsewhere`](super::heap::Elsewhere) says.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -15,7 +16,7 @@ use proofline_cpa::{BlockContext, BlockId};
 use crate::store::{
     arithmetic::Arithmetic,
     heap::{Heap, Site},
-    mentions,
+    left, mentions,
     model::Model,
     state::{Below, Frame, Memory, State},
     view::Target,
@@ -56,6 +57,10 @@ pub fn reduce<A: Arithmetic>(
     block: BlockContext<'_>,
 ) -> State<A::Value> {
     let scope = Scope::of(model, block);
+    let elsewhere = left::elsewhere(model, entry, &|known| match known {
+        Target::Local(id) => is_seen(block, id),
+        Target::Object(object) => scope.contains(object),
+    });
     let mut state = entry.clone();
     state.conclude(&|fact| !is_seen(block, fact.by));
     state.conclude_guarded(&|known| !is_seen(block, known.by));
@@ -80,7 +85,7 @@ pub fn reduce<A: Arithmetic>(
         }
     }
     state.memory.retain(|object| scope.contains(object));
-    let mut heap = Heap::all(state.heap.others);
+    let mut heap = Heap { elsewhere, ..Heap::all(state.heap.others) };
     for (object, site) in state.heap.sites.iter().filter(|(object, _)| scope.contains(*object)) {
         let mut guards = site.guards.clone();
         guards.retain(|guard| is_seen(block, *guard));
@@ -130,7 +135,7 @@ pub fn expand<A: Arithmetic>(
     }
     let kept = exit.memory.objects().iter().filter(|(object, _)| scope.contains(*object));
     let restored = before.memory.objects().iter().filter(|(object, _)| !scope.contains(*object));
-    let mut heap = Heap::all(exit.heap.others);
+    let mut heap = Heap { elsewhere: before.heap.elsewhere, ..Heap::all(exit.heap.others) };
     let listed = exit.heap.sites.iter().chain(before.heap.sites.iter()).map(|(object, _)| *object);
     let seen: BTreeSet<Object> = listed.filter(|object| scope.contains(*object)).collect();
     for object in seen {

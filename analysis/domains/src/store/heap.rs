@@ -51,11 +51,26 @@ pub struct Site {
     pub guards: SmallVec<[LocalId; 2]>,
 }
 
+/// What a reduced state says of the heap objects that are not in its scope.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Elsewhere {
+    /// There is none.
+    Nothing,
+    /// To each of them something refers that the block does not change: a local of a caller, an object that is not in its scope, either.
+    Kept,
+    /// No claim.
+    Any,
+}
+
 /// What is known of all sites.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Heap {
     /// Count of the sites that are not listed: none, or any.
     pub others: Count,
+    /// Of the objects that the state does not speak of, where somebody asks ([`Environment::asks_what_is_left`]).
+    ///
+    /// [`Environment::asks_what_is_left`]: proofline_program_analysis::Environment::asks_what_is_left
+    pub elsewhere: Elsewhere,
     /// Sorted.
     pub sites: Arc<Vec<(Object, Site)>>,
 }
@@ -101,9 +116,9 @@ impl Site {
 }
 
 impl Heap {
-    /// All sites have this count.
+    /// All sites have this count; of what is elsewhere there is no claim.
     pub fn all(others: Count) -> Heap {
-        Heap { others, sites: Arc::default() }
+        Heap { others, elsewhere: Elsewhere::Any, sites: Arc::default() }
     }
 
     fn listed(&self, site: Object) -> Option<&Site> {
@@ -190,6 +205,9 @@ impl Heap {
 
     /// Whether the order holds besides what locals say.
     fn leq(&self, upper: &Heap) -> bool {
+        if self.elsewhere > upper.elsewhere {
+            return false;
+        }
         if Arc::ptr_eq(&self.sites, &upper.sites) && self.others == upper.others {
             return true;
         }
@@ -200,6 +218,7 @@ impl Heap {
 
     fn join(&self, other: &Heap) -> Heap {
         let mut result = Heap::all(self.others.max(other.others));
+        result.elsewhere = self.elsewhere.max(other.elsewhere);
         for (object, _) in self.sites.iter().chain(other.sites.iter()) {
             result.set(*object, self.site(*object).join(&other.site(*object)));
         }
@@ -238,7 +257,8 @@ impl<V: AbstractValue> State<V> {
 
     /// An upper bound, of the heap.
     pub(super) fn heap_join(&self, other: &State<V>) -> Heap {
-        if Arc::ptr_eq(&self.heap.sites, &other.heap.sites) && self.heap.others == other.heap.others {
+        let is_same = Arc::ptr_eq(&self.heap.sites, &other.heap.sites);
+        if is_same && self.heap.others == other.heap.others && self.heap.elsewhere == other.heap.elsewhere {
             return self.heap.clone();
         }
         let mut heap = self.heap.join(&other.heap);

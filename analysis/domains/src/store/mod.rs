@@ -9,6 +9,7 @@ pub mod calls;
 pub mod filled;
 pub mod guarded;
 pub mod heap;
+mod left;
 pub mod mentions;
 pub mod model;
 pub mod offsets;

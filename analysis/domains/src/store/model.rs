@@ -13,7 +13,7 @@ use proofline_program_analysis::Environment;
 
 use crate::store::{
     arithmetic::Arithmetic,
-    heap::{Count, Heap},
+    heap::{Count, Elsewhere, Heap},
     offsets::Offsets,
     region::{Access, Region},
     state::{Below, Frame, Memory, State},
@@ -101,6 +101,9 @@ impl<A: Arithmetic> Model<A> {
             return state;
         }
         state.heap = Heap::all(Count::Zero);
+        if self.env.asks_what_is_left() {
+            state.heap.elsewhere = Elsewhere::Nothing;
+        }
         // Constructors run before and change what they like.
         let early = program.functions.values().filter(|function| function.attributes.runs_outside_main);
         let early: Vec<&BTreeSet<Object>> = early.map(|function| self.env.writes(function.name)).collect();

@@ -22,13 +22,15 @@ pub struct Conventions {
     pub is_library: bool,
     /// Whether memory can run out.
     pub allocation: Allocation,
+    /// Pointers that are formed or compared are obligations.
+    pub pointers: bool,
 }
 
 impl Conventions {
     /// As the options say.
     pub fn of(options: &Options, ends_at_labels: bool) -> Conventions {
-        let (wrapv, allocation) = (options.wrapv, options.allocation);
-        Conventions { ends_at_labels, wrapv, allocation, ..Conventions::default() }
+        let &Options { wrapv, allocation, pointers, .. } = options;
+        Conventions { ends_at_labels, wrapv, allocation, pointers, ..Conventions::default() }
     }
 }
 
@@ -67,7 +69,7 @@ pub fn insert_into(function: &Function, conventions: Conventions) -> Function {
         let mut seen = BTreeSet::new();
         for &id in edges {
             visit::operation(function, &function.edge(id).op, function.edge(id).site, &mut |part, site| {
-                for (check, rule) in part_rules() {
+                for (check, rule) in part_rules(conventions) {
                     let mut found = Vec::new();
                     rule(function, part, site, &mut found);
                     if conventions.wrapv && *check == signed_overflow::CHECK {
@@ -93,10 +95,16 @@ pub fn insert_into(function: &Function, conventions: Conventions) -> Function {
             }
         }
     }
+    let ends = take_ends(&mut out);
     // Last, so that the others have the same numbers in a part of the program that does not allocate.
     let is_end = conventions.main_allocates && Entry::main().name == function.name;
     if is_end || conventions.is_library && has_allocation(function) {
         at_the_end(&mut out, &mut fresh, is_end);
+    }
+    if conventions.main_allocates {
+        out.obligations.extend(ends);
+    } else {
+        cannot_fail(&mut out, &ends.iter().map(|end| end.error).collect());
     }
     if conventions.ends_at_labels {
         end_at_labels(function, &mut out, &mut fresh);
@@ -119,20 +127,37 @@ pub fn pass_over(program: &Program, checks: &BTreeSet<CheckId>) -> Option<Progra
     for function in program.functions.values_mut().filter(|function| has_any(function)) {
         let function = Arc::make_mut(function);
         let own = function.obligations.iter().filter(|obligation| checks.contains(&obligation.check));
-        let errors: BTreeSet<Loc> = own.map(|obligation| obligation.error).collect();
-        let fails = |edge: &&Edge| errors.contains(&edge.to);
-        let tests: BTreeSet<Loc> = function.edges.iter().filter(fails).map(|edge| edge.from).collect();
-        for edge in function.edges.iter_mut().filter(|edge| tests.contains(&edge.from)) {
-            edge.op = Op::Assume(Expr::int(i128::from(!errors.contains(&edge.to))));
-        }
+        let errors = own.map(|obligation| obligation.error).collect();
+        cannot_fail(function, &errors);
     }
     Some(program)
 }
 
+/// The conditions of the obligations with these error locations are taken to hold.
+fn cannot_fail(function: &mut Function, errors: &BTreeSet<Loc>) {
+    let fails = |edge: &&Edge| errors.contains(&edge.to);
+    let tests: BTreeSet<Loc> = function.edges.iter().filter(fails).map(|edge| edge.from).collect();
+    for edge in function.edges.iter_mut().filter(|edge| tests.contains(&edge.from)) {
+        edge.op = Op::Assume(Expr::int(i128::from(!errors.contains(&edge.to))));
+    }
+}
+
+/// What models ask where the program ends (`exit`): it is an obligation of programs that allocate.
+fn take_ends(out: &mut Function) -> Vec<Obligation> {
+    let is_end = |obligation: &Obligation| {
+        Check::of(obligation.check)
+            .is_some_and(|check| matches!(check.rule, Rule::AtEnd(_) | Rule::AtReturn(_)))
+    };
+    let (ends, others) = std::mem::take(&mut out.obligations).into_iter().partition(is_end);
+    out.obligations = others;
+    ends
+}
+
 type PartRule = fn(&Function, Part<'_>, Site, &mut Vec<Demand>);
 
-fn part_rules() -> impl Iterator<Item = (&'static Check, PartRule)> {
-    Check::ALL.iter().filter_map(|check| match check.rule {
+fn part_rules(conventions: Conventions) -> impl Iterator<Item = (&'static Check, PartRule)> {
+    let checks = Check::ALL.iter().filter(move |check| conventions.pointers || !check.is_about_pointers());
+    checks.filter_map(|check| match check.rule {
         Rule::Parts(rule) => Some((*check, rule)),
         Rule::Operation(_) | Rule::Label(_) | Rule::AtEnd(_) | Rule::AtReturn(_) | Rule::Calls => None,
     })

@@ -8,7 +8,7 @@ use super::{Check, Rule};
 
 /// See its page.
 pub static CHECK: Check = Check {
-    code: "memory-cleanup",
+    code: proofline_cfa_build::models::MEMORY_CLEANUP,
     cwe: &[401],
     title: |_| "memory is still allocated when the program ends".to_owned(),
     last_step: Some(|_| Some("the program ends, and not all memory is freed".to_owned())),

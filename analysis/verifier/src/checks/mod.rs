@@ -35,6 +35,8 @@ checks! {
     dangling_pointer,
     array_bounds,
     out_of_bounds,
+    pointer_arithmetic,
+    pointer_comparison,
     invalid_free,
     library_call,
     precondition,
@@ -151,6 +153,11 @@ impl Check {
         self.is_opt_in
     }
 
+    /// Whether it looks at parts of expressions and is opt-in: then its obligations are in a program only if somebody asks.
+    pub fn is_about_pointers(&self) -> bool {
+        self.is_opt_in && matches!(self.rule, Rule::Parts(_))
+    }
+
     /// Whether executions end where it fails, also if no question asks about it.
     pub fn ends_executions(&self) -> bool {
         self.ends_executions
@@ -204,6 +211,8 @@ enum Part<'e> {
     Dereference { pointer: &'e Expr, site: Site },
     /// An object or a part of it is read or written.
     Access { place: &'e Lvalue, site: Site },
+    /// The address of a part of an object is formed, and not followed.
+    Formed { place: &'e Lvalue, site: Site },
     /// Memory is given back.
     Free { pointer: &'e Expr },
     /// An element of an array is read or written (`past_end`: only its address is formed, one past the end is fine).

@@ -36,7 +36,7 @@ fn demand(_function: &Function, part: Part<'_>, _site: Site, out: &mut Vec<Deman
 }
 
 /// A device's registers: their addresses are numbers.
-fn is_number(pointer: &Expr) -> bool {
+pub(super) fn is_number(pointer: &Expr) -> bool {
     match pointer {
         Expr::Cast(_, arg, _) => is_number(arg),
         Expr::Int(value, _) => *value != 0,

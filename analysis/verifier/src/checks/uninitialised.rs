@@ -11,7 +11,7 @@ use super::{Check, Demand, Part, Rule};
 
 /// See its page.
 pub static CHECK: Check = Check {
-    code: "uninitialised",
+    code: proofline_cfa_build::models::UNINITIALISED,
     cwe: &[457, 908],
     title: |failure| match failure.condition.ends_with(IN_MEMORY) {
         true => failure.named("use of an uninitialised value"),
@@ -41,6 +41,7 @@ fn demand(function: &Function, part: Part<'_>, site: Site, out: &mut Vec<Demand>
         Part::Expr(_)
         | Part::Dereference { .. }
         | Part::Access { .. }
+        | Part::Formed { .. }
         | Part::Free { .. }
         | Part::Element { .. } => {}
     }

@@ -99,10 +99,12 @@ fn expr(value: &Expr, site: Site, visit: &mut Visitor<'_>) {
             expr(rhs, site, visit);
             visit(Part::Expr(value), *own);
         }
-        Expr::Compare(_, lhs, rhs)
-        | Expr::Overflows(_, lhs, rhs)
-        | Expr::Memory(_, lhs, rhs)
-        | Expr::PointerDifference(lhs, rhs, ..) => {
+        Expr::Compare(_, lhs, rhs) | Expr::PointerDifference(lhs, rhs, ..) => {
+            expr(lhs, site, visit);
+            expr(rhs, site, visit);
+            visit(Part::Expr(value), site);
+        }
+        Expr::Overflows(_, lhs, rhs) | Expr::Memory(_, lhs, rhs) => {
             expr(lhs, site, visit);
             expr(rhs, site, visit);
         }
@@ -129,10 +131,14 @@ fn lvalue(target: &Lvalue, how: Use, site: Site, visit: &mut Visitor<'_>) {
             }
         }
     }
-    if how == Use::Access {
-        let own = own_site(target, site);
-        visit(Part::Access { place: target, site: own }, own);
-    }
+    let own = own_site(target, site);
+    visit(
+        match how {
+            Use::Access => Part::Access { place: target, site: own },
+            Use::Address => Part::Formed { place: target, site: own },
+        },
+        own,
+    );
 }
 
 /// Where an lvalue is in the text, if it says so.

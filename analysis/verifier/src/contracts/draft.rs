@@ -409,7 +409,9 @@ impl Look<'_> {
                     (size, _) => uses.sizes.push(size.clone()),
                 }
             }
-            MemoryPredicate::NotFreed
+            MemoryPredicate::Within
+            | MemoryPredicate::SameObject
+            | MemoryPredicate::NotFreed
             | MemoryPredicate::NotEnded
             | MemoryPredicate::Freeable
             | MemoryPredicate::Initialised

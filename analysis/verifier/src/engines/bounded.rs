@@ -12,7 +12,7 @@ use proofline_encoding::{
 };
 use proofline_smt::{Limits, Outcome, Solver, Term, Value, second_eye};
 
-use super::{Answer, Decision, Engine, Question, session::Session, start};
+use super::{Answer, Decision, Engine, Question, session::Session, start, witness::also_with_full_reads};
 use crate::{
     counterexample::Counterexample,
     interpret::{self, Choice, Code, Machine, Oracle, Passing},
@@ -227,7 +227,7 @@ struct Model {
 struct Follower<'f> {
     encoder: &'f LargeBlockEncoding<'f>,
     subject: &'f Subject,
-    model: Model,
+    model: &'f Model,
     layer: u32,
     from: Option<Cut>,
     stack: Vec<u32>,
@@ -333,22 +333,25 @@ fn confirm(
 ) -> Option<Counterexample> {
     let Question { subject, entry, targets, .. } = *question;
     let code = Code::new(subject.program());
-    let mut follower = Follower {
-        encoder,
-        subject,
-        model,
-        layer: 0,
-        from: None,
-        stack: vec![0],
-        at: None,
-        parameters: 0,
-        floats: encoding.is_bits(),
+    let follower = || {
+        let mut follower = Follower {
+            encoder,
+            subject,
+            model: &model,
+            layer: 0,
+            from: None,
+            stack: vec![0],
+            at: None,
+            parameters: 0,
+            floats: encoding.is_bits(),
+        };
+        if let Some(location) = subject.env().function(entry.name).map(|f| f.entry) {
+            follower.arrive(entry.name, location);
+        }
+        follower
     };
-    if let Some(location) = subject.env().function(entry.name).map(|f| f.entry) {
-        follower.arrive(entry.name, location);
-    }
     let limits =
         interpret::Limits { steps: longest(subject, encoder, layers), ..interpret::Limits::default() };
-    let run = Machine::new(&code, follower, limits).run(entry);
-    Counterexample::of(&run, entry, targets)
+    let run = |limits| Machine::new(&code, follower(), limits).run(entry);
+    also_with_full_reads(limits, &run, &|run| Counterexample::of(run, entry, targets))
 }

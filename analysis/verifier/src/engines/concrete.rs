@@ -92,9 +92,13 @@ impl Search<'_> {
             let steps = if first { limits.first_steps } else { limits.run_steps };
             let systematic = random_source.is_none();
             let oracle = Chooser { pool: self.pool, choices: &choices, next: 0, random: random_source };
-            let run = Machine::new(self.code, oracle, Limits { steps, ..Limits::default() })
-                .with_budget(budget)
-                .run(self.entry);
+            let run = Machine::new(
+                self.code,
+                oracle,
+                Limits { steps, reads_full: round % 4 == 2, ..Limits::default() },
+            )
+            .with_budget(budget)
+            .run(self.entry);
             self.spent += run.steps;
             budget.spend(run.steps / 16 + 1)?;
             if let Some(answer) = self.judge(&run, targets) {

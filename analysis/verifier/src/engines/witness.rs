@@ -40,6 +40,11 @@ impl Runner {
 
     fn run(&self, candidate: &CandidateInputs) -> Option<Counterexample> {
         let limits = interpret::Limits { steps: RUN_STEPS, ..interpret::Limits::default() };
+        let run = |limits| Machine::new(&self.code, self.guesser(candidate), limits).run(self.entry);
+        also_with_full_reads(limits, &run, &|run| Counterexample::of(run, self.entry, &self.targets))
+    }
+
+    fn guesser(&self, candidate: &CandidateInputs) -> Guesser {
         let mut answers: BTreeMap<(Name, Site), VecDeque<i128>> = BTreeMap::new();
         for ((function, edge), value) in &candidate.inputs {
             let site = self.environment.function(*function).map(|f| f.edge(*edge).site);
@@ -48,10 +53,20 @@ impl Runner {
             }
         }
         let parameters = candidate.parameters.iter().map(|(_, value)| *value).collect();
-        let oracle = Guesser { parameters, answers };
-        let run = Machine::new(&self.code, oracle, limits).run(self.entry);
-        Counterexample::of(&run, self.entry, &self.targets)
+        Guesser { parameters, answers }
     }
+}
+
+/// Judges a run; if it shows nothing, another one in which code outside reads as much as it may: what is read is not in formulas, and
+/// numbers in short texts are small.
+pub(super) fn also_with_full_reads(
+    limits: interpret::Limits,
+    run: &dyn Fn(interpret::Limits) -> interpret::Run,
+    judge: &dyn Fn(&interpret::Run) -> Option<Counterexample>,
+) -> Option<Counterexample> {
+    let first = run(limits);
+    let again = || first.has_counts().then(|| run(interpret::Limits { reads_full: true, ..limits }));
+    judge(&first).or_else(|| judge(&again()?))
 }
 
 /// Steps of a run with guessed inputs.
@@ -132,9 +147,9 @@ pub(super) fn confirm(question: &Question<'_>, witness: &Witness) -> Option<Coun
     };
     let code = Code::new(subject.program());
     let steps = &witness.path.steps;
-    let guide = Guide { model, passed: 0, answered: 0, parameters: 0 };
     let edges = steps.iter().filter(|step| !matches!(step, PathStep::Leave { .. })).count() as u64;
     let limits = interpret::Limits { steps: edges * 4 + 100_000, ..interpret::Limits::default() };
-    let run = Machine::new(&code, guide, limits).run(entry);
-    Counterexample::of(&run, entry, targets)
+    let guide = || Guide { model, passed: 0, answered: 0, parameters: 0 };
+    let run = |limits| Machine::new(&code, guide(), limits).run(entry);
+    also_with_full_reads(limits, &run, &|run| Counterexample::of(run, entry, targets))
 }

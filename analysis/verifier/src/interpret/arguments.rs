@@ -117,6 +117,11 @@ impl<'c, O: Oracle> Machine<'c, O> {
         Ok(array)
     }
 
+    /// Whether the byte is one of an argument of the program.
+    pub(super) fn is_argument(&mut self, address: u64) -> bool {
+        self.arguments.string_at(address).is_some()
+    }
+
     /// Why bytes that were never written have any value: they are an argument's, or nothing gave them one.
     pub(super) fn why_unknown(&mut self, address: u64) -> Cause {
         match self.arguments.string_at(address) {
@@ -137,21 +142,13 @@ impl<'c, O: Oracle> Machine<'c, O> {
         Ok(())
     }
 
-    /// A byte of an argument that nobody looked at before; `None` if it is none.
-    pub(super) fn ask_byte(&mut self, code: &FunctionCode, address: u64) -> Step<Option<u8>> {
-        if self.arguments.string_at(address).is_none() {
-            return Ok(None);
-        }
-        let cause = self.why_unknown(address);
-        let byte = Scalar::Int(IntType { bits: 8, signed: false });
-        let Value::Int(byte) = self.ask(code, Site(0), cause, byte) else { return Ok(None) };
-        self.memory.write(address, 1, byte as u128).or_else(refused)?;
-        self.note_argument(address, 1)?;
-        Ok(Some(byte as u8))
-    }
-
     /// An argument that nobody looked at before becomes the digits of a number, which is asked for.
-    pub(super) fn ask_number(&mut self, code: &FunctionCode, address: u64, site: Site) -> Step<Option<i128>> {
+    pub(super) fn ask_argument(
+        &mut self,
+        code: &FunctionCode,
+        address: u64,
+        site: Site,
+    ) -> Step<Option<i128>> {
         let is_new = self
             .arguments
             .string_at(address)

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use proofline_cfa::{Expr, Linkage, eval::Value};
+use proofline_cfa::{Expr, Linkage, Role, eval::Value};
 
 use super::{
     code::FunctionCode,
@@ -36,12 +36,13 @@ impl<'c, O: Oracle> Machine<'c, O> {
     }
 
     /// Whether each live heap object that was allocated since the innermost frame began can be reached, counting only the results of so many of
-    /// the innermost frames.
+    /// the innermost frames; of none: each live heap object of the program.
     pub(super) fn is_nothing_lost(&self, frames: usize) -> Step<bool> {
         if self.heap().next().is_none() {
             return Ok(true);
         }
-        let (Some(from), true) = (self.frame().heap_from, self.memory.next_on_heap().is_some()) else {
+        let since = if frames == 0 { &self.frames[0] } else { self.frame() };
+        let (Some(from), true) = (since.heap_from, self.memory.next_on_heap().is_some()) else {
             return stuck("more objects than there are places for");
         };
         let is_root = |extent: &Extent| {
@@ -50,20 +51,32 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 || self.handed_over.contains(&extent.base)
         };
         let mut roots: Vec<Extent> = self.memory.live().filter(is_root).collect();
+        let mut on_the_way = Vec::new();
         for (depth, frame) in self.frames.iter().rev().enumerate() {
             let code = &self.code.functions[frame.function as usize];
             let is_held =
                 |at: usize| depth >= frames || code.function.result.is_some_and(|id| id.index() == at);
             let locals = frame.locals.iter().enumerate().filter(|(at, _)| is_held(*at));
-            let held = locals.filter_map(|(_, value)| match value {
-                Some(Value::Int(value)) => Some(*value as u64),
-                Some(Value::Float(_)) | None => None,
-            });
+            for (at, value) in locals {
+                let Some(Value::Int(address)) = value else { continue };
+                let is_temporary = code.function.locals[at].role == Role::Temporary;
+                let held = if is_temporary { &mut on_the_way } else { &mut roots };
+                held.extend(self.living(*address as u64));
+            }
             let extra = frame.extra.iter().copied().filter(|_| depth >= frames);
-            roots.extend(held.chain(extra).filter_map(|address| self.living(address)));
+            roots.extend(extra.filter_map(|address| self.living(address)));
         }
-        let reached = self.reachable(roots);
-        Ok(self.heap().all(|extent| extent.base < from || reached.contains(&extent.base)))
+        let is_all = |reached: &BTreeSet<u64>| {
+            self.heap().all(|extent| extent.base < from || reached.contains(&extent.base))
+        };
+        if is_all(&self.reachable(roots.clone())) {
+            return Ok(true);
+        }
+        roots.extend(on_the_way);
+        match is_all(&self.reachable(roots)) {
+            true => stuck("what is not in a variable yet may be on its way to one"),
+            false => Ok(false),
+        }
     }
 
     /// Whether no heap object is alive. Of one that code outside has got, nobody knows.

@@ -10,6 +10,7 @@ use super::{
     machine::{Machine, Step, stuck},
     oracle::Oracle,
     place::{Place, refused},
+    text_input::Line,
 };
 
 /// A longer string is not looked at.
@@ -144,6 +145,14 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 None => Found::Unknown,
             },
             Quantity::PrintedText => Found::Unknown,
+            Quantity::InternetAddress => match self.text(asker, from)? {
+                Some(text) => internet_address(&text).map_or(Found::Unknown, Found::Number),
+                None => Found::Unknown,
+            },
+            Quantity::LineEnd => {
+                self.line = Some(Line { start: from, room: second as u64 });
+                Found::Unknown
+            }
             Quantity::StringSize => {
                 self.length(asker, string, 1)?.map_or(Found::Unknown, |n| Found::Number(n + 1))
             }
@@ -300,7 +309,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
 }
 
 /// `atoi`; what does not fit is undefined.
-fn number(text: &[u8]) -> Option<i128> {
+pub(super) fn number(text: &[u8]) -> Option<i128> {
     let start = text.iter().position(|c| !c.is_ascii_whitespace() && *c != 0x0b).unwrap_or(text.len());
     let (sign, digits) = match &text[start..] {
         [b'-', rest @ ..] => (-1, rest),
@@ -315,6 +324,20 @@ fn number(text: &[u8]) -> Option<i128> {
         }
     }
     Some(sign * value).filter(|value| IntType::INT.contains(*value))
+}
+
+/// `inet_addr` of four decimal numbers; the first is the lowest byte on these machines. Other notations are not read.
+fn internet_address(text: &[u8]) -> Option<i128> {
+    let text = std::str::from_utf8(text).ok()?;
+    let is_plain = |part: &str| {
+        part == "0" || !part.starts_with('0') && part.bytes().all(|c| c.is_ascii_digit()) && !part.is_empty()
+    };
+    let parts: Vec<&str> = text.split('.').collect();
+    if parts.len() != 4 || !parts.iter().all(|part| is_plain(part)) {
+        return None;
+    }
+    let bytes: Option<Vec<u8>> = parts.iter().map(|part| part.parse().ok()).collect();
+    Some(bytes?.iter().rev().fold(0, |all, byte| all << 8 | i128::from(*byte)))
 }
 
 fn bits(quantity: Quantity, value: i128, ty: IntType) -> Found {

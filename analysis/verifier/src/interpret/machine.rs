@@ -3,7 +3,8 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
-    EdgeId, Entry, Float, FloatType, Loc, LocalId, Lvalue, Name, ObligationId, Op, Rounding, Site,
+    Cause, EdgeId, Entry, Float, FloatType, Loc, LocalId, Lvalue, Name, ObligationId, Op, Rounding, Scalar,
+    Site,
     eval::{Overflow, Semantics, Value},
 };
 use proofline_cpa::{Budget, Path, PathStep};
@@ -15,6 +16,7 @@ use super::{
     memory::{Area, Memory},
     oracle::{Choice, Oracle, Passing},
     predicates::Outside,
+    text_input::Line,
     trace::{Event, Trace},
 };
 
@@ -40,11 +42,13 @@ pub struct Limits {
     pub steps: u64,
     /// Open calls.
     pub depth: u32,
+    /// Where code outside says that it read something, it read as much as it may. (The inputs of the run say so.)
+    pub reads_full: bool,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { steps: 1_000_000, depth: 100_000 }
+        Limits { steps: 1_000_000, depth: 100_000, reads_full: false }
     }
 }
 
@@ -113,6 +117,8 @@ pub struct Machine<'c, O> {
     pub(super) is_library: bool,
     /// Where such objects are.
     pub(super) made_up: BTreeSet<u64>,
+    /// The line that was read last.
+    pub(super) line: Option<Line>,
     /// What code outside of the program was given.
     pub(super) outside: Outside,
     /// Where the objects are that code outside of the program can reach: it may keep their addresses, or give them back.
@@ -130,7 +136,19 @@ pub struct Machine<'c, O> {
     /// Looked at now and then: a run may take seconds.
     budget: Option<&'c Budget>,
     steps: u64,
-    limits: Limits,
+    pub(super) limits: Limits,
+}
+
+impl Run {
+    /// Whether code outside said in it that it did something so many times, and could have said more ([`Limits::reads_full`]).
+    pub(crate) fn has_counts(&self) -> bool {
+        self.inputs.iter().any(|(choice, answer)| *answer > 0 && is_count(choice.cause, Some(choice.scalar)))
+    }
+}
+
+/// Whether it is a number that code outside says: of bytes that it read, for example.
+pub(super) fn is_count(cause: Cause, scalar: Option<Scalar>) -> bool {
+    matches!(cause, Cause::External(_)) && matches!(scalar, Some(Scalar::Int(ty)) if ty.bits > 8)
 }
 
 impl<'c, O: Oracle> Machine<'c, O> {
@@ -147,6 +165,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             arguments: Arguments::default(),
             is_library: false,
             made_up: BTreeSet::new(),
+            line: None,
             outside: Outside::default(),
             handed_over: BTreeSet::new(),
             semantics,

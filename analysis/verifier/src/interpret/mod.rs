@@ -13,6 +13,7 @@ mod place;
 mod predicates;
 mod start;
 mod step;
+mod text_input;
 mod trace;
 
 pub use code::Code;

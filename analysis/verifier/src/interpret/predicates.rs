@@ -21,6 +21,9 @@ pub(super) struct Outside {
     before: [u64; 3],
 }
 
+/// So many characters are looked at for one that is known.
+const LONGEST_LOOK: usize = 1 << 16;
+
 impl<'c, O: Oracle> Machine<'c, O> {
     /// Code outside runs, with these arguments.
     pub(super) fn run_outside(&mut self, code: &'c FunctionCode, values: &[Expr]) -> Step<()> {
@@ -65,9 +68,11 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 return self.is_nothing_lost(frames as usize);
             }
             MemoryPredicate::NothingLeft => return self.is_nothing_left(),
+            MemoryPredicate::SameObject => return self.is_same_object(code, pointer, size),
             MemoryPredicate::NotFreed
             | MemoryPredicate::NotEnded
             | MemoryPredicate::InBounds
+            | MemoryPredicate::Within
             | MemoryPredicate::Freeable
             | MemoryPredicate::Initialised
             | MemoryPredicate::Terminated
@@ -87,6 +92,11 @@ impl<'c, O: Oracle> Machine<'c, O> {
             MemoryPredicate::NotFreed => provenance != Provenance::Ended(Area::Heap),
             MemoryPredicate::NotEnded => provenance != Provenance::Ended(Area::Stack),
             MemoryPredicate::InBounds => size == 0 || self.is_inside(provenance, address, size),
+            MemoryPredicate::Within => match provenance {
+                Provenance::Live(_) => self.is_inside(provenance, address, 0),
+                Provenance::Ended(_) => true,
+                Provenance::Nothing => address == 0,
+            },
             MemoryPredicate::Freeable => address == 0 || self.memory.is_freeable(address),
             MemoryPredicate::Initialised => {
                 let mask = match pointer {
@@ -97,10 +107,30 @@ impl<'c, O: Oracle> Machine<'c, O> {
             }
             MemoryPredicate::Terminated => self.is_terminated(code, provenance, address, size, 1)?,
             MemoryPredicate::WideTerminated => self.is_terminated(code, provenance, address, size, 4)?,
-            MemoryPredicate::NothingLost | MemoryPredicate::NothingLeft => true,
+            MemoryPredicate::NothingLost | MemoryPredicate::NothingLeft | MemoryPredicate::SameObject => true,
         };
         if is_made_up && !holds {
             return stuck("how large an object of the callers is, they know");
+        }
+        Ok(holds)
+    }
+
+    /// Whether two pointers lead into one object. Those that callers gave may, whatever they lead to in this run.
+    fn is_same_object(&mut self, code: &'c FunctionCode, left: &Expr, right: &Expr) -> Step<bool> {
+        let mut at = [0; 2];
+        for (at, pointer) in at.iter_mut().zip([left, right]) {
+            let Some(address) = self.pointer_in_slot(code, pointer)? else {
+                return stuck("a pointer far away from its object is compared");
+            };
+            *at = address;
+        }
+        let holds = match at.map(|address| self.memory.provenance(address)) {
+            [Provenance::Live(left), Provenance::Live(right)] => left.base == right.base,
+            [Provenance::Ended(_), _] | [_, Provenance::Ended(_)] => true,
+            [Provenance::Nothing, _] | [_, Provenance::Nothing] => at[0] == at[1],
+        };
+        if !holds && at.iter().any(|address| self.is_made_up(*address)) {
+            return stuck("whether objects of the callers are one, they know");
         }
         Ok(holds)
     }
@@ -172,6 +202,13 @@ impl<'c, O: Oracle> Machine<'c, O> {
         let end = base + size;
         let most = u64::try_from(most).unwrap_or(u64::MAX).saturating_mul(width);
         let asked = if most == 0 { end } else { end.min(address.saturating_add(most)) };
+        // A character 0 that is known ends the string, whatever is before it: that is asked for only where it matters.
+        let characters = (address..).step_by(width as usize).take(LONGEST_LOOK);
+        for character in characters.take_while(|at| at + width <= asked) {
+            if self.memory.read_bits(character, width, u128::MAX).or_else(refused)? == Some(0) {
+                return Ok(true);
+            }
+        }
         let mut character = address;
         while character.saturating_add(width) <= asked {
             let mut is_zero = true;

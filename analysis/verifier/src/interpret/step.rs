@@ -1,13 +1,13 @@
 //! What edges do to a running program.
 
 use proofline_cfa::{
-    Allocation, Argument, Call, Callee, Cause, Edge, EdgeId, IntType, Object, Op, Role, Scalar, Site,
+    Allocation, Argument, Call, Callee, Cause, Edge, EdgeId, IntType, Object, Op, Role, Scalar,
     copied_character, eval::Value,
 };
 
 use super::{
     code::{FunctionCode, Home},
-    machine::{Machine, Step, stuck},
+    machine::{Machine, Step, is_count, stuck},
     memory::Area,
     oracle::{Oracle, Passing},
     place::{Place, refused},
@@ -35,7 +35,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 (Place::Memory(to), Place::Memory(from)) => self.copy(to, from, dst.size),
                 _ => stuck("a record in a register"),
             },
-            Op::Havoc(dst, cause) => self.havoc(code, dst, cause, edge.site),
+            Op::Havoc(dst, cause) => self.havoc(code, edge, dst, cause),
             Op::Clobber(values, cause) => {
                 // That an unknown function changes nothing is one thing it may do; that a construct of ours does not
                 // model changes nothing is a guess.
@@ -125,10 +125,11 @@ impl<'c, O: Oracle> Machine<'c, O> {
     fn havoc(
         &mut self,
         code: &'c FunctionCode,
+        edge: &Edge,
         dst: &proofline_cfa::Lvalue,
         cause: &Cause,
-        site: Site,
     ) -> Step<()> {
+        let site = edge.site;
         if let Some(value) = self.library_result(code, dst, site)? {
             return self.assign(code, dst, value);
         }
@@ -143,7 +144,12 @@ impl<'c, O: Oracle> Machine<'c, O> {
         }
         if dst.scalar.is_some() {
             let scalar = dst.scalar.unwrap_or(Scalar::Pointer);
-            let value = self.ask(code, site, *cause, scalar);
+            let is_count = self.limits.reads_full && is_count(*cause, dst.scalar);
+            let most = if is_count { self.most_behind(code, edge, dst) } else { None };
+            let mut value = self.ask(code, site, *cause, scalar);
+            if let (Some(most), Value::Int(1..), Some((_, answer))) = (most, value, self.inputs.last_mut()) {
+                (value, *answer) = (Value::Int(most), most);
+            }
             return self.assign(code, dst, value);
         }
         match self.place(code, dst)? {

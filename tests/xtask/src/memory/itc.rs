@@ -17,7 +17,7 @@ use super::{
 const GROUPS: [(&str, &[&str], &[Kind]); 10] = [
     ("static bounds", &["overrun_st", "underrun_st", "littlemem_st"], &[Kind::Bounds, Kind::Library]),
     ("heap bounds", &["buffer_overrun_dynamic", "buffer_underrun_dynamic"], &[Kind::Bounds, Kind::Library]),
-    ("lifetime", &["invalid_memory_access", "return_local"], &[Kind::Lifetime]),
+    ("lifetime", &["invalid_memory_access", "return_local"], &[Kind::Lifetime, Kind::Library]),
     ("free", &["double_free", "free_nondynamic_allocated_memory"], &[Kind::Free]),
     ("leak", &["memory_leak"], &[Kind::Leak]),
     ("uninitialised", &["uninit_var", "uninit_pointer", "uninit_memory_access"], &[Kind::Uninitialised]),
@@ -72,6 +72,7 @@ fn program(
         is_whole: false,
         kinds: kinds.to_vec(),
         errors,
+        is_leaky: false,
         has_one_error: false,
     }
 }

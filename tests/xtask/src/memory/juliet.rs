@@ -161,7 +161,12 @@ impl Case {
             }
             ensure!(!errors.is_empty(), "{} has no mark", self.name);
         }
+        let mut is_leaky = false;
+        for file in &self.files {
+            is_leaky |= is_marked_leaky(file)?;
+        }
         Ok(Program {
+            is_leaky: is_leaky && !kinds.contains(&Kind::Leak),
             name: self.name.clone(),
             family: family.to_owned(),
             sources: self.files.clone(),
@@ -176,6 +181,12 @@ impl Case {
             has_one_error: true,
         })
     }
+}
+
+/// Whether a comment says that memory is lost besides: `INCIDENTAL CWE-401: Memory Leak`.
+fn is_marked_leaky(file: &Path) -> Result<bool> {
+    let text = String::from_utf8_lossy(&fs::read(file)?).to_lowercase();
+    Ok(text.lines().any(|line| line.contains("incidental") && line.contains("memory leak")))
 }
 
 /// The marks outside of what the right program has.

@@ -24,6 +24,8 @@ pub(super) struct Program {
     pub(super) kinds: Vec<Kind>,
     /// Its errors; none in a right program.
     pub(super) errors: Vec<Error>,
+    /// Its authors know that it loses memory, which is not what it is about.
+    pub(super) is_leaky: bool,
     /// All of `errors` are places of one error.
     pub(super) has_one_error: bool,
 }

@@ -25,6 +25,8 @@ pub(super) struct Row {
     elsewhere: bool,
     /// Alerts of the family's kinds.
     meant: usize,
+    /// It is right but for the memory that its authors know it loses.
+    is_leak: bool,
     alerts: Vec<Alert>,
     reasons: BTreeSet<String>,
     cpu: f64,
@@ -64,6 +66,9 @@ impl Row {
             found,
             elsewhere: found == 0 && !meant.is_empty(),
             meant: meant.len(),
+            is_leak: program.is_leaky
+                && !program.is_wrong()
+                && answer.alerts.iter().all(|alert| alert.kind == Kind::Leak),
             reasons,
             verdict: answer.verdict,
             alerts: answer.alerts,
@@ -87,7 +92,11 @@ impl Row {
     }
 
     fn is_alarm(&self) -> bool {
-        !self.is_wrong && self.verdict == Verdict::Violated
+        !self.is_wrong && self.verdict == Verdict::Violated && !self.is_leak
+    }
+
+    fn is_known_leak(&self) -> bool {
+        self.verdict == Verdict::Violated && self.is_leak
     }
 
     fn side(&self) -> &'static str {
@@ -108,6 +117,8 @@ impl Row {
             "WRONG"
         } else if self.is_alarm() {
             "alarm"
+        } else if self.is_known_leak() {
+            "leak"
         } else if self.is_wrong && self.found == self.errors
             || !self.is_wrong && self.verdict == Verdict::Proved
         {
@@ -181,6 +192,8 @@ impl Tally {
         let ours = |row: &&Row| row.tool == super::PROOFLINE;
         list(&mut out, "Wrong proofs", self.rows.iter().filter(ours).filter(|row| row.is_wrong_proof()));
         list(&mut out, "Alarms on good programs", self.rows.iter().filter(ours).filter(|row| row.is_alarm()));
+        let leaks = self.rows.iter().filter(ours).filter(|row| row.is_known_leak());
+        list(&mut out, "Leaks of good programs that their authors mention", leaks);
         let crashes = self.rows.iter().filter(ours).filter(|row| matches!(row.verdict, Verdict::Crash(_)));
         list(&mut out, "Crashes", crashes);
         let missed = self.rows.iter().filter(ours).filter(|row| row.is_wrong && row.found < row.errors);
@@ -193,8 +206,8 @@ impl Tally {
 
     fn table(&self, tool: &str) -> String {
         let mut out = "| family | errors | found | right kind elsewhere | other alarms | proved | unknown | crash | good \
-                       | alarms | of the kind | proved | unknown | crash | median s | longest s |\n\
-                       |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n"
+                       | alarms | of the kind | known leaks | proved | unknown | crash | median s | longest s |\n\
+                       |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n"
             .to_owned();
         let mut families: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
         for row in self.rows.iter().filter(|row| row.tool == tool) {
@@ -210,7 +223,7 @@ impl Tally {
             let others = bad.iter().filter(|r| r.verdict() == "violated" && r.found == 0 && !r.elsewhere);
             let _ = writeln!(
                 out,
-                "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.1} | {:.1} |",
+                "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.1} | {:.1} |",
                 family.trim_start_matches("~ "),
                 bad.iter().map(|row| row.errors).sum::<usize>(),
                 bad.iter().map(|row| row.found).sum::<usize>(),
@@ -220,8 +233,9 @@ impl Tally {
                 of(&bad, "unknown"),
                 of(&bad, "crash"),
                 good.len(),
-                of(&good, "violated"),
+                good.iter().filter(|row| row.is_alarm()).count(),
                 good.iter().filter(|row| row.meant > 0).count(),
+                good.iter().filter(|row| row.is_known_leak()).count(),
                 of(&good, "proved"),
                 of(&good, "unknown"),
                 of(&good, "crash"),

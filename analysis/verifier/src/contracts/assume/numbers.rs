@@ -157,7 +157,9 @@ impl Maker<'_> {
         let condition = match predicate {
             MemoryPredicate::InBounds => self.inside(&place, size)?,
             MemoryPredicate::Terminated => self.ends(&place)?,
-            MemoryPredicate::NotFreed
+            MemoryPredicate::Within
+            | MemoryPredicate::SameObject
+            | MemoryPredicate::NotFreed
             | MemoryPredicate::NotEnded
             | MemoryPredicate::Freeable
             | MemoryPredicate::Initialised

@@ -1,0 +1,71 @@
+//! What a model asks of arguments, and where strings go.
+
+use super::{Parser, tokens::ModelError};
+use crate::models::{
+    effect::Size,
+    needs::Need,
+    strings::{End, Put},
+};
+
+impl Parser {
+    /// `$1 bytes $2 * 4`, `$1 values $2 * 4`, `$1 string [wide] [within $2]`, `[or null]` behind these; `$1 room for $2 $3 [within $4] [wide]` or `for input`,
+    /// `$1 apart from $2 bytes $3`, `$1 printed from $2`.
+    pub(super) fn need(&mut self) -> Result<Need, ModelError> {
+        let pointer = self.argument()?;
+        let token = self.next("bytes, values, string, room, apart or printed")?;
+        Ok(match token.text.as_str() {
+            "bytes" => {
+                Need::Bytes { pointer, size: Size::Product(self.factors()?), or_null: self.or_null()? }
+            }
+            "values" => {
+                Need::Values { pointer, size: Size::Product(self.factors()?), or_null: self.or_null()? }
+            }
+            "string" => {
+                let characters = self.characters();
+                let within = if self.take("within") { Some(Size::Product(self.factors()?)) } else { None };
+                Need::String { pointer, within, characters, or_null: self.or_null()? }
+            }
+            "room" => {
+                self.word("for")?;
+                if self.take("input") {
+                    return Ok(Need::Line { pointer });
+                }
+                let mut strings = Vec::new();
+                while self.peek().is_some_and(|token| token.text.starts_with('$')) {
+                    strings.push(self.argument()?);
+                }
+                let within = if self.take("within") { Some(Size::Product(self.factors()?)) } else { None };
+                Need::Room { pointer, strings, within, characters: self.characters() }
+            }
+            "apart" => {
+                self.word("from")?;
+                let from = self.argument()?;
+                self.word("bytes")?;
+                Need::Apart { to: pointer, from, size: Size::Product(self.factors()?) }
+            }
+            "printed" => {
+                self.word("from")?;
+                Need::Printed { format: pointer, first: self.argument()? }
+            }
+            other => {
+                let expected = "expected bytes, values, string, room, apart or printed";
+                return Err(token.error(format!("{expected}, found `{other}`")));
+            }
+        })
+    }
+
+    /// `$1 [behind] [within $3 [padded|cut]] [wide]`
+    pub(super) fn put(&mut self, from: usize) -> Result<Put, ModelError> {
+        let to = self.argument()?;
+        let is_behind = self.take("behind");
+        let within = if self.take("within") { Some(Size::Product(self.factors()?)) } else { None };
+        let end = if self.take("padded") {
+            End::Padded
+        } else if self.take("cut") {
+            End::Cut
+        } else {
+            End::Zero
+        };
+        Ok(Put { to, from, is_behind, within, end, characters: self.characters() })
+    }
+}

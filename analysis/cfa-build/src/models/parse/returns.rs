@@ -1,0 +1,149 @@
+//! What a model says of a call's result.
+
+use proofline_hir::Name;
+
+use super::{
+    Parser, argument_number,
+    tokens::{ModelError, Token},
+};
+use crate::models::effect::{Bound, Instead, Options, Outcome, Size, Table};
+
+impl Parser {
+    /// What stands behind `returns`.
+    pub(super) fn outcome(&mut self) -> Result<Outcome, ModelError> {
+        let token = self.next("what is returned")?;
+        Ok(match token.text.as_str() {
+            "any" => Outcome::Any,
+            "input" => Outcome::Input,
+            "errno" => Outcome::Errno,
+            "not-null" => Outcome::NotNull,
+            "absolute" => Outcome::Absolute(self.argument()?),
+            "length" => Outcome::Length(self.argument()?),
+            "table" => Outcome::Table(self.table()?),
+            "entry" => {
+                let table = self.table()?;
+                let argument = self.argument()?;
+                let mask = if self.take("mask") { Some(self.number()?) } else { None };
+                Outcome::Entry(table, argument, mask)
+            }
+            "swapped" => {
+                let argument = self.argument()?;
+                self.word("bits")?;
+                let token = self.next("16, 32 or 64")?;
+                match token.text.as_str() {
+                    "16" => Outcome::Swapped(argument, 16),
+                    "32" => Outcome::Swapped(argument, 32),
+                    "64" => Outcome::Swapped(argument, 64),
+                    other => return Err(token.error(format!("expected 16, 32 or 64, found `{other}`"))),
+                }
+            }
+            "filled" => {
+                let argument = self.argument()?;
+                let member = Name::new(&self.next("a member")?.text);
+                let low = self.number()?;
+                self.word("..")?;
+                Outcome::Filled { argument, member, low, high: self.number()? }
+            }
+            "line" => Outcome::Line(self.argument()?),
+            "option" | "long-option" => Outcome::Option(Options {
+                count: self.argument()?,
+                array: self.argument()?,
+                letters: self.argument()?,
+                long: if token.text == "long-option" { Some(self.argument()?) } else { None },
+            }),
+            "into" => Outcome::Into { argument: self.argument()?, or_null: self.or_null()? },
+            "fresh" => {
+                let size = self.size_clause()?;
+                let zeroed = self.take("zeroed");
+                Outcome::Fresh { size, on_heap: true, zeroed, may_fail: self.or_null()? }
+            }
+            "copy" => {
+                let string = self.argument()?;
+                let within = if self.take("within") { Some(Size::Product(self.factors()?)) } else { None };
+                let characters = self.characters();
+                Outcome::Copy { string, within, characters, may_fail: self.or_null()? }
+            }
+            "frame" => {
+                Outcome::Fresh { size: self.size_clause()?, on_heap: false, zeroed: false, may_fail: false }
+            }
+            "reallocated" => {
+                let pointer = self.argument()?;
+                let size = self.size_clause()?;
+                Outcome::Reallocated { pointer, size, may_fail: self.or_null()? }
+            }
+            text if text.starts_with('$') => {
+                let argument = argument_number(&token, text)?;
+                Outcome::Argument { argument, instead: self.instead()? }
+            }
+            _ => {
+                let low = bound(&token)?;
+                self.word("..")?;
+                Outcome::Range(low, self.upper_bound()?)
+            }
+        })
+    }
+
+    /// `$3`, `$3 without 32 in $4`, `conversions $1`, or what a lower bound can be.
+    fn upper_bound(&mut self) -> Result<Bound, ModelError> {
+        let token = self.next("an upper bound")?;
+        if token.text == "conversions" {
+            return self.argument().map(Bound::Conversions);
+        }
+        if !token.text.starts_with('$') {
+            return bound(&token);
+        }
+        let argument = argument_number(&token, &token.text)?;
+        if !self.take("without") {
+            return Ok(Bound::Argument(argument, None));
+        }
+        let bits = self.number()?;
+        self.word("in")?;
+        Ok(Bound::Argument(argument, Some((self.argument()?, bits))))
+    }
+
+    fn table(&mut self) -> Result<Table, ModelError> {
+        let token = self.next("a table")?;
+        match token.text.as_str() {
+            "classes" => Ok(Table::Classes),
+            "lower" => Ok(Table::Lower),
+            "upper" => Ok(Table::Upper),
+            other => Err(token.error(format!("expected a table (classes, lower, upper), found `{other}`"))),
+        }
+    }
+
+    /// `or null`, `or any`, `or null or new`
+    fn instead(&mut self) -> Result<Instead, ModelError> {
+        if !self.take("or") {
+            return Ok(Instead::Nothing);
+        }
+        if self.take("any") {
+            return Ok(Instead::Any);
+        }
+        self.word("null")?;
+        if !self.take("or") {
+            return Ok(Instead::Null);
+        }
+        self.word("new")?;
+        Ok(Instead::NullOrNew)
+    }
+}
+
+fn bound(token: &Token) -> Result<Bound, ModelError> {
+    Ok(match token.text.as_str() {
+        "INT_MAX" => Bound::Number(i128::from(i32::MAX)),
+        "INT_MIN" => Bound::Number(i128::from(i32::MIN)),
+        "LONG_MAX" => Bound::LongMax,
+        "LONG_MIN" => Bound::LongMin,
+        "PTRDIFF_MAX" => Bound::PtrdiffMax,
+        "SIZE_MAX" => Bound::SizeMax,
+        text => match text.parse() {
+            Ok(number) => Bound::Number(number),
+            Err(_) => {
+                return Err(token.error(format!(
+                    "expected a result (any, input, errno, not-null, absolute, length, table, entry, swapped, filled, line, option, into, fresh, copy, frame, reallocated, \
+                     an argument) or a range such as `0..INT_MAX`, found `{text}`"
+                )));
+            }
+        },
+    })
+}

@@ -1,0 +1,133 @@
+//! Text that came from outside and that nobody has looked at yet: its characters are asked for when they matter, and a number that is
+//! made of them is asked for as a whole, because no search finds ten digits one by one.
+
+use proofline_cfa::{Base, CompareOp, Edge, Expr, IntType, LocalId, Lvalue, Op, Scalar, Site, eval::Value};
+
+use super::{
+    code::{FunctionCode, Home},
+    library_result::number,
+    machine::{Machine, Step},
+    memory::Provenance,
+    oracle::Oracle,
+    place::refused,
+};
+
+/// Where a line was read to, and how many bytes it and its end have at most.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Line {
+    pub(super) start: u64,
+    pub(super) room: u64,
+}
+
+/// More digits are not written.
+const LONGEST: u64 = 32;
+
+impl<'c, O: Oracle> Machine<'c, O> {
+    /// A byte that came from outside and that nobody looked at before; `None` if it is none.
+    pub(super) fn ask_byte(&mut self, code: &FunctionCode, address: u64) -> Step<Option<u8>> {
+        if !self.is_argument(address) && !self.is_open(address)? {
+            return Ok(None);
+        }
+        let cause = self.why_unknown(address);
+        let byte = Scalar::Int(IntType { bits: 8, signed: false });
+        let Value::Int(byte) = self.ask(code, Site(0), cause, byte) else { return Ok(None) };
+        self.memory.write(address, 1, byte as u128).or_else(refused)?;
+        self.note_argument(address, 1)?;
+        Ok(Some(byte as u8))
+    }
+
+    /// Text from outside that nobody looked at before becomes the digits of a number, which is asked for; the text's number. `None` if
+    /// somebody did, or if it has no end.
+    pub(super) fn ask_number(&mut self, code: &FunctionCode, address: u64, site: Site) -> Step<Option<i128>> {
+        if self.is_argument(address) {
+            return self.ask_argument(code, address, site);
+        }
+        let Some(room) = self.room_for_digits(address)? else { return Ok(None) };
+        let cause = self.why_unknown(address);
+        let Value::Int(asked) = self.ask(code, site, cause, Scalar::Int(IntType::INT)) else {
+            return Ok(None);
+        };
+        let mut digits = asked.to_string().into_bytes();
+        digits.truncate(room as usize);
+        for (byte, at) in digits.iter().chain([&0]).zip(address..) {
+            self.memory.write(at, 1, u128::from(*byte)).or_else(refused)?;
+        }
+        self.line = None;
+        Ok(number(&digits))
+    }
+
+    /// How many digits fit before the end of the text. Where a line ends nobody knows before somebody looks.
+    fn room_for_digits(&mut self, address: u64) -> Step<Option<u64>> {
+        let mut length = 0;
+        while length <= LONGEST && self.is_open(address + length)? {
+            length += 1;
+        }
+        let end = match self.memory.provenance(address + length) {
+            Provenance::Live(_) if self.is_inside_object(address + length) => {
+                self.memory.read_bits(address + length, 1, 0xff).or_else(refused)?
+            }
+            _ => None,
+        };
+        if end != Some(0) {
+            return Ok(None);
+        }
+        let line = self.line.filter(|line| line.start == address && length < line.room);
+        let Some(line) = line else { return Ok(Some(length).filter(|length| *length > 0)) };
+        for at in address + length + 1..address + line.room.min(LONGEST) {
+            if !self.is_open(at)? {
+                return Ok(Some(length).filter(|length| *length > 0));
+            }
+        }
+        Ok(Some(line.room.min(LONGEST) - 1).filter(|length| *length > 0))
+    }
+
+    /// Whether the byte has a value that is not settled.
+    fn is_open(&mut self, address: u64) -> Step<bool> {
+        Ok(self.is_inside_object(address)
+            && self.memory.is_given(address)
+            && self.memory.read_bits(address, 1, 0xff).or_else(refused)?.is_none()
+            && !self.memory.is_unmodelled(address, 1).or_else(refused)?)
+    }
+
+    fn is_inside_object(&self, address: u64) -> bool {
+        self.memory.object_at(address).is_some_and(|(_, base, size)| address >= base && address - base < size)
+    }
+
+    /// The largest number that the assumptions behind the edge allow its destination to have.
+    pub(super) fn most_behind(&mut self, code: &'c FunctionCode, edge: &Edge, dst: &Lvalue) -> Option<i128> {
+        let (mut at, mut most) = (edge.to, None);
+        while let [next] = code.successors[at.index()][..] {
+            let edge = code.function.edge(next);
+            let Op::Assume(Expr::Compare(op, left, right)) = &edge.op else { break };
+            if matches!(&**left, Expr::Load(place) if place == dst) {
+                most = match (op, self.settled(right)) {
+                    (CompareOp::Le, Some(bound)) => Some(bound),
+                    (CompareOp::Lt, Some(bound)) => Some(bound - 1),
+                    _ => most,
+                };
+            }
+            at = edge.to;
+        }
+        most
+    }
+
+    /// The value of an expression that needs no input.
+    fn settled(&self, value: &Expr) -> Option<i128> {
+        match value {
+            Expr::Int(value, _) => Some(*value),
+            Expr::Cast(Scalar::Int(ty), inner, _) => self.settled(inner).map(|value| ty.wrap(value)),
+            Expr::Load(Lvalue { base: Base::Local(id), path, .. }) if path.is_empty() => {
+                match self.frame().locals[id.index()] {
+                    Some(Value::Int(value)) if self.is_register(*id) => Some(value),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn is_register(&self, id: LocalId) -> bool {
+        let code = &self.code.functions[self.frame().function as usize];
+        matches!(code.home(id), Home::Register)
+    }
+}

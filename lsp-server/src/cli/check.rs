@@ -13,8 +13,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use parking_lot::Mutex;
 use proofline_ide::check::{
     Cancel, CheckError, Control, Counterexample, Finding, FindingListener, LoopInvariant, Name, Overall,
-    Position, Program, Property, Report, Request, Round, Sources, Task, Unknown, Verdict, WholeProgram,
-    engine_groups, engine_names, keep_questions,
+    Program, Property, Report, Request, Round, Sources, Task, Unknown, Verdict, WholeProgram, engine_groups,
+    engine_names, keep_questions,
 };
 use proofline_ide::shown;
 

@@ -198,6 +198,10 @@ fn relates(question: &Question<'_>) -> bool {
         let mut failures = function.edges.iter().filter(|edge| edge.to == obligation.error);
         failures.any(|edge| {
             let Op::Assume(condition) = &edge.op else { return true };
+            // Where an error is reached whenever control is there, the way there decides.
+            if matches!(condition, Expr::Int(..)) {
+                return true;
+            }
             let mut is_related = false;
             visit::walk(condition, &mut |part| {
                 is_related |= match part {

@@ -31,8 +31,8 @@ pub(super) fn programs(input: &Input) -> Result<Option<BTreeMap<String, Vec<Path
         Some(programs) => programs.map_err(|what| anyhow!(what))?,
         None if input.files.is_empty() => return Ok(None),
         None => bail!(
-            "{} has no compile_commands.json\n  help: name the C files, or have the build write one (CMake: -DCMAKE_EXPORT_COMPILE_COMMANDS=ON; make: bear -- make; \
-             Meson does)",
+            "{} is a directory without a compile_commands.json\n  help: name the C files in it, or have the build write one (CMake: \
+             -DCMAKE_EXPORT_COMPILE_COMMANDS=ON; make: bear -- make; Meson does)",
             shown(folder)
         ),
     };

@@ -64,7 +64,7 @@ fn one_program_that_cannot_be_read_does_not_keep_the_others() {
 fn folders_without_a_database_are_refused() {
     let scratch = Scratch::new();
     std::fs::create_dir(scratch.path().join("src")).expect("a folder");
-    scratch.run(&["check", "src"]).expect(3, &["has no compile_commands.json"]);
+    scratch.run(&["check", "src"]).expect(3, &["is a directory without a compile_commands.json"]);
     scratch.run(&["check"]).expect(3, &["no input file"]);
     scratch.write("compile_commands.json", "[{");
     scratch.run(&["check"]).expect(3, &["compile_commands.json:"]);

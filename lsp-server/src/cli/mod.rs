@@ -28,7 +28,7 @@ enum Command {
     /// Checks programs.
     ///
     /// Exit code: 0 proved, or nothing to prove; 1 violated; 2 unknown; 3 the command line or an input cannot be used.
-    Check(check::Arguments),
+    Check(Box<check::Arguments>),
     /// Shows what is inside: tokens, trees, automata and so on.
     Dump(dump::Arguments),
     /// Serves editors (the Language Server Protocol on standard input and output).

@@ -19,6 +19,9 @@ use super::{components, tool};
 /// The solver's library, by the name that the program asks for.
 const SOLVER: &str = "libz3.so.4.15";
 
+/// How old files are where there is no repository: the beginning of 2026.
+const WITHOUT_HISTORY: &str = "1767225600";
+
 /// The tree, and what packages say of it.
 pub(super) struct Stage {
     /// Where `bin`, `lib` and `share` are.
@@ -35,7 +38,8 @@ impl Stage {
     /// Builds the program and puts the tree together.
     pub(super) fn fill(root: &Path, target: &Path) -> Result<Stage> {
         let version = components::version(root)?;
-        let epoch = tool("0", root, "git", &["log", "-1", "--format=%ct"])?.trim().to_owned();
+        let commit = tool("0", root, "git", &["log", "-1", "--format=%ct"]);
+        let epoch = commit.map_or_else(|_| WITHOUT_HISTORY.to_owned(), |time| time.trim().to_owned());
         let program = build(root, target)?;
         let tree = target.join("tree");
         if tree.exists() {

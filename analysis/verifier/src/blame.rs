@@ -92,6 +92,8 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
     let mut inside = Influence::default();
     let mut failure = None;
     let mut is_freed_here = false;
+    // Whether what is in the callers' memory decides the way, such as a count of references.
+    let mut asks_memory = false;
     for event in &trace.events {
         let Some(function) = subject.program().function(event.function) else { continue };
         symbols.enter(function, event.depth);
@@ -104,8 +106,11 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
                 failure = Some(value);
                 continue;
             }
+            let reads = value.on.callers && value.expr.as_ref().is_none_or(symbols::reads_memory);
             value.expr = value.expr.filter(symbols::is_readable);
             let siblings: Vec<_> = function.edges.iter().filter(|other| other.from == edge.from).collect();
+            let is_checked = |to| function.obligations.iter().any(|obligation| obligation.error == to);
+            asks_memory |= reads && !siblings.iter().any(|other| is_checked(other.to));
             // A part of a condition that a contract asks for.
             let is_part = siblings.iter().any(|other| other.site == Site::NOWHERE);
             let is_obligation = siblings.iter().any(|other| function.obligation_at(other.to).is_some());
@@ -140,7 +145,7 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
     let depends_on_loops = looped_by.is_some();
     *asks = failure.as_ref().map_or(Influence::default(), |failure| failure.on).and(asked_by).and(looped_by);
     // What the run itself has freed, it has freed whatever callers pass; freed twice, unless that is null.
-    if is_freed_here {
+    if is_freed_here && !asks_memory {
         let by_null = checks::invalid_free::CHECK.is(obligation.check);
         let decided = failure.as_ref().filter(|_| by_null).map_or(Influence::default(), |failure| failure.on);
         *asks = asked_by.and(looped_by).and(decided);

@@ -354,6 +354,15 @@ impl Symbols {
     }
 }
 
+/// Whether an expression reads what a pointer leads to.
+pub(super) fn reads_memory(expr: &Expr) -> bool {
+    let mut found = false;
+    visit::walk(expr, &mut |part| {
+        found |= matches!(part, Expr::Load(Lvalue { base: Base::Deref(..), .. }));
+    });
+    found
+}
+
 /// The pointer to the object that a pointer leads into.
 fn whole(pointer: &Expr) -> &Expr {
     match pointer {

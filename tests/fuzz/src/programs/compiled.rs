@@ -132,6 +132,8 @@ pub struct Compiler {
     runtime: PathBuf,
     other_file: PathBuf,
     compilers: Compilers,
+    /// Asks only one of the others, that whose turn it is.
+    pub turn: Option<usize>,
 }
 
 /// A compiled program.
@@ -164,7 +166,7 @@ impl Compiler {
             Ok(object)
         };
         let (runtime, other_file) = (object("runtime", RUNTIME)?, object("outside", OTHER_FILE)?);
-        Ok(Compiler { folder, runtime, other_file, compilers })
+        Ok(Compiler { folder, runtime, other_file, compilers, turn: None })
     }
 
     /// Compiles a program with the compiler that everyone is compared with; fails if it is none.
@@ -193,8 +195,13 @@ impl Compiler {
             (false, Compilers::All) => &DETERMINED,
             (false, Compilers::Gcc) => &DETERMINED[..1],
         };
+        let others = builds.get(1..).unwrap_or_default();
+        let others = match self.turn {
+            Some(turn) if !others.is_empty() => std::slice::from_ref(&others[turn % others.len()]),
+            Some(_) | None => others,
+        };
         let build = |(at, build): (usize, &Build)| self.build(text, &format!("{name}{at}"), manner, *build);
-        builds.iter().enumerate().skip(1).map(build).collect()
+        others.iter().enumerate().map(build).collect()
     }
 
     /// With one build.

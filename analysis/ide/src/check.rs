@@ -190,7 +190,7 @@ impl WholeProgram {
                 // Of a `do` this holds before its body, and not where its condition is.
                 let rest = lines.get(start.line as usize).and_then(|line| line.get(start.column as usize..));
                 let is_meant = rest.is_some_and(|rest| rest.starts_with("for") || rest.starts_with("while"));
-                if *found.place.path == *whole && is_meant {
+                if *found.place.path == *whole && is_meant && !found.formula.is_empty() {
                     let (function, formula) = (found.function.clone(), found.formula.clone());
                     let (path, line, column) = (file.clone(), start.line, start.column);
                     out.push(LoopInvariant { function, path, line, column, formula });

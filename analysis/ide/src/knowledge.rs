@@ -12,7 +12,7 @@ use proofline_db::Database;
 use proofline_program_analysis::Environment;
 use proofline_verifier::{
     Cancel, EntryKind, Name,
-    facts::{FunctionFacts, Here, Known, Variable},
+    facts::{Difference, FunctionFacts, Here, Known, Variable, between},
     portfolio::Control,
     sources::Sources,
 };
@@ -36,7 +36,7 @@ pub struct LoopKnowledge {
     pub invariants: Vec<String>,
     /// The function that it is in.
     pub function: String,
-    /// All of them as one C expression.
+    /// All of them that C can say, as one expression; empty if there is none.
     pub formula: String,
 }
 
@@ -173,15 +173,18 @@ impl Knowledge {
             return None;
         }
         edges.retain(|edge| facts.at.contains_key(&edge.from));
-        let of = |edge: &&Edge| {
-            let there = if written.is_some() { edge.to } else { edge.from };
-            // An assignment that does not end tells nothing of what is after it.
-            facts.at.get(&there).map(|here| here.get(&variable).cloned())
-        };
-        let mut known = edges.iter().filter_map(of);
-        let Some(first) = known.next() else { return Some(Value::NeverReached) };
-        let joined = known.try_fold(first?, |all, next| all.join(&next?))?;
-        let text = joined.text(&index.declaration(&occurrence.symbol)?.name);
+        let there = |edge: &&Edge| if written.is_some() { edge.to } else { edge.from };
+        // An assignment that does not end tells nothing of what is after it.
+        let places: Vec<Loc> = edges.iter().map(there).collect();
+        let Some((values, differences)) = facts.at_each(&places) else { return Some(Value::NeverReached) };
+        let own = &index.declaration(&occurrence.symbol)?.name;
+        let value = values.get(&variable).map(|known| known.text(own));
+        let related = between(&differences).into_iter().filter(|b| b.variables().contains(&variable));
+        let related = related.map(|b| b.text(&|variable| name_of(automaton, variable)));
+        let text = value.into_iter().chain(related).collect::<Vec<_>>().join(" && ");
+        if text.is_empty() {
+            return None;
+        }
         Some(if written.is_some() { Value::After(text) } else { Value::Before(text) })
     }
 
@@ -227,9 +230,11 @@ impl Knowledge {
                 else {
                     continue;
                 };
-                let invariants = self.invariants(sources, *name, automaton, here, statement);
+                let related = facts.related.get(&found.head).map_or(&[][..], Vec::as_slice);
+                let invariants = self.invariants(sources, *name, automaton, (here, related), statement);
                 if !invariants.is_empty() && !self.loops.iter().any(|l| l.place == statement.place) {
-                    let (invariants, formulas): (Vec<String>, Vec<String>) = invariants.into_iter().unzip();
+                    let (invariants, formulas): (Vec<_>, Vec<_>) = invariants.into_iter().unzip();
+                    let formulas: Vec<String> = formulas.into_iter().flatten().collect();
                     self.loops.push(LoopKnowledge {
                         place: statement.place.clone(),
                         invariants,
@@ -244,17 +249,18 @@ impl Knowledge {
         self.unreachable.dedup();
     }
 
-    /// What is known of the variables that a loop names, in the order in which it names them: for people, and in C.
+    /// What is known of the variables that a loop names, in the order in which it names them, and how they differ: for people, and in C
+    /// where that can say it.
     fn invariants(
         &self,
         sources: &Sources,
         name: Name,
         automaton: &Function,
-        here: &Here,
+        (here, related): (&Here, &[Difference]),
         statement: &Statement,
-    ) -> Vec<(String, String)> {
+    ) -> Vec<(String, Option<String>)> {
         let index = self.program.index();
-        let mut seen = BTreeSet::new();
+        let (mut seen, mut named) = (BTreeSet::new(), BTreeSet::new());
         let mut out = Vec::new();
         for occurrence in index.inside(&statement.place) {
             let Some(variable) = self.variable(sources, name, automaton, &occurrence.symbol) else {
@@ -272,8 +278,13 @@ impl Knowledge {
                 continue;
             }
             let name = &declared.name;
-            out.extend(here.get(&variable).map(|known| (known.text(name), known.expression(name))));
+            named.insert(variable);
+            out.extend(here.get(&variable).map(|known| (known.text(name), Some(known.expression(name)))));
         }
+        let name = |variable| name_of(automaton, variable);
+        let related =
+            between(related).into_iter().filter(|b| b.variables().iter().all(|v| named.contains(v)));
+        out.extend(related.map(|b| (b.text(&name), b.expression(&name))));
         out
     }
 }
@@ -287,6 +298,14 @@ pub enum Value {
     After(String),
     /// No execution comes here.
     NeverReached,
+}
+
+/// As the programmer wrote it.
+fn name_of(automaton: &Function, variable: Variable) -> String {
+    match variable {
+        Variable::Local(id) => automaton.local(id).name.to_string(),
+        Variable::Global(name) => name.written().to_owned(),
+    }
 }
 
 /// Whether the operation gives the variable as a whole another value.

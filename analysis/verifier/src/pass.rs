@@ -3,16 +3,21 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use proofline_cfa::{Entry, Function, Loc, Name, ObligationId};
+use proofline_cfa::{ContentHash, Entry, Function, Loc, Name, ObligationId};
 use proofline_cpa::{
     BlockCpa, Budget, Certificate, CertificateError, Checker, Config, Outcome, Refine, Unknown,
     bam::{Blocks, SummaryStore},
 };
-use proofline_domains::IntervalAnalysis;
+use proofline_domains::{IntervalAnalysis, RelationAnalysis};
 use proofline_program_analysis::Environment;
 use proofline_smt::second_eye;
 
-use crate::{blocks::Session, checks::Check, subject::Subject, summaries::of_intervals};
+use crate::{
+    blocks::{Session, SharedAnalysis},
+    checks::Check,
+    subject::Subject,
+    summaries::{of_intervals, of_relations},
+};
 
 /// What a checker is asked: whether an error location of one of these obligations is reachable from an entry. With none it sees everything.
 pub(crate) fn reachability(
@@ -101,10 +106,42 @@ pub(crate) fn interval_pass(
     entry: Entry,
     blocks: Blocks,
     budget: &Budget,
-) -> Result<(Arc<IntervalAnalysis>, Certificate<IntervalAnalysis>), Unknown> {
+) -> Result<Passed<IntervalAnalysis>, Unknown> {
     let options = subject.interval_options(entry);
     let kept = of_intervals(&options);
-    let analysis = Arc::new(IntervalAnalysis::new(subject.env().clone(), options));
+    let analysis = IntervalAnalysis::new(subject.env().clone(), options);
+    pass(analysis, kept, subject, entry, blocks, budget)
+}
+
+/// The same with relations beside intervals.
+///
+/// # Errors
+/// If the budget ends first.
+pub(crate) fn relation_pass(
+    subject: &Subject,
+    entry: Entry,
+    blocks: Blocks,
+    budget: &Budget,
+) -> Result<Passed<(IntervalAnalysis, RelationAnalysis)>, Unknown> {
+    let options = subject.interval_options(entry);
+    let kept = of_relations(&options);
+    let relations = RelationAnalysis::new(subject.env().clone(), entry);
+    let both = (IntervalAnalysis::new(subject.env().clone(), options), relations);
+    pass(both, kept, subject, entry, blocks, budget)
+}
+
+/// An analysis with what it has reached.
+pub(crate) type Passed<A> = (Arc<A>, Certificate<A>);
+
+fn pass<A: SharedAnalysis + Refine>(
+    analysis: A,
+    kept: ContentHash,
+    subject: &Subject,
+    entry: Entry,
+    blocks: Blocks,
+    budget: &Budget,
+) -> Result<Passed<A>, Unknown> {
+    let analysis = Arc::new(analysis);
     let config = Config { blocks, cegar: false, certificate: true, ..Config::default() };
     let run = reachability(subject.env(), entry, config, BTreeSet::new());
     let store = Session::new(subject, &analysis, kept, &run, budget);

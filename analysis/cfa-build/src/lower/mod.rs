@@ -10,6 +10,7 @@ mod build;
 mod builtin;
 mod call;
 mod condition;
+mod early;
 mod effects;
 mod error_recovery;
 mod expr;

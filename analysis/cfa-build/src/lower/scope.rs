@@ -1,9 +1,11 @@
 //! Lifetimes of locals: which are alive where, and what a jump between two places must begin and end. Knows no
 //! expressions and no statements.
 
-use proofline_hir::body::LocalId as BodyLocal;
+use std::collections::BTreeSet;
 
-use super::build::Lowering;
+use proofline_hir::body::{Body, LocalId as BodyLocal};
+
+use super::{build::Lowering, early};
 use proofline_cfa::{Argument, Call, Callee, Expr, Op, Site};
 
 /// A block (each of the text is one).
@@ -24,6 +26,10 @@ pub(crate) struct Alive {
 pub(crate) struct Scopes {
     alive: Alive,
     count: u32,
+    /// What began with its block.
+    early: BTreeSet<BodyLocal>,
+    /// Whether anything may, once that is known.
+    may_begin_early: Option<bool>,
 }
 
 /// How many locals are alive, to return to.
@@ -69,8 +75,29 @@ impl Lowering<'_> {
         self.scopes.alive.clone()
     }
 
-    /// The local begins its life here (again, if it was alive).
+    /// These begin with the innermost block.
+    pub(crate) fn begin_early(&mut self, locals: impl FnOnce(&Body) -> Vec<BodyLocal>) {
+        let body = self.body;
+        if !*self.scopes.may_begin_early.get_or_insert_with(|| early::may_exist(body)) {
+            return;
+        }
+        for local in locals(body) {
+            let site = self.local_site(local);
+            self.begin(local, site);
+            self.scopes.early.insert(local);
+        }
+    }
+
+    /// Whether the local is alive already where its declaration is reached.
+    pub(crate) fn is_early(&self, local: BodyLocal) -> bool {
+        self.scopes.early.contains(&local)
+    }
+
+    /// The local begins its life here (again, if it was alive), unless it began with its block.
     pub(crate) fn begin(&mut self, local: BodyLocal, site: Site) {
+        if self.is_early(local) {
+            return;
+        }
         let Some(&scope) = self.scopes.alive.blocks.last() else { return };
         if !self.scopes.alive.locals.iter().any(|(known, _)| *known == local) {
             self.scopes.alive.locals.push((local, scope));

@@ -5,7 +5,7 @@ use proofline_hir::{
     body::{ExprId, Initializer, LocalId as BodyLocal, Stmt, StmtId},
 };
 
-use super::{build::Lowering, expr::unmodelled, fold};
+use super::{build::Lowering, early, expr::unmodelled, fold};
 use proofline_cfa::{
     Allocation, BinaryOp, Cause, Expr, Lvalue, Op, Scalar, Site,
     types::{innermost, is_variable},
@@ -20,6 +20,7 @@ impl Lowering<'_> {
             Stmt::Declare(local, init) => self.declare(*local, init.as_ref()),
             Stmt::Block(stmts) => {
                 self.open_scope();
+                self.begin_early(|body| early::of_block(body, stmts));
                 for stmt in stmts {
                     self.statement(*stmt);
                 }
@@ -150,6 +151,7 @@ impl Lowering<'_> {
     ) {
         let site = self.stmt_site(id);
         self.open_scope();
+        self.begin_early(|body| early::of_loop(body, condition.into_iter().chain(step)));
         if let Some(init) = init {
             self.statement(init);
         }
@@ -198,6 +200,9 @@ impl Lowering<'_> {
             self.allocate_variable(local, length, site);
         } else {
             self.begin(local, site);
+            if self.is_early(local) && init.is_none() {
+                self.emit(Op::Havoc(self.whole(self.locals[local.index()]), Cause::Indeterminate), site);
+            }
         }
         if let Some(init) = init {
             let object = self.local(local, site);
@@ -230,6 +235,7 @@ impl Lowering<'_> {
         match body.stmt(id) {
             Stmt::Block(stmts) => {
                 self.open_scope();
+                self.begin_early(|body| early::of_block(body, stmts));
                 if let Some((last, before)) = stmts.split_last() {
                     for stmt in before {
                         self.statement(*stmt);

@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 /// So many differences are stored at most; further ones that only follow from others are not.
 const MOST: usize = 400;
 
+/// So many numbers that move together are compared with each other where two zones meet.
+const MOVED: usize = 8;
+
 /// Bounds of differences that a loop keeps growing towards.
 const THRESHOLDS: [i128; 3] = [-1, 0, 1];
 
@@ -236,15 +239,26 @@ impl Zone {
         difference.map(|((x, y), most)| format!("{x:?} - {y:?} <= {most}"))
     }
 
-    /// The pairs whose difference both may say something of: stored in one of them, or between numbers that move together.
+    /// The pairs whose difference both may say something of: stored in one of them, or between numbers that are both larger in one of them
+    /// (what their bounds say in each part, the bounds of the whole do not).
     fn pairs(&self, other: &Zone) -> BTreeSet<(Dim, Dim)> {
         let mut pairs: BTreeSet<(Dim, Dim)> =
             self.differences.keys().chain(other.differences.keys()).copied().collect();
-        let known = self.bounds.keys().filter(|dim| other.bounds.contains_key(dim));
-        let moved: Vec<Dim> =
-            known.copied().filter(|dim| self.bounds(*dim) != other.bounds(*dim)).take(8).collect();
-        for x in &moved {
-            pairs.extend(moved.iter().filter(|y| *y != x).map(|y| (*x, *y)));
+        let bounded: BTreeSet<Dim> = self.bounds.keys().chain(other.bounds.keys()).copied().collect();
+        for (large, small) in [(self, other), (other, self)] {
+            let (mut higher, mut from_higher) = (Vec::new(), Vec::new());
+            for dim in &bounded {
+                let (a, b) = (large.bounds(*dim), small.bounds(*dim));
+                if a.1 > b.1 && higher.len() < MOVED {
+                    higher.push(*dim);
+                }
+                if a.0 > b.0 && from_higher.len() < MOVED {
+                    from_higher.push(*dim);
+                }
+            }
+            for x in higher {
+                pairs.extend(from_higher.iter().filter(|y| **y != x).map(|y| (x, *y)));
+            }
         }
         pairs
     }

@@ -1,7 +1,12 @@
-//! What holds wherever an execution is: the values of variables at every location, from one pass of intervals whose reached set was
-//! checked again by the certificate's checker. For hovers, hints and contracts; decides nothing. Without positions.
+//! What holds wherever an execution is: the values of variables at every location, and how they differ, from one pass of intervals and
+//! relations whose reached set was checked again by the certificate's checker. For hovers, hints and contracts; decides nothing. Without positions.
 
-use std::{collections::BTreeMap, fmt::Write};
+mod difference;
+
+use std::{
+    collections::{BTreeMap, btree_map},
+    fmt::Write,
+};
 
 use proofline_cfa::{
     Base, Entry, Expr, Function, IntType, Loc, LocalId, Lvalue, Name, Program, Role, Scalar, Type, scalar_of,
@@ -10,13 +15,16 @@ use proofline_cpa::{Budget, Unknown, bam::Blocks};
 use proofline_domains::{
     IntervalAnalysis,
     interval::{IntervalState, IntervalValue, Ranges},
+    relation::Zone,
 };
 use proofline_program_analysis::Mentions;
 
 use crate::{
-    pass::{each_location, interval_pass},
+    pass::{each_location, relation_pass},
     subject::Subject,
 };
+
+pub use self::difference::{Between, Difference, between};
 
 /// More entries than this are not kept: they take memory and are too many to read.
 const MOST: usize = 2_000_000;
@@ -133,11 +141,43 @@ pub type Here = BTreeMap<Variable, Known>;
 pub struct FunctionFacts {
     /// By location. No execution reaches the others.
     pub at: BTreeMap<Loc, Here>,
+    /// How variables differ, by location, where that says more than their values.
+    pub related: BTreeMap<Loc, Vec<Difference>>,
 }
 
 impl FunctionFacts {
+    /// What holds at all those of these places that an execution reaches; `None` if it reaches none.
+    pub fn at_each(&self, places: &[Loc]) -> Option<(Here, Vec<Difference>)> {
+        let mut all: Option<(Here, Vec<Difference>)> = None;
+        for loc in places {
+            let Some(here) = self.at.get(loc) else { continue };
+            let related = self.related.get(loc).map_or(&[][..], Vec::as_slice);
+            match &mut all {
+                None => all = Some((here.clone(), related.to_vec())),
+                Some((values, differences)) => {
+                    join(values, here);
+                    difference::join(differences, related);
+                }
+            }
+        }
+        all
+    }
+
     /// What is known if either is the case.
     pub fn join(&mut self, other: &FunctionFacts) {
+        self.related.retain(|loc, known| {
+            match (other.at.contains_key(loc), other.related.get(loc)) {
+                (true, Some(others)) => difference::join(known, others),
+                (true, None) => return false,
+                (false, _) => {}
+            }
+            !known.is_empty()
+        });
+        for (loc, differences) in &other.related {
+            if !self.at.contains_key(loc) {
+                self.related.insert(*loc, differences.clone());
+            }
+        }
         for (loc, here) in &other.at {
             match self.at.get_mut(loc) {
                 None => {
@@ -177,9 +217,10 @@ pub fn facts(subject: &Subject, entry: Entry, budget: &Budget) -> Result<Facts, 
     // Executions from here say nothing of the calls that unknown code makes.
     let called = subject.env().called_from_outside(entry);
     let called = subject.env().call_graph().reachable(called);
-    let (analysis, certificate) = interval_pass(subject, entry, Blocks::FUNCTIONS, budget)?;
+    let (analysis, certificate) = relation_pass(subject, entry, Blocks::FUNCTIONS, budget)?;
     let mut facts = Facts::default();
     let mut variables: BTreeMap<Name, Vec<(Variable, Expr)>> = BTreeMap::new();
+    let mut zones: BTreeMap<(Name, Loc), Zone> = BTreeMap::new();
     let mut entries = 0;
     each_location(&certificate, subject.env(), |function, loc, states| {
         if called.contains(&function.name) {
@@ -190,7 +231,15 @@ pub fn facts(subject: &Subject, entry: Entry, budget: &Budget) -> Result<Facts, 
         let at = &mut facts.functions.entry(function.name).or_default().at;
         for (state, _) in states {
             budget.spend(1)?;
-            let here = known(&analysis, state, function, variables);
+            let here = known(&analysis.0, &state.0, function, variables);
+            let zone = difference::named(&state.1.zone, function);
+            match zones.entry((function.name, loc)) {
+                btree_map::Entry::Vacant(place) => drop(place.insert(zone)),
+                btree_map::Entry::Occupied(mut place) => {
+                    let joined = place.get().join(&zone);
+                    place.insert(joined);
+                }
+            }
             match at.get_mut(&loc) {
                 None => {
                     entries += here.len() + 1;
@@ -201,6 +250,13 @@ pub fn facts(subject: &Subject, entry: Entry, budget: &Budget) -> Result<Facts, 
         }
         if entries > MOST { Err(Unknown::OutOfBudget) } else { Ok(()) }
     })?;
+    for ((name, loc), zone) in zones {
+        let Some(facts) = facts.functions.get_mut(&name) else { continue };
+        let differences = facts.at.get(&loc).map(|here| difference::listed(&zone, here));
+        if let Some(differences) = differences.filter(|all| !all.is_empty()) {
+            facts.related.insert(loc, differences);
+        }
+    }
     Ok(facts)
 }
 

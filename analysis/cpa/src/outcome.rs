@@ -37,6 +37,8 @@ pub enum Unknown {
     Unconfirmed(String),
     /// It holds if callers keep the contract of the function; whether they do, nobody knows here.
     IfCallersKeep,
+    /// It holds if these functions keep what they ensure, which is not proved.
+    IfEnsured(String),
     /// A defect of ours; the text helps to reproduce it.
     InternalError(String),
 }
@@ -54,6 +56,9 @@ impl fmt::Display for Unknown {
             Unknown::NoProgress(what) => write!(f, "no progress: {what}"),
             Unknown::Unconfirmed(what) => write!(f, "unconfirmed: {what}"),
             Unknown::IfCallersKeep => f.write_str("it holds if callers keep the contract of the function"),
+            Unknown::IfEnsured(functions) => {
+                write!(f, "it rests on what {functions} ensures, which is not proved")
+            }
             Unknown::InternalError(what) => write!(f, "internal error: {what}"),
         }
     }

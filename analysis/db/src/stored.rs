@@ -204,6 +204,7 @@ fn reason(why: &Unknown) -> Option<(u8, String)> {
         Unknown::NoProgress(text) => (2, text.clone()),
         Unknown::Unconfirmed(text) => (3, text.clone()),
         Unknown::NotApplicable(text) => (4, text.clone()),
+        Unknown::IfEnsured(text) => (5, text.clone()),
     })
 }
 
@@ -214,6 +215,7 @@ fn unknown(kind: u8, text: String) -> Option<Unknown> {
         2 => Unknown::NoProgress(text),
         3 => Unknown::Unconfirmed(text),
         4 => Unknown::NotApplicable(text),
+        5 => Unknown::IfEnsured(text),
         _ => return None,
     })
 }

@@ -1,11 +1,11 @@
 //! Queries from slices to verdicts, and from verdicts to findings.
 
-use std::{collections::BTreeSet, panic::resume_unwind, sync::Arc, time::Instant};
+use std::{panic::resume_unwind, sync::Arc, time::Instant};
 
 use proofline_syntax::interrupt;
 use proofline_verifier::{
     Budget, Entry, Subject,
-    facts::Facts,
+    facts::{Facts, passed_over},
     finding::Finding,
     portfolio::{Request, judge},
     property::Property,
@@ -17,7 +17,7 @@ use crate::{
     blocks::SliceBlocks,
     front::Project,
     linked::{Symbol, positions_of},
-    program::{Ready, ready, ready_for},
+    program::{Ready, ready, ready_for, ready_past},
     shared::Db,
     stored,
     work::Work,
@@ -110,9 +110,10 @@ fn remember(db: &dyn Db, request: &Request, judgement: &Judgement) {
 #[salsa::tracked]
 pub(crate) fn known<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> (Option<Arc<Facts>>, u64) {
     // What verdicts asked of intervals is known already.
-    let blocks = SliceBlocks::new(db, (project, entry.name(db), BTreeSet::new()));
-    let subject =
-        subject(db, project, ready(db, project, entry)).with_summaries(db.shared().summaries.clone(), blocks);
+    let passed_over = passed_over(ready(db, project, entry).environment.program());
+    let blocks = SliceBlocks::new(db, (project, entry.name(db), passed_over.clone()));
+    let ready = ready_past(db, project, entry, &passed_over);
+    let subject = subject(db, project, ready).with_summaries(db.shared().summaries.clone(), blocks);
     let control = db.control();
     let running = db.shared().register(&control.cancel);
     db.unwind_if_revision_cancelled();

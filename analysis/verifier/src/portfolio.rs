@@ -6,6 +6,7 @@
 mod contracts;
 mod in_memory;
 mod library;
+mod promises;
 mod request;
 mod schedule;
 
@@ -186,7 +187,8 @@ pub fn judge(
     let subject = assumed.as_ref().unwrap_or(subject);
     let alone = request.round.is_own.then(|| subject.alone());
     let subject = alone.as_ref().unwrap_or(subject);
-    schedule::Schedule::new(subject, request, entry, before, control).run()
+    let judgement = schedule::Schedule::new(subject, request, entry, before, control).run();
+    promises::settle(subject, request, entry, before, judgement, control)
 }
 
 fn entries<P: Programs>(programs: &P, given: &[Name]) -> Result<Result<Vec<Entry>, Unknown>, P::Error> {

@@ -303,6 +303,18 @@ impl Report {
         self.reason.is_none() && self.verdicts.values().any(|verdict| matches!(verdict, Verdict::Unknown(_)))
     }
 
+    /// Keeps what is known of one function.
+    pub(crate) fn keep_of(&mut self, function: Name) {
+        let mut others = BTreeSet::new();
+        self.verdicts.retain(|(name, _), verdict| {
+            if let (true, Verdict::Violated(index)) = (*name != function, &verdict) {
+                others.insert(*index);
+            }
+            *name == function
+        });
+        self.drop_findings(&others);
+    }
+
     /// Of a function on its own: keeps what holds for all callers, and what fails whatever they do. What the function itself only claims
     /// (`assert(0)` in a function that must not be called) is the callers' matter, too.
     pub(crate) fn keep_for_all_callers(&mut self) {

@@ -8,6 +8,7 @@ use rustc_hash::FxHashSet;
 
 use crate::{
     checks::{assertion, uninitialised},
+    contracts::promises,
     property::Property,
     subject::Subject,
     verdict::{Verdict, Verdicts},
@@ -22,7 +23,8 @@ pub(crate) struct Basis {
     pub(crate) resting: BTreeSet<Name>,
 }
 
-type Place = (Name, Loc);
+/// A place in a function.
+pub(crate) type Place = (Name, Loc);
 
 impl Basis {
     /// Of what is known about these functions.
@@ -55,10 +57,8 @@ impl Basis {
             return basis;
         }
         let flow = Flow::new(subject, functions);
-        let behind = |(function, obligation): &(&Function, &Obligation)| {
-            passed(function, obligation).map(|loc| (function.name, loc)).collect::<Vec<Place>>()
-        };
-        let after = flow.reached(open.iter().flat_map(behind), &flow.next);
+        let behind = |(function, obligation): &(&Function, &Obligation)| behind(function, obligation);
+        let after = flow.after(open.iter().flat_map(behind));
         let resting = proved.iter().filter(|place| after.contains(place));
         basis.resting = resting.map(|(function, _)| *function).collect();
         let before = flow.reached(proved.iter().copied(), &flow.previous);
@@ -91,13 +91,17 @@ impl Basis {
     }
 }
 
-/// Whether the real program may go on where the obligation fails: it does not behind an assertion.
+/// Whether the real program may go on where the obligation fails: it does not behind an assertion. What rests on what functions ensure is not called
+/// proved at all.
 fn ends_early(obligation: &Obligation) -> bool {
-    !assertion::CHECK.is(obligation.check)
+    !assertion::CHECK.is(obligation.check) && !promises::is_owed(obligation)
 }
 
 /// Where an obligation is asked about.
-fn demands<'f>(function: &'f Function, obligation: &'f Obligation) -> impl Iterator<Item = Loc> + 'f {
+pub(crate) fn demands<'f>(
+    function: &'f Function,
+    obligation: &'f Obligation,
+) -> impl Iterator<Item = Loc> + 'f {
     function.edges.iter().filter(|edge| edge.to == obligation.error).map(|edge| edge.from)
 }
 
@@ -108,14 +112,20 @@ fn passed<'f>(function: &'f Function, obligation: &'f Obligation) -> impl Iterat
     edges.filter(move |edge| from.contains(&edge.from) && edge.to != obligation.error).map(|edge| edge.to)
 }
 
+/// The same as places.
+pub(crate) fn behind(function: &Function, obligation: &Obligation) -> Vec<Place> {
+    passed(function, obligation).map(|loc| (function.name, loc)).collect()
+}
+
 /// Where control goes, through calls and back; a function goes back to all its callers.
-struct Flow {
+pub(crate) struct Flow {
     next: BTreeMap<Place, Vec<Place>>,
     previous: BTreeMap<Place, Vec<Place>>,
 }
 
 impl Flow {
-    fn new(subject: &Subject, functions: &BTreeSet<Name>) -> Flow {
+    /// Of these functions.
+    pub(crate) fn new(subject: &Subject, functions: &BTreeSet<Name>) -> Flow {
         let mut flow = Flow { next: BTreeMap::new(), previous: BTreeMap::new() };
         let env = subject.env();
         for function in functions.iter().filter_map(|name| env.function(*name)) {
@@ -140,6 +150,11 @@ impl Flow {
     fn connect(&mut self, from: Place, to: Place) {
         self.next.entry(from).or_default().push(to);
         self.previous.entry(to).or_default().push(from);
+    }
+
+    /// Where control may be after it was at one of these.
+    pub(crate) fn after(&self, from: impl IntoIterator<Item = Place>) -> FxHashSet<Place> {
+        self.reached(from, &self.next)
     }
 
     /// Every place on a way from these, themselves included.

@@ -57,9 +57,15 @@ impl Subject {
     #[must_use]
     pub fn for_question(&self, property: &Property) -> Subject {
         match checks::pass_over(self.program(), &property.passed_over()) {
-            Some(program) => Subject { env: Arc::new(self.env.again(program)), blocks: None, ..self.clone() },
+            Some(program) => self.of_program(program),
             None => self.clone(),
         }
+    }
+
+    /// Another version of the program.
+    #[must_use]
+    pub(crate) fn of_program(&self, program: Program) -> Subject {
+        Subject { env: Arc::new(self.env.again(program)), blocks: None, ..self.clone() }
     }
 
     /// For a function whose callers keep its contract; `None` where there are no contracts.
@@ -69,7 +75,7 @@ impl Subject {
             return None;
         }
         let assumed = assume::under(&self.env, entry.name, contracts)?;
-        Some(Subject { env: Arc::new(self.env.again(assumed.program)), blocks: None, ..self.clone() })
+        Some(self.of_program(assumed.program))
     }
 
     /// The program with its call graph, points-to sets and the rest.

@@ -5,9 +5,12 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{CheckId, Edge, Entry, Expr, Function, Loc, Name, Obligation, Op, Program, Site};
 
-use crate::load::{Allocation, Options};
+use crate::{
+    contracts::promises,
+    load::{Allocation, Options},
+};
 
-use super::{Check, Demand, Part, Rule, reach_error, signed_overflow, visit};
+use super::{Check, Demand, Part, Rule, postcondition, reach_error, signed_overflow, visit};
 
 /// What decides, besides the automata, which obligations there are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -117,20 +120,26 @@ pub fn insert_into(function: &Function, conventions: Conventions) -> Function {
 /// variables without a value, which then have any: a question that does not ask about them must not take their failure for the end of
 /// the execution, or everything behind it would count as proved. The obligations keep their numbers and cannot fail.
 pub fn pass_over(program: &Program, checks: &BTreeSet<CheckId>) -> Option<Program> {
-    let has_any = |function: &Function| {
-        function.obligations.iter().any(|obligation| checks.contains(&obligation.check))
-    };
+    let is_one = |obligation: &Obligation| checks.contains(&obligation.check);
+    let has_any = |function: &Function| function.obligations.iter().any(is_one);
     if !program.functions.values().any(|function| has_any(function)) {
         return None;
     }
     let mut program = program.clone();
     for function in program.functions.values_mut().filter(|function| has_any(function)) {
-        let function = Arc::make_mut(function);
-        let own = function.obligations.iter().filter(|obligation| checks.contains(&obligation.check));
-        let errors = own.map(|obligation| obligation.error).collect();
-        cannot_fail(function, &errors);
+        go_on(Arc::make_mut(function), &is_one);
+    }
+    if checks.contains(&postcondition::CHECK.id()) {
+        promises::withdraw(&mut program, &|_| true);
     }
     Some(program)
+}
+
+/// Executions of the function go on where these of its obligations fail.
+pub(crate) fn go_on(function: &mut Function, which: &dyn Fn(&Obligation) -> bool) {
+    let own = function.obligations.iter().filter(|obligation| which(obligation));
+    let errors = own.map(|obligation| obligation.error).collect();
+    cannot_fail(function, &errors);
 }
 
 /// The conditions of the obligations with these error locations are taken to hold.

@@ -6,6 +6,7 @@ use proofline_cfa::{CheckId, Expr, Function, LocalId, Lvalue, Name, Op, Site};
 mod insert;
 mod visit;
 
+pub(crate) use insert::go_on;
 pub use insert::{Conventions, ends_at_labels, has_error_call, insert, insert_into, insert_with, pass_over};
 
 /// Makes a module of each file and the table of their checks.

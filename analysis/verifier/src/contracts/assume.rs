@@ -104,6 +104,8 @@ struct Maker<'a> {
     moved_back: Vec<Origin>,
     /// What was read last of bytes of strings.
     bytes: BTreeMap<bytes_read::Byte, LocalId>,
+    /// The place of the function that is looked at.
+    at: Loc,
     out: Function,
     about: BTreeMap<ObligationId, usize>,
     calls: BTreeSet<ObligationId>,
@@ -146,6 +148,7 @@ impl<'a> Maker<'a> {
             at_entry: BTreeMap::new(),
             moved_back: Vec::new(),
             bytes: BTreeMap::new(),
+            at: function.entry,
             out: function.clone(),
             about: BTreeMap::new(),
             calls: BTreeSet::new(),

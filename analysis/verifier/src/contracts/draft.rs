@@ -179,7 +179,8 @@ pub(crate) fn draft(env: &Environment, name: Name, callees: &Contracts) -> Draft
         let pointee = function.local(function.parameters[*at]).ty.pointee();
         pointee.is_some_and(|pointee| matches!(pointee.kind(), TypeKind::Record(_)))
     };
-    let records = parameters.iter().copied().filter(is_record).collect();
+    let walked = walked(env, function, &all);
+    let records = parameters.iter().copied().filter(|at| is_record(at) && !walked.contains(at)).collect();
     let origins = Origins::of(env.program(), function, &all, records, &[]);
     let mut uses: BTreeMap<usize, Uses> = BTreeMap::new();
     let mut look = Look { env, function, origins: &origins, callees, uses: &mut uses };
@@ -207,6 +208,28 @@ pub(crate) fn draft(env: &Environment, name: Name, callees: &Contracts) -> Draft
     });
     let ladders = ladders.filter(|(_, ladder)| !ladder.is_empty()).collect();
     Draft { ladders, starts: starts(function, &origins), written: None }
+}
+
+/// Parameters that lead to one element of several: pointers to other ones are computed from them.
+fn walked(env: &Environment, function: &Function, parameters: &[(usize, bool)]) -> BTreeSet<usize> {
+    let origins = Origins::of(env.program(), function, parameters, BTreeSet::new(), &[]);
+    let walks = function.edges.iter().filter_map(|edge| match &edge.op {
+        Op::Assign(dst, value) => {
+            super::origin::whole_pointer(function, dst)?;
+            let place = origins.place(value)?;
+            let size = i128::from(types(env.program()).size(origins.pointee(place.origin)?)?);
+            let is_step = !place.offset.terms.is_empty() || place.offset.bytes != 0;
+            let is_whole = size > 0
+                && place.offset.bytes % size == 0
+                && place.offset.terms.iter().all(|(_, stride)| i128::from(*stride) % size == 0);
+            match place.origin {
+                Origin::Parameter(at) if is_step && is_whole => Some(at),
+                Origin::Parameter(_) | Origin::Loaded(_) => None,
+            }
+        }
+        _ => None,
+    });
+    walks.collect()
 }
 
 /// Signed parameters that the indices in the function's places are computed from.

@@ -13,6 +13,7 @@ pub(crate) mod draft;
 mod ensures;
 pub(crate) mod obligations;
 mod origin;
+pub(crate) mod promises;
 mod text;
 mod writes;
 

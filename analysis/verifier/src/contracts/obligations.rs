@@ -33,16 +33,22 @@ pub(crate) fn insert(program: &mut Program, annotation: &dyn Fn(Name) -> Option<
     }
     let mut changed = Vec::new();
     for function in program.functions.values() {
-        let calls: Vec<usize> = (0..function.edges.len())
-            .filter(|at| callee(&function.edges[*at].op).is_some_and(|(name, _)| asks(&written, name)))
-            .collect();
+        let of_callee = |at: &usize| {
+            let (name, _) = callee(&function.edges[*at].op)?;
+            Some((*at, written.get(&name)?))
+        };
+        let calls: Vec<(usize, &Written)> =
+            (0..function.edges.len()).filter_map(|at| of_callee(&at)).collect();
         let promises = written.get(&function.name).map_or(&[][..], |own| &own.ensures);
         if calls.is_empty() && promises.is_empty() {
             continue;
         }
         let mut maker = Maker { program, out: Function::clone(function) };
-        for at in calls {
-            maker.call(at, &written);
+        for (at, of) in calls {
+            maker.promised(at, &of.ensures);
+            if !of.contract.is_empty() {
+                maker.call(at, of);
+            }
         }
         maker.returns(promises);
         changed.push(maker.out);
@@ -50,10 +56,6 @@ pub(crate) fn insert(program: &mut Program, annotation: &dyn Fn(Name) -> Option<
     for function in changed {
         program.functions.insert(function.name, Arc::new(function));
     }
-}
-
-fn asks(written: &BTreeMap<Name, Written>, name: Name) -> bool {
-    written.get(&name).is_some_and(|written| !written.contract.is_empty())
 }
 
 fn callee(op: &Op) -> Option<(Name, &Call)> {
@@ -109,28 +111,26 @@ pub(super) fn condition(callee: &Function, arguments: &[Option<&Expr>], conditio
     at_call(callee, condition, arguments)
 }
 
-struct Maker<'p> {
-    program: &'p Program,
-    out: Function,
+pub(super) struct Maker<'p> {
+    pub(super) program: &'p Program,
+    pub(super) out: Function,
 }
 
 impl Maker<'_> {
-    fn location(&mut self) -> Loc {
+    pub(super) fn location(&mut self) -> Loc {
         self.out.locations += 1;
         Loc(self.out.locations - 1)
     }
 
-    fn push(&mut self, from: Loc, to: Loc, op: Op, site: Site) {
+    pub(super) fn push(&mut self, from: Loc, to: Loc, op: Op, site: Site) {
         self.out.edges.push(Edge { from, to, op, site });
     }
 
     /// What a call must keep.
-    fn call(&mut self, at: usize, written: &BTreeMap<Name, Written>) {
+    fn call(&mut self, at: usize, written: &Written) {
         let Edge { from, op, site, .. } = self.out.edges[at].clone();
         let Some((name, call)) = callee(&op) else { return };
-        let (Some(written), Some(body)) = (written.get(&name), self.program.functions.get(&name)) else {
-            return;
-        };
+        let Some(body) = self.program.functions.get(&name) else { return };
         let Contract { pointers, conditions, is_written: _ } = &written.contract;
         let arguments = values(call);
         let mut demands: Vec<(String, Expr)> = Vec::new();
@@ -183,7 +183,7 @@ impl Maker<'_> {
         }
     }
 
-    fn lvalue(&self, id: LocalId) -> Option<Lvalue> {
+    pub(super) fn lvalue(&self, id: LocalId) -> Option<Lvalue> {
         let local = self.out.local(id);
         let scalar = proofline_cfa::scalar_of(local.ty, self.program.data_model)?;
         Some(Lvalue::local(id, local.ty, scalar, local.size))
@@ -223,12 +223,13 @@ impl Maker<'_> {
             return at;
         }
         let (error, next) = (self.location(), self.location());
-        self.branch(at, condition, next, error, site);
+        self.branch(at, condition, next, Some(error), site);
         self.out.obligations.push(Obligation { check, error, site, text: Name::new(what) });
         next
     }
 
-    fn branch(&mut self, from: Loc, condition: &Expr, holds: Loc, fails: Loc, site: Site) {
+    /// Goes to one location where the condition holds, to the other, if there is one, where it does not.
+    pub(super) fn branch(&mut self, from: Loc, condition: &Expr, holds: Loc, fails: Option<Loc>, site: Site) {
         match condition {
             Expr::Binary(BinaryOp::BitAnd, lhs, rhs, _) => {
                 let middle = self.location();
@@ -237,12 +238,14 @@ impl Maker<'_> {
             }
             Expr::Binary(BinaryOp::BitOr, lhs, rhs, _) => {
                 let middle = self.location();
-                self.branch(from, lhs, holds, middle, site);
+                self.branch(from, lhs, holds, Some(middle), site);
                 self.branch(middle, rhs, holds, fails, site);
             }
             _ => {
                 self.push(from, holds, Op::Assume(condition.clone()), Site::NOWHERE);
-                self.push(from, fails, Op::Assume(condition.negated()), site);
+                if let Some(fails) = fails {
+                    self.push(from, fails, Op::Assume(condition.negated()), site);
+                }
             }
         }
     }

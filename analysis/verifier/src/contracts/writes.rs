@@ -1,39 +1,68 @@
 //! What a function, with everything that it calls, may write into memory of its callers: whether strings that were there still end where they did, and
 //! whether pointers that were there still point where they did.
 
-use proofline_cfa::{Base, Callee, Expr, Function, Lvalue, Name, Object, Op, Scalar, Step};
+use std::collections::{BTreeMap, BTreeSet};
+
+use proofline_cfa::{Base, Callee, EdgeId, Expr, Function, Loc, Lvalue, Name, Object, Op, Scalar, Step};
 use proofline_program_analysis::Environment;
 
 /// What stays of callers' memory while a function runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Stays {
-    /// Strings end where they ended, or before.
-    pub(super) strings: bool,
+    /// Places that are reached after a write behind which strings may end later than they did.
+    written: BTreeSet<Loc>,
     /// Pointers in structures, and strings, are what they were.
     pub(super) structures: bool,
 }
 
+impl Stays {
+    /// Whether strings of callers end where they ended when the function was called, or before, when it gets there.
+    pub(super) fn strings(&self, at: Loc) -> bool {
+        !self.written.contains(&at)
+    }
+}
+
 /// Of a run of the function.
 pub(super) fn stays(env: &Environment, function: Name) -> Stays {
-    let mut stays = Stays { strings: true, structures: true };
-    for name in env.call_graph().reachable([function]) {
-        let Some(body) = env.function(name) else { continue };
-        for (id, edge) in body.edge_ids() {
-            let effect = match &edge.op {
-                Op::Call(call) => {
-                    let runs_unknown = env.call_graph().call(name, id).is_none_or(|to| to.may_be_external);
-                    // The result is written by the caller.
-                    let result = call.dst.as_ref().map_or(Effect::None, |dst| of_place(env, body, dst, None));
-                    let is_here = matches!(call.callee, Callee::Direct(name) if env.function(name).is_some());
-                    if runs_unknown && !is_here { Effect::Anything } else { result }
-                }
-                op => of_operation(env, body, op),
-            };
-            stays.strings &= matches!(effect, Effect::None | Effect::Zero);
-            stays.structures &= matches!(effect, Effect::None | Effect::Member);
+    let graph = env.call_graph();
+    let reached: BTreeMap<Name, Vec<Effect>> = graph
+        .reachable([function])
+        .into_iter()
+        .filter_map(|name| Some((name, env.function(name)?)))
+        .map(|(name, body)| {
+            (name, body.edge_ids().map(|(id, edge)| of_edge(env, body, id, &edge.op)).collect())
+        })
+        .collect();
+    let breaks = |effect: &Effect| !matches!(effect, Effect::None | Effect::Zero);
+    let may_break: BTreeSet<Name> =
+        reached.iter().filter(|(_, all)| all.iter().any(breaks)).map(|(name, _)| *name).collect();
+    let structures = reached.values().flatten().all(|effect| matches!(effect, Effect::None | Effect::Member));
+    let mut written = BTreeSet::new();
+    if let (Some(body), Some(effects)) = (env.function(function), reached.get(&function)) {
+        let called =
+            |id: EdgeId| graph.call(function, id).into_iter().flat_map(|to| to.functions.iter().copied());
+        let is_write =
+            |id: EdgeId| breaks(&effects[id.index()]) || !graph.reachable(called(id)).is_disjoint(&may_break);
+        let mut open: Vec<Loc> =
+            body.edge_ids().filter(|(id, _)| is_write(*id)).map(|(_, edge)| edge.to).collect();
+        let successors = body.successors();
+        while let Some(at) = open.pop() {
+            if written.insert(at) {
+                open.extend(successors[at.index()].iter().map(|id| body.edge(*id).to));
+            }
         }
     }
-    stays
+    Stays { written, structures }
+}
+
+/// Of an edge, without what it calls.
+fn of_edge(env: &Environment, body: &Function, id: EdgeId, op: &Op) -> Effect {
+    let Op::Call(call) = op else { return of_operation(env, body, op) };
+    let runs_unknown = env.call_graph().call(body.name, id).is_none_or(|to| to.may_be_external);
+    // The result is written by the caller.
+    let result = call.dst.as_ref().map_or(Effect::None, |dst| of_place(env, body, dst, None));
+    let is_here = matches!(call.callee, Callee::Direct(name) if env.function(name).is_some());
+    if runs_unknown && !is_here { Effect::Anything } else { result }
 }
 
 /// What a write may do to memory of callers.

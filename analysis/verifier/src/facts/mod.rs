@@ -4,12 +4,13 @@
 mod difference;
 
 use std::{
-    collections::{BTreeMap, btree_map},
+    collections::{BTreeMap, BTreeSet, btree_map},
     fmt::Write,
 };
 
 use proofline_cfa::{
-    Base, Entry, Expr, Function, IntType, Loc, LocalId, Lvalue, Name, Program, Role, Scalar, Type, scalar_of,
+    Base, CheckId, Entry, Expr, Function, IntType, Loc, LocalId, Lvalue, Name, Program, Role, Scalar, Type,
+    scalar_of,
 };
 use proofline_cpa::{Budget, Unknown, bam::Blocks};
 use proofline_domains::{
@@ -20,6 +21,8 @@ use proofline_domains::{
 use proofline_program_analysis::Mentions;
 
 use crate::{
+    checks::postcondition,
+    contracts::promises,
     pass::{each_location, relation_pass},
     subject::Subject,
 };
@@ -36,6 +39,12 @@ pub enum Variable {
     Local(LocalId),
     /// An object with static storage.
     Global(Name),
+}
+
+/// The checks behind whose failure executions go on as far as facts are concerned: what is shown as known does not rest on what functions ensure, which
+/// may not be proved.
+pub fn passed_over(program: &Program) -> BTreeSet<CheckId> {
+    if promises::is_any(program) { BTreeSet::from([postcondition::CHECK.id()]) } else { BTreeSet::new() }
 }
 
 /// What is known of a value beyond its type.

@@ -10,7 +10,7 @@ use std::{
 use proofline_cfa::{CompareOp, Entry, Expr, MemoryPredicate, Name, ObligationId, Op};
 use proofline_cpa::Unknown;
 
-use super::{Control, Programs, Request, Round, Settled};
+use super::{Control, Programs, Request, Round, Settled, promises::promises_of};
 use crate::{
     blame::Blame,
     callers_memory::{is_asked, is_of_an_object, speaks_of},
@@ -19,9 +19,10 @@ use crate::{
         Contract, Contracts, acsl,
         assume::{self, Assumed},
         draft,
+        promises::is_any,
     },
     property::Property,
-    report::{Kept, Report},
+    report::{BY_CONTRACTS, Kept, Report},
     subject::Subject,
     verdict::Verdict,
 };
@@ -222,7 +223,7 @@ impl<P: Programs> Known<'_, P> {
         let about = |ids: &BTreeSet<ObligationId>| -> BTreeSet<(usize, bool)> {
             ids.iter().filter_map(|id| self.about(name, &assumed, *id, &or_null)).collect()
         };
-        let ranges = Arc::new(self.request_under(contracts, RANGES, Settled::new(), None));
+        let ranges = Arc::new(self.request_under(contracts, RANGES, self.promised(name), None));
         let report = self.programs.judge(&ranges, Entry::new(name), self.control)?;
         one.is_contradictory = assumed
             .callers
@@ -273,7 +274,8 @@ impl<P: Programs> Known<'_, P> {
         let mut left = open.clone();
         for group in std::iter::once(open.clone()).chain(alone) {
             let others = open.iter().filter(|id| !group.contains(id)).chain(&assumed.callers);
-            let others = others.map(|id| ((name, *id), Err(Unknown::OutOfBudget))).collect();
+            let others = others.map(|id| ((name, *id), Err(Unknown::OutOfBudget)));
+            let others = others.chain(self.promised(name)).collect();
             let request = self.request_under(&ranges.under, SOLVER, others, Some(ranges.clone()));
             let report = self.programs.judge(&request, Entry::new(name), self.control)?;
             let still_open = self.still_open(name, assumed, &report);
@@ -283,6 +285,21 @@ impl<P: Programs> Known<'_, P> {
             }
         }
         Ok(left)
+    }
+
+    /// What called functions ensure where everything that is called keeps what it promises, if it is called as it asks for: that is asked of the calls.
+    fn promised(&self, name: Name) -> Settled {
+        let subject = &self.functions[&name].subject;
+        let called = || subject.reachable_from(name).into_iter().filter(|callee| *callee != name);
+        let is_kept = |callee: Name| {
+            let asks_nothing = |body| self.property().targets(subject.program(), [body]).is_empty();
+            self.report.kept.contains_key(&callee) || subject.env().function(callee).is_none_or(asks_nothing)
+        };
+        if !is_any(subject.program()) || !called().all(is_kept) {
+            return Settled::new();
+        }
+        let promises = called().flat_map(|callee| promises_of(subject, callee));
+        promises.map(|target| (target, Ok(BY_CONTRACTS))).collect()
     }
 
     /// Which parameter an open obligation is about, and whether that it is not null.

@@ -13,6 +13,7 @@ use proofline_cpa::Unknown;
 
 use super::{
     Control, Programs, Request, Round, Settled, add_calls_from_outside, check_entry, contracts, each,
+    promises,
 };
 use crate::{
     callers_memory::{is_asked, is_of_an_object},
@@ -80,10 +81,23 @@ pub fn function_alone<P: Programs>(
     rounds: Rounds,
     control: &Control,
 ) -> Result<Report, P::Error> {
+    let promised = promises::kept_by_callees(programs, request, function, rounds, control)?;
+    in_rounds_alone(programs, request, function, rounds, &promised, control)
+}
+
+/// The same where this is known of what it calls.
+pub(super) fn in_rounds_alone<P: Programs>(
+    programs: &P,
+    request: &Request,
+    function: Name,
+    rounds: Rounds,
+    promised: &Arc<Settled>,
+    control: &Control,
+) -> Result<Report, P::Error> {
     let mut last: Option<Request> = None;
     let mut report = None;
     for of in rounds.alone() {
-        let round = Round { is_own: true, settled: Arc::default(), after: last.map(Arc::new) };
+        let round = Round { is_own: true, settled: promised.clone(), after: last.map(Arc::new) };
         let next = of_round(request, of, round);
         let found = check_entry(programs, &next, Entry::new(function), control)?;
         let is_decided = !found.is_open();
@@ -94,6 +108,7 @@ pub fn function_alone<P: Programs>(
         }
     }
     let mut report = report.unwrap_or_default();
+    report.keep_of(function);
     report.keep_for_all_callers();
     if report.verdicts.values().any(Verdict::is_proved) {
         // The run took it for granted that memory of callers is alive and has values.
@@ -236,7 +251,7 @@ fn open(report: &Report) -> impl Iterator<Item = (Target, &Unknown)> {
 struct Library<'l, P> {
     programs: &'l P,
     request: &'l Request,
-    control: &'l Control,
+    control: Control,
     /// Where executions start, with what they reach; whether the text of that was understood.
     entries: Vec<(Entry, BTreeSet<Name>, bool)>,
     /// What was asked last of each, and the answer.
@@ -264,6 +279,8 @@ pub(super) fn check<P: Programs>(
             library.alone(Rounds::All)?;
         }
         library.round(of, at > 0 && at + 1 == rounds.len())?;
+        // What is asked of callers is found out last, and is not to find all of the time gone.
+        library.control = control.sharing(2);
     }
     let functions = library.entries.iter().flat_map(|(_, reached, _)| reached).copied().collect();
     library.add_to(report);
@@ -292,6 +309,7 @@ impl<'l, P: Programs> Library<'l, P> {
         }
         let answers = entries.iter().map(|_| None).collect();
         let inner: Vec<Name> = inner.into_iter().collect();
+        let control = control.clone();
         Ok(Library { programs, request, control, entries, answers, inner, alone: Vec::new() })
     }
 
@@ -309,7 +327,7 @@ impl<'l, P: Programs> Library<'l, P> {
     fn alone(&mut self, rounds: Rounds) -> Result<(), P::Error> {
         let request = self.request;
         self.alone =
-            each(self.programs, &self.inner, self.control, self.is_last(), |programs, name, control| {
+            each(self.programs, &self.inner, &self.control, self.is_last(), |programs, name, control| {
                 function_alone(programs, request, *name, rounds, control)
             })?;
         Ok(())
@@ -329,7 +347,7 @@ impl<'l, P: Programs> Library<'l, P> {
             let request = self.request;
             let is_last =
                 |(_, report): &(Request, Report)| request.first_only && report.failures().next().is_some();
-            let asked = each(self.programs, &wave, self.control, is_last, |programs, at, control| {
+            let asked = each(self.programs, &wave, &self.control, is_last, |programs, at, control| {
                 let (entry, reached, is_understood) = &self.entries[*at];
                 let known = own
                     .iter()

@@ -11,14 +11,14 @@ use proofline_cfa::{Entry, Name, ObligationId};
 use proofline_cpa::{Budget, Cancel, Unknown};
 use proofline_smt::{Reason, worker::take_incident};
 
-use super::{Control, Request, STACK, panic_text};
+use super::{Control, Request, STACK, panic_text, promises};
 use crate::{
     blame::{self, Blame},
     checks,
     counterexample::Counterexample,
     engines::{self, Answer, Decision, Engine, Question, Targets},
     interpret::{Code, Limits, Machine, Script},
-    report::{Judgement, not_replayed},
+    report::{BY_CONTRACTS, Judgement, not_replayed},
     rests_on::Basis,
     subject::Subject,
     verdict::Verdict,
@@ -81,12 +81,22 @@ impl<'r> Schedule<'r> {
         schedule
     }
 
+    /// About nothing else.
+    pub(super) fn about(mut self, targets: Targets) -> Schedule<'r> {
+        self.judgement.verdicts.clear();
+        (self.open, self.others) = (targets, Targets::default());
+        self
+    }
+
     /// What need not be asked.
     fn take_known(&mut self, before: Option<&Judgement>) {
         let round = &self.request.round;
         if round.is_own {
-            let (own, others): (Vec<_>, Vec<_>) =
-                self.open.iter().partition(|(function, _)| *function == self.entry.name);
+            // What callees ensure is known behind their calls.
+            let is_asked = |(function, id): &(Name, ObligationId)| {
+                *function == self.entry.name || promises::is_promise(self.subject, (*function, *id))
+            };
+            let (own, others): (Vec<_>, Vec<_>) = self.open.iter().partition(is_asked);
             (self.open, self.others) = (Targets::new(own), Targets::new(others));
         }
         if let Some(before) = before {
@@ -99,6 +109,11 @@ impl<'r> Schedule<'r> {
                 match verdict {
                     Verdict::Proved(_) | Verdict::Violated(_) => {
                         known.verdicts.insert(*target, verdict.clone());
+                        self.open.remove(target.0, target.1);
+                    }
+                    // It is looked at again in the end.
+                    Verdict::Unknown(Unknown::IfEnsured(_)) => {
+                        known.verdicts.insert(*target, Verdict::Proved(BY_CONTRACTS));
                         self.open.remove(target.0, target.1);
                     }
                     Verdict::Unknown(why) => self.reason = Some(why.clone()),
@@ -426,6 +441,7 @@ fn is_all(answer: &Answer) -> bool {
             | Unknown::SolverStopped
             | Unknown::OutOfTime
             | Unknown::IfCallersKeep
+            | Unknown::IfEnsured(_)
             | Unknown::InternalError(_) => false,
         },
     }

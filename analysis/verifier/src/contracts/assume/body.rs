@@ -24,6 +24,7 @@ impl Maker<'_> {
         let successors = self.function.successors();
         let read_before = self.read_before(&errors);
         for (loc, ids) in successors.iter().enumerate() {
+            self.at = Loc(loc as u32);
             let is_demand = ids.iter().any(|id| errors.contains(&self.function.edge(*id).to));
             if is_demand {
                 self.demand(ids, &errors);
@@ -196,7 +197,7 @@ impl Maker<'_> {
     /// are what they were.
     pub(super) fn reads(&mut self, mut at: Loc, ids: &[EdgeId], before: &BTreeSet<Byte>) -> (Loc, Vec<Expr>) {
         let mut learned = Vec::new();
-        for (lvalue, place, byte) in self.bytes_at(ids) {
+        for (lvalue, place, byte) in self.bytes_at(self.at, ids) {
             let (Some(left), Some(scalar)) = (self.left(&place), lvalue.scalar) else { continue };
             let ghost = self.ghost_of_byte(&lvalue, byte.as_ref());
             let value = Lvalue::local(ghost, lvalue.ty, scalar, 1);
@@ -266,7 +267,7 @@ impl Maker<'_> {
         };
         let [string] = &result.arguments[..] else { return None };
         let place = self.origins.place(string)?;
-        if self.memory(place.origin) != Memory::String || !self.stays.strings {
+        if self.memory(place.origin) != Memory::String || !self.stays.strings(self.at) {
             return None;
         }
         let left = self.left(&place)?;

@@ -53,9 +53,9 @@ fn variable(expr: &Expr) -> Option<(LocalId, Vec<Scalar>)> {
 
 impl Maker<'_> {
     /// The bytes of strings that operations at a location read, as they are written there.
-    pub(super) fn bytes_at(&self, ids: &[EdgeId]) -> Vec<(Lvalue, Place, Option<Byte>)> {
+    pub(super) fn bytes_at(&self, at: Loc, ids: &[EdgeId]) -> Vec<(Lvalue, Place, Option<Byte>)> {
         let mut found: Vec<(Lvalue, Place, Option<Byte>)> = Vec::new();
-        if !self.stays.strings {
+        if !self.stays.strings(at) {
             return found;
         }
         for id in ids {
@@ -84,8 +84,8 @@ impl Maker<'_> {
         let successors = self.function.successors();
         // Obligations read nothing, their conditions are about addresses.
         let is_demand = |ids: &[EdgeId]| ids.iter().any(|id| errors.contains(&self.function.edge(*id).to));
-        let read = successors.iter().map(|ids| {
-            let bytes = if is_demand(ids) { Vec::new() } else { self.bytes_at(ids) };
+        let read = successors.iter().enumerate().map(|(at, ids)| {
+            let bytes = if is_demand(ids) { Vec::new() } else { self.bytes_at(Loc(at as u32), ids) };
             bytes.into_iter().filter_map(|(.., byte)| byte).collect::<BTreeSet<Byte>>()
         });
         let read: Vec<BTreeSet<Byte>> = read.collect();

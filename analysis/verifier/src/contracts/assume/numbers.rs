@@ -136,7 +136,7 @@ impl Maker<'_> {
 
     /// Whether a pointer leads to a string, if that is a matter of numbers.
     pub(super) fn ends(&self, place: &Place) -> Option<Expr> {
-        if self.memory(place.origin) != Memory::String || !self.stays.strings {
+        if self.memory(place.origin) != Memory::String || !self.stays.strings(self.at) {
             return None;
         }
         let Some(left) = self.left(place) else {

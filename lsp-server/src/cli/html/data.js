@@ -151,6 +151,8 @@ function stateAt(finding, last) {
   const frames = [{ function: finding.entry, values: new Map() }];
   const memory = new Map();
   const objects = new Map();
+  // What callers and inputs give that is no plain value: memory that they pass, calls that fail.
+  const given = [];
   let gap = -1;
   for (let at = 0; at <= last; at++) {
     const step = finding.steps[at];
@@ -168,6 +170,7 @@ function stateAt(finding, last) {
       const into = step.is_global ? memory : frames[depth].values;
       into.set(step.is_global && !isPlain ? `${step.function} ${depth} ${name}` : name, { name, value, step: at, function: step.is_global && !isPlain ? step.function : '' });
     }
+    if (step.kind === 'input' && !step.change) given.push({ text: step.text, step: at });
     if (step.kind === 'call') {
       const values = new Map(step.arguments.map(({ name, value }) => [name, { name, value, step: at }]));
       frames.push({ function: /^call `([^(`]*)\(/.exec(step.text)?.[1] ?? '', values });
@@ -178,5 +181,5 @@ function stateAt(finding, last) {
       objects.set(name, { ...(objects.get(name) ?? { name }), freed: at });
     }
   }
-  return { frames, memory, objects, gap };
+  return { frames, memory, objects, given, gap };
 }

@@ -31,6 +31,10 @@ function badge(verdict, text) {
 }
 const sign = (verdict) => h('span', { class: `sign ${verdict}`, title: VERDICTS[verdict].word }, VERDICTS[verdict].sign);
 
+// The sign of a function or file; where nothing was asked, nothing is called proved.
+const signOf = (items) => { const found = worst(items); return found === undefined ? h('span', { class: 'sign none', title: 'nothing was asked here' }, '·') : sign(found); };
+const letterOf = (items) => { const found = worst(items); return found === undefined ? '·' : VERDICTS[found].sign; };
+
 const link = (hash, attributes, ...children) => h('a', { href: `#/${hash}`, ...attributes }, ...children);
 const functionLink = (key, text) => {
   const known = functions.get(key);

@@ -126,7 +126,7 @@ function callPicture(items, chosen) {
   const shown = items.filter((item) => linked.has(item.key) || item.key === chosen);
   if (shown.length > MOST_NODES) return h('p', { class: 'none' }, `${number(shown.length)} functions are too many to draw. The page of each function shows who calls it.`);
   const nodes = shown.map((item) => {
-    const text = `${VERDICTS[worst(item.obligations) ?? 'proved'].sign} ${cut(item.name, 34)}`;
+    const text = `${letterOf(item.obligations)} ${cut(item.name, 34)}`;
     // Layers are columns here: what is wide is high.
     return { id: item.key, item, text, h: text.length * 7.1 + 16, w: 22 };
   });
@@ -199,7 +199,7 @@ function functionView(key) {
   const facts = [
     contract ? fact('requires', h('ul', {}, contract.callers_pass.map((text) => h('li', {}, prose(text)))), contract.requires.length > 0 ? h('pre', { class: 'acsl' }, `/*@ requires ${contract.requires.join(';\n    requires ')}; */`) : '',
       h('p', { class: 'hint' }, contract.all_callers_are_seen ? 'All its callers are in the program.' : 'Found out: under this it is proved.')) : '',
-    demands.length > 0 ? fact('callers must see to', h('ul', {}, demands.map((finding) => h('li', {}, finding.requires ? h('code', {}, finding.requires) : finding.fails_when ? ['not ', h('code', {}, finding.fails_when)] : 'some arguments', ' — ', findingLink(finding, prose(finding.title)), ' at ', placeLink(finding.place))))) : '',
+    demands.length > 0 ? fact('callers must see to', h('ul', {}, demands.map((finding) => h('li', {}, finding.requires ? prose(finding.requires) : finding.fails_when ? ['not ', prose(finding.fails_when)] : 'some arguments', ' — ', findingLink(finding, prose(finding.title)), ' at ', placeLink(finding.place))))) : '',
     ensures ? fact('ensures', h('code', {}, ensures), h('p', { class: 'hint' }, 'Proved of every execution of this program.')) : '',
     loops.length > 0 ? fact('invariants of loops', h('ul', {}, loops.map((found) => h('li', {}, placeLink({ file: found.file, line: found.line }), ' ', h('code', {}, found.invariant))))) : '',
     notKept.length > 0 ? fact('not shown of its calls', h('ul', {}, notKept.map((text) => h('li', {}, prose(text))))) : '',
@@ -209,7 +209,7 @@ function functionView(key) {
     fact('called by', list(callers, 'nobody in the program')),
   ];
   return [
-    h('h1', {}, sign(worst(item.obligations) ?? 'proved'), ' ', h('code', {}, name)),
+    h('h1', {}, signOf(item.obligations), ' ', h('code', {}, name)),
     h('p', {}, item.place ? placeLink(item.place) : '', ' ', h('span', {}, phrase(item.obligations)), data.programs.length > 1 ? [' in the program ', h('code', {}, program.name)] : ''),
     bar(count(item.obligations), true),
     wrong.length > 0 ? h('section', {}, h('h2', {}, 'What is wrong'), h('div', { class: 'cards' }, wrong.map((finding) => findingCard(finding)))) : '',

@@ -30,7 +30,7 @@ search.addEventListener('input', () => {
   if (words.length === 0) return;
   const found = [
     ...findings.filter((finding) => has(`${finding.title} ${finding.check} ${finding.function} ${where(finding.place)}`)).slice(0, 8).map((finding) => findingLink(finding, [sign(finding.verdict), ' ', finding.title, h('span', { class: 'in' }, ` ${where(finding.place)}`)])),
-    ...[...functions.values()].filter((item) => has(item.key)).sort((a, b) => a.name.length - b.name.length).slice(0, 10).map((item) => functionLink(item.key, [sign(worst(item.obligations) ?? 'proved'), ' ', item.name, h('span', { class: 'in' }, ` ${where(item.place)}`)])),
+    ...[...functions.values()].filter((item) => has(item.key)).sort((a, b) => a.name.length - b.name.length).slice(0, 10).map((item) => functionLink(item.key, [signOf(item.obligations), ' ', item.name, h('span', { class: 'in' }, ` ${where(item.place)}`)])),
     ...[...byFile.keys()].filter((path) => has(path)).slice(0, 6).map((path) => link(`file/${encodeURIComponent(path)}`, { class: 'code' }, shortPath(path))),
     link(`places/all/${encodeURIComponent(search.value)}`, {}, `All places with “${search.value}”`),
   ];

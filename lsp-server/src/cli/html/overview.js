@@ -9,10 +9,14 @@ function headline() {
     const files = new Set(failures.map((finding) => finding.place?.file).filter(Boolean));
     return ['violated', `${several(failures.length, 'failure', 'failures')} in ${files.size === 1 ? shortPath([...files][0]) : several(files.size, 'file', 'files')}`, `Each was executed: its inputs and its path are known. ${share}`];
   }
-  if (total === 0) return ['unknown', 'Nothing was checked', results.map((result) => result.result).join(', ') || 'No program could be read.'];
-  if (all.unknown > 0) return ['unknown', 'No failure found, and not everything is proved', share];
+  const open = results.filter((result) => result.exit !== 0).map((result) => result.result);
+  if (total === 0 && results.length > 0 && open.length === 0 && data.not_read.length === 0) return ['proved', 'Nothing to prove', 'No check applies anywhere in the program.'];
+  if (total === 0) return ['unknown', 'Nothing was decided', open.join(', ') || 'No program could be read.'];
+  if (all.unknown > 0 || data.not_read.length > 0) return ['unknown', 'No failure found, and not everything is proved', share];
   if (all.callers > 0) return ['callers', 'Nothing fails by itself; callers have duties', share];
   if (all.kept > 0) return ['kept', 'Proved, if callers keep the contracts', share];
+  // The whole answer may be less than its parts: the work was stopped, or the text was not understood.
+  if (open.length > 0) return ['unknown', 'No failure found, and not everything is decided', `${open.join(', ')}. ${share}`];
   return ['proved', 'Everything is proved', share];
 }
 
@@ -64,8 +68,8 @@ function demandOf(finding) {
   if (finding.verdict !== 'callers') return undefined;
   const who = functionLink(keyOf(finding.program, finding.entry), finding.entry);
   if (finding.hangs_on) return ['It hangs on what ', h('code', {}, finding.hangs_on), ' does, of which nothing is known.'];
-  if (finding.requires) return ['Callers of ', who, ' must see to ', h('code', {}, finding.requires), '.'];
-  if (finding.fails_when) return ['Callers of ', who, ' must not let it come to ', h('code', {}, finding.fails_when), '.'];
+  if (finding.requires) return ['Callers of ', who, ' must see to ', prose(finding.requires), '.'];
+  if (finding.fails_when) return ['Callers of ', who, ' must not let it come to ', prose(finding.fails_when), '.'];
   return ['It fails for some arguments of ', who, '.'];
 }
 
@@ -78,7 +82,7 @@ const countColumns = (of) => [
 ];
 
 const rank = (items) => { const found = worst(items); return found === undefined ? 9 : KINDS.indexOf(found); };
-const state = (items) => { const found = worst(items); return found === undefined ? h('span', { class: 'none' }, 'nothing to prove') : badge(found); };
+const state = (items) => { const found = worst(items); return found === undefined ? h('span', { class: 'none' }, 'nothing was asked here') : badge(found); };
 
 function fileTable(rows) {
   return table([
@@ -138,6 +142,7 @@ function overview() {
   const demands = findings.filter((finding) => finding.verdict === 'callers');
   const problems = data.programs.flatMap((program) => program.problems);
   const all = count(obligations);
+  const assumed = new Set(results.flatMap((result) => result.rests_on)).size;
   const cards = (groups, most) => {
     const box = h('div', { class: 'cards' }, groups.slice(0, most).map(groupCard));
     if (groups.length > most) box.append(h('button', { class: 'more', onclick: (event) => { event.target.remove(); box.append(...groups.slice(most).map(groupCard)); } }, `Show the other ${number(groups.length - most)}`));
@@ -148,6 +153,7 @@ function overview() {
       h('span', { class: `big ${kind}`, 'aria-hidden': 'true' }, VERDICTS[kind].sign),
       h('div', {}, h('h1', {}, title), h('p', {}, detail),
         data.programs.length > 1 ? h('p', {}, several(data.programs.length, 'program', 'programs'), ', ', several(byFile.size, 'file', 'files'), ', ', several(functions.size, 'function', 'functions'), '.') : '',
+        assumed > 0 ? h('p', {}, 'What is proved rests on ', link('assumptions', {}, several(assumed, 'assumption', 'assumptions')), '.') : '',
         bar(all, true), legend(all, (chosen) => { location.hash = `#/places/${chosen}`; }, new Set())),
     ),
     data.not_read.length > 0 ? h('section', {}, h('h2', {}, 'Could not be read'), h('ul', {}, data.not_read.map((name) => h('li', {}, h('code', {}, name))))) : '',

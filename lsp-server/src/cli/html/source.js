@@ -80,7 +80,7 @@ class SourceText {
       : h('span', { class: 'gutter' });
     const behind = (this.isPath ? [] : here?.notes ?? []).map(([type, text]) => h('span', { class: `note ${type}` }, text));
     const definition = this.definitions.get(line);
-    if (definition && !this.isPath) behind.unshift(h('span', { class: 'note function' }, sign(worst(definition.obligations) ?? 'proved'), ' ', functionLink(definition.key, `${definition.name}: ${phrase(definition.obligations)}`)));
+    if (definition && !this.isPath) behind.unshift(h('span', { class: 'note function' }, signOf(definition.obligations), ' ', functionLink(definition.key, `${definition.name}: ${phrase(definition.obligations)}`)));
     const row = h('div', { class: `row${kind ? ` has-${kind}` : ''}`, 'data-line': line },
       h('span', { class: 'number' }, String(line)), gutter,
       h('span', { class: 'text' }, codeLine(own, state, here ? marksOf(here, line, own) : [])), behind);
@@ -119,7 +119,7 @@ class SourceText {
 function phrase(items) {
   const counts = count(items);
   const shown = KINDS.filter((kind) => counts[kind] > 0);
-  return shown.length === 0 ? 'nothing to prove' : shown.map((kind) => `${number(counts[kind])} ${VERDICTS[kind].word}`).join(', ');
+  return shown.length === 0 ? 'nothing was asked here' : shown.map((kind) => `${number(counts[kind])} ${VERDICTS[kind].word}`).join(', ');
 }
 
 async function fileView(path, line) {
@@ -138,7 +138,7 @@ async function fileView(path, line) {
   keys({ n: () => go(1), p: () => go(-1) });
   const names = h('select', { 'aria-label': 'Go to a function', onchange: (event) => { flash(text.show(Number(event.target.value))); } },
     h('option', { value: '1' }, 'Go to a function …'),
-    [...file.functions].sort((a, b) => a.place.line - b.place.line).map((item) => h('option', { value: String(item.place.line) }, `${VERDICTS[worst(item.obligations) ?? 'proved'].sign} ${item.name}`)));
+    [...file.functions].sort((a, b) => a.place.line - b.place.line).map((item) => h('option', { value: String(item.place.line) }, `${letterOf(item.obligations)} ${item.name}`)));
   if (line) later(() => flash(text.show(line)));
   const counts = count(file.obligations);
   return [

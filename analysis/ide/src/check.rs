@@ -16,10 +16,10 @@ pub use proofline_verifier::{
     blame::Blame,
     counterexample::Counterexample,
     engines::{groups as engine_groups, names as engine_names},
-    finding::{Finding, StepKind, TraceStep},
+    finding::{Finding, ObjectChange, StepKind, TraceStep},
     keep_questions,
     load::{Allocation, LoadError, Options, VolatileReads},
-    portfolio::{Control, FindingListener, Listener, Request, Round},
+    portfolio::{AskedListener, Control, FindingListener, Listener, Request, Round},
     property::Property,
     report::{Overall, Report},
     sources::{Position, Problem, Sources},
@@ -27,6 +27,7 @@ pub use proofline_verifier::{
     verdict::Verdict,
 };
 
+pub use crate::shapes::{Automaton, Shape, Step, shapes};
 use crate::{
     host::MOST_BYTES, index::Index, knowledge::knowledge, program::Program as Read, settings::Settings,
 };
@@ -75,6 +76,15 @@ pub struct LoopInvariant {
     pub column: u32,
     /// A C expression over variables that can be named there.
     pub formula: String,
+}
+
+/// What one pass of intervals, checked again, knows of a program, for all its executions.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Facts {
+    /// What holds of loops of all kinds. Where the formula of a `do` holds is before its body.
+    pub loops: Vec<LoopInvariant>,
+    /// What the results of functions are known to satisfy, by function: `0 <= result <= 9`.
+    pub ensures: BTreeMap<String, String>,
 }
 
 /// What was done so far, in numbers.
@@ -171,33 +181,45 @@ impl WholeProgram {
         Ok(report)
     }
 
-    /// What one pass of intervals, checked again, knows of the loops `for` and `while` of the files, for all executions.
+    /// What is known of the loops and functions of the files.
     ///
     /// # Errors
     /// If a file cannot be read, or the work was stopped.
-    pub fn loop_invariants(&self, control: &Control) -> Result<Vec<LoopInvariant>, CheckError> {
+    pub fn facts(&self, control: &Control) -> Result<Facts, CheckError> {
         let db = self.db.within(control);
-        let mut out: Vec<LoopInvariant> = Vec::new();
+        let mut out = Facts::default();
         for file in &self.files {
             let read = ((db.subject()?, db.sources()?), Index::of(&*db.source(file)?), Vec::new());
             let program = Arc::new(Read::new(file, &[], Ok(Ok(read)), &Settings::default()));
             let known = knowledge(&program, &db, &control.cancel).map_err(|_| CheckError::Stopped)?;
-            let text = std::fs::read_to_string(file).unwrap_or_default();
-            let lines: Vec<&str> = text.lines().collect();
             let whole = std::path::absolute(file).unwrap_or_else(|_| file.clone());
-            for found in known.loops() {
-                let start = found.place.range.start;
-                // Of a `do` this holds before its body, and not where its condition is.
-                let rest = lines.get(start.line as usize).and_then(|line| line.get(start.column as usize..));
-                let is_meant = rest.is_some_and(|rest| rest.starts_with("for") || rest.starts_with("while"));
-                if *found.place.path == *whole && is_meant && !found.formula.is_empty() {
-                    let (function, formula) = (found.function.clone(), found.formula.clone());
-                    let (path, line, column) = (file.clone(), start.line, start.column);
-                    out.push(LoopInvariant { function, path, line, column, formula });
-                }
-            }
+            let own = known.loops().iter().filter(|found| *found.place.path == *whole && !found.formula.is_empty());
+            out.loops.extend(own.map(|found| LoopInvariant {
+                function: found.function.clone(),
+                path: file.clone(),
+                line: found.place.range.start.line,
+                column: found.place.range.start.column,
+                formula: found.formula.clone(),
+            }));
+            out.ensures.append(&mut known.all_ensures("result"));
         }
         Ok(out)
+    }
+
+    /// What is known of the loops `for` and `while` of the files.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or the work was stopped.
+    pub fn loop_invariants(&self, control: &Control) -> Result<Vec<LoopInvariant>, CheckError> {
+        let mut loops = self.facts(control)?.loops;
+        // Of a `do` this holds before its body, and not where its condition is.
+        loops.retain(|found| {
+            let text = std::fs::read_to_string(&found.path).unwrap_or_default();
+            let line = text.lines().nth(found.line as usize);
+            let rest = line.and_then(|line| line.get(found.column as usize..));
+            rest.is_some_and(|rest| rest.starts_with("for") || rest.starts_with("while"))
+        });
+        Ok(loops)
     }
 
     /// Writes new answers to the cache folder.

@@ -121,6 +121,11 @@ impl Knowledge {
         self.ensures.get(function).map(|known| known.text(result))
     }
 
+    /// The same of all functions of which something is known.
+    pub(crate) fn all_ensures(&self, result: &str) -> BTreeMap<String, String> {
+        self.ensures.iter().map(|(function, known)| (function.clone(), known.text(result))).collect()
+    }
+
     /// Whether that is so for all arguments, and not just for the calls in this program.
     pub fn is_for_all_callers(&self, function: &str) -> bool {
         let mut entries = self.program.entries().iter().filter(|entry| !entry.is_alone);

@@ -26,6 +26,7 @@ mod reproduce;
 mod results;
 mod scan;
 mod settings;
+mod shapes;
 mod state;
 mod summary;
 mod suppression;

@@ -158,6 +158,7 @@ pub(crate) fn verify(
         progress: Some(progress),
         threads: 1,
         found: None,
+        asked: None,
     };
     // Engines are guarded inside; this guards what is around them.
     let ask = || match () {

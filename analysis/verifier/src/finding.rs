@@ -56,6 +56,24 @@ pub struct TraceStep {
     pub is_global: bool,
     /// Of a call: the parameters with their values.
     pub arguments: Vec<(String, String)>,
+    /// What becomes of an object of the heap.
+    pub object: Option<ObjectChange>,
+    /// So many steps are left out here; the step says nothing else.
+    pub left_out: usize,
+}
+
+/// What a step does to an object of the heap.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ObjectChange {
+    /// It is there from now on.
+    Made {
+        /// `heap object 1`
+        name: String,
+        /// In bytes.
+        size: u64,
+    },
+    /// It is freed. A pointer as people read it, which may lead into the middle of the object.
+    Freed(String),
 }
 
 /// Kinds of steps.

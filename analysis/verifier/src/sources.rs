@@ -116,6 +116,14 @@ impl Sources {
         units.flat_map(|files| files.ids().map(|id| files.path(id).to_path_buf())).collect()
     }
 
+    /// The text of a file that was read, by its path. Bytes that are not UTF-8 are `?`.
+    pub fn text_of(&self, path: &Path) -> Option<&str> {
+        self.units
+            .values()
+            .map(|unit| unit.files())
+            .find_map(|files| files.ids().find(|id| files.path(*id) == path).map(|id| files.text(id)))
+    }
+
     /// The text at a position.
     pub fn text_at(&self, position: &Position) -> String {
         self.units

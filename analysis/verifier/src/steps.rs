@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     checks::{Check, Failure},
-    finding::{StepKind, TraceStep, is_theirs, mentioned},
+    finding::{ObjectChange, StepKind, TraceStep, is_theirs, mentioned},
     interpret::{Event, MadeUp, Run, Trace},
     objects::Objects,
     sources::{Position, Sources},
@@ -73,6 +73,8 @@ pub(crate) fn tell(
         change: None,
         is_global: false,
         arguments: Vec::new(),
+        object: None,
+        left_out: 0,
     });
     Told { steps: teller.steps, values }
 }
@@ -162,6 +164,8 @@ impl Teller<'_> {
             change: None,
             is_global: false,
             arguments: Vec::new(),
+            object: None,
+            left_out: 0,
         });
     }
 
@@ -177,6 +181,8 @@ impl Teller<'_> {
             change: Some((name, shown)),
             is_global: false,
             arguments: Vec::new(),
+            object: None,
+            left_out: 0,
         });
     }
 
@@ -252,6 +258,7 @@ impl Teller<'_> {
                 if let Some((value, scalar)) = event.value {
                     let freed = self.objects.value_text(value, scalar);
                     self.push(&function, event, StepKind::Assign, format!("{freed} is freed here"), None);
+                    self.changes(ObjectChange::Freed(freed));
                 }
             }
             Op::Skip
@@ -271,15 +278,26 @@ impl Teller<'_> {
         let source = position.as_ref().map(|place| self.sources.text_at(place)).unwrap_or_default();
         let is_short = !source.is_empty() && source.len() <= 60 && !source.contains('\n');
         let call = if is_short { format!("`{source}`") } else { "the allocation".to_owned() };
-        let (kind, text) = match self.objects.at(address) {
-            _ if address == 0 => (StepKind::Input, format!("{call} fails and returns NULL")),
-            Some(extent) => {
-                let name = self.objects.name(extent);
-                (StepKind::Assign, format!("{call} gives {name} of {} bytes", extent.size))
+        match self.objects.at(address) {
+            _ if address == 0 => {
+                let text = format!("{call} fails and returns NULL");
+                self.push(function, event, StepKind::Input, text, None);
             }
-            None => return,
-        };
-        self.push(function, event, kind, text, None);
+            Some(extent) => {
+                let (name, size) = (self.objects.name(extent), extent.size);
+                let text = format!("{call} gives {name} of {size} bytes");
+                self.push(function, event, StepKind::Assign, text, None);
+                self.changes(ObjectChange::Made { name, size });
+            }
+            None => {}
+        }
+    }
+
+    /// The last step does this to an object.
+    fn changes(&mut self, object: ObjectChange) {
+        if let Some(step) = self.steps.last_mut() {
+            step.object = Some(object);
+        }
     }
 
     /// The depth an event of the caller of the innermost open call has.
@@ -383,6 +401,8 @@ impl Teller<'_> {
             change,
             is_global: false,
             arguments: Vec::new(),
+            object: None,
+            left_out: 0,
         });
     }
 
@@ -427,6 +447,9 @@ pub(crate) fn shorten(steps: Vec<TraceStep>) -> Vec<TraceStep> {
     let mut gap = steps[head].clone();
     gap.text = format!("… {left_out} more steps …");
     gap.change = None;
+    gap.object = None;
+    gap.arguments = Vec::new();
+    gap.left_out = left_out;
     out.push(gap);
     out.extend(steps[steps.len() - tail..].iter().cloned());
     out

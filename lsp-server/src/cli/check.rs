@@ -1,7 +1,7 @@
 //! `proofline check`
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     io::Write,
     path::PathBuf,
     process::ExitCode,
@@ -12,14 +12,15 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail};
 use parking_lot::Mutex;
 use proofline_ide::check::{
-    Cancel, CheckError, Control, Counterexample, Finding, FindingListener, LoopInvariant, Name, Overall,
-    Program, Property, Report, Request, Round, Sources, Task, Unknown, Verdict, WholeProgram, engine_groups,
-    engine_names, keep_questions,
+    AskedListener, Cancel, CheckError, Control, Counterexample, Facts, Finding, FindingListener,
+    LoopInvariant, Name, Overall, Program, Property, Report, Request, Round, Sources, Task, Unknown, Verdict,
+    WholeProgram, engine_groups, engine_names, keep_questions,
 };
 use proofline_ide::shown;
 
 use super::{
     formats::{self, Format},
+    html,
     input::{Allocates, Input},
     news::Old,
     project, render,
@@ -80,6 +81,9 @@ pub(crate) struct Arguments {
     /// How results are written to standard output. Exit codes and verdicts are the same in every format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(super) format: Format,
+    /// Writes a report to look at in a browser: `DIR/index.html` shows verdicts in the source, failures step by step, and what proofs rest on.
+    #[arg(long, value_name = "DIR")]
+    pub(super) html: Option<PathBuf>,
     /// Writes a witness of SV-COMP. Of the first violation: GraphML 1.0 if the name ends in `.graphml`, else YAML 2.0. Of a proof: what is known
     /// of loops, in YAML 2.0.
     #[arg(long, value_name = "FILE")]
@@ -118,6 +122,17 @@ pub(crate) struct Answer {
     pub(crate) old: usize,
     /// The work was stopped because of the memory that it took.
     pub(crate) is_out_of_memory: bool,
+    /// What engines took. What was known from before took nothing.
+    pub(crate) took: BTreeMap<&'static str, Took>,
+}
+
+/// What an engine took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Took {
+    /// How often it was asked.
+    pub(crate) questions: usize,
+    /// All that took, on whatever thread.
+    pub(crate) time: Duration,
 }
 
 impl Answer {
@@ -177,8 +192,10 @@ pub(crate) struct Checked {
     pub(crate) sources: Arc<Sources>,
     /// What was found out, by property.
     pub(crate) answers: Vec<Answer>,
-    /// Its automata, if there are verdicts about them and the format shows them.
+    /// Its automata, if there are verdicts about them and somebody shows them.
     pub(crate) automata: Option<Arc<Program>>,
+    /// What is known of its loops and functions, if somebody shows it.
+    pub(crate) facts: Facts,
 }
 
 impl Answer {
@@ -232,6 +249,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         progress: Some(Arc::new(move |text| listener.say(text))),
         threads: std::thread::available_parallelism().map_or(1, usize::from),
         found: None,
+        asked: None,
     };
     let session = Session {
         arguments,
@@ -286,6 +304,9 @@ impl Session<'_> {
             Format::Json => writeln!(out, "{:#}", formats::json(&checked))?,
             Format::Sarif => writeln!(out, "{:#}", formats::sarif(std::slice::from_ref(&checked)))?,
         }
+        if let Some(folder) = &self.arguments.html {
+            html::write(folder, std::slice::from_ref(&checked), &[])?;
+        }
         if let Some(file) = &self.arguments.witness {
             let invariants = || program.loop_invariants(&self.control).map_err(failed);
             write_witness(input, &checked.answers, file, &invariants)?;
@@ -335,6 +356,10 @@ impl Session<'_> {
             {
                 control.found = Some(teller(&sources, &self.progress, self.style, &shown));
             }
+            let took: Arc<Mutex<BTreeMap<&'static str, Took>>> = Arc::default();
+            if self.arguments.html.is_some() {
+                control.asked = Some(clock(&took));
+            }
             let report = match is_read {
                 true => program.check(&request, &self.entries, &control).map_err(failed)?,
                 false => Report::nothing(Unknown::OutOfTime),
@@ -363,12 +388,17 @@ impl Session<'_> {
                 old: old.len(),
                 report,
                 is_out_of_memory: self.ceiling.is_reached(),
+                took: took.lock().clone(),
             });
         }
-        let is_needed = self.arguments.format == Format::Json
+        let is_html = self.arguments.html.is_some();
+        let is_needed = (is_html || self.arguments.format == Format::Json)
             && answers.iter().any(|answer| !answer.report.verdicts.is_empty());
         let automata = is_needed.then(|| program.program()).transpose().map_err(failed)?;
-        Ok((Checked { name: name.to_owned(), sources, answers, automata }, program))
+        // More than verdicts: where time is over, the report does without.
+        let facts =
+            if is_html && is_needed { program.facts(control).unwrap_or_default() } else { Facts::default() };
+        Ok((Checked { name: name.to_owned(), sources, answers, automata, facts }, program))
     }
 
     /// The last lines about a program.
@@ -413,6 +443,17 @@ fn teller(
             // Whoever does not read any more learns it at the end.
             progress.beside(|| drop(std::io::stdout().write_all(text.as_bytes())));
         }
+    })
+}
+
+/// Adds up what engines take.
+fn clock(took: &Arc<Mutex<BTreeMap<&'static str, Took>>>) -> Arc<AskedListener> {
+    let took = took.clone();
+    Arc::new(move |engine, time| {
+        let mut took = took.lock();
+        let all = took.entry(engine).or_default();
+        all.questions += 1;
+        all.time += time;
     })
 }
 

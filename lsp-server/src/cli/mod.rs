@@ -3,6 +3,7 @@
 mod check;
 mod dump;
 mod formats;
+mod html;
 mod input;
 mod news;
 mod pages;

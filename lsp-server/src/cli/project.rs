@@ -14,6 +14,7 @@ use super::{
     USAGE,
     check::{Checked, Session, worst},
     formats::{self, Format},
+    html,
     input::Input,
 };
 
@@ -90,6 +91,10 @@ impl Session<'_> {
             }
             Format::Json => writeln!(out, "{:#}", formats::json_of_project(&checked))?,
             Format::Sarif => writeln!(out, "{:#}", formats::sarif(&checked))?,
+        }
+        if let Some(folder) = &self.arguments.html {
+            let not_read = done.iter().filter(|(_, one)| one.is_err()).map(|(name, _)| name.clone());
+            html::write(folder, &checked, &not_read.collect::<Vec<_>>())?;
         }
         Ok(code)
     }

@@ -9,6 +9,7 @@ mod inputs;
 mod interrupt;
 mod pages;
 mod projects;
+mod report;
 mod results;
 mod solver_process;
 mod witnesses;

@@ -42,7 +42,7 @@ enum Chore {
     Verify,
     /// The architecture's invariants: arrows between crates, cycles of modules, file heads, no `#[allow]`.
     Tidy,
-    /// Drives the real editors: `tests/editors/run.sh` with its arguments (`neovim helix emacs vscode`, `--docs`).
+    /// Drives the real editors: `tests/editors/run.sh` with its arguments (`neovim helix emacs report vscode`, `--docs`).
     Editors {
         /// Which editors, and options; none means all.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

@@ -1,6 +1,10 @@
 //! What is asked of an entry, and what ends the work on the answer. Knows no engine.
 
-use std::{collections::BTreeMap, sync::Arc, time::Instant};
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use proofline_cfa::{Name, ObligationId};
 use proofline_cpa::{Cancel, Unknown};
@@ -44,6 +48,9 @@ pub type Listener = dyn Fn(&str) + Send + Sync;
 /// Hears of a violation that no caller can prevent as soon as it is known; of one obligation perhaps more than once.
 pub type FindingListener = dyn Fn(&Finding) + Send + Sync;
 
+/// Hears which engine was asked once, and how long it took. What is known from before is not asked.
+pub type AskedListener = dyn Fn(&'static str, Duration) + Send + Sync;
+
 /// What ends the work on an answer, and where progress is reported.
 #[derive(Clone, Default)]
 pub struct Control {
@@ -55,6 +62,8 @@ pub struct Control {
     pub progress: Option<Arc<Listener>>,
     /// Hears of violations.
     pub found: Option<Arc<FindingListener>>,
+    /// Hears what engines take.
+    pub asked: Option<Arc<AskedListener>>,
     /// Cores that may be used, for several entries or for one; 0 is 1. Verdicts do not depend on it.
     pub threads: usize,
 }

@@ -400,7 +400,12 @@ impl<'r> Schedule<'r> {
         let question = Question { subject: self.subject, entry: self.entry, targets, budget: &budget };
         let decide = || ended_by_the_solver(engine.decide(&question));
         drop(take_incident());
-        catch_unwind(AssertUnwindSafe(decide)).unwrap_or_else(|panic| {
+        let began = Instant::now();
+        let decision = catch_unwind(AssertUnwindSafe(decide));
+        if let Some(asked) = &self.control.asked {
+            asked(engine.name(), began.elapsed());
+        }
+        decision.unwrap_or_else(|panic| {
             if panic.downcast_ref::<&str>().is_none() && panic.downcast_ref::<String>().is_none() {
                 // Not a message: a caller unwinds us on purpose.
                 resume_unwind(panic);

@@ -6,7 +6,8 @@ mod witness;
 use std::collections::BTreeMap;
 
 use proofline_ide::check::{
-    Finding, Position, Program, Report, Sources, StepKind, TraceStep, Unknown, Verdict,
+    Blame, Finding, Name, ObjectChange, Position, Program, Report, Sources, StepKind, TraceStep, Unknown,
+    Verdict,
 };
 use serde_json::{Value, json};
 
@@ -87,6 +88,7 @@ fn result(program: Option<&Program>, sources: &Sources, answer: &Answer) -> Valu
         };
         obligations.push(json!({
             "function": function.as_str(),
+            "number": id.index(),
             "check": obligation.check.code(),
             "condition": obligation.text.as_str(),
             "place": sources.position(*function, obligation.site).as_ref().map(place),
@@ -130,6 +132,10 @@ fn by_function(texts: &BTreeMap<impl std::fmt::Display, Vec<String>>) -> serde_j
 fn finding(finding: &Finding, is_failure: bool) -> Value {
     let values: serde_json::Map<String, Value> =
         finding.values.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+    let condition = match &finding.blame {
+        Blame::Manifest => None,
+        Blame::Latent(condition) => Some(condition),
+    };
     json!({
         "check": finding.check.code(),
         "function": finding.function.as_str(),
@@ -138,6 +144,9 @@ fn finding(finding: &Finding, is_failure: bool) -> Value {
         "kind": if is_failure { "failure" } else { "condition on callers" },
         "place": finding.position.as_ref().map(place),
         "values": values,
+        "requires": condition.and_then(|asked| asked.requires.as_ref()),
+        "fails_when": condition.and_then(|asked| asked.fails_when.as_ref()),
+        "hangs_on": condition.and_then(|asked| asked.unknown).map(Name::as_str),
         "entry": finding.counterexample.entry.name.as_str(),
         "inputs": finding.counterexample.inputs.iter().map(i128::to_string).collect::<Vec<_>>(),
         "steps": finding.steps.iter().map(step).collect::<Vec<_>>(),
@@ -160,11 +169,18 @@ fn step(step: &TraceStep) -> Value {
         "depth": step.depth,
         "place": step.position.as_ref().map(place),
         "change": step.change.as_ref().map(|(name, value)| json!({ "name": name, "value": value })),
+        "is_global": step.is_global,
+        "arguments": step.arguments.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect::<Vec<_>>(),
+        "object": step.object.as_ref().map(|object| match object {
+            ObjectChange::Made { name, size } => json!({ "made": name, "size": size }),
+            ObjectChange::Freed(pointer) => json!({ "freed": pointer }),
+        }),
+        "left_out": step.left_out,
     })
 }
 
 /// Lines and columns from 1, columns in bytes, the end behind the last one.
-fn place(position: &Position) -> Value {
+pub(super) fn place(position: &Position) -> Value {
     json!({
         "file": position.path.display().to_string(),
         "line": position.line + 1,

@@ -14,6 +14,8 @@ FILES = [
     ("zlib/deflate.c", ["longest_match", "deflateReset", "deflateStateCheck"]),
     ("lua5.4/src/lvm.c", ["l_strcmp", "luaV_lessthan", "luaV_tonumber_"]),
     ("lua5.4/src/lparser.c", ["error_expected", "exprstat", "checknext"]),
+    ("tinyexpr/tinyexpr.c", ["fac", "list", "next_token"]),
+    ("inih/ini.c", ["ini_rstrip", "ini_parse_stream", "ini_lskip"]),
     ("sqlite3/sqlite3.c", ["sqlite3Strlen30", "sqlite3VdbeAddOp3", "sqlite3DbFree"]),
 ]
 BUG = "int pl_z = 0; pl_z = 1 / pl_z;\n"

@@ -2,7 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Weak},
 };
 
 use proofline_cfa_build::{Unit, UnitMap};
@@ -47,8 +47,12 @@ pub(crate) fn source<'db>(
     db.shared().log(Work::Read(path.to_owned()));
     let reader = Reader::new(&db.shared().files);
     let own = FoundFlags::clone(own_flags(db, file));
-    let source = load::read_with(path, own, project.options(db), &reader);
+    let older = db.shared().parsed.lock().get(path).and_then(Weak::upgrade);
+    let source = load::read_with(path, own, project.options(db), &reader, older.as_deref());
     reader.depend(db);
+    if let Ok(source) = &source {
+        db.shared().parsed.lock().insert(path.to_owned(), Arc::downgrade(&source.unit));
+    }
     source.map(Arc::new)
 }
 

@@ -14,6 +14,7 @@ mod database;
 mod files;
 mod fingerprint;
 mod front;
+mod functions;
 mod linked;
 mod program;
 mod shared;

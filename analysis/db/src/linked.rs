@@ -172,7 +172,8 @@ impl Linking for Linked<'_> {
 
 #[salsa::tracked]
 pub(crate) fn function<'db>(db: &'db dyn Db, project: Project, symbol: Symbol<'db>) -> Option<Arc<Function>> {
-    link::function(&Linked { db, project }, symbol.name(db))
+    let function = link::function(&Linked { db, project }, symbol.name(db));
+    function.map(|function| db.shared().functions.same(function))
 }
 
 #[salsa::tracked]

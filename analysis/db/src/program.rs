@@ -43,7 +43,9 @@ fn conventions(db: &dyn Db, project: Project) -> Conventions {
 pub(crate) fn prepared(db: &dyn Db, project: Project) -> (Arc<Program>, Surroundings) {
     let mut program = whole(db, project);
     let annotations = |name| annotation(db, project, Symbol::new(db, name)).clone();
-    let surroundings = load::prepare(&mut program, conventions(db, project), &annotations);
+    let inserted =
+        |function: &Arc<Function>, conventions| db.shared().functions.inserted(function, conventions);
+    let surroundings = load::prepare(&mut program, conventions(db, project), &annotations, &inserted);
     (Arc::new(program), surroundings)
 }
 
@@ -115,8 +117,9 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
-    fn new(environment: Environment, entry: Name) -> Ready {
-        let fingerprint = fingerprint(environment.program(), entry, environment.is_open());
+    fn new(db: &dyn Db, environment: Environment, entry: Name) -> Ready {
+        let functions = &db.shared().functions;
+        let fingerprint = fingerprint(environment.program(), entry, environment.is_open(), functions);
         Ready { environment: Arc::new(environment), fingerprint }
     }
 }
@@ -136,8 +139,11 @@ pub(crate) fn ready<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) 
     let conventions = conventions(db, project);
     let annotations = |name| annotation(db, project, Symbol::new(db, name)).clone();
     let entry = Entry::new(name);
-    let environment = load::of_entry(entry, conventions, volatile(db, project), &annotations, &sliced);
-    Arc::new(Ready::new(environment, name))
+    let inserted =
+        |function: &Arc<Function>, conventions| db.shared().functions.inserted(function, conventions);
+    let environment =
+        load::of_entry(entry, conventions, volatile(db, project), &annotations, &inserted, &sliced);
+    Arc::new(Ready::new(db, environment, name))
 }
 
 /// What a read of a volatile object gives.
@@ -158,7 +164,7 @@ fn ready_passing<'db>(
     let Some(program) = checks::pass_over(ready.environment.program(), &passed_over) else {
         return ready.clone();
     };
-    Arc::new(Ready::new(ready.environment.again(program), entry.name(db)))
+    Arc::new(Ready::new(db, ready.environment.again(program), entry.name(db)))
 }
 
 /// The slice of an entry, ready for the engines that answer this question.

@@ -2,14 +2,16 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, OnceLock},
+    path::PathBuf,
+    sync::{Arc, OnceLock, Weak},
     time::Instant,
 };
 
 use parking_lot::Mutex;
+use proofline_syntax::Unit;
 use proofline_verifier::{Cancel, Name, Summaries, blocks::BlockRun, portfolio::Control};
 
-use crate::{files::Files, shelf::Shelf, store::Store, stored::Blocks, work::Work};
+use crate::{files::Files, functions::Functions, shelf::Shelf, store::Store, stored::Blocks, work::Work};
 
 /// What queries ask of the database besides memory.
 #[salsa::db]
@@ -28,6 +30,9 @@ pub(crate) trait Db: salsa::Database {
 #[derive(Default)]
 pub(crate) struct Shared {
     pub(crate) files: Files,
+    /// What files were parsed to last, as long as somebody has it.
+    pub(crate) parsed: Mutex<BTreeMap<PathBuf, Weak<Unit>>>,
+    pub(crate) functions: Functions,
     pub(crate) store: OnceLock<Store>,
     pub(crate) blocks: OnceLock<Arc<Blocks>>,
     pub(crate) shelf: Shelf,

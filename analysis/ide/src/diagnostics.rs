@@ -112,10 +112,13 @@ fn is_suppressed(diagnostic: &Diagnostic, line: impl Fn(&Path, usize) -> Option<
 
 /// Code that no execution reaches. Not where something fails: what comes behind a certain failure is its matter.
 fn never_reached(file: &FileResults) -> impl Iterator<Item = Diagnostic> {
+    let unreachable = file.unreachable();
+    // What a function's report says is dear to find out.
+    let may_matter = |range: Range| unreachable.iter().any(|(dead, _)| range.touches(dead.start));
     let fails = |name: &str| file.function(name).is_some_and(|report| report.violated > 0);
-    let failing: Vec<Range> =
-        file.functions().filter(|f| fails(&f.name)).map(|f| file.now(f.range)).collect();
-    let unreachable = file.unreachable().into_iter();
+    let ranges = file.functions().map(|f| (f, file.now(f.range))).filter(|(_, range)| may_matter(*range));
+    let failing: Vec<Range> = ranges.filter(|(f, _)| fails(&f.name)).map(|(_, range)| range).collect();
+    let unreachable = unreachable.into_iter();
     unreachable.filter(move |(dead, _)| !failing.iter().any(|range| range.touches(dead.start))).map(
         |(dead, is_older)| {
             let mark = if is_older { "(older text) " } else { "" };

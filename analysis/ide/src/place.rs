@@ -55,9 +55,9 @@ impl Place {
             start: Point { line: position.line, column: position.column },
             end: Point { line: position.end_line, column: position.end_column },
         };
-        let path = match std::path::absolute(&position.path) {
-            Ok(path) if !position.path.is_absolute() => path.into(),
-            Ok(_) | Err(_) => position.path.clone(),
+        let path = match &position.path {
+            path if path.is_absolute() => path.clone(),
+            path => std::path::absolute(path).map_or_else(|_| path.clone(), Into::into),
         };
         Place { path, range }
     }

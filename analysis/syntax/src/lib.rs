@@ -25,4 +25,4 @@ pub use normalise::AttributeStyle;
 pub use preprocess::{CcPreprocessor, Preprocessor, RuccPreprocessor};
 pub use source::{FileId, SourceFiles, Span};
 pub use token::{Pragma, Preprocessed, TextId, Texts, Token, TokenKind};
-pub use unit::{Attribute, Place, Unit, parse};
+pub use unit::{Attribute, Place, Unit, parse, parse_after};

@@ -47,7 +47,7 @@ impl Span {
 /// The text of one file and where its lines start.
 #[derive(Debug)]
 struct SourceFile {
-    path: PathBuf,
+    path: Arc<Path>,
     text: Arc<str>,
     lines: OnceLock<Vec<u32>>,
     included_from: Option<Span>,
@@ -78,7 +78,7 @@ impl SourceFiles {
     ) -> FileId {
         let id = FileId(u32::try_from(self.files.len()).unwrap_or(u32::MAX));
         let lines = OnceLock::new();
-        self.files.push(SourceFile { path, text, lines, included_from, system });
+        self.files.push(SourceFile { path: path.into(), text, lines, included_from, system });
         id
     }
 
@@ -90,6 +90,12 @@ impl SourceFiles {
     #[must_use]
     pub fn path(&self, file: FileId) -> &Path {
         self.get(file).map_or(Path::new(""), |f| &f.path)
+    }
+
+    /// The same to keep. Places in one file have one path, so that comparing them is cheap.
+    #[must_use]
+    pub fn shared_path(&self, file: FileId) -> Arc<Path> {
+        self.get(file).map_or_else(|| Path::new("").into(), |f| f.path.clone())
     }
 
     /// The text that every [`Span`] of this file counts in.

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{Entry, Name, Program};
+use proofline_cfa::{Entry, Function, Name, Program};
 use proofline_program_analysis::{Environment, written_values};
 use proofline_syntax::{
     DataModel, FileSystem, Flags, FoundFlags, OverlayFs, Preprocessor, RealFs, RuccPreprocessor, Severity,
@@ -40,7 +40,7 @@ pub struct Options {
 }
 
 /// Whether memory can run out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Allocation {
     /// `malloc` and its kin may return null.
     #[default]
@@ -134,10 +134,11 @@ fn leads_out(main: &Path, file: &Path) -> bool {
 /// # Errors
 /// If the file or its flags cannot be read. (What is wrong with its text is data, not an error.)
 pub fn read(file: &Path, options: &Options, fs: &dyn FileSystem) -> Result<Source, LoadError> {
-    read_with(file, proofline_syntax::flags_for(file, fs), options, fs)
+    read_with(file, proofline_syntax::flags_for(file, fs), options, fs, None)
 }
 
-/// The same, with the file's own flags, that were found before: that can take longer than reading the file.
+/// The same, with the file's own flags, that were found before: that can take longer than reading the file. What an older text of it was
+/// parsed to makes it faster, and changes nothing else.
 ///
 /// # Errors
 /// If the file cannot be read or the flags of `options` make no sense.
@@ -146,6 +147,7 @@ pub fn read_with(
     own: FoundFlags,
     options: &Options,
     fs: &dyn FileSystem,
+    older: Option<&Unit>,
 ) -> Result<Source, LoadError> {
     // What cannot be read at all is an error of the command line, not of the program.
     if let Err(error) = fs.read(file) {
@@ -158,7 +160,7 @@ pub fn read_with(
         let Problem { is_error, message, position: _, help, function } = problem;
         faults.push(Fault { is_error, message, span: None, help, function });
     }
-    let unit = proofline_syntax::parse(RuccPreprocessor.preprocess(file, fs, &flags));
+    let unit = proofline_syntax::parse_after(RuccPreprocessor.preprocess(file, fs, &flags), older);
     for error in unit.errors() {
         faults.push(Fault {
             is_error: error.severity == Severity::Error,
@@ -190,18 +192,26 @@ pub fn read_with(
 /// The annotation in front of a function's definition, without its delimiters.
 pub type Annotations<'a> = &'a dyn Fn(Name) -> Option<String>;
 
+/// A function with its obligations; whoever asks often may remember them.
+pub type Inserted<'a> = &'a dyn Fn(&Arc<Function>, Conventions) -> Arc<Function>;
+
+/// Nobody remembers them.
+pub const INSERTED: Inserted<'static> =
+    &|function, conventions| Arc::new(checks::insert_into(function, conventions));
+
 /// Makes a linked program ready for engines: library models, obligations, also of contracts in the text, what holds of the arguments of `main`.
 pub fn prepare(
     program: &mut Program,
     conventions: Conventions,
     annotations: Annotations<'_>,
+    inserted: Inserted<'_>,
 ) -> Surroundings {
     let library = match conventions.allocation {
         Allocation::MayFail => models::standard(),
         Allocation::NeverFails => models::infallible(),
     };
     let surroundings = models::apply(program, library);
-    checks::insert_with(program, conventions);
+    checks::insert_with(program, conventions, inserted);
     obligations::insert(program, annotations);
     proofline_program_analysis::command_line::provide(program);
     surroundings
@@ -214,10 +224,11 @@ pub fn of_entry(
     conventions: Conventions,
     volatile: VolatileReads,
     annotations: Annotations<'_>,
+    inserted: Inserted<'_>,
     slice: &dyn Fn(Surroundings) -> Program,
 ) -> Environment {
     let mut program = slice(Surroundings::Closed);
-    let surroundings = prepare(&mut program, conventions, annotations);
+    let surroundings = prepare(&mut program, conventions, annotations, inserted);
     let enter = |program, is_open| {
         with_volatile(program, volatile, &|program| Environment::entered(program, entry, is_open))
     };
@@ -231,7 +242,7 @@ pub fn of_entry(
         }
     }
     let mut program = slice(Surroundings::Open);
-    prepare(&mut program, conventions, annotations);
+    prepare(&mut program, conventions, annotations, inserted);
     enter(program, true)
 }
 
@@ -327,7 +338,7 @@ fn link<'s>(files: impl IntoIterator<Item = &'s Source>, options: &Options) -> (
     let ends_at_labels = checks::ends_at_labels(&program);
     let sources = Sources::new(Arc::new(map), units, problems);
     let conventions = Conventions::of(options, ends_at_labels);
-    let surroundings = prepare(&mut program, conventions, &|name| sources.annotation(name));
+    let surroundings = prepare(&mut program, conventions, &|name| sources.annotation(name), INSERTED);
     let environment = of_whole(&program, surroundings, options.volatile);
     (Subject::new(Arc::new(environment), options.wrapv), sources)
 }

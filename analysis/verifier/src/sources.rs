@@ -167,5 +167,5 @@ pub fn misunderstood(
 pub(crate) fn position(unit: usize, files: &SourceFiles, span: Span) -> Option<Position> {
     let (line, column) = files.line_col(span.file, span.start);
     let (end_line, end_column) = files.line_col(span.file, span.end);
-    Some(Position { path: files.path(span.file).into(), unit, span, line, column, end_line, end_column })
+    Some(Position { path: files.shared_path(span.file), unit, span, line, column, end_line, end_column })
 }

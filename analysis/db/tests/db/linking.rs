@@ -212,7 +212,7 @@ fn compare(db: &Database, texts: &[(PathBuf, String)], log: &str) {
         let (Some((environment, _)), _) = known else { continue };
         let is_open = environment.is_open() && !Entry::new(*name).is_library();
         let mut expected = slice(&whole, *name, is_open);
-        load::prepare(&mut expected, conventions, &|name| sources.annotation(name));
+        load::prepare(&mut expected, conventions, &|name| sources.annotation(name), load::INSERTED);
         is_same(environment.program(), &expected, &format!("slice of {name}, {log}"));
     }
 }

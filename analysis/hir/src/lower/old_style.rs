@@ -55,8 +55,11 @@ impl<'u> Lowerer<'u> {
         // The first identifier is the function's own name.
         let own = field(function, "declarator").filter(|d| d.kind() == "identifier");
         let words: Vec<Node<'u>> = words.into_iter().filter(|&w| Some(w) != own).collect();
-        let length = items.iter().position(|n| n.kind() == "compound_statement")?;
-        if words.len() < 2 || !items[..length].iter().all(|n| n.kind() == "declaration") {
+        if words.len() < 2 {
+            return None;
+        }
+        let length = items.iter().position(|n| n.kind() != "declaration")?;
+        if items[length].kind() != "compound_statement" {
             return None;
         }
         let mut cursor = first.walk();

@@ -34,7 +34,10 @@ fn depth_exceeds(node: Node<'_>, limit: u32) -> bool {
     let mut way = Vec::new();
     loop {
         let above = cursor.node().kind();
-        if cursor.goto_first_child() {
+        // A tree with few nodes adds little depth, and almost all are of that kind.
+        let below = u32::try_from(cursor.node().descendant_count()).unwrap_or(u32::MAX);
+        let may_exceed = below > (limit - depth).min(MAX_CHAIN - links);
+        if may_exceed && cursor.goto_first_child() {
             let is_link = is_link(above, cursor.node().kind());
             way.push((above, is_link));
             *(if is_link { &mut links } else { &mut depth }) += 1;

@@ -46,7 +46,13 @@ pub struct Unit {
 
 /// Parses preprocessed text. Never fails: what was not understood is in [`Unit::errors`].
 #[must_use]
-pub fn parse(mut pre: Preprocessed) -> Unit {
+pub fn parse(pre: Preprocessed) -> Unit {
+    parse_after(pre, None)
+}
+
+/// The same, faster where little has changed since an older text was parsed. Law: the unit is the one that [`parse`] gives.
+#[must_use]
+pub fn parse_after(mut pre: Preprocessed, older: Option<&Unit>) -> Unit {
     let normalised = normalise(&mut pre);
     let Preprocessed { files, tokens, texts, mut errors, .. } = pre;
     let Normalised { text, starts, origins, attributes, packs, errors: placed, asserts_in_structs, c23_word } =
@@ -55,7 +61,7 @@ pub fn parse(mut pre: Preprocessed) -> Unit {
     let offset = |piece: usize| starts.get(piece).copied().unwrap_or(end);
     let mut damaged: Vec<u32> = placed.iter().map(|placed| offset(placed.before)).collect();
     errors.extend(placed.into_iter().map(|placed| placed.error));
-    let tree = match parser::tree_of(&text) {
+    let tree = match parser::tree_of(&text, older.map(|unit| (&unit.tree, &*unit.text))) {
         Ok(tree) => tree,
         Err(error) => {
             errors.push(error);

@@ -3,6 +3,7 @@
 mod attributes;
 mod common;
 mod constructs;
+mod edits;
 mod flags;
 mod oracle;
 mod positions;

@@ -7,13 +7,13 @@ use proofline_cfa::{CheckId, Edge, Entry, Expr, Function, Loc, Name, Obligation,
 
 use crate::{
     contracts::promises,
-    load::{Allocation, Options},
+    load::{Allocation, INSERTED, Inserted, Options},
 };
 
 use super::{Check, Demand, Part, Rule, postcondition, reach_error, signed_overflow, visit};
 
 /// What decides, besides the automata, which obligations there are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Conventions {
     /// The label `ERROR` is one, because no call says the same.
     pub ends_at_labels: bool,
@@ -39,7 +39,8 @@ impl Conventions {
 
 /// Inserts the obligations of every function.
 pub fn insert(program: &mut Program) {
-    insert_with(program, Conventions { ends_at_labels: ends_at_labels(program), ..Conventions::default() });
+    let conventions = Conventions { ends_at_labels: ends_at_labels(program), ..Conventions::default() };
+    insert_with(program, conventions, INSERTED);
 }
 
 /// Whether the label `ERROR` is an obligation: where no call says the same.
@@ -53,12 +54,12 @@ pub fn has_error_call(function: &Function) -> bool {
 }
 
 /// Inserts the obligations of every function.
-pub fn insert_with(program: &mut Program, conventions: Conventions) {
+pub fn insert_with(program: &mut Program, conventions: Conventions, inserted: Inserted<'_>) {
     let is_library = !program.functions.contains_key(&Entry::main().name);
     let main_allocates = !is_library && program.functions.values().any(|function| has_allocation(function));
     let conventions = Conventions { main_allocates, is_library, ..conventions };
     for function in program.functions.values_mut() {
-        *function = Arc::new(insert_into(function, conventions));
+        *function = inserted(function, conventions);
     }
 }
 

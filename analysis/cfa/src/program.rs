@@ -46,6 +46,8 @@ pub struct Global {
     pub constant: bool,
     /// Initial values of its scalars that are not zero, by offset, not overlapping.
     pub init: Vec<InitialValue>,
+    /// Objects and functions whose addresses are in what was not computed of its initial value, by name.
+    pub hidden: Vec<Name>,
 }
 
 /// An initial scalar.

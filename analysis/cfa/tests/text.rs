@@ -296,12 +296,11 @@ fn program() -> impl Strategy<Value = Program> {
             InitialValue { offset, scalar, bits, value }
         },
     );
-    let global = (name(), ty(), any::<u64>(), any::<[bool; 3]>(), vec(initial, 0..3)).prop_map(
-        |(name, ty, size, [internal, defined, constant], init)| {
+    let global = (name(), ty(), any::<u64>(), any::<[bool; 3]>(), vec(initial, 0..3), vec(name(), 0..3))
+        .prop_map(|(name, ty, size, [internal, defined, constant], init, hidden)| {
             let linkage = if internal { Linkage::Internal } else { Linkage::External };
-            Global { name, ty, size, linkage, defined, constant, init }
-        },
-    );
+            Global { name, ty, size, linkage, defined, constant, init, hidden }
+        });
     (
         any::<bool>(),
         vec(record, 0..3),

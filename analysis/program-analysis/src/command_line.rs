@@ -123,6 +123,7 @@ fn array(name: Name, element: Type) -> Global {
         defined: false,
         constant: false,
         init: Vec::new(),
+        hidden: Vec::new(),
     }
 }
 

@@ -46,6 +46,7 @@ impl Mentions {
                 Constant::Int(_) | Constant::Float(_) | Constant::Unknown => {}
             }
         }
+        found.names.extend(&global.hidden);
         found
     }
 

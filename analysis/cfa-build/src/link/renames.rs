@@ -176,6 +176,7 @@ impl<'r> Applied<'r> {
                 Constant::Int(_) | Constant::Float(_) | Constant::Unknown => {}
             }
         }
+        global.hidden.iter_mut().for_each(|name| *name = self.global(*name));
         Arc::new(global)
     }
 

@@ -1,6 +1,6 @@
 //! Objects with static storage and their initial values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proofline_hir::{
     Linkage, Name, StringLiteral, Type, TypeKind,
@@ -29,6 +29,10 @@ pub(super) fn global(context: &Context<'_>, source: &proofline_hir::Global) -> G
     if let (Some(init), Some(body)) = (&source.init, &source.init_body) {
         values.initialise(body, init, Part { ty: source.ty, offset: 0, bits: None });
     }
+    let hidden = match &source.init_body {
+        Some(body) if values.hides() => addressed(body),
+        Some(_) | None => Vec::new(),
+    };
     let end = values.at.last_key_value().map_or(0, |((offset, _), value)| offset + value.bytes(types));
     Global {
         name: source.name,
@@ -39,7 +43,17 @@ pub(super) fn global(context: &Context<'_>, source: &proofline_hir::Global) -> G
         defined: source.defined && !values.overflow,
         constant: is_constant(source.ty),
         init: values.finish(),
+        hidden,
     }
+}
+
+/// Objects and functions that an initial value mentions, by name.
+fn addressed(body: &Body) -> Vec<Name> {
+    let names = body.exprs.iter().filter_map(|expr| match expr.kind {
+        ExprKind::Global(name) | ExprKind::Function(name) | ExprKind::StringLiteral(name) => Some(name),
+        _ => None,
+    });
+    names.collect::<BTreeSet<Name>>().into_iter().collect()
 }
 
 /// The object of a string literal.
@@ -62,6 +76,7 @@ pub(super) fn string(types: Types<'_>, literal: &StringLiteral) -> Global {
         defined: true,
         constant: true,
         init,
+        hidden: Vec::new(),
     }
 }
 
@@ -83,6 +98,11 @@ struct Values<'c> {
 }
 
 impl Values<'_> {
+    /// Whether some of the value is not computed.
+    fn hides(&self) -> bool {
+        self.overflow || self.at.values().any(|initial| initial.value == Constant::Unknown)
+    }
+
     fn initialise(&mut self, body: &Body, init: &Initializer, part: Part) {
         for entry in &init.entries {
             self.entry(body, &entry.path, entry.value, part);

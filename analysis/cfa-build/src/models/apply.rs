@@ -56,7 +56,16 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
         let (name, ty) = (Name::new(ERRNO), Type::int());
         // Code that is not here sets it too.
         let linkage = Linkage::External;
-        let global = Global { name, ty, linkage, size: 4, defined: false, constant: false, init: Vec::new() };
+        let global = Global {
+            name,
+            ty,
+            linkage,
+            size: 4,
+            defined: false,
+            constant: false,
+            init: Vec::new(),
+            hidden: Vec::new(),
+        };
         program.globals.insert(name, Arc::new(global));
     }
     let locale_may_change = ctype::locale_may_change(program, library);

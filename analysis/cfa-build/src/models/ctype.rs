@@ -59,7 +59,16 @@ pub(super) fn locale_may_change(program: &Program, library: &Library) -> bool {
 /// The variable that says it. Programs begin with the locale of C; code that is not here may set another one.
 pub(super) fn locale() -> Global {
     let (name, ty, linkage) = (Name::new(LOCALE), Type::int(), Linkage::External);
-    Global { name, ty, linkage, size: 4, defined: true, constant: false, init: Vec::new() }
+    Global {
+        name,
+        ty,
+        linkage,
+        size: 4,
+        defined: true,
+        constant: false,
+        init: Vec::new(),
+        hidden: Vec::new(),
+    }
 }
 
 impl Pass<'_, '_> {
@@ -263,6 +272,7 @@ impl Table {
             defined: true,
             constant: !may_change,
             init,
+            hidden: Vec::new(),
         };
         let into = Constant::Address(self.object(), (BEFORE as u64 * bytes) as i64);
         let pointer = Global {
@@ -273,6 +283,7 @@ impl Table {
             defined: true,
             constant: true,
             init: vec![InitialValue { offset: 0, scalar: Scalar::Pointer, bits: None, value: into }],
+            hidden: Vec::new(),
         };
         [entries, pointer]
     }

@@ -27,7 +27,16 @@ pub(super) fn rest(program: &Program) -> Global {
     let (name, ty) = (Name::new(REST), Type::void().pointer_to());
     let size = u64::from(program.pointer_bits() / 8);
     // Code that is not here sets it too.
-    Global { name, ty, linkage: Linkage::External, size, defined: true, constant: false, init: Vec::new() }
+    Global {
+        name,
+        ty,
+        linkage: Linkage::External,
+        size,
+        defined: true,
+        constant: false,
+        init: Vec::new(),
+        hidden: Vec::new(),
+    }
 }
 
 impl Pass<'_, '_> {

@@ -95,6 +95,10 @@ impl Printer<'_> {
         if global.constant {
             self.text(" constant");
         }
+        for (at, name) in global.hidden.iter().enumerate() {
+            self.text(if at == 0 { " hides " } else { ", " });
+            self.name(*name);
+        }
         if !global.init.is_empty() {
             self.text(" = {");
             for InitialValue { offset, scalar, bits, value } in &global.init {
@@ -260,6 +264,13 @@ impl Parser<'_> {
         let linkage = if self.word("static") { Linkage::Internal } else { Linkage::External };
         let defined = !self.word("extern");
         let constant = self.word("constant");
+        let mut hidden = Vec::new();
+        if self.word("hides") {
+            hidden.push(self.name()?);
+            while self.punct(",") {
+                hidden.push(self.name()?);
+            }
+        }
         let mut init = Vec::new();
         if self.punct("=") {
             self.expect("{")?;
@@ -271,7 +282,7 @@ impl Parser<'_> {
                 init.push(InitialValue { offset, scalar, bits, value: self.initial(scalar)? });
             }
         }
-        Ok(Global { name, ty, size, linkage, defined, constant, init })
+        Ok(Global { name, ty, size, linkage, defined, constant, init, hidden })
     }
 
     fn initial(&mut self, scalar: crate::Scalar) -> Result<Constant, ParseError> {

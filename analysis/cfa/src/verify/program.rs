@@ -46,6 +46,11 @@ fn is_function(program: &Program, name: Name) -> bool {
 fn initial(program: &Program, global: &Global, report: &mut dyn FnMut(Flaw, String)) {
     // Bits that are taken, in order.
     let mut taken: Vec<(u64, u64)> = Vec::new();
+    for name in &global.hidden {
+        if !program.globals.contains_key(name) && !is_function(program, *name) {
+            report(Flaw::Name, format!("object or function {name}"));
+        }
+    }
     for initial in &global.init {
         let bytes = initial.bits.map_or(program.scalar_bytes(initial.scalar), |bits| {
             (u64::from(bits.first) + u64::from(bits.width)).div_ceil(8)

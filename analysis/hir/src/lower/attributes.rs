@@ -24,7 +24,7 @@ pub(crate) struct Attributes {
     pub(crate) cleanup: Option<Name>,
     /// `alias("f")`: the name is another name of `f`.
     pub(crate) alias: Option<Name>,
-    /// `asm("name")` behind a declarator: what the linker calls it.
+    /// `asm("name")` behind a declarator, or `weakref("name")`: what the linker calls it.
     pub(crate) asm_label: Option<Name>,
     /// `weak`, `weakref`
     pub(crate) weak: bool,
@@ -90,7 +90,15 @@ impl<'u> Lowerer<'u> {
             "mode" => into.mode = Some(arguments.trim().trim_matches('_').to_owned()),
             "cleanup" => into.cleanup = Some(Name::new(arguments.trim())),
             "alias" => into.alias = Some(Name::new(arguments.trim().trim_matches('"'))),
-            "weak" | "weakref" => into.weak = true,
+            "weak" => into.weak = true,
+            // A name of this unit for another: of a function here, or of one that may be somewhere else.
+            "weakref" => {
+                into.weak = true;
+                let target = arguments.trim().trim_matches('"');
+                if !target.is_empty() {
+                    into.asm_label = Some(Name::new(target));
+                }
+            }
             "noreturn" => into.function.noreturn = true,
             "pure" | "const" => into.function.pure = true,
             "malloc" => into.function.malloc = true,

@@ -41,6 +41,7 @@ fn addresses(program: &Program) -> BTreeSet<Name> {
         Constant::Function(name) => Some(name),
         Constant::Int(_) | Constant::Float(_) | Constant::Address(..) | Constant::Unknown => None,
     }));
+    taken.extend(program.globals.values().flat_map(|global| &global.hidden));
     taken
 }
 

@@ -227,6 +227,16 @@ impl<'p> Generator<'p> {
             let node = self.solver.address_node(Address::of(object));
             self.solver.flow(node, self.solver.escape);
         }
+        // What is not computed holds anything that outside code knows, so these, too.
+        for name in &global.hidden {
+            let hidden = if self.program.globals.contains_key(name) {
+                self.global(*name)
+            } else {
+                self.function(*name)
+            };
+            let node = self.solver.address_node(Address::of(hidden));
+            self.solver.flow(node, self.solver.escape);
+        }
         for initial in &global.init {
             let value = match &initial.value {
                 Constant::Int(_) | Constant::Float(_) => continue,

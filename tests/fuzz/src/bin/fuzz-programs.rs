@@ -23,7 +23,8 @@ struct Arguments {
     /// Engines, separated by commas (default: all); `portfolio` for what is asked when none is named.
     #[arg(long)]
     engines: Option<String>,
-    /// Asks each program so many of the engines, in turn, and the portfolio. So many programs see every engine, and each program costs little.
+    /// Asks each program so many of the engines, in turn, and the portfolio, and of the other compilers one, in turn. So many programs
+    /// see every engine, and each program costs little.
     #[arg(long, value_name = "NUMBER")]
     in_turn: Option<usize>,
     /// Programs whose assertions are all true by construction, and twins with one that is not.
@@ -94,7 +95,7 @@ fn run() -> Result<ExitCode> {
     if let Some(names) = &arguments.engines {
         engines.names = names.split(',').map(str::to_owned).collect();
     }
-    let compiler = Compiler::new(if arguments.all_compilers { Compilers::All } else { Compilers::Gcc })?;
+    let mut compiler = Compiler::new(if arguments.all_compilers { Compilers::All } else { Compilers::Gcc })?;
     let started = Instant::now();
     let (mut programs, mut skipped, mut faults) = (0usize, 0usize, 0usize);
     let mut counts: BTreeMap<String, [usize; 3]> = BTreeMap::new();
@@ -102,6 +103,7 @@ fn run() -> Result<ExitCode> {
     for seed in seeds {
         if let Some(number) = arguments.in_turn {
             engines.names = in_turn(&all, seed, number);
+            compiler.turn = usize::try_from(seed).ok();
         }
         let (outcome, vectors, manner) = if arguments.twins {
             let twins = twins(seed);

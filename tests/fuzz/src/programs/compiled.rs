@@ -1,6 +1,8 @@
 //! Compiles a program with sanitizers and runs it. What it does is the truth that everyone else is compared with.
 
 use std::{
+    cell::RefCell,
+    collections::BTreeMap,
     io::Write as _,
     path::PathBuf,
     process::{Command, Output, Stdio},
@@ -130,6 +132,8 @@ pub struct Compiler {
     runtime: PathBuf,
     other_file: PathBuf,
     compilers: Compilers,
+    /// Asks only one of the others, that whose turn it is.
+    pub turn: Option<usize>,
 }
 
 /// A compiled program.
@@ -138,6 +142,8 @@ pub(crate) struct Executable {
     path: PathBuf,
     /// Who made it.
     pub(crate) name: String,
+    /// What it did: a run depends on its inputs alone, so each is made once.
+    runs: RefCell<BTreeMap<Vector, Behaviour>>,
 }
 
 impl Compiler {
@@ -160,7 +166,7 @@ impl Compiler {
             Ok(object)
         };
         let (runtime, other_file) = (object("runtime", RUNTIME)?, object("outside", OTHER_FILE)?);
-        Ok(Compiler { folder, runtime, other_file, compilers })
+        Ok(Compiler { folder, runtime, other_file, compilers, turn: None })
     }
 
     /// Compiles a program with the compiler that everyone is compared with; fails if it is none.
@@ -171,14 +177,31 @@ impl Compiler {
 
     /// With all compilers that were asked for, that one first.
     pub(crate) fn compile_with_all(&self, text: &str, name: &str, manner: Manner) -> Result<Vec<Executable>> {
+        let first = self.compile(text, name, manner)?;
+        let others = self.compile_with_others(text, name, manner)?;
+        Ok(std::iter::once(first).chain(others).collect())
+    }
+
+    /// With all compilers that were asked for but that one.
+    pub(super) fn compile_with_others(
+        &self,
+        text: &str,
+        name: &str,
+        manner: Manner,
+    ) -> Result<Vec<Executable>> {
         let builds: &[Build] = match (manner.is_open, self.compilers) {
             (true, Compilers::All) => &OPEN,
             (true, Compilers::Gcc) => &OPEN[..2],
             (false, Compilers::All) => &DETERMINED,
             (false, Compilers::Gcc) => &DETERMINED[..1],
         };
+        let others = builds.get(1..).unwrap_or_default();
+        let others = match self.turn {
+            Some(turn) if !others.is_empty() => std::slice::from_ref(&others[turn % others.len()]),
+            Some(_) | None => others,
+        };
         let build = |(at, build): (usize, &Build)| self.build(text, &format!("{name}{at}"), manner, *build);
-        builds.iter().enumerate().map(build).collect()
+        others.iter().enumerate().map(build).collect()
     }
 
     /// With one build.
@@ -199,19 +222,23 @@ impl Compiler {
         if !output.status.success() {
             bail!("{name} refuses it:\n{}", String::from_utf8_lossy(&output.stderr));
         }
-        Ok(Executable { path, name })
+        Ok(Executable { path, name, runs: RefCell::default() })
     }
 }
 
 impl Executable {
     /// Runs it on these inputs.
     pub(crate) fn run(&self, vector: &Vector) -> Result<Behaviour> {
+        if let Some(behaviour) = self.runs.borrow().get(vector) {
+            return Ok(behaviour.clone());
+        }
         let output = self.output(vector, "detect_leaks=0:detect_stack_use_after_return=1")?;
         let mut behaviour = behaviour(&output)?;
         if !output.status.success() {
             let stderr = String::from_utf8_lossy(&output.stderr);
             behaviour.ended = undefined(&stderr);
         }
+        self.runs.borrow_mut().insert(vector.clone(), behaviour.clone());
         Ok(behaviour)
     }
 

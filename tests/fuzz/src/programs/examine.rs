@@ -164,7 +164,7 @@ pub fn examine(program: &Program, seed: u64, compiler: &Compiler, engines: &Engi
         }
     }
     if !program.manner.is_risky {
-        others(&text, program, compiler, &mut outcome)?;
+        others(&text, &executable, program, compiler, &mut outcome)?;
     }
     interpreter(&text, &executable, &program.vectors, program.manner, &mut outcome)?;
     if !outcome.faults.is_empty() {
@@ -179,15 +179,20 @@ pub fn examine(program: &Program, seed: u64, compiler: &Compiler, engines: &Engi
 }
 
 /// All compilers that were asked for do the same.
-fn others(text: &str, program: &Program, compiler: &Compiler, outcome: &mut Outcome) -> Result<()> {
-    let executables = match compiler.compile_with_all(text, "other", program.manner) {
+fn others(
+    text: &str,
+    first: &Executable,
+    program: &Program,
+    compiler: &Compiler,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let others = match compiler.compile_with_others(text, "other", program.manner) {
         Ok(executables) => executables,
         Err(error) => {
             outcome.faults.push(Fault::Generator(error.to_string()));
             return Ok(());
         }
     };
-    let Some((first, others)) = executables.split_first() else { return Ok(()) };
     for (vector, other) in program.vectors.iter().flat_map(|vector| others.iter().map(move |o| (vector, o))) {
         let (truth, behaviour) = (first.run(vector)?, other.run(vector)?);
         if truth != behaviour {

@@ -103,6 +103,7 @@ pub fn program(ty: IntType, globals: &[&'static str], functions: Vec<F>) -> Arc<
             defined: true,
             constant: false,
             init: vec![],
+            hidden: vec![],
         };
         (name, Arc::new(global))
     });

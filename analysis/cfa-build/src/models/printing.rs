@@ -316,7 +316,9 @@ impl Pass<'_, '_> {
                 if widest <= WIDEST && !specification.has(b'\'') =>
             {
                 let most = float_length(letter, precision.unwrap_or(6), format).max(i128::from(width));
-                if format != FloatType::F64 {
+                // Of `%#g` glibc drops zeros where rounding carries into a new digit.
+                let is_doubtful = specification.has(b'#') && matches!(letter, b'g' | b'G');
+                if format != FloatType::F64 || is_doubtful {
                     return self.unknown_piece(i128::from(width.max(1)), most);
                 }
                 let conversion = conversion(specification);

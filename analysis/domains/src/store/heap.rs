@@ -209,7 +209,7 @@ impl Heap {
 
     /// Whether the order holds besides what locals say.
     fn leq(&self, upper: &Heap) -> bool {
-        if self.elsewhere > upper.elsewhere || self.older > upper.older {
+        if self.elsewhere > upper.elsewhere || self.older && !upper.older {
             return false;
         }
         if Arc::ptr_eq(&self.sites, &upper.sites) && self.others == upper.others {

@@ -51,9 +51,8 @@ pub enum Quantity {
     Number,
     /// `inet_addr(s)`
     InternetAddress,
-    /// Where the line ends that was read to `s`, where there are `n` bytes: any number below `n`. Nothing else says it, so it need not be
-    /// settled before somebody looks at the bytes.
-    LineEnd,
+    /// How many of the `n` bytes from `p` on a search for the byte `c` looks at: `p`, `c`, `n`.
+    BytesUntil,
     /// What `realloc(p, n)` keeps: the bytes of the heap object that starts at `p`, but at most `n`; 0 of null.
     KeptBytes,
     /// Bits that are 1.
@@ -97,7 +96,7 @@ impl Quantity {
         ("complement_span", Quantity::ComplementSpan, 2),
         ("number", Quantity::Number, 1),
         ("internet_address", Quantity::InternetAddress, 1),
-        ("line_end", Quantity::LineEnd, 2),
+        ("bytes_until", Quantity::BytesUntil, 3),
         ("kept_bytes", Quantity::KeptBytes, 2),
         ("ones", Quantity::Ones, 1),
         ("parity", Quantity::Parity, 1),

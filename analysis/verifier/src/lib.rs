@@ -18,6 +18,7 @@ pub mod interpret;
 pub mod load;
 mod objects;
 mod pass;
+mod picture;
 pub mod portfolio;
 pub mod property;
 pub mod report;

@@ -12,6 +12,7 @@ use crate::{
     finding::{ObjectChange, StepKind, TraceStep, is_theirs, mentioned},
     interpret::{Event, MadeUp, Run, Trace},
     objects::Objects,
+    picture,
     sources::{Position, Sources},
     subject::Subject,
 };
@@ -64,12 +65,14 @@ pub(crate) fn tell(
     let values = teller.values_at_failure(trace, obligation, at, depth);
     let position = sources.position(at.name, obligation.site);
     let source = position.as_ref().map(|place| sources.text_at(place)).unwrap_or_default();
+    let picture = trace.touched.as_ref().filter(|_| is_about_memory(obligation, at));
+    let picture = picture.and_then(|touched| picture::draw(touched, teller.objects));
     teller.steps.push(TraceStep {
         position,
         function: at.name,
         depth: depth.saturating_sub(1),
         kind: StepKind::Failure,
-        text: failure_text(obligation, &source),
+        text: failure_text(obligation, &source, picture),
         change: None,
         is_global: false,
         arguments: Vec::new(),
@@ -79,11 +82,27 @@ pub(crate) fn tell(
     Told { steps: teller.steps, values }
 }
 
-/// What fails, in the program's words where it can be said so.
-fn failure_text(obligation: &Obligation, source: &str) -> String {
+/// Whether it is a condition on memory that fails.
+fn is_about_memory(obligation: &Obligation, at: &Function) -> bool {
+    at.edges.iter().any(|edge| match &edge.op {
+        Op::Assume(condition) if edge.to == obligation.error => {
+            let mut is_memory = false;
+            visit::walk(condition, &mut |part| is_memory |= matches!(part, Expr::Memory(..)));
+            is_memory
+        }
+        _ => false,
+    })
+}
+
+/// What fails, in the program's words where it can be said so, and what the object is like.
+fn failure_text(obligation: &Obligation, source: &str, picture: Option<String>) -> String {
     let is_short = !source.is_empty() && source.len() <= 60 && !source.contains('\n');
     let failure = Failure { condition: &obligation.text, source: is_short.then_some(source) };
-    Check::of(obligation.check).map_or_else(String::new, |check| check.last_step(&failure))
+    let text = Check::of(obligation.check).map_or_else(String::new, |check| check.last_step(&failure));
+    match picture {
+        Some(picture) => format!("{text} ({picture})"),
+        None => text,
+    }
 }
 
 struct Teller<'l> {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use proofline_hir::Type;
 
 use super::{
-    apply::{Pass, pointer, value},
+    apply::Pass,
+    arguments::{pointer, value},
     effect::{Characters, Factor, Size},
 };
 use crate::lower::fold;

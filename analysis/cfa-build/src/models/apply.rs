@@ -6,16 +6,18 @@ use std::{
     sync::Arc,
 };
 
-use proofline_hir::{Linkage, Name, Type, TypeKind};
+use proofline_hir::{Linkage, Name, Type};
 
 use super::{
     Library, Model,
     allocation::Requested,
+    arguments::{fits, is_constant, pointer, pointers_from, value, with_pointers},
     ctype,
-    effect::{Bound, Characters, Effect, Factor, Outcome, Passed, Size, Table, Use},
+    effect::{Bound, Characters, Effect, Factor, Outcome, Size, Table},
     emit::Emitter,
     external, format, input,
     strings::KnownLength,
+    tokens::{self, Tokens},
 };
 use crate::{
     call_coercion::{self, Interface},
@@ -24,7 +26,7 @@ use crate::{
 };
 use proofline_cfa::{
     Argument, Base, BinaryOp, Callee, Cause, Edge, Expr, Function, Global, LocalId, Lvalue, Op, Program,
-    Quantity, Role, Scalar, Site, Types, visit,
+    Quantity, Scalar, Types, visit,
 };
 
 /// The object behind `errno`.
@@ -36,13 +38,20 @@ const MAX_ROUNDS: usize = 3;
 /// Whether an unknown function is called.
 pub(super) fn program(program: &mut Program, library: &Library) -> bool {
     let mut calls_unknown = false;
-    let uses_errno = program.functions.values().any(|function| {
-        function.edges.iter().any(|edge| {
-            external_name(program, &edge.op)
-                .and_then(|name| library.model(&name))
-                .is_some_and(|model| model.result == Some(Outcome::Errno))
+    let gives = |is_wanted: fn(&Outcome) -> bool| {
+        program.functions.values().any(|function| {
+            function.edges.iter().any(|edge| {
+                external_name(program, &edge.op)
+                    .and_then(|name| library.model(&name))
+                    .is_some_and(|model| model.result.as_ref().is_some_and(is_wanted))
+            })
         })
-    });
+    };
+    let uses_errno = gives(|outcome| *outcome == Outcome::Errno);
+    if gives(|outcome| matches!(outcome, Outcome::Token(Tokens { rest: None, .. }))) {
+        let rest = tokens::rest(program);
+        program.globals.insert(rest.name, Arc::new(rest));
+    }
     if uses_errno {
         let (name, ty) = (Name::new(ERRNO), Type::int());
         // Code that is not here sets it too.
@@ -196,81 +205,6 @@ impl Pass<'_, '_> {
         true
     }
 
-    /// Arguments in a form that may be repeated and outlives the effects of the call; each is evaluated, used or not, if that
-    /// can go wrong.
-    fn evaluate(
-        &mut self,
-        arguments: Vec<Argument>,
-        dst: Option<&Lvalue>,
-        model: Option<&Model>,
-        single: bool,
-    ) -> Vec<Argument> {
-        let mut out = Vec::with_capacity(arguments.len());
-        self.saved.clear();
-        for (at, argument) in arguments.into_iter().enumerate() {
-            out.push(match argument {
-                Argument::Aggregate(lvalue) => Argument::Aggregate(lvalue),
-                Argument::Value(value) => {
-                    let is_used = model.is_none_or(|model| model.mentions(at));
-                    let as_it_is = if is_used {
-                        single && at == 0 || self.is_stable(&value, dst)
-                    } else {
-                        self.is_harmless(&value)
-                    };
-                    Argument::Value(if as_it_is {
-                        value
-                    } else {
-                        let saved = self.emitter.save(value.clone());
-                        if let Expr::Load(Lvalue { base: Base::Local(id), .. }) = saved {
-                            self.saved.push((id, value));
-                        }
-                        saved
-                    })
-                }
-            });
-        }
-        out
-    }
-
-    /// Whether no check looks at its evaluation.
-    fn is_harmless(&self, value: &Expr) -> bool {
-        let mut harmless = !fold::is_partial(value);
-        visit::reads_of_expr(value, &mut |lvalue| {
-            if let Base::Local(id) = lvalue.base {
-                harmless &= !self.has_shadow(self.emitter.function.local(id).name);
-            }
-        });
-        harmless
-    }
-
-    fn is_stable(&self, value: &Expr, dst: Option<&Lvalue>) -> bool {
-        if fold::is_partial(value) {
-            return false;
-        }
-        let mut stable = true;
-        visit::reads_of_expr(value, &mut |lvalue| {
-            stable &= match lvalue.base {
-                Base::Local(id) => {
-                    let local = self.emitter.function.local(id);
-                    !local.address_taken
-                        && !self.has_shadow(local.name)
-                        && dst.is_none_or(|dst| dst.base != lvalue.base)
-                }
-                Base::Global(_) | Base::Deref(..) => false,
-            };
-        });
-        stable
-    }
-
-    /// Whether reading the local is checked.
-    fn has_shadow(&self, name: Name) -> bool {
-        self.emitter
-            .function
-            .locals
-            .iter()
-            .any(|local| local.role == Role::Shadow && local.name.strip_suffix('?') == Some(name.as_str()))
-    }
-
     fn effects(&mut self, name: Name, model: &Model, arguments: &[Argument], dst: Option<Lvalue>) {
         let cause = if model.computed { Cause::Unmodelled(name) } else { Cause::External(name) };
         let matters = |unless: Option<usize>| {
@@ -330,6 +264,10 @@ impl Pass<'_, '_> {
             (Some(Outcome::Filled { argument, member, low, high }), dst) => {
                 self.filled(*argument, *member, (*low, *high), arguments, dst, cause);
             }
+            (Some(Outcome::Line { object, size, may_fail }), dst) => {
+                self.line((*object, *size), *may_fail, arguments, dst, cause);
+            }
+            (Some(Outcome::Token(tokens)), dst) => self.token(*tokens, arguments, dst),
             (Some(Outcome::Option(options)), dst) => self.option(*options, arguments, dst, cause),
             (outcome, Some(dst)) => self.result(outcome.as_ref(), dst, arguments, name, cause),
             // `malloc(n);`: the program cannot observe whether it failed.
@@ -342,8 +280,8 @@ impl Pass<'_, '_> {
         if let (Some(scan), Some(result)) = (&model.scans, &result) {
             self.scan(*scan, arguments, result, cause);
         }
-        if let Some((to, size, characters)) = &model.terminates {
-            self.terminate((*to, size, *characters), arguments, result.clone(), cause);
+        if let Some(termination) = &model.terminates {
+            self.terminate(termination, arguments, result.clone(), cause);
         }
         if let (Some(dst), Some(result)) = (dst, result)
             && dst != result
@@ -453,46 +391,6 @@ impl Pass<'_, '_> {
         }
     }
 
-    fn calls(&mut self, function: usize, passed: &[Passed], arguments: &[Argument], cause: Cause) {
-        let Some(function) = pointer(arguments, function) else { return };
-        let void_pointer = Type::void().pointer_to();
-        let ty = self.callback_type(&function, passed.len());
-        self.emitter.repeatedly(cause, |emitter| {
-            let arguments = passed
-                .iter()
-                .map(|passed| match passed {
-                    Passed::Argument(at) => arguments.get(*at).cloned(),
-                    Passed::Into(at) => {
-                        let inside = pointer(arguments, *at).map(|object| emitter.inside_of(object, cause));
-                        inside.map(|inside| Argument::Value(emitter.save(inside)))
-                    }
-                    Passed::Any => None,
-                })
-                .collect::<Vec<_>>();
-            let arguments = arguments
-                .into_iter()
-                .map(|known| known.unwrap_or_else(|| external::any_argument(emitter, void_pointer, cause)))
-                .collect();
-            external::emit_call(emitter, function, ty, arguments);
-        });
-    }
-
-    /// The type of a comparison function: that of the function, or pointers to `int`.
-    fn callback_type(&self, function: &Expr, parameters: usize) -> Type {
-        if let Expr::Function(name) = function
-            && let Some(function) = self.program.externals.get(name)
-        {
-            return *function;
-        }
-        let pointer = Type::void().pointer_to();
-        Type::new(TypeKind::Function(Arc::new(proofline_hir::types::Signature {
-            result: Type::int(),
-            parameters: vec![pointer; parameters],
-            variadic: false,
-            unprototyped: false,
-        })))
-    }
-
     pub(super) fn size(&mut self, size: &Size, arguments: &[Argument], cause: Cause) -> Expr {
         let Size::Product(factors) = size else { return self.emitter.any_size(cause) };
         let size_t = self.emitter.types.size_t();
@@ -545,44 +443,6 @@ impl Pass<'_, '_> {
     }
 }
 
-impl Model {
-    /// Whether exactly one edge evaluates the first argument, so that it can stand there as it is.
-    fn uses_argument_once(&self, wanted: bool) -> bool {
-        let simple_effect = self.needs.is_empty()
-            && matches!(&self.effects[..], [Effect::Assumes(0)] | [Effect::Frees(0)])
-            && self.result.is_none();
-        let simple_result = self.effects.is_empty()
-            && self.needs.is_empty()
-            && wanted
-            && matches!(&self.result, Some(Outcome::Fresh { size: Size::Product(factors), .. })
-                if matches!(&factors[..], [Factor::Argument(0)]));
-        simple_effect || simple_result
-    }
-}
-
-fn is_constant(value: &Expr) -> bool {
-    match value {
-        Expr::Int(..) | Expr::Float(..) | Expr::Null => true,
-        Expr::Cast(_, arg, _) => is_constant(arg),
-        _ => false,
-    }
-}
-
-/// Whether the arguments are such that the model makes sense.
-fn fits(model: &Model, arguments: &[Argument], pointer_bits: u8) -> bool {
-    let mut fits = true;
-    model.uses(&mut |at, how| {
-        let scalar = value(arguments, at).map(|value| value.scalar());
-        fits &= match (how, scalar) {
-            (Use::Pointer, Some(Scalar::Int(ty))) => ty.bits >= pointer_bits,
-            (Use::Pointer, scalar) => scalar == Some(Scalar::Pointer),
-            (Use::Number, scalar) => matches!(scalar, Some(Scalar::Int(_))),
-            (Use::Any, _) => at < arguments.len(),
-        };
-    });
-    fits
-}
-
 /// What the model says about the numbers it leaves open.
 fn exactly(model: &Model, arguments: &[Argument]) -> Option<(Quantity, Vec<Expr>)> {
     let (quantity, of) = model.exactly.as_ref()?;
@@ -608,32 +468,4 @@ fn forget_registers(function: &mut Function, types: Types<'_>) {
             .for_each(|argument| visit::walk(argument, &mut |p| found |= is_register(p)));
         !found
     });
-}
-
-/// The arguments, numbers that are used as pointers converted.
-fn with_pointers(mut arguments: Vec<Argument>, model: &Model, site: Site) -> Vec<Argument> {
-    model.uses(&mut |at, how| {
-        if how == Use::Pointer
-            && let Some(Argument::Value(value)) = arguments.get_mut(at)
-            && value.scalar() != Scalar::Pointer
-        {
-            *value = fold::cast(Scalar::Pointer, value.clone(), site);
-        }
-    });
-    arguments
-}
-
-pub(super) fn value(arguments: &[Argument], at: usize) -> Option<Expr> {
-    match arguments.get(at)? {
-        Argument::Value(value) => Some(value.clone()),
-        Argument::Aggregate(_) => None,
-    }
-}
-
-pub(super) fn pointer(arguments: &[Argument], at: usize) -> Option<Expr> {
-    value(arguments, at).filter(|value| value.scalar() == Scalar::Pointer)
-}
-
-pub(super) fn pointers_from(arguments: &[Argument], first: usize) -> Vec<Expr> {
-    (first..arguments.len()).filter_map(|at| pointer(arguments, at)).collect()
 }

@@ -11,7 +11,8 @@ use proofline_hir::{
 
 use super::{
     Library,
-    apply::{Pass, external_name, value},
+    apply::{Pass, external_name},
+    arguments::value,
     effect::{Outcome, Table},
     emit::Emitter,
     format,

@@ -4,13 +4,13 @@ use proofline_hir::Name;
 
 use proofline_cfa::Quantity;
 
-use super::{needs::Need, strings::Put};
+use super::{needs::Need, strings::Put, tokens::Tokens};
 
 /// What a call of a function does.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Model {
-    /// Where the call does not return null, there is a byte 0 among the first so many behind the argument.
-    pub(super) terminates: Option<(usize, Size, Characters)>,
+    /// What becomes a string where the call does not fail.
+    pub(super) terminates: Option<Termination>,
     /// What gets a value where the call has not failed.
     pub(super) given: Vec<Given>,
     /// What `scanf` does.
@@ -55,6 +55,18 @@ pub(super) enum Characters {
     Wide,
 }
 
+/// Where the call does not fail, characters go to memory, and one that is 0 behind them; together at most so many.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Termination {
+    /// Behind which argument.
+    pub(super) to: usize,
+    /// So many characters.
+    pub(super) within: Size,
+    pub(super) characters: Characters,
+    /// A character comes before the end, if there is room for one.
+    pub(super) is_line: bool,
+}
+
 /// What is written where a call succeeds: where its result is a positive number, or not null.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Given {
@@ -80,11 +92,21 @@ pub(super) struct Scan {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Print {
     pub(super) to: usize,
-    /// So many bytes at most, the end included.
-    pub(super) within: Option<Size>,
+    pub(super) room: Room,
     pub(super) format: usize,
     /// The first of the variable arguments; `None` if they are in a list that is not known.
     pub(super) first: Option<usize>,
+}
+
+/// How much room there is for what is printed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Room {
+    /// As much as it needs.
+    Enough,
+    /// So many bytes at most, the end included.
+    Within(Size),
+    /// A new object, whose address goes to what the argument points to. That may fail.
+    New { may_fail: bool },
 }
 
 /// One thing that happens.
@@ -182,6 +204,8 @@ pub(super) enum Outcome {
     Fresh { size: Size, on_heap: bool, zeroed: bool, may_fail: bool },
     /// A new object on the heap with a copy of a string, at most so many characters.
     Copy { string: usize, within: Option<Size>, characters: Characters, may_fail: bool },
+    /// What `strtok_r` and `strsep` do.
+    Token(Tokens),
     /// What `realloc` does: pointer, size.
     Reallocated { pointer: usize, size: Size, may_fail: bool },
     /// The address of `errno`.
@@ -200,8 +224,8 @@ pub(super) enum Outcome {
     Swapped(usize, u8),
     /// 0, and then the object behind the argument has any value with this member in a range; or -1, and it stays as it is.
     Filled { argument: usize, member: Name, low: i128, high: i128 },
-    /// -1, or the positive length of a line; then `*argument` is not null.
-    Line(usize),
+    /// -1, or the positive length of a line; `*object` is null or a heap object, and becomes one with the line in it, of `*size` bytes.
+    Line { object: usize, size: usize, may_fail: bool },
     /// What `getopt` returns.
     Option(Options),
 }
@@ -287,9 +311,9 @@ impl Model {
                 Effect::Clobbers => {}
             }
         }
-        if let Some((to, size, _)) = &self.terminates {
+        if let Some(Termination { to, within, .. }) = &self.terminates {
             see(*to, Use::Pointer);
-            in_size(size, see);
+            in_size(within, see);
         }
         for given in &self.given {
             see(given.pointer, Use::Pointer);
@@ -302,7 +326,10 @@ impl Model {
         if let Some(print) = &self.prints {
             see(print.to, Use::Pointer);
             see(print.format, Use::Pointer);
-            print.within.iter().for_each(|size| in_size(size, see));
+            match &print.room {
+                Room::Within(size) => in_size(size, see),
+                Room::Enough | Room::New { .. } => {}
+            }
         }
         for need in &self.needs {
             need.uses(see);
@@ -332,7 +359,15 @@ impl Model {
                 }
             }
             Some(Outcome::Swapped(argument, _)) => see(*argument, Use::Number),
-            Some(Outcome::Filled { argument, .. } | Outcome::Line(argument)) => see(*argument, Use::Pointer),
+            Some(Outcome::Filled { argument, .. }) => see(*argument, Use::Pointer),
+            Some(Outcome::Line { object, size, .. }) => {
+                see(*object, Use::Pointer);
+                see(*size, Use::Pointer);
+            }
+            Some(Outcome::Token(tokens)) => {
+                see(tokens.set, Use::Pointer);
+                tokens.string.iter().chain(&tokens.rest).for_each(|at| see(*at, Use::Pointer));
+            }
             Some(Outcome::Option(options)) => {
                 see(options.count, Use::Number);
                 see(options.array, Use::Pointer);

@@ -9,7 +9,8 @@ use proofline_cfa::{
 use proofline_hir::Type;
 
 use super::{
-    apply::{Pass, pointer, pointers_from, value},
+    apply::Pass,
+    arguments::{pointer, pointers_from, value},
     effect::{Bound, Characters, Given, Model, Outcome, Scan},
     format::{self, Directive, Specification},
     strings::behind,
@@ -48,7 +49,7 @@ const MOST_STEPS: usize = 200;
 impl Pass<'_, '_> {
     /// The register for a result that decides what is written, if the model has one; it may be where the program wants the result.
     pub(super) fn deciding(&mut self, model: &Model, dst: Option<&Lvalue>) -> Option<Lvalue> {
-        if model.given.is_empty() && model.scans.is_none() {
+        if model.given.is_empty() && model.scans.is_none() && model.terminates.is_none() {
             return None;
         }
         if let Some(dst) = dst

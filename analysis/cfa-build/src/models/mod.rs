@@ -5,12 +5,15 @@
 
 mod allocation;
 mod apply;
+mod arguments;
+mod callbacks;
 mod ctype;
 mod effect;
 mod emit;
 mod external;
 mod format;
 mod input;
+mod lines;
 mod needs;
 mod option;
 mod parse;
@@ -19,6 +22,7 @@ mod range;
 mod result;
 mod strings;
 mod surroundings;
+mod tokens;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use proofline_cfa::{
-    Argument, BinaryOp, Cause, CheckId, CompareOp, Edge, Expr, Lvalue, MemoryPredicate, Name, Obligation, Op,
-    Quantity, Scalar, expr_text,
+    Argument, BinaryOp, Cause, CheckId, CompareOp, Edge, Expr, MemoryPredicate, Name, Obligation, Op,
+    Quantity, expr_text,
 };
 
 use proofline_hir::{Type, TypeKind};
 
 use super::{
     LIBRARY_CALL,
-    apply::{Pass, pointer},
+    apply::Pass,
+    arguments::{pointer, value},
     effect::{Characters, Size, Use},
-    strings::{Put, behind},
+    strings::Put,
 };
 use crate::lower::fold;
 
@@ -28,6 +29,9 @@ pub(super) enum Need {
     String { pointer: usize, within: Option<Size>, characters: Characters, or_null: bool },
     /// There is room behind the argument for these strings one behind the other, with one end; of the last one at most so many characters.
     Room { pointer: usize, strings: Vec<usize>, within: Option<Size>, characters: Characters },
+    /// Of so many bytes behind the argument those up to the first that is like another argument lie in one object that is alive. It is
+    /// searched for behind `from`.
+    Until { pointer: usize, from: usize, byte: usize, within: Size },
     /// There is room behind the argument for a line of any length.
     Line { pointer: usize },
     /// So many bytes behind the one argument and behind the other have none in common.
@@ -46,6 +50,11 @@ impl Need {
             | Need::Values { pointer, .. }
             | Need::String { pointer, .. }
             | Need::Line { pointer } => see(*pointer, Use::Pointer),
+            Need::Until { pointer, from, byte, .. } => {
+                see(*pointer, Use::Pointer);
+                see(*from, Use::Pointer);
+                see(*byte, Use::Number);
+            }
             Need::Printed { format, .. } => see(*format, Use::Pointer),
             Need::Apart { to, from, .. } | Need::PutApart(Put { to, from, .. }) => {
                 see(*to, Use::Pointer);
@@ -61,7 +70,10 @@ impl Need {
     /// The number of bytes that it is about.
     pub(super) fn size(&self) -> Option<&Size> {
         match self {
-            Need::Bytes { size, .. } | Need::Values { size, .. } | Need::Apart { size, .. } => Some(size),
+            Need::Bytes { size, .. }
+            | Need::Values { size, .. }
+            | Need::Apart { size, .. }
+            | Need::Until { within: size, .. } => Some(size),
             Need::String { within, .. } | Need::Room { within, .. } | Need::PutApart(Put { within, .. }) => {
                 within.as_ref()
             }
@@ -115,6 +127,16 @@ impl Pass<'_, '_> {
                     _ => self.ask(predicate, string, size, *or_null),
                 }
             }
+            Need::Until { pointer: at, from, byte, within } => {
+                let (Some(to), Some(from)) = (pointer(arguments, *at), pointer(arguments, *from)) else {
+                    return;
+                };
+                let Some(byte) = value(arguments, *byte) else { return };
+                let most = self.size(within, arguments, cause);
+                let looked_at = self.computed_size(Quantity::BytesUntil, vec![from, byte, most.clone()]);
+                self.emitter.emit(Op::Assume(fold::compare(CompareOp::Le, looked_at.clone(), most)));
+                self.ask(MemoryPredicate::InBounds, to, looked_at, false);
+            }
             Need::Line { pointer: at } => {
                 let Some(to) = pointer(arguments, *at) else { return };
                 let length = self.emitter.any_size(cause);
@@ -146,43 +168,6 @@ impl Pass<'_, '_> {
                 self.ask(MemoryPredicate::InBounds, to, room, false);
             }
         }
-    }
-
-    /// Where the call has not failed, one of the first so many bytes behind the argument is 0.
-    pub(super) fn terminate(
-        &mut self,
-        (to, size, characters): (usize, &Size, Characters),
-        arguments: &[Argument],
-        result: Option<Lvalue>,
-        cause: Cause,
-    ) {
-        let Some(to) = pointer(arguments, to) else { return };
-        let size = self.size(size, arguments, cause);
-        // A pointer that is returned says whether the call has failed, of wide characters a number, too; of others it says only that there
-        // was no room.
-        let is_done = match result {
-            Some(result) if result.scalar == Some(Scalar::Pointer) => {
-                fold::compare(CompareOp::Ne, Expr::Load(result), Expr::Null)
-            }
-            Some(result) if characters == Characters::Wide => {
-                let number = Expr::Load(result);
-                fold::compare(CompareOp::Ge, number.clone(), number.zero())
-            }
-            Some(_) => fold::compare(CompareOp::Ne, size.clone(), size.zero()),
-            None => return,
-        };
-        let site = self.emitter.site;
-        self.emitter.where_holds(is_done, |emitter| {
-            let exactly = (characters == Characters::Bytes)
-                .then(|| (Quantity::LineEnd, vec![to.clone(), size.clone()]));
-            let before = std::mem::replace(&mut emitter.exactly, exactly);
-            let at = emitter.any_size(cause);
-            emitter.exactly = before;
-            emitter.emit(Op::Assume(fold::compare(CompareOp::Lt, at.clone(), size)));
-            let width = Expr::Int(characters.bytes(), emitter.types.size_t());
-            let at = fold::binary(BinaryOp::Mul, at, width.clone(), site);
-            emitter.emit(Op::FillBytes(behind(&to, at, site), Expr::int(0), width));
-        });
     }
 
     pub(super) fn ask(&mut self, predicate: MemoryPredicate, pointer: Expr, size: Expr, or_null: bool) {

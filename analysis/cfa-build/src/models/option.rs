@@ -5,7 +5,8 @@ use std::sync::Arc;
 use proofline_hir::{Linkage, Name, Type, TypeKind};
 
 use super::{
-    apply::{Pass, pointer, value},
+    apply::Pass,
+    arguments::{pointer, value},
     effect::Options,
     emit::Emitter,
     format,

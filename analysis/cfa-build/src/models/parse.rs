@@ -13,7 +13,7 @@ pub use self::tokens::ModelError;
 use self::tokens::{Token, tokens};
 use super::{
     Library, Model,
-    effect::{Characters, Effect, Factor, Given, Passed, Print, Scan, Size},
+    effect::{Characters, Effect, Factor, Given, Passed, Print, Room, Scan, Size, Termination},
     needs::Need,
 };
 
@@ -104,10 +104,12 @@ impl Parser {
             "nothing" => {}
             "pure" => (model.pure, model.quiet) = (true, true),
             "quiet" => model.quiet = true,
-            "terminates" => {
+            "terminates" | "reads-line" => {
                 let to = self.argument()?;
                 self.word("within")?;
-                model.terminates = Some((to, Size::Product(self.factors()?), self.characters()));
+                let within = Size::Product(self.factors()?);
+                let (characters, is_line) = (self.characters(), token.text == "reads-line");
+                model.terminates = Some(Termination { to, within, characters, is_line });
             }
             "needs" => model.needs.push(self.need()?),
             "changes-locale" => model.changes_locale = true,
@@ -149,12 +151,18 @@ impl Parser {
             }
             "prints" => {
                 self.word("at")?;
-                let to = self.argument()?;
+                let is_new = self.take("new");
+                let to = if is_new { self.deref_argument()?.0 } else { self.argument()? };
                 let within = if self.take("within") { Some(Size::Product(self.factors()?)) } else { None };
                 self.word("by")?;
                 let format = self.argument()?;
                 let first = if self.take("from") { Some(self.argument()?) } else { None };
-                model.prints = Some(Print { to, within, format, first });
+                let room = match within {
+                    _ if is_new => Room::New { may_fail: self.or_null()? },
+                    Some(size) => Room::Within(size),
+                    None => Room::Enough,
+                };
+                model.prints = Some(Print { to, room, format, first });
             }
             "puts" => {
                 let from = self.argument()?;
@@ -354,7 +362,7 @@ impl Parser {
     }
 }
 
-const EFFECTS: &str = "effects are nothing, needs, terminates, pure, quiet, changes-locale, computed, noreturn, ends, keep, exactly, clobbers, unsupported, unsupported-program, assumes, \
+const EFFECTS: &str = "effects are nothing, needs, terminates, reads-line, pure, quiet, changes-locale, computed, noreturn, ends, keep, exactly, clobbers, unsupported, unsupported-program, assumes, \
                        frees, writes, gives, scans, prints, puts, format, copies, fills, points, calls, returns";
 
 fn argument_number(token: &Token, text: &str) -> Result<usize, ModelError> {

@@ -1,8 +1,8 @@
 //! What `sprintf` and `snprintf` write, piece by piece: literal formats are taken apart, so that the length follows from the arguments.
 
 use proofline_cfa::{
-    Argument, BinaryOp, Cause, CompareOp, Conversion, Expr, FloatType, IntType, Lvalue, MemoryPredicate,
-    Name, Op, Quantity, Scalar, Type,
+    Allocation, Argument, BinaryOp, Cause, CompareOp, Conversion, Expr, FloatType, IntType, Lvalue,
+    MemoryPredicate, Name, Op, Quantity, Scalar, Type,
 };
 use proofline_hir::{
     TypeKind,
@@ -10,8 +10,9 @@ use proofline_hir::{
 };
 
 use super::{
-    apply::{Pass, pointer, value},
-    effect::{Characters, Print},
+    apply::Pass,
+    arguments::{pointer, value},
+    effect::{Characters, Print, Room},
     format::{self, Directive, Specification},
     strings::behind,
 };
@@ -120,13 +121,16 @@ impl Pass<'_, '_> {
         }
         let one = Expr::Int(1, size_t);
         let whole = fold::binary(BinaryOp::Add, total.clone(), one.clone(), site);
-        match &print.within {
-            None => {
+        match &print.room {
+            Room::New { may_fail } => {
+                return self.print_new(&to, (&format, &pieces, &starts), total, *may_fail, dst);
+            }
+            Room::Enough => {
                 self.ask(MemoryPredicate::InBounds, to.clone(), whole, false);
                 self.write_pieces(&to, &format, &pieces, &starts, None);
                 self.end_at(&to, total.clone());
             }
-            Some(size) => {
+            Room::Within(size) => {
                 let size = self.size(size, arguments, cause);
                 let is_room = fold::compare(CompareOp::Ne, size.clone(), size.zero());
                 let fits = fold::compare(CompareOp::Lt, total.clone(), size.clone());
@@ -143,6 +147,12 @@ impl Pass<'_, '_> {
                 });
             }
         }
+        self.printed(total, dst, cause);
+    }
+
+    /// How much was printed is the result, if it is an `int`.
+    fn printed(&mut self, total: Expr, dst: Option<Lvalue>, cause: Cause) {
+        let (site, size_t) = (self.emitter.site, self.emitter.types.size_t());
         let Some(dst) = dst else { return };
         let Some(scalar @ Scalar::Int(ty)) = dst.scalar else { return self.emitter.havoc(dst, cause) };
         let int = Scalar::Int(IntType::INT);
@@ -156,6 +166,45 @@ impl Pass<'_, '_> {
             Expr::Int(..) => self.emitter.emit(done),
             fits => self.emitter.if_else(fits, |e| e.emit(done), |e| e.emit(failed)),
         }
+    }
+
+    /// Writes what is printed into a new object, whose address goes to what the pointer points to; of a call that fails nobody knows what
+    /// that is then.
+    fn print_new(
+        &mut self,
+        to: &Expr,
+        (format, pieces, starts): (&Expr, &[Piece], &[Expr]),
+        total: Expr,
+        may_fail: bool,
+        dst: Option<Lvalue>,
+    ) {
+        let (site, size_t) = (self.emitter.site, self.emitter.types.size_t());
+        let cause = Cause::Unmodelled(Name::new("printf"));
+        let bytes = i128::from(self.emitter.types.pointer_bits() / 8);
+        self.ask(MemoryPredicate::InBounds, to.clone(), Expr::Int(bytes, size_t), false);
+        let place = self.pointee(to, Type::void().pointer_to());
+        let size = fold::binary(BinaryOp::Add, total.clone(), Expr::Int(1, size_t), site);
+        let new = self.emitter.temporary(Type::void().pointer_to());
+        let allocation = Allocation { dst: new.clone(), size, site, on_heap: true, zeroed: false, may_fail };
+        self.emitter.emit(Op::Allocate(allocation));
+        let new = Expr::Load(new);
+        let is_there = fold::compare(CompareOp::Ne, new.clone(), Expr::Null);
+        let (start, join) = (self.emitter.at, self.emitter.location());
+        self.emitter.emit(Op::Assume(is_there.clone()));
+        self.write_pieces(&new, format, pieces, starts, None);
+        self.end_at(&new, total.clone());
+        self.emitter.emit(Op::Assign(place.clone(), new));
+        self.printed(total, dst.clone(), cause);
+        self.emitter.connect(Op::Skip, join);
+        self.emitter.at = start;
+        self.emitter.emit(Op::Assume(is_there.negated()));
+        self.emitter.havoc(place, cause);
+        if let Some(dst) = dst {
+            let failed = fold::cast(dst.scalar.unwrap_or(Scalar::Pointer), Expr::int(-1), site);
+            self.emitter.emit(Op::Assign(dst, failed));
+        }
+        self.emitter.connect(Op::Skip, join);
+        self.emitter.at = join;
     }
 
     /// Does it where the condition holds, which may be known.
@@ -246,19 +295,10 @@ impl Pass<'_, '_> {
                     b"z" | b"t" => self.emitter.types.pointer_bits(),
                     _ => 64,
                 };
-                let letter = if specification.letter == b'i' { b'd' } else { specification.letter };
-                let ty = IntType { bits: bits.min(given.bits), signed: letter == b'd' };
+                let is_signed = matches!(specification.letter, b'd' | b'i');
+                let ty = IntType { bits: bits.min(given.bits), signed: is_signed };
                 let number = fold::cast(Scalar::Int(ty), argument, self.emitter.site);
-                let conversion = Conversion {
-                    letter,
-                    is_left: specification.has(b'-'),
-                    is_zeroed: specification.has(b'0'),
-                    is_signed: specification.has(b'+'),
-                    is_spaced: specification.has(b' '),
-                    is_alternative: specification.has(b'#'),
-                    width: width as u16,
-                    precision: precision.map(|digits| digits as u16),
-                };
+                let conversion = conversion(specification);
                 let (least, most) = conversion.lengths(ty.min(), ty.max());
                 let length = match &number {
                     Expr::Int(number, _) => Expr::Int(conversion.print(*number).len() as i128, size_t),
@@ -276,7 +316,16 @@ impl Pass<'_, '_> {
                 if widest <= WIDEST && !specification.has(b'\'') =>
             {
                 let most = float_length(letter, precision.unwrap_or(6), format).max(i128::from(width));
-                self.unknown_piece(i128::from(width.max(1)), most)
+                // Of `%#g` glibc drops zeros where rounding carries into a new digit.
+                let is_doubtful = specification.has(b'#') && matches!(letter, b'g' | b'G');
+                if format != FloatType::F64 || is_doubtful {
+                    return self.unknown_piece(i128::from(width.max(1)), most);
+                }
+                let conversion = conversion(specification);
+                let kind = Expr::Int(conversion.to_number(), IntType { bits: 64, signed: true });
+                let length = self.computed_size(Quantity::PrintedLength, vec![argument.clone(), kind]);
+                self.emitter.assume_range(&length, i128::from(width.max(1)), most);
+                Piece { what: Printed::Number(argument, conversion), length }
             }
             (b'p', Scalar::Pointer) => {
                 self.unknown_piece(i128::from(width.max(3)), i128::from(width.max(18)))
@@ -345,8 +394,14 @@ impl Pass<'_, '_> {
                 self.emitter.emit(Op::FillBytes(to.clone(), byte, count));
             }
             Printed::Number(number, conversion) => {
-                let ty = number.int_type().unwrap_or(IntType::INT);
-                let (_, most) = conversion.lengths(ty.min(), ty.max());
+                let most = match number.scalar() {
+                    Scalar::Int(ty) => conversion.lengths(ty.min(), ty.max()).1,
+                    Scalar::Float(format) => {
+                        let precision = conversion.precision.map_or(6, u32::from);
+                        float_length(conversion.letter, precision, format).max(i128::from(conversion.width))
+                    }
+                    Scalar::Pointer => return,
+                };
                 let character = Type::new(TypeKind::Int(IntKind::Char));
                 let room = ArrayLength::Fixed(u64::try_from(most).unwrap_or(0));
                 let text = self.emitter.temporary(Type::new(TypeKind::Array(character, room)));
@@ -391,6 +446,20 @@ impl Pass<'_, '_> {
         if !matches!(count, Expr::Int(0, _)) {
             self.emitter.emit(Op::FillBytes(to.clone(), Expr::int(i128::from(byte)), count));
         }
+    }
+}
+
+/// The conversion of a number; width and precision are no more than [`WIDEST`].
+fn conversion(specification: &Specification) -> Conversion {
+    Conversion {
+        letter: if specification.letter == b'i' { b'd' } else { specification.letter },
+        is_left: specification.has(b'-'),
+        is_zeroed: specification.has(b'0'),
+        is_signed: specification.has(b'+'),
+        is_spaced: specification.has(b' '),
+        is_alternative: specification.has(b'#'),
+        width: specification.width.unwrap_or(0) as u16,
+        precision: specification.precision.map(|digits| digits as u16),
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use proofline_hir::{Name, Type, TypeKind};
+use proofline_hir::{Name, TypeKind};
 
 use super::{
-    apply::{Pass, pointer, value},
+    apply::Pass,
+    arguments::{pointer, value},
     effect::Bound,
     format,
 };
@@ -110,23 +111,6 @@ impl Pass<'_, '_> {
         (place.ty, place.scalar) = (field.ty, scalar);
         place.size = self.emitter.types.size(field.ty)?;
         Some(place)
-    }
-
-    /// -1, or a length; then there is a line behind the pointer.
-    pub(super) fn line(&mut self, at: usize, arguments: &[Argument], dst: Lvalue, cause: Cause) {
-        self.emitter.havoc(dst.clone(), cause);
-        let number = Expr::Load(dst);
-        let Some(ty) = number.int_type() else { return };
-        self.emitter.assume_range(&number, -1, ty.max());
-        let is_line = fold::compare(CompareOp::Ne, number.clone(), Expr::Int(ty.wrap(-1), ty));
-        let place = pointer(arguments, at).map(|to| self.pointee(&to, Type::void().pointer_to()));
-        self.emitter.only_if(is_line, |emitter| {
-            emitter.assume_range(&number, 1, ty.max());
-            if let Some(place) = place {
-                let is_there = fold::compare(CompareOp::Ne, Expr::Load(place), Expr::Null);
-                emitter.emit(Op::Assume(is_there));
-            }
-        });
     }
 }
 

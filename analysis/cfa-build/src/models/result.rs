@@ -6,7 +6,8 @@ use proofline_hir::{Name, Type};
 
 use super::{
     allocation::Requested,
-    apply::{Pass, pointer, value},
+    apply::Pass,
+    arguments::{pointer, value},
     effect::{Instead, Outcome},
     format,
 };
@@ -113,12 +114,12 @@ impl Pass<'_, '_> {
                 }
                 _ => self.emitter.havoc(dst, cause),
             },
-            Some(Outcome::Line(at)) if is_integer => self.line(*at, arguments, dst, cause),
             None
             | Some(
                 Outcome::Any
                 | Outcome::Swapped(..)
-                | Outcome::Line(_)
+                | Outcome::Line { .. }
+                | Outcome::Token(_)
                 | Outcome::Filled { .. }
                 | Outcome::Option(_)
                 | Outcome::NotNull

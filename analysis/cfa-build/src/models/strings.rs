@@ -9,7 +9,8 @@ use proofline_cfa::{
 use proofline_hir::{TypeKind, types::IntKind};
 
 use super::{
-    apply::{Pass, pointer, value},
+    apply::Pass,
+    arguments::{pointer, value},
     effect::{Characters, Factor, Size},
     format,
 };
@@ -129,9 +130,15 @@ impl Pass<'_, '_> {
         let size_t = self.emitter.types.size_t();
         let (site, one) = (self.emitter.site, Expr::Int(1, size_t));
         let within = put.within.as_ref().map(|size| self.size(size, arguments, cause));
+        // What is cut has no more room than there is behind the string that is there.
+        let counted = within.clone().filter(|_| put.end == End::Cut);
         let before = match put.is_behind {
-            true => self.length_of(&to, None, put.characters),
+            true => self.length_of(&to, counted.clone(), put.characters),
             false => Expr::Int(0, size_t),
+        };
+        let within = match counted {
+            Some(all) if put.is_behind => Some(fold::binary(BinaryOp::Sub, all, before.clone(), site)),
+            _ => within,
         };
         let place = behind(&to, self.bytes_of(before, put.characters), site);
         match (put.end, within) {
@@ -237,8 +244,9 @@ impl Pass<'_, '_> {
         }
         let (site, one) = (self.emitter.site, Expr::Int(1, size_t));
         let within = put.within.as_ref().map(|size| self.size(size, arguments, cause));
+        let counted = within.clone().filter(|_| put.end == End::Cut);
         let before = match put.is_behind {
-            true => self.length_of(&to, None, put.characters),
+            true => self.length_of(&to, counted, put.characters),
             false => Expr::Int(0, size_t),
         };
         // What is written may be longer than what is read, which is where `strncpy` pads.

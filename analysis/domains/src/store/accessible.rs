@@ -85,6 +85,13 @@ impl<A: Arithmetic> StateView<'_, A> {
     /// name has one, unless it is shown that it has none.
     pub(super) fn places_have_values(&self, places: &Places, size: Option<u64>) -> bool {
         let bits = size.map(|size| i64::try_from(size).unwrap_or(i64::MAX).saturating_mul(8));
+        // An older object of a site may have other values than those that the run knows of.
+        let is_site = |place: &Place| matches!(place.target, Target::Object(Object::Heap(..)));
+        let tracks = |place: &Place| self.model.tracks_values(self.function, place.target);
+        let is_older = places.elsewhere && self.state.heap.older;
+        if is_older && places.list.iter().any(|place| is_site(place) && tracks(place)) {
+            return false;
+        }
         places.list.iter().all(|place| self.place_has_values(place, 0, bits))
     }
 

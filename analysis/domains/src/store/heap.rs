@@ -71,6 +71,10 @@ pub struct Heap {
     ///
     /// [`Environment::asks_what_is_left`]: proofline_program_analysis::Environment::asks_what_is_left
     pub elsewhere: Elsewhere,
+    /// There may be objects that were allocated before the run began. They have no name here: a site speaks of those that the run itself
+    /// allocates, no known pointer leads to an older one, and a pointer whose value is not known may lead to memory without a name
+    /// wherever points-to says that it leads to a site (recency abstraction [BR06], at the entry).
+    pub older: bool,
     /// Sorted.
     pub sites: Arc<Vec<(Object, Site)>>,
 }
@@ -118,7 +122,7 @@ impl Site {
 impl Heap {
     /// All sites have this count; of what is elsewhere there is no claim.
     pub fn all(others: Count) -> Heap {
-        Heap { others, elsewhere: Elsewhere::Any, sites: Arc::default() }
+        Heap { others, elsewhere: Elsewhere::Any, older: others != Count::Zero, sites: Arc::default() }
     }
 
     fn listed(&self, site: Object) -> Option<&Site> {
@@ -205,7 +209,7 @@ impl Heap {
 
     /// Whether the order holds besides what locals say.
     fn leq(&self, upper: &Heap) -> bool {
-        if self.elsewhere > upper.elsewhere {
+        if self.elsewhere > upper.elsewhere || self.older && !upper.older {
             return false;
         }
         if Arc::ptr_eq(&self.sites, &upper.sites) && self.others == upper.others {
@@ -219,6 +223,7 @@ impl Heap {
     fn join(&self, other: &Heap) -> Heap {
         let mut result = Heap::all(self.others.max(other.others));
         result.elsewhere = self.elsewhere.max(other.elsewhere);
+        result.older = self.older || other.older;
         for (object, _) in self.sites.iter().chain(other.sites.iter()) {
             result.set(*object, self.site(*object).join(&other.site(*object)));
         }
@@ -258,7 +263,8 @@ impl<V: AbstractValue> State<V> {
     /// An upper bound, of the heap.
     pub(super) fn heap_join(&self, other: &State<V>) -> Heap {
         let is_same = Arc::ptr_eq(&self.heap.sites, &other.heap.sites);
-        if is_same && self.heap.others == other.heap.others && self.heap.elsewhere == other.heap.elsewhere {
+        let told = |heap: &Heap| (heap.others, heap.elsewhere, heap.older);
+        if is_same && told(&self.heap) == told(&other.heap) {
             return self.heap.clone();
         }
         let mut heap = self.heap.join(&other.heap);

@@ -16,6 +16,11 @@ use crate::store::{
 impl<A: Arithmetic> StateView<'_, A> {
     /// Whether no heap object is alive.
     pub(super) fn is_nothing_left(&self) -> bool {
+        !self.state.heap.older && self.is_nothing_new()
+    }
+
+    /// Whether no heap object is alive that was allocated since the run began.
+    fn is_nothing_new(&self) -> bool {
         let heap = &self.state.heap;
         let is_gone = |object: Object, count: Count| count == Count::Zero || self.model.is_on_stack(object);
         heap.elsewhere == Elsewhere::Nothing
@@ -23,17 +28,18 @@ impl<A: Arithmetic> StateView<'_, A> {
             && heap.sites.iter().all(|(object, site)| is_gone(*object, site.count))
     }
 
-    /// Whether something certainly refers to each heap object where a function returns, or (no frame ends) where the program does.
+    /// Whether something certainly refers to each heap object where a function returns, or (no frame ends) where the program does. Of objects
+    /// that are older than the run only the end of the program asks.
     pub(super) fn is_nothing_lost(&self, frames: &Expr) -> bool {
-        let roots = match frames {
-            Expr::Int(0, _) => self.held(),
-            _ => self.returned(),
+        let is_end = matches!(frames, Expr::Int(0, _));
+        if is_end && self.state.heap.older {
+            return false;
+        }
+        let (roots, most) = match is_end {
+            true => (self.held(), Elsewhere::Kept),
+            false => (self.returned(), Elsewhere::Nothing),
         };
-        let is_elsewhere = match frames {
-            Expr::Int(0, _) => self.state.heap.elsewhere <= Elsewhere::Kept,
-            _ => self.state.heap.elsewhere == Elsewhere::Nothing,
-        };
-        self.is_nothing_left() || is_elsewhere && self.is_all_kept(roots)
+        self.is_nothing_new() || self.state.heap.elsewhere <= most && self.is_all_kept(roots)
     }
 
     /// What refers to heap objects when the function has returned: its result, and objects with static storage.

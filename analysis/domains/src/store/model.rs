@@ -96,13 +96,13 @@ impl<A: Arithmetic> Model<A> {
     pub fn entry_state(&self) -> State<A::Value> {
         let program = self.env.program();
         let mut state = self.unknown_state(self.entry.name);
+        state.heap = Heap { older: self.entry.is_library(), ..Heap::all(Count::Zero) };
+        if self.env.asks_what_is_left() {
+            state.heap.elsewhere = Elsewhere::Nothing;
+        }
         if self.entry.is_library() {
             self.given_parameters(&mut state);
             return state;
-        }
-        state.heap = Heap::all(Count::Zero);
-        if self.env.asks_what_is_left() {
-            state.heap.elsewhere = Elsewhere::Nothing;
         }
         // Constructors run before and change what they like.
         let early = program.functions.values().filter(|function| function.attributes.runs_outside_main);

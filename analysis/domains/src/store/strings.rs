@@ -147,6 +147,9 @@ impl<A: Arithmetic> StateView<'_, A> {
     /// How many characters a number has.
     fn printed_length(&self, arguments: &[Expr], ty: IntType) -> Result<Abstract<A::Value>, Impossible> {
         let [number, Expr::Int(kind, _)] = arguments else { return Ok(Abstract::Any) };
+        if number.int_type().is_none() {
+            return Ok(Abstract::Any);
+        }
         let range = self.eval(number)?.known().and_then(|number| self.model.arithmetic.range(&number));
         let (Some((low, high)), Some(conversion)) = (range, Conversion::from_number(*kind)) else {
             return Ok(Abstract::Any);

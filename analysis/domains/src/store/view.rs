@@ -366,8 +366,10 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
                 add(*object, Offsets::ANYWHERE);
             }
         }
-        // Nothing that points-to knows of: memory from outside.
-        places.elsewhere |= places.list.is_empty();
+        // Nothing that points-to knows of: memory from outside. And an object that was there before the run has no name.
+        let is_site = |place: &Place| matches!(place.target, Target::Object(Object::Heap(..)));
+        let is_older = self.state.heap.older && places.list.iter().any(is_site);
+        places.elsewhere |= is_older || places.list.is_empty();
         Ok(places)
     }
 

@@ -10,7 +10,6 @@ use super::{
     machine::{Machine, Step, stuck},
     oracle::Oracle,
     place::{Place, refused},
-    text_input::Line,
 };
 
 /// A longer string is not looked at.
@@ -24,6 +23,8 @@ enum Found {
     Sign(Ordering),
     /// There is none.
     Nothing,
+    /// There is none, and all of so many were looked at.
+    All(i128),
     /// It depends on bytes that were never written, or is not defined.
     Unknown,
 }
@@ -66,6 +67,10 @@ impl<'c, O: Oracle> Machine<'c, O> {
         if result.quantity == Quantity::PrintedText {
             return Ok(None);
         }
+        if let (Quantity::PrintedLength, Some(Scalar::Int(ty))) = (result.quantity, dst.scalar) {
+            let text = self.printed(code, &result.arguments)?;
+            return Ok(text.map(|text| Value::Int(ty.wrap(text.len() as i128))));
+        }
         let mut numbers = [0; 3];
         for (number, argument) in numbers.iter_mut().zip(&result.arguments) {
             match self.eval(code, argument)? {
@@ -76,11 +81,11 @@ impl<'c, O: Oracle> Machine<'c, O> {
         let width = result.arguments.first().and_then(Expr::int_type);
         let asker = Asker { code, site };
         let found = self.quantity(asker, result.quantity, numbers, width)?;
-        let is_nothing = matches!(found, Found::Nothing);
+        let is_nothing = matches!(found, Found::Nothing | Found::All(_));
         let number = match found {
             Found::Unknown => return Ok(None),
             _ if result.is_absence => i128::from(is_nothing),
-            Found::Number(number) => number,
+            Found::Number(number) | Found::All(number) => number,
             Found::Nothing => 0,
             Found::Sign(sign) => {
                 // Other libraries give other numbers of that sign.
@@ -99,19 +104,26 @@ impl<'c, O: Oracle> Machine<'c, O> {
         let Base::Local(id) = dst.base else { return Ok(false) };
         let Some(&at) = code.library_results.get(&id) else { return Ok(false) };
         let result = &code.function.library_results[at as usize];
-        let (Quantity::PrintedText, [number, kind]) = (result.quantity, &result.arguments[..]) else {
+        if result.quantity != Quantity::PrintedText {
             return Ok(false);
-        };
-        let (number, kind) = (self.eval(code, number)?, self.eval(code, kind)?);
-        let (Value::Int(number), Some(conversion)) = (number, kind.int().and_then(Conversion::from_number))
-        else {
-            return Ok(false);
-        };
+        }
+        let Some(text) = self.printed(code, &result.arguments)? else { return Ok(false) };
         let Place::Memory(address) = self.place(code, dst)? else { return Ok(false) };
-        for (at, byte) in (address..address + dst.size).zip(conversion.print(number)) {
+        for (at, byte) in (address..address + dst.size).zip(text) {
             self.memory.write(at, 1, u128::from(byte)).or_else(refused)?;
         }
         Ok(true)
+    }
+
+    /// A number as `printf` writes it.
+    fn printed(&mut self, code: &'c FunctionCode, arguments: &'c [Expr]) -> Step<Option<Vec<u8>>> {
+        let [number, kind] = arguments else { return Ok(None) };
+        let (number, kind) = (self.eval(code, number)?, self.eval(code, kind)?);
+        let Some(conversion) = kind.int().and_then(Conversion::from_number) else { return Ok(None) };
+        Ok(match number {
+            Value::Int(number) => Some(conversion.print(number)),
+            Value::Float(number) => number.to_f64().map(|number| conversion.print_float(number)),
+        })
     }
 
     fn quantity(
@@ -140,19 +152,12 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 }
                 Found::Number(i128::from(overlaps))
             }
-            Quantity::PrintedLength => match Conversion::from_number(second) {
-                Some(conversion) => Found::Number(conversion.print(first).len() as i128),
-                None => Found::Unknown,
-            },
-            Quantity::PrintedText => Found::Unknown,
+            Quantity::PrintedLength | Quantity::PrintedText => Found::Unknown,
             Quantity::InternetAddress => match self.text(asker, from)? {
                 Some(text) => internet_address(&text).map_or(Found::Unknown, Found::Number),
                 None => Found::Unknown,
             },
-            Quantity::LineEnd => {
-                self.line = Some(Line { start: from, room: second as u64 });
-                Found::Unknown
-            }
+            Quantity::BytesUntil => self.looked_at(asker, bounded(third), second)?,
             Quantity::StringSize => {
                 self.length(asker, string, 1)?.map_or(Found::Unknown, |n| Found::Number(n + 1))
             }
@@ -281,6 +286,24 @@ impl<'c, O: Oracle> Machine<'c, O> {
             }
         }
         if bytes.most == LONGEST { Ok(Found::Unknown) } else { Ok(Found::Nothing) }
+    }
+
+    /// How many bytes a search looks at that ends where it finds the byte. Behind the end of the object nothing is found.
+    fn looked_at(&mut self, asker: Asker<'c>, bytes: Bytes, wanted: i128) -> Step<Found> {
+        for at in 0..bytes.most {
+            let address = bytes.from.wrapping_add(at);
+            match self.memory.object_at(address) {
+                Some((_, base, size)) if address.wrapping_sub(base) < size => {}
+                None if bytes.from != 0 => return Ok(Found::Unknown),
+                Some(_) | None => return Ok(Found::All(i128::from(bytes.most))),
+            }
+            match self.byte(asker, address)? {
+                Some(byte) if byte == wanted as u8 => return Ok(Found::Number(i128::from(at) + 1)),
+                Some(_) => {}
+                None => return Ok(Found::Unknown),
+            }
+        }
+        Ok(Found::All(i128::from(bytes.most)))
     }
 
     /// Where the character is last; the 0 at the end of the string is one of its characters.

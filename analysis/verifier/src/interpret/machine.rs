@@ -16,7 +16,6 @@ use super::{
     memory::{Area, Memory},
     oracle::{Choice, Oracle, Passing},
     predicates::Outside,
-    text_input::Line,
     trace::{Event, Trace},
 };
 
@@ -117,8 +116,6 @@ pub struct Machine<'c, O> {
     pub(super) is_library: bool,
     /// Where such objects are.
     pub(super) made_up: BTreeSet<u64>,
-    /// The line that was read last.
-    pub(super) line: Option<Line>,
     /// What code outside of the program was given.
     pub(super) outside: Outside,
     /// Where the objects are that code outside of the program can reach: it may keep their addresses, or give them back.
@@ -165,7 +162,6 @@ impl<'c, O: Oracle> Machine<'c, O> {
             arguments: Arguments::default(),
             is_library: false,
             made_up: BTreeSet::new(),
-            line: None,
             outside: Outside::default(),
             handed_over: BTreeSet::new(),
             semantics,

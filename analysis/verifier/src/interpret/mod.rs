@@ -21,4 +21,5 @@ pub use machine::{End, Limits, Machine, Run};
 pub use made_up::MadeUp;
 pub(crate) use memory::Extent;
 pub use oracle::{Choice, Oracle, Passing, Script};
+pub(crate) use trace::Touched;
 pub use trace::{Event, Trace};

@@ -10,6 +10,7 @@ use super::{
     memory::{Area, Extent, Provenance},
     oracle::Oracle,
     place::{Place, refused},
+    trace::Touched,
 };
 
 /// What code outside of the program was given pointers to. It may have written there, so those bytes are assumed to have values.
@@ -20,6 +21,9 @@ pub(super) struct Outside {
     /// Where the next objects were going to be when it last ran.
     before: [u64; 3],
 }
+
+/// Of a larger object it is not shown which bytes have a value.
+const MOST_SHOWN: u64 = 1 << 12;
 
 /// So many characters are looked at for one that is known.
 const LONGEST_LOOK: usize = 1024;
@@ -88,6 +92,12 @@ impl<'c, O: Oracle> Machine<'c, O> {
         if is_made_up && predicate == MemoryPredicate::Initialised {
             return Ok(true);
         }
+        // Looking for the end of a string gives bytes without a value one.
+        let is_string = matches!(predicate, MemoryPredicate::Terminated | MemoryPredicate::WideTerminated);
+        let before = match self.trace.is_some() && is_string {
+            true => self.touched(predicate, address, size)?,
+            false => None,
+        };
         let holds = match predicate {
             MemoryPredicate::NotFreed => provenance != Provenance::Ended(Area::Heap),
             MemoryPredicate::NotEnded => provenance != Provenance::Ended(Area::Stack),
@@ -112,7 +122,41 @@ impl<'c, O: Oracle> Machine<'c, O> {
         if is_made_up && !holds {
             return stuck("how large an object of the callers is, they know");
         }
+        if !holds && self.trace.is_some() {
+            // The last that is noted is what fails.
+            let touched = if is_string { before } else { self.touched(predicate, address, size)? };
+            if let Some(trace) = &mut self.trace {
+                trace.touched = touched;
+            }
+        }
         Ok(holds)
+    }
+
+    /// What people want to see of the object.
+    fn touched(&mut self, predicate: MemoryPredicate, address: u64, size: i128) -> Step<Option<Touched>> {
+        let provenance = self.memory.provenance(address);
+        Ok(match provenance {
+            Provenance::Live(object) => {
+                let is_asked = object.area != Area::Static && object.size <= MOST_SHOWN;
+                let written = if is_asked { Some(self.written(provenance, object)?) } else { None };
+                Some(Touched { predicate, address, size, object, written })
+            }
+            Provenance::Ended(_) | Provenance::Nothing => None,
+        })
+    }
+
+    /// Which bytes of an object have a value.
+    fn written(&mut self, provenance: Provenance, object: Extent) -> Step<Vec<(u64, u64)>> {
+        let mut ranges: Vec<(u64, u64)> = Vec::new();
+        for at in 0..object.size {
+            if self.is_initialised(provenance, object.base + at, 1, u128::MAX)? {
+                match ranges.last_mut() {
+                    Some((_, end)) if *end == at => *end = at + 1,
+                    _ => ranges.push((at, at + 1)),
+                }
+            }
+        }
+        Ok(ranges)
     }
 
     /// Whether two pointers lead into one object. Those that callers gave may, whatever they lead to in this run.

@@ -12,13 +12,6 @@ use super::{
     place::refused,
 };
 
-/// Where a line was read to, and how many bytes it and its end have at most.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Line {
-    pub(super) start: u64,
-    pub(super) room: u64,
-}
-
 /// More digits are not written.
 const LONGEST: u64 = 32;
 
@@ -52,11 +45,10 @@ impl<'c, O: Oracle> Machine<'c, O> {
         for (byte, at) in digits.iter().chain([&0]).zip(address..) {
             self.memory.write(at, 1, u128::from(*byte)).or_else(refused)?;
         }
-        self.line = None;
         Ok(number(&digits))
     }
 
-    /// How many digits fit before the end of the text. Where a line ends nobody knows before somebody looks.
+    /// How many digits fit before the end of the text.
     fn room_for_digits(&mut self, address: u64) -> Step<Option<u64>> {
         let mut length = 0;
         while length <= LONGEST && self.is_open(address + length)? {
@@ -71,14 +63,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
         if end != Some(0) {
             return Ok(None);
         }
-        let line = self.line.filter(|line| line.start == address && length < line.room);
-        let Some(line) = line else { return Ok(Some(length).filter(|length| *length > 0)) };
-        for at in address + length + 1..address + line.room.min(LONGEST) {
-            if !self.is_open(at)? {
-                return Ok(Some(length).filter(|length| *length > 0));
-            }
-        }
-        Ok(Some(line.room.min(LONGEST) - 1).filter(|length| *length > 0))
+        Ok(Some(length).filter(|length| *length > 0))
     }
 
     /// Whether the byte has a value that is not settled.

@@ -2,7 +2,7 @@
 
 use super::memory::Extent;
 
-use proofline_cfa::{EdgeId, Name, Scalar, eval::Value};
+use proofline_cfa::{EdgeId, MemoryPredicate, Name, Scalar, eval::Value};
 
 use super::made_up::MadeUp;
 
@@ -34,6 +34,23 @@ pub struct Trace {
     pub dropped: u64,
     /// Where the objects of the run were, by address.
     pub(crate) objects: Vec<Extent>,
+    /// What was asked last of bytes of an object that lived, and was not so.
+    pub(crate) touched: Option<Touched>,
+}
+
+/// Bytes of an object of which something was asked that is not so.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Touched {
+    /// What was asked.
+    pub(crate) predicate: MemoryPredicate,
+    /// From where on.
+    pub(crate) address: u64,
+    /// How many bytes; of a string 0, or the most characters.
+    pub(crate) size: i128,
+    /// The object that the pointer was made from.
+    pub(crate) object: Extent,
+    /// Which of its bytes have a value, from where to where; `None` if nobody asks that of such an object.
+    pub(crate) written: Option<Vec<(u64, u64)>>,
 }
 
 /// More than this is not kept; memory stays bounded.

@@ -9,13 +9,19 @@ use crate::models::{
 
 impl Parser {
     /// `$1 bytes $2 * 4`, `$1 values $2 * 4`, `$1 string [wide] [within $2]`, `[or null]` behind these; `$1 room for $2 $3 [within $4] [wide]` or `for input`,
-    /// `$1 apart from $2 bytes $3`, `$1 printed from $2`.
+    /// `$1 apart from $2 bytes $3`, `$1 printed from $2`, `$1 until $2 [behind $3] within $4`.
     pub(super) fn need(&mut self) -> Result<Need, ModelError> {
         let pointer = self.argument()?;
-        let token = self.next("bytes, values, string, room, apart or printed")?;
+        let token = self.next("bytes, until, values, string, room, apart or printed")?;
         Ok(match token.text.as_str() {
             "bytes" => {
                 Need::Bytes { pointer, size: Size::Product(self.factors()?), or_null: self.or_null()? }
+            }
+            "until" => {
+                let byte = self.argument()?;
+                let from = if self.take("behind") { self.argument()? } else { pointer };
+                self.word("within")?;
+                Need::Until { pointer, from, byte, within: Size::Product(self.factors()?) }
             }
             "values" => {
                 Need::Values { pointer, size: Size::Product(self.factors()?), or_null: self.or_null()? }
@@ -48,7 +54,7 @@ impl Parser {
                 Need::Printed { format: pointer, first: self.argument()? }
             }
             other => {
-                let expected = "expected bytes, values, string, room, apart or printed";
+                let expected = "expected bytes, until, values, string, room, apart or printed";
                 return Err(token.error(format!("{expected}, found `{other}`")));
             }
         })

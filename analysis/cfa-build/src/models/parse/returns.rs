@@ -6,7 +6,10 @@ use super::{
     Parser, argument_number,
     tokens::{ModelError, Token},
 };
-use crate::models::effect::{Bound, Instead, Options, Outcome, Size, Table};
+use crate::models::{
+    effect::{Bound, Instead, Options, Outcome, Size, Table},
+    tokens::Tokens,
+};
 
 impl Parser {
     /// What stands behind `returns`.
@@ -44,7 +47,24 @@ impl Parser {
                 self.word("..")?;
                 Outcome::Filled { argument, member, low, high: self.number()? }
             }
-            "line" => Outcome::Line(self.argument()?),
+            "line" => {
+                self.word("at")?;
+                let (object, _) = self.deref_argument()?;
+                self.word("size")?;
+                let (size, _) = self.deref_argument()?;
+                Outcome::Line { object, size, may_fail: self.or_null()? }
+            }
+            "token" => {
+                self.word("of")?;
+                let is_given = self.peek().is_some_and(|token| token.text.starts_with('$'));
+                let string = if is_given { Some(self.argument()?) } else { None };
+                let rest = match (is_given, self.peek()) {
+                    (true, Some(token)) if !token.text.starts_with('*') => None,
+                    _ => Some(self.deref_argument()?.0),
+                };
+                self.word("by")?;
+                Outcome::Token(Tokens { string, rest, set: self.argument()? })
+            }
             "option" | "long-option" => Outcome::Option(Options {
                 count: self.argument()?,
                 array: self.argument()?,

@@ -42,11 +42,14 @@ impl<K: std::hash::Hash + Eq, V: Clone> Halves<K, V> {
     }
 }
 
+/// Automata that stand for equal ones.
+type Alike = Halves<Arc<Function>, Arc<Function>>;
+
 /// Automata, by content.
 #[derive(Default)]
 pub(crate) struct Functions {
-    same: Mutex<Halves<Arc<Function>, Arc<Function>>>,
-    inserted: Mutex<BTreeMap<Conventions, Halves<Arc<Function>, Arc<Function>>>>,
+    same: Mutex<Alike>,
+    inserted: Mutex<BTreeMap<Conventions, Alike>>,
     /// By address: who has an address has the automaton, so it is nobody else's.
     hashes: Mutex<Halves<usize, (Arc<Function>, ContentHash)>>,
 }

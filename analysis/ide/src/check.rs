@@ -193,7 +193,8 @@ impl WholeProgram {
             let program = Arc::new(Read::new(file, &[], Ok(Ok(read)), &Settings::default()));
             let known = knowledge(&program, &db, &control.cancel).map_err(|_| CheckError::Stopped)?;
             let whole = std::path::absolute(file).unwrap_or_else(|_| file.clone());
-            let own = known.loops().iter().filter(|found| *found.place.path == *whole && !found.formula.is_empty());
+            let own =
+                known.loops().iter().filter(|found| *found.place.path == *whole && !found.formula.is_empty());
             out.loops.extend(own.map(|found| LoopInvariant {
                 function: found.function.clone(),
                 path: file.clone(),

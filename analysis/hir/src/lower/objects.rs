@@ -282,7 +282,14 @@ fn fits_definition(declared: Type, defined: Type, parameters: usize) -> bool {
         TypeKind::Function(signature) => signature.unprototyped || signature.parameters.len() == parameters,
         _ => false,
     };
-    same_count && super::convert::compatible(declared.unqualified(), defined.unqualified())
+    // Results were converted to what the definition says, even if that is nothing that can be said.
+    let is_typed = |ty: Type| match ty.kind() {
+        TypeKind::Function(signature) => *signature.result.kind() != TypeKind::Error,
+        _ => false,
+    };
+    same_count
+        && is_typed(declared) == is_typed(defined)
+        && super::convert::compatible(declared.unqualified(), defined.unqualified())
 }
 
 /// The composite of two compatible types: `first` with what `second` adds (array lengths, prototypes).

@@ -85,7 +85,10 @@ impl<'u> Lowerer<'u> {
             None => {
                 // The function type came from a typedef: C does not allow this.
                 self.error(node, "a function definition needs a parameter list");
-                return (Vec::new(), BTreeMap::new(), declared.ty);
+                // So that the body fits the type, they have no names.
+                let unnamed = |&ty: &Type| Parameter { name: None, node, ty };
+                let parameters = signature.parameters.iter().map(unnamed).collect();
+                return (parameters, BTreeMap::new(), declared.ty);
             }
             Some(Parameters::Names(names)) => names,
         };

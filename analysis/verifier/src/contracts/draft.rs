@@ -213,21 +213,19 @@ pub(crate) fn draft(env: &Environment, name: Name, callees: &Contracts) -> Draft
 /// Parameters that lead to one element of several: pointers to other ones are computed from them.
 fn walked(env: &Environment, function: &Function, parameters: &[(usize, bool)]) -> BTreeSet<usize> {
     let origins = Origins::of(env.program(), function, parameters, BTreeSet::new(), &[]);
-    let walks = function.edges.iter().filter_map(|edge| match &edge.op {
-        Op::Assign(dst, value) => {
-            super::origin::whole_pointer(function, dst)?;
-            let place = origins.place(value)?;
-            let size = i128::from(types(env.program()).size(origins.pointee(place.origin)?)?);
-            let is_step = !place.offset.terms.is_empty() || place.offset.bytes != 0;
-            let is_whole = size > 0
-                && place.offset.bytes % size == 0
-                && place.offset.terms.iter().all(|(_, stride)| i128::from(*stride) % size == 0);
-            match place.origin {
-                Origin::Parameter(at) if is_step && is_whole => Some(at),
-                Origin::Parameter(_) | Origin::Loaded(_) => None,
-            }
+    let walks = function.edges.iter().filter_map(|edge| {
+        let Op::Assign(dst, value) = &edge.op else { return None };
+        super::origin::whole_pointer(function, dst)?;
+        let place = origins.place(value)?;
+        let size = i128::from(types(env.program()).size(origins.pointee(place.origin)?)?);
+        let is_step = !place.offset.terms.is_empty() || place.offset.bytes != 0;
+        let is_whole = size > 0
+            && place.offset.bytes % size == 0
+            && place.offset.terms.iter().all(|(_, stride)| i128::from(*stride) % size == 0);
+        match place.origin {
+            Origin::Parameter(at) if is_step && is_whole => Some(at),
+            Origin::Parameter(_) | Origin::Loaded(_) => None,
         }
-        _ => None,
     });
     walks.collect()
 }

@@ -1,7 +1,7 @@
 //! Which heap objects are alive, and whether something refers to them: where `main` returns, where the program ends, and of what a block does
 //! not see.
 
-use proofline_cfa::{Expr, LocalId, Object, Role};
+use proofline_cfa::{Allocation, Base, Expr, Function, LocalId, Lvalue, Object, Op, Role, Scalar};
 
 use crate::store::{
     arithmetic::{Arithmetic, Objects},
@@ -28,11 +28,10 @@ impl<A: Arithmetic> StateView<'_, A> {
             && heap.sites.iter().all(|(object, site)| is_gone(*object, site.count))
     }
 
-    /// Whether something certainly refers to each heap object where a function returns, or (no frame ends) where the program does. Of objects
-    /// that are older than the run only the end of the program asks.
+    /// Whether something certainly refers to each heap object where a function returns, or (no frame ends) where the program does.
     pub(super) fn is_nothing_lost(&self, frames: &Expr) -> bool {
         let is_end = matches!(frames, Expr::Int(0, _));
-        if is_end && self.state.heap.older {
+        if self.state.heap.older && (is_end || self.may_lose_older()) {
             return false;
         }
         let (roots, most) = match is_end {
@@ -40,6 +39,30 @@ impl<A: Arithmetic> StateView<'_, A> {
             false => (self.returned(), Elsewhere::Nothing),
         };
         self.is_nothing_new() || self.state.heap.elsewhere <= most && self.is_all_kept(roots)
+    }
+
+    /// Whether the function, or what it calls, writes over a pointer that may be all that refers to an object that was there before: any that is not in
+    /// a local of its own.
+    fn may_lose_older(&self) -> bool {
+        let env = &self.model.env;
+        let holds_pointers = |to: &Lvalue| {
+            !matches!(to.base, Base::Local(_)) && matches!(to.scalar, Some(Scalar::Pointer) | None)
+        };
+        let is_loss = |function: &Function, op: &Op| match op {
+            Op::Assign(to, _) | Op::Havoc(to, _) | Op::Copy(to, _) => holds_pointers(to),
+            Op::Allocate(Allocation { dst, .. }) => holds_pointers(dst),
+            Op::Call(call) => call.dst.as_ref().is_some_and(holds_pointers),
+            Op::CopyBytes(to, ..) | Op::FillBytes(to, ..) | Op::HavocBytes(to, ..) => {
+                let targets = env.targets(function.name, to);
+                let is_new =
+                    |object: &Object| matches!(object, Object::Heap(..)) && !matches!(op, Op::FillBytes(..));
+                targets.objects.iter().any(|object| !matches!(object, Object::Local(..)) && !is_new(object))
+            }
+            Op::Skip | Op::Assume(_) | Op::Clobber(..) | Op::Free(_) | Op::Begin(_) | Op::End(_) => false,
+        };
+        let reached = env.call_graph().reachable([self.function.name]);
+        let mut functions = reached.iter().filter_map(|name| env.function(*name));
+        functions.any(|function| function.edges.iter().any(|edge| is_loss(function, &edge.op)))
     }
 
     /// What refers to heap objects when the function has returned: its result, and objects with static storage.

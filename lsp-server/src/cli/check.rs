@@ -408,6 +408,12 @@ impl Session<'_> {
                 drop(shown);
                 write!(out, "{}", render::latent(&report, self.style))?;
                 write!(out, "{}", render::table(&report, self.style))?;
+                if matches!(report.overall(), Overall::Unknown(_))
+                    && is_read
+                    && let Ok(automata) = program.program()
+                {
+                    write!(out, "{}", render::undecided(&report, &automata, &sources, self.style))?;
+                }
             }
             answers.push(Answer {
                 property: property.name(),

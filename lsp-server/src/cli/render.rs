@@ -1,10 +1,10 @@
 //! Findings, problems and verdicts as text, in the manner of a good compiler.
 
-use std::fmt::Write;
+use std::{collections::BTreeSet, fmt::Write};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Snippet};
 use proofline_ide::check::{
-    Blame, Finding, Name, Position, Problem, Report, Sources, StepKind, Unknown, Verdict,
+    Blame, Finding, Name, Position, Problem, Program, Report, Sources, StepKind, Unknown, Verdict,
 };
 use proofline_ide::shown;
 
@@ -259,6 +259,42 @@ fn lines<'l>(sources: &'l Sources, position: &Position) -> Vec<&'l str> {
             sources.line(&at)
         })
         .collect()
+}
+
+/// So many places that are not decided are shown.
+const MOST_UNDECIDED: usize = 12;
+
+/// Where it is not decided whether something fails, each line and condition once.
+pub(crate) fn undecided(report: &Report, program: &Program, sources: &Sources, style: Style) -> String {
+    let mut out = String::new();
+    let is_open =
+        |verdict: &Verdict| matches!(verdict, Verdict::Unknown(why) if *why != Unknown::IfCallersKeep);
+    let open = report.verdicts.iter().filter(|(_, verdict)| is_open(verdict));
+    let texts: BTreeSet<(Option<Position>, String)> = open
+        .filter_map(|((function, id), _)| {
+            let obligation = program.function(*function)?.obligations.get(id.index())?;
+            let position = sources.position(*function, obligation.site);
+            let at = position.as_ref().map(|position| format!("{}: ", place(position))).unwrap_or_default();
+            let text = format!("{at}{} ({}, in `{function}`)", obligation.text, obligation.check.code());
+            Some((position, text))
+        })
+        .collect();
+    if texts.is_empty() {
+        return out;
+    }
+    let _ = writeln!(out, "{}", style.dim("not decided:"));
+    for (_, text) in texts.iter().take(MOST_UNDECIDED) {
+        let _ = writeln!(out, "  {}", style.dim(text));
+    }
+    if texts.len() > MOST_UNDECIDED {
+        let more = texts.len() - MOST_UNDECIDED;
+        let _ = writeln!(
+            out,
+            "  {}",
+            style.dim(&format!("… and {more} more (--format json and --html show all)"))
+        );
+    }
+    out
 }
 
 /// Verdicts per function.

@@ -60,3 +60,12 @@ fn nobody_hears_of_a_damaged_cache() {
         assert_eq!(said.err, "", "damaged from byte {start} on");
     }
 }
+
+#[test]
+fn what_is_not_decided_is_said_with_its_place() {
+    let scratch = Scratch::new();
+    let text = "#include <assert.h>\nextern int input(void);\nint main(void) {\n    unsigned x = input();\n    assert(x * x != 2);\n    return 0;\n}\n";
+    scratch.write("test.c", text);
+    let said = scratch.run(&["check", "--no-cache", "--engine", "intervals", "test.c"]);
+    said.expect(2, &["not decided:\n  test.c:5:5: x * x != 2 (assertion, in `main`)\n"]);
+}

@@ -59,6 +59,7 @@ function findingCard(finding, others = []) {
     code,
     values.length > 0 ? h('p', { class: 'when' }, 'when ', values.map(([name, value], at) => [at > 0 ? ', ' : '', h('code', {}, `${name} = ${value}`)])) : '',
     demandOf(finding) ? h('p', { class: 'when' }, demandOf(finding)) : '',
+    finding.suppressed ? h('p', { class: 'when' }, 'A comment takes it back: ', finding.suppressed) : '',
     others.length > 0 ? h('p', { class: 'when' }, 'The same at ', others.map((other, at) => [at > 0 ? ', ' : '', findingLink(other, where(other.place))])) : '',
     h('p', { class: 'do' }, link(`finding/${finding.number}`, { class: 'button' }, `Step through (${several(finding.steps.length, 'step', 'steps')})`), h('span', { class: 'help' }, finding.help)));
 }

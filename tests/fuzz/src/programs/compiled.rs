@@ -312,5 +312,9 @@ fn undefined(stderr: &str) -> Ended {
     if summary == "killed" && stderr.is_empty() {
         return Ended::TooLong;
     }
-    Ended::Undefined { line: line_of(summary).unwrap_or(0), check: None, message: summary.to_owned() }
+    // gcc leaves a check of bounds out where it merges accesses.
+    let is_bounds = ["global-buffer-overflow", "stack-buffer-overflow", "SEGV"];
+    let is_bounds = is_bounds.iter().any(|word| summary.contains(word));
+    let check = is_bounds.then(|| array_bounds::CHECK.id());
+    Ended::Undefined { line: line_of(summary).unwrap_or(0), check, message: summary.to_owned() }
 }

@@ -136,7 +136,15 @@ impl Search<'_> {
             {
                 Some(Answer::Holds("the program has no input: its only execution was run to the end".into()))
             }
-            End::Finished | End::Violates(..) | End::Stuck(_) | End::OutOfSteps | End::Deviated(_) => None,
+            End::Diverges if run.inputs.is_empty() && run.is_determined && !run.is_guess => {
+                Some(Answer::Holds("the program has no input: its only execution goes round for ever".into()))
+            }
+            End::Finished
+            | End::Violates(..)
+            | End::Diverges
+            | End::Stuck(_)
+            | End::OutOfSteps
+            | End::Deviated(_) => None,
         }
     }
 

@@ -68,7 +68,7 @@ pub(crate) fn interpret(subject: &Subject, sources: &Sources, vector: &Vector) -
             })
         }
         End::Stuck(why) => Err(why.clone()),
-        End::OutOfSteps => Ok(Ended::TooLong),
+        End::OutOfSteps | End::Diverges => Ok(Ended::TooLong),
         End::Deviated(_) => Err("it was not to follow a path".into()),
     };
     let trace = run.trace.unwrap_or_default();

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofline_cfa::{Base, CompareOp, Entry, Expr, Function, Lvalue, Op};
+use proofline_cfa::{Base, CompareOp, Edge, Entry, Expr, Function, Lvalue, Name, Op};
 use serde::Deserialize;
 
 use crate::subject::Subject;
@@ -14,6 +14,8 @@ use crate::subject::Subject;
 pub struct Features {
     /// Constants that one variable is compared with for equality in loops of one function: the states of a machine.
     pub states: usize,
+    /// Variables that get nothing but constants and are compared with several of them: processes that go on where they stopped, events.
+    pub processes: usize,
 }
 
 impl Features {
@@ -21,39 +23,78 @@ impl Features {
     pub fn of(subject: &Subject, entry: Entry) -> Features {
         let env = subject.env();
         let reached = subject.reachable_from(entry.name);
-        let functions = reached.iter().filter_map(|name| env.function(*name));
-        let states = functions.map(|function| {
+        let (mut states, mut all) = (0, Variables::default());
+        for function in reached.iter().filter_map(|name| env.function(*name)) {
             let structure = env.structure(function.name);
-            states(function, |loc| structure.innermost_loop(loc).is_some())
-        });
-        Features { states: states.max().unwrap_or(0) }
+            let mut in_loops = Variables::default();
+            for edge in &function.edges {
+                all.look_at(function, edge);
+                if structure.innermost_loop(edge.from).is_some() {
+                    in_loops.look_at(function, edge);
+                }
+            }
+            states = states.max(in_loops.compared.values().map(BTreeSet::len).max().unwrap_or(0));
+        }
+        let is_process = |(variable, constants): &(&Variable<'_>, &BTreeSet<i128>)| {
+            constants.len() > 1 && !all.computed.contains(variable)
+        };
+        Features { states, processes: all.compared.iter().filter(is_process).count() }
     }
 
     /// Whether it has at least so much of everything.
     pub fn has(&self, least: &Features) -> bool {
-        self.states >= least.states
+        self.states >= least.states && self.processes >= least.processes
     }
 }
 
-fn states(function: &Function, is_in_loop: impl Fn(proofline_cfa::Loc) -> bool) -> usize {
-    let mut constants: BTreeMap<&Lvalue, BTreeSet<i128>> = BTreeMap::new();
-    for edge in function.edges.iter().filter(|edge| is_in_loop(edge.from)) {
-        if let Op::Assume(Expr::Compare(CompareOp::Eq, lhs, rhs)) = &edge.op
-            && let (Some(variable), Expr::Int(value, _)) = (variable(lhs), &**rhs)
-        {
-            constants.entry(variable).or_default().insert(*value);
+/// A variable, and the function whose local it is.
+type Variable<'f> = (Option<Name>, &'f Lvalue);
+
+/// What edges do with variables.
+#[derive(Default)]
+struct Variables<'f> {
+    /// Constants that they are compared with for equality.
+    compared: BTreeMap<Variable<'f>, BTreeSet<i128>>,
+    /// Those that get something else than a constant.
+    computed: BTreeSet<Variable<'f>>,
+}
+
+impl<'f> Variables<'f> {
+    fn look_at(&mut self, function: &Function, edge: &'f Edge) {
+        let named = |lvalue: &'f Lvalue| match lvalue.base {
+            Base::Local(_) => Some((Some(function.name), lvalue)),
+            Base::Global(_) => Some((None, lvalue)),
+            Base::Deref(..) => None,
+        };
+        match &edge.op {
+            Op::Assume(Expr::Compare(CompareOp::Eq, lhs, rhs)) => {
+                if let (Some(variable), Expr::Int(value, _)) = (variable(lhs).and_then(named), &**rhs) {
+                    self.compared.entry(variable).or_default().insert(*value);
+                }
+            }
+            Op::Assign(_, Expr::Int(..)) => {}
+            Op::Assign(dst, _) | Op::Havoc(dst, _) | Op::Copy(dst, _) => self.computed.extend(named(dst)),
+            Op::Call(call) => self.computed.extend(call.dst.as_ref().and_then(named)),
+            Op::Assume(_)
+            | Op::Skip
+            | Op::Clobber(..)
+            | Op::Allocate(_)
+            | Op::Free(_)
+            | Op::CopyBytes(..)
+            | Op::FillBytes(..)
+            | Op::HavocBytes(..)
+            | Op::Begin(_)
+            | Op::End(_) => {}
         }
     }
-    constants.values().map(BTreeSet::len).max().unwrap_or(0)
 }
 
 /// The variable that is looked at, whatever it is converted to.
 fn variable(expr: &Expr) -> Option<&Lvalue> {
     match expr {
-        Expr::Load(lvalue) if !matches!(lvalue.base, Base::Deref(..)) => Some(lvalue),
+        Expr::Load(lvalue) => Some(lvalue),
         Expr::Cast(_, arg, _) => variable(arg),
-        Expr::Load(_)
-        | Expr::Int(..)
+        Expr::Int(..)
         | Expr::Float(_)
         | Expr::Null
         | Expr::Address(_)

@@ -44,6 +44,8 @@ pub struct Limits {
     pub steps: u64,
     /// Open calls.
     pub depth: u32,
+    /// Questions that are asked: each is remembered.
+    pub questions: usize,
     /// Where code outside says that it read something, it read as much as it may. (The inputs of the run say so.)
     pub reads_full: bool,
     /// After so many steps iterations of loops are skipped where that is exact; what is skipped is no step.
@@ -52,7 +54,13 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { steps: 1_000_000, depth: 100_000, reads_full: false, skips_after: 2_000 }
+        Limits {
+            steps: 1_000_000,
+            depth: 100_000,
+            questions: usize::MAX,
+            reads_full: false,
+            skips_after: 2_000,
+        }
     }
 }
 
@@ -267,14 +275,14 @@ impl<'c, O: Oracle> Machine<'c, O> {
         }
     }
 
-    /// Looks around now and then. Whether the budget is used up.
+    /// Looks around now and then. Whether the budget is used up, or too much was asked.
     fn poll(&mut self) -> bool {
         self.next_poll = self.steps + POLL;
         let is_free = self.guide.is_none() && !self.oracle.hears_edges();
         if self.accelerator.is_none() && self.steps > self.limits.skips_after && is_free {
             self.accelerator = Some(Accelerator::default());
         }
-        self.budget.is_some_and(Budget::is_over)
+        self.inputs.len() > self.limits.questions || self.budget.is_some_and(Budget::is_over)
     }
 
     /// Work that is no edge.

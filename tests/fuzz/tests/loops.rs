@@ -5,7 +5,7 @@ use proofline_fuzz::programs::{compare_skipping, generate_loops};
 #[test]
 fn runs_that_skip_iterations_end_as_runs_that_take_each_step() {
     let (mut compared, mut with_skips) = (0, 0);
-    for seed in 0..200 {
+    for seed in 0..100 {
         let text = generate_loops(seed);
         match compare_skipping(&text) {
             Ok(found) => {
@@ -16,7 +16,7 @@ fn runs_that_skip_iterations_end_as_runs_that_take_each_step() {
         }
     }
     assert!(
-        compared > 60 && with_skips > 20,
+        compared > 30 && with_skips > 10,
         "{compared} compared, {with_skips} with skips: they say nothing"
     );
 }

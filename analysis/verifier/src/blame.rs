@@ -79,7 +79,7 @@ pub(crate) fn judge(subject: &Subject, run: &Run, obligation: &Obligation) -> (B
 fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influence) -> Blame {
     // Until all of the run was looked at, anybody may have.
     asks.callers = true;
-    let Some(trace) = run.trace.as_ref().filter(|trace| trace.dropped == 0) else {
+    let Some(trace) = run.trace.as_ref().filter(|trace| trace.is_whole()) else {
         return Blame::Latent(Precondition::new(None));
     };
     let Some(first) = trace.events.first() else { return Blame::Manifest };

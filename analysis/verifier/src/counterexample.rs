@@ -24,6 +24,9 @@ impl Failure {
     }
 }
 
+/// A run is shown step by step as far as this; after that, people do not read each iteration of a loop.
+const SHOWN_STEPS: u64 = 100_000;
+
 /// How long a run may be that is to be the same, with pure calls executed each time.
 fn replay_steps(steps: u64) -> u64 {
     steps.saturating_mul(64).saturating_add(1_000_000)
@@ -54,14 +57,20 @@ impl Counterexample {
                 let inputs = run.inputs.iter().map(|(_, answer)| *answer).collect();
                 Some(Counterexample { entry, function, obligation, inputs, steps: run.steps })
             }
-            End::Violates(..) | End::Finished | End::Stuck(_) | End::OutOfSteps | End::Deviated(_) => None,
+            End::Violates(..)
+            | End::Finished
+            | End::Stuck(_)
+            | End::OutOfSteps
+            | End::Diverges
+            | End::Deviated(_) => None,
         }
     }
 
     /// Runs it again with a trace. `None` if it does not end in the violation: a defect, or not our program.
     pub fn replay(&self, program: &Program) -> Option<Run> {
         let code = Code::new(program);
-        let limits = Limits { steps: replay_steps(self.steps), ..Limits::default() };
+        let limits =
+            Limits { steps: replay_steps(self.steps), skips_after: SHOWN_STEPS, ..Limits::default() };
         let machine = || Machine::new(&code, Script::new(self.inputs.clone()), limits);
         let shows =
             |run: &Run| matches!(run.end, End::Violates(f, o) if (f, o) == (self.function, self.obligation));

@@ -58,7 +58,7 @@ pub struct TraceStep {
     pub arguments: Vec<(String, String)>,
     /// What becomes of an object of the heap.
     pub object: Option<ObjectChange>,
-    /// So many steps are left out here; the step says nothing else.
+    /// So many steps, or rounds of a loop, are left out here; the step says nothing else.
     pub left_out: usize,
 }
 

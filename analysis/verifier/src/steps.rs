@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use crate::{
     checks::{Check, Failure},
     finding::{ObjectChange, StepKind, TraceStep, is_theirs, mentioned},
-    interpret::{Event, MadeUp, Run, Trace},
+    interpret::{Event, MadeUp, Run, Skipped, Trace},
     objects::Objects,
     picture,
     sources::{Position, Sources},
@@ -55,7 +55,11 @@ pub(crate) fn tell(
     };
     teller.arguments(run, entry);
     let mut made_up = trace.made_up.iter().peekable();
+    let mut skipped = trace.skipped.iter().peekable();
     for (at, event) in (trace.dropped..).zip(&trace.events) {
+        while let Some(skipped) = skipped.next_if(|skipped| skipped.before <= at) {
+            teller.skipped(skipped);
+        }
         while let Some(made) = made_up.next_if(|made| made.before <= at) {
             teller.made_up(made, event);
         }
@@ -171,6 +175,24 @@ impl Teller<'_> {
         let site = (event.function == made.function).then(|| function.edge(event.edge).site);
         let position = site.and_then(|site| self.sources.position(made.function, site));
         self.input(position, made.function, event.depth.saturating_sub(1), text);
+    }
+
+    /// Rounds of a loop that nobody wants to read.
+    fn skipped(&mut self, skipped: &Skipped) {
+        let Some(function) = self.subject.program().function(skipped.function).cloned() else { return };
+        let edge = function.edges.iter().find(|edge| edge.from == skipped.at);
+        self.steps.push(TraceStep {
+            position: edge.and_then(|edge| self.sources.position(function.name, edge.site)),
+            function: function.name,
+            depth: skipped.depth.saturating_sub(1),
+            kind: StepKind::Branch,
+            text: format!("… the loop goes round {} more times …", skipped.iterations),
+            change: None,
+            is_global: false,
+            arguments: Vec::new(),
+            object: None,
+            left_out: usize::try_from(skipped.iterations).unwrap_or(usize::MAX),
+        });
     }
 
     fn input(&mut self, position: Option<Position>, function: Name, depth: u32, text: String) {
@@ -466,7 +488,13 @@ pub(crate) fn shorten(steps: Vec<TraceStep>) -> Vec<TraceStep> {
     let left_out = steps.len() - head - tail;
     let mut out: Vec<TraceStep> = steps[..head].to_vec();
     let mut gap = steps[head].clone();
-    gap.text = format!("… {left_out} more steps …");
+    let rounds = steps[head..steps.len() - tail]
+        .iter()
+        .fold(0, |rounds: usize, step| rounds.saturating_add(step.left_out));
+    gap.text = match rounds {
+        0 => format!("… {left_out} more steps …"),
+        _ => format!("… {left_out} more steps, and loops go round {rounds} more times …"),
+    };
     gap.change = None;
     gap.object = None;
     gap.arguments = Vec::new();

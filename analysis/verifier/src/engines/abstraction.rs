@@ -47,6 +47,8 @@ pub struct Abstraction {
     refines: bool,
     /// One pass that stops at no target: decides every obligation it can for itself.
     collects: bool,
+    /// No more steps than this.
+    steps: Option<u64>,
 }
 
 impl Abstraction {
@@ -59,6 +61,7 @@ impl Abstraction {
             order: Order::default(),
             refines: false,
             collects: false,
+            steps: None,
         }
     }
     /// With these blocks.
@@ -79,6 +82,12 @@ impl Abstraction {
     /// One pass over everything, which proves each obligation whose error location it does not reach.
     pub fn collecting(mut self) -> Abstraction {
         self.collects = true;
+        self
+    }
+
+    /// With no more steps than this.
+    pub fn with_steps(mut self, steps: u64) -> Abstraction {
+        self.steps = Some(steps);
         self
     }
 
@@ -235,6 +244,18 @@ impl Engine for Abstraction {
     }
 
     fn decide(&self, question: &Question<'_>) -> Decision {
+        match self.steps {
+            Some(steps) => {
+                let budget = question.own_budget(question.budget.left().min(steps));
+                self.explore(&Question { budget: &budget, ..*question })
+            }
+            None => self.explore(question),
+        }
+    }
+}
+
+impl Abstraction {
+    fn explore(&self, question: &Question<'_>) -> Decision {
         let Question { subject, entry, .. } = *question;
         let environment = subject.env().clone();
         match self.domain {

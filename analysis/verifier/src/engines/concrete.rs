@@ -90,12 +90,14 @@ impl Search<'_> {
                 (Choices::new(), Some(Random(random.next())))
             };
             let steps = if first { limits.first_steps } else { limits.run_steps };
+            // The first run may be long because it decides a program without inputs. One that asks and asks goes round in a loop.
+            let questions = (limits.run_steps / 4) as usize;
             let systematic = random_source.is_none();
             let oracle = Chooser { pool: self.pool, choices: &choices, next: 0, random: random_source };
             let run = Machine::new(
                 self.code,
                 oracle,
-                Limits { steps, reads_full: round % 4 == 2, ..Limits::default() },
+                Limits { steps, questions, reads_full: round % 4 == 2, ..Limits::default() },
             )
             .with_budget(budget)
             .run(self.entry);
@@ -136,7 +138,15 @@ impl Search<'_> {
             {
                 Some(Answer::Holds("the program has no input: its only execution was run to the end".into()))
             }
-            End::Finished | End::Violates(..) | End::Stuck(_) | End::OutOfSteps | End::Deviated(_) => None,
+            End::Diverges if run.inputs.is_empty() && run.is_determined && !run.is_guess => {
+                Some(Answer::Holds("the program has no input: its only execution goes round for ever".into()))
+            }
+            End::Finished
+            | End::Violates(..)
+            | End::Diverges
+            | End::Stuck(_)
+            | End::OutOfSteps
+            | End::Deviated(_) => None,
         }
     }
 

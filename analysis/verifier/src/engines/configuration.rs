@@ -12,8 +12,8 @@ use proofline_smt::horn::{Cells, Split};
 use serde::Deserialize;
 
 use super::{
-    Abstraction, Bounded, Cases, Concrete, CpaRec, Decision, Domain, Engine, Equations, Horn, KInduction,
-    OldInvariants, Predicate, Question, horn::View,
+    Abstraction, Bounded, Cases, Concrete, CpaRec, Decision, Domain, Engine, Equations, Features, Horn,
+    KInduction, OldInvariants, Predicate, Question, horn::View,
 };
 
 /// The file.
@@ -21,12 +21,23 @@ use super::{
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct File {
     portfolio: Vec<String>,
+    kinds: Vec<Kind<String>>,
     side_by_side: Vec<Vec<String>>,
     solver_free: Vec<String>,
     library: Vec<RoundOf<String>>,
     alone: Vec<RoundOf<String>>,
     program: Vec<RoundOf<String>>,
     engines: BTreeMap<String, Parts>,
+}
+
+/// A kind of programs.
+#[derive(Deserialize, Clone, PartialEq, Eq, Debug)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Kind<E> {
+    /// At least so much of each feature.
+    when: Features,
+    /// What is asked before the rest of the portfolio, in order.
+    first: Vec<E>,
 }
 
 /// What is asked in one round.
@@ -86,6 +97,9 @@ pub(super) enum Parts {
         collects: bool,
         #[serde(default)]
         order: OrderName,
+        /// No more steps than this.
+        #[serde(default)]
+        steps: Option<u64>,
     },
     /// Proof by cases.
     Cases,
@@ -191,6 +205,7 @@ impl BlocksName {
 /// What the file says, with names that live as long as the program.
 struct Table {
     portfolio: Vec<&'static str>,
+    kinds: Vec<Kind<&'static str>>,
     side_by_side: Vec<Vec<&'static str>>,
     solver_free: Vec<&'static str>,
     library: Vec<RoundOf<&'static str>>,
@@ -218,6 +233,11 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let library = rounds(file.library);
     Table {
         portfolio: file.portfolio.into_iter().map(keep).collect(),
+        kinds: file
+            .kinds
+            .into_iter()
+            .map(|kind| Kind { when: kind.when, first: kind.first.into_iter().map(keep).collect() })
+            .collect(),
         side_by_side: file
             .side_by_side
             .into_iter()
@@ -241,6 +261,13 @@ pub fn names() -> &'static [&'static str] {
 /// The engines that the portfolio asks, in this order.
 pub fn portfolio() -> &'static [&'static str] {
     &TABLE.portfolio
+}
+
+/// The same for a program with these features: first what its kind asks first.
+pub fn portfolio_of(features: &Features) -> Vec<&'static str> {
+    let kind = TABLE.kinds.iter().find(|kind| features.has(&kind.when));
+    let first = kind.map_or(&[][..], |kind| &kind.first);
+    each_once(first.iter().chain(portfolio()).copied())
 }
 
 /// Lanes of the portfolio's last engines: where cores are free, each lane runs on its own.
@@ -294,7 +321,7 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
         Parts::Concrete { total_steps, first_steps, run_steps } => {
             Box::new(Concrete { total_steps, first_steps, run_steps })
         }
-        Parts::Abstraction { domain, blocks, refines, collects, order } => {
+        Parts::Abstraction { domain, blocks, refines, collects, order, steps } => {
             let mut engine =
                 Abstraction::new(name, domain).with_blocks(blocks.blocks()).with_order(order.order());
             if refines {
@@ -302,6 +329,9 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
             }
             if collects {
                 engine = engine.collecting();
+            }
+            if let Some(steps) = steps {
+                engine = engine.with_steps(steps);
             }
             Box::new(engine)
         }

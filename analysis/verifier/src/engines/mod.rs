@@ -8,6 +8,7 @@ pub(crate) mod concrete;
 mod configuration;
 mod cparec;
 mod equations;
+mod features;
 mod horn;
 mod kinduction;
 pub(crate) mod old_invariants;
@@ -29,11 +30,12 @@ pub use bounded::Bounded;
 pub use cases::Cases;
 pub use concrete::Concrete;
 pub use configuration::{
-    RoundOf, alone_rounds, by_name, groups, library, library_rounds, names, portfolio, program_rounds,
-    side_by_side,
+    RoundOf, alone_rounds, by_name, groups, library, library_rounds, names, portfolio, portfolio_of,
+    program_rounds, side_by_side,
 };
 pub use cparec::CpaRec;
 pub use equations::Equations;
+pub use features::Features;
 pub use horn::Horn;
 pub use kinduction::KInduction;
 pub use old_invariants::OldInvariants;

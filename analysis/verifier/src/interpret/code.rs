@@ -3,12 +3,12 @@
 use std::sync::{Arc, OnceLock};
 
 use proofline_cfa::{
-    Argument, Base, Callee, EdgeId, Expr, Function, LocalId, MemoryPredicate, Name, ObligationId, Op,
+    Argument, Base, Callee, EdgeId, Expr, Function, Loc, LocalId, MemoryPredicate, Name, ObligationId, Op,
     Program, visit,
 };
 use rustc_hash::FxHashMap;
 
-use super::memory::Memory;
+use super::{accelerate, memory::Memory};
 
 /// Number of a function in [`Code`].
 pub(crate) type FunctionIndex = u32;
@@ -22,6 +22,8 @@ pub struct Code {
     pub(crate) asks_for_values: bool,
     /// Memory at the start of a run: of a program, and of a library. Runs may be short, and tables long.
     pub(crate) initial: [OnceLock<Initial>; 2],
+    /// By function and location: where loops begin. Short runs do not ask.
+    heads: OnceLock<Vec<Vec<bool>>>,
 }
 
 /// Memory at the start of a run, and where the globals are in it.
@@ -90,9 +92,15 @@ impl Code {
             by_name,
             asks_for_values: asks_for_values(program),
             initial: Default::default(),
+            heads: OnceLock::new(),
         };
         code.find_pure();
         code
+    }
+
+    /// Whether a loop begins there.
+    pub(super) fn is_head(&self, function: FunctionIndex, at: Loc) -> bool {
+        self.heads.get_or_init(|| accelerate::heads(self))[function as usize][at.index()]
     }
 
     /// Greatest fixpoint: start from "everything that looks harmless by itself", remove what calls something else.

@@ -11,12 +11,13 @@ use proofline_cpa::{Budget, Path, PathStep};
 use rustc_hash::FxHashMap;
 
 use super::{
+    accelerate::Accelerator,
     arguments::Arguments,
     code::{Code, FunctionCode, FunctionIndex, Home},
     memory::{Area, Memory},
     oracle::{Choice, Oracle, Passing},
     predicates::Outside,
-    trace::{Event, Trace},
+    trace::{Event, Skipped, Trace},
 };
 
 /// How a run ended.
@@ -30,6 +31,8 @@ pub enum End {
     Stuck(String),
     /// The limit was reached.
     OutOfSteps,
+    /// It goes round in a loop for ever, and violates nothing there.
+    Diverges,
     /// The run left the path it was to follow, after so many of its steps.
     Deviated(usize),
 }
@@ -41,13 +44,23 @@ pub struct Limits {
     pub steps: u64,
     /// Open calls.
     pub depth: u32,
+    /// Questions that are asked: each is remembered.
+    pub questions: usize,
     /// Where code outside says that it read something, it read as much as it may. (The inputs of the run say so.)
     pub reads_full: bool,
+    /// After so many steps iterations of loops are skipped where that is exact; what is skipped is no step.
+    pub skips_after: u64,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { steps: 1_000_000, depth: 100_000, reads_full: false }
+        Limits {
+            steps: 1_000_000,
+            depth: 100_000,
+            questions: usize::MAX,
+            reads_full: false,
+            skips_after: 2_000,
+        }
     }
 }
 
@@ -58,6 +71,8 @@ pub struct Run {
     pub end: End,
     /// Edges taken.
     pub steps: u64,
+    /// Edges of iterations that were skipped.
+    pub skipped: u128,
     /// The questions that were asked, with the answers, in order.
     pub inputs: Vec<(Choice, i128)>,
     /// Other choices would have been possible that the inputs do not record (addresses looked at as numbers, calls without
@@ -133,6 +148,11 @@ pub struct Machine<'c, O> {
     /// Looked at now and then: a run may take seconds.
     budget: Option<&'c Budget>,
     steps: u64,
+    /// The budget is looked at then.
+    next_poll: u64,
+    pub(super) skipped: u128,
+    /// What is known about loops, once the run is long.
+    pub(super) accelerator: Option<Accelerator>,
     pub(super) limits: Limits,
 }
 
@@ -175,6 +195,9 @@ impl<'c, O: Oracle> Machine<'c, O> {
             guide: None,
             budget: None,
             steps: 0,
+            next_poll: 0,
+            skipped: 0,
+            accelerator: None,
             limits,
         }
     }
@@ -217,6 +240,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
         Run {
             end,
             steps: self.steps,
+            skipped: self.skipped,
             inputs: self.inputs,
             is_determined: self.is_determined,
             is_guess: self.is_guess,
@@ -228,8 +252,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
     fn go(&mut self) -> Step<std::convert::Infallible> {
         loop {
             self.steps += 1;
-            let is_over = self.steps.is_multiple_of(POLL) && self.budget.is_some_and(Budget::is_over);
-            if self.steps > self.limits.steps || is_over {
+            if self.steps > self.limits.steps || self.steps >= self.next_poll && self.poll() {
                 return Err(Stop::End(End::OutOfSteps));
             }
             let frame = self.frame();
@@ -245,7 +268,35 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 self.leave()?;
                 continue;
             }
+            if self.accelerator.is_some() && self.code.is_head(index, at) {
+                self.arrive_at_head((index, at))?;
+            }
             self.advance(code, at)?;
+        }
+    }
+
+    /// Looks around now and then. Whether the budget is used up, or too much was asked.
+    fn poll(&mut self) -> bool {
+        self.next_poll = self.steps + POLL;
+        let is_free = self.guide.is_none() && !self.oracle.hears_edges();
+        if self.accelerator.is_none() && self.steps > self.limits.skips_after && is_free {
+            self.accelerator = Some(Accelerator::default());
+        }
+        self.inputs.len() > self.limits.questions || self.budget.is_some_and(Budget::is_over)
+    }
+
+    /// Work that is no edge.
+    pub(super) fn count_steps(&mut self, steps: u64) {
+        self.steps += steps;
+    }
+
+    /// So many iterations are not in the trace.
+    pub(super) fn note_skipped(&mut self, function: FunctionIndex, at: Loc, iterations: u128) {
+        let depth = self.frames.len() as u32;
+        let function = self.code.functions[function as usize].function.name;
+        if let Some(trace) = &mut self.trace {
+            let before = trace.dropped + trace.events.len() as u64;
+            trace.skipped.push(Skipped { before, function, at, depth, iterations });
         }
     }
 
@@ -405,6 +456,9 @@ impl<'c, O: Oracle> Machine<'c, O> {
 
     pub(super) fn follow(&mut self, code: &FunctionCode, edge: EdgeId, passing: Passing) -> Step<()> {
         self.oracle.passes(code.function.name, edge, passing);
+        if self.accelerator.is_some() {
+            self.record(edge, passing);
+        }
         let Some(guide) = &mut self.guide else { return Ok(()) };
         if guide.steps.get(guide.taken) != Some(&(code.function.name, edge)) {
             return Err(Stop::End(End::Deviated(guide.taken)));

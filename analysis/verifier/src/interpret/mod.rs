@@ -1,6 +1,7 @@
 //! The interpreter of automata: runs one concrete execution bit-precisely, as the compiled program would run. It confirms
 //! counterexamples, finds violations by trying inputs, and decides programs that have no input. Knows no abstraction.
 
+mod accelerate;
 mod arguments;
 mod code;
 mod kept;
@@ -22,4 +23,4 @@ pub use made_up::MadeUp;
 pub(crate) use memory::Extent;
 pub use oracle::{Choice, Oracle, Passing, Script};
 pub(crate) use trace::Touched;
-pub use trace::{Event, Trace};
+pub use trace::{Event, Skipped, Trace};

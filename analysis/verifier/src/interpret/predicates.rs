@@ -99,15 +99,11 @@ impl<'c, O: Oracle> Machine<'c, O> {
             false => None,
         };
         let holds = match predicate {
-            MemoryPredicate::NotFreed => provenance != Provenance::Ended(Area::Heap),
-            MemoryPredicate::NotEnded => provenance != Provenance::Ended(Area::Stack),
-            MemoryPredicate::InBounds => size == 0 || self.is_inside(provenance, address, size),
-            MemoryPredicate::Within => match provenance {
-                Provenance::Live(_) => self.is_inside(provenance, address, 0),
-                Provenance::Ended(_) => true,
-                Provenance::Nothing => address == 0,
-            },
-            MemoryPredicate::Freeable => address == 0 || self.memory.is_freeable(address),
+            MemoryPredicate::NotFreed
+            | MemoryPredicate::NotEnded
+            | MemoryPredicate::InBounds
+            | MemoryPredicate::Within
+            | MemoryPredicate::Freeable => self.holds_of_object(predicate, provenance, address, size),
             MemoryPredicate::Initialised => {
                 let mask = match pointer {
                     Expr::Address(lvalue) => lvalue.bits.map(|bits| super::place::field(bits).1),
@@ -130,6 +126,33 @@ impl<'c, O: Oracle> Machine<'c, O> {
             }
         }
         Ok(holds)
+    }
+
+    /// Whether one of the predicates that ask only which objects live holds; others are not asked for here.
+    pub(super) fn holds_of_object(
+        &self,
+        predicate: MemoryPredicate,
+        provenance: Provenance,
+        address: u64,
+        size: i128,
+    ) -> bool {
+        match predicate {
+            MemoryPredicate::NotFreed => provenance != Provenance::Ended(Area::Heap),
+            MemoryPredicate::NotEnded => provenance != Provenance::Ended(Area::Stack),
+            MemoryPredicate::InBounds => size == 0 || self.is_inside(provenance, address, size),
+            MemoryPredicate::Within => match provenance {
+                Provenance::Live(_) => self.is_inside(provenance, address, 0),
+                Provenance::Ended(_) => true,
+                Provenance::Nothing => address == 0,
+            },
+            MemoryPredicate::Freeable => address == 0 || self.memory.is_freeable(address),
+            MemoryPredicate::Initialised
+            | MemoryPredicate::SameObject
+            | MemoryPredicate::Terminated
+            | MemoryPredicate::WideTerminated
+            | MemoryPredicate::NothingLost
+            | MemoryPredicate::NothingLeft => false,
+        }
     }
 
     /// What people want to see of the object.
@@ -206,7 +229,13 @@ impl<'c, O: Oracle> Machine<'c, O> {
     }
 
     /// Whether the bytes have values; of the first of them the bits of the mask.
-    fn is_initialised(&mut self, provenance: Provenance, address: u64, size: i128, mask: u128) -> Step<bool> {
+    pub(super) fn is_initialised(
+        &mut self,
+        provenance: Provenance,
+        address: u64,
+        size: i128,
+        mask: u128,
+    ) -> Step<bool> {
         let Provenance::Live(extent) = provenance else { return Ok(true) };
         if extent.area == Area::Static || !self.is_inside(provenance, address, size) {
             return Ok(true);

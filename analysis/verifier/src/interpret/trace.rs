@@ -2,7 +2,7 @@
 
 use super::memory::Extent;
 
-use proofline_cfa::{EdgeId, MemoryPredicate, Name, Scalar, eval::Value};
+use proofline_cfa::{EdgeId, Loc, MemoryPredicate, Name, Scalar, eval::Value};
 
 use super::made_up::MadeUp;
 
@@ -32,10 +32,27 @@ pub struct Trace {
     pub made_up: Vec<MadeUp>,
     /// How many were dropped at the start of long loops.
     pub dropped: u64,
+    /// Where iterations of loops were skipped, in order.
+    pub skipped: Vec<Skipped>,
     /// Where the objects of the run were, by address.
     pub(crate) objects: Vec<Extent>,
     /// What was asked last of bytes of an object that lived, and was not so.
     pub(crate) touched: Option<Touched>,
+}
+
+/// Iterations of a loop that have no events.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Skipped {
+    /// The events before, those that were dropped included.
+    pub before: u64,
+    /// Function of the loop.
+    pub function: Name,
+    /// Its head.
+    pub at: Loc,
+    /// Number of open calls.
+    pub depth: u32,
+    /// How often the run went round.
+    pub iterations: u128,
 }
 
 /// Bytes of an object of which something was asked that is not so.
@@ -57,6 +74,11 @@ pub(crate) struct Touched {
 const LONGEST: usize = 200_000;
 
 impl Trace {
+    /// Whether every step of the run is an event.
+    pub fn is_whole(&self) -> bool {
+        self.dropped == 0 && self.skipped.is_empty()
+    }
+
     pub(crate) fn push(&mut self, event: Event) {
         if self.events.len() >= LONGEST {
             let half = LONGEST / 2;

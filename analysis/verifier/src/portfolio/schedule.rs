@@ -16,7 +16,7 @@ use crate::{
     blame::{self, Blame},
     checks,
     counterexample::Counterexample,
-    engines::{self, Answer, Decision, Engine, Question, Targets},
+    engines::{self, Answer, Decision, Engine, Features, Question, Targets},
     interpret::{Code, Limits, Machine, Script},
     report::{BY_CONTRACTS, Judgement, not_replayed},
     rests_on::Basis,
@@ -145,15 +145,15 @@ impl<'r> Schedule<'r> {
             return self.finish();
         }
         let lanes = engines::side_by_side();
+        let portfolio = engines::portfolio_of(&Features::of(self.subject, self.entry));
         if !self.request.engines.is_empty() {
             let named: Vec<&str> = self.request.engines.iter().map(String::as_str).collect();
             self.sequence(&named);
         } else if self.control.threads < 2 || lanes.len() < 2 {
-            self.sequence(engines::portfolio());
+            self.sequence(&portfolio);
         } else {
             let is_last = |name: &&str| lanes.iter().any(|lane| lane.contains(name));
-            let first: Vec<&str> =
-                engines::portfolio().iter().copied().filter(|name| !is_last(name)).collect();
+            let first: Vec<&str> = portfolio.iter().copied().filter(|name| !is_last(name)).collect();
             self.sequence(&first);
             if !self.is_done() {
                 self.side_by_side(lanes);

@@ -10,8 +10,8 @@ use std::{
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use proofline_fuzz::programs::{
-    Compiler, Compilers, Engines, Fault, Manner, PORTFOLIO, examine, examine_text, examine_twins, generate,
-    reduce, twins,
+    Compiler, Compilers, Engines, Fault, Manner, PORTFOLIO, compare_skipping, examine, examine_text,
+    examine_twins, generate, generate_loops, reduce, twins,
 };
 
 /// Compares random programs with what the interpreter and the engines say about them.
@@ -36,6 +36,9 @@ struct Arguments {
     /// Programs about objects and their lives. Seeds that 3 divides give right ones, most others have one error that a sanitizer sees.
     #[arg(long)]
     heap: bool,
+    /// Programs of loops: whether runs that skip iterations end as runs that take each step.
+    #[arg(long)]
+    loops: bool,
     /// Every third program has its `main` in a file of its own.
     #[arg(long)]
     split: bool,
@@ -90,6 +93,9 @@ fn run() -> Result<ExitCode> {
         Some((from, to)) => number(from)?..number(to)?,
         None => number(&arguments.seeds)?..number(&arguments.seeds)? + 1,
     };
+    if arguments.loops {
+        return loops(seeds, &arguments);
+    }
     let mut engines = Engines::all(arguments.steps);
     engines.limit = Some(Duration::from_millis(arguments.limit));
     if let Some(names) = &arguments.engines {
@@ -199,4 +205,33 @@ fn smaller(
             && examine_text(text, &vectors, manner, compiler, &engines)
                 .is_ok_and(|outcome| outcome.faults.iter().any(|other| other.kind() == fault.kind()))
     })
+}
+
+/// Runs that skip iterations against runs that do not.
+fn loops(seeds: std::ops::Range<u64>, arguments: &Arguments) -> Result<ExitCode> {
+    let (mut compared, mut with_skips, mut faults) = (0usize, 0usize, 0usize);
+    for seed in seeds {
+        let text = generate_loops(seed);
+        if arguments.print {
+            print!("{text}");
+            continue;
+        }
+        match compare_skipping(&text) {
+            Ok(found) => {
+                compared += usize::from(found.is_compared);
+                with_skips += usize::from(found.is_compared && found.skipped > 0);
+            }
+            Err(difference) => {
+                faults += 1;
+                println!("seed {seed}: {difference}");
+                std::fs::create_dir_all(&arguments.folder)?;
+                std::fs::write(arguments.folder.join(format!("{seed}.c")), &text)?;
+                if faults >= arguments.faults {
+                    break;
+                }
+            }
+        }
+    }
+    println!("{compared} compared, {with_skips} of them skip iterations, {faults} faults");
+    Ok(if faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -46,10 +46,12 @@ impl Oracle for Inputs<'_> {
 /// Runs `main` on these inputs.
 pub(crate) fn interpret(subject: &Subject, sources: &Sources, vector: &Vector) -> Interpreted {
     let code = Code::new(subject.program());
-    let inputs = Inputs { vector, next: 0 };
-    let run = Machine::new(&code, inputs, Limits { steps: 3_000_000, ..Limits::default() })
-        .with_trace()
-        .run(Entry::main());
+    let machine = |skips_after| {
+        let limits = Limits { steps: 3_000_000, skips_after, ..Limits::default() };
+        Machine::new(&code, Inputs { vector, next: 0 }, limits)
+    };
+    let run = machine(u64::MAX).with_trace().run(Entry::main());
+    let skipping = machine(0).run(Entry::main());
     let mut check = None;
     let ended = match &run.end {
         End::Finished => Ok(Ended::Finished),
@@ -68,7 +70,7 @@ pub(crate) fn interpret(subject: &Subject, sources: &Sources, vector: &Vector) -
             })
         }
         End::Stuck(why) => Err(why.clone()),
-        End::OutOfSteps => Ok(Ended::TooLong),
+        End::OutOfSteps | End::Diverges => Ok(Ended::TooLong),
         End::Deviated(_) => Err("it was not to follow a path".into()),
     };
     let trace = run.trace.unwrap_or_default();
@@ -82,6 +84,11 @@ pub(crate) fn interpret(subject: &Subject, sources: &Sources, vector: &Vector) -
             observed.push((*id as usize, *value as i64));
         }
     }
-    let ended = if trace.dropped > 0 { Ok(Ended::TooLong) } else { ended };
+    let is_same = skipping.end == run.end && skipping.inputs == run.inputs;
+    let ended = match (trace.dropped > 0 || run.end == End::OutOfSteps, is_same) {
+        (true, _) => Ok(Ended::TooLong),
+        (false, true) => ended,
+        (false, false) => Err(format!("where iterations are skipped, it ends with {:?}", skipping.end)),
+    };
     Interpreted { ended, observed, check, is_vague: run.is_guess || !run.is_determined }
 }

@@ -1,0 +1,109 @@
+//! What a slice is like, in numbers that are quickly counted: which kind of program it is decides which engines are asked first
+//! (`kinds` in `configurations.yml`). Verdicts do not depend on it, only what they cost.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proofline_cfa::{Base, CompareOp, Edge, Entry, Expr, Function, Lvalue, Name, Op};
+use serde::Deserialize;
+
+use crate::subject::Subject;
+
+/// Features of a slice; in a table: the least of each that a kind has.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Features {
+    /// Constants that one variable is compared with for equality in loops of one function: the states of a machine.
+    pub states: usize,
+    /// Variables that get nothing but constants and are compared with several of them: processes that go on where they stopped, events.
+    pub processes: usize,
+}
+
+impl Features {
+    /// Of what executions from an entry can touch.
+    pub fn of(subject: &Subject, entry: Entry) -> Features {
+        let env = subject.env();
+        let reached = subject.reachable_from(entry.name);
+        let (mut states, mut all) = (0, Variables::default());
+        for function in reached.iter().filter_map(|name| env.function(*name)) {
+            let structure = env.structure(function.name);
+            let mut in_loops = Variables::default();
+            for edge in &function.edges {
+                all.look_at(function, edge);
+                if structure.innermost_loop(edge.from).is_some() {
+                    in_loops.look_at(function, edge);
+                }
+            }
+            states = states.max(in_loops.compared.values().map(BTreeSet::len).max().unwrap_or(0));
+        }
+        let is_process = |(variable, constants): &(&Variable<'_>, &BTreeSet<i128>)| {
+            constants.len() > 1 && !all.computed.contains(variable)
+        };
+        Features { states, processes: all.compared.iter().filter(is_process).count() }
+    }
+
+    /// Whether it has at least so much of everything.
+    pub fn has(&self, least: &Features) -> bool {
+        self.states >= least.states && self.processes >= least.processes
+    }
+}
+
+/// A variable, and the function whose local it is.
+type Variable<'f> = (Option<Name>, &'f Lvalue);
+
+/// What edges do with variables.
+#[derive(Default)]
+struct Variables<'f> {
+    /// Constants that they are compared with for equality.
+    compared: BTreeMap<Variable<'f>, BTreeSet<i128>>,
+    /// Those that get something else than a constant.
+    computed: BTreeSet<Variable<'f>>,
+}
+
+impl<'f> Variables<'f> {
+    fn look_at(&mut self, function: &Function, edge: &'f Edge) {
+        let named = |lvalue: &'f Lvalue| match lvalue.base {
+            Base::Local(_) => Some((Some(function.name), lvalue)),
+            Base::Global(_) => Some((None, lvalue)),
+            Base::Deref(..) => None,
+        };
+        match &edge.op {
+            Op::Assume(Expr::Compare(CompareOp::Eq, lhs, rhs)) => {
+                if let (Some(variable), Expr::Int(value, _)) = (variable(lhs).and_then(named), &**rhs) {
+                    self.compared.entry(variable).or_default().insert(*value);
+                }
+            }
+            Op::Assign(_, Expr::Int(..)) => {}
+            Op::Assign(dst, _) | Op::Havoc(dst, _) | Op::Copy(dst, _) => self.computed.extend(named(dst)),
+            Op::Call(call) => self.computed.extend(call.dst.as_ref().and_then(named)),
+            Op::Assume(_)
+            | Op::Skip
+            | Op::Clobber(..)
+            | Op::Allocate(_)
+            | Op::Free(_)
+            | Op::CopyBytes(..)
+            | Op::FillBytes(..)
+            | Op::HavocBytes(..)
+            | Op::Begin(_)
+            | Op::End(_) => {}
+        }
+    }
+}
+
+/// The variable that is looked at, whatever it is converted to.
+fn variable(expr: &Expr) -> Option<&Lvalue> {
+    match expr {
+        Expr::Load(lvalue) => Some(lvalue),
+        Expr::Cast(_, arg, _) => variable(arg),
+        Expr::Int(..)
+        | Expr::Float(_)
+        | Expr::Null
+        | Expr::Address(_)
+        | Expr::Function(_)
+        | Expr::Unary(..)
+        | Expr::Binary(..)
+        | Expr::Compare(..)
+        | Expr::Overflows(..)
+        | Expr::Memory(..)
+        | Expr::PointerDifference(..) => None,
+    }
+}

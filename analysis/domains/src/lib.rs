@@ -6,10 +6,12 @@ pub mod interval;
 mod path;
 pub mod predicate;
 pub mod relation;
+pub mod shape;
 pub mod store;
 pub mod value;
 
 pub use interval::{IntervalAnalysis, IntervalOptions};
 pub use predicate::{PredicateAnalysis, PredicateOptions};
 pub use relation::RelationAnalysis;
+pub use shape::{ShapeAnalysis, ShapeOptions};
 pub use value::{ValueAnalysis, ValueOptions};

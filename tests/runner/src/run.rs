@@ -194,7 +194,7 @@ fn reveals(
 ) -> Result<(), String> {
     let mut subject: Option<Subject> = None;
     for (word, domain) in
-        [("interval", Domain::Intervals), ("relation", Domain::Relations), ("value", Domain::Values)]
+        [("interval", Domain::Intervals), ("relation", Domain::Relations), ("shape", Domain::Shapes), ("value", Domain::Values)]
     {
         let marks: Vec<(u32, &String)> = expected
             .iter()

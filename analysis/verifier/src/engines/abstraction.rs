@@ -1,4 +1,4 @@
-//! Configurable program analyses as engines: explicit values, intervals and relations, with or without blocks and refinement.
+//! Configurable program analyses as engines: explicit values, intervals, relations and shapes, with or without blocks and refinement.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,7 +14,8 @@ use proofline_cpa::{
     BlockCpa, Budget, Certificate, Checker, Config, Order, Outcome, Path, Refine, Unknown, bam::Blocks,
 };
 use proofline_domains::{
-    IntervalAnalysis, RelationAnalysis, ValueAnalysis, ValueOptions, interval::IntervalValue, store::Abstract,
+    IntervalAnalysis, RelationAnalysis, ShapeAnalysis, ValueAnalysis, ValueOptions, interval::IntervalValue,
+    shape::has_linked_heap, store::Abstract,
 };
 use serde::Deserialize;
 
@@ -22,10 +23,10 @@ use super::{Answer, Decision, Engine, Question, concrete};
 use crate::{
     blocks::{Session, SharedAnalysis},
     pass::{self, interval_pass, reachability},
-    summaries::{of_intervals, of_relations, of_values},
+    summaries::{of_intervals, of_relations, of_shapes, of_values},
 };
 
-/// Which domain; `configurations.yml` calls them `values`, `intervals` and `relations`.
+/// Which domain; `configurations.yml` calls them `values`, `intervals`, `relations` and `shapes`.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub enum Domain {
@@ -35,6 +36,8 @@ pub enum Domain {
     Intervals,
     /// Ranges, and beside them bounds of differences.
     Relations,
+    /// Graphs of memory.
+    Shapes,
 }
 
 /// A configuration of an abstract domain.
@@ -47,6 +50,10 @@ pub struct Abstraction {
     refines: bool,
     /// One pass that stops at no target: decides every obligation it can for itself.
     collects: bool,
+    /// Of shapes: [`ShapeOptions::fold`](proofline_domains::ShapeOptions::fold).
+    fold: Option<u32>,
+    /// No more steps than these.
+    steps: Option<u64>,
 }
 
 impl Abstraction {
@@ -59,6 +66,8 @@ impl Abstraction {
             order: Order::default(),
             refines: false,
             collects: false,
+            fold: None,
+            steps: None,
         }
     }
     /// With these blocks.
@@ -79,6 +88,17 @@ impl Abstraction {
     /// One pass over everything, which proves each obligation whose error location it does not reach.
     pub fn collecting(mut self) -> Abstraction {
         self.collects = true;
+        self
+    }
+
+    /// Folding alike objects in a row, and, of more than so many, such that are not.
+    pub fn folding(mut self, fold: Option<u32>) -> Abstraction {
+        self.fold = fold;
+        self
+    }
+    /// With no more steps than these.
+    pub fn with_steps(mut self, steps: Option<u64>) -> Abstraction {
+        self.steps = steps;
         self
     }
 
@@ -188,6 +208,13 @@ fn collected<A: BlockCpa>(
     Ok(Decision { answer, proved })
 }
 
+/// Whether executions make structures of objects on the heap.
+fn is_linked(question: &Question<'_>) -> bool {
+    let Question { subject, entry, .. } = *question;
+    let reached = subject.reachable_from(entry.name);
+    has_linked_heap(reached.iter().filter_map(|name| subject.env().function(*name)))
+}
+
 /// Whether relations may say more than ranges: numbers are compared, or bytes must be in an object that the program has made.
 fn relates(question: &Question<'_>) -> bool {
     let Question { subject, targets, .. } = *question;
@@ -234,6 +261,12 @@ impl Engine for Abstraction {
     }
 
     fn decide(&self, question: &Question<'_>) -> Decision {
+        let left = question.budget.left();
+        let own = question.own_budget(self.steps.map_or(left, |steps| steps.min(left)));
+        let question = &match self.steps {
+            Some(_) => Question { budget: &own, ..*question },
+            None => *question,
+        };
         let Question { subject, entry, .. } = *question;
         let environment = subject.env().clone();
         match self.domain {
@@ -258,6 +291,15 @@ impl Engine for Abstraction {
                 let relations = RelationAnalysis::new(environment.clone(), entry);
                 let both = (IntervalAnalysis::new(environment, options), relations);
                 self.run(&Arc::new(both), kept, |witness| witness.left.or(witness.right), question)
+            }
+            Domain::Shapes if !is_linked(question) => {
+                let why = "no structures of objects on the heap";
+                Decision::new(Answer::Unknown(Unknown::NotApplicable(why.into())))
+            }
+            Domain::Shapes => {
+                let options = subject.shape_options(entry, self.fold);
+                let kept = of_shapes(&options);
+                self.run(&Arc::new(ShapeAnalysis::new(environment, options)), kept, Some, question)
             }
         }
     }

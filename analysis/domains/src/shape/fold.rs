@@ -104,6 +104,10 @@ impl Pair<'_> {
             return None;
         }
         self.check_references(back, &own_first, &own_second)?;
+        // That nothing is between two objects that variables lead to is worth knowing.
+        if !lossy && (self.is_root(self.first) && self.is_root(self.second) || !self.is_row(first, second)) {
+            return None;
+        }
 
         let mut result = self.heap.clone();
         let node = result.add(Region::new((0, 0), Life::Heap, region::Rest::Any));
@@ -143,6 +147,37 @@ impl Pair<'_> {
             Some(Value::Pointer(Pointer { to: Node::Heap(node), end, ..*pointer }))
         });
         Some(result)
+    }
+
+    /// Whether there are more than two in a row. A link from one object to another need not be the link of a list.
+    fn is_row(&self, first: &Region, second: &Region) -> bool {
+        let is_one = |region: Option<&Region>| {
+            region.is_some_and(|region| region.life == Life::Heap && region.size == first.size)
+        };
+        let follows = |region: &Region| match region.read(self.next, self.pointer_bytes) {
+            Value::Pointer(pointer) => {
+                pointer.offset() == Some(self.next_to) && is_one(self.heap.node(pointer.to))
+            }
+            _ => false,
+        };
+        let precedes = || {
+            self.heap.allocated().any(|(id, region)| {
+                id != self.second
+                    && is_one(Some(region))
+                    && matches!(region.read(self.next, self.pointer_bytes), Value::Pointer(pointer)
+                        if pointer.to == Node::Heap(self.first) && pointer.offset() == Some(self.next_to))
+            })
+        };
+        first.segment.is_some() || second.segment.is_some() || follows(second) || precedes()
+    }
+
+    /// Whether a variable leads to it.
+    fn is_root(&self, id: u32) -> bool {
+        let roots = self.heap.values().filter(|(at, _)| match at {
+            At::Register | At::Cell(Node::Global(_) | Node::Local(..), _) => true,
+            At::Cell(Node::Heap(_), _) => false,
+        });
+        roots.flat_map(|(_, value)| value.pointers()).any(|pointer| pointer.to == Node::Heap(id))
     }
 
     /// Whether nothing points into the middle of what comes into being.
@@ -364,8 +399,7 @@ impl Join<'_> {
                 let value = if a == b { a.clone() } else { Value::Number(ours) };
                 return Some(Some(value));
             }
-            let is_special = ours.as_single().is_some() || theirs.as_single().is_some();
-            if is_special && !self.lossy {
+            if !self.lossy {
                 return None;
             }
             return Some(Some(Value::Number(number::widen(&ours, &theirs))));

@@ -105,7 +105,7 @@ impl Pair<'_> {
         }
         self.check_references(back, &own_first, &own_second)?;
         // That nothing is between two objects that variables lead to is worth knowing.
-        if !lossy && (self.is_root(self.first) && self.is_root(self.second) || !self.is_row(first, second)) {
+        if !lossy && self.is_root(self.first) && self.is_root(self.second) || !self.is_row(first, second) {
             return None;
         }
 
@@ -523,6 +523,8 @@ impl Join<'_> {
     fn adopt(&mut self, value: &Value, side: usize) -> Option<Value> {
         let Value::Pointer(pointer) = value else { return Some(value.clone()) };
         match self.kind(side, pointer) {
+            // Where only some of the objects in a row lead is where the row does not.
+            Kind::Other if matches!(pointer.to, Node::Heap(_)) => None,
             Kind::Other => Some(value.clone()),
             Kind::Itself => Some(self.itself(pointer)),
             Kind::Own(id) => {

@@ -339,7 +339,6 @@ impl Cpa for ShapeAnalysis {
                 heap.normalise();
                 heap = widen::widen(heap, here);
                 heap.normalise();
-                if std::env::var("DBG").is_ok() && !here.iter().any(|old| self.leq(&Shapes::Known(heap.clone()), old)) { eprintln!("{} {}: {}", at.function.name, at.loc, show::line(&self.program.env, &Shapes::Known(heap.clone()))); }
             }
         }
         Adjusted::Continue(Shapes::Known(heap), ())

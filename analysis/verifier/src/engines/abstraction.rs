@@ -15,13 +15,14 @@ use proofline_cpa::{
 };
 use proofline_domains::{
     IntervalAnalysis, RelationAnalysis, ShapeAnalysis, ValueAnalysis, ValueOptions, interval::IntervalValue,
-    shape::has_linked_heap, store::Abstract,
+    shape::{Shapes, has_linked_heap}, store::Abstract,
 };
 use serde::Deserialize;
 
 use super::{Answer, Decision, Engine, Question, concrete};
 use crate::{
     blocks::{Session, SharedAnalysis},
+    checks::{Check, memory_cleanup},
     pass::{self, interval_pass, reachability},
     summaries::{of_intervals, of_relations, of_shapes, of_values},
 };
@@ -114,6 +115,18 @@ impl Abstraction {
         path: impl Fn(A::Witness) -> Option<Path>,
         question: &Question<'_>,
     ) -> Decision {
+        self.run_with(analysis, options, path, &|_| false, question)
+    }
+
+    /// `holds_memory`: whether there may be heap objects in a state, where that matters.
+    fn run_with<A: SharedAnalysis + Refine>(
+        &self,
+        analysis: &Arc<A>,
+        options: ContentHash,
+        path: impl Fn(A::Witness) -> Option<Path>,
+        holds_memory: &dyn Fn(&A::State) -> bool,
+        question: &Question<'_>,
+    ) -> Decision {
         let Question { subject, entry, targets, budget } = *question;
         let config = Config {
             order: self.order,
@@ -156,7 +169,7 @@ impl Abstraction {
         if self.collects {
             let found = pass::finished(outcome).and_then(|()| pass::uncertified(checker));
             let decision = found.and_then(|certificate| {
-                let decision = collected(&certificate, question)?;
+                let decision = collected(&certificate, holds_memory, question)?;
                 // Where everything that was asked about is reached, nothing rests on the certificate.
                 let is_proof = !decision.proved.is_empty() || matches!(decision.answer, Answer::Holds(_));
                 if is_proof {
@@ -186,18 +199,35 @@ impl Abstraction {
 }
 
 /// What a pass without targets proved: obligations whose error location is in no reached state.
+///
+/// SV-COMP's `valid-memcleanup` counts every end of the program, also by `abort` and by an assertion that fails. There is no obligation at those: where
+/// memory may be left there, the obligations at the other ends are not called proved.
 fn collected<A: BlockCpa>(
     certificate: &Certificate<A>,
+    holds_memory: &dyn Fn(&A::State) -> bool,
     question: &Question<'_>,
 ) -> Result<Decision, Unknown> {
     let Question { subject, targets, .. } = *question;
     let mut reached: BTreeSet<(Name, ObligationId)> = BTreeSet::new();
-    pass::each_location(certificate, subject.env(), |function, loc, _| {
-        reached.extend(function.obligation_at(loc).map(|id| (function.name, id)));
+    let mut is_left = false;
+    pass::each_location(certificate, subject.env(), |function, loc, states| {
+        let obligation = function.obligation_at(loc);
+        reached.extend(obligation.map(|id| (function.name, id)));
+        let is_end = match obligation {
+            Some(id) => Check::of(function.obligations[id.index()].check).is_some_and(Check::is_claim),
+            None => loc != function.exit && !function.edges.iter().any(|edge| edge.from == loc),
+        };
+        is_left |= is_end && states.iter().any(|(state, _)| holds_memory(state));
         Ok(())
     })?;
-    let proved: BTreeSet<(Name, ObligationId)> =
-        targets.iter().filter(|target| !reached.contains(target)).collect();
+    let asks_what_is_left = |(name, id): &(Name, ObligationId)| {
+        let function = subject.env().function(*name);
+        let obligation = function.and_then(|function| function.obligations.get(id.index()));
+        obligation.is_some_and(|obligation| obligation.check == memory_cleanup::CHECK.id())
+    };
+    let is_proved =
+        |target: &(Name, ObligationId)| !reached.contains(target) && !(is_left && asks_what_is_left(target));
+    let proved: BTreeSet<(Name, ObligationId)> = targets.iter().filter(is_proved).collect();
     let answer = if proved.len() == targets.len() {
         Answer::Holds("no error location is reachable".into())
     } else {
@@ -299,7 +329,8 @@ impl Engine for Abstraction {
             Domain::Shapes => {
                 let options = subject.shape_options(entry, self.fold);
                 let kept = of_shapes(&options);
-                self.run(&Arc::new(ShapeAnalysis::new(environment, options)), kept, Some, question)
+                let analysis = Arc::new(ShapeAnalysis::new(environment, options));
+                self.run_with(&analysis, kept, Some, &Shapes::holds_memory, question)
             }
         }
     }

@@ -17,13 +17,22 @@ use super::{
 /// More alternatives than this are not kept.
 const MOST_CHOICES: usize = 3;
 
+/// Which pairs are folded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Pairs {
+    /// Such that are in a row with a third object.
+    InRows,
+    /// Any.
+    All,
+}
+
 /// Folds until no pair is left that can be folded. As long as there are at most `most` nodes on the heap, only such pairs whose objects
 /// have the same description.
-pub(super) fn fold(heap: &mut Heap, most: usize, pointer_bytes: u64) {
+pub(super) fn fold(heap: &mut Heap, most: usize, pairs: Pairs, pointer_bytes: u64) {
     loop {
         let single = heap.allocated().filter(|(_, region)| region.owner.is_none()).count();
-        let step = once(heap, false, pointer_bytes)
-            .or_else(|| if single > most { once(heap, true, pointer_bytes) } else { None });
+        let find = |lossy| once(heap, lossy, pairs, pointer_bytes);
+        let step = find(false).or_else(|| if single > most { find(true) } else { None });
         match step {
             Some(folded) => *heap = folded,
             None => return,
@@ -31,12 +40,12 @@ pub(super) fn fold(heap: &mut Heap, most: usize, pointer_bytes: u64) {
     }
 }
 
-fn once(heap: &Heap, lossy: bool, pointer_bytes: u64) -> Option<Heap> {
+fn once(heap: &Heap, lossy: bool, pairs: Pairs, pointer_bytes: u64) -> Option<Heap> {
     heap.allocated().find_map(|(first, region)| {
         let is_candidate = |at: &u64| region.segment.is_none_or(|segment| segment.next == *at);
         region.cells.iter().filter(|(at, _)| is_candidate(at)).find_map(|(next, cell)| match cell.value {
             Value::Pointer(Pointer { to: Node::Heap(second), end: End::First, low, high }) if low == high => {
-                let pair = Pair { heap, first, second, next: *next, next_to: low, pointer_bytes };
+                let pair = Pair { heap, first, second, next: *next, next_to: low, pairs, pointer_bytes };
                 pair.doubly(lossy).or_else(|| pair.fold(None, lossy))
             }
             _ => None,
@@ -51,6 +60,7 @@ struct Pair<'h> {
     second: u32,
     next: u64,
     next_to: i64,
+    pairs: Pairs,
     pointer_bytes: u64,
 }
 
@@ -105,7 +115,8 @@ impl Pair<'_> {
         }
         self.check_references(back, &own_first, &own_second)?;
         // That nothing is between two objects that variables lead to is worth knowing.
-        if !lossy && self.is_root(self.first) && self.is_root(self.second) || !self.is_row(first, second) {
+        if !lossy && self.is_root(self.first) && self.is_root(self.second) || self.pairs == Pairs::InRows && !self.is_row(first, second)
+        {
             return None;
         }
 

@@ -156,6 +156,25 @@ impl ShapeAnalysis {
         Heap { frames: vec![Arc::new(frame)], nodes, numbers: BTreeMap::new(), lost }
     }
 
+    /// Whether it is covered when its objects in a row are segments, too.
+    fn covers_folded(&self, lower: &Heap, upper: &Heap) -> bool {
+        let Some(most) = self.options.fold else { return false };
+        if lower.allocated().count() <= upper.allocated().count() {
+            return false;
+        }
+        // What nobody asks about must not stand in the way.
+        let mut lower = lower.clone();
+        for (frame, other) in lower.frames.iter_mut().zip(&upper.frames) {
+            Arc::make_mut(frame).registers.retain(|id, _| other.registers.contains_key(id));
+        }
+        lower.normalise();
+        [fold::Pairs::InRows, fold::Pairs::All].into_iter().any(|pairs| {
+            let mut folded = lower.clone();
+            fold::fold(&mut folded, most as usize, pairs, self.program.pointer_bytes());
+            order::covers(&folded, upper).is_ok()
+        })
+    }
+
     fn drop_dead(&self, heap: &mut Heap, function: &Function, at: LocationContext<'_>) {
         let Some(liveness) = self.liveness(function) else { return };
         let is_live = |id: LocalId| liveness.is_live(at.loc, id);
@@ -242,7 +261,7 @@ impl Domain for ShapeAnalysis {
             (_, Shapes::Unknown(_)) => true,
             (Shapes::Unknown(_), Shapes::Known(_)) => false,
             (Shapes::Known(lower), Shapes::Known(upper)) => {
-                lower == upper || order::covers(lower, upper).is_ok()
+                lower == upper || order::covers(lower, upper).is_ok() || self.covers_folded(lower, upper)
             }
         }
     }
@@ -313,7 +332,12 @@ impl Cpa for ShapeAnalysis {
 
     fn stop(&self, new: &Shapes, reached: &[&Shapes], (): &()) -> Option<usize> {
         let equal = reached.iter().position(|old| *old == new);
-        equal.or_else(|| reached.iter().position(|old| self.leq(new, old)))
+        let covers = |old: &&Shapes| match (new, *old) {
+            (_, Shapes::Unknown(_)) => true,
+            (Shapes::Unknown(_), Shapes::Known(_)) => false,
+            (Shapes::Known(new), Shapes::Known(old)) => order::covers(new, old).is_ok(),
+        };
+        equal.or_else(|| reached.iter().position(|old| covers(old)))
     }
 
     fn adjust(
@@ -335,7 +359,7 @@ impl Cpa for ShapeAnalysis {
         heap.normalise();
         if at.is_loop_head {
             if let Some(most) = self.options.fold {
-                fold::fold(&mut heap, most as usize, self.program.pointer_bytes());
+                fold::fold(&mut heap, most as usize, fold::Pairs::InRows, self.program.pointer_bytes());
                 heap.normalise();
                 heap = widen::widen(heap, here);
                 heap.normalise();

@@ -3,17 +3,11 @@
 use crate::interval::Ranges;
 
 /// Bounds go to the next of these.
-const STEPS: [i128; 13] = [
+const STEPS: [i128; 7] = [
     i64::MIN as i128,
     i32::MIN as i128,
-    i16::MIN as i128,
-    i8::MIN as i128,
     -1,
     0,
-    i8::MAX as i128,
-    u8::MAX as i128,
-    i16::MAX as i128,
-    u16::MAX as i128,
     i32::MAX as i128,
     u32::MAX as i128,
     i64::MAX as i128,

@@ -14,31 +14,23 @@ const MOST_VALUES: usize = 4;
 
 /// The state, or a weaker one if numbers have had many values in states of its shape.
 pub(super) fn widen(mut state: Heap, here: &[&Shapes]) -> Heap {
-    let here = here.iter().filter_map(|old| match old {
-        Shapes::Known(heap) => Some(heap),
-        Shapes::Unknown(_) => None,
-    });
-    let candidates: Vec<&Heap> = here
-        .filter(|old| {
-            old.frames.len() == state.frames.len()
-                && old.nodes.len() == state.nodes.len()
-                && old.lost == state.lost
-                && old.nodes.keys().eq(state.nodes.keys())
-        })
-        .collect();
-    if candidates.len() < MOST_VALUES {
-        return state;
-    }
-    let (shape, numbers) = split(&state);
-    let mut seen: Vec<BTreeSet<Ranges>> = vec![BTreeSet::new(); numbers.len()];
-    for old in candidates {
-        let (other, values) = split(old);
-        if other == shape {
-            seen.iter_mut().zip(values).for_each(|(seen, value)| {
+    let mut seen: Vec<BTreeSet<Ranges>> = Vec::new();
+    let mut count = 0;
+    for old in here {
+        if let Shapes::Known(old) = old
+            && let Some(numbers) = numbers_of(old, &state)
+        {
+            seen.resize(numbers.len(), BTreeSet::new());
+            seen.iter_mut().zip(numbers).for_each(|(seen, value)| {
                 seen.insert(value);
             });
+            count += 1;
         }
     }
+    if count < MOST_VALUES {
+        return state;
+    }
+    let Some(numbers) = numbers_of(&state, &state) else { return state };
     let mut grown: Vec<Option<Ranges>> = Vec::new();
     for (seen, now) in seen.into_iter().zip(&numbers) {
         let is_new = !seen.iter().any(|old| now.leq(old));
@@ -48,12 +40,12 @@ pub(super) fn widen(mut state: Heap, here: &[&Shapes]) -> Heap {
             number::widen(&old.fold(first, |all, old| all.join(&old)), now)
         }));
     }
-    if grown.iter().all(Option::is_none) {
-        return state;
-    }
     let mut at = 0;
     let mut names = Vec::new();
-    state.values_mut(&mut |value| each(value, &mut |value| {
+    state.values_mut(&mut |value| {
+        if !is_number(value) {
+            return;
+        }
         if let Some(ranges) = &grown[at] {
             match value {
                 Value::Symbol(name) => names.push((*name, ranges.clone())),
@@ -61,7 +53,7 @@ pub(super) fn widen(mut state: Heap, here: &[&Shapes]) -> Heap {
             }
         }
         at += 1;
-    }));
+    });
     for (name, ranges) in names {
         if let Some(known) = state.numbers.get_mut(&name) {
             *known = known.join(&ranges);
@@ -70,21 +62,45 @@ pub(super) fn widen(mut state: Heap, here: &[&Shapes]) -> Heap {
     state
 }
 
-/// The state without its numbers, and the numbers.
-fn split(state: &Heap) -> (Heap, Vec<Ranges>) {
-    let mut shape = state.clone();
+/// The numbers of a state in order, if it differs from the other one in nothing else.
+fn numbers_of(state: &Heap, like: &Heap) -> Option<Vec<Ranges>> {
+    let is_same = state.frames.len() == like.frames.len()
+        && state.lost == like.lost
+        && state.nodes.len() == like.nodes.len();
+    if !is_same {
+        return None;
+    }
     let mut numbers = Vec::new();
-    shape.values_mut(&mut |value| each(value, &mut |value| {
-        numbers.extend(state.ranges(value));
-        *value = Value::null();
-    }));
-    shape.numbers.clear();
-    (shape, numbers)
+    let mut pair = |value: &Value, other: &Value| {
+        let is_same = is_number(value) && is_number(other) || value == other;
+        if is_number(value) {
+            numbers.extend(state.ranges(value));
+        }
+        is_same.then_some(())
+    };
+    for (frame, other) in state.frames.iter().zip(&like.frames) {
+        if frame.function != other.function || frame.registers.len() != other.registers.len() {
+            return None;
+        }
+        for ((id, value), (other_id, other)) in frame.registers.iter().zip(&other.registers) {
+            (id == other_id).then_some(())?;
+            pair(value, other)?;
+        }
+    }
+    for ((node, region), (other_node, other)) in state.nodes.iter().zip(&like.nodes) {
+        let is_same = node == other_node
+            && (region.size, region.life, region.rest, region.segment, region.owner)
+                == (other.size, other.life, other.rest, other.segment, other.owner)
+            && region.cells.len() == other.cells.len();
+        is_same.then_some(())?;
+        for ((at, cell), (other_at, other)) in region.cells.iter().zip(&other.cells) {
+            ((at, cell.size) == (other_at, other.size)).then_some(())?;
+            pair(&cell.value, &other.value)?;
+        }
+    }
+    Some(numbers)
 }
 
-/// The numbers in a value. Null among several is no number that grows.
-fn each(value: &mut Value, see: &mut impl FnMut(&mut Value)) {
-    if matches!(value, Value::Number(_) | Value::Symbol(_)) {
-        see(value);
-    }
+fn is_number(value: &Value) -> bool {
+    matches!(value, Value::Number(_) | Value::Symbol(_))
 }

@@ -1,4 +1,4 @@
-//! Abstract domains over automata: explicit values with refinement, intervals, relations, predicates. The first two share one abstract store.
+//! Abstract domains over automata: explicit values with refinement, intervals, relations, shapes, predicates. The first two share one abstract store.
 //! Knows the operators' traits and the program, no driver and no database.
 
 mod facts;

@@ -94,12 +94,13 @@ impl Step<'_> {
     fn drop_dead(&mut self, call: CallContext<'_>, liveness: Option<&Liveness>) {
         let Some(liveness) = liveness else { return };
         let edge = call.at.edge;
-        let is_simple = call.call.dst.as_ref().is_none_or(|dst| {
-            dst.path.is_empty() && matches!(dst.base, proofline_cfa::Base::Local(_))
-        });
-        let is_kept = |id: LocalId| {
-            liveness.is_live(edge.to, id) || !is_simple && liveness.is_live(edge.from, id)
-        };
+        let is_simple = call
+            .call
+            .dst
+            .as_ref()
+            .is_none_or(|dst| dst.path.is_empty() && matches!(dst.base, proofline_cfa::Base::Local(_)));
+        let is_kept =
+            |id: LocalId| liveness.is_live(edge.to, id) || !is_simple && liveness.is_live(edge.from, id);
         if let Some(frame) = self.heap.frame_mut() {
             frame.registers.retain(|id, _| is_kept(*id));
         }

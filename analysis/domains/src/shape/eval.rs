@@ -247,7 +247,9 @@ impl Step<'_> {
                     true => value,
                     false => Value::Number(ranges.wrap(ty)),
                 },
-                None if u64::from(ty.bits) == 8 * self.pointer_bytes() && value.pointers().next().is_some() => {
+                None if u64::from(ty.bits) == 8 * self.pointer_bytes()
+                    && value.pointers().next().is_some() =>
+                {
                     value
                 }
                 None => Value::Number(Ranges::of(ty)),
@@ -384,10 +386,12 @@ impl Step<'_> {
             (Scalar::Float(_), Scalar::Int(ty)) => Value::Number(Ranges::of(ty)),
             (Scalar::Float(_), Scalar::Pointer) => Value::Any,
             (_, Scalar::Pointer) => value,
-            (Scalar::Pointer, Scalar::Int(ty)) if 8 * self.pointer_bytes() == u64::from(ty.bits) => match value {
-                Value::Number(_) | Value::Symbol(_) => self.typed(value, to),
-                _ => value,
-            },
+            (Scalar::Pointer, Scalar::Int(ty)) if 8 * self.pointer_bytes() == u64::from(ty.bits) => {
+                match value {
+                    Value::Number(_) | Value::Symbol(_) => self.typed(value, to),
+                    _ => value,
+                }
+            }
             (Scalar::Int(_) | Scalar::Pointer, Scalar::Int(ty)) => match self.heap.ranges(&value) {
                 Some(ranges) if ranges.leq(&Ranges::of(ty)) => value,
                 Some(ranges) => Value::Number(ranges.wrap(ty)),
@@ -463,7 +467,13 @@ impl Step<'_> {
     }
 
     /// `a op b`, where that is known.
-    pub(super) fn compare(&self, op: CompareOp, scalar: Scalar, a: &Value, b: &Value) -> Result<Option<bool>> {
+    pub(super) fn compare(
+        &self,
+        op: CompareOp,
+        scalar: Scalar,
+        a: &Value,
+        b: &Value,
+    ) -> Result<Option<bool>> {
         if let Scalar::Float(_) = scalar {
             return Ok(None);
         }

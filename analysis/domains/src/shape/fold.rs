@@ -115,7 +115,8 @@ impl Pair<'_> {
         }
         self.check_references(back, &own_first, &own_second)?;
         // That nothing is between two objects that variables lead to is worth knowing.
-        if !lossy && self.is_root(self.first) && self.is_root(self.second) || self.pairs == Pairs::InRows && !self.is_row(first, second)
+        if !lossy && self.is_root(self.first) && self.is_root(self.second)
+            || self.pairs == Pairs::InRows && !self.is_row(first, second)
         {
             return None;
         }
@@ -209,10 +210,13 @@ impl Pair<'_> {
         let is_segment = |id| self.region(id).is_some_and(|region| region.segment.is_some());
         for (at, value) in self.heap.values() {
             for pointer in value.pointers().filter(|pointer| pointer.to == from || pointer.to == to) {
-                let (is_first, at_link) = (pointer.to == from, match at {
-                    At::Cell(node, offset) => is_link(node, offset, from) || is_link(node, offset, to),
-                    At::Register => false,
-                });
+                let (is_first, at_link) = (
+                    pointer.to == from,
+                    match at {
+                        At::Cell(node, offset) => is_link(node, offset, from) || is_link(node, offset, to),
+                        At::Register => false,
+                    },
+                );
                 if let At::Cell(node, offset) = at {
                     // The links between the two.
                     if is_first && node == to && back.is_some_and(|(back, _)| back == offset)
@@ -222,9 +226,7 @@ impl Pair<'_> {
                     }
                     let (in_first, in_second) = match at_link {
                         true => (false, false),
-                        false => {
-                            (is_in(node, self.first, own_first), is_in(node, self.second, own_second))
-                        }
+                        false => (is_in(node, self.first, own_first), is_in(node, self.second, own_second)),
                     };
                     // What an object says of itself.
                     if is_first && in_first || !is_first && in_second {
@@ -447,7 +449,13 @@ impl Join<'_> {
         let (own_p, own_q) = (self.kind(0, p), self.kind(1, q));
         match (own_p, own_q) {
             (Kind::Other, Kind::Other) => {
-                if p == q { Some(Some(Value::Pointer(*p))) } else if self.lossy { Some(None) } else { None }
+                if p == q {
+                    Some(Some(Value::Pointer(*p)))
+                } else if self.lossy {
+                    Some(None)
+                } else {
+                    None
+                }
             }
             (Kind::Itself, Kind::Itself) if (p.low, p.high) == (q.low, q.high) => Some(Some(self.itself(p))),
             (Kind::Own(a), Kind::Own(b)) if (p.low, p.high) == (q.low, q.high) => {

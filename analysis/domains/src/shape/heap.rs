@@ -29,9 +29,7 @@ impl Shapes {
     pub fn holds_memory(&self) -> bool {
         match self {
             Shapes::Unknown(_) => true,
-            Shapes::Known(heap) => {
-                heap.lost || heap.allocated().any(|(_, region)| region.life == Life::Heap)
-            }
+            Shapes::Known(heap) => heap.lost || heap.allocated().any(|(_, region)| region.life == Life::Heap),
         }
     }
 }

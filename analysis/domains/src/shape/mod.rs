@@ -1,7 +1,6 @@
 //! Shapes: symbolic memory graphs. A state is a graph whose nodes are objects with their bytes, or *segments*, each of which stands for
 //! several objects in a row that are described alike: lists of any length, linked in one direction or in both, cyclic ones, and lists whose
-//! objects have lists (or anything else) of their own. (Dudka, Peringer, Vojnar, "Byte-Precise Verification of Low-Level List Manipulation",
-//! SAS 2013.) A graph form was built instead of the three-valued structures of [CPA10] §2.3: what offsets, sizes, lives and bytes
+//! objects have lists (or anything else) of their own [DPV13]. A graph form was built instead of the three-valued structures of [CPA10] §2.3: what offsets, sizes, lives and bytes
 //! without a value ask of an object stands in it as it is, no predicate has to be found for it, and materialising one object of a segment
 //! is all the focus that is needed.
 //!
@@ -38,7 +37,7 @@ use std::{
 };
 
 use proofline_cfa::{
-    Constant, Entry, Function, Global, LocalId, Name, Object, Op, dataflow::Liveness, Expr, Scalar,
+    Constant, Entry, Expr, Function, Global, LocalId, Name, Object, Op, Scalar, dataflow::Liveness,
 };
 use proofline_cpa::{
     Adjusted, BlockContext, BlockCpa, Budget, CallContext, Cpa, Domain, EdgeContext, Facts, LocationContext,
@@ -316,9 +315,7 @@ impl Cpa for ShapeAnalysis {
 
     fn enter(&self, from: &Shapes, (): &(), call: CallContext<'_>) -> Vec<Shapes> {
         match from {
-            Shapes::Known(heap) => {
-                calls::enter(&self.program, heap, call, self.liveness(call.at.function))
-            }
+            Shapes::Known(heap) => calls::enter(&self.program, heap, call, self.liveness(call.at.function)),
             Shapes::Unknown(depth) => vec![Shapes::Unknown(depth + 1)],
         }
     }

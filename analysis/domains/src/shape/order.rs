@@ -12,8 +12,15 @@ use super::{
 
 /// Whether it is covered; if not, why not.
 pub(super) fn covers(lower: &Heap, upper: &Heap) -> Result<(), String> {
-    Matching { lower, upper, nodes: BTreeMap::new(), back: BTreeMap::new(), names: BTreeMap::new(), open: Vec::new() }
-        .run()
+    Matching {
+        lower,
+        upper,
+        nodes: BTreeMap::new(),
+        back: BTreeMap::new(),
+        names: BTreeMap::new(),
+        open: Vec::new(),
+    }
+    .run()
 }
 
 struct Matching<'h> {

@@ -57,7 +57,9 @@ impl Step<'_> {
         let value = self.eval(pointer)?;
         Ok(match (predicate, &value) {
             (MemoryPredicate::InBounds, _) if most == 0 => Some(true),
-            (MemoryPredicate::NotFreed, Value::Freed) | (MemoryPredicate::NotEnded, Value::Ended) => Some(false),
+            (MemoryPredicate::NotFreed, Value::Freed) | (MemoryPredicate::NotEnded, Value::Ended) => {
+                Some(false)
+            }
             (
                 MemoryPredicate::NotFreed | MemoryPredicate::NotEnded,
                 Value::Pointer(_) | Value::Function(_) | Value::Freed | Value::Ended,
@@ -136,9 +138,7 @@ impl Step<'_> {
         }
         roots.extend(self.heap.nodes.iter().filter_map(|(node, region)| match (node, region.life) {
             (Node::Global(_), _) => Some(*node),
-            (Node::Local(of, id), _) => {
-                (is_end || *of != depth || result == Some(*id)).then_some(*node)
-            }
+            (Node::Local(of, id), _) => (is_end || *of != depth || result == Some(*id)).then_some(*node),
             (Node::Heap(_), Life::Frame(of)) => (is_end || of != depth).then_some(*node),
             (Node::Heap(_), Life::Heap | Life::Variable) => None,
         }));
@@ -160,6 +160,8 @@ impl Step<'_> {
                 roots.extend(values.flat_map(Value::pointers).map(|pointer| pointer.to));
             }
         }
-        self.heap.allocated().all(|(id, region)| region.life != Life::Heap || reached.contains(&Node::Heap(id)))
+        self.heap
+            .allocated()
+            .all(|(id, region)| region.life != Life::Heap || reached.contains(&Node::Heap(id)))
     }
 }

@@ -103,9 +103,7 @@ impl Show<'_> {
             Value::Function(name) => name.to_string(),
             Value::Freed => "freed".to_owned(),
             Value::Ended => "ended".to_owned(),
-            Value::Choice(all) => {
-                all.iter().map(|value| self.value(value)).collect::<Vec<_>>().join(" or ")
-            }
+            Value::Choice(all) => all.iter().map(|value| self.value(value)).collect::<Vec<_>>().join(" or "),
         }
     }
 

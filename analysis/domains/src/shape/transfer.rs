@@ -3,8 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
-    Allocation, Callee, Cause, Edge, Expr, Function, Lvalue, Object, Op, Role, Scalar,
-    copied_character,
+    Allocation, Callee, Cause, Edge, Expr, Function, Lvalue, Object, Op, Role, Scalar, copied_character,
 };
 use proofline_cpa::EdgeContext;
 
@@ -226,12 +225,10 @@ impl Step<'_> {
             return Ok(());
         }
         match to {
-            Value::Pointer(pointer) if least == most => {
-                match pointer.offset() {
-                    Some(_) => self.write(pointer, most, value),
-                    None => self.scramble(pointer, most),
-                }
-            }
+            Value::Pointer(pointer) if least == most => match pointer.offset() {
+                Some(_) => self.write(pointer, most, value),
+                None => self.scramble(pointer, most),
+            },
             Value::Pointer(pointer) => self.scramble(pointer, most.min(1 << 40)),
             // Nothing may be written.
             _ if least == 0 => Err(Stop::Unknown),
@@ -244,7 +241,9 @@ impl Step<'_> {
         if most == 0 {
             return Ok(());
         }
-        let Value::Pointer(to) = to else { return if least == 0 { Err(Stop::Unknown) } else { Err(no_object(&to)) } };
+        let Value::Pointer(to) = to else {
+            return if least == 0 { Err(Stop::Unknown) } else { Err(no_object(&to)) };
+        };
         if least == most {
             let bytes = match from {
                 Value::Pointer(from) => self.read_bytes(&from, most)?,
@@ -358,4 +357,3 @@ impl Step<'_> {
         self.heap.allocated().next().is_none()
     }
 }
-

@@ -94,7 +94,8 @@ fn explicit_heaps_are_among_the_folded_ones() {
                     panic!("interrupted: {code}")
                 };
                 assert!(folding.leq(&node.state, &node.state));
-                let here = reached.nodes.iter().filter(|old| old.function == node.function && old.loc == node.loc);
+                let here =
+                    reached.nodes.iter().filter(|old| old.function == node.function && old.loc == node.loc);
                 let mut candidates: Vec<&Shapes> = here.map(|old| &old.state).collect();
                 candidates.dedup();
                 assert!(

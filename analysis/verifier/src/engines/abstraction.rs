@@ -14,8 +14,10 @@ use proofline_cpa::{
     BlockCpa, Budget, Certificate, Checker, Config, Order, Outcome, Path, Refine, Unknown, bam::Blocks,
 };
 use proofline_domains::{
-    IntervalAnalysis, RelationAnalysis, ShapeAnalysis, ValueAnalysis, ValueOptions, interval::IntervalValue,
-    shape::{Shapes, has_linked_heap}, store::Abstract,
+    IntervalAnalysis, RelationAnalysis, ShapeAnalysis, ValueAnalysis, ValueOptions,
+    interval::IntervalValue,
+    shape::{Shapes, has_linked_heap},
+    store::Abstract,
 };
 use serde::Deserialize;
 
@@ -211,11 +213,12 @@ fn collected<A: BlockCpa>(
     let mut reached: BTreeSet<(Name, ObligationId)> = BTreeSet::new();
     let mut is_left = false;
     pass::each_location(certificate, subject.env(), |function, loc, states| {
-        let obligation = function.obligation_at(loc);
+        let structure = subject.env().structure(function.name);
+        let obligation = structure.obligation_at(loc);
         reached.extend(obligation.map(|id| (function.name, id)));
         let is_end = match obligation {
             Some(id) => Check::of(function.obligations[id.index()].check).is_some_and(Check::is_claim),
-            None => loc != function.exit && !function.edges.iter().any(|edge| edge.from == loc),
+            None => loc != function.exit && structure.successors(loc).is_empty(),
         };
         is_left |= is_end && states.iter().any(|(state, _)| holds_memory(state));
         Ok(())
@@ -252,9 +255,9 @@ fn relates(question: &Question<'_>) -> bool {
     targets.iter().any(|(name, id)| {
         let Some(function) = env.function(name) else { return false };
         let Some(obligation) = function.obligations.get(id.index()) else { return false };
-        let mut failures = function.edges.iter().filter(|edge| edge.to == obligation.error);
-        failures.any(|edge| {
-            let Op::Assume(condition) = &edge.op else { return true };
+        let failures = env.structure(name).failures(obligation);
+        failures.iter().any(|edge| {
+            let Op::Assume(condition) = &function.edge(*edge).op else { return true };
             // Where an error is reached whenever control is there, the way there decides.
             if matches!(condition, Expr::Int(..)) {
                 return true;

@@ -158,7 +158,7 @@ impl ShapeAnalysis {
     /// Whether it is covered when its objects in a row are segments, too.
     fn covers_folded(&self, lower: &Heap, upper: &Heap) -> bool {
         let Some(most) = self.options.fold else { return false };
-        if lower.allocated().count() <= upper.allocated().count() {
+        if lower.allocated().count() <= upper.allocated().count() || !order::may_cover(lower, upper) {
             return false;
         }
         // What nobody asks about must not stand in the way.

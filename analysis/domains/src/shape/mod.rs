@@ -334,7 +334,7 @@ impl Cpa for ShapeAnalysis {
             (Shapes::Unknown(_), Shapes::Known(_)) => false,
             (Shapes::Known(new), Shapes::Known(old)) => order::covers(new, old).is_ok(),
         };
-        equal.or_else(|| reached.iter().position(|old| covers(old)))
+        equal.or_else(|| reached.iter().position(covers))
     }
 
     fn adjust(
@@ -354,13 +354,13 @@ impl Cpa for ShapeAnalysis {
         }
         self.drop_dead(&mut heap, at.function, at);
         heap.normalise();
-        if at.is_loop_head {
-            if let Some(most) = self.options.fold {
-                fold::fold(&mut heap, most as usize, fold::Pairs::InRows, self.program.pointer_bytes());
-                heap.normalise();
-                heap = widen::widen(heap, here);
-                heap.normalise();
-            }
+        if at.is_loop_head
+            && let Some(most) = self.options.fold
+        {
+            fold::fold(&mut heap, most as usize, fold::Pairs::InRows, self.program.pointer_bytes());
+            heap.normalise();
+            heap = widen::widen(heap, here);
+            heap.normalise();
         }
         Adjusted::Continue(Shapes::Known(heap), ())
     }

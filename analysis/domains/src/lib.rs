@@ -1,4 +1,4 @@
-//! Abstract domains over automata: explicit values with refinement, intervals, relations, predicates. The first two share one abstract store.
+//! Abstract domains over automata: explicit values with refinement, intervals, relations, shapes, predicates. The first two share one abstract store.
 //! Knows the operators' traits and the program, no driver and no database.
 
 mod facts;
@@ -6,10 +6,12 @@ pub mod interval;
 mod path;
 pub mod predicate;
 pub mod relation;
+pub mod shape;
 pub mod store;
 pub mod value;
 
 pub use interval::{IntervalAnalysis, IntervalOptions};
 pub use predicate::{PredicateAnalysis, PredicateOptions};
 pub use relation::RelationAnalysis;
+pub use shape::{ShapeAnalysis, ShapeOptions};
 pub use value::{ValueAnalysis, ValueOptions};

@@ -12,7 +12,8 @@ use proofline_cpa::{
     bam::{Blocks, MemoryStore},
 };
 use proofline_domains::{
-    IntervalAnalysis, PredicateAnalysis, PredicateOptions, RelationAnalysis, ValueAnalysis, ValueOptions,
+    IntervalAnalysis, PredicateAnalysis, PredicateOptions, RelationAnalysis, ShapeAnalysis, ValueAnalysis,
+    ValueOptions,
 };
 
 pub use crate::engines::Domain;
@@ -25,6 +26,9 @@ use crate::{
 
 /// Assignments to locals whose name starts so ask for a value.
 pub const REVEAL: &str = "__reveal";
+
+/// How many nodes graphs have before objects that differ are folded (`shapes` in `configurations.yml`).
+const FOLD: u32 = 3;
 
 /// What is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,6 +60,9 @@ pub fn view(
         }
         Domain::Relations => {
             show(&finished(&relations(subject, entry), subject, entry, budget)?, view, &mut out)?;
+        }
+        Domain::Shapes => {
+            show(&inlined(&shapes(subject, entry), subject, entry, budget)?, view, &mut out)?;
         }
     }
     Ok(out)
@@ -149,6 +156,12 @@ pub fn reveal(
             let value = |state: &State, f: &_, e: &_| analysis.1.reveal(&state.1, f, e);
             revealed(&checker, subject, sources, entry, value)
         }
+        Domain::Shapes => {
+            let analysis = shapes(subject, entry);
+            let checker = inlined(&analysis, subject, entry, budget)?;
+            let value = |state: &_, f: &_, e: &_| analysis.reveal(state, f, e);
+            revealed(&checker, subject, sources, entry, value)
+        }
     }
 }
 
@@ -165,13 +178,37 @@ fn relations(subject: &Subject, entry: Entry) -> (IntervalAnalysis, RelationAnal
     (intervals(subject, entry), RelationAnalysis::new(subject.env().clone(), entry))
 }
 
+fn shapes(subject: &Subject, entry: Entry) -> ShapeAnalysis {
+    ShapeAnalysis::new(subject.env().clone(), subject.shape_options(entry, Some(FOLD)))
+}
+
 fn finished<'a, A: BlockCpa + Refine>(
     analysis: &'a A,
     subject: &'a Subject,
     entry: Entry,
     budget: &Budget,
 ) -> Result<Checker<'a, A, MemoryStore<A>>, Unknown> {
-    let config = Config { blocks: Blocks::FUNCTIONS, cegar: false, ..Config::default() };
+    seen(analysis, subject, entry, Blocks::FUNCTIONS, budget)
+}
+
+/// The same with calls inlined.
+fn inlined<'a, A: BlockCpa + Refine>(
+    analysis: &'a A,
+    subject: &'a Subject,
+    entry: Entry,
+    budget: &Budget,
+) -> Result<Checker<'a, A, MemoryStore<A>>, Unknown> {
+    seen(analysis, subject, entry, Blocks::NONE, budget)
+}
+
+fn seen<'a, A: BlockCpa + Refine>(
+    analysis: &'a A,
+    subject: &'a Subject,
+    entry: Entry,
+    blocks: Blocks,
+    budget: &Budget,
+) -> Result<Checker<'a, A, MemoryStore<A>>, Unknown> {
+    let config = Config { blocks, cegar: false, ..Config::default() };
     // Without targets nothing stops the analysis before it has seen everything.
     let run = reachability(subject.env(), entry, config, BTreeSet::new());
     let mut checker = Checker::new(analysis, &run, None, MemoryStore::default())?;

@@ -9,7 +9,7 @@ use std::{
 
 use proofline_cfa::{Entry, Name, Program};
 use proofline_cpa::Unknown;
-use proofline_domains::{IntervalOptions, PredicateOptions, ValueOptions};
+use proofline_domains::{IntervalOptions, PredicateOptions, ShapeOptions, ValueOptions};
 use proofline_program_analysis::Environment;
 
 use crate::{
@@ -133,6 +133,11 @@ impl Subject {
     /// Intervals of the executions from an entry.
     pub(crate) fn interval_options(&self, entry: Entry) -> IntervalOptions {
         IntervalOptions { wrapv: self.wrapv, weakest_recursion: self.is_alone, ..IntervalOptions::new(entry) }
+    }
+
+    /// Graphs of memory of the executions from an entry.
+    pub(crate) fn shape_options(&self, entry: Entry, fold: Option<u32>) -> ShapeOptions {
+        ShapeOptions { entry, wrapv: self.wrapv, fold }
     }
 
     /// Explicit values of the executions from an entry.

@@ -15,7 +15,7 @@ use std::{
 
 use parking_lot::Mutex;
 use proofline_cfa::Name;
-use proofline_domains::{IntervalOptions, ValueOptions};
+use proofline_domains::{IntervalOptions, ShapeOptions, ValueOptions};
 use proofline_hir::{ContentHash, ContentHasher};
 use proofline_program_analysis::Environment;
 use serde::{Serialize, de::DeserializeOwned};
@@ -200,6 +200,12 @@ pub(crate) fn of_intervals(options: &IntervalOptions) -> ContentHash {
 /// The same for intervals with relations.
 pub(crate) fn of_relations(options: &IntervalOptions) -> ContentHash {
     content_hash(&("relations", of_intervals(options)))
+}
+
+/// The same for shapes.
+pub(crate) fn of_shapes(options: &ShapeOptions) -> ContentHash {
+    let ShapeOptions { entry: _, wrapv, fold } = options;
+    content_hash(&("shapes", wrapv, fold))
 }
 
 /// The same for values.

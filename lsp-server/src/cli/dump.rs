@@ -62,6 +62,8 @@ enum Analysis {
     Value,
     /// Ranges, and bounds of differences.
     Relation,
+    /// Graphs of memory: lists and other structures on the heap.
+    Shape,
     /// Predicates that refinement finds.
     Predicate,
 }
@@ -135,6 +137,7 @@ fn states(subject: &Subject, function: Option<Name>, arguments: &Arguments, view
             Analysis::Interval => layers::view(subject, entry, Domain::Intervals, view, &budget),
             Analysis::Value => layers::view(subject, entry, Domain::Values, view, &budget),
             Analysis::Relation => layers::view(subject, entry, Domain::Relations, view, &budget),
+            Analysis::Shape => layers::view(subject, entry, Domain::Shapes, view, &budget),
             Analysis::Predicate => layers::view_predicates(subject, entry, view, &budget),
         };
         out.push_str(&text.map_err(|why| {

@@ -193,9 +193,12 @@ fn reveals(
     faults: &mut Vec<String>,
 ) -> Result<(), String> {
     let mut subject: Option<Subject> = None;
-    for (word, domain) in
-        [("interval", Domain::Intervals), ("relation", Domain::Relations), ("value", Domain::Values)]
-    {
+    for (word, domain) in [
+        ("interval", Domain::Intervals),
+        ("relation", Domain::Relations),
+        ("shape", Domain::Shapes),
+        ("value", Domain::Values),
+    ] {
         let marks: Vec<(u32, &String)> = expected
             .iter()
             .filter_map(|e| match &e.mark {

@@ -28,6 +28,9 @@ use proofline_program_analysis::Environment;
 
 pub use arithmetic::Intervals;
 pub use operators::Arith;
+pub(crate) use operators::{
+    compare as compare_ranges, overflows as ranges_overflow, where_compares as where_ranges_compare,
+};
 pub use ranges::Ranges;
 pub use scalar::{IntervalValue, Pointee, Pointer, Targets};
 

@@ -284,7 +284,7 @@ impl Arith {
 }
 
 /// `lhs op rhs`, if it is the same for all.
-pub(super) fn compare(op: CompareOp, lhs: &Ranges, rhs: &Ranges) -> Option<bool> {
+pub(crate) fn compare(op: CompareOp, lhs: &Ranges, rhs: &Ranges) -> Option<bool> {
     match op {
         CompareOp::Lt if lhs.hi() < rhs.lo() => Some(true),
         CompareOp::Lt if lhs.lo() >= rhs.hi() => Some(false),
@@ -303,7 +303,7 @@ pub(super) fn compare(op: CompareOp, lhs: &Ranges, rhs: &Ranges) -> Option<bool>
 }
 
 /// Operands for which the comparison holds.
-pub(super) fn where_compares(op: CompareOp, lhs: &Ranges, rhs: &Ranges) -> Option<(Ranges, Ranges)> {
+pub(crate) fn where_compares(op: CompareOp, lhs: &Ranges, rhs: &Ranges) -> Option<(Ranges, Ranges)> {
     Some(match op {
         CompareOp::Lt => (lhs.at_most(rhs.hi().checked_sub(1)?)?, rhs.at_least(lhs.lo().checked_add(1)?)?),
         CompareOp::Le => (lhs.at_most(rhs.hi())?, rhs.at_least(lhs.lo())?),
@@ -327,7 +327,7 @@ pub(super) fn where_compares(op: CompareOp, lhs: &Ranges, rhs: &Ranges) -> Optio
 }
 
 /// Whether the mathematical result leaves the type, if it is the same for all operands that have one.
-pub(super) fn overflows(op: BinaryOp, ty: IntType, lhs: &Ranges, rhs: &Ranges) -> Option<bool> {
+pub(crate) fn overflows(op: BinaryOp, ty: IntType, lhs: &Ranges, rhs: &Ranges) -> Option<bool> {
     let decide = |raw: Raw| {
         let raw = raw.and_then(Ranges::union_of)?;
         match raw.within(ty) {

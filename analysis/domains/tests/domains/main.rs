@@ -10,4 +10,5 @@ mod precision;
 mod predicates;
 mod refinement;
 mod relations;
+mod shapes;
 mod soundness;

@@ -1,4 +1,4 @@
-//! Configurable program analyses as engines: explicit values, intervals and relations, with or without blocks and refinement.
+//! Configurable program analyses as engines: explicit values, intervals, relations and shapes, with or without blocks and refinement.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,18 +14,22 @@ use proofline_cpa::{
     BlockCpa, Budget, Certificate, Checker, Config, Order, Outcome, Path, Refine, Unknown, bam::Blocks,
 };
 use proofline_domains::{
-    IntervalAnalysis, RelationAnalysis, ValueAnalysis, ValueOptions, interval::IntervalValue, store::Abstract,
+    IntervalAnalysis, RelationAnalysis, ShapeAnalysis, ValueAnalysis, ValueOptions,
+    interval::IntervalValue,
+    shape::{Shapes, has_linked_heap},
+    store::Abstract,
 };
 use serde::Deserialize;
 
 use super::{Answer, Decision, Engine, Question, concrete};
 use crate::{
     blocks::{Session, SharedAnalysis},
+    checks::{Check, memory_cleanup},
     pass::{self, interval_pass, reachability},
-    summaries::{of_intervals, of_relations, of_values},
+    summaries::{of_intervals, of_relations, of_shapes, of_values},
 };
 
-/// Which domain; `configurations.yml` calls them `values`, `intervals` and `relations`.
+/// Which domain; `configurations.yml` calls them `values`, `intervals`, `relations` and `shapes`.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub enum Domain {
@@ -35,6 +39,8 @@ pub enum Domain {
     Intervals,
     /// Ranges, and beside them bounds of differences.
     Relations,
+    /// Graphs of memory.
+    Shapes,
 }
 
 /// A configuration of an abstract domain.
@@ -47,7 +53,9 @@ pub struct Abstraction {
     refines: bool,
     /// One pass that stops at no target: decides every obligation it can for itself.
     collects: bool,
-    /// No more steps than this.
+    /// Of shapes: [`ShapeOptions::fold`](proofline_domains::ShapeOptions::fold).
+    fold: Option<u32>,
+    /// No more steps than these.
     steps: Option<u64>,
 }
 
@@ -61,6 +69,7 @@ impl Abstraction {
             order: Order::default(),
             refines: false,
             collects: false,
+            fold: None,
             steps: None,
         }
     }
@@ -85,9 +94,14 @@ impl Abstraction {
         self
     }
 
-    /// With no more steps than this.
-    pub fn with_steps(mut self, steps: u64) -> Abstraction {
-        self.steps = Some(steps);
+    /// Folding alike objects in a row, and, of more than so many, such that are not.
+    pub fn folding(mut self, fold: Option<u32>) -> Abstraction {
+        self.fold = fold;
+        self
+    }
+    /// With no more steps than these.
+    pub fn with_steps(mut self, steps: Option<u64>) -> Abstraction {
+        self.steps = steps;
         self
     }
 
@@ -101,6 +115,18 @@ impl Abstraction {
         analysis: &Arc<A>,
         options: ContentHash,
         path: impl Fn(A::Witness) -> Option<Path>,
+        question: &Question<'_>,
+    ) -> Decision {
+        self.run_with(analysis, options, path, &|_| false, question)
+    }
+
+    /// `holds_memory`: whether there may be heap objects in a state, where that matters.
+    fn run_with<A: SharedAnalysis + Refine>(
+        &self,
+        analysis: &Arc<A>,
+        options: ContentHash,
+        path: impl Fn(A::Witness) -> Option<Path>,
+        holds_memory: &dyn Fn(&A::State) -> bool,
         question: &Question<'_>,
     ) -> Decision {
         let Question { subject, entry, targets, budget } = *question;
@@ -145,7 +171,7 @@ impl Abstraction {
         if self.collects {
             let found = pass::finished(outcome).and_then(|()| pass::uncertified(checker));
             let decision = found.and_then(|certificate| {
-                let decision = collected(&certificate, question)?;
+                let decision = collected(&certificate, holds_memory, question)?;
                 // Where everything that was asked about is reached, nothing rests on the certificate.
                 let is_proof = !decision.proved.is_empty() || matches!(decision.answer, Answer::Holds(_));
                 if is_proof {
@@ -175,19 +201,36 @@ impl Abstraction {
 }
 
 /// What a pass without targets proved: obligations whose error location is in no reached state.
+///
+/// SV-COMP's `valid-memcleanup` counts every end of the program, also by `abort` and by an assertion that fails. There is no obligation at those: where
+/// memory may be left there, the obligations at the other ends are not called proved.
 fn collected<A: BlockCpa>(
     certificate: &Certificate<A>,
+    holds_memory: &dyn Fn(&A::State) -> bool,
     question: &Question<'_>,
 ) -> Result<Decision, Unknown> {
     let Question { subject, targets, .. } = *question;
     let mut reached: BTreeSet<(Name, ObligationId)> = BTreeSet::new();
-    pass::each_location(certificate, subject.env(), |function, loc, _| {
-        let obligation = subject.env().structure(function.name).obligation_at(loc);
+    let mut is_left = false;
+    pass::each_location(certificate, subject.env(), |function, loc, states| {
+        let structure = subject.env().structure(function.name);
+        let obligation = structure.obligation_at(loc);
         reached.extend(obligation.map(|id| (function.name, id)));
+        let is_end = match obligation {
+            Some(id) => Check::of(function.obligations[id.index()].check).is_some_and(Check::is_claim),
+            None => loc != function.exit && structure.successors(loc).is_empty(),
+        };
+        is_left |= is_end && states.iter().any(|(state, _)| holds_memory(state));
         Ok(())
     })?;
-    let proved: BTreeSet<(Name, ObligationId)> =
-        targets.iter().filter(|target| !reached.contains(target)).collect();
+    let asks_what_is_left = |(name, id): &(Name, ObligationId)| {
+        let function = subject.env().function(*name);
+        let obligation = function.and_then(|function| function.obligations.get(id.index()));
+        obligation.is_some_and(|obligation| obligation.check == memory_cleanup::CHECK.id())
+    };
+    let is_proved =
+        |target: &(Name, ObligationId)| !reached.contains(target) && !(is_left && asks_what_is_left(target));
+    let proved: BTreeSet<(Name, ObligationId)> = targets.iter().filter(is_proved).collect();
     let answer = if proved.len() == targets.len() {
         Answer::Holds("no error location is reachable".into())
     } else {
@@ -196,6 +239,13 @@ fn collected<A: BlockCpa>(
         ))
     };
     Ok(Decision { answer, proved })
+}
+
+/// Whether executions make structures of objects on the heap.
+fn is_linked(question: &Question<'_>) -> bool {
+    let Question { subject, entry, .. } = *question;
+    let reached = subject.reachable_from(entry.name);
+    has_linked_heap(reached.iter().filter_map(|name| subject.env().function(*name)))
 }
 
 /// Whether relations may say more than ranges: numbers are compared, or bytes must be in an object that the program has made.
@@ -280,6 +330,16 @@ impl Abstraction {
                 let relations = RelationAnalysis::new(environment.clone(), entry);
                 let both = (IntervalAnalysis::new(environment, options), relations);
                 self.run(&Arc::new(both), kept, |witness| witness.left.or(witness.right), question)
+            }
+            Domain::Shapes if !is_linked(question) => {
+                let why = "no structures of objects on the heap";
+                Decision::new(Answer::Unknown(Unknown::NotApplicable(why.into())))
+            }
+            Domain::Shapes => {
+                let options = subject.shape_options(entry, self.fold);
+                let kept = of_shapes(&options);
+                let analysis = Arc::new(ShapeAnalysis::new(environment, options));
+                self.run_with(&analysis, kept, Some, &Shapes::holds_memory, question)
             }
         }
     }

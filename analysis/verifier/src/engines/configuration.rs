@@ -85,7 +85,7 @@ fn plainly() -> Vec<ViewName> {
 pub(super) enum Parts {
     /// Runs the program.
     Concrete { total_steps: u64, first_steps: u64, run_steps: u64 },
-    /// A configurable program analysis over explicit values or intervals.
+    /// A configurable program analysis over an abstract domain.
     Abstraction {
         domain: Domain,
         blocks: BlocksName,
@@ -97,7 +97,10 @@ pub(super) enum Parts {
         collects: bool,
         #[serde(default)]
         order: OrderName,
-        /// No more steps than this.
+        /// Of shapes: alike objects in a row are folded, and, of more than so many, such that are not.
+        #[serde(default)]
+        fold: Option<u32>,
+        /// No more steps than these.
         #[serde(default)]
         steps: Option<u64>,
     },
@@ -321,17 +324,17 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
         Parts::Concrete { total_steps, first_steps, run_steps } => {
             Box::new(Concrete { total_steps, first_steps, run_steps })
         }
-        Parts::Abstraction { domain, blocks, refines, collects, order, steps } => {
-            let mut engine =
-                Abstraction::new(name, domain).with_blocks(blocks.blocks()).with_order(order.order());
+        Parts::Abstraction { domain, blocks, refines, collects, order, fold, steps } => {
+            let mut engine = Abstraction::new(name, domain)
+                .with_blocks(blocks.blocks())
+                .with_order(order.order())
+                .folding(fold)
+                .with_steps(steps);
             if refines {
                 engine = engine.with_refinement();
             }
             if collects {
                 engine = engine.collecting();
-            }
-            if let Some(steps) = steps {
-                engine = engine.with_steps(steps);
             }
             Box::new(engine)
         }

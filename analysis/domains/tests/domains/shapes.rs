@@ -1,0 +1,129 @@
+//! Graphs of memory on list programs: the laws of the operators on states that are reached, and that what explicit heaps reach is among what
+//! folded ones describe.
+
+use std::sync::Arc;
+
+use proofline_cfa::{Entry, Name};
+use proofline_cpa::{Adjusted, Cpa, Domain, LocationContext};
+use proofline_domains::{ShapeAnalysis, ShapeOptions, shape::Shapes};
+use proofline_program_analysis::Environment;
+use proptest::{collection::vec, prelude::*};
+
+use crate::{
+    common::{Explored, environment, explore_some},
+    driver::laws,
+    generate,
+};
+
+const START: &str = "extern int __VERIFIER_nondet_int(void); void *malloc(unsigned long); void free(void *);
+#define input __VERIFIER_nondet_int
+";
+
+/// Programs that build, change and free structures.
+const PROGRAMS: [&str; 6] = [
+    "struct n { int d; struct n *x; };
+    int main(void) { struct n *l = 0;
+        while (input()) { struct n *n = malloc(sizeof *n); if (!n) break; n->d = input() ? 1 : 2; n->x = l; l = n; }
+        struct n *r = 0; while (l) { struct n *t = l->x; l->x = r; r = l; l = t; }
+        while (r) { struct n *t = r->x; free(r); r = t; } return 0; }",
+    "struct n { struct n *x, *p; int d; };
+    int main(void) { struct n *f = 0, *l = 0;
+        while (input()) { struct n *n = malloc(sizeof *n); if (!n) break; n->d = 4; n->x = 0; n->p = l; if (l) l->x = n; else f = n; l = n; }
+        while (l) { struct n *t = l->p; if (t) t->x = 0; free(l); l = t; } return 0; }",
+    "struct n { struct n *x, *p; };
+    int main(void) { struct n h = {&h, &h};
+        while (input()) { struct n *n = malloc(sizeof *n); if (!n) break; n->x = &h; n->p = h.p; h.p->x = n; h.p = n; }
+        while (h.x != &h) { struct n *n = h.x; n->p->x = n->x; n->x->p = n->p; free(n); } return 0; }",
+    "struct s { struct s *x; }; struct n { struct s *s; struct n *x; };
+    int main(void) { struct n *l = 0;
+        while (input()) { struct n *n = malloc(sizeof *n); if (!n) break; n->s = 0;
+            while (input()) { struct s *s = malloc(sizeof *s); if (!s) break; s->x = n->s; n->s = s; }
+            n->x = l; l = n; }
+        while (l) { struct n *t = l->x; while (l->s) { struct s *s = l->s->x; free(l->s); l->s = s; } free(l); l = t; } return 0; }",
+    "struct n { struct n *x; struct n *me; int d; };
+    int main(void) { struct n *h = malloc(sizeof *h); if (!h) return 0; h->x = h; h->me = h; h->d = 0;
+        while (input()) { struct n *n = malloc(sizeof *n); if (!n) break; n->me = n; n->d = 7; n->x = h->x; h->x = n; }
+        struct n *p = h->x; while (p != h) { struct n *t = p->x; if (p->me != p) return 1; free(p); p = t; } free(h); return 0; }",
+    "struct n { int d; struct n *x; }; struct q { struct n *first, *last; };
+    static void put(struct q *q, int d) { struct n *n = malloc(sizeof *n); if (!n) return; n->d = d; n->x = 0; if (q->last) q->last->x = n; else q->first = n; q->last = n; }
+    int main(void) { struct q q = {0, 0};
+        while (input()) { if (input()) put(&q, 3); else if (q.first) { struct n *n = q.first; q.first = n->x; if (!q.first) q.last = 0; free(n); } }
+        while (q.first) { struct n *t = q.first->x; free(q.first); q.first = t; } return 0; }",
+];
+
+fn analysis(env: &Arc<Environment>, fold: Option<u32>) -> ShapeAnalysis {
+    ShapeAnalysis::new(env.clone(), ShapeOptions { entry: Entry::main(), wrapv: false, fold })
+}
+
+/// What is reached in so many steps.
+fn explored(env: &Arc<Environment>, analysis: &ShapeAnalysis, most: usize) -> Explored<ShapeAnalysis> {
+    explore_some(analysis, env, Name::new("main"), (), most, |_, _| false).0
+}
+
+#[test]
+fn shapes_obey_the_laws() {
+    for code in PROGRAMS {
+        let env = environment(&format!("{START}{code}"));
+        for fold in [Some(0), Some(3), None] {
+            let analysis = analysis(&env, fold);
+            let explored = explored(&env, &analysis, 600);
+            laws(&analysis, &env, &explored, &[], code);
+        }
+    }
+}
+
+/// Folding and materialising only add: each explicit heap at a loop's head, folded, is covered by a state that was reached with folding.
+#[test]
+fn explicit_heaps_are_among_the_folded_ones() {
+    for code in PROGRAMS {
+        let env = environment(&format!("{START}{code}"));
+        let explicit = analysis(&env, None);
+        let runs = explored(&env, &explicit, 700);
+        for fold in [0] {
+            let folding = analysis(&env, Some(fold));
+            let reached = explored(&env, &folding, 20_000);
+            assert!(reached.steps < 20_000, "folding {fold} does not come to an end: {code}");
+            let mut compared = 0;
+            for node in &runs.nodes {
+                let function = env.function(node.function).expect("a body");
+                if !env.structure(node.function).is_loop_head(node.loc) {
+                    continue;
+                }
+                let at = LocationContext { function, loc: node.loc, is_loop_head: true };
+                let Adjusted::Continue(folded, ()) = folding.adjust(node.state.clone(), (), &[], at) else {
+                    panic!("interrupted: {code}")
+                };
+                assert!(folding.leq(&node.state, &node.state));
+                let here =
+                    reached.nodes.iter().filter(|old| old.function == node.function && old.loc == node.loc);
+                let mut candidates: Vec<&Shapes> = here.map(|old| &old.state).collect();
+                candidates.dedup();
+                assert!(
+                    candidates.iter().any(|old| folding.leq(&folded, old)),
+                    "with {fold}, at {} {}: {}\nas {}\nis not in\n{}\n{code}",
+                    node.function,
+                    node.loc,
+                    explicit.show(&node.state),
+                    folding.show(&folded),
+                    candidates.iter().map(|old| folding.show(old)).collect::<Vec<_>>().join("\n")
+                );
+                compared += 1;
+            }
+            assert!(compared > 10, "{compared} states were compared: {code}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 25, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Random programs about everything but lists.
+    #[test]
+    fn shapes_of_random_programs_obey_the_laws(choices in vec(any::<u8>(), 0..80)) {
+        let code = generate::program(&choices);
+        let env = environment(&code);
+        let analysis = analysis(&env, Some(3));
+        let explored = explored(&env, &analysis, 1_500);
+        laws(&analysis, &env, &explored, &[], &code);
+    }
+}

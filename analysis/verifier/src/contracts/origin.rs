@@ -16,6 +16,8 @@ pub(super) enum Origin {
     Parameter(usize),
     /// A pointer that was read from a structure, by what it points to.
     Loaded(Type),
+    /// The start of an object that the function allocates, of a size that differs from run to run. Of which one, its numbers know.
+    Allocated,
 }
 
 /// A pointer seen from its origin.
@@ -126,6 +128,15 @@ impl<'f> Origins<'f> {
                 && let Some(id) = whole_pointer(self.function, dst)
             {
                 changed |= self.assigned(id, value);
+                continue;
+            }
+            if let Op::Allocate(allocation) = &edge.op
+                && let Some(id) = whole_pointer(self.function, &allocation.dst)
+                && allocation.on_heap
+                && !matches!(allocation.size, Expr::Int(..))
+            {
+                let nullable = !std::mem::replace(&mut self.nullable[id.index()], true);
+                changed |= self.joins(id, Known::Only(Origin::Allocated)) | self.writes(id) | nullable;
                 continue;
             }
             let mut others = Vec::new();
@@ -264,6 +275,7 @@ impl<'f> Origins<'f> {
         match origin {
             Origin::Parameter(at) => self.structures.contains(&at),
             Origin::Loaded(ty) => !is_character(ty),
+            Origin::Allocated => false,
         }
     }
 
@@ -285,6 +297,7 @@ impl<'f> Origins<'f> {
         match origin {
             Origin::Parameter(at) => self.function.local(*self.function.parameters.get(at)?).ty.pointee(),
             Origin::Loaded(ty) => Some(ty),
+            Origin::Allocated => None,
         }
     }
 }

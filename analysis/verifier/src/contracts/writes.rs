@@ -13,6 +13,8 @@ pub(super) struct Stays {
     written: BTreeSet<Loc>,
     /// Pointers in structures, and strings, are what they were.
     pub(super) structures: bool,
+    /// Memory of callers that has values keeps having them: nothing is copied there that may have none.
+    pub(super) values: bool,
 }
 
 impl Stays {
@@ -33,6 +35,11 @@ pub(super) fn stays(env: &Environment, function: Name) -> Stays {
             (name, body.edge_ids().map(|(id, edge)| of_edge(env, body, id, &edge.op)).collect())
         })
         .collect();
+    let copies = |name: &Name| {
+        let body = env.function(*name);
+        body.is_some_and(|body| body.edges.iter().any(|edge| is_copy(env, body, &edge.op)))
+    };
+    let values = !reached.keys().any(copies);
     let breaks = |effect: &Effect| !matches!(effect, Effect::None | Effect::Zero);
     let may_break: BTreeSet<Name> =
         reached.iter().filter(|(_, all)| all.iter().any(breaks)).map(|(name, _)| *name).collect();
@@ -52,7 +59,31 @@ pub(super) fn stays(env: &Environment, function: Name) -> Stays {
             }
         }
     }
-    Stays { written, structures }
+    Stays { written, structures, values }
+}
+
+/// Whether bits come into memory of callers that need not have a value: nobody asks whether what is only copied has one.
+fn is_copy(env: &Environment, body: &Function, op: &Op) -> bool {
+    let to = |place: &Lvalue| of_place(env, body, place, None) != Effect::None;
+    match op {
+        Op::Copy(dst, _) => to(dst),
+        Op::Assign(dst, Expr::Load(_)) => {
+            matches!(dst.scalar, Some(Scalar::Int(ty)) if ty.bits == 8) && to(dst)
+        }
+        Op::CopyBytes(dst, ..) => of_bytes(env, body, dst) != Effect::None,
+        Op::Assign(..)
+        | Op::Skip
+        | Op::Assume(_)
+        | Op::Begin(_)
+        | Op::End(_)
+        | Op::Free(_)
+        | Op::Call(_)
+        | Op::Havoc(..)
+        | Op::Allocate(_)
+        | Op::Clobber(..)
+        | Op::FillBytes(..)
+        | Op::HavocBytes(..) => false,
+    }
 }
 
 /// Of an edge, without what it calls.

@@ -16,9 +16,10 @@ use crate::{
     callers_memory::{is_asked, is_of_an_object, speaks_of},
     checks::library_call,
     contracts::{
-        Contract, Contracts, acsl,
+        Contract, Contracts, HookPlace, Hooks, acsl,
         assume::{self, Assumed},
-        draft,
+        draft::{self, Draft},
+        hooks,
         promises::is_any,
     },
     property::Property,
@@ -127,9 +128,12 @@ impl<P: Programs> Known<'_, P> {
                 if tries[&name].is_over && component.len() == 1 {
                     continue;
                 }
-                let contracts = self.contracts_for(name, &tries);
+                let hooks = self.hooks_of_callees(name, &tries);
                 let Some(one) = tries.get_mut(&name) else { continue };
                 let before = one.contract.clone();
+                hooks::join(&mut one.contract.hooks, &hooks);
+                let contracts = self.contracts_for(name, &tries);
+                let Some(one) = tries.get_mut(&name) else { continue };
                 self.tried(name, one, &contracts)?;
                 changed |= one.contract != before;
             }
@@ -170,7 +174,7 @@ impl<P: Programs> Known<'_, P> {
                 self.report.contract_problems.insert(name, written.problems);
             }
             if !written.contract.is_empty() {
-                return Ok(draft::Draft::of_written(written.contract));
+                return Ok(draft::Draft::of_written(written.contract, subject.env(), name));
             }
         }
         Ok(draft::draft(subject.env(), name, &self.done))
@@ -200,6 +204,18 @@ impl<P: Programs> Known<'_, P> {
 
     fn calls_contract(&self, name: Name) -> bool {
         self.functions[&name].callees.iter().any(|callee| self.done.contains_key(callee))
+    }
+
+    /// What functions behave as that are called through pointers, as what is called asks for it.
+    fn hooks_of_callees(&self, name: Name, tries: &BTreeMap<Name, Try>) -> Hooks {
+        let mut all = Hooks::new();
+        for callee in &self.functions[&name].callees {
+            let contract = tries.get(callee).map(|one| &one.contract).or_else(|| self.done.get(callee));
+            if let Some(contract) = contract {
+                hooks::join(&mut all, &contract.hooks);
+            }
+        }
+        all
     }
 
     /// The contracts that matter to a function.
@@ -232,6 +248,13 @@ impl<P: Programs> Known<'_, P> {
         one.not_kept = asked_of_calls(name, &assumed, &open);
         one.is_whole = !one.is_contradictory && open.is_empty() && report.reason.is_none();
         if one.is_contradictory || one.is_whole || report.reason.is_some() {
+            return Ok(());
+        }
+        let through: BTreeSet<HookPlace> =
+            open.iter().filter_map(|id| assumed.through.get(id).cloned()).collect();
+        let hooked = one.draft.with_hooks(&one.contract);
+        if let Some(next) = hooked.or_else(|| Draft::without_null(&one.contract, &through)) {
+            one.go_on(Some(next));
             return Ok(());
         }
         // That a pointer is not null no relation between numbers shows, and what is not a matter of numbers no solver is asked. Of the

@@ -11,9 +11,9 @@ use std::{
 };
 
 use proofline_cfa::{
-    Allocation, Base, BinaryOp, Call, Callee, Cause, CompareOp, Edge, EdgeId, Expr, Function, Loc, Local, LocalId,
-    Lvalue, MemoryPredicate, Name, Obligation, ObligationId, Op, Program, Quantity, Role, Scalar, Site, Step,
-    expr_text, visit,
+    Allocation, Base, BinaryOp, Call, Callee, Cause, CompareOp, Edge, EdgeId, Expr, Function, Loc, Local,
+    LocalId, Lvalue, MemoryPredicate, Name, Obligation, ObligationId, Op, Program, Quantity, Role, Scalar,
+    Site, Step, expr_text, visit,
 };
 use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
@@ -128,12 +128,7 @@ struct Maker<'a> {
 }
 
 impl<'a> Maker<'a> {
-    fn new(
-        env: &'a Environment,
-        named: &'a Named,
-        own: &'a Contract,
-        contracts: &'a Contracts,
-    ) -> Maker<'a> {
+    fn new(env: &'a Environment, named: &'a Named, own: &'a Contract, contracts: &'a Contracts) -> Maker<'a> {
         let (program, function) = (env.program(), &named.function);
         let is_known = |at: &usize| {
             function.parameters.get(*at).is_some_and(|id| {
@@ -144,10 +139,11 @@ impl<'a> Maker<'a> {
         let asked = own.pointers.iter().filter(|(at, _)| is_known(at));
         let may_be_null: Vec<(usize, bool)> = asked.clone().map(|(at, asked)| (*at, asked.or_null)).collect();
         let stays = stays(env, function.name);
-        let structures = asked.filter(|(_, asked)| asked.memory == Memory::Structure && stays.structures);
+        let structures = asked.filter(|(_, asked)| asked.memory == Memory::Structure);
         let structures = structures.map(|(at, _)| *at).collect();
         let ends = ends(own, &is_known);
-        let origins = Origins::of(program, function, &may_be_null, structures, &ends);
+        let known = |at: Loc| stays.structures(named.before(at));
+        let origins = Origins::of(program, function, &may_be_null, structures, &ends, &known);
         let mut maker = Maker {
             env,
             program,
@@ -184,6 +180,11 @@ impl<'a> Maker<'a> {
     /// Whether strings of callers end where they ended, or before, at a location.
     fn strings_stay(&self, at: Loc) -> bool {
         self.stays.strings(self.named.before(at))
+    }
+
+    /// Whether pointers in structures of callers lead where they led.
+    fn structures_stay(&self, at: Loc) -> bool {
+        self.stays.structures(self.named.before(at))
     }
 
     fn moved_back(&self) -> Vec<Origin> {

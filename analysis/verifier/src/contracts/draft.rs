@@ -17,7 +17,6 @@ use super::{
     acsl::is_end,
     at_call,
     hooks::{self, HookPlace, Hooks},
-    named::named,
     obligations,
     origin::{Origin, Origins, is_character, types},
 };
@@ -34,6 +33,8 @@ pub(crate) struct Draft {
     starts: Vec<Expr>,
     /// What functions behave as that are called through pointers.
     hooks: Hooks,
+    /// Some of them the function calls itself.
+    is_hooked: bool,
     /// A person has written it: nothing else is tried.
     written: Option<Contract>,
 }
@@ -42,6 +43,11 @@ impl Draft {
     /// Whether the function needs nothing of its callers' memory.
     pub(crate) fn is_empty(&self) -> bool {
         self.ladders.is_empty() && self.hooks.is_empty() && self.written.is_none()
+    }
+
+    /// Whether the function itself calls through a pointer that may be a hook.
+    pub(crate) fn is_hooked(&self) -> bool {
+        self.is_hooked && !self.is_written()
     }
 
     /// The contract with what functions behave as that are called through pointers, if it does not say so.
@@ -189,16 +195,15 @@ struct Uses {
 /// What to try for a function whose callees have these contracts.
 pub(crate) fn draft(env: &Environment, name: Name, callees: &Contracts) -> Draft {
     let Some(function) = env.function(name) else { return Draft::default() };
-    let named = named(env, function);
-    let function = &named.function;
     let is_pointer = |at: &usize| {
         let local = function.local(function.parameters[*at]);
         !local.address_taken && matches!(local.ty.kind(), TypeKind::Pointer(_))
     };
     let parameters: Vec<usize> = (0..function.parameters.len()).filter(is_pointer).collect();
     let hooks = hooks::of(env, name);
+    let is_hooked = hooks::calls(env.program(), function, &hooks);
     if parameters.is_empty() {
-        return Draft { hooks, ..Draft::default() };
+        return Draft { hooks, is_hooked, ..Draft::default() };
     }
     let all: Vec<(usize, bool)> = parameters.iter().map(|at| (*at, true)).collect();
     let is_record = |at: &usize| {
@@ -207,7 +212,7 @@ pub(crate) fn draft(env: &Environment, name: Name, callees: &Contracts) -> Draft
     };
     let walked = walked(env, function, &all);
     let records = parameters.iter().copied().filter(|at| is_record(at) && !walked.contains(at)).collect();
-    let origins = Origins::of(env.program(), function, &all, records, &[]);
+    let origins = Origins::of(env.program(), function, &all, records, &[], &|_| true);
     let mut uses: BTreeMap<usize, Uses> = BTreeMap::new();
     let mut look = Look { env, function, origins: &origins, callees, uses: &mut uses };
     for edge in &function.edges {
@@ -233,12 +238,12 @@ pub(crate) fn draft(env: &Environment, name: Name, callees: &Contracts) -> Draft
         (at, ladder(env, function, at, &uses))
     });
     let ladders = ladders.filter(|(_, ladder)| !ladder.is_empty()).collect();
-    Draft { ladders, starts: starts(function, &origins), hooks, written: None }
+    Draft { ladders, starts: starts(function, &origins), hooks, is_hooked, written: None }
 }
 
 /// Parameters that lead to one element of several: pointers to other ones are computed from them.
 fn walked(env: &Environment, function: &Function, parameters: &[(usize, bool)]) -> BTreeSet<usize> {
-    let origins = Origins::of(env.program(), function, parameters, BTreeSet::new(), &[]);
+    let origins = Origins::of(env.program(), function, parameters, BTreeSet::new(), &[], &|_| true);
     let walks = function.edges.iter().filter_map(|edge| {
         let Op::Assign(dst, value) = &edge.op else { return None };
         super::origin::whole_pointer(function, dst)?;

@@ -13,7 +13,10 @@ use proofline_cfa::{
     Name, Op, Program, Role, Scalar, Site, Step, Type, scalar_of,
 };
 use proofline_cfa_build::models;
-use proofline_hir::{FunctionAttributes, Linkage, TypeKind, types::{IntKind, Signature}};
+use proofline_hir::{
+    FunctionAttributes, Linkage, TypeKind,
+    types::{IntKind, Signature},
+};
 use proofline_program_analysis::Environment;
 use proofline_syntax::DataModel;
 
@@ -92,12 +95,19 @@ pub(super) fn of(env: &Environment, function: Name) -> Hooks {
         let members = program.records.iter().filter(|(_, record)| {
             record.fields.iter().any(|field| signature(field.ty, program) == Some(Like::Malloc))
         });
-        let globals = program.globals.values().any(|global| signature(global.ty, program) == Some(Like::Malloc));
+        let globals =
+            program.globals.values().any(|global| signature(global.ty, program) == Some(Like::Malloc));
         members.map(|(tag, _)| Some(*tag)).chain(globals.then_some(None)).collect()
     };
     let groups = allocates(env.program());
     all.retain(|place, _| groups.contains(&group(place)));
     all
+}
+
+/// Whether the function itself calls through one of them.
+pub(super) fn calls(program: &Program, function: &Function, hooks: &Hooks) -> bool {
+    let calls = function.edges.iter().filter_map(|edge| edge.op.call());
+    calls.filter_map(|call| hook(call, program)).any(|(place, _)| hooks.contains_key(&place))
 }
 
 /// What is called through a hook, by its type.
@@ -140,7 +150,12 @@ pub(super) fn assumed(env: &Environment, hooks: &Hooks) -> Environment {
     let mut program = env.program().clone();
     let mut needs = BTreeSet::new();
     for function in program.functions.values_mut() {
-        let is_one = |edge: &Edge| edge.op.call().and_then(|call| hook(call, env.program())).is_some_and(|(place, _)| hooks.contains_key(&place));
+        let is_one = |edge: &Edge| {
+            edge.op
+                .call()
+                .and_then(|call| hook(call, env.program()))
+                .is_some_and(|(place, _)| hooks.contains_key(&place))
+        };
         if !function.edges.iter().any(is_one) {
             continue;
         }
@@ -165,11 +180,7 @@ pub(super) fn assumed(env: &Environment, hooks: &Hooks) -> Environment {
 }
 
 /// The calls of a function through hooks that end the life of what they are given, and what that is.
-pub(super) fn freed(
-    program: &Program,
-    function: &Function,
-    hooks: &Hooks,
-) -> BTreeMap<EdgeId, Expr> {
+pub(super) fn freed(program: &Program, function: &Function, hooks: &Hooks) -> BTreeMap<EdgeId, Expr> {
     let all = function.edge_ids().filter_map(|(id, edge)| {
         let call = edge.op.call()?;
         let (place, hook) = hook(call, program)?;
@@ -199,8 +210,7 @@ fn called(call: &Call, like: Like, site: Site) -> Option<Op> {
     match like {
         Like::Malloc => {
             let (dst, size) = (dst?, value(0)?);
-            let allocation =
-                Allocation { dst, size, site, on_heap: true, zeroed: false, may_fail: true };
+            let allocation = Allocation { dst, size, site, on_heap: true, zeroed: false, may_fail: true };
             Some(Op::Allocate(allocation))
         }
         Like::Free if call.dst.is_none() => Some(Op::Free(value(0)?)),
@@ -237,7 +247,11 @@ fn library(model: DataModel, like: Like) -> Option<Arc<Function>> {
     };
     let (pointer, size) = (Type::void().pointer_to(), Type::new(TypeKind::Int(size)));
     let bytes = u64::from(program.pointer_bits() / 8);
-    let locals = [("return", pointer, Role::Result), ("old", pointer, Role::Parameter), ("size", size, Role::Parameter)];
+    let locals = [
+        ("return", pointer, Role::Result),
+        ("old", pointer, Role::Parameter),
+        ("size", size, Role::Parameter),
+    ];
     let locals = locals.map(|(name, ty, role)| Local {
         name: Name::new(name),
         ty,
@@ -255,12 +269,8 @@ fn library(model: DataModel, like: Like) -> Option<Arc<Function>> {
     let dst = Some(place(0, pointer, Scalar::Pointer));
     let op = Op::Call(Call { dst, callee, arguments });
     let (name, entry, exit) = (wrapper_name(like), Loc(0), Loc(1));
-    let signature = Signature {
-        result: pointer,
-        parameters: vec![pointer, size],
-        variadic: false,
-        unprototyped: false,
-    };
+    let signature =
+        Signature { result: pointer, parameters: vec![pointer, size], variadic: false, unprototyped: false };
     let function = Function {
         name,
         ty: Type::new(TypeKind::Function(Arc::new(signature))),

@@ -11,6 +11,7 @@ pub(crate) mod assume;
 mod bytes;
 pub(crate) mod draft;
 mod ensures;
+mod fresh;
 pub(crate) mod hooks;
 mod named;
 pub(crate) mod obligations;

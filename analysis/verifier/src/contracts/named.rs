@@ -43,8 +43,9 @@ impl Named {
 /// The function with names for what it reads.
 pub(super) fn named(env: &Environment, function: &Function) -> Named {
     let mut reads = Reads { env, function, all: Vec::new(), at: BTreeMap::new() };
-    let at = reads.by_location();
+    let mut at = reads.by_location();
     let known = reads.known(&at);
+    reads.forget(&mut at, &known);
     reads.written(&at, &known)
 }
 
@@ -109,9 +110,9 @@ impl Reads<'_> {
         visit::walk(&load, &mut |part| match part {
             Expr::Load(inner) => is_stable &= self.depends(inner, &mut read),
             Expr::Float(_) | Expr::Memory(..) | Expr::Overflows(..) => is_stable = false,
+            Expr::Address(inner) => is_stable &= inner.path.iter().all(is_one),
             Expr::Int(..)
             | Expr::Null
-            | Expr::Address(_)
             | Expr::Function(_)
             | Expr::Unary(..)
             | Expr::Binary(..)
@@ -129,7 +130,7 @@ impl Reads<'_> {
 
     /// Whether what is read there changes only by what is seen.
     fn depends(&self, lvalue: &Lvalue, read: &mut Read) -> bool {
-        if lvalue.ty.qualifiers().is_volatile || lvalue.bits.is_some() {
+        if lvalue.ty.qualifiers().is_volatile || lvalue.bits.is_some() || !lvalue.path.iter().all(is_one) {
             return false;
         }
         match &lvalue.base {
@@ -167,8 +168,9 @@ impl Reads<'_> {
                 after.extend(ends.given);
                 let to = self.function.edge(*id).to;
                 let next = &mut known[to.index()];
-                let joined =
-                    next.as_ref().map_or(after.clone(), |known| known.intersection(&after).copied().collect());
+                let joined = next
+                    .as_ref()
+                    .map_or(after.clone(), |known| known.intersection(&after).copied().collect());
                 if next.as_ref() != Some(&joined) {
                     *next = Some(joined);
                     open.push(to);
@@ -176,6 +178,22 @@ impl Reads<'_> {
             }
         }
         known.into_iter().map(Option::unwrap_or_default).collect()
+    }
+
+    /// Numbers that are not read twice need no name: engines have enough variables.
+    fn forget(&mut self, at: &mut [Vec<usize>], known: &[BTreeSet<usize>]) {
+        let twice: BTreeSet<usize> = at
+            .iter()
+            .zip(known)
+            .flat_map(|(here, known)| here.iter().filter(|read| known.contains(read)))
+            .copied()
+            .collect();
+        let is_named =
+            |read: usize| twice.contains(&read) || self.all[read].lvalue.scalar == Some(Scalar::Pointer);
+        at.iter_mut().for_each(|here| here.retain(|read| is_named(*read)));
+        let all: BTreeMap<Lvalue, usize> =
+            std::mem::take(&mut self.at).into_iter().filter(|(_, read)| is_named(*read)).collect();
+        self.at = all;
     }
 
     /// What an operation does to reads.
@@ -322,6 +340,14 @@ impl Reads<'_> {
         }
         let reads = names.into_iter().zip(self.all.iter().map(|read| read.lvalue.clone())).collect();
         Named { function: out, of, reads }
+    }
+}
+
+/// Elements that are not always the same ones are many.
+fn is_one(step: &Step) -> bool {
+    match step {
+        Step::Field { .. } => true,
+        Step::Index { index, .. } => matches!(**index, Expr::Int(..)),
     }
 }
 

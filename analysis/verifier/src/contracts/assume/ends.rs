@@ -187,7 +187,7 @@ impl Maker<'_> {
         };
         is_same
             && place.offset.is_zero()
-            && self.stays.structures
+            && self.structures_stay(self.at)
             && self.memory(place.origin) == Memory::Structure
     }
 

@@ -1,9 +1,11 @@
 //! The one binary: `proofline`. Knows the terminal and the editors; everything it says comes from the verifier.
 
+mod choices;
 mod cli;
 mod dap;
 mod lsp;
 mod memory;
+mod project_file;
 mod sandbox;
 mod solver_process;
 

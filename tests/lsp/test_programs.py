@@ -118,6 +118,24 @@ def test_two_files_with_the_same_function_or_a_broken_one_are_no_program(server,
     says(client, util, after=before)
 
 
+def test_the_project_s_own_file_comes_before_settings(server, average, tmp_path):
+    own = tmp_path / "proofline.toml"
+    own.write_text('checks = ["assertion"]\n')
+    client = server(params=folders(tmp_path), options={"checks": "all"})
+    uri = client.open(tmp_path / "average.c", average)
+    client.settled(uri, 1)
+    assert client.diagnostics(uri) == []
+    # What nobody understands is said, and changes nothing.
+    changed = {"changes": [{"uri": own.as_uri(), "type": 2}]}
+    own.write_text("budget = 5000000\ncheks = 1\n")
+    client.tell("workspace/didChangeWatchedFiles", changed)
+    said = client.wait(lambda m: m.get("method") == "window/showMessage")
+    assert "line 2" in said["params"]["message"] and "cheks" in said["params"]["message"]
+    own.write_text("budget = 5000000\n")
+    client.tell("workspace/didChangeWatchedFiles", changed)
+    says(client, uri, "signed-overflow")
+
+
 def test_a_workspace_of_10_000_files_does_not_keep_anybody_waiting(server, tmp_path):
     names = []
     for folder in range(100):

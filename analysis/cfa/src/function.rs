@@ -266,7 +266,7 @@ impl Function {
     pub fn local(&self, id: LocalId) -> &Local {
         &self.locals[id.index()]
     }
-    /// The obligation whose error location this is.
+    /// The obligation whose error location this is. Where it is asked often, `Structure::obligation_at` knows without searching.
     pub fn obligation_at(&self, loc: Loc) -> Option<ObligationId> {
         self.obligations.iter().position(|o| o.error == loc).map(|i| ObligationId(i as u32))
     }

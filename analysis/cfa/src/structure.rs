@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::function::{Edge, EdgeId, Function, Loc};
+use crate::function::{Edge, EdgeId, Function, Loc, Obligation, ObligationId};
 
 /// A loop; loops of one automaton are nested or disjoint.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,6 +32,7 @@ pub struct Structure {
     loops: Vec<Loop>,
     innermost: Vec<Option<usize>>,
     is_head: Vec<bool>,
+    obligation: Vec<Option<ObligationId>>,
 }
 
 impl Structure {
@@ -54,7 +55,12 @@ impl Structure {
             loops: Vec::new(),
             innermost: vec![None; count],
             is_head: vec![false; count],
+            obligation: vec![None; count],
         };
+        for (index, obligation) in function.obligations.iter().enumerate() {
+            let id = ObligationId(index as u32);
+            structure.obligation[obligation.error.index()].get_or_insert(id);
+        }
         for (position, loc) in structure.order.iter().enumerate() {
             structure.position[loc.index()] = Some(position as u32);
         }
@@ -71,6 +77,16 @@ impl Structure {
     /// Incoming edges, in order of creation.
     pub fn predecessors(&self, loc: Loc) -> &[EdgeId] {
         &self.predecessors[loc.index()]
+    }
+
+    /// The obligation whose error location this is.
+    pub fn obligation_at(&self, loc: Loc) -> Option<ObligationId> {
+        self.obligation[loc.index()]
+    }
+
+    /// Edges on which an obligation fails.
+    pub fn failures(&self, obligation: &Obligation) -> &[EdgeId] {
+        self.predecessors(obligation.error)
     }
 
     /// The locations reachable from the entry; each comes after its predecessors, except along back edges.

@@ -23,7 +23,7 @@ mod op;
 mod program;
 mod value;
 
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 use proofline_hir::{Name, Records, Type, TypeKind};
 use proofline_syntax::DataModel;
@@ -204,13 +204,14 @@ impl Verifier<'_> {
         for (loc, what) in &function.unsupported {
             self.loc(*loc, what);
         }
+        let mut errors = BTreeSet::new();
         for (index, obligation) in function.obligations.iter().enumerate() {
             self.part = Part::Obligation(ObligationId(index as u32));
             self.loc(obligation.error, "error location");
             self.site(obligation.site);
             let end = obligation.error == function.entry || obligation.error == function.exit;
             self.expect(!end, Flaw::ErrorLocation, || "is the entry or the exit".to_owned());
-            let first = function.obligation_at(obligation.error) == Some(ObligationId(index as u32));
+            let first = errors.insert(obligation.error);
             self.expect(first, Flaw::ErrorLocation, || {
                 format!("{} has another obligation", obligation.error)
             });
@@ -220,9 +221,9 @@ impl Verifier<'_> {
             self.loc(edge.from, "source");
             self.loc(edge.to, "target");
             self.site(edge.site);
-            let end = edge.from == function.exit || function.obligation_at(edge.from).is_some();
+            let end = edge.from == function.exit || errors.contains(&edge.from);
             self.expect(!end, Flaw::LeavesEnd, || format!("{} has a successor", edge.from));
-            if function.obligation_at(edge.to).is_some() {
+            if errors.contains(&edge.to) {
                 let assume = matches!(edge.op, Op::Assume(_));
                 self.expect(assume, Flaw::ErrorLocation, || "is not entered by an assumption".to_owned());
             }

@@ -279,7 +279,7 @@ impl<'x> LargeBlockEncoding<'x> {
         let mut arrived = arrivals;
         loop {
             for (loc, state) in arrived.drain(..) {
-                if let Some(obligation) = function.obligation_at(loc) {
+                if let Some(obligation) = structure.obligation_at(loc) {
                     self.emit(state, BlockEnd::Error(function.name, obligation));
                 } else if let Some((_, what)) = function.unsupported.iter().find(|(at, _)| *at == loc) {
                     self.emit(state, BlockEnd::Unsupported(*what));

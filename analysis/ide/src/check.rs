@@ -27,9 +27,12 @@ pub use proofline_verifier::{
     verdict::Verdict,
 };
 
-pub use crate::shapes::{Automaton, Shape, Step, shapes};
 use crate::{
     host::MOST_BYTES, index::Index, knowledge::knowledge, program::Program as Read, settings::Settings,
+};
+pub use crate::{
+    shapes::{Automaton, Shape, Step, shapes},
+    suppression::suppressed_because,
 };
 
 /// Why there is no report.

@@ -9,7 +9,7 @@ use crate::{
     program::Problem,
     results::{FileResults, ShownFinding},
     state::State,
-    suppression::suppressed,
+    suppression::suppressed_because,
 };
 
 /// How much a diagnostic matters, most first.
@@ -101,13 +101,10 @@ fn of_finding(file: &FileResults, shown: &ShownFinding<'_>) -> Option<Diagnostic
     })
 }
 
-/// Whether a comment on the line or the one before takes it back.
+/// Whether a comment takes it back.
 fn is_suppressed(diagnostic: &Diagnostic, line: impl Fn(&Path, usize) -> Option<String>) -> bool {
-    let at = diagnostic.place.range.start.line as usize;
-    (at.saturating_sub(1)..=at).any(|number| {
-        line(&diagnostic.place.path, number)
-            .is_some_and(|text| suppressed(&text).is_some_and(|(code, _)| code == diagnostic.code))
-    })
+    let Place { path, range } = &diagnostic.place;
+    suppressed_because(diagnostic.code, range.start.line, |at| line(path, at)).is_some()
 }
 
 /// Code that no execution reaches. Not where something fails: what comes behind a certain failure is its matter.

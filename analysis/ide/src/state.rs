@@ -1,11 +1,15 @@
 //! What is known about a function, merged over the entries that decide it.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
-use proofline_verifier::Unknown;
+use proofline_verifier::{Name, Unknown};
 
 use crate::{
     finding::Nature,
+    place::Range,
     program::Program,
     verify::{EntryReport, Obligation, Verdict},
 };
@@ -105,7 +109,7 @@ pub fn report(
             match merged.find(at, obligation) {
                 Some(known) if known.verdict == obligation.verdict => {}
                 Some(known) => known.verdict.join(obligation.verdict.clone(), is_latent),
-                None => merged.0.push(obligation.clone()),
+                None => merged.obligations.push(obligation.clone()),
             }
         }
     }
@@ -118,11 +122,11 @@ pub fn report(
             match merged.find(at, obligation) {
                 Some(known) if is_decided => known.verdict.clone_from(&obligation.verdict),
                 Some(_) => {}
-                None => merged.0.push(obligation.clone()),
+                None => merged.obligations.push(obligation.clone()),
             }
         }
     }
-    out.obligations = Arc::new(merged.0);
+    out.obligations = Arc::new(merged.obligations);
     let mut internal = None;
     let mut is_asked = false;
     for obligation in &*out.obligations {
@@ -167,23 +171,39 @@ pub fn report(
 
 /// Obligations of a function that several entries speak of.
 #[derive(Default)]
-struct Merged(Vec<Obligation>);
+struct Merged {
+    obligations: Vec<Obligation>,
+    /// The first obligation with each key.
+    first: HashMap<Key, usize>,
+    /// How many obligations were looked at for that.
+    indexed: usize,
+}
+
+/// What nearly always tells a function's obligations apart; paths are dear to hash.
+type Key = (Name, &'static str, Option<Range>);
 
 impl Merged {
-    /// The same obligation. Reports about one text have the same ones in the same order.
+    /// The same obligation. Reports about one text mostly have the same ones in the same order.
     fn find(&mut self, at: usize, obligation: &Obligation) -> Option<&mut Obligation> {
-        let is_same = |known: &Obligation| {
-            let ranges = [known, obligation].map(|one| one.place.as_ref().map(|place| place.range));
-            // Paths are dear to compare.
-            known.text == obligation.text
-                && ranges[0] == ranges[1]
-                && known.check == obligation.check
-                && known.place == obligation.place
+        let is_same = |at: &usize| self.obligations.get(*at).is_some_and(|known| is_same(known, obligation));
+        let at = if is_same(&at) {
+            at
+        } else {
+            for (at, known) in self.obligations.iter().enumerate().skip(self.indexed) {
+                self.first.entry(key(known)).or_insert(at);
+            }
+            self.indexed = self.obligations.len();
+            let first = *self.first.get(&key(obligation))?;
+            (first..self.obligations.len()).find(is_same)?
         };
-        let at = match self.0.get(at) {
-            Some(known) if is_same(known) => at,
-            Some(_) | None => self.0.iter().position(is_same)?,
-        };
-        self.0.get_mut(at)
+        self.obligations.get_mut(at)
     }
+}
+
+fn is_same(one: &Obligation, other: &Obligation) -> bool {
+    key(one) == key(other) && one.place == other.place
+}
+
+fn key(obligation: &Obligation) -> Key {
+    (obligation.text, obligation.check, obligation.place.as_ref().map(|place| place.range))
 }

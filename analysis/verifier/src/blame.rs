@@ -108,20 +108,19 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
             }
             let reads = value.on.callers && value.expr.as_ref().is_none_or(symbols::reads_memory);
             value.expr = value.expr.filter(symbols::is_readable);
-            let siblings: Vec<_> = function.edges.iter().filter(|other| other.from == edge.from).collect();
-            let is_checked = |to| function.obligations.iter().any(|obligation| obligation.error == to);
-            asks_memory |= reads && !siblings.iter().any(|other| is_checked(other.to));
+            let structure = subject.env().structure(function.name);
+            let siblings = || structure.successors(edge.from).iter().map(|id| function.edge(*id));
+            let is_obligation = siblings().any(|other| structure.obligation_at(other.to).is_some());
+            asks_memory |= reads && !is_obligation;
             // A part of a condition that a contract asks for.
-            let is_part = siblings.iter().any(|other| other.site == Site::NOWHERE);
-            let is_obligation = siblings.iter().any(|other| function.obligation_at(other.to).is_some());
-            if siblings.len() < 2 || is_obligation || is_part || !value.on.is_some() {
+            let is_part = siblings().any(|other| other.site == Site::NOWHERE);
+            if siblings().count() < 2 || is_obligation || is_part || !value.on.is_some() {
                 continue;
             }
-            let structure = subject.env().structure(function.name);
             let innermost = structure.innermost_loop(edge.from);
             let leaves = innermost.is_some_and(|index| {
                 let body = &structure.loops()[index].body;
-                siblings.iter().any(|other| !body.contains(&other.to))
+                siblings().any(|other| !body.contains(&other.to))
             });
             if innermost.is_some() {
                 inside = inside.and(value.on);
@@ -140,7 +139,7 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
         } else {
             Influence::default()
         };
-        symbols.event(function, event, by_loops);
+        symbols.event(subject.env(), function, event, by_loops);
     }
     let depends_on_loops = looped_by.is_some();
     *asks = failure.as_ref().map_or(Influence::default(), |failure| failure.on).and(asked_by).and(looped_by);

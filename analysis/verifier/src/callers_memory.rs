@@ -1,7 +1,7 @@
 //! What hangs on the memory that callers pass: in a run of a function that somebody calls from outside, such memory is alive and has values. Of
 //! callers in sight that is not known before their executions are looked at.
 
-use proofline_cfa::{Expr, Function, MemoryPredicate, Name, Object, ObligationId, visit};
+use proofline_cfa::{Edge, Expr, Function, MemoryPredicate, Name, Object, ObligationId, visit};
 use proofline_program_analysis::Environment;
 
 /// Whether an obligation asks something like this of memory that callers may have passed.
@@ -12,8 +12,10 @@ pub(crate) fn is_asked(
     like: &dyn Fn(MemoryPredicate) -> bool,
 ) -> bool {
     let Some(body) = env.function(function) else { return false };
+    let Some(obligation) = body.obligations.get(id.index()) else { return false };
+    let failures = env.structure(function).failures(obligation).iter().map(|edge| body.edge(*edge));
     let mut is_asked = false;
-    conditions(body, id, &mut |predicate, pointer| {
+    conditions(failures, &mut |predicate, pointer| {
         is_asked |= like(predicate) && env.targets(function, pointer).objects.contains(&Object::External);
     });
     is_asked
@@ -25,14 +27,15 @@ pub(crate) fn speaks_of(
     id: ObligationId,
     like: &dyn Fn(MemoryPredicate) -> bool,
 ) -> bool {
+    let Some(obligation) = function.obligations.get(id.index()) else { return false };
+    let failures = function.edges.iter().filter(|edge| edge.to == obligation.error);
     let mut speaks = false;
-    conditions(function, id, &mut |predicate, _| speaks |= like(predicate));
+    conditions(failures, &mut |predicate, _| speaks |= like(predicate));
     speaks
 }
 
-fn conditions(function: &Function, id: ObligationId, see: &mut dyn FnMut(MemoryPredicate, &Expr)) {
-    let Some(obligation) = function.obligations.get(id.index()) else { return };
-    for edge in function.edges.iter().filter(|edge| edge.to == obligation.error) {
+fn conditions<'e>(failures: impl Iterator<Item = &'e Edge>, see: &mut dyn FnMut(MemoryPredicate, &Expr)) {
+    for edge in failures {
         visit::exprs(&edge.op, &mut |part| {
             if let Expr::Memory(predicate, pointer, other) = part {
                 see(*predicate, pointer);

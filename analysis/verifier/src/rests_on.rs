@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proofline_cfa::{Callee, EdgeId, Function, Loc, Name, Obligation, ObligationId, Op};
+use proofline_program_analysis::Environment;
 use rustc_hash::FxHashSet;
 
 use crate::{
@@ -39,13 +40,14 @@ impl Basis {
             |function: Name, id: ObligationId| verdicts.get(&(function, id)).is_some_and(Verdict::is_proved);
         let mut proved = Vec::new();
         let mut open = Vec::new();
-        for function in functions.iter().filter_map(|name| subject.env().function(*name)) {
+        let env = subject.env();
+        for function in functions.iter().filter_map(|name| env.function(*name)) {
             for (at, obligation) in function.obligations.iter().enumerate() {
                 let id = ObligationId(at as u32);
                 if is_proved(function.name, id) {
-                    proved.extend(demands(function, obligation).map(|loc| (function.name, loc)));
+                    proved.extend(demands(env, function, obligation).map(|loc| (function.name, loc)));
                 } else if verdicts.contains_key(&(function.name, id)) && ends_early(obligation) {
-                    open.push((function, obligation));
+                    open.push((function, obligation, behind(env, function, obligation)));
                 }
             }
         }
@@ -57,13 +59,12 @@ impl Basis {
             return basis;
         }
         let flow = Flow::new(subject, functions);
-        let behind = |(function, obligation): &(&Function, &Obligation)| behind(function, obligation);
-        let after = flow.after(open.iter().flat_map(behind));
+        let after = flow.after(open.iter().flat_map(|(.., behind)| behind.iter().copied()));
         let resting = proved.iter().filter(|place| after.contains(place));
         basis.resting = resting.map(|(function, _)| *function).collect();
         let before = flow.reached(proved.iter().copied(), &flow.previous);
-        for one in open.iter().filter(|one| behind(one).iter().any(|place| before.contains(place))) {
-            let (function, obligation) = one;
+        let counts = |behind: &[Place]| behind.iter().any(|place| before.contains(place));
+        for (function, obligation, _) in open.iter().filter(|(.., behind)| counts(behind)) {
             let (check, text) = (obligation.check.code(), obligation.text);
             basis.texts.insert(format!("{text} in `{}` ({check}, not proved)", function.name));
         }
@@ -99,22 +100,28 @@ fn ends_early(obligation: &Obligation) -> bool {
 
 /// Where an obligation is asked about.
 pub(crate) fn demands<'f>(
+    env: &'f Environment,
     function: &'f Function,
     obligation: &'f Obligation,
 ) -> impl Iterator<Item = Loc> + 'f {
-    function.edges.iter().filter(|edge| edge.to == obligation.error).map(|edge| edge.from)
+    let failures = env.structure(function.name).failures(obligation);
+    failures.iter().map(|id| function.edge(*id).from)
 }
 
 /// Where control is once it holds.
-fn passed<'f>(function: &'f Function, obligation: &'f Obligation) -> impl Iterator<Item = Loc> + 'f {
-    let from: FxHashSet<Loc> = demands(function, obligation).collect();
-    let edges = function.edges.iter();
-    edges.filter(move |edge| from.contains(&edge.from) && edge.to != obligation.error).map(|edge| edge.to)
+fn passed<'f>(
+    env: &'f Environment,
+    function: &'f Function,
+    obligation: &'f Obligation,
+) -> impl Iterator<Item = Loc> + 'f {
+    let from: BTreeSet<Loc> = demands(env, function, obligation).collect();
+    let edges = from.into_iter().flat_map(|loc| env.structure(function.name).successors(loc));
+    edges.map(|id| function.edge(*id).to).filter(|to| *to != obligation.error)
 }
 
 /// The same as places.
-pub(crate) fn behind(function: &Function, obligation: &Obligation) -> Vec<Place> {
-    passed(function, obligation).map(|loc| (function.name, loc)).collect()
+pub(crate) fn behind(env: &Environment, function: &Function, obligation: &Obligation) -> Vec<Place> {
+    passed(env, function, obligation).map(|loc| (function.name, loc)).collect()
 }
 
 /// Where control goes, through calls and back; a function goes back to all its callers.

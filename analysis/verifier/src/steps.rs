@@ -386,14 +386,16 @@ impl Teller<'_> {
     ) -> Option<String> {
         let edge = function.edge(event.edge);
         // Obligations that hold are no news.
-        let siblings: Vec<_> = function.edges.iter().filter(|other| other.from == edge.from).collect();
-        if siblings.len() < 2 || siblings.iter().any(|other| function.obligation_at(other.to).is_some()) {
+        let structure = self.subject.env().structure(function.name);
+        let siblings = structure.successors(edge.from);
+        let is_asked = |id: &EdgeId| structure.obligation_at(function.edge(*id).to).is_some();
+        if siblings.len() < 2 || siblings.iter().any(is_asked) {
             return None;
         }
         let position = self.sources.position(function.name, edge.site)?;
         let source = self.sources.text_at(&position);
         // The first of the two edges is the one on which the condition as written is true.
-        let is_true = siblings.first().is_some_and(|first| std::ptr::eq(*first, edge));
+        let is_true = siblings.first() == Some(&event.edge);
         let text = if source.is_empty() || source.len() > 60 || source.contains('\n') {
             return Some(format!("`{}`", proofline_cfa::expr_text(function, condition)));
         } else {

@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     io::Write,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
     sync::Arc,
     time::{Duration, Instant},
@@ -14,19 +14,26 @@ use parking_lot::Mutex;
 use proofline_ide::check::{
     AskedListener, Cancel, CheckError, Control, Counterexample, Facts, Finding, FindingListener,
     LoopInvariant, Name, Overall, Program, Property, Report, Request, Round, Sources, Task, Unknown, Verdict,
-    WholeProgram, engine_groups, engine_names, keep_questions,
+    WholeProgram, engine_groups, engine_names, keep_questions, suppressed_because,
 };
 use proofline_ide::shown;
 
 use super::{
     formats::{self, Format},
     html,
-    input::{Allocates, Input},
+    input::Input,
     news::Old,
     project, render,
     terminal::{Color, Progress, Style},
 };
-use crate::memory::Ceiling;
+use crate::{
+    choices::Allocates,
+    memory::Ceiling,
+    project_file::{Checks, Found},
+};
+
+/// Steps per engine and question, where nobody says anything else.
+const STEPS: u64 = 3_000_000;
 
 /// What to check and how.
 #[derive(clap::Args)]
@@ -45,9 +52,9 @@ pub(crate) struct Arguments {
     /// Engine, or several separated by commas; `portfolio`, `solver-free` and `library` are several (default: the portfolio).
     #[arg(long, value_name = "ENGINE")]
     engine: Option<String>,
-    /// Steps per engine and question: the same budget gives the same verdict on every machine, unless `--limit` ends the work first.
-    #[arg(long, value_name = "STEPS", default_value_t = 3_000_000)]
-    budget: u64,
+    /// Steps per engine and question (default: 3000000): the same budget gives the same verdict on every machine, unless `--limit` ends the work first.
+    #[arg(long, value_name = "STEPS")]
+    budget: Option<u64>,
     /// Ends everything after so many seconds.
     #[arg(long, value_name = "SECONDS")]
     limit: Option<u64>,
@@ -120,6 +127,8 @@ pub(crate) struct Answer {
     pub(crate) report: Report,
     /// How many failures are no news.
     pub(crate) old: usize,
+    /// Failures that a comment takes back, by their number among the findings, and why.
+    pub(crate) suppressed: BTreeMap<usize, String>,
     /// The work was stopped because of the memory that it took.
     pub(crate) is_out_of_memory: bool,
     /// What engines took. What was known from before took nothing.
@@ -171,6 +180,9 @@ pub(super) struct Session<'a> {
     properties: Vec<Property>,
     engines: Vec<String>,
     entries: Vec<Name>,
+    steps: u64,
+    /// The project's own settings.
+    pub(super) project_file: Option<Found>,
     /// Where answers outlive the process.
     cache: Option<PathBuf>,
     pub(super) control: Control,
@@ -199,10 +211,10 @@ pub(crate) struct Checked {
 }
 
 impl Answer {
-    /// The exit code: failures that are no news do not count.
+    /// The exit code: failures that are no news, or that comments take back, do not count.
     pub(crate) fn code(&self) -> u8 {
         let (_, code) = self.result();
-        if code != 1 || self.report.failures().count() > self.old {
+        if code != 1 || self.report.failures().count() > self.old + self.suppressed.len() {
             return code;
         }
         let is_open = self.report.verdicts.values().any(|verdict| matches!(verdict, Verdict::Unknown(_)));
@@ -215,6 +227,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let started = Instant::now();
     let mut input = arguments.input.clone();
     let mut properties = Vec::new();
+    let project_file = match (&arguments.task, &*input.files) {
+        (Some(_), _) => None,
+        (None, []) => Found::near(Path::new("."))?,
+        (None, [first, ..]) => Found::near(first)?,
+    };
+    let says = project_file.as_ref().map(|found| found.says.clone()).unwrap_or_default();
+    input.or(&says);
     if let Some(file) = &arguments.task {
         let task = Task::read(file)?;
         input.files.extend(task.inputs);
@@ -226,15 +245,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         properties = vec![property(text)?];
     }
     if properties.is_empty() {
-        properties.push(Property::Everything);
+        let chosen = says.checks.as_ref().map(Checks::property).transpose()?;
+        properties.push(chosen.unwrap_or(Property::Everything));
     }
     input.pointers = properties.iter().any(Property::asks_of_pointers);
     if let Some(folder) = &arguments.keep_questions {
         keep_questions(folder).with_context(|| format!("cannot write to {}", shown(folder)))?;
     }
     let engines = engines(arguments)?;
-    let programs = project::programs(&input)?;
-    let old = Old::read(arguments.baseline.as_deref(), arguments.since.as_deref())?;
+    let programs = project::programs(&input, project_file.as_ref())?;
+    let baseline = arguments.baseline.clone().or_else(|| project_file.as_ref().and_then(Found::baseline));
+    let old = Old::read(baseline.as_deref(), arguments.since.as_deref())?;
     let cancel = interruptible();
     if !arguments.in_process {
         crate::solver_process::employ_workers(arguments.memory);
@@ -245,7 +266,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let listener = progress.clone();
     let control = Control {
         cancel: cancel.clone(),
-        deadline: arguments.limit.map(|seconds| started + Duration::from_secs(seconds)),
+        deadline: arguments.limit.or(says.limit).map(|seconds| started + Duration::from_secs(seconds)),
         progress: Some(Arc::new(move |text| listener.say(text))),
         threads: std::thread::available_parallelism().map_or(1, usize::from),
         found: None,
@@ -256,6 +277,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         properties,
         engines,
         entries: arguments.entry.iter().map(|name| Name::new(name)).collect(),
+        steps: arguments.budget.or(says.budget).unwrap_or(STEPS),
+        project_file,
         cache: cache.filter(|_| !arguments.no_cache),
         control,
         ceiling,
@@ -341,7 +364,7 @@ impl Session<'_> {
             let request = Request {
                 property: property.clone(),
                 engines: self.engines.clone(),
-                steps: self.arguments.budget,
+                steps: self.steps,
                 first_only: self.arguments.first || property.is_one_question(),
                 round: Round::default(),
                 under: Arc::default(),
@@ -361,10 +384,11 @@ impl Session<'_> {
                 control.asked = Some(clock(&took));
             }
             let report = match is_read {
-                true => program.check(&request, &self.entries, &control).map_err(failed)?,
+                true => self.report(&program, &request, &control)?,
                 false => Report::nothing(Unknown::OutOfTime),
             };
             let old = self.old.of(&report);
+            let suppressed = suppressed(&report, &old, &sources);
             if is_text {
                 let shown = shown.lock();
                 let is_told = |finding: &Finding| {
@@ -373,7 +397,10 @@ impl Session<'_> {
                     at.is_some_and(|at| !self.told.lock().insert(at))
                 };
                 let is_news = |finding: &&Finding| {
-                    !shown.contains(&finding.counterexample) && !old.contains(finding) && !is_told(finding)
+                    !shown.contains(&finding.counterexample)
+                        && !old.contains(finding)
+                        && reason(finding, &sources).is_none()
+                        && !is_told(finding)
                 };
                 for finding in report.failures().filter(is_news) {
                     write!(out, "{}", render::finding(&sources, finding, self.style))?;
@@ -386,6 +413,7 @@ impl Session<'_> {
                 property: property.name(),
                 question: property.clone(),
                 old: old.len(),
+                suppressed,
                 report,
                 is_out_of_memory: self.ceiling.is_reached(),
                 took: took.lock().clone(),
@@ -401,6 +429,23 @@ impl Session<'_> {
         Ok((Checked { name: name.to_owned(), sources, answers, automata, facts }, program))
     }
 
+    /// Checks a program from the entries of the command line, or from those of the project's file that it has.
+    fn report(&self, program: &WholeProgram, request: &Request, control: &Control) -> Result<Report> {
+        if !self.entries.is_empty() {
+            return program.check(request, &self.entries, control).map_err(failed);
+        }
+        let says = self.project_file.iter().flat_map(|found| &found.says.entries);
+        let mut entries: Vec<Name> = says.map(|name| Name::new(name)).collect();
+        loop {
+            match program.check(request, &entries, control) {
+                Err(CheckError::NoSuchEntry(missing)) if entries.contains(&missing) => {
+                    entries.retain(|entry| *entry != missing);
+                }
+                done => return done.map_err(failed),
+            }
+        }
+    }
+
     /// The last lines about a program.
     pub(super) fn results(&self, checked: &Checked, out: &mut dyn Write) -> Result<()> {
         for answer in &checked.answers {
@@ -408,8 +453,14 @@ impl Session<'_> {
                 writeln!(out, "decided by: {engine}")?;
             }
             writeln!(out, "checks: {}", answer.checks().join(", "))?;
+            if let Some(found) = &self.project_file {
+                writeln!(out, "settings: {}", shown(&found.path))?;
+            }
             if answer.old > 0 {
                 writeln!(out, "failures that are no news: {}", answer.old)?;
+            }
+            if !answer.suppressed.is_empty() {
+                writeln!(out, "failures that comments take back: {}", answer.suppressed.len())?;
             }
             writeln!(out, "RESULT: {}", answer.result().0)?;
         }
@@ -427,6 +478,20 @@ pub(super) fn worst(code: u8, next: u8) -> u8 {
     if code == 1 || next == 1 { 1 } else { code.max(next) }
 }
 
+/// Why a comment takes a finding back.
+fn reason(finding: &Finding, sources: &Sources) -> Option<String> {
+    let position = finding.position.as_ref()?;
+    let text = sources.text_of(&position.path)?;
+    suppressed_because(finding.check.code(), position.line, |at| text.lines().nth(at))
+}
+
+/// Failures that are news, and that comments take back.
+fn suppressed(report: &Report, old: &[&Finding], sources: &Sources) -> BTreeMap<usize, String> {
+    let all = report.findings.iter().enumerate();
+    let news = all.filter(|(_, finding)| report.is_failure(finding) && !old.contains(finding));
+    news.filter_map(|(at, finding)| Some((at, reason(finding, sources)?))).collect()
+}
+
 /// Shows failures as soon as they are known, each once.
 fn teller(
     sources: &Arc<Sources>,
@@ -437,7 +502,7 @@ fn teller(
     let (sources, progress, shown) = (sources.clone(), progress.clone(), shown.clone());
     Arc::new(move |finding| {
         let mut shown = shown.lock();
-        if !shown.contains(&finding.counterexample) {
+        if !shown.contains(&finding.counterexample) && reason(finding, &sources).is_none() {
             shown.push(finding.counterexample.clone());
             let text = render::finding(&sources, finding, style);
             // Whoever does not read any more learns it at the end.
@@ -513,7 +578,7 @@ fn out_of_memory(arguments: &Arguments) -> impl FnOnce() + Send + 'static {
 fn write_witness(
     input: &Input,
     answers: &[Answer],
-    file: &std::path::Path,
+    file: &Path,
     invariants: &dyn Fn() -> Result<Vec<LoopInvariant>>,
 ) -> Result<()> {
     let violation = answers.iter().find_map(|answer| Some((answer, answer.report.failures().next()?)));

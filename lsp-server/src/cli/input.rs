@@ -8,12 +8,16 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use proofline_ide::{
-    check::{Allocation, Options, VolatileReads, WholeProgram},
+    check::{Options, WholeProgram},
     layers::{Subject, load},
     shown,
 };
 
 use super::check::failed;
+use crate::{
+    choices::{Allocates, Volatile},
+    project_file::ProjectFile,
+};
 
 /// Files and how to read them.
 #[derive(clap::Args, Clone, Debug)]
@@ -43,55 +47,32 @@ pub(crate) struct Input {
     /// Signed overflow wraps around instead of being undefined.
     #[arg(long)]
     wrapv: bool,
-    /// What a read of a volatile object gives: what was written, or any value at each read.
-    #[arg(long, value_name = "WHAT", default_value = "written")]
-    volatile: Volatile,
+    /// What a read of a volatile object gives: what was written (the default), or any value at each read.
+    #[arg(long, value_name = "WHAT")]
+    volatile: Option<Volatile>,
     /// Whether memory can run out: malloc and its kin return null, or never do. Task definitions (--task): never.
     #[arg(long, value_name = "WHAT")]
     pub(crate) allocation: Option<Allocates>,
     /// Whether what is asked needs obligations about pointers that are only formed or compared.
     #[arg(skip)]
     pub(crate) pointers: bool,
-}
-
-/// Whether memory can run out.
-#[derive(clap::ValueEnum, Clone, Copy, Debug)]
-pub(crate) enum Allocates {
-    /// malloc and its kin may return null.
-    MayFail,
-    /// They never do.
-    NeverFails,
-}
-
-/// What a read of a volatile object gives.
-#[derive(clap::ValueEnum, Clone, Copy, Debug)]
-enum Volatile {
-    /// What was written, unless something else than the program may change the object.
-    Written,
-    /// Any value.
-    Any,
-}
-
-impl From<Volatile> for VolatileReads {
-    fn from(choice: Volatile) -> VolatileReads {
-        match choice {
-            Volatile::Written => VolatileReads::Written,
-            Volatile::Any => VolatileReads::Any,
-        }
-    }
+    /// Flags before those of the command line.
+    #[arg(skip)]
+    first_flags: Vec<String>,
 }
 
 impl Input {
-    fn allocation(&self) -> Allocation {
-        match self.allocation {
-            Some(Allocates::NeverFails) => Allocation::NeverFails,
-            Some(Allocates::MayFail) | None => Allocation::MayFail,
-        }
+    /// What was not chosen on the command line is as the project's file says.
+    pub(crate) fn or(&mut self, says: &ProjectFile) {
+        self.first_flags.clone_from(&says.flags);
+        self.allocation = self.allocation.or(says.allocation);
+        self.volatile = self.volatile.or(says.volatile);
+        self.wrapv |= says.wrapv == Some(true);
     }
 
     /// The flags as gcc takes them.
     fn flags(&self) -> Vec<String> {
-        let mut flags = Vec::new();
+        let mut flags = self.first_flags.clone();
         flags.extend(self.include.iter().map(|dir| format!("-I{dir}")));
         flags.extend(self.define.iter().map(|name| format!("-D{name}")));
         flags.extend(self.undefine.iter().map(|name| format!("-U{name}")));
@@ -142,8 +123,8 @@ impl Input {
         Options {
             flags: self.flags(),
             wrapv: self.wrapv,
-            volatile: self.volatile.into(),
-            allocation: self.allocation(),
+            volatile: self.volatile.unwrap_or_default().into(),
+            allocation: self.allocation.unwrap_or_default().into(),
             pointers: self.pointers,
         }
     }

@@ -17,12 +17,16 @@ use super::{
     html,
     input::Input,
 };
+use crate::project_file::{Found, NAME};
 
 /// The programs by name, if the command line names a folder, or nothing at all where there is a `compile_commands.json`.
 ///
 /// # Errors
 /// If the folder has none, or a damaged one.
-pub(super) fn programs(input: &Input) -> Result<Option<BTreeMap<String, Vec<PathBuf>>>> {
+pub(super) fn programs(
+    input: &Input,
+    file: Option<&Found>,
+) -> Result<Option<BTreeMap<String, Vec<PathBuf>>>> {
     let folder = match &*input.files {
         [] => Path::new("."),
         [folder] if folder.is_dir() => folder,
@@ -41,7 +45,22 @@ pub(super) fn programs(input: &Input) -> Result<Option<BTreeMap<String, Vec<Path
     let here = std::env::current_dir().unwrap_or_default();
     let near = |file: PathBuf| file.strip_prefix(&here).map(Path::to_path_buf).unwrap_or(file);
     let near = |(name, files): (String, Vec<PathBuf>)| (name, files.into_iter().map(near).collect());
-    Ok(Some(programs.into_iter().map(near).collect()))
+    let is_left_out = |path: &PathBuf| file.is_some_and(|found| found.leaves_out(path));
+    let mut left_out = 0;
+    let mut out = BTreeMap::new();
+    for (name, mut files) in programs {
+        let all = files.len();
+        files.retain(|path| !is_left_out(path));
+        left_out += all - files.len();
+        if !files.is_empty() {
+            let (name, files) = near((name, files));
+            out.insert(name, files);
+        }
+    }
+    if left_out > 0 {
+        eprintln!("{left_out} files are left out, as {NAME} says");
+    }
+    Ok(Some(out))
 }
 
 impl Session<'_> {
@@ -49,7 +68,7 @@ impl Session<'_> {
     pub(super) fn project(&self, input: &Input, programs: BTreeMap<String, Vec<PathBuf>>) -> Result<u8> {
         let all = programs.len();
         if all == 0 {
-            bail!("compile_commands.json names no C file");
+            bail!("compile_commands.json names no C file that is to be checked");
         }
         let at_once = self.control.threads.min(all).max(1);
         let control = Control { threads: (self.control.threads / at_once).max(1), ..self.control.clone() };

@@ -47,6 +47,8 @@ pub(super) struct Actor {
     pub(super) documents: BTreeMap<PathBuf, Document>,
     pub(super) client: Client,
     pub(super) settings: Settings,
+    /// What the client said, before the project's file was looked at.
+    client_settings: serde_json::Value,
     pub(super) jobs: Jobs,
     /// What the client was told, by the buffer it came from and the file it is about.
     published: BTreeMap<(PathBuf, PathBuf), Vec<Diagnostic>>,
@@ -100,6 +102,7 @@ pub(super) fn start(
         documents: BTreeMap::new(),
         client: Client::default(),
         settings: Settings::default(),
+        client_settings: serde_json::Value::Null,
         jobs: Jobs::new(host, count),
         published: BTreeMap::new(),
         confirmed: BTreeMap::new(),
@@ -153,9 +156,7 @@ impl Actor {
             Event::Initialize(params, reply) => {
                 self.client = Client::new(&params);
                 self.folders.open(&params);
-                if let Some(options) = &params.initialization_options {
-                    self.configure(options);
-                }
+                self.configure(params.initialization_options.clone().unwrap_or_default());
                 let _ = reply.send(Ok(InitializeResult {
                     capabilities: capabilities::server(&self.client),
                     server_info: Some(ServerInfo {
@@ -174,10 +175,10 @@ impl Actor {
                 if self.client.configuration {
                     self.ask_configuration();
                 } else {
-                    self.configure(&value);
+                    self.configure(value);
                 }
             }
-            Event::Configuration(value) => self.configure(&value),
+            Event::Configuration(value) => self.configure(value),
             Event::FilesChanged(params) => self.files_changed(&params),
             Event::FoldersChanged(params) => self.folders_changed(&params),
             Event::ProgressCancelled(token) => {

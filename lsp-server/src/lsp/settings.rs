@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use proofline_ide::{
-    Property, Settings as Analysis,
-    check::{Allocation, VolatileReads},
-};
+use proofline_ide::{Property, Settings as Analysis};
 use serde::Deserialize;
 use serde_json::{Value, json};
+
+use crate::choices::{Allocates, Volatile};
 
 /// What the user chose.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -41,24 +40,6 @@ pub(super) struct Settings {
     library_mode: bool,
     /// Files that make one program; a `.json` is a compilation database that stands for its files.
     pub(super) program_files: Vec<std::path::PathBuf>,
-}
-
-/// What a read of a volatile object gives.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Volatile {
-    #[default]
-    Written,
-    Any,
-}
-
-/// Whether memory can run out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Allocates {
-    #[default]
-    MayFail,
-    NeverFails,
 }
 
 /// Whether tests may be run.
@@ -124,14 +105,8 @@ impl Settings {
         out.options.pointers = out.property.asks_of_pointers();
         out.options.flags = self.flags.clone();
         out.options.wrapv = self.wrapv;
-        out.options.volatile = match self.volatile {
-            Volatile::Written => VolatileReads::Written,
-            Volatile::Any => VolatileReads::Any,
-        };
-        out.options.allocation = match self.allocation {
-            Allocates::MayFail => Allocation::MayFail,
-            Allocates::NeverFails => Allocation::NeverFails,
-        };
+        out.options.volatile = self.volatile.into();
+        out.options.allocation = self.allocation.into();
         out.engines = self.engines.clone();
         out.time_limit = Some(self.time_limit_seconds).filter(|limit| *limit > 0).map(Duration::from_secs);
         out

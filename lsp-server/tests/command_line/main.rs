@@ -7,6 +7,7 @@ mod formats;
 mod hostile;
 mod inputs;
 mod interrupt;
+mod manual;
 mod pages;
 mod projects;
 mod report;

@@ -114,3 +114,47 @@ fn what_no_changed_line_has_to_do_with_is_no_news() {
     scratch.run(&["check", "--no-cache", "--since", "HEAD", "src/new.c"]).expect(1, &["error["]);
     scratch.run(&["check", "--since=--output=x", "src/new.c"]).expect(3, &["git says"]);
 }
+
+#[test]
+fn comments_with_a_reason_take_failures_back() {
+    let scratch = project();
+    let ignored = |reason: &str| {
+        format!(
+            "static inline int tenth(int of) {{\n    // proofline: ignore division-by-zero: {reason}\n    return 10 / of; }}\n"
+        )
+    };
+    scratch.write("src/shared.h", ignored("say why"));
+    scratch.run(&["check", "--no-cache", "src/two.c"]).expect(1, &["error[division-by-zero]"]);
+    scratch.write("src/shared.h", ignored("argc is not 1 here"));
+    for file in ["src/two.c", "."] {
+        let said = scratch.run(&["check", "--no-cache", file]);
+        said.expect(0, &["failures that comments take back: 1"]);
+        assert!(!said.out.contains("error["), "{}", said.out);
+    }
+    let json = scratch.run(&["check", "--no-cache", "--format", "json", "src/two.c"]);
+    json.expect(0, &["\"suppressed\": \"argc is not 1 here\"", "\"failures_that_comments_take_back\": 1"]);
+    let sarif = scratch.run(&["check", "--no-cache", "--format", "sarif", "src/two.c"]);
+    sarif.expect(0, &["\"kind\": \"inSource\"", "\"justification\": \"argc is not 1 here\""]);
+}
+
+#[test]
+fn a_project_s_own_file_says_how_it_is_checked() {
+    let scratch = project();
+    scratch.write("proofline.toml", "exclude = [\"src/two.c\", \"src/one.c\"]\n");
+    let said = scratch.run(&["check", "--no-cache"]);
+    said.expect(0, &["2 files are left out", "settings: ", "2 programs: 2 proved"]);
+    // What the command line says comes before it; a file that is named is checked.
+    scratch.write("proofline.toml", "checks = [\"signed-overflow\"]\nentries = [\"plain\"]\n");
+    scratch.run(&["check", "--no-cache", "src/two.c"]).expect(0, &["checks: signed-overflow\n"]);
+    scratch
+        .run(&["check", "--no-cache", "src/two.c", "--property", "all"])
+        .expect(1, &["error[division-by-zero]"]);
+    scratch.run(&["check", "--no-cache", "src/plain.c"]).expect(0, &["plain "]);
+    // An earlier result in the folder.
+    let earlier = scratch.run(&["check", "--no-cache", "--property", "all", "--format", "json"]);
+    scratch.write("old.json", &earlier.out);
+    scratch.write("proofline.toml", "baseline = \"old.json\"\n");
+    scratch.run(&["check", "--no-cache", "src/two.c"]).expect(0, &["failures that are no news: 1"]);
+    scratch.write("proofline.toml", "\ncheks = \"all\"\n");
+    scratch.run(&["check", "src/two.c"]).expect(3, &["proofline.toml", "line 2", "unknown field `cheks`"]);
+}

@@ -193,9 +193,11 @@ impl PredicateAnalysis {
     fn is_watched(&self, function: &proofline_cfa::Function, loc: Loc) -> bool {
         let unsupported = function.unsupported.iter().any(|(at, _)| *at == loc);
         unsupported
-            || function.obligation_at(loc).is_some_and(|id| match &self.options.targets {
-                Some(targets) => targets.contains(&(function.name, id)),
-                None => true,
+            || self.env.structure(function.name).obligation_at(loc).is_some_and(|id| {
+                match &self.options.targets {
+                    Some(targets) => targets.contains(&(function.name, id)),
+                    None => true,
+                }
             })
     }
 

@@ -173,7 +173,8 @@ fn collected<A: BlockCpa>(
     let Question { subject, targets, .. } = *question;
     let mut reached: BTreeSet<(Name, ObligationId)> = BTreeSet::new();
     pass::each_location(certificate, subject.env(), |function, loc, _| {
-        reached.extend(function.obligation_at(loc).map(|id| (function.name, id)));
+        let obligation = subject.env().structure(function.name).obligation_at(loc);
+        reached.extend(obligation.map(|id| (function.name, id)));
         Ok(())
     })?;
     let proved: BTreeSet<(Name, ObligationId)> =
@@ -195,9 +196,9 @@ fn relates(question: &Question<'_>) -> bool {
     targets.iter().any(|(name, id)| {
         let Some(function) = env.function(name) else { return false };
         let Some(obligation) = function.obligations.get(id.index()) else { return false };
-        let mut failures = function.edges.iter().filter(|edge| edge.to == obligation.error);
-        failures.any(|edge| {
-            let Op::Assume(condition) = &edge.op else { return true };
+        let failures = env.structure(name).failures(obligation);
+        failures.iter().any(|edge| {
+            let Op::Assume(condition) = &function.edge(*edge).op else { return true };
             // Where an error is reached whenever control is there, the way there decides.
             if matches!(condition, Expr::Int(..)) {
                 return true;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use proofline_cfa::{Entry, Expr, Function, Name, ObligationId, visit};
 use proofline_cpa::Budget;
+use proofline_program_analysis::Environment;
 
 use crate::subject::Subject;
 
@@ -26,9 +27,9 @@ impl Targets {
     }
     /// Those that do not speak of the lives and sizes of objects.
     pub(crate) fn without_memory(&self, subject: &Subject) -> Targets {
-        let program = subject.program();
+        let env = subject.env();
         let speaks = |(name, id): &(Name, ObligationId)| {
-            program.function(*name).is_some_and(|function| speaks_of_memory(function, *id))
+            env.function(*name).is_some_and(|function| speaks_of_memory(env, function, *id))
         };
         Targets(self.0.iter().filter(|target| !speaks(target)).copied().collect())
     }
@@ -50,12 +51,11 @@ impl Targets {
     }
 }
 
-fn speaks_of_memory(function: &Function, id: ObligationId) -> bool {
+fn speaks_of_memory(env: &Environment, function: &Function, id: ObligationId) -> bool {
     let Some(obligation) = function.obligations.get(id.index()) else { return false };
-    let mut failures = function.edges.iter().filter(|edge| edge.to == obligation.error);
-    failures.any(|edge| {
+    env.structure(function.name).failures(obligation).iter().any(|edge| {
         let mut found = false;
-        visit::exprs(&edge.op, &mut |expr| found |= matches!(expr, Expr::Memory(..)));
+        visit::exprs(&function.edge(*edge).op, &mut |expr| found |= matches!(expr, Expr::Memory(..)));
         found
     })
 }

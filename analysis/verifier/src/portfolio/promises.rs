@@ -117,17 +117,19 @@ fn behind_promises(
     if bad.is_empty() {
         return BTreeSet::new();
     }
-    let bodies = |names: &BTreeSet<Name>| {
-        names.iter().filter_map(|name| subject.env().function(*name)).cloned().collect::<Vec<_>>()
-    };
+    let env = subject.env();
+    let bodies =
+        |names: &BTreeSet<Name>| names.iter().filter_map(|name| env.function(*name)).collect::<Vec<_>>();
     let mut ends = Vec::new();
     for function in bodies(bad) {
         for (at, obligation) in function.obligations.iter().enumerate() {
             let is_kept =
                 verdicts.get(&(function.name, ObligationId(at as u32))).is_some_and(Verdict::is_proved);
             if is_owed(obligation) && (!is_kept || is_all(&function.name)) {
-                let own: BTreeSet<_> = demands(&function, obligation).collect();
-                ends.extend(behind(&function, obligation).into_iter().filter(|(_, loc)| !own.contains(loc)));
+                let own: BTreeSet<_> = demands(env, function, obligation).collect();
+                ends.extend(
+                    behind(env, function, obligation).into_iter().filter(|(_, loc)| !own.contains(loc)),
+                );
             }
         }
     }
@@ -138,7 +140,7 @@ fn behind_promises(
         for (at, obligation) in function.obligations.iter().enumerate() {
             let target = (function.name, ObligationId(at as u32));
             if verdicts.get(&target).is_some_and(Verdict::is_proved)
-                && demands(&function, obligation).any(|loc| after.contains(&(function.name, loc)))
+                && demands(env, function, obligation).any(|loc| after.contains(&(function.name, loc)))
             {
                 found.insert(target);
             }

@@ -96,7 +96,16 @@ fn result(program: Option<&Program>, sources: &Sources, answer: &Answer) -> Valu
             key: detail,
         }));
     }
-    let findings: Vec<Value> = report.findings.iter().map(|f| finding(f, report.is_failure(f))).collect();
+    let findings: Vec<Value> = report
+        .findings
+        .iter()
+        .enumerate()
+        .map(|(at, one)| {
+            let mut shown = finding(one, report.is_failure(one));
+            shown["suppressed"] = json!(answer.suppressed.get(&at));
+            shown
+        })
+        .collect();
     json!({
         "property": answer.property,
         "result": text,
@@ -109,6 +118,7 @@ fn result(program: Option<&Program>, sources: &Sources, answer: &Answer) -> Valu
         "contract_problems": by_function(&report.contract_problems),
         "calls_not_kept": by_function(&report.calls_not_kept),
         "failures_that_are_no_news": answer.old,
+        "failures_that_comments_take_back": answer.suppressed.len(),
         "obligations": obligations,
         "findings": findings,
     })

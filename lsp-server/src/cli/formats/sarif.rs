@@ -31,7 +31,13 @@ fn run(checked: &Checked) -> Value {
         .iter()
         .flat_map(|answer| {
             let report = &answer.report;
-            report.findings.iter().map(|finding| result(sources, finding, report.is_failure(finding)))
+            report.findings.iter().enumerate().map(|(at, finding)| {
+                let mut shown = result(sources, finding, report.is_failure(finding));
+                if let Some(reason) = answer.suppressed.get(&at) {
+                    shown["suppressions"] = json!([{ "kind": "inSource", "justification": reason }]);
+                }
+                shown
+            })
         })
         .collect();
     let notifications: Vec<Value> = sources

@@ -34,6 +34,11 @@ impl Folders {
         }
     }
 
+    /// The folders that are open.
+    pub(super) fn roots(&self) -> &[PathBuf] {
+        &self.roots
+    }
+
     /// The innermost open folder that a file is in.
     pub(super) fn around(&self, path: &Path) -> Option<&Path> {
         let around = self.roots.iter().filter(|root| path.starts_with(root));

@@ -12,6 +12,7 @@ use tower_lsp_server::ls_types::{request as asked, *};
 use super::{Actor, MARK_AFTER, News, path_of};
 use crate::{
     lsp::{document::Document, event::Event, has_fault, settings::Settings},
+    project_file::{Found, NAME},
     solver_process::employ_workers,
 };
 
@@ -24,6 +25,7 @@ impl Actor {
             let watcher = |glob: &str| json!({ "globPattern": glob });
             let options = json!({ "watchers": [
                 watcher("**/*.{c,h}"), watcher("**/compile_commands.json"), watcher("**/compile_flags.txt"),
+                watcher("**/proofline.toml"),
             ] });
             let registration = Registration {
                 id: "watched-files".into(),
@@ -44,8 +46,21 @@ impl Actor {
         });
     }
 
-    pub(super) fn configure(&mut self, value: &Value) {
-        match Settings::read(value) {
+    /// The client's settings are these.
+    pub(super) fn configure(&mut self, value: Value) {
+        self.client_settings = value;
+        self.settle();
+    }
+
+    /// The client's settings, and before them what the `proofline.toml` of the first open folder that has one says.
+    fn settle(&mut self) {
+        let read = self.folders.roots().iter().find_map(|root| Found::near(root).transpose()).transpose();
+        let settings = match read {
+            Ok(Some(found)) => Settings::read(&found.over(&self.client_settings)),
+            Ok(None) => Settings::read(&self.client_settings),
+            Err(error) => Err(format!("{error:#}")),
+        };
+        match settings {
             Ok(settings) if settings == self.settings => {}
             Ok(settings) => {
                 let is_same = settings.analysis() == self.settings.analysis()
@@ -165,6 +180,9 @@ impl Actor {
     }
 
     pub(super) fn files_changed(&mut self, params: &DidChangeWatchedFilesParams) {
+        if params.changes.iter().any(|change| change.uri.as_str().ends_with(NAME)) {
+            self.settle();
+        }
         let is_source =
             |change: &FileEvent| [".c", ".json"].iter().any(|end| change.uri.as_str().ends_with(end));
         if params.changes.iter().any(is_source) {

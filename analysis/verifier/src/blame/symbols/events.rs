@@ -4,6 +4,7 @@ use proofline_cfa::{
     Argument, Base, Call, Cause, Expr, Function, Lvalue, Name, Op, Role, Scalar, eval::Value, visit,
 };
 use proofline_cfa_build::models;
+use proofline_program_analysis::Environment;
 
 use super::{Choice, Influence, Open, Rest, Root, Symbol, Symbols, frame, result_of};
 use crate::interpret::Event;
@@ -16,7 +17,13 @@ fn is_input(name: Name) -> bool {
 
 impl Symbols {
     /// What an event does to variables. In a loop whose rounds are influenced from outside, numbers are computed any number of times.
-    pub(in crate::blame) fn event(&mut self, function: &Function, event: &Event, by_loops: Influence) {
+    pub(in crate::blame) fn event(
+        &mut self,
+        env: &Environment,
+        function: &Function,
+        event: &Event,
+        by_loops: Influence,
+    ) {
         let depth = event.depth;
         let edge = function.edge(event.edge);
         visit::exprs(&edge.op, &mut |expr| {
@@ -97,7 +104,7 @@ impl Symbols {
             }
             Op::Assume(condition) => {
                 self.choice = choice;
-                if function.edges.iter().filter(|other| other.from == edge.from).count() == 1 {
+                if env.structure(function.name).successors(edge.from).len() == 1 {
                     self.bounded(condition, depth);
                 }
             }

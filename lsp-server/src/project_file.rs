@@ -1,0 +1,204 @@
+//! `proofline.toml`: what the people of a project have decided together, for the command line and for editors. Options of the command line come before
+//! it, settings of an editor behind it. It lies in a folder that may be anybody's: it starts nothing, and names files of its folder only.
+
+use std::path::{Component, Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, ensure};
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use proofline_ide::{Property, shown};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::choices::{Allocates, Volatile};
+
+/// The file's name.
+pub(crate) const NAME: &str = "proofline.toml";
+
+/// Larger files are not read.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// What the file may say.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct ProjectFile {
+    /// `"all"`, a property, or a list of checks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) checks: Option<Checks>,
+    /// Functions that execution starts in. The command line only.
+    #[serde(skip_serializing)]
+    pub(crate) entries: Vec<String>,
+    /// Patterns of files that are not checked with a project. The command line only.
+    #[serde(skip_serializing)]
+    exclude: Vec<String>,
+    /// An earlier result whose failures are no news. The command line only.
+    #[serde(skip_serializing)]
+    baseline: Option<PathBuf>,
+    /// Seconds after which everything ends. The command line only.
+    #[serde(skip_serializing)]
+    pub(crate) limit: Option<u64>,
+    /// Compiler flags.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) flags: Vec<String>,
+    /// Steps per engine and question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) budget: Option<u64>,
+    /// Whether memory can run out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) allocation: Option<Allocates>,
+    /// What a read of a volatile object gives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) volatile: Option<Volatile>,
+    /// Signed overflow wraps around.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) wrapv: Option<bool>,
+}
+
+/// Which checks.
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Checks {
+    /// `"all"`, or the name of a property.
+    Named(String),
+    /// Their codes.
+    Listed(Vec<String>),
+}
+
+impl Checks {
+    /// The property that it stands for.
+    ///
+    /// # Errors
+    /// If there is no such check.
+    pub(crate) fn property(&self) -> Result<Property> {
+        let text = match self {
+            Checks::Named(name) => name.clone(),
+            Checks::Listed(codes) => codes.join(","),
+        };
+        Ok(Property::parse(&text)?)
+    }
+}
+
+/// A file that was found, and where.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    /// The file.
+    pub(crate) path: PathBuf,
+    /// What it says.
+    pub(crate) says: ProjectFile,
+    excluded: GlobSet,
+}
+
+impl Found {
+    /// The file that counts for a folder or a file: the nearest one in the folders around it.
+    ///
+    /// # Errors
+    /// If it cannot be read, or says something that has no meaning.
+    pub(crate) fn near(start: &Path) -> Result<Option<Found>> {
+        let start = std::path::absolute(start).unwrap_or_else(|_| start.to_path_buf());
+        let path = start.ancestors().map(|folder| folder.join(NAME)).find(|path| path.is_file());
+        path.map(Found::read).transpose()
+    }
+
+    fn read(path: PathBuf) -> Result<Found> {
+        let name = shown(&path);
+        let size = std::fs::metadata(&path).with_context(|| format!("cannot read {name}"))?.len();
+        ensure!(size <= MOST_BYTES, "{name} is larger than {} MB", MOST_BYTES >> 20);
+        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {name}"))?;
+        // The message has the line and points at the word.
+        let says: ProjectFile =
+            toml::from_str(&text).map_err(|error| anyhow!("{name}: {}", error.to_string().trim_end()))?;
+        if let Some(checks) = &says.checks {
+            checks.property().with_context(|| format!("{name}: checks"))?;
+        }
+        let mut excluded = GlobSetBuilder::new();
+        for pattern in &says.exclude {
+            excluded.add(Glob::new(pattern).with_context(|| format!("{name}: exclude"))?);
+        }
+        let excluded = excluded.build().with_context(|| format!("{name}: exclude"))?;
+        if let Some(baseline) = &says.baseline {
+            let is_inside = baseline.components().all(|part| matches!(part, Component::Normal(_)));
+            ensure!(is_inside, "{name}: baseline: a file of this folder or one below, without `..`");
+        }
+        Ok(Found { path, says, excluded })
+    }
+
+    /// The folder it lies in.
+    fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+
+    /// Whether a file is left out of checks of the project.
+    pub(crate) fn leaves_out(&self, file: &Path) -> bool {
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf());
+        file.strip_prefix(self.folder()).is_ok_and(|inside| self.excluded.is_match(inside))
+    }
+
+    /// The earlier result whose failures are no news.
+    pub(crate) fn baseline(&self) -> Option<PathBuf> {
+        self.says.baseline.as_ref().map(|file| self.folder().join(file))
+    }
+
+    /// An editor's settings with what the file says in their place.
+    pub(crate) fn over(&self, settings: &Value) -> Value {
+        let section = settings.get("proofline").unwrap_or(settings);
+        let mut all = if section.is_object() { section.clone() } else { json!({}) };
+        let own = serde_json::to_value(&self.says).unwrap_or_default();
+        for (name, value) in own.as_object().into_iter().flatten() {
+            all[name] = value.clone();
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::Found;
+
+    fn found(text: &str) -> anyhow::Result<Option<Found>> {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join(super::NAME), text).expect("a file");
+        Found::near(&folder.path().join("src/deep/file.c"))
+    }
+
+    #[test]
+    fn the_file_comes_before_an_editor_s_settings_and_leaves_the_others() {
+        let file = found("budget = 5000\nallocation = \"never-fails\"\nexclude = [\"third/**\"]\n");
+        let file = file.expect("it is right").expect("it is there");
+        let all = file.over(&json!({ "proofline": { "budget": 1000, "lens": false } }));
+        assert_eq!(all, json!({ "budget": 5000, "lens": false, "allocation": "never-fails" }));
+        assert!(file.leaves_out(&file.folder().join("third/party/a.c")));
+        assert!(!file.leaves_out(&file.folder().join("src/a.c")));
+    }
+
+    #[test]
+    fn the_schema_of_the_manual_knows_the_same_keys() {
+        let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/proofline.schema.json");
+        let schema = std::fs::read_to_string(schema).expect("the schema");
+        let schema: serde_json::Value = serde_json::from_str(&schema).expect("JSON");
+        let keys = schema["properties"].as_object().expect("its keys");
+        let mut text = String::new();
+        for (key, value) in keys {
+            text.push_str(&format!("{key} = {}\n", value["examples"][0]));
+        }
+        let file = found(&text).expect("each example is right").expect("it is there");
+        let rebuilt = format!("{:?}", file.says);
+        assert!(!rebuilt.contains("None") && !rebuilt.contains("[]"), "the schema lacks a key: {rebuilt}");
+        assert!(found("nothing = 1").is_err_and(|e| keys.keys().all(|key| format!("{e}").contains(key))));
+    }
+
+    #[test]
+    fn what_has_no_meaning_is_said_with_its_line() {
+        for (text, word) in [
+            ("budgets = 1", "unknown field `budgets`"),
+            ("\nbudget = \"many\"", "line 2"),
+            ("checks = [\"spelling\"]", "spelling"),
+            ("exclude = [\"[\"]", "exclude"),
+            ("baseline = \"/etc/passwd\"", "baseline"),
+            ("baseline = \"../secret.json\"", "baseline"),
+        ] {
+            let error = format!("{:#}", found(text).expect_err(text));
+            assert!(error.contains(word) && error.contains("proofline.toml"), "{error}");
+        }
+    }
+}

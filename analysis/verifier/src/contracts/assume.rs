@@ -3,7 +3,7 @@
 //! functions that have contracts, keeping those is an obligation.
 //!
 //! **Law.** Each run of the function whose caller keeps the contract is a run of the new automaton, as long as nothing fails; and where an obligation of
-//! the function fails in it, the obligation of the same number fails there.
+//! the function fails in it, the obligation of the same number fails there, or one before it that stands for what it says of lives.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -60,6 +60,8 @@ pub(crate) struct Assumed {
     pub(crate) about: BTreeMap<ObligationId, usize>,
     /// Which pointer to a function must not be null, by the number of the obligation.
     pub(crate) through: BTreeMap<ObligationId, HookPlace>,
+    /// Obligations that say a part of another one, and which.
+    pub(crate) parts: BTreeMap<ObligationId, ObligationId>,
     /// The obligations that functions which are called make.
     pub(crate) calls: BTreeSet<ObligationId>,
     /// If this one holds, no caller can keep the contract.
@@ -81,10 +83,10 @@ pub(crate) fn under(env: &Environment, name: Name, contracts: &Contracts) -> Opt
     maker.edges();
     maker.entry();
     maker.bury();
-    let Maker { out, about, through, calls, callers, .. } = maker;
+    let Maker { out, about, through, parts, calls, callers, .. } = maker;
     let mut program = env.program().clone();
     program.functions.insert(name, Arc::new(out));
-    Some(Assumed { program, about, through, calls, callers })
+    Some(Assumed { program, about, through, parts, calls, callers })
 }
 
 /// The numbers beside a pointer.
@@ -119,6 +121,7 @@ struct Maker<'a> {
     out: Function,
     about: BTreeMap<ObligationId, usize>,
     through: BTreeMap<ObligationId, HookPlace>,
+    parts: BTreeMap<ObligationId, ObligationId>,
     calls: BTreeSet<ObligationId>,
     callers: Option<ObligationId>,
     /// What is given to functions that behave as `free`, in the words of the text.
@@ -162,6 +165,7 @@ impl<'a> Maker<'a> {
             out: function.clone(),
             about: BTreeMap::new(),
             through: BTreeMap::new(),
+            parts: BTreeMap::new(),
             calls: BTreeSet::new(),
             callers: None,
             freed: BTreeMap::new(),

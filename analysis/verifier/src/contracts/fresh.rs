@@ -55,7 +55,19 @@ impl Fresh {
                     Op::Assign(dst, value) if is_one(function, value, &locals) => Some(dst),
                     Op::Allocate(allocation) if allocation.on_heap => Some(&allocation.dst),
                     Op::Call(call) => call.dst.as_ref().filter(|_| self.returns_fresh(&call.callee)),
-                    _ => None,
+                    Op::Assign(..)
+                    | Op::Allocate(_)
+                    | Op::Skip
+                    | Op::Assume(_)
+                    | Op::Copy(..)
+                    | Op::Havoc(..)
+                    | Op::Clobber(..)
+                    | Op::Free(_)
+                    | Op::CopyBytes(..)
+                    | Op::FillBytes(..)
+                    | Op::HavocBytes(..)
+                    | Op::Begin(_)
+                    | Op::End(_) => None,
                 };
                 let is_kept = dst.is_some_and(|dst| whole_pointer(function, dst).is_some());
                 visit::mentions(&edge.op, &mut |mention| {

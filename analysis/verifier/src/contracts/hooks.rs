@@ -117,8 +117,7 @@ fn signature(pointer: Type, program: &Program) -> Option<Like> {
     let size_t = Scalar::Int(program.size_type());
     let is_size = |ty: &Type| scalar_of(*ty, program.data_model) == Some(size_t);
     let gives = signature.result;
-    let parameters: Vec<Type> = signature.parameters.iter().copied().collect();
-    match &parameters[..] {
+    match &signature.parameters[..] {
         _ if signature.variadic => None,
         [size] if is_size(size) && is_pointer(&gives) => Some(Like::Malloc),
         [old] if is_pointer(old) && matches!(gives.kind(), TypeKind::Void) => Some(Like::Free),
@@ -216,7 +215,8 @@ fn called(call: &Call, like: Like, site: Site) -> Option<Op> {
         Like::Free if call.dst.is_none() => Some(Op::Free(value(0)?)),
         Like::Free => None,
         Like::Realloc => {
-            (value(0)?, value(1)?);
+            value(0)?;
+            value(1)?;
             let callee = Callee::Direct(wrapper_name(like));
             Some(Op::Call(Call { callee, ..call.clone() }))
         }

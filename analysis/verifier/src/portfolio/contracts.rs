@@ -258,7 +258,7 @@ impl<P: Programs> Known<'_, P> {
         one.is_contradictory = assumed
             .callers
             .is_some_and(|id| report.verdicts.get(&(name, id)).is_some_and(Verdict::is_proved));
-        let open = self.still_open(name, &assumed, &report);
+        let open = self.still_open(name, &one.contract, &assumed, &report);
         one.not_kept = asked_of_calls(name, &assumed, &open);
         one.is_whole = !one.is_contradictory && open.is_empty() && report.reason.is_none();
         if one.is_contradictory || one.is_whole || report.reason.is_some() {
@@ -328,7 +328,7 @@ impl<P: Programs> Known<'_, P> {
             let others = others.chain(self.promised(name)).collect();
             let request = self.request_under(&ranges.under, SOLVER, others, Some(ranges.clone()));
             let report = self.programs.judge(&request, Entry::new(name), self.control)?;
-            let still_open = self.still_open(name, assumed, &report);
+            let still_open = self.still_open(name, &ranges.under[&name], assumed, &report);
             left.retain(|id| still_open.contains(id));
             if left.is_empty() {
                 break;
@@ -411,11 +411,31 @@ impl<P: Programs> Known<'_, P> {
         targets.iter().map(|(_, id)| id).filter(is_open).collect()
     }
 
+    /// Obligations that something has a value: what unknown code gives has one, what functions like `malloc` give has none.
+    fn values(&self, name: Name) -> BTreeSet<ObligationId> {
+        let subject = &self.functions[&name].subject;
+        let Some(function) = subject.env().function(name) else { return BTreeSet::new() };
+        let targets = self.property().targets(subject.program(), [function]);
+        let is_value = |predicate| predicate == MemoryPredicate::Initialised;
+        targets.iter().map(|(_, id)| id).filter(|id| speaks_of(function, *id, &is_value)).collect()
+    }
+
     /// What is left of them and of the obligations of its calls.
-    fn still_open(&self, name: Name, assumed: &Assumed, report: &Report) -> BTreeSet<ObligationId> {
-        let all = self.open(name);
+    fn still_open(
+        &self,
+        name: Name,
+        contract: &Contract,
+        assumed: &Assumed,
+        report: &Report,
+    ) -> BTreeSet<ObligationId> {
+        let mut all = self.open(name);
+        if !contract.hooks.is_empty() {
+            all.extend(self.values(name));
+        }
         let is_open = |id: &ObligationId| !report.verdicts.get(&(name, *id)).is_some_and(Verdict::is_proved);
-        all.union(&assumed.calls).copied().filter(is_open).collect()
+        let mut open: BTreeSet<ObligationId> = all.union(&assumed.calls).copied().filter(is_open).collect();
+        open.extend(assumed.parts.iter().filter(|(part, _)| is_open(part)).map(|(_, whole)| *whole));
+        open
     }
 
     fn keep(&mut self, name: Name, contract: Contract, open: BTreeSet<ObligationId>) {

@@ -65,8 +65,8 @@ impl Maker<'_> {
         }
         if new != *condition {
             let mut at = fails.from;
-            if obligation.is_some_and(|id| self.is_of_a_call(id)) {
-                at = self.lives(at, condition);
+            if let Some(id) = obligation.filter(|id| self.is_of_a_call(*id)) {
+                at = self.lives(at, condition, id);
             }
             self.dead.extend(ids.iter().map(|id| id.index()));
             self.branch(at, &new, Some(passes.to), Some(fails.to));
@@ -74,7 +74,7 @@ impl Maker<'_> {
     }
 
     /// What a library function is given is alive: that is no matter of numbers, so it is an obligation of its own.
-    fn lives(&mut self, mut at: Loc, condition: &Expr) -> Loc {
+    fn lives(&mut self, mut at: Loc, condition: &Expr, of: ObligationId) -> Loc {
         let mut pointers = Vec::new();
         visit::walk(condition, &mut |part| {
             if let Expr::Memory(_, pointer, _) = part {
@@ -85,6 +85,7 @@ impl Maker<'_> {
             let what = format!("what `{}` leads to is alive", expr_text(self.function, &pointer));
             for predicate in [MemoryPredicate::NotFreed, MemoryPredicate::NotEnded] {
                 let lives = Expr::Memory(predicate, pointer.clone(), Arc::new(Expr::int(0)));
+                self.parts.insert(ObligationId(self.out.obligations.len() as u32), of);
                 at = self.obliged(at, lives, &what, None);
             }
         }

@@ -108,7 +108,10 @@ impl Summary {
             reports.values().filter_map(|report| report.contracts.get(function)).filter(|kept| kept.is_shown)
         {
             requires.extend(kept.words.iter().cloned());
-            conditions.extend(kept.acsl.iter().cloned());
+            // What does not prove everything is no contract to be written down.
+            if kept.is_whole() {
+                conditions.extend(kept.acsl.iter().cloned());
+            }
         }
         checks.sort_by_key(|count| count.check);
         let callers = program.deciding(function).filter(|entry| !entry.is_alone);

@@ -29,6 +29,15 @@ pub struct Kept {
     pub is_shown: bool,
     /// Nothing is asked, or all callers are seen, and so are theirs up to functions that ask nothing: it is proved.
     pub is_met: bool,
+    /// What is not proved under it, calls that need not keep what they are asked for among it. Then it is a contract in part: what it proves rests on what it does not.
+    pub open: BTreeSet<ObligationId>,
+}
+
+impl Kept {
+    /// Whether everything is proved under it.
+    pub fn is_whole(&self) -> bool {
+        self.open.is_empty()
+    }
 }
 
 /// What engines found out about the executions from one entry, without positions.
@@ -202,14 +211,14 @@ impl Report {
     pub(crate) fn settle_kept(&mut self, not_asked_of_callers: &BTreeSet<(Name, ObligationId)>) {
         let is_covered = |finding: &Finding| {
             let entry = finding.counterexample.entry.name;
-            finding.blame != Blame::Manifest && self.kept.contains_key(&entry)
+            finding.blame != Blame::Manifest && self.kept.get(&entry).is_some_and(Kept::is_whole)
         };
         let covered: BTreeSet<usize> =
             (0..self.findings.len()).filter(|at| is_covered(&self.findings[*at])).collect();
         let mut dropped = BTreeSet::new();
         for (target, verdict) in &mut self.verdicts {
             let Some(kept) = self.kept.get(&target.0) else { continue };
-            if not_asked_of_callers.contains(target) {
+            if not_asked_of_callers.contains(target) || kept.open.contains(&target.1) {
                 continue;
             }
             let is_open = match verdict {

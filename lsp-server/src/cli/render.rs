@@ -109,17 +109,20 @@ fn not_kept(report: &Report, style: Style) -> String {
 /// What proved functions ask of callers that are not seen.
 fn kept(report: &Report, style: Style) -> String {
     let mut out = String::new();
-    let shown = report.kept.iter().filter(|(_, kept)| kept.is_shown && !kept.contract.is_empty());
-    for (function, kept) in shown {
-        if out.is_empty() {
-            let _ = writeln!(out, "{}", style.bold("proved, if callers pass:"));
+    for (is_whole, title) in [(true, "proved, if callers pass:"), (false, "proved in part, if callers pass:")]
+    {
+        let shown = report.kept.iter().filter(|(_, kept)| kept.is_shown && !kept.contract.is_empty());
+        let mut shown = shown.filter(|(_, kept)| kept.is_whole() == is_whole).peekable();
+        if shown.peek().is_none() {
+            continue;
         }
-        let _ = writeln!(out, "  {function}");
-        for demand in &kept.words {
-            let _ = writeln!(out, "    {demand}");
+        let _ = writeln!(out, "{}", style.bold(title));
+        for (function, kept) in shown {
+            let _ = writeln!(out, "  {function}");
+            for demand in &kept.words {
+                let _ = writeln!(out, "    {demand}");
+            }
         }
-    }
-    if !out.is_empty() {
         out.push('\n');
     }
     out

@@ -101,6 +101,22 @@ impl Pass<'_, '_> {
         ty: IntType,
         cause: Cause,
     ) {
+        let is_zero = is_zero(table, &character, &dst, ty);
+        self.entry_of(table, character, mask, dst, ty, cause);
+        if let Some(is_zero) = is_zero {
+            self.emitter.emit(Op::Assume(is_zero));
+        }
+    }
+
+    fn entry_of(
+        &mut self,
+        table: Table,
+        character: Expr,
+        mask: Option<i128>,
+        dst: Lvalue,
+        ty: IntType,
+        cause: Cause,
+    ) {
         let entry = self.entry(table, character.clone(), mask);
         let entry = fold::cast(Scalar::Int(ty), entry, self.emitter.site);
         let known = Op::Assign(dst.clone(), entry);
@@ -304,6 +320,25 @@ impl Table {
             Table::Classes => classes(byte),
         }
     }
+}
+
+/// What ends a string is no letter in any locale, and no letter becomes it. (The table says so, too, but not in a few words.)
+fn is_zero(table: Table, character: &Expr, dst: &Lvalue, ty: IntType) -> Option<Expr> {
+    let Base::Local(result) = dst.base else { return None };
+    let mut is_other = dst.path.is_empty() && ty.bits >= 8 && dst.bits.is_none();
+    visit::reads_of_expr(character, &mut |lvalue| {
+        is_other &= matches!(lvalue.base, Base::Local(id) if id != result);
+    });
+    let given = character.int_type()?;
+    match table {
+        Table::Lower | Table::Upper if is_other => {}
+        Table::Lower | Table::Upper | Table::Classes => return None,
+    }
+    let is_zero = |value: Expr, ty: IntType| {
+        Arc::new(Expr::Compare(CompareOp::Eq, Arc::new(value), Arc::new(Expr::Int(0, ty))))
+    };
+    let (given, got) = (is_zero(character.clone(), given), is_zero(Expr::Load(dst.clone()), ty));
+    Some(Expr::Compare(CompareOp::Eq, given, got))
 }
 
 /// glibc's bits on a little endian machine: `_ISbit(n)` is `(1 << n) << 8` for n < 8, else `(1 << n) >> 8`.

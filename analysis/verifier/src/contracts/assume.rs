@@ -3,7 +3,7 @@
 //! functions that have contracts, keeping those is an obligation.
 //!
 //! **Law.** Each run of the function whose caller keeps the contract is a run of the new automaton, as long as nothing fails; and where an obligation of
-//! the function fails in it, the obligation of the same number fails there.
+//! the function fails in it, the obligation of the same number fails there, or one before it that stands for what it says of lives.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,9 +11,9 @@ use std::{
 };
 
 use proofline_cfa::{
-    Base, BinaryOp, Call, Callee, Cause, CompareOp, Edge, EdgeId, Expr, Function, Loc, Local, LocalId,
-    Lvalue, MemoryPredicate, Name, Obligation, ObligationId, Op, Program, Quantity, Role, Scalar, Site, Step,
-    expr_text, visit,
+    Allocation, Base, BinaryOp, Call, Callee, Cause, CompareOp, Edge, EdgeId, Expr, Function, Loc, Local,
+    LocalId, Lvalue, MemoryPredicate, Name, Obligation, ObligationId, Op, Program, Quantity, Role, Scalar,
+    Site, Step, expr_text, visit,
 };
 use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
@@ -24,6 +24,8 @@ use super::{
         self, MOST, and, at_most, compare, difference, is_not_null, is_null, number, or, plus, sum, times,
         truth, widened,
     },
+    hooks::{self, HookPlace},
+    named::{Named, named},
     obligations,
     origin::{Offset, Origin, Origins, Place, is_character, types, whole_pointer},
     replaced, text,
@@ -56,6 +58,10 @@ pub(crate) struct Assumed {
     pub(crate) program: Program,
     /// Which parameter each obligation that speaks of memory is about, by its number.
     pub(crate) about: BTreeMap<ObligationId, usize>,
+    /// Which pointer to a function must not be null, by the number of the obligation.
+    pub(crate) through: BTreeMap<ObligationId, HookPlace>,
+    /// Obligations that say a part of another one, and which.
+    pub(crate) parts: BTreeMap<ObligationId, ObligationId>,
     /// The obligations that functions which are called make.
     pub(crate) calls: BTreeSet<ObligationId>,
     /// If this one holds, no caller can keep the contract.
@@ -65,17 +71,22 @@ pub(crate) struct Assumed {
 /// The program with the function as it runs where its caller keeps its contract. Its obligations keep their numbers; those at its calls come
 /// behind them.
 pub(crate) fn under(env: &Environment, name: Name, contracts: &Contracts) -> Option<Assumed> {
-    let function = env.function(name)?;
     let nothing = Contract::default();
     let own = contracts.get(&name).unwrap_or(&nothing);
-    let mut maker = Maker::new(env, function, own, contracts);
+    let hooked = (!own.hooks.is_empty()).then(|| hooks::assumed(env, &own.hooks));
+    let freed = hooks::freed(env.program(), env.function(name)?, &own.hooks);
+    let env = hooked.as_ref().unwrap_or(env);
+    let function = env.function(name)?;
+    let named = named(env, function);
+    let mut maker = Maker::new(env, &named, own, contracts);
+    maker.freed = freed;
     maker.edges();
     maker.entry();
     maker.bury();
-    let (function, about, calls, callers) = (maker.out, maker.about, maker.calls, maker.callers);
+    let Maker { out, about, through, parts, calls, callers, .. } = maker;
     let mut program = env.program().clone();
-    program.functions.insert(name, Arc::new(function));
-    Some(Assumed { program, about, calls, callers })
+    program.functions.insert(name, Arc::new(out));
+    Some(Assumed { program, about, through, parts, calls, callers })
 }
 
 /// The numbers beside a pointer.
@@ -90,6 +101,7 @@ struct Ghosts {
 struct Maker<'a> {
     env: &'a Environment,
     program: &'a Program,
+    named: &'a Named,
     function: &'a Function,
     own: &'a Contract,
     contracts: &'a Contracts,
@@ -108,20 +120,19 @@ struct Maker<'a> {
     at: Loc,
     out: Function,
     about: BTreeMap<ObligationId, usize>,
+    through: BTreeMap<ObligationId, HookPlace>,
+    parts: BTreeMap<ObligationId, ObligationId>,
     calls: BTreeSet<ObligationId>,
     callers: Option<ObligationId>,
+    /// What is given to functions that behave as `free`, in the words of the text.
+    freed: BTreeMap<EdgeId, Expr>,
     /// Edges of the function that others took the place of.
     dead: BTreeSet<usize>,
 }
 
 impl<'a> Maker<'a> {
-    fn new(
-        env: &'a Environment,
-        function: &'a Function,
-        own: &'a Contract,
-        contracts: &'a Contracts,
-    ) -> Maker<'a> {
-        let program = env.program();
+    fn new(env: &'a Environment, named: &'a Named, own: &'a Contract, contracts: &'a Contracts) -> Maker<'a> {
+        let (program, function) = (env.program(), &named.function);
         let is_known = |at: &usize| {
             function.parameters.get(*at).is_some_and(|id| {
                 let local = function.local(*id);
@@ -131,13 +142,15 @@ impl<'a> Maker<'a> {
         let asked = own.pointers.iter().filter(|(at, _)| is_known(at));
         let may_be_null: Vec<(usize, bool)> = asked.clone().map(|(at, asked)| (*at, asked.or_null)).collect();
         let stays = stays(env, function.name);
-        let structures = asked.filter(|(_, asked)| asked.memory == Memory::Structure && stays.structures);
+        let structures = asked.filter(|(_, asked)| asked.memory == Memory::Structure);
         let structures = structures.map(|(at, _)| *at).collect();
         let ends = ends(own, &is_known);
-        let origins = Origins::of(program, function, &may_be_null, structures, &ends);
+        let known = |at: Loc| stays.structures(named.before(at));
+        let origins = Origins::of(program, function, &may_be_null, structures, &ends, &known);
         let mut maker = Maker {
             env,
             program,
+            named,
             function,
             own,
             contracts,
@@ -151,8 +164,11 @@ impl<'a> Maker<'a> {
             at: function.entry,
             out: function.clone(),
             about: BTreeMap::new(),
+            through: BTreeMap::new(),
+            parts: BTreeMap::new(),
             calls: BTreeSet::new(),
             callers: None,
+            freed: BTreeMap::new(),
             dead: BTreeSet::new(),
         };
         for (start, end) in ends {
@@ -163,6 +179,16 @@ impl<'a> Maker<'a> {
         maker.moved_back = maker.moved_back();
         maker.make_ghosts();
         maker
+    }
+
+    /// Whether strings of callers end where they ended, or before, at a location.
+    fn strings_stay(&self, at: Loc) -> bool {
+        self.stays.strings(self.named.before(at))
+    }
+
+    /// Whether pointers in structures of callers lead where they led.
+    fn structures_stay(&self, at: Loc) -> bool {
+        self.stays.structures(self.named.before(at))
     }
 
     fn moved_back(&self) -> Vec<Origin> {
@@ -201,6 +227,7 @@ impl<'a> Maker<'a> {
             },
             Origin::Loaded(ty) if is_character(ty) => Memory::String,
             Origin::Loaded(_) => Memory::Structure,
+            Origin::Allocated => Memory::Nothing,
         }
     }
 
@@ -211,6 +238,11 @@ impl<'a> Maker<'a> {
             let name = self.function.local(id).name;
             let mut ghosts = Ghosts::default();
             match self.memory(origin) {
+                Memory::Nothing if origin == Origin::Allocated => {
+                    let is_needed = !self.only_forward(origin);
+                    ghosts.moved = is_needed.then(|| self.fresh(&format!("moved_{name}")));
+                    ghosts.left = Some(self.fresh(&format!("left_{name}")));
+                }
                 Memory::Nothing | Memory::Structure => {}
                 Memory::Bytes(_) | Memory::Elements(..) => {
                     ghosts.moved = (!is_fixed).then(|| self.fresh(&format!("moved_{name}")));

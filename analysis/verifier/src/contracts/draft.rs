@@ -15,7 +15,9 @@ use proofline_program_analysis::Environment;
 use super::{
     Asked, Contract, Contracts, Memory,
     acsl::is_end,
-    at_call, obligations,
+    at_call,
+    hooks::{self, HookPlace, Hooks},
+    obligations,
     origin::{Origin, Origins, is_character, types},
 };
 
@@ -29,6 +31,10 @@ pub(crate) struct Draft {
     ladders: BTreeMap<usize, Vec<Memory>>,
     /// Signed parameters that places in memory are counted from.
     starts: Vec<Expr>,
+    /// What functions behave as that are called through pointers.
+    hooks: Hooks,
+    /// Some of them the function calls itself.
+    is_hooked: bool,
     /// A person has written it: nothing else is tried.
     written: Option<Contract>,
 }
@@ -36,12 +42,24 @@ pub(crate) struct Draft {
 impl Draft {
     /// Whether the function needs nothing of its callers' memory.
     pub(crate) fn is_empty(&self) -> bool {
-        self.ladders.is_empty() && self.written.is_none()
+        self.ladders.is_empty() && self.hooks.is_empty() && self.written.is_none()
+    }
+
+    /// Whether the function itself calls through a pointer that may be a hook.
+    pub(crate) fn is_hooked(&self) -> bool {
+        self.is_hooked && !self.is_written()
+    }
+
+    /// The contract with what functions behave as that are called through pointers, if it does not say so.
+    pub(crate) fn with_hooks(&self, last: &Contract) -> Option<Contract> {
+        let mut hooks = last.hooks.clone();
+        hooks::join(&mut hooks, &self.hooks);
+        (hooks != last.hooks).then(|| Contract { hooks, ..last.clone() })
     }
 
     /// What a person has written.
-    pub(crate) fn of_written(contract: Contract) -> Draft {
-        Draft { written: Some(contract), ..Draft::default() }
+    pub(crate) fn of_written(contract: Contract, env: &Environment, name: Name) -> Draft {
+        Draft { written: Some(contract), hooks: hooks::of(env, name), ..Draft::default() }
     }
 
     /// Whether a person has written it.
@@ -60,6 +78,17 @@ impl Draft {
         };
         let pointers = self.ladders.iter().filter_map(|(at, ladder)| Some((*at, asked(ladder.first()?))));
         Contract { pointers: pointers.collect(), ..Contract::default() }
+    }
+
+    /// The contract with these pointers to functions not null.
+    pub(crate) fn without_null(last: &Contract, places: &BTreeSet<HookPlace>) -> Option<Contract> {
+        let mut next = last.clone();
+        for place in places {
+            if let Some(hook) = next.hooks.get_mut(place) {
+                hook.or_null = false;
+            }
+        }
+        (next != *last).then_some(next)
     }
 
     /// What is tried after a contract under which something stays open that is about these parameters (by number: whether it is that
@@ -171,8 +200,10 @@ pub(crate) fn draft(env: &Environment, name: Name, callees: &Contracts) -> Draft
         !local.address_taken && matches!(local.ty.kind(), TypeKind::Pointer(_))
     };
     let parameters: Vec<usize> = (0..function.parameters.len()).filter(is_pointer).collect();
+    let hooks = hooks::of(env, name);
+    let is_hooked = hooks::calls(env.program(), function, &hooks);
     if parameters.is_empty() {
-        return Draft::default();
+        return Draft { hooks, is_hooked, ..Draft::default() };
     }
     let all: Vec<(usize, bool)> = parameters.iter().map(|at| (*at, true)).collect();
     let is_record = |at: &usize| {
@@ -181,7 +212,7 @@ pub(crate) fn draft(env: &Environment, name: Name, callees: &Contracts) -> Draft
     };
     let walked = walked(env, function, &all);
     let records = parameters.iter().copied().filter(|at| is_record(at) && !walked.contains(at)).collect();
-    let origins = Origins::of(env.program(), function, &all, records, &[]);
+    let origins = Origins::of(env.program(), function, &all, records, &[], &|_| true);
     let mut uses: BTreeMap<usize, Uses> = BTreeMap::new();
     let mut look = Look { env, function, origins: &origins, callees, uses: &mut uses };
     for edge in &function.edges {
@@ -192,7 +223,7 @@ pub(crate) fn draft(env: &Environment, name: Name, callees: &Contracts) -> Draft
         .filter(|(id, _)| origins.is_written(*id))
         .filter_map(|(id, origin)| match origin {
             Origin::Parameter(at) if is_moved(function, &origins, id) => Some(at),
-            Origin::Parameter(_) | Origin::Loaded(_) => None,
+            Origin::Parameter(_) | Origin::Loaded(_) | Origin::Allocated => None,
         })
         .collect();
     let used: BTreeSet<usize> = uses.iter().filter(|(_, uses)| uses.is_used).map(|(at, _)| *at).collect();
@@ -207,12 +238,12 @@ pub(crate) fn draft(env: &Environment, name: Name, callees: &Contracts) -> Draft
         (at, ladder(env, function, at, &uses))
     });
     let ladders = ladders.filter(|(_, ladder)| !ladder.is_empty()).collect();
-    Draft { ladders, starts: starts(function, &origins), written: None }
+    Draft { ladders, starts: starts(function, &origins), hooks, is_hooked, written: None }
 }
 
 /// Parameters that lead to one element of several: pointers to other ones are computed from them.
 fn walked(env: &Environment, function: &Function, parameters: &[(usize, bool)]) -> BTreeSet<usize> {
-    let origins = Origins::of(env.program(), function, parameters, BTreeSet::new(), &[]);
+    let origins = Origins::of(env.program(), function, parameters, BTreeSet::new(), &[], &|_| true);
     let walks = function.edges.iter().filter_map(|edge| {
         let Op::Assign(dst, value) = &edge.op else { return None };
         super::origin::whole_pointer(function, dst)?;
@@ -224,7 +255,7 @@ fn walked(env: &Environment, function: &Function, parameters: &[(usize, bool)]) 
             && place.offset.terms.iter().all(|(_, stride)| i128::from(*stride) % size == 0);
         match place.origin {
             Origin::Parameter(at) if is_step && is_whole => Some(at),
-            Origin::Parameter(_) | Origin::Loaded(_) => None,
+            Origin::Parameter(_) | Origin::Loaded(_) | Origin::Allocated => None,
         }
     });
     walks.collect()
@@ -338,6 +369,7 @@ impl Look<'_> {
         let at = match place.origin {
             Origin::Parameter(at) => at,
             Origin::Loaded(_) => return self.follows(value),
+            Origin::Allocated => return,
         };
         if !place.offset.is_zero() && place.local.is_none() {
             return;
@@ -387,7 +419,7 @@ impl Look<'_> {
             Expr::Compare(_, lhs, rhs) if lhs.scalar() == Scalar::Pointer && **rhs != Expr::Null => {
                 let origin = |pointer: &Expr| match self.origins.place(pointer)?.origin {
                     Origin::Parameter(at) => Some(at),
-                    Origin::Loaded(_) => None,
+                    Origin::Loaded(_) | Origin::Allocated => None,
                 };
                 if let (Some(a), Some(b)) = (origin(lhs), origin(rhs))
                     && a != b
@@ -412,6 +444,7 @@ impl Look<'_> {
         let at = match place.origin {
             Origin::Parameter(at) => at,
             Origin::Loaded(_) => return self.follows(pointer),
+            Origin::Allocated => return,
         };
         let uses = self.uses.entry(at).or_default();
         match predicate {
@@ -455,6 +488,7 @@ impl Look<'_> {
                     let uses = self.uses.entry(at).or_default();
                     (uses.follows, uses.is_used) = (true, true);
                 }
+                (Origin::Allocated, _) => {}
                 (Origin::Loaded(_), Some(id)) => {
                     if seen.insert(id) {
                         open.extend(function.edges.iter().filter_map(|edge| match &edge.op {

@@ -11,6 +11,9 @@ pub(crate) mod assume;
 mod bytes;
 pub(crate) mod draft;
 mod ensures;
+mod fresh;
+pub(crate) mod hooks;
+mod named;
 pub(crate) mod obligations;
 mod origin;
 pub(crate) mod promises;
@@ -21,6 +24,8 @@ use std::collections::BTreeMap;
 
 use proofline_cfa::{Base, Expr, Function, Name};
 
+pub use hooks::{Hook, HookPlace, Hooks, Like};
+
 /// What a function asks of its callers.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Contract {
@@ -28,6 +33,8 @@ pub struct Contract {
     pub pointers: BTreeMap<usize, Asked>,
     /// What must hold of the arguments: expressions that read parameters only.
     pub conditions: Vec<Expr>,
+    /// What functions behave as that are called through pointers. (Of all calls through these, in the function and in what it calls.)
+    pub hooks: Hooks,
     /// It stands in the text. What it asks of calls is in the program then, as far as expressions say it (`obligations`).
     pub is_written: bool,
 }
@@ -65,7 +72,7 @@ pub enum Memory {
 impl Contract {
     /// Nothing is asked.
     pub fn is_empty(&self) -> bool {
-        self.pointers.is_empty() && self.conditions.is_empty()
+        self.pointers.is_empty() && self.conditions.is_empty() && self.hooks.is_empty()
     }
 }
 

@@ -131,7 +131,7 @@ impl Maker<'_> {
         let Edge { from, op, site, .. } = self.out.edges[at].clone();
         let Some((name, call)) = callee(&op) else { return };
         let Some(body) = self.program.functions.get(&name) else { return };
-        let Contract { pointers, conditions, is_written: _ } = &written.contract;
+        let Contract { pointers, conditions, is_written: _, hooks: _ } = &written.contract;
         let arguments = values(call);
         let mut demands: Vec<(String, Expr)> = Vec::new();
         for (parameter, of) in pointers {

@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
-    Base, Expr, Function, LocalId, Lvalue, Op, Program, Scalar, Step, Type,
+    Base, Expr, Function, Loc, LocalId, Lvalue, Op, Program, Scalar, Step, Type,
     visit::{self, Mention},
 };
 use proofline_hir::TypeKind;
@@ -16,6 +16,8 @@ pub(super) enum Origin {
     Parameter(usize),
     /// A pointer that was read from a structure, by what it points to.
     Loaded(Type),
+    /// The start of an object that the function allocates, of a size that differs from run to run. Of which one, its numbers know.
+    Allocated,
 }
 
 /// A pointer seen from its origin.
@@ -71,6 +73,8 @@ pub(super) struct Origins<'f> {
     program: &'f Program,
     /// Parameters whose pointers lead to structures, all that can be read from them included.
     structures: BTreeSet<usize>,
+    /// Whether what is read from structures now is what callers put there.
+    is_theirs: bool,
     of: Vec<Known>,
     /// Locals that may be null.
     nullable: Vec<bool>,
@@ -79,19 +83,21 @@ pub(super) struct Origins<'f> {
 
 impl<'f> Origins<'f> {
     /// Of a function some of whose pointer parameters are looked at (`may_be_null`: which are, and whether each may be null). Those in `ends` lead to
-    /// what another parameter leads to, and are not null.
+    /// what another parameter leads to, and are not null. Where pointers in structures are no longer what callers put there, `are_theirs` says.
     pub(super) fn of(
         program: &'f Program,
         function: &'f Function,
         may_be_null: &[(usize, bool)],
         structures: BTreeSet<usize>,
         ends: &[(usize, usize)],
+        are_theirs: &dyn Fn(Loc) -> bool,
     ) -> Origins<'f> {
         let count = function.locals.len();
         let mut origins = Origins {
             function,
             program,
             structures,
+            is_theirs: true,
             of: vec![Known::Nothing; count],
             nullable: vec![false; count],
             written: vec![false; count],
@@ -114,18 +120,30 @@ impl<'f> Origins<'f> {
                 origins.of[index] = Known::Anything;
             }
         }
-        while origins.round() {}
+        while origins.round(are_theirs) {}
+        // Which place asks is not said any more.
+        origins.is_theirs = function.edges.iter().all(|edge| are_theirs(edge.from));
         origins
     }
 
     /// Looks at every edge once more. Whether anything is new.
-    fn round(&mut self) -> bool {
+    fn round(&mut self, are_theirs: &dyn Fn(Loc) -> bool) -> bool {
         let mut changed = false;
         for edge in &self.function.edges {
+            self.is_theirs = are_theirs(edge.from);
             if let Op::Assign(dst, value) = &edge.op
                 && let Some(id) = whole_pointer(self.function, dst)
             {
                 changed |= self.assigned(id, value);
+                continue;
+            }
+            if let Op::Allocate(allocation) = &edge.op
+                && let Some(id) = whole_pointer(self.function, &allocation.dst)
+                && allocation.on_heap
+                && !matches!(allocation.size, Expr::Int(..))
+            {
+                let nullable = !std::mem::replace(&mut self.nullable[id.index()], true);
+                changed |= self.joins(id, Known::Only(Origin::Allocated)) | self.writes(id) | nullable;
                 continue;
             }
             let mut others = Vec::new();
@@ -246,7 +264,8 @@ impl<'f> Origins<'f> {
     /// What the pointer that is read there points to, if it is read from a structure.
     fn loaded(&self, lvalue: &Lvalue) -> Option<Type> {
         let Base::Deref(pointer, _) = &lvalue.base else { return None };
-        if lvalue.scalar != Some(Scalar::Pointer)
+        if !self.is_theirs
+            || lvalue.scalar != Some(Scalar::Pointer)
             || !lvalue.path.iter().any(|step| matches!(step, Step::Field { .. }))
         {
             return None;
@@ -264,6 +283,7 @@ impl<'f> Origins<'f> {
         match origin {
             Origin::Parameter(at) => self.structures.contains(&at),
             Origin::Loaded(ty) => !is_character(ty),
+            Origin::Allocated => false,
         }
     }
 
@@ -285,6 +305,7 @@ impl<'f> Origins<'f> {
         match origin {
             Origin::Parameter(at) => self.function.local(*self.function.parameters.get(at)?).ty.pointee(),
             Origin::Loaded(ty) => Some(ty),
+            Origin::Allocated => None,
         }
     }
 }

@@ -51,7 +51,11 @@ impl Contract {
         let pointers = self.pointers.iter().map(|(at, of)| asked(program, function, *at, of));
         let conditions =
             self.conditions.iter().map(|condition| format!("`{}`", expr_text(function, condition)));
-        pointers.chain(conditions).collect()
+        let hooks = self.hooks.iter().map(|(place, hook)| {
+            let null = if hook.or_null { "" } else { ", not null," };
+            format!("{}{null} that behaves as `{}`", place.text(), hook.like.name())
+        });
+        pointers.chain(conditions).chain(hooks).collect()
     }
 
     /// Each demand as a term of ACSL.

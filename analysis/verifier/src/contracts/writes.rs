@@ -6,13 +6,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use proofline_cfa::{Base, Callee, EdgeId, Expr, Function, Loc, Lvalue, Name, Object, Op, Scalar, Step};
 use proofline_program_analysis::Environment;
 
+use super::fresh::Fresh;
+
 /// What stays of callers' memory while a function runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Stays {
     /// Places that are reached after a write behind which strings may end later than they did.
     written: BTreeSet<Loc>,
-    /// Pointers in structures, and strings, are what they were.
-    pub(super) structures: bool,
+    /// Places that are reached after a write behind which pointers in structures, and strings, may be others than they were.
+    changed: BTreeSet<Loc>,
+    /// Memory of callers that has values keeps having them: nothing is copied there that may have none.
+    pub(super) values: bool,
 }
 
 impl Stays {
@@ -20,25 +24,38 @@ impl Stays {
     pub(super) fn strings(&self, at: Loc) -> bool {
         !self.written.contains(&at)
     }
+
+    /// Whether pointers in structures, and strings that these lead to, are what they were when it gets there.
+    pub(super) fn structures(&self, at: Loc) -> bool {
+        !self.changed.contains(&at)
+    }
 }
 
 /// Of a run of the function.
 pub(super) fn stays(env: &Environment, function: Name) -> Stays {
     let graph = env.call_graph();
+    let fresh = Fresh::of(env, function);
+    let env = &Memory { env, fresh: &fresh };
     let reached: BTreeMap<Name, Vec<Effect>> = graph
         .reachable([function])
         .into_iter()
-        .filter_map(|name| Some((name, env.function(name)?)))
+        .filter_map(|name| Some((name, env.env.function(name)?)))
         .map(|(name, body)| {
             (name, body.edge_ids().map(|(id, edge)| of_edge(env, body, id, &edge.op)).collect())
         })
         .collect();
-    let breaks = |effect: &Effect| !matches!(effect, Effect::None | Effect::Zero);
-    let may_break: BTreeSet<Name> =
-        reached.iter().filter(|(_, all)| all.iter().any(breaks)).map(|(name, _)| *name).collect();
-    let structures = reached.values().flatten().all(|effect| matches!(effect, Effect::None | Effect::Member));
-    let mut written = BTreeSet::new();
-    if let (Some(body), Some(effects)) = (env.function(function), reached.get(&function)) {
+    let copies = |name: &Name| {
+        let body = env.env.function(*name);
+        body.is_some_and(|body| body.edges.iter().any(|edge| is_copy(env, body, &edge.op)))
+    };
+    let values = !reached.keys().any(copies);
+    let behind = |breaks: &dyn Fn(&Effect) -> bool| {
+        let may_break: BTreeSet<Name> =
+            reached.iter().filter(|(_, all)| all.iter().any(breaks)).map(|(name, _)| *name).collect();
+        let mut written = BTreeSet::new();
+        let (Some(body), Some(effects)) = (env.env.function(function), reached.get(&function)) else {
+            return written;
+        };
         let called =
             |id: EdgeId| graph.call(function, id).into_iter().flat_map(|to| to.functions.iter().copied());
         let is_write =
@@ -51,18 +68,51 @@ pub(super) fn stays(env: &Environment, function: Name) -> Stays {
                 open.extend(successors[at.index()].iter().map(|id| body.edge(*id).to));
             }
         }
+        written
+    };
+    let written = behind(&|effect| !matches!(effect, Effect::None | Effect::Zero));
+    let changed = behind(&|effect| !matches!(effect, Effect::None | Effect::Member));
+    Stays { written, changed, values }
+}
+
+/// Whether bits come into memory of callers that need not have a value: nobody asks whether what is only copied has one.
+fn is_copy(env: &Memory<'_>, body: &Function, op: &Op) -> bool {
+    let to = |place: &Lvalue| of_place(env, body, place, None) != Effect::None;
+    match op {
+        Op::Copy(dst, _) => to(dst),
+        Op::Assign(dst, Expr::Load(_)) => {
+            matches!(dst.scalar, Some(Scalar::Int(ty)) if ty.bits == 8) && to(dst)
+        }
+        Op::CopyBytes(dst, ..) => of_bytes(env, body, dst) != Effect::None,
+        Op::Assign(..)
+        | Op::Skip
+        | Op::Assume(_)
+        | Op::Begin(_)
+        | Op::End(_)
+        | Op::Free(_)
+        | Op::Call(_)
+        | Op::Havoc(..)
+        | Op::Allocate(_)
+        | Op::Clobber(..)
+        | Op::FillBytes(..)
+        | Op::HavocBytes(..) => false,
     }
-    Stays { written, structures }
 }
 
 /// Of an edge, without what it calls.
-fn of_edge(env: &Environment, body: &Function, id: EdgeId, op: &Op) -> Effect {
+fn of_edge(env: &Memory<'_>, body: &Function, id: EdgeId, op: &Op) -> Effect {
     let Op::Call(call) = op else { return of_operation(env, body, op) };
-    let runs_unknown = env.call_graph().call(body.name, id).is_none_or(|to| to.may_be_external);
+    let runs_unknown = env.env.call_graph().call(body.name, id).is_none_or(|to| to.may_be_external);
     // The result is written by the caller.
     let result = call.dst.as_ref().map_or(Effect::None, |dst| of_place(env, body, dst, None));
-    let is_here = matches!(call.callee, Callee::Direct(name) if env.function(name).is_some());
+    let is_here = matches!(call.callee, Callee::Direct(name) if env.env.function(name).is_some());
     if runs_unknown && !is_here { Effect::Anything } else { result }
+}
+
+/// The program, and what is the run's own.
+struct Memory<'e> {
+    env: &'e Environment,
+    fresh: &'e Fresh,
 }
 
 /// What a write may do to memory of callers.
@@ -77,7 +127,7 @@ enum Effect {
     Anything,
 }
 
-fn of_operation(env: &Environment, body: &Function, op: &Op) -> Effect {
+fn of_operation(env: &Memory<'_>, body: &Function, op: &Op) -> Effect {
     match op {
         Op::Skip | Op::Assume(_) | Op::Begin(_) | Op::End(_) | Op::Free(_) | Op::Call(_) => Effect::None,
         Op::Assign(dst, value) => of_place(env, body, dst, Some(value)),
@@ -88,24 +138,28 @@ fn of_operation(env: &Environment, body: &Function, op: &Op) -> Effect {
     }
 }
 
-fn of_bytes(env: &Environment, body: &Function, pointer: &Expr) -> Effect {
-    let targets = env.targets(body.name, pointer);
+fn of_bytes(env: &Memory<'_>, body: &Function, pointer: &Expr) -> Effect {
+    if env.fresh.is_fresh(body, pointer) {
+        return Effect::None;
+    }
+    let targets = env.env.targets(body.name, pointer);
     let is_theirs = targets.objects.iter().any(|object| may_be_callers(env, *object));
     if is_theirs { Effect::Anything } else { Effect::None }
 }
 
 /// Whether callers' pointers may lead there.
-fn may_be_callers(env: &Environment, object: Object) -> bool {
-    object == Object::External || env.escaped().contains(&object)
+fn may_be_callers(env: &Memory<'_>, object: Object) -> bool {
+    object == Object::External || env.env.escaped().contains(&object)
 }
 
-fn of_place(env: &Environment, body: &Function, place: &Lvalue, value: Option<&Expr>) -> Effect {
+fn of_place(env: &Memory<'_>, body: &Function, place: &Lvalue, value: Option<&Expr>) -> Effect {
     let is_theirs = match &place.base {
         Base::Local(id) if !body.local(*id).address_taken => false,
         Base::Local(id) => may_be_callers(env, Object::Local(body.name, *id)),
         Base::Global(name) => may_be_callers(env, Object::Global(*name)),
+        Base::Deref(pointer, _) if env.fresh.is_fresh(body, pointer) => false,
         Base::Deref(pointer, _) => {
-            env.targets(body.name, pointer).objects.iter().any(|object| may_be_callers(env, *object))
+            env.env.targets(body.name, pointer).objects.iter().any(|object| may_be_callers(env, *object))
         }
     };
     if !is_theirs {

@@ -16,9 +16,10 @@ use crate::{
     callers_memory::{is_asked, is_of_an_object, speaks_of},
     checks::library_call,
     contracts::{
-        Contract, Contracts, acsl,
+        Contract, Contracts, HookPlace, Hooks, acsl,
         assume::{self, Assumed},
-        draft,
+        draft::{self, Draft},
+        hooks,
         promises::is_any,
     },
     property::Property,
@@ -106,7 +107,9 @@ impl<P: Programs> Known<'_, P> {
             if !draft.is_written() && (needs && self.open(*name).is_empty() || self.is_hopeless(*name)) {
                 continue;
             }
-            let contract = draft.first();
+            // What calls through pointers itself does nothing without knowing what is called.
+            let first = draft.first();
+            let contract = draft.with_hooks(&first).filter(|_| draft.is_hooked()).unwrap_or(first);
             tries.insert(
                 *name,
                 Try {
@@ -116,6 +119,7 @@ impl<P: Programs> Known<'_, P> {
                     is_whole: false,
                     is_contradictory: false,
                     not_kept: BTreeSet::new(),
+                    best: None,
                 },
             );
         }
@@ -127,9 +131,12 @@ impl<P: Programs> Known<'_, P> {
                 if tries[&name].is_over && component.len() == 1 {
                     continue;
                 }
-                let contracts = self.contracts_for(name, &tries);
+                let hooks = self.hooks_of_callees(name, &tries);
                 let Some(one) = tries.get_mut(&name) else { continue };
                 let before = one.contract.clone();
+                hooks::join(&mut one.contract.hooks, &hooks);
+                let contracts = self.contracts_for(name, &tries);
+                let Some(one) = tries.get_mut(&name) else { continue };
                 self.tried(name, one, &contracts)?;
                 changed |= one.contract != before;
             }
@@ -151,10 +158,21 @@ impl<P: Programs> Known<'_, P> {
                 self.done.insert(name, one.contract.clone());
             }
             if one.is_whole {
-                self.keep(name, one);
-            } else if !one.not_kept.is_empty() {
+                self.keep(name, one.contract, BTreeSet::new());
+                continue;
+            }
+            if !one.not_kept.is_empty() {
                 let texts = one.not_kept.iter().map(Name::to_string).collect();
                 self.report.calls_not_kept.insert(name, texts);
+            }
+            // Of functions that call each other nothing is known as long as one of them is open.
+            if let Some((contract, open)) = one.best
+                && component.len() == 1
+                && !self.functions[&name].callees.contains(&name)
+                && !one.is_contradictory
+                && self.open(name).iter().any(|id| !open.contains(id))
+            {
+                self.keep(name, contract, open);
             }
         }
         Ok(())
@@ -170,7 +188,7 @@ impl<P: Programs> Known<'_, P> {
                 self.report.contract_problems.insert(name, written.problems);
             }
             if !written.contract.is_empty() {
-                return Ok(draft::Draft::of_written(written.contract));
+                return Ok(draft::Draft::of_written(written.contract, subject.env(), name));
             }
         }
         Ok(draft::draft(subject.env(), name, &self.done))
@@ -202,6 +220,18 @@ impl<P: Programs> Known<'_, P> {
         self.functions[&name].callees.iter().any(|callee| self.done.contains_key(callee))
     }
 
+    /// What functions behave as that are called through pointers, as what is called asks for it.
+    fn hooks_of_callees(&self, name: Name, tries: &BTreeMap<Name, Try>) -> Hooks {
+        let mut all = Hooks::new();
+        for callee in &self.functions[&name].callees {
+            let contract = tries.get(callee).map(|one| &one.contract).or_else(|| self.done.get(callee));
+            if let Some(contract) = contract {
+                hooks::join(&mut all, &contract.hooks);
+            }
+        }
+        all
+    }
+
     /// The contracts that matter to a function.
     fn contracts_for(&self, name: Name, tries: &BTreeMap<Name, Try>) -> Contracts {
         let mut all = Contracts::new();
@@ -228,10 +258,22 @@ impl<P: Programs> Known<'_, P> {
         one.is_contradictory = assumed
             .callers
             .is_some_and(|id| report.verdicts.get(&(name, id)).is_some_and(Verdict::is_proved));
-        let open = self.still_open(name, &assumed, &report);
+        let open = self.still_open(name, &one.contract, &assumed, &report);
         one.not_kept = asked_of_calls(name, &assumed, &open);
         one.is_whole = !one.is_contradictory && open.is_empty() && report.reason.is_none();
         if one.is_contradictory || one.is_whole || report.reason.is_some() {
+            return Ok(());
+        }
+        one.leaves(&open, &assumed);
+        let through: BTreeSet<HookPlace> =
+            open.iter().filter_map(|id| assumed.through.get(id).cloned()).collect();
+        let hooked = one.draft.with_hooks(&one.contract);
+        if let Some(next) = hooked.or_else(|| Draft::without_null(&one.contract, &through)) {
+            one.go_on(Some(next));
+            return Ok(());
+        }
+        // Whether memory is alive is no matter of what parameters lead to, as long as they are alive.
+        if open.iter().any(|id| self.is_of_lives(&assumed, name, *id)) {
             return Ok(());
         }
         // That a pointer is not null no relation between numbers shows, and what is not a matter of numbers no solver is asked. Of the
@@ -251,10 +293,18 @@ impl<P: Programs> Known<'_, P> {
         one.not_kept = asked_of_calls(name, &assumed, &open);
         one.is_whole = open.is_empty();
         if !one.is_whole {
+            one.leaves(&open, &assumed);
             let next = one.draft.with_numbers(&one.contract);
             one.go_on(next.or_else(|| one.draft.next(&one.contract, &about(&open))));
         }
         Ok(())
+    }
+
+    /// Whether it asks that something is alive that no contract speaks of.
+    fn is_of_lives(&self, assumed: &Assumed, name: Name, id: ObligationId) -> bool {
+        let is_life = |predicate| matches!(predicate, MemoryPredicate::NotFreed | MemoryPredicate::NotEnded);
+        let function = assumed.program.function(name);
+        function.is_some_and(|function| speaks_of(function, id, &is_life))
     }
 
     /// What the solver does not prove: it is asked about everything at once, then about each parameter by itself, whose obligations hold or do not
@@ -278,7 +328,7 @@ impl<P: Programs> Known<'_, P> {
             let others = others.chain(self.promised(name)).collect();
             let request = self.request_under(&ranges.under, SOLVER, others, Some(ranges.clone()));
             let report = self.programs.judge(&request, Entry::new(name), self.control)?;
-            let still_open = self.still_open(name, assumed, &report);
+            let still_open = self.still_open(name, &ranges.under[&name], assumed, &report);
             left.retain(|id| still_open.contains(id));
             if left.is_empty() {
                 break;
@@ -293,7 +343,8 @@ impl<P: Programs> Known<'_, P> {
         let called = || subject.reachable_from(name).into_iter().filter(|callee| *callee != name);
         let is_kept = |callee: Name| {
             let asks_nothing = |body| self.property().targets(subject.program(), [body]).is_empty();
-            self.report.kept.contains_key(&callee) || subject.env().function(callee).is_none_or(asks_nothing)
+            self.report.kept.get(&callee).is_some_and(Kept::is_whole)
+                || subject.env().function(callee).is_none_or(asks_nothing)
         };
         if !is_any(subject.program()) || !called().all(is_kept) {
             return Settled::new();
@@ -360,25 +411,46 @@ impl<P: Programs> Known<'_, P> {
         targets.iter().map(|(_, id)| id).filter(is_open).collect()
     }
 
-    /// What is left of them and of the obligations of its calls.
-    fn still_open(&self, name: Name, assumed: &Assumed, report: &Report) -> BTreeSet<ObligationId> {
-        let all = self.open(name);
-        let is_open = |id: &ObligationId| !report.verdicts.get(&(name, *id)).is_some_and(Verdict::is_proved);
-        all.union(&assumed.calls).copied().filter(is_open).collect()
+    /// Obligations that something has a value: what unknown code gives has one, what functions like `malloc` give has none.
+    fn values(&self, name: Name) -> BTreeSet<ObligationId> {
+        let subject = &self.functions[&name].subject;
+        let Some(function) = subject.env().function(name) else { return BTreeSet::new() };
+        let targets = self.property().targets(subject.program(), [function]);
+        let is_value = |predicate| predicate == MemoryPredicate::Initialised;
+        targets.iter().map(|(_, id)| id).filter(|id| speaks_of(function, *id, &is_value)).collect()
     }
 
-    fn keep(&mut self, name: Name, one: Try) {
+    /// What is left of them and of the obligations of its calls.
+    fn still_open(
+        &self,
+        name: Name,
+        contract: &Contract,
+        assumed: &Assumed,
+        report: &Report,
+    ) -> BTreeSet<ObligationId> {
+        let mut all = self.open(name);
+        if !contract.hooks.is_empty() {
+            all.extend(self.values(name));
+        }
+        let is_open = |id: &ObligationId| !report.verdicts.get(&(name, *id)).is_some_and(Verdict::is_proved);
+        let mut open: BTreeSet<ObligationId> = all.union(&assumed.calls).copied().filter(is_open).collect();
+        open.extend(assumed.parts.iter().filter(|(part, _)| is_open(part)).map(|(_, whole)| *whole));
+        open
+    }
+
+    fn keep(&mut self, name: Name, contract: Contract, open: BTreeSet<ObligationId>) {
         let subject = &self.functions[&name].subject;
         let Some(function) = subject.env().function(name) else { return };
-        if !one.contract.is_empty() {
-            self.done.insert(name, one.contract.clone());
+        if !contract.is_empty() && open.is_empty() {
+            self.done.insert(name, contract.clone());
         }
         let kept = Kept {
-            words: one.contract.words(subject.program(), function),
-            acsl: one.contract.acsl(subject.program(), function),
-            contract: one.contract,
+            words: contract.words(subject.program(), function),
+            acsl: contract.acsl(subject.program(), function),
+            contract,
             is_shown: true,
             is_met: false,
+            open,
         };
         self.report.kept.insert(name, kept);
     }
@@ -402,7 +474,10 @@ impl<P: Programs> Known<'_, P> {
     /// functions alone, from those on that ask nothing, are always called as they ask for.
     fn finish(self) -> Result<(), P::Error> {
         let mut callers: BTreeMap<Name, BTreeSet<Name>> = BTreeMap::new();
-        for name in self.report.kept.keys() {
+        let whole = |report: &Report| -> BTreeSet<Name> {
+            report.kept.iter().filter(|(_, kept)| kept.is_whole()).map(|(name, _)| *name).collect()
+        };
+        for name in &whole(self.report) {
             // Where executions start with it, unknown code is what calls it.
             if self.report.entries.iter().all(|entry| entry.name != *name)
                 && let Some(all) = self.programs.callers(*name)?
@@ -413,7 +488,7 @@ impl<P: Programs> Known<'_, P> {
         let all_are = |name: &Name, known: &BTreeSet<Name>| {
             callers.get(name).is_some_and(|callers| callers.is_subset(known))
         };
-        let all: BTreeSet<Name> = self.report.kept.keys().copied().collect();
+        let all = whole(self.report);
         let mut met = all.clone();
         loop {
             let is_met = |name: &&Name| self.report.kept[name].contract.is_empty() || all_are(name, &met);
@@ -423,7 +498,7 @@ impl<P: Programs> Known<'_, P> {
             }
             met = next;
         }
-        for (name, kept) in &mut self.report.kept {
+        for (name, kept) in self.report.kept.iter_mut().filter(|(_, kept)| kept.is_whole()) {
             kept.is_shown = !all_are(name, &all);
             kept.is_met = met.contains(name);
         }
@@ -453,9 +528,25 @@ struct Try {
     is_contradictory: bool,
     /// What called functions ask for that was not shown to be kept under it.
     not_kept: BTreeSet<Name>,
+    /// The weakest contract under which the least stays open, and what.
+    best: Option<(Contract, BTreeSet<ObligationId>)>,
 }
 
 impl Try {
+    /// What stays open under the contract.
+    ///
+    /// What is open of a pointer that it speaks of says that the guess is wrong: where it fails, everything behind would be proved.
+    fn leaves(&mut self, open: &BTreeSet<ObligationId>, assumed: &Assumed) {
+        let is_of_guess =
+            |id| assumed.about.get(id).is_some_and(|at| self.contract.pointers.contains_key(at));
+        if open.iter().any(is_of_guess) {
+            return;
+        }
+        if self.best.as_ref().is_none_or(|(_, least)| open.len() < least.len()) {
+            self.best = Some((self.contract.clone(), open.clone()));
+        }
+    }
+
     /// With another contract, if there is one.
     fn go_on(&mut self, next: Option<Contract>) {
         self.is_over = next.is_none();
@@ -506,8 +597,10 @@ fn components(functions: &BTreeMap<Name, Function>) -> Vec<Vec<Name>> {
 fn rest(functions: &BTreeMap<Name, Function>, report: &mut Report) {
     let is_open =
         |verdict: &Verdict| !matches!(verdict, Verdict::Proved(_) | Verdict::Unknown(Unknown::IfCallersKeep));
-    let open: BTreeSet<Name> =
-        report.verdicts.iter().filter(|(_, verdict)| is_open(verdict)).map(|((name, _), _)| *name).collect();
+    let is_part = |(_, kept): &(&Name, &Kept)| !kept.is_whole();
+    let in_part = report.kept.iter().filter(is_part).map(|(name, _)| *name);
+    let unknown = report.verdicts.iter().filter(|(_, verdict)| is_open(verdict)).map(|((name, _), _)| *name);
+    let open: BTreeSet<Name> = unknown.chain(in_part).collect();
     for name in report.kept.keys() {
         let Some(function) = functions.get(name) else { continue };
         if function.subject.reachable_from(*name).is_disjoint(&open) {

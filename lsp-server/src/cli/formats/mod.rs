@@ -128,7 +128,7 @@ fn result(program: Option<&Program>, sources: &Sources, answer: &Answer) -> Valu
 fn contracts(report: &Report) -> serde_json::Map<String, Value> {
     let asks = report.kept.iter().filter(|(_, kept)| !kept.contract.is_empty());
     let all = asks.map(|(function, kept)| {
-        let value = json!({ "callers_pass": kept.words, "requires": kept.acsl, "all_callers_are_seen": !kept.is_shown });
+        let value = json!({ "callers_pass": kept.words, "requires": kept.acsl, "all_callers_are_seen": !kept.is_shown, "proves_everything": kept.is_whole() });
         (function.to_string(), value)
     });
     all.collect()

@@ -1,6 +1,6 @@
 //! The edges of the function itself: its obligations in numbers, how far pointers move, and what is known of the bytes of strings.
 
-use super::{bytes_read::Byte, numbers::alive, *};
+use super::{bytes_read::Byte, *};
 
 impl Maker<'_> {
     pub(super) fn location(&mut self) -> Loc {
@@ -32,6 +32,7 @@ impl Maker<'_> {
             }
             let (mut at, learned) = self.reads(Loc(loc as u32), ids, &read_before[loc]);
             for id in ids {
+                at = self.gives_back(at, *id);
                 at = self.before(at, &self.function.edge(*id).op.clone());
             }
             for id in ids {
@@ -51,8 +52,11 @@ impl Maker<'_> {
         let mut about = None;
         let mut new = self.translated(condition, &mut about);
         let obligation = self.function.obligation_at(fails.to);
-        if new != *condition && obligation.is_some_and(|id| self.is_of_a_call(id)) {
-            new = and(new, alive(condition));
+        if let (Some(id), Some((place, or_null))) = (obligation, self.calls_through(failure)) {
+            if !or_null {
+                new = truth(true);
+            }
+            self.through.insert(id, place);
         }
         if let Some(obligation) = obligation
             && let Some(at) = about.or_else(|| self.asked_not_null(failure))
@@ -60,9 +64,32 @@ impl Maker<'_> {
             self.about.insert(obligation, at);
         }
         if new != *condition {
+            let mut at = fails.from;
+            if let Some(id) = obligation.filter(|id| self.is_of_a_call(*id)) {
+                at = self.lives(at, condition, id);
+            }
             self.dead.extend(ids.iter().map(|id| id.index()));
-            self.branch(fails.from, &new, Some(passes.to), Some(fails.to));
+            self.branch(at, &new, Some(passes.to), Some(fails.to));
         }
+    }
+
+    /// What a library function is given is alive: that is no matter of numbers, so it is an obligation of its own.
+    fn lives(&mut self, mut at: Loc, condition: &Expr, of: ObligationId) -> Loc {
+        let mut pointers = Vec::new();
+        visit::walk(condition, &mut |part| {
+            if let Expr::Memory(_, pointer, _) = part {
+                pointers.push(pointer.clone());
+            }
+        });
+        for pointer in pointers {
+            let what = format!("what `{}` leads to is alive", expr_text(self.function, &pointer));
+            for predicate in [MemoryPredicate::NotFreed, MemoryPredicate::NotEnded] {
+                let lives = Expr::Memory(predicate, pointer.clone(), Arc::new(Expr::int(0)));
+                self.parts.insert(ObligationId(self.out.obligations.len() as u32), of);
+                at = self.obliged(at, lives, &what, None);
+            }
+        }
+        at
     }
 
     /// Whether a library function makes the obligation. Nothing else asks then whether what it is given is alive.
@@ -110,14 +137,30 @@ impl Maker<'_> {
         to
     }
 
+    /// The place of a pointer to a function of which the contract says something, of `p == null`, and whether it may be null.
+    fn calls_through(&self, condition: &Expr) -> Option<(HookPlace, bool)> {
+        let Expr::Compare(CompareOp::Eq, pointer, null) = condition else { return None };
+        let (place, _) =
+            hooks::place(&self.named.unnamed(pointer), self.program).filter(|_| **null == Expr::Null)?;
+        Some((place.clone(), self.own.hooks.get(&place)?.or_null))
+    }
+
     /// The parameter that must not be null, of `p == null`.
     pub(super) fn asked_not_null(&self, condition: &Expr) -> Option<usize> {
         let Expr::Compare(CompareOp::Eq, pointer, null) = condition else { return None };
         let place = self.origins.place(pointer).filter(|_| **null == Expr::Null)?;
         match place.origin {
             Origin::Parameter(at) => Some(at),
-            Origin::Loaded(_) => None,
+            Origin::Loaded(_) | Origin::Allocated => None,
         }
+    }
+
+    /// What is given to a function that behaves as `free` can be freed.
+    fn gives_back(&mut self, at: Loc, id: EdgeId) -> Loc {
+        let Some(pointer) = self.freed.get(&id).cloned() else { return at };
+        let what = format!("what `{}` leads to can be freed", expr_text(self.function, &pointer));
+        let freeable = Expr::Memory(MemoryPredicate::Freeable, Arc::new(pointer), Arc::new(Expr::int(0)));
+        self.obliged(at, freeable, &what, None)
     }
 
     /// What happens to the numbers before an operation.
@@ -131,12 +174,12 @@ impl Maker<'_> {
                 }
             }
             Op::Call(call) => at = self.called(at, call),
+            Op::Allocate(allocation) => at = self.allocated(at, allocation),
             Op::Skip
             | Op::Assume(_)
             | Op::Copy(..)
             | Op::Havoc(..)
             | Op::Clobber(..)
-            | Op::Allocate(_)
             | Op::Free(_)
             | Op::CopyBytes(..)
             | Op::FillBytes(..)
@@ -145,6 +188,23 @@ impl Maker<'_> {
             | Op::End(_) => {}
         }
         at
+    }
+
+    /// The local gets a pointer to a new object of so many bytes.
+    fn allocated(&mut self, mut at: Loc, allocation: &Allocation) -> Loc {
+        let Some(id) = whole_pointer(self.function, &allocation.dst) else { return at };
+        let place = self.origins.place(&Expr::Load(allocation.dst.clone()));
+        if place.is_none_or(|place| place.origin != Origin::Allocated) {
+            return at;
+        }
+        let ghosts = self.ghosts.get(&id).copied().unwrap_or_default();
+        if let Some(ghost) = ghosts.moved {
+            at = self.then(at, Op::Assign(bytes::local(ghost), number(0)));
+        }
+        match ghosts.left {
+            Some(ghost) => self.then(at, Op::Assign(bytes::local(ghost), widened(&allocation.size))),
+            None => at,
+        }
     }
 
     /// The local gets a pointer: its numbers become that pointer's.
@@ -245,6 +305,9 @@ impl Maker<'_> {
         if let Op::Havoc(dst, _) = op {
             known.extend(self.library_result(dst));
         }
+        if let Op::Allocate(allocation) = op {
+            known.extend(self.fits(&allocation.dst));
+        }
         let to = self.out.edges[edge].to;
         let Some((last, first)) = known.split_last() else { return };
         let mut at = self.location();
@@ -253,6 +316,13 @@ impl Maker<'_> {
             at = self.assume(at, condition);
         }
         self.branch(at, last, Some(to), None);
+    }
+
+    /// No object is larger than memory.
+    fn fits(&self, dst: &Lvalue) -> Option<Expr> {
+        let pointer = Expr::Load(dst.clone());
+        let place = self.origins.place(&pointer).filter(|place| place.origin == Origin::Allocated)?;
+        Some(or(is_null(&pointer), at_most(self.left(&place)?, number(MOST))))
     }
 
     /// The length of a string is what is left of it.
@@ -267,7 +337,7 @@ impl Maker<'_> {
         };
         let [string] = &result.arguments[..] else { return None };
         let place = self.origins.place(string)?;
-        if self.memory(place.origin) != Memory::String || !self.stays.strings(self.at) {
+        if self.memory(place.origin) != Memory::String || !self.strings_stay(self.at) {
             return None;
         }
         let left = self.left(&place)?;

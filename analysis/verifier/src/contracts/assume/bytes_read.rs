@@ -55,7 +55,7 @@ impl Maker<'_> {
     /// The bytes of strings that operations at a location read, as they are written there.
     pub(super) fn bytes_at(&self, at: Loc, ids: &[EdgeId]) -> Vec<(Lvalue, Place, Option<Byte>)> {
         let mut found: Vec<(Lvalue, Place, Option<Byte>)> = Vec::new();
-        if !self.stays.strings(at) {
+        if !self.strings_stay(at) {
             return found;
         }
         for id in ids {

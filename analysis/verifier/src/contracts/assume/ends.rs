@@ -8,7 +8,11 @@ impl Maker<'_> {
         let callee = match &call.callee {
             Callee::Direct(name) => *name,
             Callee::Indirect(..) => {
-                let callees = self.env.callees(self.function.name, call).functions;
+                let mut call = call.clone();
+                if let Callee::Indirect(pointer, _) = &mut call.callee {
+                    *pointer = self.named.unnamed(pointer);
+                }
+                let callees = self.env.callees(self.function.name, &call).functions;
                 let asks =
                     |name: &Name| self.contracts.get(name).is_some_and(|contract| !contract.is_empty());
                 if let Some(name) = callees.iter().find(|name| asks(name)) {
@@ -62,7 +66,7 @@ impl Maker<'_> {
     ) -> Loc {
         let about = self.origins.place(value).and_then(|place| match place.origin {
             Origin::Parameter(at) => Some(at),
-            Origin::Loaded(_) => None,
+            Origin::Loaded(_) | Origin::Allocated => None,
         });
         if !asked.or_null {
             at = self.obliged(at, is_not_null(value), what, about);
@@ -183,7 +187,7 @@ impl Maker<'_> {
         };
         is_same
             && place.offset.is_zero()
-            && self.stays.structures
+            && self.structures_stay(self.at)
             && self.memory(place.origin) == Memory::Structure
     }
 

@@ -82,6 +82,12 @@ impl Maker<'_> {
     /// Whether so many bytes from a pointer on are in its object, if that is a matter of numbers.
     pub(super) fn inside(&self, place: &Place, size: &Expr) -> Option<Expr> {
         let size = widened(size);
+        if place.origin == Origin::Allocated {
+            let left = self.left(place)?;
+            let is_there = and(at_most(size, left.clone()), at_most(left, number(MOST)));
+            let inside = and(is_there, self.is_behind_start(place));
+            return Some(self.unless_null(place, inside));
+        }
         let condition = match self.memory(place.origin) {
             Memory::Nothing => return None,
             Memory::Bytes(bytes) => within(self.moved(place), &size, &number(i128::from(bytes))),
@@ -136,7 +142,7 @@ impl Maker<'_> {
 
     /// Whether a pointer leads to a string, if that is a matter of numbers.
     pub(super) fn ends(&self, place: &Place) -> Option<Expr> {
-        if self.memory(place.origin) != Memory::String || !self.stays.strings(self.at) {
+        if self.memory(place.origin) != Memory::String || !self.strings_stay(self.at) {
             return None;
         }
         let Some(left) = self.left(place) else {
@@ -157,21 +163,32 @@ impl Maker<'_> {
         let condition = match predicate {
             MemoryPredicate::InBounds => self.inside(&place, size)?,
             MemoryPredicate::Terminated => self.ends(&place)?,
-            MemoryPredicate::Within
+            // What callers lead to has values.
+            MemoryPredicate::Initialised if self.stays.values && self.is_given(&place) => truth(true),
+            MemoryPredicate::Initialised
+            | MemoryPredicate::Within
             | MemoryPredicate::SameObject
             | MemoryPredicate::NotFreed
             | MemoryPredicate::NotEnded
             | MemoryPredicate::Freeable
-            | MemoryPredicate::Initialised
             | MemoryPredicate::WideTerminated
             | MemoryPredicate::NothingLost
             | MemoryPredicate::NothingLeft => return None,
         };
         let at = match place.origin {
             Origin::Parameter(at) => at,
-            Origin::Loaded(_) => usize::MAX,
+            Origin::Loaded(_) | Origin::Allocated => usize::MAX,
         };
         Some((condition, at))
+    }
+
+    /// Whether a pointer leads to memory that the contract speaks of.
+    fn is_given(&self, place: &Place) -> bool {
+        match place.origin {
+            Origin::Parameter(_) => self.memory(place.origin) != Memory::Nothing,
+            Origin::Loaded(_) => true,
+            Origin::Allocated => false,
+        }
     }
 
     /// The parameter whose memory a condition speaks of that is no matter of numbers under this contract.
@@ -179,7 +196,7 @@ impl Maker<'_> {
         let is_room = matches!(predicate, MemoryPredicate::InBounds | MemoryPredicate::Terminated);
         match self.origins.place(pointer).filter(|_| is_room)?.origin {
             Origin::Parameter(at) => Some(at),
-            Origin::Loaded(_) => None,
+            Origin::Loaded(_) | Origin::Allocated => None,
         }
     }
 
@@ -226,18 +243,4 @@ pub(super) fn within(moved: Expr, size: &Expr, all: &Expr) -> Expr {
     }
     let is_start = at_most(moved.clone(), all.clone());
     and(is_start, at_most(size.clone(), difference(all.clone(), moved)))
-}
-
-/// That what a condition on memory speaks of is alive.
-pub(super) fn alive(condition: &Expr) -> Expr {
-    let mut all = truth(true);
-    visit::walk(condition, &mut |part| {
-        if let Expr::Memory(_, pointer, _) = part {
-            for predicate in [MemoryPredicate::NotFreed, MemoryPredicate::NotEnded] {
-                let lives = Expr::Memory(predicate, pointer.clone(), Arc::new(Expr::int(0)));
-                all = and(all.clone(), lives);
-            }
-        }
-    });
-    all
 }

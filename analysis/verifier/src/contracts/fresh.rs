@@ -1,0 +1,106 @@
+//! Pointers that lead to what the run itself has allocated, as the text says: locals that get nothing but the results of allocations, of functions that
+//! return such, and of each other. What is written through them was never callers' memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proofline_cfa::{Base, Callee, Expr, Function, LocalId, Lvalue, Name, Op, Scalar, visit};
+use proofline_program_analysis::Environment;
+
+use super::origin::whole_pointer;
+
+/// For each function the locals that are null, or lead to what was allocated since execution began.
+#[derive(Debug, Default)]
+pub(super) struct Fresh {
+    of: BTreeMap<Name, BTreeSet<LocalId>>,
+    /// Functions whose result is one.
+    results: BTreeSet<Name>,
+}
+
+impl Fresh {
+    /// Of a run of the function.
+    pub(super) fn of(env: &Environment, function: Name) -> Fresh {
+        let mut fresh = Fresh::default();
+        // Callees first; in a circle nothing is known of a function that is not looked at yet.
+        let graph = env.call_graph();
+        let reached = graph.reachable([function]);
+        for component in graph.components() {
+            for name in component.iter().filter(|name| reached.contains(name)) {
+                if let Some(body) = env.function(*name) {
+                    let locals = fresh.locals(body);
+                    if body.result.is_some_and(|result| locals.contains(&result)) {
+                        fresh.results.insert(*name);
+                    }
+                    fresh.of.insert(*name, locals);
+                }
+            }
+        }
+        fresh
+    }
+
+    /// Whether a pointer leads to what was allocated, or nowhere.
+    pub(super) fn is_fresh(&self, function: &Function, pointer: &Expr) -> bool {
+        self.of.get(&function.name).is_some_and(|locals| is_one(function, pointer, locals))
+    }
+
+    fn locals(&self, function: &Function) -> BTreeSet<LocalId> {
+        let is_parameter = |id: &LocalId| function.parameters.contains(id);
+        let mut locals: BTreeSet<LocalId> = (0..function.locals.len() as u32)
+            .map(LocalId)
+            .filter(|id| !is_parameter(id) && !function.local(*id).address_taken)
+            .collect();
+        loop {
+            let mut others = BTreeSet::new();
+            for edge in &function.edges {
+                let dst = match &edge.op {
+                    Op::Assign(dst, value) if is_one(function, value, &locals) => Some(dst),
+                    Op::Allocate(allocation) if allocation.on_heap => Some(&allocation.dst),
+                    Op::Call(call) => call.dst.as_ref().filter(|_| self.returns_fresh(&call.callee)),
+                    Op::Assign(..)
+                    | Op::Allocate(_)
+                    | Op::Skip
+                    | Op::Assume(_)
+                    | Op::Copy(..)
+                    | Op::Havoc(..)
+                    | Op::Clobber(..)
+                    | Op::Free(_)
+                    | Op::CopyBytes(..)
+                    | Op::FillBytes(..)
+                    | Op::HavocBytes(..)
+                    | Op::Begin(_)
+                    | Op::End(_) => None,
+                };
+                let is_kept = dst.is_some_and(|dst| whole_pointer(function, dst).is_some());
+                visit::mentions(&edge.op, &mut |mention| {
+                    if let visit::Mention::Write(Lvalue { base: Base::Local(id), .. }) = mention
+                        && !is_kept
+                    {
+                        others.insert(*id);
+                    }
+                });
+            }
+            let before = locals.len();
+            locals.retain(|id| !others.contains(id));
+            if locals.len() == before {
+                return locals;
+            }
+        }
+    }
+
+    fn returns_fresh(&self, callee: &Callee) -> bool {
+        let Callee::Direct(name) = callee else { return false };
+        self.results.contains(name)
+    }
+}
+
+/// Whether the value comes from these locals alone.
+fn is_one(function: &Function, value: &Expr, locals: &BTreeSet<LocalId>) -> bool {
+    match value {
+        Expr::Null => true,
+        Expr::Load(lvalue) => whole_pointer(function, lvalue).is_some_and(|id| locals.contains(&id)),
+        Expr::Cast(Scalar::Pointer, arg, _) if arg.scalar() == Scalar::Pointer => {
+            is_one(function, arg, locals)
+        }
+        Expr::Address(Lvalue { base: Base::Deref(pointer, _), .. }) => is_one(function, pointer, locals),
+        _ => false,
+    }
+}

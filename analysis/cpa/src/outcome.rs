@@ -54,7 +54,7 @@ impl fmt::Display for Unknown {
             Unknown::NotApplicable(what) => write!(f, "not applicable: {what}"),
             Unknown::Unsupported(what) => write!(f, "unsupported: {what}"),
             Unknown::NoProgress(what) => write!(f, "no progress: {what}"),
-            Unknown::Unconfirmed(what) => write!(f, "unconfirmed: {what}"),
+            Unknown::Unconfirmed(what) => f.write_str(what),
             Unknown::IfCallersKeep => f.write_str("it holds if callers keep the contract of the function"),
             Unknown::IfEnsured(functions) => {
                 write!(f, "it rests on what {functions} ensures, which is not proved")

@@ -18,7 +18,8 @@ use crate::{
     points_to::{ObjectId, OtherCallers, PointsTo, Set, Targets, Thing, is_inert},
 };
 use proofline_cfa::{
-    Call, Callee, Entry, EntryKind, Expr, Function, MemoryPredicate, Object, Op, Program, Structure, visit,
+    Base, Call, Callee, Entry, EntryKind, Expr, Function, Lvalue, MemoryPredicate, Object, Op, Program,
+    Structure, copied_character, visit,
 };
 
 /// A program with what was found out about all of it.
@@ -35,6 +36,7 @@ pub struct Environment {
     ended: OnceLock<BTreeSet<Object>>,
     asks_for_values: OnceLock<bool>,
     asks_what_is_left: OnceLock<bool>,
+    may_copy_without_values: OnceLock<bool>,
     structures: FxHashMap<Name, OnceLock<Structure>>,
     reads: Vec<OnceLock<BTreeSet<Object>>>,
     writes: Vec<OnceLock<BTreeSet<Object>>>,
@@ -133,6 +135,7 @@ impl Environment {
             ended: OnceLock::new(),
             asks_for_values: OnceLock::new(),
             asks_what_is_left: OnceLock::new(),
+            may_copy_without_values: OnceLock::new(),
             structures,
             reads: (0..count).map(|_| OnceLock::new()).collect(),
             writes: (0..count).map(|_| OnceLock::new()).collect(),
@@ -286,6 +289,43 @@ impl Environment {
         *self
             .asks_for_values
             .get_or_init(|| self.asks(&|predicate| predicate == MemoryPredicate::Initialised))
+    }
+
+    /// Whether bytes are copied somewhere, values or not, to objects with static storage or to memory without a name.
+    pub fn may_copy_without_values(&self) -> bool {
+        let is_outside = |function: &Function, pointer: &Expr| {
+            let targets = self.targets(function.name, pointer);
+            targets.objects.iter().any(|object| matches!(object, Object::Global(_) | Object::External))
+        };
+        let is_outer = |function: &Function, place: &Lvalue| match &place.base {
+            Base::Local(_) => false,
+            Base::Global(_) => true,
+            Base::Deref(pointer, _) => is_outside(function, pointer),
+        };
+        let copies = |function: &Function, op: &Op| match op {
+            Op::Copy(dst, _) => is_outer(function, dst),
+            Op::Assign(dst, value) => {
+                copied_character(function, dst, value).is_some() && is_outer(function, dst)
+            }
+            Op::Call(call) => {
+                call.dst.as_ref().is_some_and(|dst| dst.scalar.is_none() && is_outer(function, dst))
+            }
+            Op::CopyBytes(to, ..) => is_outside(function, to),
+            Op::Skip
+            | Op::Assume(_)
+            | Op::Havoc(..)
+            | Op::Clobber(..)
+            | Op::Allocate(_)
+            | Op::Free(_)
+            | Op::FillBytes(..)
+            | Op::HavocBytes(..)
+            | Op::Begin(_)
+            | Op::End(_) => false,
+        };
+        *self.may_copy_without_values.get_or_init(|| {
+            let functions = self.program.functions.values();
+            functions.into_iter().any(|function| function.edges.iter().any(|edge| copies(function, &edge.op)))
+        })
     }
 
     /// Whether some condition asks which heap objects are left, or lost.

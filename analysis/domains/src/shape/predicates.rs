@@ -88,9 +88,8 @@ impl Step<'_> {
             (MemoryPredicate::Freeable, Value::Freed | Value::Ended | Value::Function(_)) => Some(false),
             (MemoryPredicate::Initialised, Value::Pointer(at)) => {
                 let is_given = match at.to {
-                    Node::Global(_) => true,
                     Node::Heap(_) if at.end == End::Each => false,
-                    Node::Heap(_) | Node::Local(..) => {
+                    Node::Heap(_) | Node::Local(..) | Node::Global(_) => {
                         u64::try_from(most).is_ok_and(|most| self.have_values(at, most))
                     }
                 };

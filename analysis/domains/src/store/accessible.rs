@@ -92,13 +92,16 @@ impl<A: Arithmetic> StateView<'_, A> {
         if is_older && places.list.iter().any(|place| is_site(place) && tracks(place)) {
             return false;
         }
+        if places.elsewhere && self.state.heap.copied && self.model.asks_for_values() {
+            return false;
+        }
         places.list.iter().all(|place| self.place_has_values(place, 0, bits))
     }
 
     /// The same of the bits `start..end` from a place on.
     fn place_has_values(&self, place: &Place, start: i64, end: Option<i64>) -> bool {
         if !self.model.tracks_values(self.function, place.target) {
-            return true;
+            return matches!(place.target, Target::Local(_)) || !self.state.heap.copied;
         }
         let bits = match place.target {
             Target::Local(id) => Some(self.function.local(id).size),

@@ -85,7 +85,12 @@ pub fn reduce<A: Arithmetic>(
         }
     }
     state.memory.retain(|object| scope.contains(object));
-    let mut heap = Heap { elsewhere, older: state.heap.older, ..Heap::all(state.heap.others) };
+    let mut heap = Heap {
+        elsewhere,
+        older: state.heap.older,
+        copied: state.heap.copied,
+        ..Heap::all(state.heap.others)
+    };
     for (object, site) in state.heap.sites.iter().filter(|(object, _)| scope.contains(*object)) {
         let mut guards = site.guards.clone();
         guards.retain(|guard| is_seen(block, *guard));
@@ -136,7 +141,8 @@ pub fn expand<A: Arithmetic>(
     let kept = exit.memory.objects().iter().filter(|(object, _)| scope.contains(*object));
     let restored = before.memory.objects().iter().filter(|(object, _)| !scope.contains(*object));
     let older = before.heap.older || exit.heap.older;
-    let mut heap = Heap { elsewhere: before.heap.elsewhere, older, ..Heap::all(exit.heap.others) };
+    let copied = before.heap.copied || exit.heap.copied;
+    let mut heap = Heap { elsewhere: before.heap.elsewhere, older, copied, ..Heap::all(exit.heap.others) };
     let listed = exit.heap.sites.iter().chain(before.heap.sites.iter()).map(|(object, _)| *object);
     let seen: BTreeSet<Object> = listed.filter(|object| scope.contains(*object)).collect();
     for object in seen {

@@ -12,7 +12,7 @@ use crate::store::{
     region::{Access, Cell, Region},
     state::{Frame, State},
     transfer::{assign_value, place},
-    update::Update,
+    update::{Update, is_whole},
     value::{Abstract, AbstractValue, value_bits},
     view::{StateView, Target},
 };
@@ -181,6 +181,9 @@ pub fn leave<A: Arithmetic>(
         }
         Passed::Bytes(size, cells) if size == dst.size && view.is_strong(&places) => {
             update.paste(&places, size, cells);
+        }
+        Passed::Bytes(size, cells) if size == dst.size && is_whole(&cells, size) => {
+            update.scramble(&places, false, Some(size));
         }
         Passed::Scalar(..) | Passed::Bytes(..) | Passed::Unknown => {
             if dst.scalar.is_some() {

@@ -75,6 +75,9 @@ pub struct Heap {
     /// allocates, no known pointer leads to an older one, and a pointer whose value is not known may lead to memory without a name
     /// wherever points-to says that it leads to a site (recency abstraction [BR06], at the entry).
     pub older: bool,
+    /// Bytes that need not have a value may have been copied to where it is not kept which bytes have one: objects with static storage, memory
+    /// without a name.
+    pub copied: bool,
     /// Sorted.
     pub sites: Arc<Vec<(Object, Site)>>,
 }
@@ -122,7 +125,8 @@ impl Site {
 impl Heap {
     /// All sites have this count; of what is elsewhere there is no claim.
     pub fn all(others: Count) -> Heap {
-        Heap { others, elsewhere: Elsewhere::Any, older: others != Count::Zero, sites: Arc::default() }
+        let is_any = others != Count::Zero;
+        Heap { others, elsewhere: Elsewhere::Any, older: is_any, copied: is_any, sites: Arc::default() }
     }
 
     fn listed(&self, site: Object) -> Option<&Site> {
@@ -209,7 +213,7 @@ impl Heap {
 
     /// Whether the order holds besides what locals say.
     fn leq(&self, upper: &Heap) -> bool {
-        if self.elsewhere > upper.elsewhere || self.older && !upper.older {
+        if self.elsewhere > upper.elsewhere || self.older > upper.older || self.copied > upper.copied {
             return false;
         }
         if Arc::ptr_eq(&self.sites, &upper.sites) && self.others == upper.others {
@@ -224,6 +228,7 @@ impl Heap {
         let mut result = Heap::all(self.others.max(other.others));
         result.elsewhere = self.elsewhere.max(other.elsewhere);
         result.older = self.older || other.older;
+        result.copied = self.copied || other.copied;
         for (object, _) in self.sites.iter().chain(other.sites.iter()) {
             result.set(*object, self.site(*object).join(&other.site(*object)));
         }
@@ -263,7 +268,7 @@ impl<V: AbstractValue> State<V> {
     /// An upper bound, of the heap.
     pub(super) fn heap_join(&self, other: &State<V>) -> Heap {
         let is_same = Arc::ptr_eq(&self.heap.sites, &other.heap.sites);
-        let told = |heap: &Heap| (heap.others, heap.elsewhere, heap.older);
+        let told = |heap: &Heap| (heap.others, heap.elsewhere, heap.older, heap.copied);
         if is_same && told(&self.heap) == told(&other.heap) {
             return self.heap.clone();
         }

@@ -72,6 +72,11 @@ impl<A: Arithmetic> Model<A> {
         self.on_stack.contains(&object)
     }
 
+    /// Whether some condition asks which bytes have a value.
+    pub fn asks_for_values(&self) -> bool {
+        self.asks_for_values
+    }
+
     /// Whether it is kept which bytes of a target have a value. Those of objects with static storage do; of registers lowering keeps it.
     pub fn tracks_values(&self, function: &Function, target: Target) -> bool {
         self.asks_for_values
@@ -96,7 +101,7 @@ impl<A: Arithmetic> Model<A> {
     pub fn entry_state(&self) -> State<A::Value> {
         let program = self.env.program();
         let mut state = self.unknown_state(self.entry.name);
-        state.heap = Heap { older: self.entry.is_library(), ..Heap::all(Count::Zero) };
+        state.heap = Heap { older: self.entry.is_library(), copied: false, ..Heap::all(Count::Zero) };
         if self.env.asks_what_is_left() {
             state.heap.elsewhere = Elsewhere::Nothing;
         }
@@ -108,7 +113,8 @@ impl<A: Arithmetic> Model<A> {
         let early = program.functions.values().filter(|function| function.attributes.runs_outside_main);
         let early: Vec<&BTreeSet<Object>> = early.map(|function| self.env.writes(function.name)).collect();
         if !early.is_empty() {
-            state.heap = Heap::all(Count::Many);
+            let copied = self.env.may_copy_without_values();
+            state.heap = Heap { copied, ..Heap::all(Count::Many) };
         }
         let globals = program
             .globals
@@ -135,6 +141,7 @@ impl<A: Arithmetic> Model<A> {
     /// A state at the entry of a function that anybody calls, with any arguments that have values, any time.
     pub fn weakest_entry(&self, function: Name) -> State<A::Value> {
         let mut state = self.unknown_state(function);
+        state.heap.copied = self.env.may_copy_without_values();
         self.given_parameters(&mut state);
         state
     }

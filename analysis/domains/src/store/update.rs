@@ -88,6 +88,7 @@ impl<'m, A: Arithmetic> Update<'m, A> {
     /// Forgets `size` bytes at the places; `None`: up to the object's end.
     pub fn forget(&mut self, places: &Places, size: Option<u64>) {
         self.invalidate(places);
+        self.copied(places);
         for place in &places.list {
             self.state.unfill(&|fact| fact.target == place.target);
             self.state.unguard(&|known| known.target == place.target);
@@ -127,12 +128,25 @@ impl<'m, A: Arithmetic> Update<'m, A> {
     /// Replaces `size` bytes at a place that is exactly known by cells whose positions count from the place.
     pub fn paste(&mut self, places: &Places, size: u64, cells: Vec<Cell<A::Value>>) {
         self.invalidate(places);
+        if !is_whole(&cells, size) {
+            self.copied(places);
+        }
         for place in &places.list {
             let (from, to) = extent(place, Some(size));
             self.state.unfill(&|fact| fact.target == place.target);
             self.state.unguard(&|known| known.target == place.target);
             let moved = cells.iter().map(|cell| Cell { start: cell.start + from, ..cell.clone() });
             self.modify(place.target, |region| region.replace(from, to, moved));
+        }
+    }
+
+    /// Bytes that need not have a value were copied there.
+    fn copied(&mut self, places: &Places) {
+        let is_kept = |place: &Place| {
+            matches!(place.target, Target::Local(_)) || self.model.tracks_values(self.function, place.target)
+        };
+        if self.model.asks_for_values() && (places.elsewhere || !places.list.iter().all(is_kept)) {
+            self.state.heap.copied = true;
         }
     }
 
@@ -299,6 +313,12 @@ impl<'m, A: Arithmetic> Update<'m, A> {
             }
         }
     }
+}
+
+/// Whether something is known of each of so many bytes: then they have a value.
+pub fn is_whole<V>(cells: &[Cell<V>], size: u64) -> bool {
+    let bits = i64::try_from(size).unwrap_or(i64::MAX).saturating_mul(8);
+    cells.iter().map(|cell| cell.len).sum::<i64>() >= bits
 }
 
 /// The bits that `size` bytes at a place may be in; `None`: up to the object's end.

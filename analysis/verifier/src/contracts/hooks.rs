@@ -84,7 +84,7 @@ impl Like {
 pub(super) fn of(env: &Environment, function: Name) -> Hooks {
     let reached = env.call_graph().reachable([function]);
     let bodies = reached.iter().filter_map(|name| env.function(*name));
-    let calls = bodies.flat_map(|body| &body.edges).filter_map(|edge| edge.op.call());
+    let calls = bodies.flat_map(|body| foreign(env, body));
     let mut all: Hooks = calls.filter_map(|call| hook(call, env.program())).collect();
     // A function that takes a pointer may be anything, unless another one beside it allocates.
     let group = |place: &HookPlace| match place {
@@ -102,6 +102,20 @@ pub(super) fn of(env: &Environment, function: Name) -> Hooks {
     let groups = allocates(env.program());
     all.retain(|place, _| groups.contains(&group(place)));
     all
+}
+
+/// Calls that may run code which is not in the program. Where all that is called is in sight, nothing is assumed of it.
+fn foreign<'e>(env: &'e Environment, body: &'e Function) -> impl Iterator<Item = &'e Call> {
+    let is_foreign =
+        |id: EdgeId| env.call_graph().call(body.name, id).is_none_or(|callees| callees.may_be_external);
+    body.edge_ids().filter(move |(id, _)| is_foreign(*id)).filter_map(|(_, edge)| edge.op.call())
+}
+
+/// Whether code that is not in the program may be called through it, by the function or what it calls.
+pub(crate) fn is_open(env: &Environment, function: Name, place: &HookPlace) -> bool {
+    let reached = env.call_graph().reachable([function]);
+    let mut calls = reached.iter().filter_map(|name| env.function(*name)).flat_map(|body| foreign(env, body));
+    calls.any(|call| hook(call, env.program()).is_some_and(|(known, _)| known == *place))
 }
 
 /// Whether the function itself calls through one of them.

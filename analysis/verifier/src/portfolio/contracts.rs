@@ -132,7 +132,14 @@ impl<P: Programs> Known<'_, P> {
                     continue;
                 }
                 let hooks = self.hooks_of_callees(name, &tries);
+                let env = self.functions[&name].subject.env();
+                let is_open = hooks.keys().all(|place| hooks::is_open(env, name, place));
                 let Some(one) = tries.get_mut(&name) else { continue };
+                // Of functions in sight nothing can be asked: they are what they are.
+                if !is_open {
+                    (one.is_over, one.is_whole, one.best) = (true, false, None);
+                    continue;
+                }
                 let before = one.contract.clone();
                 hooks::join(&mut one.contract.hooks, &hooks);
                 let contracts = self.contracts_for(name, &tries);
@@ -499,7 +506,8 @@ impl<P: Programs> Known<'_, P> {
             met = next;
         }
         for (name, kept) in self.report.kept.iter_mut().filter(|(_, kept)| kept.is_whole()) {
-            kept.is_shown = !all_are(name, &all);
+            // What a function behaves as that is called through a pointer is no matter of the call.
+            kept.is_shown = !kept.contract.hooks.is_empty() || !all_are(name, &all);
             kept.is_met = met.contains(name);
         }
         let values = self.values_of_callers();

@@ -66,6 +66,11 @@ impl Trouble {
     pub(super) fn is_leak(&self) -> bool {
         self.checks == ["memory-leak"]
     }
+
+    /// On a busy machine the sanitizer may be stopped before it has said where.
+    fn fact(self) -> Fact {
+        if self.line == 0 && !self.is_leak() { Fact::TooLong } else { Fact::Wrong(self) }
+    }
 }
 
 impl Truth {
@@ -90,11 +95,11 @@ impl Truth {
         if first.as_ref().is_none_or(Trouble::is_leak) {
             let values = self.values.output(vector, "")?;
             if let Some(trouble) = trouble(&values) {
-                return Ok(Fact::Wrong(trouble));
+                return Ok(trouble.fact());
             }
         }
         if let Some(trouble) = first {
-            return Ok(Fact::Wrong(trouble));
+            return Ok(trouble.fact());
         }
         let behaviour = behaviour(&addresses)?;
         Ok(match behaviour.ended {

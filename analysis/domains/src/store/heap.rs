@@ -213,7 +213,11 @@ impl Heap {
 
     /// Whether the order holds besides what locals say.
     fn leq(&self, upper: &Heap) -> bool {
-        if self.elsewhere > upper.elsewhere || self.older > upper.older || self.copied > upper.copied {
+        let is_more = |own: bool, upper: bool| own && !upper;
+        if self.elsewhere > upper.elsewhere
+            || is_more(self.older, upper.older)
+            || is_more(self.copied, upper.copied)
+        {
             return false;
         }
         if Arc::ptr_eq(&self.sites, &upper.sites) && self.others == upper.others {

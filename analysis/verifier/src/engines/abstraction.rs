@@ -229,7 +229,7 @@ fn collected<A: BlockCpa>(
         obligation.is_some_and(|obligation| obligation.check == memory_cleanup::CHECK.id())
     };
     let is_proved =
-        |target: &(Name, ObligationId)| !reached.contains(target) && !(is_left && asks_what_is_left(target));
+        |target: &(Name, ObligationId)| !(reached.contains(target) || is_left && asks_what_is_left(target));
     let proved: BTreeSet<(Name, ObligationId)> = targets.iter().filter(is_proved).collect();
     let answer = if proved.len() == targets.len() {
         Answer::Holds("no error location is reachable".into())

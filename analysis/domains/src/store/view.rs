@@ -241,7 +241,9 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
     /// What is known of the bits of a target between two positions, to be put elsewhere: where it is not kept which have a value, all have.
     pub fn cells_in(&self, target: Target, from: i64, to: i64) -> Vec<Bits<A::Value>> {
         let known = self.region(target);
-        if self.model.tracks_values(self.function, target) {
+        // Of others only what is known, if bytes without a value may have been copied there.
+        let may_lack = self.state.heap.copied && matches!(target, Target::Object(_));
+        if may_lack || self.model.tracks_values(self.function, target) {
             return known.map_or_else(Vec::new, |region| region.slice(from, to));
         }
         let mut all = Region::tracking();

@@ -8,6 +8,7 @@ mod memory;
 mod project_file;
 mod sandbox;
 mod solver_process;
+mod team;
 
 use std::process::ExitCode;
 

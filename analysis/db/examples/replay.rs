@@ -63,10 +63,10 @@ fn work(db: &Database) -> [usize; 4] {
     for work in db.take_work() {
         match work {
             Work::Verified(_) => counts[0] += 1,
-            Work::Recalled(_) => counts[1] += 1,
+            Work::Recalled(_) | Work::Confirmed(_) => counts[1] += 1,
             Work::Rechecked(_) => counts[2] += 1,
             Work::Reused(_) => counts[3] += 1,
-            Work::Read(_) | Work::Linked | Work::Sliced(_) | Work::Explained(_) => {}
+            Work::Read(_) | Work::Linked | Work::Sliced(_) | Work::Refused(_) | Work::Explained(_) => {}
         }
     }
     counts

@@ -27,13 +27,14 @@ use proofline_verifier::{
 use salsa::{Cancelled, EventKind, Setter};
 
 use crate::{
-    files::Known,
+    files::{Known, Texts},
     front::{FileName, Project, files, source},
     linked::{Symbol, has_body, trouble},
     program::{annotation, callers, covered, default_entries, misunderstood, positions, prepared, ready},
     shared::{Db, Shared},
     store::Store,
     stored::Blocks,
+    team::{Team, TeamPlace},
     verdict::{Asked, Interrupted, explain, findings, judgement, known},
     work::Work,
 };
@@ -110,6 +111,23 @@ impl Database {
         db
     }
 
+    /// The same where there are no other files than these, and relative paths are meant from a folder that need not exist.
+    pub fn closed(files: Vec<PathBuf>, options: Options, texts: Texts, folder: PathBuf) -> Database {
+        let db = Database::new(files, options);
+        db.shared.files.close(texts, folder);
+        db
+    }
+
+    /// The texts that were read so far, headers and what says how to read them among them.
+    pub fn texts(&self) -> Texts {
+        self.shared.files.texts()
+    }
+
+    /// The answers that were found out here, as bytes for [`Store::add`].
+    pub fn answers(&self) -> Vec<u8> {
+        self.shared.store.get().map(Store::added).unwrap_or_default()
+    }
+
     fn project(&self) -> Project {
         self.project.expect("set by `new`")
     }
@@ -123,8 +141,16 @@ impl Database {
         }
     }
 
-    /// Writes new answers to the disk.
+    /// Shares answers with a team from now on; once.
+    pub fn set_team(&self, place: Arc<dyn TeamPlace>) {
+        drop(self.shared.team.set(Team::new(place)));
+    }
+
+    /// Writes new answers to the disk, and has them written to the team's place.
     pub fn save(&self) {
+        if let Some(team) = self.shared.team.get() {
+            team.save();
+        }
         if let Some(store) = self.shared.store.get() {
             store.save();
         }

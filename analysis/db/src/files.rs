@@ -2,10 +2,10 @@
 //! afterwards which ones; that a file does not exist is a text too. Knows bytes, not C.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use parking_lot::{Mutex, RwLock};
@@ -31,7 +31,12 @@ pub(crate) struct Files {
     /// Texts that were given and that no query has looked at: another one changes no answer.
     unread: Mutex<FxHashMap<PathBuf, Content>>,
     inputs: Mutex<FxHashMap<PathBuf, Text>>,
+    /// All files there are, if it is not the disk that has them, and the folder that relative paths are meant from.
+    closed: OnceLock<(Texts, PathBuf)>,
 }
+
+/// Texts by path.
+pub type Texts = BTreeMap<PathBuf, Arc<[u8]>>;
 
 /// What is known of a file.
 #[derive(Clone)]
@@ -49,13 +54,29 @@ impl Files {
         }
         drop(known);
         // Not under the lock. If it is given meanwhile, that counts.
-        let disk = RealFs.read(path).map_err(|error| error.kind());
+        let disk = match self.closed.get() {
+            Some((texts, _)) => texts.get(path).cloned().ok_or(io::ErrorKind::NotFound),
+            None => RealFs.read(path).map_err(|error| error.kind()),
+        };
         let mut known = self.known.write();
         let new = || match self.unread.lock().remove(path) {
             Some(content) => Known { content, is_unsaved: true },
             None => Known { content: disk, is_unsaved: false },
         };
         known.entry(path.to_owned()).or_insert_with(new).clone()
+    }
+
+    /// From now on there are no other files than these. To be called before anything is read; once.
+    pub(crate) fn close(&self, texts: Texts, folder: PathBuf) {
+        drop(self.closed.set((texts, folder)));
+    }
+
+    /// The texts that were read, or given.
+    pub(crate) fn texts(&self) -> Texts {
+        let known = self.known.read();
+        let texts =
+            known.iter().filter_map(|(path, known)| Some((path.clone(), known.content.clone().ok()?)));
+        texts.collect()
     }
 
     fn is_unread(&self, path: &Path) -> bool {
@@ -144,7 +165,15 @@ impl FileSystem for Reader<'_> {
     }
 
     fn identity(&self, path: &Path) -> PathBuf {
-        if self.is_unsaved(path) { lexical(path) } else { RealFs.identity(path) }
+        let is_given = self.is_unsaved(path) || self.files.closed.get().is_some();
+        if is_given { lexical(path) } else { RealFs.identity(path) }
+    }
+
+    fn folder(&self) -> PathBuf {
+        match self.files.closed.get() {
+            Some((_, folder)) => folder.clone(),
+            None => RealFs.folder(),
+        }
     }
 
     fn is_unsaved(&self, path: &Path) -> bool {

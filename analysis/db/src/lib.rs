@@ -21,9 +21,13 @@ mod shared;
 mod shelf;
 mod store;
 mod stored;
+mod team;
 mod verdict;
 mod work;
 
 pub use database::{Database, KnownFrom, Stopped};
+pub use files::Texts;
 pub use store::Store;
+pub use stored::ENGINES;
+pub use team::{Fetched, TeamPlace};
 pub use work::Work;

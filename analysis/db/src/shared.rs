@@ -11,7 +11,9 @@ use parking_lot::Mutex;
 use proofline_syntax::Unit;
 use proofline_verifier::{Cancel, Name, Summaries, blocks::BlockRun, portfolio::Control};
 
-use crate::{files::Files, functions::Functions, shelf::Shelf, store::Store, stored::Blocks, work::Work};
+use crate::{
+    files::Files, functions::Functions, shelf::Shelf, store::Store, stored::Blocks, team::Team, work::Work,
+};
 
 /// What queries ask of the database besides memory.
 #[salsa::db]
@@ -35,6 +37,7 @@ pub(crate) struct Shared {
     pub(crate) functions: Functions,
     pub(crate) store: OnceLock<Store>,
     pub(crate) blocks: OnceLock<Arc<Blocks>>,
+    pub(crate) team: OnceLock<Team>,
     pub(crate) shelf: Shelf,
     pub(crate) summaries: Arc<Summaries>,
     pub(crate) millis: Mutex<BTreeMap<Name, u64>>,

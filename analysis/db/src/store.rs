@@ -36,9 +36,9 @@ const MOST_BLOCKS: u64 = 1 << 23;
 /// How long to wait for another process that has the file open.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// A folder with answers.
+/// A folder with answers, or none: then they end with the process.
 pub struct Store {
-    path: PathBuf,
+    path: Option<PathBuf>,
     most_bytes: u64,
     inner: Mutex<Inner>,
 }
@@ -57,13 +57,36 @@ struct Inner {
 impl Store {
     /// In this folder, with at most so many bytes of answers. Nothing is read or made yet.
     pub fn new(folder: &Path, most_bytes: u64) -> Store {
-        Store { path: folder.join(FORMAT), most_bytes, inner: Mutex::default() }
+        Store { path: Some(folder.join(FORMAT)), most_bytes, inner: Mutex::default() }
+    }
+
+    /// Without a folder. Answers of other processes come by [`Store::add`], and leave by [`Store::added`].
+    pub fn detached() -> Store {
+        Store { path: None, most_bytes: 0, inner: Mutex::new(Inner { is_read: true, ..Inner::default() }) }
+    }
+
+    /// Takes over what another process gave away. Whether it was that.
+    pub fn add(&self, bytes: &[u8]) -> bool {
+        let answers = unsealed(&[0; 32], bytes).and_then(|bytes| postcard::from_bytes(&bytes).ok());
+        let Some(answers): Option<BTreeMap<[u8; 32], Vec<u8>>> = answers else { return false };
+        let answers = answers.into_iter().map(|(key, value)| (ContentHash(key), value));
+        self.inner.lock().known.extend(answers);
+        true
+    }
+
+    /// What was put here, for other processes.
+    pub fn added(&self) -> Vec<u8> {
+        let inner = self.inner.lock();
+        let new: BTreeMap<[u8; 32], &[u8]> =
+            inner.new.iter().map(|(key, value)| (key.0, value.as_slice())).collect();
+        sealed(&[0; 32], &postcard::to_stdvec(&new).unwrap_or_default())
     }
 
     /// Beside this one, for blocks.
     pub(crate) fn blocks(&self) -> Store {
-        let path = self.path.with_file_name(BLOCKS);
-        Store { path, most_bytes: self.most_bytes.min(MOST_BLOCKS), inner: Mutex::default() }
+        let path = self.path.as_ref().map(|path| path.with_file_name(BLOCKS));
+        let inner = Inner { is_read: path.is_none(), ..Inner::default() };
+        Store { path, inner: Mutex::new(inner), most_bytes: self.most_bytes.min(MOST_BLOCKS) }
     }
 
     /// Where answers of this user are kept: `$XDG_CACHE_HOME/proofline`, or `~/.cache/proofline`.
@@ -92,9 +115,10 @@ impl Store {
 
     /// Writes what is new. Whatever goes wrong, answers are only missing next time.
     pub fn save(&self) {
+        let Some(path) = &self.path else { return };
         let mut inner = self.inner.lock();
         let (mut new, used) = (std::mem::take(&mut inner.new), std::mem::take(&mut inner.used));
-        if inner.is_damaged && self.is_free() && fs::remove_file(&self.path).is_ok() {
+        if inner.is_damaged && is_free(path) && fs::remove_file(path).is_ok() {
             // What could be read is whole; the file around it is made anew.
             inner.is_damaged = false;
             new.extend(std::mem::take(&mut inner.known));
@@ -102,35 +126,27 @@ impl Store {
         if new.is_empty() {
             return;
         }
-        let Some(folder) = self.path.parent() else { return };
+        let Some(folder) = path.parent() else { return };
         if fs::create_dir_all(folder).is_err() {
             return;
         }
-        if self.write(&new, &used).is_err() {
+        if self.write(path, &new, &used).is_err() {
             // Not ours, or broken: once more with an empty one.
-            if self.is_free() && fs::remove_file(&self.path).is_ok() {
-                let _ = self.write(&new, &used);
+            if is_free(path) && fs::remove_file(path).is_ok() {
+                let _ = self.write(path, &new, &used);
             }
         }
         inner.known.extend(new);
-    }
-
-    fn is_free(&self) -> bool {
-        // A panic is the reader's way to say that the file is damaged; no other process has it open then.
-        let opened = guarded(|| open(&self.path).map(drop));
-        !matches!(opened, Ok(Err(redb::DatabaseError::DatabaseAlreadyOpen)))
     }
 
     /// What is there, and whether the file is damaged.
     fn read_all(&self) -> (BTreeMap<ContentHash, Vec<u8>>, bool) {
         let mut found = BTreeMap::new();
         let mut is_whole = true;
-        if !self.path.exists() {
-            return (found, false);
-        }
+        let Some(path) = self.path.as_ref().filter(|path| path.exists()) else { return (found, false) };
         // A damaged file may show itself by an error or by a panic of the reader; both mean that there is nothing.
         let mut read = || -> Result<(), redb::Error> {
-            let database = patiently(&self.path)?;
+            let database = patiently(path)?;
             let transaction = database.begin_read()?;
             for entry in transaction.open_table(ANSWERS)?.iter()? {
                 let (key, value) = entry?;
@@ -150,9 +166,14 @@ impl Store {
         (found, !is_whole)
     }
 
-    fn write(&self, new: &BTreeMap<ContentHash, Vec<u8>>, used: &[ContentHash]) -> Result<(), Failed> {
+    fn write(
+        &self,
+        path: &Path,
+        new: &BTreeMap<ContentHash, Vec<u8>>,
+        used: &[ContentHash],
+    ) -> Result<(), Failed> {
         let write = || -> Result<(), redb::Error> {
-            let database = patiently(&self.path)?;
+            let database = patiently(path)?;
             let transaction = database.begin_write()?;
             {
                 let mut answers = transaction.open_table(ANSWERS)?;
@@ -189,12 +210,9 @@ impl Store {
 
     /// Number of answers on the disk.
     pub fn len(&self) -> u64 {
-        let count = || -> Result<u64, redb::Error> {
-            Ok(patiently(&self.path)?.begin_read()?.open_table(ANSWERS)?.len()?)
-        };
-        if !self.path.exists() {
-            return 0;
-        }
+        let Some(path) = self.path.as_ref().filter(|path| path.exists()) else { return 0 };
+        let count =
+            || -> Result<u64, redb::Error> { Ok(patiently(path)?.begin_read()?.open_table(ANSWERS)?.len()?) };
         guarded(count).ok().and_then(Result::ok).unwrap_or(0)
     }
 
@@ -205,6 +223,12 @@ impl Store {
 }
 
 struct Failed;
+
+fn is_free(path: &Path) -> bool {
+    // A panic is the reader's way to say that the file is damaged; no other process has it open then.
+    let opened = guarded(|| open(path).map(drop));
+    !matches!(opened, Ok(Err(redb::DatabaseError::DatabaseAlreadyOpen)))
+}
 
 thread_local! {
     /// A panic of this thread is caught, and what it says is about a file of ours.
@@ -271,13 +295,13 @@ fn shrink(
 }
 
 /// With a hash of key and bytes before them.
-fn sealed(key: &[u8; 32], bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn sealed(key: &[u8; 32], bytes: &[u8]) -> Vec<u8> {
     let mut out = seal(key, bytes).to_vec();
     out.extend_from_slice(bytes);
     out
 }
 
-fn unsealed(key: &[u8; 32], bytes: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn unsealed(key: &[u8; 32], bytes: &[u8]) -> Option<Vec<u8>> {
     let (hash, rest) = bytes.split_at_checked(32)?;
     (seal(key, rest) == hash).then(|| rest.to_vec())
 }

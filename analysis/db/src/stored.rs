@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::store::Store;
 
 /// Says which engines answered: another version's answers are not found.
-const ENGINES: &str = env!("PROOFLINE_ENGINES");
+pub const ENGINES: &str = env!("PROOFLINE_ENGINES");
 
 /// The key of an answer: everything that it is a function of.
 pub(crate) fn key(slice: ContentHash, request: &Request, wrapv: bool) -> ContentHash {
@@ -51,24 +51,23 @@ pub(crate) fn key(slice: ContentHash, request: &Request, wrapv: bool) -> Content
     hasher.content_hash()
 }
 
+/// A name under which only these engines find something.
+pub(crate) fn of_these_engines(name: ContentHash) -> ContentHash {
+    let mut hasher = ContentHasher::default();
+    hasher.write(ENGINES.as_bytes());
+    hasher.write(&name.0);
+    hasher.content_hash()
+}
+
 /// Block abstractions on the disk.
 pub(crate) struct Blocks(pub(crate) Store);
 
-impl Blocks {
-    fn key(name: ContentHash) -> ContentHash {
-        let mut hasher = ContentHasher::default();
-        hasher.write(ENGINES.as_bytes());
-        hasher.write(&name.0);
-        hasher.content_hash()
-    }
-}
-
 impl PersistentCache for Blocks {
     fn find(&self, name: ContentHash) -> Option<Vec<u8>> {
-        self.0.find(Blocks::key(name))
+        self.0.find(of_these_engines(name))
     }
     fn put(&self, name: ContentHash, bytes: Vec<u8>) {
-        self.0.put(Blocks::key(name), bytes);
+        self.0.put(of_these_engines(name), bytes);
     }
 }
 

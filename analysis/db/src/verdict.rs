@@ -7,7 +7,7 @@ use proofline_verifier::{
     Budget, Entry, Subject,
     facts::{Facts, passed_over},
     finding::Finding,
-    portfolio::{Request, judge},
+    portfolio::{Request, confirm, judge},
     property::Property,
     report::Judgement,
     sources::Sources,
@@ -75,15 +75,33 @@ pub(crate) fn judgement<'db>(
     // Register first, look then: an edit that came before is seen here, a later one finds us registered.
     let running = db.shared().register(&control.cancel);
     db.unwind_if_revision_cancelled();
-    db.shared().log(Work::Verified(name));
+    let team = db.shared().team.get();
+    let claim = team.and_then(|team| team.find(ready.fingerprint, key, request.steps, &control.cancel));
+    let claim = claim.and_then(|bytes| stored::judgement(&bytes));
     let blocks = SliceBlocks::new(db, (project, name, request.property.passed_over()));
     let subject = subject(db, project, ready).with_summaries(db.shared().summaries.clone(), blocks);
     let started = Instant::now();
     // Engines end by their budgets, with what they know by then.
-    let judgement =
-        interrupt::within(None, || judge(&subject, request, Entry::new(name), before.as_deref(), control));
+    let (entry, before) = (Entry::new(name), before.as_deref());
+    let (judgement, is_new) = interrupt::within(None, || {
+        if let (Some(team), Some(claim)) = (team, &claim) {
+            if let Some(confirmed) = confirm(&subject, request, entry, before, claim, control) {
+                db.shared().log(Work::Confirmed(name));
+                return (confirmed, false);
+            }
+            let is_stopped = control.cancel.is_cancelled()
+                || control.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            if !is_stopped {
+                team.refuse();
+                db.shared().log(Work::Refused(name));
+            }
+        }
+        db.shared().log(Work::Verified(name));
+        (judge(&subject, request, entry, before, control), true)
+    });
     drop(running);
-    let millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let took = started.elapsed();
+    let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     db.shared().millis.lock().insert(name, millis);
     remember(db, request, &judgement);
     // What was interrupted is no answer.
@@ -92,8 +110,15 @@ pub(crate) fn judgement<'db>(
     if control.cancel.is_cancelled() || judgement.is_partial() && is_late {
         resume_unwind(Box::new(Interrupted { partial: judgement }));
     }
-    if let (Some(store), Some(bytes)) = (store, stored::bytes(&judgement)) {
-        store.put(key, bytes);
+    if (store.is_some() || team.is_some())
+        && let Some(bytes) = stored::bytes(&judgement)
+    {
+        if let Some(team) = team.filter(|_| is_new) {
+            team.put(ready.fingerprint, key, &bytes, took);
+        }
+        if let Some(store) = store {
+            store.put(key, bytes);
+        }
     }
     Arc::new(judgement)
 }

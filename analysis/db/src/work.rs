@@ -17,6 +17,10 @@ pub enum Work {
     Verified(Name),
     /// An entry's verdicts were found on the disk.
     Recalled(Name),
+    /// An entry's verdicts were said by the team's store, and confirmed.
+    Confirmed(Name),
+    /// They were said there, and not confirmed: engines decided.
+    Refused(Name),
     /// Blocks of a function were explored.
     Rechecked(Name),
     /// Blocks of a function were used that had been explored before the last edit, or for another entry; none had to be explored.

@@ -8,6 +8,7 @@ use std::{
 };
 
 use proofline_db::{Database, Stopped, Store, Work};
+pub use proofline_db::{Fetched, TeamPlace, Texts};
 use proofline_syntax::{DATABASES, RealFs, database_programs};
 use proofline_verifier::portfolio::{self, Programs};
 
@@ -97,6 +98,10 @@ pub struct Statistics {
     pub verified: usize,
     /// Entries whose verdicts were known from before.
     pub recalled: usize,
+    /// Entries whose verdicts a team's store said, confirmed here.
+    pub confirmed: usize,
+    /// Entries of which it said what could not be confirmed.
+    pub refused: usize,
     /// Functions of which some block was explored.
     pub rechecked: usize,
     /// Functions all of whose blocks were known from before.
@@ -104,6 +109,9 @@ pub struct Statistics {
     /// Blocks that were found on the disk.
     pub blocks_from_disk: u64,
 }
+
+/// Says which engines this is: their answers are of no use to others.
+pub use proofline_db::ENGINES;
 
 /// The programs of a folder, by name, each with its C files: as the folder's `compile_commands.json` (or the one in `build`) says, if there is one.
 ///
@@ -130,6 +138,58 @@ impl WholeProgram {
             db.set_store(Store::new(folder, MOST_BYTES));
         }
         Ok(WholeProgram { db, files })
+    }
+
+    /// The same where there are no other files than these, and relative paths are meant from a folder that need not exist; what is found out is
+    /// left by [`WholeProgram::answers`].
+    ///
+    /// # Errors
+    /// If the solver's library cannot be trusted.
+    pub fn closed(
+        files: Vec<PathBuf>,
+        options: Options,
+        texts: Texts,
+        folder: PathBuf,
+    ) -> Result<WholeProgram, CheckError> {
+        proofline_verifier::check_solver().map_err(|mismatch| CheckError::Solver(mismatch.to_string()))?;
+        let mut db = Database::closed(files.clone(), options, texts, folder);
+        db.set_store(Store::detached());
+        Ok(WholeProgram { db, files })
+    }
+
+    /// The program of these files, with what other processes found out of it.
+    ///
+    /// # Errors
+    /// If the solver's library cannot be trusted. Files are read later.
+    pub fn answered<'a>(
+        files: Vec<PathBuf>,
+        options: Options,
+        answers: impl Iterator<Item = &'a [u8]>,
+    ) -> Result<WholeProgram, CheckError> {
+        let mut program = WholeProgram::new(files, options, None)?;
+        let store = Store::detached();
+        for bytes in answers {
+            // What is damaged is found out again.
+            store.add(bytes);
+        }
+        program.db.set_store(store);
+        Ok(program)
+    }
+
+    /// The texts that were read so far.
+    pub fn texts(&self) -> Texts {
+        self.db.texts()
+    }
+
+    /// What was found out here, for [`WholeProgram::answered`].
+    pub fn answers(&self) -> Vec<u8> {
+        self.db.answers()
+    }
+
+    /// Shares answers with a team, too.
+    pub fn with_team(self, place: Arc<dyn TeamPlace>) -> WholeProgram {
+        self.db.set_team(place);
+        self
     }
 
     /// What is wrong with the texts, and where things are in them.
@@ -238,6 +298,8 @@ impl WholeProgram {
             match work {
                 Work::Verified(_) => out.verified += 1,
                 Work::Recalled(_) => out.recalled += 1,
+                Work::Confirmed(_) => out.confirmed += 1,
+                Work::Refused(_) => out.refused += 1,
                 Work::Rechecked(_) => out.rechecked += 1,
                 Work::Reused(_) => out.reused += 1,
                 Work::Read(_) | Work::Linked | Work::Sliced(_) | Work::Explained(_) => {}

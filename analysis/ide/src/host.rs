@@ -9,7 +9,7 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use proofline_db::{Database, Stopped, Store};
+use proofline_db::{Database, Stopped, Store, TeamPlace};
 use proofline_verifier::{Cancel, load::LoadError, portfolio::Listener};
 
 use crate::{
@@ -53,6 +53,8 @@ pub struct AnalysisHost {
     graphs: BTreeMap<PathBuf, Graph>,
     /// Where answers outlive the process.
     cache: Option<PathBuf>,
+    /// Where a team shares them.
+    team: Option<Arc<dyn TeamPlace>>,
 }
 
 /// The query graph of one file's program.
@@ -82,6 +84,12 @@ impl AnalysisHost {
     /// A host whose answers outlive the process, in this folder.
     pub fn with_cache(folder: PathBuf) -> AnalysisHost {
         AnalysisHost { cache: Some(folder), ..AnalysisHost::default() }
+    }
+
+    /// Shares answers with a team, too.
+    #[must_use]
+    pub fn with_team(self, place: Arc<dyn TeamPlace>) -> AnalysisHost {
+        AnalysisHost { team: Some(place), ..self }
     }
 
     /// Changes the inputs. Snapshots of programs that this changes answer `Err(Cancelled)` from now on.
@@ -145,6 +153,9 @@ impl AnalysisHost {
             let mut db = Database::new(files.clone(), settings.options.clone());
             if let Some(folder) = &self.cache {
                 db.set_store(Store::new(folder, MOST_BYTES));
+            }
+            if let Some(place) = &self.team {
+                db.set_team(place.clone());
             }
             Graph { db, program: Arc::default() }
         });

@@ -19,6 +19,11 @@ pub trait FileSystem: Send + Sync {
         lexical(path)
     }
 
+    /// The folder that relative paths are meant from.
+    fn folder(&self) -> PathBuf {
+        std::env::current_dir().unwrap_or_default()
+    }
+
     /// Whether the bytes of this path are held in memory only (an unsaved buffer).
     fn is_unsaved(&self, path: &Path) -> bool {
         let _ = path;
@@ -108,6 +113,10 @@ impl<F: FileSystem> FileSystem for OverlayFs<F> {
         if self.buffer(path).is_some() { lexical(path) } else { self.below.identity(path) }
     }
 
+    fn folder(&self) -> PathBuf {
+        self.below.folder()
+    }
+
     fn is_unsaved(&self, path: &Path) -> bool {
         self.buffer(path).is_some() || self.below.is_unsaved(path)
     }
@@ -130,6 +139,10 @@ impl<F: FileSystem + ?Sized> FileSystem for &F {
 
     fn identity(&self, path: &Path) -> PathBuf {
         (**self).identity(path)
+    }
+
+    fn folder(&self) -> PathBuf {
+        (**self).folder()
     }
 
     fn is_unsaved(&self, path: &Path) -> bool {

@@ -155,7 +155,7 @@ pub fn read_with(
     }
     let mut faults = Vec::new();
     let mut odd = Vec::new();
-    let flags = complete(own, options, &mut odd)?;
+    let flags = complete(own, options, fs, &mut odd)?;
     for problem in odd {
         let Problem { is_error, message, position: _, help, function } = problem;
         faults.push(Fault { is_error, message, span: None, help, function });
@@ -358,12 +358,17 @@ pub(crate) fn flags(
     fs: &dyn FileSystem,
     problems: &mut Vec<Problem>,
 ) -> Result<Flags, LoadError> {
-    complete(proofline_syntax::flags_for(file, fs), options, problems)
+    complete(proofline_syntax::flags_for(file, fs), options, fs, problems)
 }
 
-fn complete(found: FoundFlags, options: &Options, problems: &mut Vec<Problem>) -> Result<Flags, LoadError> {
+fn complete(
+    found: FoundFlags,
+    options: &Options,
+    fs: &dyn FileSystem,
+    problems: &mut Vec<Problem>,
+) -> Result<Flags, LoadError> {
     let mut flags = found.flags;
-    let here = std::env::current_dir().unwrap_or_default();
+    let here = fs.folder();
     let (extra, odd) =
         Flags::from_args(&options.flags, &here).map_err(|e| LoadError::Flags(e.to_string()))?;
     let odd = odd.into_iter().map(|warning| format!("{warning:?}"));
@@ -389,7 +394,7 @@ fn complete(found: FoundFlags, options: &Options, problems: &mut Vec<Problem>) -
 /// compilation database or settings, and a compiler runs programs that its flags name (`-fplugin=`, `-wrapper`, `-B`, `@file`).
 pub fn compiler_flags(file: &Path, options: &Options) -> Vec<String> {
     let found = proofline_syntax::flags_for(file, &RealFs);
-    let Ok(flags) = complete(found, options, &mut Vec::new()) else { return Vec::new() };
+    let Ok(flags) = complete(found, options, &RealFs, &mut Vec::new()) else { return Vec::new() };
     let mut out = vec![format!("-std={}", flags.standard.name())];
     let folders =
         [("-I", &flags.include_dirs), ("-iquote", &flags.quote_dirs), ("-isystem", &flags.system_dirs)];

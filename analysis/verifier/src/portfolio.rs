@@ -3,6 +3,7 @@
 //!
 //! **Nothing is proved of a text that was not understood.** That is seen to here, so that everybody who shows verdicts shows the same.
 
+mod claims;
 mod contracts;
 mod in_memory;
 mod library;
@@ -27,6 +28,7 @@ use crate::{
     subject::Subject,
 };
 
+pub use claims::confirm;
 pub use in_memory::InMemory;
 pub use library::{Rounds, entry_in_rounds, function_alone, program_in_rounds};
 pub use request::{AskedListener, Control, FindingListener, Listener, Request, Round, Settled};
@@ -183,12 +185,23 @@ pub fn judge(
     before: Option<&Judgement>,
     control: &Control,
 ) -> Judgement {
+    with_assumptions(subject, request, entry, |subject| {
+        let judgement = schedule::Schedule::new(subject, request, entry, before, control).run();
+        promises::settle(subject, request, entry, before, judgement, control)
+    })
+}
+
+/// Asks about the program as the request sees it: under its contracts, and the entry alone.
+fn with_assumptions<T>(
+    subject: &Subject,
+    request: &Request,
+    entry: Entry,
+    ask: impl FnOnce(&Subject) -> T,
+) -> T {
     let assumed = subject.under(entry, &request.under);
     let subject = assumed.as_ref().unwrap_or(subject);
     let alone = request.round.is_own.then(|| subject.alone());
-    let subject = alone.as_ref().unwrap_or(subject);
-    let judgement = schedule::Schedule::new(subject, request, entry, before, control).run();
-    promises::settle(subject, request, entry, before, judgement, control)
+    ask(alone.as_ref().unwrap_or(subject))
 }
 
 fn entries<P: Programs>(programs: &P, given: &[Name]) -> Result<Result<Vec<Entry>, Unknown>, P::Error> {

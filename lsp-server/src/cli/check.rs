@@ -1,90 +1,88 @@
 //! `proofline check`
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     io::Write,
     path::{Path, PathBuf},
     process::ExitCode,
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use parking_lot::Mutex;
-use proofline_ide::check::{
-    AskedListener, Cancel, CheckError, Control, Counterexample, Facts, Finding, FindingListener,
-    LoopInvariant, Name, Overall, Program, Property, Report, Request, Round, Sources, Task, Unknown, Verdict,
-    WholeProgram, engine_groups, engine_names, keep_questions, suppressed_because,
+use proofline_ide::{
+    check::{
+        AskedListener, CheckError, Control, Counterexample, Facts, Finding, FindingListener, LoopInvariant,
+        Overall, Program, Property, Report, Sources, Unknown, Verdict, WholeProgram,
+    },
+    shown,
 };
-use proofline_ide::shown;
 
 use super::{
     formats::{self, Format},
     html,
     input::Input,
-    news::Old,
-    project, render,
+    news::{reason, suppressed},
+    render,
+    session::{Prepared, Session},
     terminal::{Color, Progress, Style},
 };
-use crate::{
-    choices::Allocates,
-    memory::Ceiling,
-    project_file::{Checks, Found},
-};
-
-/// Steps per engine and question, where nobody says anything else.
-const STEPS: u64 = 3_000_000;
 
 /// What to check and how.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    input: Input,
+    pub(super) input: Input,
     /// What must hold: `all`, `unreach-call`, `no-overflow`, or a list of checks (`division-by-zero,array-bounds`).
     #[arg(long, value_name = "PROPERTY")]
-    property: Option<String>,
+    pub(super) property: Option<String>,
     /// Function that execution starts in (default: main; without one, every function without callers).
     #[arg(long, value_name = "FUNCTION")]
-    entry: Vec<String>,
+    pub(super) entry: Vec<String>,
     /// An SV-COMP task definition: names the files, the data model and the properties.
     #[arg(long, value_name = "TASK.yml")]
-    task: Option<PathBuf>,
+    pub(super) task: Option<PathBuf>,
     /// Engine, or several separated by commas; `portfolio`, `solver-free` and `library` are several (default: the portfolio).
     #[arg(long, value_name = "ENGINE")]
-    engine: Option<String>,
+    pub(super) engine: Option<String>,
     /// Steps per engine and question (default: 3000000): the same budget gives the same verdict on every machine, unless `--limit` ends the work first.
     #[arg(long, value_name = "STEPS")]
-    budget: Option<u64>,
+    pub(super) budget: Option<u64>,
     /// Ends everything after so many seconds.
     #[arg(long, value_name = "SECONDS")]
-    limit: Option<u64>,
+    pub(super) limit: Option<u64>,
     /// Megabytes that this process may use, and each process of the solver.
     #[arg(long, value_name = "MB", default_value_t = 4096)]
-    memory: u64,
+    pub(super) memory: u64,
     /// Runs the solver in this process: if it crashes, so does everything.
     #[arg(long)]
-    in_process: bool,
+    pub(super) in_process: bool,
     /// Stops at the first violation.
     #[arg(long)]
-    first: bool,
+    pub(super) first: bool,
     /// Verifies everything again, and remembers nothing.
     #[arg(long)]
-    no_cache: bool,
+    pub(super) no_cache: bool,
     /// Failures that this earlier result has (`--format json`) are no news: they are not shown, and the exit code is not 1 because of them.
     #[arg(long, value_name = "FILE")]
-    baseline: Option<PathBuf>,
+    pub(super) baseline: Option<PathBuf>,
     /// Failures whose path goes through no line that was changed since this revision of git are no news.
     #[arg(long, value_name = "REVISION")]
-    since: Option<String>,
+    pub(super) since: Option<String>,
     /// Folder for what was verified before (default: `proofline` in the user's cache folder).
     #[arg(long, value_name = "DIR", conflicts_with = "no_cache")]
-    cache: Option<PathBuf>,
+    pub(super) cache: Option<PathBuf>,
+    /// Where a team shares what was verified: a folder, `redis://HOST:PORT`, or `s3://BUCKET/PREFIX` (default: what `PROOFLINE_STORE` says).
+    /// What is found there is checked again before it counts.
+    #[arg(long, value_name = "PLACE", conflicts_with = "no_cache")]
+    pub(super) store: Option<String>,
     /// Says what was verified and what was known from before.
     #[arg(long)]
-    statistics: bool,
+    pub(super) statistics: bool,
     /// Says on standard error what is being done, line by line (a terminal shows the last line anyway).
     #[arg(long)]
-    progress: bool,
+    pub(super) progress: bool,
     /// How results are written to standard output. Exit codes and verdicts are the same in every format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(super) format: Format,
@@ -94,13 +92,13 @@ pub(crate) struct Arguments {
     /// Writes a witness of SV-COMP. Of the first violation: GraphML 1.0 if the name ends in `.graphml`, else YAML 2.0. Of a proof: what is known
     /// of loops, in YAML 2.0.
     #[arg(long, value_name = "FILE")]
-    witness: Option<PathBuf>,
+    pub(super) witness: Option<PathBuf>,
     /// Keeps the questions to the solver that proofs rest on, as SMT-LIB text for another solver: `cargo xtask second-eye`.
     #[arg(long, value_name = "DIR", hide = true)]
-    keep_questions: Option<PathBuf>,
+    pub(super) keep_questions: Option<PathBuf>,
     /// Colours.
     #[arg(long, value_enum, default_value_t = Color::Auto)]
-    color: Color,
+    pub(super) color: Color,
 }
 
 /// What kept a program from being checked, for people.
@@ -174,27 +172,6 @@ impl Answer {
     }
 }
 
-/// What is the same for all programs of one run.
-pub(super) struct Session<'a> {
-    pub(super) arguments: &'a Arguments,
-    properties: Vec<Property>,
-    engines: Vec<String>,
-    entries: Vec<Name>,
-    steps: u64,
-    /// The project's own settings.
-    pub(super) project_file: Option<Found>,
-    /// Where answers outlive the process.
-    cache: Option<PathBuf>,
-    pub(super) control: Control,
-    ceiling: Ceiling,
-    pub(super) progress: Progress,
-    pub(super) style: Style,
-    /// Failures that are no news.
-    old: Old,
-    /// What several programs share is told once: where, and of which check.
-    told: Mutex<BTreeSet<(PathBuf, u32, u32, &'static str)>>,
-}
-
 /// A program that was checked.
 #[derive(Clone)]
 pub(crate) struct Checked {
@@ -224,87 +201,13 @@ impl Answer {
 
 /// Runs the checks and prints what they found.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let started = Instant::now();
-    let mut input = arguments.input.clone();
-    let mut properties = Vec::new();
-    let project_file = match (&arguments.task, &*input.files) {
-        (Some(_), _) => None,
-        (None, []) => Found::near(Path::new("."))?,
-        (None, [first, ..]) => Found::near(first)?,
-    };
-    let says = project_file.as_ref().map(|found| found.says.clone()).unwrap_or_default();
-    input.or(&says);
-    if let Some(file) = &arguments.task {
-        let task = Task::read(file)?;
-        input.files.extend(task.inputs);
-        input.m32 |= task.is_ilp32;
-        input.allocation = input.allocation.or(Some(Allocates::NeverFails));
-        properties.extend(task.properties.into_iter().map(|(property, _)| property));
-    }
-    if let Some(text) = &arguments.property {
-        properties = vec![property(text)?];
-    }
-    if properties.is_empty() {
-        let chosen = says.checks.as_ref().map(Checks::property).transpose()?;
-        properties.push(chosen.unwrap_or(Property::Everything));
-    }
-    input.pointers = properties.iter().any(Property::asks_of_pointers);
-    if let Some(folder) = &arguments.keep_questions {
-        keep_questions(folder).with_context(|| format!("cannot write to {}", shown(folder)))?;
-    }
-    let engines = engines(arguments)?;
-    let programs = project::programs(&input, project_file.as_ref())?;
-    let baseline = arguments.baseline.clone().or_else(|| project_file.as_ref().and_then(Found::baseline));
-    let old = Old::read(baseline.as_deref(), arguments.since.as_deref())?;
-    let cancel = interruptible();
-    if !arguments.in_process {
-        crate::solver_process::employ_workers(arguments.memory);
-    }
-    let ceiling = Ceiling::watch(arguments.memory, cancel.clone(), out_of_memory(arguments));
-    let progress = Progress::new(arguments.progress);
-    let cache = arguments.cache.clone().or_else(proofline_ide::default_cache);
-    let listener = progress.clone();
-    let control = Control {
-        cancel: cancel.clone(),
-        deadline: arguments.limit.or(says.limit).map(|seconds| started + Duration::from_secs(seconds)),
-        progress: Some(Arc::new(move |text| listener.say(text))),
-        threads: std::thread::available_parallelism().map_or(1, usize::from),
-        found: None,
-        asked: None,
-    };
-    let session = Session {
-        arguments,
-        properties,
-        engines,
-        entries: arguments.entry.iter().map(|name| Name::new(name)).collect(),
-        steps: arguments.budget.or(says.budget).unwrap_or(STEPS),
-        project_file,
-        cache: cache.filter(|_| !arguments.no_cache),
-        control,
-        ceiling,
-        progress,
-        style: Style::new(arguments.color),
-        old,
-        told: Mutex::default(),
-    };
-    let code = match programs {
-        None => session.one(&input)?,
-        Some(_) if arguments.witness.is_some() => bail!(
-            "--witness is about one program, and this folder may have several\n  help: name the C files of the program"
-        ),
-        Some(programs) => session.project(&input, programs)?,
-    };
-    if session.ceiling.is_reached() {
-        eprintln!("more than {} MB were needed (--memory): this is what is known so far", arguments.memory);
-    } else if cancel.is_cancelled() {
-        eprintln!("interrupted: this is what is known so far");
-    }
-    Ok(ExitCode::from(code))
+    let prepared = Prepared::new(arguments)?;
+    Ok(ExitCode::from(prepared.check()?))
 }
 
 impl Session<'_> {
     /// Checks the only program.
-    fn one(&self, input: &Input) -> Result<u8> {
+    pub(super) fn one(&self, input: &Input) -> Result<u8> {
         let is_text = self.arguments.format == Format::Text;
         // Not locked: if memory runs out, another thread has the last word.
         let mut out = std::io::stdout();
@@ -320,6 +223,16 @@ impl Session<'_> {
                 done.rechecked, done.reused
             )?;
             writeln!(out, "blocks found on the disk: {}", done.blocks_from_disk)?;
+            if let Some(team) = &self.team {
+                writeln!(
+                    out,
+                    "entries that the team's store knew: {}, of which it said what does not hold: {}",
+                    done.confirmed, done.refused
+                )?;
+                if let Some(trouble) = team.trouble() {
+                    writeln!(out, "the team's store is of no use at the moment: {trouble}")?;
+                }
+            }
         }
         let code = self.code(&checked);
         match self.arguments.format {
@@ -347,7 +260,14 @@ impl Session<'_> {
         tells_at_once: bool,
     ) -> Result<(Checked, WholeProgram)> {
         self.progress.say("reading the program");
-        let program = input.program(self.cache.as_deref())?;
+        let program = match self.answers.get(name) {
+            Some(answers) => input.answered(answers)?,
+            None => input.program(self.cache.as_deref())?,
+        };
+        let program = match &self.team {
+            Some(place) => program.with_team(place.clone()),
+            None => program,
+        };
         let (sources, is_read) = match program.sources_within(control) {
             Ok(sources) => (Arc::new(sources), true),
             Err(CheckError::OutOfTime) => (Arc::default(), false),
@@ -360,21 +280,14 @@ impl Session<'_> {
             }
         }
         let mut answers = Vec::new();
-        for property in &self.properties {
-            let request = Request {
-                property: property.clone(),
-                engines: self.engines.clone(),
-                steps: self.steps,
-                first_only: self.arguments.first || property.is_one_question(),
-                round: Round::default(),
-                under: Arc::default(),
-            };
+        for property in &self.asked.properties {
+            let request = self.asked.request(property);
             let shown: Arc<Mutex<Vec<Counterexample>>> = Arc::default();
             let mut control = control.clone();
             if tells_at_once
                 && is_text
                 && !request.first_only
-                && self.entries.is_empty()
+                && self.asked.entries.is_empty()
                 && self.old.is_nothing()
             {
                 control.found = Some(teller(&sources, &self.progress, self.style, &shown));
@@ -384,7 +297,7 @@ impl Session<'_> {
                 control.asked = Some(clock(&took));
             }
             let report = match is_read {
-                true => self.report(&program, &request, &control)?,
+                true => self.asked.report(&program, &request, &control)?,
                 false => Report::nothing(Unknown::OutOfTime),
             };
             let old = self.old.of(&report);
@@ -435,23 +348,6 @@ impl Session<'_> {
         Ok((Checked { name: name.to_owned(), sources, answers, automata, facts }, program))
     }
 
-    /// Checks a program from the entries of the command line, or from those of the project's file that it has.
-    fn report(&self, program: &WholeProgram, request: &Request, control: &Control) -> Result<Report> {
-        if !self.entries.is_empty() {
-            return program.check(request, &self.entries, control).map_err(failed);
-        }
-        let says = self.project_file.iter().flat_map(|found| &found.says.entries);
-        let mut entries: Vec<Name> = says.map(|name| Name::new(name)).collect();
-        loop {
-            match program.check(request, &entries, control) {
-                Err(CheckError::NoSuchEntry(missing)) if entries.contains(&missing) => {
-                    entries.retain(|entry| *entry != missing);
-                }
-                done => return done.map_err(failed),
-            }
-        }
-    }
-
     /// The last lines about a program.
     pub(super) fn results(&self, checked: &Checked, out: &mut dyn Write) -> Result<()> {
         for answer in &checked.answers {
@@ -484,20 +380,6 @@ pub(super) fn worst(code: u8, next: u8) -> u8 {
     if code == 1 || next == 1 { 1 } else { code.max(next) }
 }
 
-/// Why a comment takes a finding back.
-fn reason(finding: &Finding, sources: &Sources) -> Option<String> {
-    let position = finding.position.as_ref()?;
-    let text = sources.text_of(&position.path)?;
-    suppressed_because(finding.check.code(), position.line, |at| text.lines().nth(at))
-}
-
-/// Failures that are news, and that comments take back.
-fn suppressed(report: &Report, old: &[&Finding], sources: &Sources) -> BTreeMap<usize, String> {
-    let all = report.findings.iter().enumerate();
-    let news = all.filter(|(_, finding)| report.is_failure(finding) && !old.contains(finding));
-    news.filter_map(|(at, finding)| Some((at, reason(finding, sources)?))).collect()
-}
-
 /// Shows failures as soon as they are known, each once.
 fn teller(
     sources: &Arc<Sources>,
@@ -526,59 +408,6 @@ fn clock(took: &Arc<Mutex<BTreeMap<&'static str, Took>>>) -> Arc<AskedListener> 
         all.questions += 1;
         all.time += time;
     })
-}
-
-/// A property's name, or a property file.
-fn property(text: &str) -> Result<Property> {
-    if text.ends_with(".prp") {
-        let content = std::fs::read_to_string(text).with_context(|| format!("cannot read {text}"))?;
-        return Ok(Property::parse(&content)?);
-    }
-    Ok(Property::parse(text)?)
-}
-
-fn engines(arguments: &Arguments) -> Result<Vec<String>> {
-    let groups = engine_groups();
-    let mut engines: Vec<String> = Vec::new();
-    for name in arguments.engine.iter().flat_map(|e| e.split(',')) {
-        match groups.iter().find(|(group, _)| *group == name) {
-            Some((_, members)) => engines.extend(members.iter().map(|member| (*member).to_owned())),
-            None => engines.push(name.to_owned()),
-        }
-    }
-    if let Some(unknown) = engines.iter().find(|name| !engine_names().contains(&name.as_str())) {
-        bail!(
-            "unknown engine `{unknown}`\n  help: engines are {}; several together are {}",
-            engine_names().join(", "),
-            groups.map(|(group, members)| format!("{group} ({})", members.join(", "))).join(", ")
-        );
-    }
-    Ok(engines)
-}
-
-/// Ctrl-C ends the work, and what is known is reported; a second one ends the program at once.
-fn interruptible() -> Cancel {
-    let cancel = Cancel::default();
-    let handler = cancel.clone();
-    let _ = ctrlc::set_handler(move || {
-        if handler.is_cancelled() {
-            std::process::exit(130);
-        }
-        handler.cancel();
-    });
-    cancel
-}
-
-/// Ends the program if work does not stop in the memory that it has.
-fn out_of_memory(arguments: &Arguments) -> impl FnOnce() + Send + 'static {
-    let (limit_mb, is_text) = (arguments.memory, arguments.format == Format::Text);
-    move || {
-        eprintln!("error: more than {limit_mb} MB were needed (--memory)");
-        if is_text {
-            println!("RESULT: unknown({})", Unknown::OutOfMemory);
-        }
-        std::process::exit(2);
-    }
 }
 
 fn write_witness(

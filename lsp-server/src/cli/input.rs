@@ -12,6 +12,7 @@ use proofline_ide::{
     layers::{Subject, load},
     shown,
 };
+use serde::{Deserialize, Serialize};
 
 use super::check::failed;
 use crate::{
@@ -20,7 +21,7 @@ use crate::{
 };
 
 /// Files and how to read them.
-#[derive(clap::Args, Clone, Debug)]
+#[derive(clap::Args, Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Input {
     /// C files of one program. Flags come from `compile_commands.json` or `compile_flags.txt` where there is one.
     /// A folder that has a `compile_commands.json` (itself or in `build`) stands for all its programs, and so does no file at all.
@@ -106,6 +107,13 @@ impl Input {
             usable(file)?;
         }
         WholeProgram::new(self.files.clone(), self.options(), cache).map_err(failed)
+    }
+
+    /// The same, where batches found out what they could.
+    pub(crate) fn answered(&self, answers: &[u8]) -> Result<WholeProgram> {
+        self.files.iter().try_for_each(|file| usable(file))?;
+        let answers = std::iter::once(answers);
+        WholeProgram::answered(self.files.clone(), self.options(), answers).map_err(failed)
     }
 
     /// Other files, read in the same way.

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod batch;
 mod check;
 mod dump;
 mod formats;
@@ -9,6 +10,7 @@ mod news;
 mod pages;
 mod project;
 mod render;
+mod session;
 mod terminal;
 
 use std::process::ExitCode;
@@ -30,6 +32,16 @@ enum Command {
     ///
     /// Exit code: 0 proved, or nothing to prove; 1 violated; 2 unknown; 3 the command line or an input cannot be used.
     Check(Box<check::Arguments>),
+    /// Writes down what a check has to do, as jobs that other machines can solve.
+    ///
+    /// Example: proofline plan jobs/ -- --property all src/*.c
+    Plan(batch::PlanArguments),
+    /// Solves jobs of a plan, on whatever machine.
+    Solve(batch::SolveArguments),
+    /// Reports what the solved jobs of a plan found, as `check` would have. To be called where the plan was made.
+    ///
+    /// Exit code: as of `check`.
+    Merge(batch::MergeArguments),
     /// Shows what is inside: tokens, trees, automata and so on.
     Dump(dump::Arguments),
     /// Serves editors (the Language Server Protocol on standard input and output).
@@ -76,6 +88,9 @@ pub(crate) fn run() -> ExitCode {
     };
     let outcome = match arguments.command {
         Command::Check(arguments) => check::run(&arguments),
+        Command::Plan(arguments) => batch::plan(&arguments),
+        Command::Solve(arguments) => batch::solve(&arguments),
+        Command::Merge(arguments) => batch::merge(&arguments),
         Command::Dump(arguments) => dump::run(&arguments),
         Command::Lsp(arguments) => crate::lsp::run(&arguments),
         Command::Dap(arguments) => crate::dap::run(&arguments),

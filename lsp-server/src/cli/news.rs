@@ -1,4 +1,5 @@
-//! Which failures are no news: those that an earlier run had, too (`--baseline`), and those that no changed line has to do with (`--since`).
+//! Which failures are no news: those that an earlier run had, too (`--baseline`), those that no changed line has to do with (`--since`), and
+//! those that a comment takes back.
 
 use std::{
     collections::BTreeMap,
@@ -9,7 +10,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use proofline_ide::{
-    check::{Finding, Position, Report},
+    check::{Finding, Position, Report, Sources, suppressed_because},
     shown,
 };
 use serde_json::Value;
@@ -54,6 +55,20 @@ impl Old {
         };
         report.failures().filter(|finding| is_old(finding)).collect()
     }
+}
+
+/// Why a comment takes a finding back.
+pub(super) fn reason(finding: &Finding, sources: &Sources) -> Option<String> {
+    let position = finding.position.as_ref()?;
+    let text = sources.text_of(&position.path)?;
+    suppressed_because(finding.check.code(), position.line, |at| text.lines().nth(at))
+}
+
+/// Failures that are news, and that comments take back.
+pub(super) fn suppressed(report: &Report, old: &[&Finding], sources: &Sources) -> BTreeMap<usize, String> {
+    let all = report.findings.iter().enumerate();
+    let news = all.filter(|(_, finding)| report.is_failure(finding) && !old.contains(finding));
+    news.filter_map(|(at, finding)| Some((at, reason(finding, sources)?))).collect()
 }
 
 fn key(finding: &Finding) -> Key {

@@ -12,10 +12,11 @@ use proofline_ide::{check::Control, check::programs_of, shown};
 
 use super::{
     USAGE,
-    check::{Checked, Session, worst},
+    check::{Checked, worst},
     formats::{self, Format},
     html,
     input::Input,
+    session::Session,
 };
 use crate::project_file::{Found, NAME};
 

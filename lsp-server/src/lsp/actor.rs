@@ -34,6 +34,7 @@ use super::{
     settings::Settings,
     worker,
 };
+use crate::team;
 
 use folders::Folders;
 
@@ -273,12 +274,21 @@ fn path_of(uri: &Uri) -> Option<PathBuf> {
     Some(PathBuf::from("/proofline-unsaved").join(name).join("untitled.c"))
 }
 
-/// Answers outlive the process in the user's cache folder, unless `PROOFLINE_CACHE` says another one, or nothing.
+/// Answers outlive the process in the user's cache folder, unless `PROOFLINE_CACHE` says another one, or nothing. A team shares them where
+/// `PROOFLINE_STORE` says.
 fn analysis_host() -> AnalysisHost {
     let folder = match std::env::var_os("PROOFLINE_CACHE") {
         Some(folder) if folder.is_empty() => None,
         Some(folder) => Some(folder.into()),
         None => proofline_ide::default_cache(),
     };
-    folder.map_or_else(AnalysisHost::default, AnalysisHost::with_cache)
+    let host = folder.map_or_else(AnalysisHost::default, AnalysisHost::with_cache);
+    match team::named(None) {
+        Ok(Some(place)) => host.with_team(place),
+        Ok(None) => host,
+        Err(why) => {
+            eprintln!("{why:#}");
+            host
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! The command line as people and scripts use it: what it says, and its exit code.
 
+mod batch;
 mod common;
 mod dumps;
 mod formats;
@@ -13,4 +14,5 @@ mod projects;
 mod report;
 mod results;
 mod solver_process;
+mod team;
 mod witnesses;

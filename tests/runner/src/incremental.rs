@@ -89,6 +89,8 @@ fn functions(db: &Database) -> (BTreeSet<String>, BTreeSet<String>) {
             | Work::Sliced(_)
             | Work::Verified(_)
             | Work::Recalled(_)
+            | Work::Confirmed(_)
+            | Work::Refused(_)
             | Work::Explained(_) => {}
         }
     }

@@ -10,9 +10,11 @@ mod fuzz;
 mod limited;
 mod memory;
 mod module_cycles;
+mod scale;
 mod second_eye;
 mod server;
 mod table;
+mod team;
 mod tidy;
 mod verify;
 mod z3;
@@ -50,6 +52,10 @@ enum Chore {
     },
     /// Tests the language server and the debug adapter under foreign clients: `tests/lsp`.
     Server,
+    /// How long a solved plan would take on up to 1,000 machines, simulated from its jobs' times and sizes.
+    Scale(scale::Arguments),
+    /// Tests a team's store on Redis and S3 servers, and batches on a cluster: `tests/team`.
+    Team,
     /// Kills the solver's processes at random under a busy server; every verdict must stay what it is (release build).
     Chaos {
         /// How long.
@@ -96,6 +102,8 @@ fn main() -> Result<()> {
             let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
             run(&root, "tests/editors/run.sh", &arguments)
         }
+        Chore::Scale(arguments) => scale::run(&arguments),
+        Chore::Team => team::test(&root),
         Chore::Server => server::test(&root),
         Chore::Chaos { minutes } => server::chaos(&root, minutes),
         Chore::Latency { check, real } => server::latency(&root, check, real.as_deref()),

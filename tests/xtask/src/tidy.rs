@@ -23,6 +23,10 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     ("proofline-verifier", &["proofline", "salsa"]),
     ("proofline-ide", &["proofline", "tower-lsp-server", "ls-types"]),
     ("proofline-smt", &["proofline-syntax", "salsa"]),
+    (
+        "proofline-team-store",
+        &["proofline-syntax", "proofline-hir", "proofline-db", "proofline-ide", "salsa", "z3"],
+    ),
     ("xtask", &["z3", "proofline-syntax"]),
 ];
 
@@ -35,7 +39,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     arrows(root, &mut faults)?;
     module_cycles::run(root, &mut faults)?;
     let mut files = Vec::new();
-    for folder in ["analysis", "lsp-server", "tests"] {
+    for folder in ["analysis", "lsp-server", "team-store", "tests"] {
         rust_files(&root.join(folder), &mut files)?;
     }
     files.sort();
@@ -68,7 +72,8 @@ fn arrows(root: &Path, faults: &mut Vec<String>) -> Result<()> {
     }
     let server = fs::read_to_string(root.join("lsp-server/Cargo.toml"))?;
     for line in server.lines().filter(|line| line.starts_with("proofline-")) {
-        if !line.starts_with("proofline-ide.") {
+        // The store of a team is no part of the analysis.
+        if !line.starts_with("proofline-ide.") && !line.starts_with("proofline-team-store.") {
             faults.push(format!("lsp-server must know of the analysis nothing but proofline-ide: {line}"));
         }
     }

@@ -37,7 +37,7 @@ pub const DATABASES: [&str; 2] = ["compile_commands.json", "build/compile_comman
 
 /// The flags of `file`. Always gives an answer: zero configuration works.
 pub fn flags_for(file: &Path, fs: &dyn FileSystem) -> FoundFlags {
-    let file = absolute(file);
+    let file = absolute(file, fs);
     let mut warnings = Vec::new();
     for dir in file.ancestors().skip(1) {
         for name in DATABASES {
@@ -56,7 +56,7 @@ pub fn flags_for(file: &Path, fs: &dyn FileSystem) -> FoundFlags {
 
 /// The C files that a compilation database lists, in order, each once; none if it cannot be read.
 pub fn database_files(database: &Path, fs: &dyn FileSystem) -> Vec<PathBuf> {
-    let database = absolute(database);
+    let database = absolute(database, fs);
     let entries: Vec<Entry> =
         fs.read(&database).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     let base = database.parent().unwrap_or(Path::new(""));
@@ -77,7 +77,7 @@ pub fn database_programs(
     database: &Path,
     fs: &dyn FileSystem,
 ) -> Result<BTreeMap<String, Vec<PathBuf>>, String> {
-    let database = absolute(database);
+    let database = absolute(database, fs);
     let odd = |what: &dyn std::fmt::Display| format!("{}: {what}", crate::fs::shown(&database));
     let bytes = fs.read(&database).map_err(|error| odd(&error))?;
     let entries: Vec<Entry> = serde_json::from_slice(&bytes).map_err(|error| odd(&error))?;
@@ -118,8 +118,8 @@ fn target(entry: &Entry) -> Option<String> {
         .map(str::to_owned)
 }
 
-fn absolute(file: &Path) -> PathBuf {
-    lexical(&std::path::absolute(file).unwrap_or_else(|_| file.to_owned()))
+fn absolute(file: &Path, fs: &dyn FileSystem) -> PathBuf {
+    lexical(&fs.folder().join(file))
 }
 
 #[derive(Debug, Deserialize)]

@@ -11,7 +11,7 @@ use proofline_cfa::{Entry, Name, ObligationId};
 use proofline_cpa::{Budget, Cancel, Unknown};
 use proofline_smt::{Reason, worker::take_incident};
 
-use super::{Control, Request, STACK, panic_text, promises};
+use super::{Control, Request, STACK, claims, panic_text, promises};
 use crate::{
     blame::{self, Blame},
     checks,
@@ -132,6 +132,28 @@ impl<'r> Schedule<'r> {
             };
             self.settle(*target, verdict);
         }
+    }
+
+    /// Runs what is said to fail, and asks these engines.
+    pub(super) fn run_claimed(mut self, failures: &[Counterexample], engines: &[&str]) -> Judgement {
+        if self.open.is_empty() && self.judgement.verdicts.is_empty() {
+            self.judgement.reason = self.blocked;
+            return self.judgement;
+        }
+        for claimed in failures {
+            let target = (claimed.function, claimed.obligation);
+            let is_asked = claimed.entry == self.entry && self.open.contains(target.0, target.1);
+            if self.is_done() || !is_asked || claimed.steps > claims::MOST_STEPS {
+                continue;
+            }
+            if claimed.replay(self.subject.program()).is_some() {
+                self.violated(target, claimed.clone(), REPLAYED_BY);
+            }
+        }
+        if !self.is_done() {
+            self.sequence(engines);
+        }
+        self.finish()
     }
 
     /// Asks the engines that the request names, or the portfolio.

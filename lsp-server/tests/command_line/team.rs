@@ -1,0 +1,116 @@
+//! A store that a team shares: what one machine has proved, another one confirms, and believes nothing.
+
+use std::{
+    fs,
+    io::Read,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use crate::common::{Said, Scratch};
+
+/// Takes long enough to be worth sharing.
+const PROVED: &str = "#include <assert.h>\nextern int in(void);\nint main(void) {\n  int n = in(), x = 0, y = 0;\n  if (n < 0 || n > 1000) return 0;\n  while (x < n) { x++; y += 2; }\n  assert(y == 2 * x);\n  return 0;\n}\n";
+
+fn checked(scratch: &Scratch, place: &Path, cache: &str, text: &str) -> Said {
+    scratch.write("test.c", text);
+    let place = place.to_string_lossy();
+    let arguments =
+        ["check", "test.c", "--property", "assertion", "--cache", cache, "--store", &place, "--statistics"];
+    scratch.run(&arguments)
+}
+
+fn objects(place: &Path) -> Vec<PathBuf> {
+    let folder = fs::read_dir(place.join("answers-1")).into_iter().flatten();
+    folder.map(|entry| entry.expect("an object").path()).collect()
+}
+
+#[test]
+fn what_one_machine_proved_is_confirmed_on_another() {
+    let scratch = Scratch::new();
+    let place = scratch.path().join("shared");
+    let first = checked(&scratch, &place, "one", PROVED);
+    first.expect(0, &["entries verified: 1", "the team's store knew: 0", "RESULT: true"]);
+    assert_eq!(objects(&place).len(), 1);
+    let second = checked(&scratch, &place, "two", PROVED);
+    second.expect(0, &["entries verified: 0", "the team's store knew: 1", "RESULT: true"]);
+    // The same is said, apart from what was done.
+    let said =
+        |all: &Said| all.out.lines().filter(|line| !line.contains(": ")).collect::<Vec<_>>().join("\n");
+    assert_eq!(said(&first), said(&second));
+    // What was confirmed is known from now on.
+    checked(&scratch, &place, "two", PROVED).expect(0, &["entries verified: 0, known from before: 1"]);
+}
+
+#[test]
+fn an_entry_that_lies_proves_nothing() {
+    let scratch = Scratch::new();
+    let (honest, lying) = (scratch.path().join("honest"), scratch.path().join("lying"));
+    checked(&scratch, &honest, "one", PROVED).expect(0, &["RESULT: true"]);
+    let wrong = PROVED.replace("y == 2 * x", "y != 2 * x || n < 900");
+    checked(&scratch, &lying, "two", &wrong).expect(1, &["RESULT: false"]);
+    // The proof under the name of the wrong program, with a seal as good as any: the seal keeps accidents out, and not people.
+    let name = objects(&lying).pop().expect("an object of the wrong program");
+    let proof = objects(&honest).pop().expect("an object of the right program");
+    fs::copy(proof, &name).expect("poisoned");
+    let said = checked(&scratch, &lying, "three", &wrong);
+    said.expect(1, &["entries verified: 1", "RESULT: false"]);
+}
+
+#[test]
+fn damaged_and_enormous_objects_are_of_no_use_and_do_no_harm() {
+    let scratch = Scratch::new();
+    let place = scratch.path().join("shared");
+    checked(&scratch, &place, "one", PROVED).expect(0, &[]);
+    let object = objects(&place).pop().expect("an object");
+    let whole = fs::read(&object).expect("bytes");
+    for (at, bytes) in [&whole[..whole.len() / 2], &[], &vec![7; 5 << 20]].into_iter().enumerate() {
+        fs::write(&object, bytes).expect("damaged");
+        let said = checked(&scratch, &place, &format!("cache{at}"), PROVED);
+        said.expect(0, &["entries verified: 1", "RESULT: true"]);
+    }
+    // It is whole again: what was found out was written.
+    checked(&scratch, &place, "last", PROVED).expect(0, &["the team's store knew: 1"]);
+}
+
+#[test]
+fn a_server_that_is_away_or_says_nothing_costs_no_answer() {
+    let scratch = Scratch::new();
+    scratch.write("test.c", PROVED);
+    let check = |place: &str| {
+        let began = Instant::now();
+        let said = scratch.run(&["check", "test.c", "--cache", "none", "--store", place, "--statistics"]);
+        let _ = fs::remove_dir_all(scratch.path().join("none"));
+        (said, began.elapsed())
+    };
+    let (said, _) = check("redis://127.0.0.1:1");
+    said.expect(0, &["RESULT: true"]);
+    // One that takes connections, and reads for ever.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || std::io::copy(&mut stream.take(1 << 20), &mut std::io::sink()));
+        }
+    });
+    for place in
+        [format!("redis://127.0.0.1:{port}"), format!("s3://bucket/x?endpoint=http://127.0.0.1:{port}")]
+    {
+        let (said, took) = check(&place);
+        said.expect(0, &["RESULT: true"]);
+        // A read and a write, each with its patience.
+        assert!(took < Duration::from_secs(30), "{took:?}");
+    }
+}
+
+#[test]
+fn what_names_no_store_is_refused_and_a_project_cannot_name_one() {
+    let scratch = Scratch::new();
+    scratch.write("test.c", PROVED);
+    let said = scratch.run(&["check", "test.c", "--store", "ftp://me:secret@host"]);
+    said.expect(3, &["is no store", "help:"]);
+    assert!(!said.all().contains("secret"));
+    scratch.write("proofline.toml", "store = \"/tmp/somewhere\"\n");
+    scratch.run(&["check", "test.c"]).expect(3, &["store"]);
+}

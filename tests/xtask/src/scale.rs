@@ -1,0 +1,163 @@
+//! How long a solved plan would take on many machines: a simulation from the measured times and sizes of its jobs. Each worker takes the next
+//! job from a list (the largest program first, as `solve` and the scheduler do), fetches it, solves it, and leaves its answer. A worker may die
+//! in the middle: the job goes back to the end of the list, and another worker is there after a while.
+
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, VecDeque},
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+
+/// `cargo xtask scale`
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The folder of a plan whose jobs are solved (one at a time, on a quiet machine).
+    plan: PathBuf,
+    /// Seconds that `plan` and `merge` took: they are done by one machine.
+    #[arg(long, default_value_t = 0.0)]
+    alone: f64,
+    /// Of a hundred jobs, how many die with their worker.
+    #[arg(long, default_value_t = 1.0)]
+    deaths: f64,
+}
+
+const WORKERS: [usize; 8] = [1, 2, 4, 16, 64, 256, 512, 1000];
+
+/// Milliseconds for a request to where jobs and answers are.
+const LATENCIES: [f64; 3] = [1.0, 10.0, 50.0];
+
+/// Bytes per second between a worker and that place.
+const BANDWIDTH: f64 = 50e6;
+
+/// Seconds until another worker is there.
+const REPLACED_AFTER: f64 = 30.0;
+
+#[derive(Deserialize)]
+struct Plan {
+    jobs: Vec<Planned>,
+}
+
+#[derive(Deserialize)]
+struct Planned {
+    number: String,
+    bytes: u64,
+}
+
+#[derive(Deserialize)]
+struct Answered {
+    seconds: f64,
+}
+
+/// A job, measured.
+#[derive(Clone, Copy)]
+struct Job {
+    seconds: f64,
+    /// Fetched and left.
+    bytes: f64,
+}
+
+/// Numbers from 0 to 1, the same in every run (xorshift64*).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> f64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// What came of it, in seconds.
+struct Outcome {
+    /// Until the last answer is there.
+    elapsed: f64,
+    /// Of all workers, in vain or not.
+    worked: f64,
+}
+
+fn simulate(jobs: &[Job], workers: usize, latency: f64, deaths: f64) -> Outcome {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    // With the time from which on a job is there to be done.
+    let mut todo: VecDeque<(Job, f64)> = jobs.iter().map(|job| (*job, 0.0)).collect();
+    // When workers are free, in microseconds.
+    let mut free: BinaryHeap<Reverse<u64>> = (0..workers).map(|_| Reverse(0)).collect();
+    let (mut elapsed, mut worked): (f64, f64) = (0.0, 0.0);
+    while let (Some((job, ready)), Some(Reverse(micros))) = (todo.pop_front(), free.pop()) {
+        let start = (micros as f64 / 1e6).max(ready);
+        let whole = 2.0 * latency + job.bytes / BANDWIDTH + job.seconds;
+        let end = if random.next() < deaths {
+            let part = whole * random.next();
+            worked += part;
+            todo.push_back((job, start + part));
+            start + part + REPLACED_AFTER
+        } else {
+            worked += whole;
+            elapsed = elapsed.max(start + whole);
+            start + whole
+        };
+        free.push(Reverse((end * 1e6) as u64));
+    }
+    Outcome { elapsed, worked }
+}
+
+fn measured(folder: &Path) -> Result<Vec<Job>> {
+    let text = fs::read(folder.join("plan.json")).context("cannot read plan.json")?;
+    let mut plan: Plan = serde_json::from_slice(&text)?;
+    plan.jobs.sort_by_key(|job| (Reverse(job.bytes), job.number.clone()));
+    let mut jobs = Vec::new();
+    for planned in &plan.jobs {
+        let answer = fs::read(folder.join("answers").join(&planned.number))
+            .with_context(|| format!("job {} has no answer", planned.number))?;
+        let head = answer.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let Answered { seconds } = serde_json::from_slice(head)?;
+        let job = fs::metadata(folder.join("jobs").join(format!("{}.json", planned.number)))?.len();
+        // Headers are the same for many jobs, and stay with a worker; its own texts it has to fetch.
+        jobs.push(Job { seconds, bytes: (job + planned.bytes + answer.len() as u64) as f64 });
+    }
+    Ok(jobs)
+}
+
+/// Prints the table.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let jobs = measured(&arguments.plan)?;
+    ensure!(!jobs.is_empty(), "the plan has no jobs");
+    let sum: f64 = jobs.iter().map(|job| job.seconds).sum();
+    let longest = jobs.iter().map(|job| job.seconds).fold(0.0, f64::max);
+    let bytes: f64 = jobs.iter().map(|job| job.bytes).sum();
+    println!(
+        "{} jobs, {sum:.0} s together, the longest {longest:.1} s; {:.1} MB to and from workers; alone {:.1} s",
+        jobs.len(),
+        bytes / 1e6,
+        arguments.alone
+    );
+    println!("{} % of jobs die with their worker\n", arguments.deaths);
+    println!("| workers | {} | CPU hours |", LATENCIES.map(|ms| format!("{ms} ms")).join(" | "));
+    println!("|---|{}---|", "---|".repeat(LATENCIES.len()));
+    for workers in WORKERS {
+        let outcomes = LATENCIES.map(|ms| simulate(&jobs, workers, ms / 1000.0, arguments.deaths / 100.0));
+        let cells: Vec<String> =
+            outcomes.iter().map(|outcome| format!("{:.1} s", outcome.elapsed + arguments.alone)).collect();
+        println!("| {workers} | {} | {:.2} |", cells.join(" | "), outcomes[1].worked / 3600.0);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_as_long_as_the_work_or_the_longest_job() {
+        let jobs = vec![Job { seconds: 2.0, bytes: 0.0 }; 10];
+        let elapsed = |workers| simulate(&jobs, workers, 0.0, 0.0).elapsed;
+        assert_eq!([elapsed(1), elapsed(2), elapsed(4), elapsed(100)], [20.0, 10.0, 6.0, 2.0]);
+        let with_deaths = simulate(&jobs, 2, 0.0, 0.3);
+        assert!(with_deaths.elapsed > 10.0 && with_deaths.worked > 20.0);
+        assert!(simulate(&jobs, 2, 0.5, 0.0).elapsed > 14.9);
+    }
+}

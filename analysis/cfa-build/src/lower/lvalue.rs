@@ -173,7 +173,9 @@ impl Lowering<'_> {
         let is_flexible = length.is_some_and(|length| length <= 1)
             && matches!(object.base, Base::Deref(..))
             && matches!(object.path.last(), Some(Step::Field { .. }));
-        let length = if is_flexible { None } else { length };
+        // An index in units of what is inside rows of variable length is not one of rows.
+        let is_flat = self.types.size(element).is_none();
+        let length = if is_flexible || is_flat { None } else { length };
         object.path.push(Step::Index { index: Arc::new(index), stride, length, site });
         object.ty = element.qualified(qualifiers);
         object.scalar = self.types.scalar(element);

@@ -93,8 +93,8 @@ impl Form {
 pub(super) fn once(heap: &Heap, lossy: bool, kinds: &[Links], pointer_bytes: u64) -> Option<Heap> {
     heap.allocated().find_map(|(id, region)| {
         let kinds = kinds.iter().filter(|kind| kind.fits(region));
-        let forms = kinds.flat_map(|kind| kind.forms().into_iter().map(move |form| (kind, form)));
-        forms.into_iter().find_map(|(links, form)| {
+        let mut forms = kinds.flat_map(|kind| kind.forms().into_iter().map(move |form| (kind, form)));
+        forms.find_map(|(links, form)| {
             let mut part = Part { heap, links, form, pointer_bytes, parents: BTreeMap::new(), below: None };
             part.fold(id, lossy)
         })

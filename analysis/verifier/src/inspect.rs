@@ -179,7 +179,7 @@ fn relations(subject: &Subject, entry: Entry) -> (IntervalAnalysis, RelationAnal
 }
 
 fn shapes(subject: &Subject, entry: Entry) -> ShapeAnalysis {
-    ShapeAnalysis::new(subject.env().clone(), subject.shape_options(entry, Some(FOLD)))
+    ShapeAnalysis::new(subject.env().clone(), subject.shape_options(entry, Some(FOLD), false))
 }
 
 fn finished<'a, A: BlockCpa + Refine>(

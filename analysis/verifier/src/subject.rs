@@ -136,8 +136,8 @@ impl Subject {
     }
 
     /// Graphs of memory of the executions from an entry.
-    pub(crate) fn shape_options(&self, entry: Entry, fold: Option<u32>) -> ShapeOptions {
-        ShapeOptions { entry, wrapv: self.wrapv, fold }
+    pub(crate) fn shape_options(&self, entry: Entry, fold: Option<u32>, trees: bool) -> ShapeOptions {
+        ShapeOptions { entry, wrapv: self.wrapv, fold, trees }
     }
 
     /// Explicit values of the executions from an entry.

@@ -204,8 +204,8 @@ pub(crate) fn of_relations(options: &IntervalOptions) -> ContentHash {
 
 /// The same for shapes.
 pub(crate) fn of_shapes(options: &ShapeOptions) -> ContentHash {
-    let ShapeOptions { entry: _, wrapv, fold } = options;
-    content_hash(&("shapes", wrapv, fold))
+    let ShapeOptions { entry: _, wrapv, fold, trees } = options;
+    content_hash(&("shapes", wrapv, fold, trees))
 }
 
 /// The same for values.

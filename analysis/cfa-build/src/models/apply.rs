@@ -25,7 +25,7 @@ use crate::{
     simplify_cfg,
 };
 use proofline_cfa::{
-    Argument, Base, BinaryOp, Callee, Cause, Edge, Expr, Function, Global, LocalId, Lvalue, Op, Program,
+    Argument, Base, BinaryOp, Callee, Cause, Edge, Expr, Function, Global, Loc, LocalId, Lvalue, Op, Program,
     Quantity, Scalar, Types, visit,
 };
 
@@ -85,6 +85,7 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
         }
         let mut changed = Function::clone(function);
         let initialised = input::initialised(&changed);
+        let dead_ends = dead_ends(&changed);
         let types = Types { records: &program.records, model: program.data_model };
         let mut pass = Pass {
             emitter: Emitter::new(&mut changed, types),
@@ -98,6 +99,7 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
             lengths: Vec::new(),
             initialised,
             saved: Vec::new(),
+            dead_ends,
         };
         // A callback may be a library function itself.
         for _round in 0..MAX_ROUNDS {
@@ -131,6 +133,13 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
     calls_unknown
 }
 
+/// Where nothing goes on, and the function does not return.
+fn dead_ends(function: &Function) -> BTreeSet<Loc> {
+    let from: BTreeSet<Loc> = function.edges.iter().map(|edge| edge.from).collect();
+    let ends = function.edges.iter().map(|edge| edge.to);
+    ends.filter(|to| *to != function.exit && !from.contains(to)).collect()
+}
+
 fn direct(op: &Op) -> Option<Name> {
     match op.call()?.callee {
         Callee::Direct(name) => Some(name),
@@ -160,6 +169,8 @@ pub(super) struct Pass<'p, 'u> {
     pub(super) initialised: BTreeSet<LocalId>,
     /// Which temporaries the arguments of the call at hand were put into.
     pub(super) saved: Vec<(LocalId, Expr)>,
+    /// Where calls lead that do not come back.
+    dead_ends: BTreeSet<Loc>,
 }
 
 impl Pass<'_, '_> {
@@ -183,16 +194,20 @@ impl Pass<'_, '_> {
             None => call.arguments,
         };
         let arguments = self.evaluate(arguments, call.dst.as_ref(), model.as_deref(), single);
+        let is_whole = self.interfaces.contains_key(&Name::new("main"));
         match model {
             None => {
                 *self.calls_unknown = true;
                 let ty = self.program.externals.get(&name).copied();
                 external::call(&mut self.emitter, self.interfaces, name, arguments, call.dst, ty);
+                if self.dead_ends.contains(&edge.to) && is_whole {
+                    self.emitter.demand_at_end(false);
+                }
             }
             Some(model) => {
                 self.effects(name, &model, &arguments, call.dst);
-                if model.ends && self.interfaces.contains_key(&Name::new("main")) {
-                    self.emitter.demand_at_end();
+                if model.noreturn && is_whole {
+                    self.emitter.demand_at_end(model.ends);
                 }
                 if model.noreturn {
                     let end = self.emitter.location();

@@ -222,13 +222,12 @@ impl super::emit::Emitter<'_> {
         self.demand_of(LIBRARY_CALL, condition, text);
     }
 
-    /// The program ends here: what was allocated is not lost, and not left. Of which programs that is asked, the pass of the checks knows.
-    pub(super) fn demand_at_end(&mut self) {
-        let ends = [
-            (super::MEMORY_LEAK, MemoryPredicate::NothingLost),
-            (super::MEMORY_CLEANUP, MemoryPredicate::NothingLeft),
-        ];
-        for (check, predicate) in ends {
+    /// The program ends here: what was allocated is not left, and, if it ends as it does where `main` returns, not lost. Of which programs that is
+    /// asked, the pass of the checks knows.
+    pub(super) fn demand_at_end(&mut self, as_main_returns: bool) {
+        let lost = (super::MEMORY_LEAK, MemoryPredicate::NothingLost);
+        let left = (super::MEMORY_CLEANUP, MemoryPredicate::NothingLeft);
+        for (check, predicate) in as_main_returns.then_some(lost).into_iter().chain([left]) {
             let condition = Expr::Memory(predicate, Arc::new(Expr::Null), Arc::new(Expr::int(0)));
             let text = expr_text(self.function, &condition);
             self.demand_of(check, condition, &text);

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use proofline_cfa::{Argument, Function, LocalId, Object, Scalar, scalar_of};
+use proofline_cfa::{Argument, Base, Expr, Function, LocalId, Lvalue, Object, Scalar, scalar_of};
 use proofline_cpa::{BlockContext, BlockId, CallContext, NoFacts};
 use proofline_program_analysis::Environment;
 
@@ -57,6 +57,7 @@ pub(super) fn enter(
             Passed::Number(dim, form) => numbers.push((*dim, form)),
             Passed::Pointer(id, place) => {
                 numbers.extend([(Dim::Offset(*id), &place.offset), (Dim::Size(*id), &place.size)]);
+                numbers.extend(place.zero.as_ref().map(|zero| (Dim::Zero(*id), zero)));
                 let first = place.pointer.tag.map(|tag| match tags.iter().find(|(known, _)| *known == tag) {
                     Some((_, first)) => *first,
                     None => {
@@ -112,7 +113,13 @@ fn first(dim: Dim, written: &BTreeSet<LocalId>) -> Option<Dim> {
         Dim::Value(id, ty) if written.contains(&id) => Some(Dim::First(id, ty)),
         Dim::Offset(id) if written.contains(&id) => Some(Dim::FirstOffset(id)),
         Dim::Value(..) | Dim::Offset(_) => Some(dim),
-        Dim::Size(_) | Dim::First(..) | Dim::FirstOffset(_) | Dim::Scratch(_) => None,
+        Dim::Size(_)
+        | Dim::Zero(_)
+        | Dim::From(_)
+        | Dim::Stop(_)
+        | Dim::First(..)
+        | Dim::FirstOffset(_)
+        | Dim::Scratch(_) => None,
     }
 }
 
@@ -130,6 +137,7 @@ pub(super) fn leave(
     if exit.frees {
         state.freed();
     }
+    wrote(env, &mut state, caller, callee, exit.frees);
     let Some(dst) = &call.call.dst else { return Ok(state) };
     let view = View::new(env.program(), caller, &before, &NoFacts);
     let passed = passed(&view, callee, call);
@@ -155,6 +163,29 @@ pub(super) fn leave(
     }
     state.drop_untracked();
     Ok(state)
+}
+
+/// What the callee may have written holds no known zeros any more.
+fn wrote(env: &Environment, state: &mut Relations, caller: &Function, callee: &Function, is_clobbered: bool) {
+    let written = env.writes(callee.name);
+    if written.is_empty() && !is_clobbered {
+        return;
+    }
+    state.retain_units(|id| caller.local(id).ty.pointee().is_none());
+    let is_anything = is_clobbered || written.contains(&Object::External);
+    let is_lost = |id: LocalId| {
+        let local = caller.local(id);
+        let pointer = Expr::Load(Lvalue {
+            base: Base::Local(id),
+            path: Vec::new(),
+            ty: local.ty,
+            scalar: Some(Scalar::Pointer),
+            bits: None,
+            size: local.size,
+        });
+        is_anything || !env.targets(caller.name, &pointer).objects.is_disjoint(written)
+    };
+    state.lose_zeros(is_lost);
 }
 
 /// A number of the exit, by what was passed.
@@ -191,6 +222,7 @@ fn place(
 ) -> Option<Place> {
     let pointer = *exit.pointers.get(&result)?;
     let offset = received(Dim::Offset(result));
+    let zero = pointer.has_zero.then(|| received(Dim::Zero(result)));
     match pointer.tag? {
         Tag::Passed(id) => {
             let argument = passed.iter().find_map(|one| match one {
@@ -199,15 +231,15 @@ fn place(
             })?;
             let pointer = Pointer { tag: argument.pointer.tag, ..pointer };
             let is_same = argument.pointer.unit == pointer.unit;
-            is_same.then(|| Place { pointer, offset, size: argument.size.clone() })
+            is_same.then(|| Place { pointer, offset, size: argument.size.clone(), zero })
         }
         Tag::Allocated(_, true) => {
             let pointer = Pointer { tag: None, ..pointer };
-            Some(Place { pointer, offset, size: received(Dim::Size(result)) })
+            Some(Place { pointer, offset, size: received(Dim::Size(result)), zero })
         }
         Tag::Named(Object::Global(_)) => {
             let pointer = Pointer { tag: None, ..pointer };
-            Some(Place { pointer, offset, size: received(Dim::Size(result)) })
+            Some(Place { pointer, offset, size: received(Dim::Size(result)), zero })
         }
         Tag::Allocated(_, false) | Tag::Named(_) => None,
     }
@@ -222,6 +254,7 @@ pub(super) fn reduce(entry: &Relations, block: BlockContext<'_>) -> Relations {
             Arc::make_mut(&mut state.zone).retain(|dim| !is_outside(dim));
         }
         state.retain_pointers(|id, _| locals.contains(&id));
+        state.retain_units(|id| locals.contains(&id));
     }
     state
 }
@@ -245,6 +278,8 @@ pub(super) fn expand(before: &Relations, block: BlockContext<'_>, exit: &Relatio
         };
         lives && !locals.contains(&id)
     });
+    // The loop may have written there.
+    rest.lose_zeros(|_| true);
     Arc::make_mut(&mut rest.zone).retain(|dim| dim.local().is_some_and(|id| !locals.contains(&id)));
     Arc::make_mut(&mut state.zone).add_all(&rest.zone);
     for (id, pointer) in rest.pointers.iter() {

@@ -48,6 +48,8 @@ pub(super) struct Place {
     pub(super) offset: Form,
     /// Units in the object, at least.
     pub(super) size: Form,
+    /// Units from the start to one that holds 0, if there is one.
+    pub(super) zero: Option<Form>,
 }
 
 impl Form {
@@ -69,7 +71,7 @@ impl Form {
     }
 
     /// The sum, as a mathematical number.
-    fn plus(&self, other: &Form) -> Form {
+    pub(super) fn plus(&self, other: &Form) -> Form {
         let mut sum = self.clone().map(
             self.low.saturating_add(other.low),
             self.high.saturating_add(other.high),
@@ -214,6 +216,8 @@ impl<'a> View<'a> {
                 Some(sum)
             }
             BinaryOp::Sub => Some(self.difference(&left, &right)),
+            BinaryOp::Mul if right == Form::constant(1) => Some(left),
+            BinaryOp::Mul if left == Form::constant(1) => Some(right),
             BinaryOp::Mul => {
                 let products = [
                     (left.low, right.low),
@@ -298,7 +302,8 @@ impl<'a> View<'a> {
                 let (id, Scalar::Pointer) = self.whole(lvalue)? else { return None };
                 let pointer = *self.state.pointers.get(&id)?;
                 let (offset, size) = (self.number(Dim::Offset(id)), self.number(Dim::Size(id)));
-                Some(Place { pointer, offset, size })
+                let zero = pointer.has_zero.then(|| self.number(Dim::Zero(id)));
+                Some(Place { pointer, offset, size, zero })
             }
             Expr::Cast(Scalar::Pointer, arg, _) if arg.scalar() == Scalar::Pointer => self.place(arg),
             Expr::Address(lvalue) => self.address(lvalue),
@@ -349,8 +354,9 @@ impl<'a> View<'a> {
             Step::Index { .. } | Step::Field { .. } => None,
         });
         let unit = unit.unwrap_or(1);
-        let pointer = Pointer { unit, tag: Some(Tag::Named(object)), is_there: true };
-        Some(Place { pointer, offset: Form::constant(0), size: Form::constant(i128::from(size / unit)) })
+        let pointer = Pointer { unit, tag: Some(Tag::Named(object)), is_there: true, has_zero: false };
+        let size = Form::constant(i128::from(size / unit));
+        Some(Place { pointer, offset: Form::constant(0), size, zero: None })
     }
 
     /// Steps further; `None` if these are no whole units.
@@ -402,7 +408,10 @@ impl<'a> View<'a> {
         }
         let fits = |place: &Place, length: &Form| {
             let end = place.offset.plus(length);
-            place.offset.low >= 0 && self.distance(&end, &place.size) <= 0
+            let is_before = |zero: &Form| self.distance(&end, zero) <= 1;
+            let is_before_end =
+                || self.distance(&end, &place.size) <= 0 || place.zero.as_ref().is_some_and(is_before);
+            place.offset.low >= 0 && is_before_end()
         };
         let unit = i128::from(place.pointer.unit);
         let length = if bytes.is_constant() {
@@ -411,6 +420,16 @@ impl<'a> View<'a> {
             self.in_units(size, place.pointer.unit)
         };
         length.is_some_and(|length| fits(&place, &length)) || fits(&in_bytes(&place), &bytes)
+    }
+
+    /// Whether a byte 0 certainly comes behind the pointer, before its object ends.
+    pub(super) fn is_terminated(&self, pointer: &Expr) -> bool {
+        let Some(place) = self.place(pointer) else { return false };
+        let Some(zero) = &place.zero else { return false };
+        place.pointer.is_there
+            && place.pointer.unit == 1
+            && place.offset.low >= 0
+            && self.distance(&place.offset, zero) <= 0
     }
 
     /// A number of bytes as a number of whole units: `n * 4` is `n` units of 4.
@@ -462,8 +481,8 @@ fn in_bytes(place: &Place) -> Place {
     if unit == 1 {
         return place.clone();
     }
-    let pointer = Pointer { unit: 1, ..place.pointer };
-    Place { pointer, offset: place.offset.times(unit), size: place.size.times(unit) }
+    let pointer = Pointer { unit: 1, has_zero: false, ..place.pointer };
+    Place { pointer, offset: place.offset.times(unit), size: place.size.times(unit), zero: None }
 }
 
 /// The local that an lvalue is, with its format, if nothing else can change it.

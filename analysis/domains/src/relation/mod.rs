@@ -1,10 +1,11 @@
 //! Relations between numbers: bounds of differences of integer locals, and of how far pointers are into their objects against how large these
-//! are. That is what decides `i < n` against `malloc(n)`. Meant to run beside intervals, which it asks for ranges; it excludes what neither
+//! are, and to where they hold a 0. That is what decides `i < n` against `malloc(n)`, and `while (*s)` against `s[n - 1] = 0`. Meant to run beside intervals, which it asks for ranges; it excludes what neither
 //! excludes alone. Joined where control flow meets, widened at loop heads and at entries of recursive blocks.
 
 mod calls;
 mod form;
 mod state;
+mod terminator;
 mod transfer;
 mod zone;
 
@@ -88,6 +89,9 @@ impl RelationAnalysis {
             Dim::Offset(id) => format!("offset({})", name(id)),
             Dim::FirstOffset(id) => format!("first(offset({}))", name(id)),
             Dim::Size(id) => format!("size({})", name(id)),
+            Dim::Zero(id) => format!("zero({})", name(id)),
+            Dim::From(id) => format!("from({})", name(id)),
+            Dim::Stop(id) => format!("stop({})", name(id)),
             Dim::Scratch(at) => format!("#{at}"),
         };
         match more {

@@ -1,7 +1,7 @@
 //! States of relations: one zone per open call, and what is known of the pointers in its locals. Knows no operation.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
 };
@@ -14,7 +14,8 @@ use super::zone::{Dim, Zone};
 /// A set of concrete states, seen from the innermost frame.
 ///
 /// **Meaning.** There are numbers for all dimensions that satisfy the zone, such that values of locals are their values, and every listed pointer
-/// that is not null leads to an object that is alive, of at least `Size` units, `Offset` units from its start.
+/// that is not null leads to an object that is alive, of at least `Size` units, `Offset` units from its start; `terminator.rs` says what is
+/// known of the zeros in it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Relations {
     /// Of the innermost frame.
@@ -25,6 +26,10 @@ pub struct Relations {
     pub zone: Arc<Zone>,
     /// What its pointers lead to.
     pub pointers: Arc<BTreeMap<LocalId, Pointer>>,
+    /// Numbers that were read from a string: locals, and units that pointers lead to.
+    pub tested: Arc<BTreeSet<LocalId>>,
+    /// Pointers that lead to a unit which is not 0.
+    pub not_zero: Arc<BTreeSet<LocalId>>,
     /// Something on the heap may have been freed since the frame, or the block, was entered.
     pub frees: bool,
     /// The caller's frame, as far as it is known.
@@ -40,6 +45,8 @@ pub struct Pointer {
     pub tag: Option<Tag>,
     /// It is not null.
     pub is_there: bool,
+    /// A unit of its object holds 0.
+    pub has_zero: bool,
 }
 
 /// Names an object for the time of a frame.
@@ -60,7 +67,16 @@ impl Relations {
         called_at: Option<(Name, EdgeId)>,
         below: Option<Arc<Relations>>,
     ) -> Relations {
-        Relations { function, called_at, zone: Arc::default(), pointers: Arc::default(), frees: false, below }
+        Relations {
+            function,
+            called_at,
+            zone: Arc::default(),
+            pointers: Arc::default(),
+            tested: Arc::default(),
+            not_zero: Arc::default(),
+            frees: false,
+            below,
+        }
     }
 
     /// Digest of the open calls: states with different ones are unrelated.
@@ -105,10 +121,14 @@ impl Relations {
                 own.unit != pointer.unit
                     || pointer.tag.is_some() && own.tag != pointer.tag
                     || pointer.is_there && !own.is_there
+                    || pointer.has_zero && !own.has_zero
             })
         });
         if let Some((id, pointer)) = missing {
             return Some(format!("{id} is not {pointer:?}"));
+        }
+        if !upper.tested.is_subset(&self.tested) || !upper.not_zero.is_subset(&self.not_zero) {
+            return Some("of other numbers it is known where they were read".to_owned());
         }
         if !Arc::ptr_eq(&self.zone, &upper.zone)
             && let Some(why) = self.zone.first_not_implied(&upper.zone)
@@ -131,7 +151,8 @@ impl Relations {
         for (id, own) in self.pointers.iter() {
             if let Some(new) = other.pointers.get(id).filter(|new| new.unit == own.unit) {
                 let tag = own.tag.filter(|tag| Some(*tag) == new.tag);
-                pointers.insert(*id, Pointer { tag, is_there: own.is_there && new.is_there, ..*own });
+                let (is_there, has_zero) = (own.is_there && new.is_there, own.has_zero && new.has_zero);
+                pointers.insert(*id, Pointer { tag, is_there, has_zero, ..*own });
             }
         }
         let zone = if Arc::ptr_eq(&self.zone, &other.zone) {
@@ -145,16 +166,21 @@ impl Relations {
             (own, _) => own.clone(),
         };
         let frees = self.frees || other.frees;
-        let mut joined = Relations { zone, pointers: Arc::new(pointers), frees, below, ..self.clone() };
+        let tested = both(&self.tested, &other.tested);
+        let not_zero = both(&self.not_zero, &other.not_zero);
+        let pointers = Arc::new(pointers);
+        let mut joined = Relations { zone, pointers, tested, not_zero, frees, below, ..self.clone() };
         joined.drop_untracked();
         joined
     }
 
     /// Numbers about pointers that are not listed mean nothing.
     pub(super) fn drop_untracked(&mut self) {
-        let pointers = &self.pointers;
+        let (pointers, tested) = (&self.pointers, &self.tested);
         let is_lost = |dim: Dim| match dim {
             Dim::Offset(id) | Dim::Size(id) => !pointers.contains_key(&id),
+            Dim::Zero(id) => !pointers.get(&id).is_some_and(|pointer| pointer.has_zero),
+            Dim::From(id) | Dim::Stop(id) => !tested.contains(&id),
             Dim::Value(..) | Dim::First(..) | Dim::FirstOffset(_) | Dim::Scratch(_) => false,
         };
         if self.zone.mentions(is_lost) {
@@ -170,13 +196,39 @@ impl Relations {
         }
     }
 
+    /// Forgets of units of memory what their values say: those of these pointers are kept.
+    pub(super) fn retain_units(&mut self, keep: impl Fn(LocalId) -> bool) {
+        if self.not_zero.iter().any(|id| !keep(*id)) {
+            Arc::make_mut(&mut self.not_zero).retain(|id| keep(*id));
+        }
+        if self.tested.iter().any(|id| !keep(*id)) {
+            Arc::make_mut(&mut self.tested).retain(|id| keep(*id));
+            self.drop_untracked();
+        }
+    }
+
+    /// Forgets the zeros in the objects of these pointers.
+    pub(super) fn lose_zeros(&mut self, is_lost: impl Fn(LocalId) -> bool) {
+        if self.pointers.iter().any(|(id, pointer)| pointer.has_zero && is_lost(*id)) {
+            let pointers = Arc::make_mut(&mut self.pointers).iter_mut();
+            pointers.filter(|(id, _)| is_lost(**id)).for_each(|(_, pointer)| pointer.has_zero = false);
+            self.drop_untracked();
+        }
+    }
+
     /// Forgets what is known of the locals for which `keep` does not hold, but for their values at the call.
     pub fn retain_locals(&mut self, keep: impl Fn(LocalId) -> bool) {
         let is_lost = |dim: Dim| match dim {
-            Dim::Value(id, _) | Dim::Offset(id) | Dim::Size(id) => !keep(id),
+            Dim::Value(id, _)
+            | Dim::Offset(id)
+            | Dim::Size(id)
+            | Dim::Zero(id)
+            | Dim::From(id)
+            | Dim::Stop(id) => !keep(id),
             Dim::First(..) | Dim::FirstOffset(_) => false,
             Dim::Scratch(_) => true,
         };
+        self.retain_units(&keep);
         if self.zone.mentions(is_lost) {
             Arc::make_mut(&mut self.zone).retain(|dim| !is_lost(dim));
         }
@@ -188,4 +240,8 @@ impl Relations {
         self.frees = true;
         self.retain_pointers(|_, pointer| matches!(pointer.tag, Some(Tag::Named(_))));
     }
+}
+
+fn both(a: &Arc<BTreeSet<LocalId>>, b: &Arc<BTreeSet<LocalId>>) -> Arc<BTreeSet<LocalId>> {
+    if a.is_subset(b) { a.clone() } else { Arc::new(a.intersection(b).copied().collect()) }
 }

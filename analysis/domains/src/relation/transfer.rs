@@ -11,13 +11,14 @@ use proofline_program_analysis::Environment;
 use super::{
     form::{Form, Place, View},
     state::{Pointer, Relations, Tag},
+    terminator::{Tested, Written},
     zone::{Dim, Zone},
 };
 
 /// No valuation is left.
 pub(super) struct Impossible;
 
-type Result<T> = std::result::Result<T, Impossible>;
+pub(super) type Result<T> = std::result::Result<T, Impossible>;
 
 /// A step from a state along an edge.
 pub(super) struct Step<'a> {
@@ -28,7 +29,7 @@ pub(super) struct Step<'a> {
 }
 
 impl Step<'_> {
-    fn view(&self) -> View<'_> {
+    pub(super) fn view(&self) -> View<'_> {
         View::new(self.env.program(), self.at.function, self.from, self.facts)
     }
 
@@ -39,13 +40,25 @@ impl Step<'_> {
     pub(super) fn run(&self) -> Result<Relations> {
         let mut state = self.from.clone();
         match &self.at.edge.op {
-            Op::Skip | Op::CopyBytes(..) | Op::FillBytes(..) | Op::HavocBytes(..) => {}
+            Op::Skip => {}
+            Op::CopyBytes(to, ..) | Op::HavocBytes(to, ..) => self.wrote(&mut state, &Written::Bytes(to))?,
+            Op::FillBytes(to, byte, size) => {
+                let is_zero = matches!(byte, Expr::Int(0, _));
+                let written = if is_zero { Written::Zeros(to, size) } else { Written::Bytes(to) };
+                self.wrote(&mut state, &written)?;
+            }
             Op::Assume(condition) => self.assume(&mut state, condition, true)?,
             Op::Assign(dst, value) => self.assign(&mut state, dst, value)?,
-            Op::Copy(dst, _) => forget(&mut state, dst),
-            Op::Havoc(dst, _) => forget(&mut state, dst),
-            Op::Clobber(..) => self.clobbered(&mut state),
+            Op::Copy(dst, _) | Op::Havoc(dst, _) => {
+                self.changed(&mut state, dst)?;
+                forget(&mut state, dst);
+            }
+            Op::Clobber(..) => {
+                self.wrote(&mut state, &Written::Anything)?;
+                self.clobbered(&mut state);
+            }
             Op::Call(call) => {
+                self.wrote(&mut state, &Written::Anything)?;
                 self.clobbered(&mut state);
                 if let Some(dst) = &call.dst {
                     forget(&mut state, dst);
@@ -58,14 +71,31 @@ impl Step<'_> {
         Ok(state)
     }
 
+    /// Something else than a register changes.
+    fn changed(&self, state: &mut Relations, dst: &Lvalue) -> Result<()> {
+        if self.view().whole(dst).is_some() { Ok(()) } else { self.wrote(state, &Written::Object(dst, None)) }
+    }
+
     fn assign(&self, state: &mut Relations, dst: &Lvalue, value: &Expr) -> Result<()> {
         let view = self.view();
+        if view.whole(dst).is_none() {
+            forget(state, dst);
+            return self.wrote(state, &Written::Object(dst, Some(value)));
+        }
         let number = view.dim(dst).and_then(|dim| Some((dim, view.form(value)?)));
         let place = match view.whole(dst) {
             Some((id, Scalar::Pointer)) => view.place(value).map(|place| (id, place)),
             Some((_, Scalar::Int(_) | Scalar::Float(_))) | None => None,
         };
         match (number, place) {
+            (Some((dim @ Dim::Value(id, _), form)), _) => match self.tested(&view, value) {
+                Some(Tested { from, stop }) => {
+                    set(state, &[(dim, &form), (Dim::From(id), &from), (Dim::Stop(id), &stop)])?;
+                    Arc::make_mut(&mut state.tested).insert(id);
+                    Ok(())
+                }
+                None => set(state, &[(dim, &form)]),
+            },
             (Some((dim, form)), _) => set(state, &[(dim, &form)]),
             (None, Some((id, place))) => point(state, id, &place),
             (None, None) => {
@@ -87,7 +117,7 @@ impl Step<'_> {
         let dst = &allocation.dst;
         let Some((id, Scalar::Pointer)) = view.whole(dst) else {
             forget(state, dst);
-            return Ok(());
+            return self.changed(state, dst);
         };
         let unit = factor(&allocation.size).unwrap_or(1);
         let in_units = view.in_units(&allocation.size, unit).map(|size| (unit, size));
@@ -95,8 +125,10 @@ impl Step<'_> {
             forget(state, dst);
             return Ok(());
         };
-        let pointer = Pointer { unit, tag: Some(tag), is_there: !allocation.may_fail };
-        point(state, id, &Place { pointer, offset: Form::constant(0), size })
+        let has_zero = allocation.zeroed && size.low >= 1;
+        let pointer = Pointer { unit, tag: Some(tag), is_there: !allocation.may_fail, has_zero };
+        let zero = has_zero.then(|| size.plus(&Form::constant(-1)));
+        point(state, id, &Place { pointer, offset: Form::constant(0), size, zero })
     }
 
     /// Whatever unknown code can reach may be freed.
@@ -169,6 +201,9 @@ impl Step<'_> {
             Expr::Memory(MemoryPredicate::InBounds, pointer, size) => {
                 if !truth && self.view().is_inside(pointer, size) { Err(Impossible) } else { Ok(()) }
             }
+            Expr::Memory(MemoryPredicate::Terminated, pointer, _) => {
+                if !truth && self.view().is_terminated(pointer) { Err(Impossible) } else { Ok(()) }
+            }
             Expr::Binary(BinaryOp::BitAnd, lhs, rhs, _) if truth && is_truth(lhs) && is_truth(rhs) => {
                 self.assume(state, lhs, true)?;
                 self.assume(state, rhs, true)
@@ -213,6 +248,7 @@ impl Step<'_> {
 
     fn compare(&self, state: &mut Relations, op: CompareOp, lhs: &Expr, rhs: &Expr) -> Result<()> {
         let view = self.view();
+        self.passes_no_end(state, op, lhs, rhs)?;
         let (Some(left), Some(right)) = (view.form(lhs), view.form(rhs)) else { return Ok(()) };
         restrict(&view, state, op, &left, &right)
     }
@@ -255,7 +291,13 @@ fn is_there(view: &View<'_>, state: &mut Relations, pointer: &Expr) {
 }
 
 /// Keeps the states in which two values compare so.
-fn restrict(view: &View<'_>, state: &mut Relations, op: CompareOp, left: &Form, right: &Form) -> Result<()> {
+pub(super) fn restrict(
+    view: &View<'_>,
+    state: &mut Relations,
+    op: CompareOp,
+    left: &Form,
+    right: &Form,
+) -> Result<()> {
     match op {
         CompareOp::Lt => at_most(view, state, left, right, -1),
         CompareOp::Le => at_most(view, state, left, right, 0),
@@ -312,12 +354,27 @@ pub(super) fn set(state: &mut Relations, values: &[(Dim, &Form)]) -> Result<()> 
     for (at, (_, form)) in values.iter().enumerate() {
         holds &= add(zone, Dim::Scratch(at as u8), form);
     }
-    let is_old = |dim: Dim| values.iter().any(|(old, _)| *old == dim);
+    let is_old = |dim: Dim| {
+        values.iter().any(|(new, _)| match (*new, dim) {
+            // Where the number was read that the local held before.
+            (Dim::Value(id, _) | Dim::Offset(id), Dim::From(old) | Dim::Stop(old)) => id == old,
+            (new, old) => new == old,
+        })
+    };
     *zone = zone.renamed(|dim| match dim {
         Dim::Scratch(at) => values.get(usize::from(at)).map(|(new, _)| *new),
         old if is_old(old) => None,
         other => Some(other),
     });
+    for (dim, _) in values {
+        if let Dim::Value(id, _) | Dim::Offset(id) = dim {
+            for units in [&mut state.tested, &mut state.not_zero] {
+                if units.contains(id) {
+                    Arc::make_mut(units).remove(id);
+                }
+            }
+        }
+    }
     if holds { Ok(()) } else { Err(Impossible) }
 }
 
@@ -335,8 +392,12 @@ pub(super) fn add(zone: &mut Zone, dim: Dim, form: &Form) -> bool {
 
 /// A pointer leads to another place.
 pub(super) fn point(state: &mut Relations, id: LocalId, place: &Place) -> Result<()> {
-    set(state, &[(Dim::Offset(id), &place.offset), (Dim::Size(id), &place.size)])?;
-    Arc::make_mut(&mut state.pointers).insert(id, place.pointer);
+    let bounds = [(Dim::Offset(id), &place.offset), (Dim::Size(id), &place.size)];
+    let zero = place.zero.as_ref().map(|zero| (Dim::Zero(id), zero));
+    let numbers: Vec<(Dim, &Form)> = bounds.into_iter().chain(zero).collect();
+    set(state, &numbers)?;
+    Arc::make_mut(&mut state.pointers).insert(id, Pointer { has_zero: zero.is_some(), ..place.pointer });
+    state.drop_untracked();
     Ok(())
 }
 

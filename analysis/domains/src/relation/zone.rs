@@ -32,6 +32,12 @@ pub enum Dim {
     FirstOffset(LocalId),
     /// So many whole units its object has at least.
     Size(LocalId),
+    /// How far from the start of its object, in the units of that pointer, a unit holds 0.
+    Zero(LocalId),
+    /// How far from the start of its object the unit was that the local was read from.
+    From(LocalId),
+    /// Where that object held 0 then.
+    Stop(LocalId),
     /// A number on its way into another place.
     Scratch(u8),
 }
@@ -47,8 +53,8 @@ impl Dim {
     pub fn range(self) -> (i128, i128) {
         match self {
             Dim::Value(_, ty) | Dim::First(_, ty) => (ty.min(), ty.max()),
-            Dim::Size(_) => (0, 1 << 64),
-            Dim::Offset(_) | Dim::FirstOffset(_) | Dim::Scratch(_) => (-FAR, FAR),
+            Dim::Size(_) | Dim::Zero(_) | Dim::Stop(_) => (0, 1 << 64),
+            Dim::Offset(_) | Dim::FirstOffset(_) | Dim::From(_) | Dim::Scratch(_) => (-FAR, FAR),
         }
     }
 
@@ -59,7 +65,10 @@ impl Dim {
             | Dim::First(id, _)
             | Dim::Offset(id)
             | Dim::FirstOffset(id)
-            | Dim::Size(id) => Some(id),
+            | Dim::Size(id)
+            | Dim::Zero(id)
+            | Dim::From(id)
+            | Dim::Stop(id) => Some(id),
             Dim::Scratch(_) => None,
         }
     }

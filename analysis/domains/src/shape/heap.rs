@@ -24,16 +24,6 @@ pub enum Shapes {
     Known(Heap),
 }
 
-impl Shapes {
-    /// Whether there may be objects on the heap.
-    pub fn holds_memory(&self) -> bool {
-        match self {
-            Shapes::Unknown(_) => true,
-            Shapes::Known(heap) => heap.lost || heap.allocated().any(|(_, region)| region.life == Life::Heap),
-        }
-    }
-}
-
 /// An open call.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Frame {

@@ -14,13 +14,15 @@
 //! nothing; `expand` puts the callee's result in the place of that part.
 //!
 //! What is not known is all or nothing: a write through a pointer that may lead anywhere gives the state `Unknown`, which describes every
-//! memory. Trees have no summary; they are objects, so that only those of bounded size are decided.
+//! memory. With `trees` set, objects of records with two or three members that point to such records are folded to trees (`tree.rs`), and to no
+//! lists; what else links objects twice (skip lists) has no summary, so that only such structures of bounded size are decided.
 
 mod assume;
 mod calls;
 mod eval;
 mod fold;
 mod heap;
+mod join;
 mod number;
 mod order;
 mod predicates;
@@ -28,6 +30,7 @@ mod region;
 mod segment;
 mod show;
 mod transfer;
+mod tree;
 mod value;
 mod widen;
 
@@ -47,7 +50,7 @@ use proofline_program_analysis::Environment;
 
 pub use self::{
     heap::{Frame, Heap, Shapes},
-    region::{Cell, Life, Region, Rest, Segment},
+    region::{Branches, Cell, Life, Region, Rest, Segment},
     value::{End, Node, Pointer, Value},
 };
 
@@ -64,6 +67,8 @@ pub struct ShapeOptions {
     /// Objects in a row are folded where they are alike and, as soon as there are more allocated nodes than this, where they are not. `None`:
     /// never.
     pub fold: Option<u32>,
+    /// Objects that may be parts of trees are folded to trees, not to lists.
+    pub trees: bool,
 }
 
 /// What never changes.
@@ -89,6 +94,7 @@ pub struct ShapeAnalysis {
     program: Program,
     options: ShapeOptions,
     liveness: BTreeMap<Name, OnceLock<Liveness>>,
+    trees: Vec<tree::Links>,
 }
 
 impl ShapeAnalysis {
@@ -98,8 +104,14 @@ impl ShapeAnalysis {
         let constants = globals.filter(|global| global.constant && global.defined);
         let constants = constants.map(|global| (global.name, initial(&env, global))).collect();
         let liveness = env.program().functions.keys().map(|name| (*name, OnceLock::new())).collect();
+        let trees = if options.trees { tree::Links::of(&env) } else { Vec::new() };
         let program = Program { constants, wrapv: options.wrapv, env };
-        ShapeAnalysis { program, options, liveness }
+        ShapeAnalysis { program, options, liveness, trees }
+    }
+
+    fn folding(&self, most: u32, pairs: fold::Pairs) -> fold::Folding<'_> {
+        let pointer_bytes = self.program.pointer_bytes();
+        fold::Folding { most: most as usize, pairs, trees: &self.trees, pointer_bytes }
     }
 
     fn liveness(&self, function: &Function) -> Option<&Liveness> {
@@ -169,7 +181,7 @@ impl ShapeAnalysis {
         lower.normalise();
         [fold::Pairs::InRows, fold::Pairs::All].into_iter().any(|pairs| {
             let mut folded = lower.clone();
-            fold::fold(&mut folded, most as usize, pairs, self.program.pointer_bytes());
+            fold::fold(&mut folded, self.folding(most, pairs));
             order::covers(&folded, upper).is_ok()
         })
     }
@@ -223,6 +235,11 @@ fn initial(env: &Environment, global: &Global) -> Region {
         }
     }
     region
+}
+
+/// Whether the program has records of which trees can be made.
+pub fn has_trees(env: &Environment) -> bool {
+    !tree::Links::of(env).is_empty()
 }
 
 /// Whether the program makes structures of objects on the heap: it allocates, and stores pointers through pointers.
@@ -357,7 +374,7 @@ impl Cpa for ShapeAnalysis {
         if at.is_loop_head
             && let Some(most) = self.options.fold
         {
-            fold::fold(&mut heap, most as usize, fold::Pairs::InRows, self.program.pointer_bytes());
+            fold::fold(&mut heap, self.folding(most, fold::Pairs::InRows));
             heap.normalise();
             heap = widen::widen(heap, here);
             heap.normalise();

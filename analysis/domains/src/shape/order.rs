@@ -188,7 +188,8 @@ impl Matching<'_> {
             (None, Some(segment)) => segment.least <= 1,
             (Some(_), None) => false,
             (Some(ours), Some(theirs)) => {
-                (ours.next, ours.next_to, ours.back) == (theirs.next, theirs.next_to, theirs.back)
+                (ours.next, ours.next_to, ours.back, ours.branches)
+                    == (theirs.next, theirs.next_to, theirs.back, theirs.branches)
                     && ours.least >= theirs.least
             }
         };

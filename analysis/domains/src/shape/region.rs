@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use proofline_cfa::Name;
 use serde::{Deserialize, Serialize};
 
 use super::value::Value;
@@ -59,6 +60,17 @@ pub struct Segment {
     pub back: Option<(u64, i64)>,
     /// Number of objects: 1 or more, 2 or more.
     pub least: u8,
+    /// Of a tree: `next` is one of the links to the objects below, and `back` the one to the object above.
+    pub branches: Option<Branches>,
+}
+
+/// What makes a tree of a segment.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Branches {
+    /// Where the other link to an object below is.
+    pub other: u64,
+    /// One link leads out of the tree, to what the cell behind the last byte of the object holds.
+    pub is_open: bool,
 }
 
 /// A larger least number is not kept.
@@ -79,12 +91,14 @@ pub struct Region {
     pub segment: Option<Segment>,
     /// The segment each of whose objects has one like this.
     pub owner: Option<u32>,
+    /// The record that it was allocated for, as far as the text tells. Says nothing of the bytes: trees are made of objects of one record.
+    pub record: Option<Name>,
 }
 
 impl Region {
     /// An object with nothing in it but `rest`.
     pub fn new(size: (u64, u64), life: Life, rest: Rest) -> Region {
-        Region { size, life, rest, cells: BTreeMap::new(), segment: None, owner: None }
+        Region { size, life, rest, cells: BTreeMap::new(), segment: None, owner: None, record: None }
     }
 
     /// The size, if it is known.

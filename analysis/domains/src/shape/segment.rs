@@ -4,6 +4,7 @@
 use super::{
     heap::Heap,
     region::Region,
+    tree,
     value::{End, Node, Pointer, Value},
 };
 
@@ -14,10 +15,16 @@ const MOST_CASES: usize = 32;
 pub(super) fn materialise(heap: &Heap, id: u32, end: End) -> Option<Vec<Heap>> {
     let region = heap.node(Node::Heap(id))?;
     let segment = region.segment?;
-    let mut cases = vec![longer(heap, id, end)?];
-    if segment.least <= 1 {
-        cases.push(only(heap, id)?);
-    }
+    let cases = match segment.branches {
+        Some(_) => tree::materialise(heap, id, end)?,
+        None => {
+            let mut cases = vec![longer(heap, id, end)?];
+            if segment.least <= 1 {
+                cases.push(only(heap, id)?);
+            }
+            cases
+        }
+    };
     let mut result = Vec::new();
     for case in cases {
         choose(case, &mut result)?;
@@ -50,7 +57,7 @@ fn longer(heap: &Heap, id: u32, end: End) -> Option<Heap> {
     let mut heap = heap.clone();
     let region = heap.node(node)?.clone();
     let segment = region.segment?;
-    let object = copy_object(&mut heap, id, &region)?;
+    let object = copy(&mut heap, id, &Region { segment: None, ..region })?;
     // Everybody's pointers to that end lead to the object from now on.
     heap.redirect(&|pointer| {
         let is_end = pointer.to == node && pointer.end == end;
@@ -77,15 +84,17 @@ fn longer(heap: &Heap, id: u32, end: End) -> Option<Heap> {
 }
 
 /// Replaces what a link's cell holds.
-fn put(region: &mut Region, at: u64, value: Value) {
+pub(super) fn put(region: &mut Region, at: u64, value: Value) {
     if let Some(cell) = region.cells.get_mut(&at) {
         cell.value = value;
     }
 }
 
-/// An object of the segment, with all that each object of it has of its own. Its links are those of the segment.
-fn copy_object(heap: &mut Heap, id: u32, region: &Region) -> Option<u32> {
-    let object = heap.add(Region { segment: None, owner: region.owner, ..region.clone() });
+/// An object of the segment, or another segment like it, as the region says, with all that each object has of its own. Its links are those of
+/// the segment.
+pub(super) fn copy(heap: &mut Heap, id: u32, region: &Region) -> Option<u32> {
+    let is_object = region.segment.is_none();
+    let object = heap.add(region.clone());
     let mut copies = vec![(id, object)];
     let mut at = 0;
     while let Some((owner, new_owner)) = copies.get(at).copied() {
@@ -96,7 +105,7 @@ fn copy_object(heap: &mut Heap, id: u32, region: &Region) -> Option<u32> {
             .collect();
         for (owned, region) in owned {
             // What belongs to the object itself belongs to no segment any more.
-            let owner = if owner == id { None } else { Some(new_owner) };
+            let owner = if owner == id && is_object { None } else { Some(new_owner) };
             let copy = heap.add(Region { owner, ..region });
             copies.push((owned, copy));
         }
@@ -113,7 +122,7 @@ fn copy_object(heap: &mut Heap, id: u32, region: &Region) -> Option<u32> {
                 let own = |end| Some(Value::Pointer(Pointer { to, end, ..*pointer }));
                 match pointer.to == Node::Heap(id) {
                     // Its own address; the segment's ends stay what they are.
-                    true if pointer.end == End::Each => own(End::First),
+                    true if pointer.end == End::Each => own(if is_object { End::First } else { End::Each }),
                     true => None,
                     false => own(pointer.end),
                 }

@@ -5,7 +5,7 @@ use proofline_program_analysis::Environment;
 
 use super::{
     heap::{Heap, Shapes},
-    region::{Life, Region, Rest},
+    region::{Branches, Life, Region, Rest},
     value::{End, Node, Pointer, Value},
 };
 
@@ -111,7 +111,13 @@ impl Show<'_> {
         let kind = match (region.segment, region.life) {
             (Some(segment), _) => {
                 let back = segment.back.map(|(at, _)| format!(", back@{at}")).unwrap_or_default();
-                format!("list of {}+ by next@{}{back} ", segment.least, segment.next)
+                match segment.branches {
+                    Some(Branches { other, is_open }) => {
+                        let open = if is_open { "open " } else { "" };
+                        format!("{open}tree of {}+ by @{}, @{other}{back} ", segment.least, segment.next)
+                    }
+                    None => format!("list of {}+ by next@{}{back} ", segment.least, segment.next),
+                }
             }
             (None, Life::Heap | Life::Variable) => String::new(),
             (None, Life::Frame(_)) => "alloca ".to_owned(),

@@ -6,6 +6,7 @@ use proofline_cfa::{
     Allocation, Callee, Cause, Edge, Expr, Function, Lvalue, Object, Op, Role, Scalar, copied_character,
 };
 use proofline_cpa::EdgeContext;
+use proofline_hir::TypeKind;
 
 use super::{
     Program,
@@ -268,7 +269,11 @@ impl Step<'_> {
         let life = if allocation.on_heap { Life::Heap } else { Life::Frame(self.heap.depth()) };
         let rest = if allocation.zeroed { Rest::Zero } else { Rest::Uninit };
         let mut failed = allocation.may_fail.then(|| self.clone());
-        let id = self.heap.add(Region::new(size, life, rest));
+        let record = allocation.dst.ty.pointee().and_then(|ty| match ty.kind() {
+            TypeKind::Record(tag) => Some(*tag),
+            _ => None,
+        });
+        let id = self.heap.add(Region { record, ..Region::new(size, life, rest) });
         self.store(&allocation.dst, Value::Pointer(Pointer::to(Node::Heap(id))))?;
         let mut result = vec![self.heap];
         if let Some(failed) = &mut failed {

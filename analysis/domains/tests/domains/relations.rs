@@ -145,6 +145,8 @@ static int least(int x, int y) { if (x < y) return x; return y; }
 static unsigned part(unsigned n) { n = n / 2; return n; }
 static char *skip(char *s, char *e) { while (s < e && __VERIFIER_nondet_uchar() > 99) s++; return s; }
 static int *make(unsigned n) { return malloc(n * sizeof(int)); }
+static char *string(unsigned n) { char *s = malloc(n + 1); if (!s) return 0; for (unsigned i = 0; i < n; i++) s[i] = __VERIFIER_nondet_uchar(); s[n] = 0; return s; }
+static int length(const char *s) { const char *p = s; while (*p) p++; return (int)(p - s); }
 int main(void) {
 unsigned n = __VERIFIER_nondet_uchar(), m = 3, i = 0, j = 0; int a = 1, b = __VERIFIER_nondet_int(), c = 0; unsigned char u = 250; signed char h = 3;
 char t[12] = {0}, *p = t, *e = t + sizeof t, *f = 0; int *w = make(n), v[5] = {0}, *x = v; char *g = malloc(n + 1);
@@ -159,7 +161,7 @@ long d = 0; unsigned long z = 7;
         let compared = one(&["<", "<=", ">", "!=", "=="]);
         text += &match one(&[
             "=", "+", "-", "for", "while", "if", "min", "part", "move", "until", "skip", "diff", "cast",
-            "mod", "mid", "new", "int",
+            "mod", "mid", "new", "int", "end", "walk", "put", "copy", "string", "set", "length",
         ])
         .as_str()
         {
@@ -179,6 +181,15 @@ long d = 0; unsigned long z = 7;
             "mod" => format!("if ({y}) {x} = {z} % {y};\n"),
             "mid" => format!("{x} = {y} + ({z} - {y}) / 2;\n"),
             "new" => format!("g = malloc({x}); if (g && {x} > 0) *g = 1;\n"),
+            "end" => format!("if ({p} && {q}) {p}[{k} & 3] = 0;\n"),
+            "walk" => format!("if ({p}) while (*{p} {compared} 0) {p}++;\n"),
+            "put" => format!("if ({p}) *{p} = {x};\n"),
+            "copy" => format!("if ({p} && {q}) while ((*{p}++ = *{q}++) != 0) {x}++;\n"),
+            "string" => format!("g = string({x} & 15);\n"),
+            "set" => {
+                format!("if ({p} && {q}) {{ c = *{p}; {p}++; if (c == *{q}) {q}++; else if (c) {z}++; }}\n")
+            }
+            "length" => format!("if ({p}) {x} = length({p});\n"),
             _ => format!("x = v + ({x} & 3); if (w && {x} < n) w[{x}] = 1;\n"),
         };
     }
@@ -213,8 +224,38 @@ fn number(
         Dim::First(id, _) => first.get(&id)?.int(),
         Dim::Offset(id) => place(id, address(id)?).map(|(offset, _)| offset),
         Dim::Size(id) => place(id, address(id)?).map(|(_, size)| size),
-        Dim::FirstOffset(_) | Dim::Scratch(_) => None,
+        // Of several zeros any one may be meant: `has_zero` looks.
+        Dim::Zero(_) | Dim::From(_) | Dim::Stop(_) | Dim::FirstOffset(_) | Dim::Scratch(_) => None,
     }
+}
+
+/// Whether the object of a pointer has a unit of zeros at a place where the state says that there is one.
+fn has_zero(
+    machine: &Machine<'_>,
+    function: &Function,
+    state: &Relations,
+    first: &First,
+    id: LocalId,
+) -> bool {
+    let Some(address) = value_of(machine, function, id).and_then(eval::Value::int) else { return true };
+    let inside = |base: i128, size: i128| base <= address && address <= base + size;
+    let mut objects = machine.instances.iter();
+    let Some(object) = objects.find(|i| i.live && inside(i.base, i.bytes.len() as i128)) else { return true };
+    let unit = state.pointers[&id].unit as usize;
+    let units = object.bytes.chunks_exact(unit).enumerate();
+    let mut zeros = units.filter(|(_, bytes)| bytes.iter().all(|byte| *byte == 0)).map(|(at, _)| at as i128);
+    let of = |dim: Dim| number(machine, function, state, first, dim);
+    zeros.any(|zero| {
+        let (low, high) = state.zone.bounds(Dim::Zero(id));
+        let mut near = state.zone.differences();
+        low <= zero
+            && zero <= high
+            && near.all(|(x, y, most)| match (x == Dim::Zero(id), y == Dim::Zero(id)) {
+                (true, false) => of(y).is_none_or(|y| zero - y <= most),
+                (false, true) => of(x).is_none_or(|x| x - zero <= most),
+                (true, true) | (false, false) => true,
+            })
+    })
 }
 
 /// Whether the machine's state is one of the abstract state's.
@@ -242,6 +283,9 @@ fn is_in(state: &Relations, machine: &Machine<'_>, first: &First) -> Result<(), 
         let address = value_of(machine, function, *id).and_then(eval::Value::int);
         if address == Some(0) && pointer.is_there {
             return Err(format!("{id} is null"));
+        }
+        if pointer.has_zero && !has_zero(machine, function, state, first, *id) {
+            return Err(format!("no zero where {id} leads"));
         }
     }
     Ok(())

@@ -20,7 +20,7 @@ const START: &str = "extern int __VERIFIER_nondet_int(void); void *malloc(unsign
 ";
 
 /// Programs that build, change and free structures.
-const PROGRAMS: [&str; 6] = [
+const PROGRAMS: [&str; 9] = [
     "struct n { int d; struct n *x; };
     int main(void) { struct n *l = 0;
         while (input()) { struct n *n = malloc(sizeof *n); if (!n) break; n->d = input() ? 1 : 2; n->x = l; l = n; }
@@ -49,10 +49,29 @@ const PROGRAMS: [&str; 6] = [
     int main(void) { struct q q = {0, 0};
         while (input()) { if (input()) put(&q, 3); else if (q.first) { struct n *n = q.first; q.first = n->x; if (!q.first) q.last = 0; free(n); } }
         while (q.first) { struct n *t = q.first->x; free(q.first); q.first = t; } return 0; }",
+    "struct t { struct t *l, *r; int k; };
+    static struct t *leaf(void) { struct t *t = malloc(sizeof *t); if (t) { t->l = t->r = 0; t->k = 1; } return t; }
+    int main(void) { struct t *root = leaf(), *n, *up; if (!root) return 0;
+        while (input()) { n = root; while (n->l && n->r) n = input() ? n->l : n->r;
+            if (!n->l && input()) n->l = leaf(); if (!n->r && input()) n->r = leaf(); }
+        while (root) { up = 0; n = root; while (n->l || n->r) { up = n; n = n->l ? n->l : n->r; }
+            if (!up) root = 0; else if (up->l == n) up->l = 0; else up->r = 0; free(n); } return 0; }",
+    "struct t { struct t *l, *r, *up; };
+    static struct t *leaf(struct t *up) { struct t *t = malloc(sizeof *t); if (t) { t->l = t->r = 0; t->up = up; } return t; }
+    int main(void) { struct t *root = leaf(0), *n; if (!root) return 0;
+        while (input()) { n = root; while (n->l && n->r) n = input() ? n->l : n->r;
+            if (!n->l && input()) n->l = leaf(n); if (!n->r && input()) n->r = leaf(n); }
+        n = root; while (n) { if (n->l) n = n->l; else if (n->r) n = n->r;
+            else { struct t *up = n->up; if (up) { if (up->l == n) up->l = 0; else up->r = 0; } free(n); n = up; } } return 0; }",
+    "struct s { struct s *x; }; struct t { struct t *l, *r; struct s *s; };
+    int main(void) { struct t *root = 0;
+        while (input()) { struct t **at = &root; while (*at) at = input() ? &(*at)->l : &(*at)->r;
+            struct t *t = malloc(sizeof *t); if (!t) break; t->l = t->r = 0; t->s = malloc(sizeof *t->s); if (t->s) t->s->x = 0; *at = t; }
+        while (root) { struct t *n = root; if (!n->l) { root = n->r; free(n->s); free(n); } else { root = n->l; n->l = root->r; root->r = n; } } return 0; }",
 ];
 
-fn analysis(env: &Arc<Environment>, fold: Option<u32>) -> ShapeAnalysis {
-    ShapeAnalysis::new(env.clone(), ShapeOptions { entry: Entry::main(), wrapv: false, fold })
+fn analysis(env: &Arc<Environment>, fold: Option<u32>, trees: bool) -> ShapeAnalysis {
+    ShapeAnalysis::new(env.clone(), ShapeOptions { entry: Entry::main(), wrapv: false, fold, trees })
 }
 
 /// What is reached in so many steps.
@@ -65,7 +84,7 @@ fn shapes_obey_the_laws() {
     for code in PROGRAMS {
         let env = environment(&format!("{START}{code}"));
         for fold in [Some(0), Some(3), None] {
-            let analysis = analysis(&env, fold);
+            let analysis = analysis(&env, fold, code.contains("struct t {"));
             let explored = explored(&env, &analysis, 600);
             laws(&analysis, &env, &explored, &[], code);
         }
@@ -77,10 +96,10 @@ fn shapes_obey_the_laws() {
 fn explicit_heaps_are_among_the_folded_ones() {
     for code in PROGRAMS {
         let env = environment(&format!("{START}{code}"));
-        let explicit = analysis(&env, None);
+        let explicit = analysis(&env, None, false);
         let runs = explored(&env, &explicit, 700);
         for fold in [0] {
-            let folding = analysis(&env, Some(fold));
+            let folding = analysis(&env, Some(fold), code.contains("struct t {"));
             let reached = explored(&env, &folding, 20_000);
             assert!(reached.steps < 20_000, "folding {fold} does not come to an end: {code}");
             let mut compared = 0;
@@ -122,7 +141,7 @@ proptest! {
     fn shapes_of_random_programs_obey_the_laws(choices in vec(any::<u8>(), 0..80)) {
         let code = generate::program(&choices);
         let env = environment(&code);
-        let analysis = analysis(&env, Some(3));
+        let analysis = analysis(&env, Some(3), false);
         let explored = explored(&env, &analysis, 1_500);
         laws(&analysis, &env, &explored, &[], &code);
     }

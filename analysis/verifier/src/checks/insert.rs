@@ -10,7 +10,7 @@ use crate::{
     load::{Allocation, INSERTED, Inserted, Options},
 };
 
-use super::{Check, Demand, Part, Rule, postcondition, reach_error, signed_overflow, visit};
+use super::{Check, Demand, Part, Rule, memory_cleanup, postcondition, reach_error, signed_overflow, visit};
 
 /// What decides, besides the automata, which obligations there are.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -92,12 +92,17 @@ pub fn insert_into(function: &Function, conventions: Conventions) -> Function {
         for &id in edges {
             out.edges[id.index()].from = at;
             if let Some((check, text)) = forbidden_operation(&function.edge(id).op) {
-                let error = fresh.location();
                 let site = function.edge(id).site;
-                out.edges[id.index()] = Edge { from: at, to: error, op: Op::Assume(Expr::int(1)), site };
-                out.obligations.push(Obligation { check, error, site, text });
+                let is_end = conventions.main_allocates && check.is_claim();
+                let from = if is_end { cleaned_up(&mut out, &mut fresh, at, site) } else { at };
+                let error = fresh.location();
+                out.edges[id.index()] = Edge { from, to: error, op: Op::Assume(Expr::int(1)), site };
+                out.obligations.push(Obligation { check: check.id(), error, site, text });
             }
         }
+    }
+    if conventions.ends_at_labels {
+        end_at_labels(function, &mut out, &mut fresh, conventions);
     }
     let ends = take_ends(&mut out);
     // Last, so that the others have the same numbers in a part of the program that does not allocate.
@@ -109,9 +114,6 @@ pub fn insert_into(function: &Function, conventions: Conventions) -> Function {
         out.obligations.extend(ends);
     } else {
         cannot_fail(&mut out, &ends.iter().map(|end| end.error).collect());
-    }
-    if conventions.ends_at_labels {
-        end_at_labels(function, &mut out, &mut fresh);
     }
     out.locations = fresh.next;
     out
@@ -211,16 +213,27 @@ fn has_allocation(function: &Function) -> bool {
     function.edges.iter().any(|edge| matches!(&edge.op, Op::Allocate(allocation) if allocation.on_heap))
 }
 
+/// The program ends here, without a return of `main`: nothing may be left. The location behind the demand.
+fn cleaned_up(out: &mut Function, fresh: &mut Fresh, at: Loc, site: Site) -> Loc {
+    demand_at(
+        out,
+        fresh,
+        at,
+        memory_cleanup::CHECK.id(),
+        Demand { condition: memory_cleanup::condition(), site },
+    )
+}
+
 /// The obligation that an operation must not be reached, if it is one, and what must hold, for people.
-fn forbidden_operation(op: &Op) -> Option<(CheckId, Name)> {
+fn forbidden_operation(op: &Op) -> Option<(&'static Check, Name)> {
     Check::ALL.iter().find_map(|check| match check.rule {
-        Rule::Operation(rule) => rule(op).map(|text| (check.id(), text)),
+        Rule::Operation(rule) => rule(op).map(|text| (*check, text)),
         Rule::Parts(_) | Rule::Label(_) | Rule::AtEnd(_) | Rule::AtReturn(_) | Rule::Calls => None,
     })
 }
 
 /// Control ends at labels that must not be reached.
-fn end_at_labels(function: &Function, out: &mut Function, fresh: &mut Fresh) {
+fn end_at_labels(function: &Function, out: &mut Function, fresh: &mut Fresh, conventions: Conventions) {
     for &(label, loc) in &function.labels {
         let Some(check) = Check::ALL.iter().find(|check| match check.rule {
             Rule::Label(is_error) => is_error(&label),
@@ -232,6 +245,12 @@ fn end_at_labels(function: &Function, out: &mut Function, fresh: &mut Fresh) {
         let error = fresh.location();
         for edge in out.edges.iter_mut().filter(|edge| edge.from == loc) {
             *edge = Edge { from: loc, to: error, op: Op::Assume(Expr::int(1)), site };
+        }
+        if conventions.main_allocates {
+            let behind = cleaned_up(out, fresh, loc, site);
+            for edge in out.edges.iter_mut().filter(|edge| edge.to == error) {
+                edge.from = behind;
+            }
         }
         let text = Name::new("ERROR is not reached");
         out.obligations.push(Obligation { check: check.id(), error, site, text });

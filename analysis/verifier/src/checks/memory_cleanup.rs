@@ -1,4 +1,4 @@
-//! All memory must be freed when `main` returns, also what can still be reached (SV-COMP's valid-memcleanup).
+//! All memory must be freed when the program ends, also what can still be reached (SV-COMP's valid-memcleanup).
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub static CHECK: Check = Check {
     cwe: &[401],
     title: |_| "memory is still allocated when the program ends".to_owned(),
     last_step: Some(|_| Some("the program ends, and not all memory is freed".to_owned())),
-    help: "free all memory before main returns",
+    help: "free all memory before the program ends",
     is_claim: false,
     is_opt_in: true,
     ends_executions: false,
@@ -20,6 +20,6 @@ pub static CHECK: Check = Check {
     page: include_str!("../../../../tests/suites/checks/memory-cleanup.md"),
 };
 
-fn condition() -> Expr {
+pub(super) fn condition() -> Expr {
     Expr::Memory(MemoryPredicate::NothingLeft, Arc::new(Expr::Null), Arc::new(Expr::int(0)))
 }

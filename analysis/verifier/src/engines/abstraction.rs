@@ -16,7 +16,7 @@ use proofline_cpa::{
 use proofline_domains::{
     IntervalAnalysis, RelationAnalysis, ShapeAnalysis, ValueAnalysis, ValueOptions,
     interval::IntervalValue,
-    shape::{Shapes, has_linked_heap},
+    shape::{has_linked_heap, has_trees},
     store::Abstract,
 };
 use serde::Deserialize;
@@ -24,7 +24,6 @@ use serde::Deserialize;
 use super::{Answer, Decision, Engine, Question, concrete};
 use crate::{
     blocks::{Session, SharedAnalysis},
-    checks::{Check, memory_cleanup},
     pass::{self, interval_pass, reachability},
     summaries::{of_intervals, of_relations, of_shapes, of_values},
 };
@@ -55,6 +54,8 @@ pub struct Abstraction {
     collects: bool,
     /// Of shapes: [`ShapeOptions::fold`](proofline_domains::ShapeOptions::fold).
     fold: Option<u32>,
+    /// Of shapes: [`ShapeOptions::trees`](proofline_domains::ShapeOptions::trees).
+    trees: bool,
     /// No more steps than these.
     steps: Option<u64>,
 }
@@ -70,6 +71,7 @@ impl Abstraction {
             refines: false,
             collects: false,
             fold: None,
+            trees: false,
             steps: None,
         }
     }
@@ -94,9 +96,10 @@ impl Abstraction {
         self
     }
 
-    /// Folding alike objects in a row, and, of more than so many, such that are not.
-    pub fn folding(mut self, fold: Option<u32>) -> Abstraction {
+    /// Folding alike objects in a row, or in a tree, and, of more than so many, such that are not.
+    pub fn folding(mut self, fold: Option<u32>, trees: bool) -> Abstraction {
         self.fold = fold;
+        self.trees = trees;
         self
     }
     /// With no more steps than these.
@@ -115,18 +118,6 @@ impl Abstraction {
         analysis: &Arc<A>,
         options: ContentHash,
         path: impl Fn(A::Witness) -> Option<Path>,
-        question: &Question<'_>,
-    ) -> Decision {
-        self.run_with(analysis, options, path, &|_| false, question)
-    }
-
-    /// `holds_memory`: whether there may be heap objects in a state, where that matters.
-    fn run_with<A: SharedAnalysis + Refine>(
-        &self,
-        analysis: &Arc<A>,
-        options: ContentHash,
-        path: impl Fn(A::Witness) -> Option<Path>,
-        holds_memory: &dyn Fn(&A::State) -> bool,
         question: &Question<'_>,
     ) -> Decision {
         let Question { subject, entry, targets, budget } = *question;
@@ -171,7 +162,7 @@ impl Abstraction {
         if self.collects {
             let found = pass::finished(outcome).and_then(|()| pass::uncertified(checker));
             let decision = found.and_then(|certificate| {
-                let decision = collected(&certificate, holds_memory, question)?;
+                let decision = collected(&certificate, question)?;
                 // Where everything that was asked about is reached, nothing rests on the certificate.
                 let is_proof = !decision.proved.is_empty() || matches!(decision.answer, Answer::Holds(_));
                 if is_proof {
@@ -201,35 +192,18 @@ impl Abstraction {
 }
 
 /// What a pass without targets proved: obligations whose error location is in no reached state.
-///
-/// SV-COMP's `valid-memcleanup` counts every end of the program, also by `abort` and by an assertion that fails. There is no obligation at those: where
-/// memory may be left there, the obligations at the other ends are not called proved.
 fn collected<A: BlockCpa>(
     certificate: &Certificate<A>,
-    holds_memory: &dyn Fn(&A::State) -> bool,
     question: &Question<'_>,
 ) -> Result<Decision, Unknown> {
     let Question { subject, targets, .. } = *question;
     let mut reached: BTreeSet<(Name, ObligationId)> = BTreeSet::new();
-    let mut is_left = false;
-    pass::each_location(certificate, subject.env(), |function, loc, states| {
-        let structure = subject.env().structure(function.name);
-        let obligation = structure.obligation_at(loc);
+    pass::each_location(certificate, subject.env(), |function, loc, _| {
+        let obligation = subject.env().structure(function.name).obligation_at(loc);
         reached.extend(obligation.map(|id| (function.name, id)));
-        let is_end = match obligation {
-            Some(id) => Check::of(function.obligations[id.index()].check).is_some_and(Check::is_claim),
-            None => loc != function.exit && structure.successors(loc).is_empty(),
-        };
-        is_left |= is_end && states.iter().any(|(state, _)| holds_memory(state));
         Ok(())
     })?;
-    let asks_what_is_left = |(name, id): &(Name, ObligationId)| {
-        let function = subject.env().function(*name);
-        let obligation = function.and_then(|function| function.obligations.get(id.index()));
-        obligation.is_some_and(|obligation| obligation.check == memory_cleanup::CHECK.id())
-    };
-    let is_proved =
-        |target: &(Name, ObligationId)| !(reached.contains(target) || is_left && asks_what_is_left(target));
+    let is_proved = |target: &(Name, ObligationId)| !reached.contains(target);
     let proved: BTreeSet<(Name, ObligationId)> = targets.iter().filter(is_proved).collect();
     let answer = if proved.len() == targets.len() {
         Answer::Holds("no error location is reachable".into())
@@ -335,11 +309,15 @@ impl Abstraction {
                 let why = "no structures of objects on the heap";
                 Decision::new(Answer::Unknown(Unknown::NotApplicable(why.into())))
             }
+            Domain::Shapes if self.trees && !has_trees(subject.env()) => {
+                let why = "no records of which there are trees";
+                Decision::new(Answer::Unknown(Unknown::NotApplicable(why.into())))
+            }
             Domain::Shapes => {
-                let options = subject.shape_options(entry, self.fold);
+                let options = subject.shape_options(entry, self.fold, self.trees);
                 let kept = of_shapes(&options);
                 let analysis = Arc::new(ShapeAnalysis::new(environment, options));
-                self.run_with(&analysis, kept, Some, &Shapes::holds_memory, question)
+                self.run(&analysis, kept, Some, question)
             }
         }
     }

@@ -100,6 +100,9 @@ pub(super) enum Parts {
         /// Of shapes: alike objects in a row are folded, and, of more than so many, such that are not.
         #[serde(default)]
         fold: Option<u32>,
+        /// Of shapes: objects that may be parts of trees are folded to trees, not to lists.
+        #[serde(default)]
+        trees: bool,
         /// No more steps than these.
         #[serde(default)]
         steps: Option<u64>,
@@ -324,11 +327,11 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
         Parts::Concrete { total_steps, first_steps, run_steps } => {
             Box::new(Concrete { total_steps, first_steps, run_steps })
         }
-        Parts::Abstraction { domain, blocks, refines, collects, order, fold, steps } => {
+        Parts::Abstraction { domain, blocks, refines, collects, order, fold, trees, steps } => {
             let mut engine = Abstraction::new(name, domain)
                 .with_blocks(blocks.blocks())
                 .with_order(order.order())
-                .folding(fold)
+                .folding(fold, trees)
                 .with_steps(steps);
             if refines {
                 engine = engine.with_refinement();

@@ -100,7 +100,14 @@ pub(super) fn named(zone: &Zone, function: &Function) -> Zone {
             Role::Parameter | Role::Variable | Role::Result => true,
             Role::VariableArray | Role::Temporary | Role::Shadow => false,
         },
-        Dim::First(..) | Dim::Offset(_) | Dim::FirstOffset(_) | Dim::Size(_) | Dim::Scratch(_) => false,
+        Dim::First(..)
+        | Dim::Offset(_)
+        | Dim::FirstOffset(_)
+        | Dim::Size(_)
+        | Dim::Zero(_)
+        | Dim::From(_)
+        | Dim::Stop(_)
+        | Dim::Scratch(_) => false,
     });
     named
 }

@@ -1,16 +1,21 @@
-//! Operators of the interval analysis on its scalars: integers by [`Arith`], pointers by their targets, floats by exact evaluation.
+//! Operators of the interval analysis on its scalars: integers by [`Arith`], pointers by their targets, floats by [`Floats`].
 
 use proofline_cfa::{
-    BinaryOp, CompareOp, Expr, Float, Function, IntType, LocalId, Name, Object, Scalar, UnaryOp,
+    BinaryOp, CompareOp, Expr, Float, FloatType, Function, IntType, LocalId, Name, Object, Scalar, UnaryOp,
     eval::{self, Semantics},
 };
 
 use crate::{
     interval::{
+        floats::Floats,
         operators::{self, Arith},
         pointers::{compare_pointers, equal_pointers, show_pointer},
         ranges::Ranges,
-        scalar::{IntervalValue, Pointee, Pointer, Targets, known_int, pointer_bits_range, pointer_of_range},
+        scalar::{
+            IntervalValue, Pointee, Pointer, Targets, known_float, known_int, pointer_bits_range,
+            pointer_of_range,
+        },
+        thresholds::Thresholds,
     },
     store::{Abstract, AbstractValue, Addresses, Arithmetic, Eval, Impossible, Objects, Offsets, Operands},
 };
@@ -40,8 +45,12 @@ fn pointer(value: Abstract<&IntervalValue>) -> Pointer {
     }
 }
 
-fn float(value: Abstract<&IntervalValue>) -> Option<eval::Value> {
-    if let Abstract::Of(IntervalValue::Float(bits)) = value { Some(eval::Value::Float(*bits)) } else { None }
+/// The numbers an operand may be.
+fn floats(ty: FloatType, value: Abstract<&IntervalValue>) -> Floats {
+    match value {
+        Abstract::Of(IntervalValue::Float(values)) => *values,
+        Abstract::Of(IntervalValue::Int(_) | IntervalValue::Pointer(_)) | Abstract::Any => Floats::of(ty),
+    }
 }
 
 impl Intervals {
@@ -59,12 +68,15 @@ impl Intervals {
         scalar: Scalar,
         old: &IntervalValue,
         new: &IntervalValue,
-        thresholds: &[i128],
+        thresholds: &Thresholds,
     ) -> Abstract<IntervalValue> {
         let Abstract::Of(joined) = old.join(new, scalar) else { return Abstract::Any };
         match (old, &joined, scalar) {
             (IntervalValue::Int(old), IntervalValue::Int(joined), Scalar::Int(ty)) => {
-                known_int(ty, old.widen(joined, thresholds, ty))
+                known_int(ty, old.widen(joined, &thresholds.integers, ty))
+            }
+            (IntervalValue::Float(old), IntervalValue::Float(joined), Scalar::Float(_)) => {
+                known_float(old.widen(joined, &thresholds.floats))
             }
             (IntervalValue::Pointer(old), IntervalValue::Pointer(joined), _) => {
                 let to = match (&old.to, &joined.to) {
@@ -92,7 +104,7 @@ impl Arithmetic for Intervals {
             .and_then(|value| known_int(ty, Ranges::single(value)))
     }
     fn float(&self, value: Float) -> Abstract<IntervalValue> {
-        Abstract::Of(IntervalValue::Float(value.canonical()))
+        Abstract::Of(IntervalValue::Float(Floats::single(value)))
     }
     fn null(&self) -> IntervalValue {
         IntervalValue::Pointer(Pointer::null())
@@ -127,10 +139,10 @@ impl Arithmetic for Intervals {
                 };
                 Ok(known_int(ty, result))
             }
-            Scalar::Float(_) => {
-                let result = float(arg).and_then(|arg| eval::unary(op, ty, arg, self.semantics));
-                Ok(Abstract::from(result).and_then(from_float))
-            }
+            Scalar::Float(ty) => match op {
+                UnaryOp::Negate => Ok(known_float(floats(ty, arg).negated())),
+                UnaryOp::BitNot => Ok(Abstract::Any),
+            },
             Scalar::Int(_) | Scalar::Pointer => Ok(Abstract::Any),
         }
     }
@@ -148,12 +160,16 @@ impl Arithmetic for Intervals {
                 let result = self.arith().binary(op, ty, &ranges(ty, lhs), &ranges(rhs_ty, rhs))?;
                 Ok(known_int(ty, result))
             }
-            (Scalar::Float(_), _) => match (float(lhs), float(rhs)) {
-                (Some(lhs), Some(rhs)) => {
-                    Ok(Abstract::from(eval::binary(op, ty, lhs, rhs, self.semantics)).and_then(from_float))
-                }
-                _ => Ok(Abstract::Any),
-            },
+            (Scalar::Float(FloatType::F16), _) => {
+                // Only exact results are certain.
+                let single = |value| floats(FloatType::F16, value).as_single().map(eval::Value::Float);
+                let result = single(lhs).zip(single(rhs));
+                let result = result.and_then(|(lhs, rhs)| eval::binary(op, ty, lhs, rhs, self.semantics));
+                Ok(Abstract::from(result).and_then(from_float))
+            }
+            (Scalar::Float(ty), _) => {
+                Ok(Abstract::from(floats(ty, lhs).binary(op, &floats(ty, rhs))).and_then(known_float))
+            }
             (Scalar::Int(_) | Scalar::Pointer, _) => Ok(Abstract::Any),
         }
     }
@@ -168,7 +184,7 @@ impl Arithmetic for Intervals {
     ) -> Option<bool> {
         match ty {
             Scalar::Int(ty) if ty.is_exact() => operators::compare(op, &ranges(ty, lhs), &ranges(ty, rhs)),
-            Scalar::Float(_) => eval::compare(op, float(lhs)?, float(rhs)?),
+            Scalar::Float(ty) => floats(ty, lhs).compare(op, &floats(ty, rhs)),
             Scalar::Pointer => compare_pointers(op, &pointer(lhs), &pointer(rhs), objects),
             Scalar::Int(_) => None,
         }
@@ -195,26 +211,38 @@ impl Arithmetic for Intervals {
                 }
             }
             (Scalar::Pointer, Scalar::Pointer) => arg.cloned(),
-            (Scalar::Int(_), Scalar::Float(_)) => match arg {
-                Abstract::Of(IntervalValue::Int(ranges)) => {
-                    let value = ranges.as_single().map(eval::Value::Int);
-                    let cast = value.and_then(|value| eval::cast(from, to, value, self.semantics));
-                    Abstract::from(cast).and_then(from_float)
+            (Scalar::Int(from), Scalar::Float(to)) if from.is_exact() => {
+                let ranges = ranges(from, arg);
+                match ranges.as_single() {
+                    Some(value) => {
+                        let value = eval::cast(
+                            Scalar::Int(from),
+                            Scalar::Float(to),
+                            eval::Value::Int(value),
+                            self.semantics,
+                        );
+                        Abstract::from(value).and_then(from_float)
+                    }
+                    None => {
+                        let converted = Floats::from_integers(ranges.lo(), ranges.hi(), to);
+                        Abstract::from(converted).and_then(known_float)
+                    }
                 }
-                Abstract::Of(IntervalValue::Float(_) | IntervalValue::Pointer(_)) | Abstract::Any => {
-                    Abstract::Any
+            }
+            (Scalar::Float(from), Scalar::Float(to)) => {
+                let arg = floats(from, arg);
+                match arg.as_single() {
+                    Some(value) => Abstract::from(eval::float::cast(to, value))
+                        .and_then(|value| known_float(Floats::single(value))),
+                    None => Abstract::from(arg.convert(to)).and_then(known_float),
                 }
-            },
-            (Scalar::Float(_), Scalar::Float(_)) => {
-                let cast = float(arg).and_then(|arg| eval::cast(from, to, arg, self.semantics));
-                Abstract::from(cast).and_then(from_float)
             }
-            (Scalar::Float(_), Scalar::Int(ty)) => {
-                let value = float(arg).and_then(|arg| eval::cast(from, to, arg, self.semantics));
-                Abstract::from(value.and_then(eval::Value::int))
-                    .and_then(|value| known_int(ty, Ranges::single(value)))
+            (Scalar::Float(from), Scalar::Int(ty)) if ty.is_exact() => {
+                Abstract::from(floats(from, arg).to_integers(ty))
+                    .and_then(|(low, high)| known_int(ty, Ranges::new(low, high)))
             }
-            (Scalar::Int(_), Scalar::Int(_) | Scalar::Pointer)
+            (Scalar::Int(_) | Scalar::Float(_), Scalar::Int(_) | Scalar::Float(_))
+            | (Scalar::Int(_), Scalar::Pointer)
             | (Scalar::Pointer, Scalar::Float(_))
             | (Scalar::Float(_), Scalar::Pointer) => Abstract::Any,
         })
@@ -299,7 +327,7 @@ impl Arithmetic for Intervals {
         match value {
             IntervalValue::Int(ranges) if !ranges.contains(0) => Some(true),
             IntervalValue::Int(ranges) => ranges.as_single().map(|value| value != 0),
-            IntervalValue::Float(bits) => Some(eval::Value::Float(*bits).truth()),
+            IntervalValue::Float(values) => values.truth(),
             IntervalValue::Pointer(pointer) if !pointer.null => Some(true),
             IntervalValue::Pointer(pointer) => pointer.is_null().then_some(false),
         }
@@ -345,9 +373,19 @@ impl Arithmetic for Intervals {
             (IntervalValue::Pointer(mine), IntervalValue::Pointer(theirs)) => {
                 equal_pointers(mine, theirs, objects).map(Pointer::known)
             }
+            (IntervalValue::Float(mine), IntervalValue::Float(theirs)) => {
+                mine.meet(theirs).map(known_float).ok_or(Impossible)
+            }
             (IntervalValue::Int(_) | IntervalValue::Float(_) | IntervalValue::Pointer(_), _) => {
                 Ok(Abstract::Of(value.clone()))
             }
+        }
+    }
+
+    fn are_ordered(&self, ty: Scalar, lhs: Abstract<&IntervalValue>, rhs: Abstract<&IntervalValue>) -> bool {
+        match ty {
+            Scalar::Int(_) | Scalar::Pointer => true,
+            Scalar::Float(ty) => floats(ty, lhs).are_ordered(&floats(ty, rhs)),
         }
     }
 
@@ -389,16 +427,9 @@ impl Arithmetic for Intervals {
                     }
                 }
             }
-            Scalar::Float(_) => {
-                let learn =
-                    |mine: Abstract<&IntervalValue>, other: Abstract<&IntervalValue>| match (mine, other) {
-                        (Abstract::Any, Abstract::Of(IntervalValue::Float(bits))) if op == CompareOp::Eq => {
-                            // Of the two zeros, and of what is not a number, nothing can be learnt.
-                            (!bits.is_zero() && !bits.is_nan()).then_some(IntervalValue::Float(*bits)).into()
-                        }
-                        _ => Abstract::Any,
-                    };
-                Ok((learn(lhs, rhs), learn(rhs, lhs)))
+            Scalar::Float(ty) => {
+                let (left, right) = floats(ty, lhs).where_compares(op, &floats(ty, rhs)).ok_or(Impossible)?;
+                Ok((known_float(left), known_float(right)))
             }
             Scalar::Int(_) => Ok((Abstract::Any, Abstract::Any)),
         }
@@ -425,6 +456,9 @@ impl Arithmetic for Intervals {
                     UnaryOp::BitNot => self.arith().complement(ty, wanted),
                 };
                 Ok(known_int(ty, arg))
+            }
+            (Scalar::Float(_), IntervalValue::Float(wanted)) if op == UnaryOp::Negate => {
+                Ok(known_float(wanted.negated()))
             }
             _ => Ok(Abstract::Any),
         }
@@ -460,6 +494,10 @@ impl Arithmetic for Intervals {
                 Ok(self.non_null())
             }
             (Scalar::Pointer, Scalar::Pointer, _) => Ok(Abstract::Of(wanted.clone())),
+            // A wider format holds every number of a narrower one.
+            (Scalar::Float(from), Scalar::Float(to), IntervalValue::Float(wanted)) if from < to => {
+                wanted.converted_from(from).map(known_float).ok_or(Impossible)
+            }
             _ => Ok(Abstract::Any),
         }
     }
@@ -510,7 +548,7 @@ impl Arithmetic for Intervals {
     ) -> bool {
         let is_exact = match value {
             Abstract::Of(IntervalValue::Int(ranges)) => ranges.as_single().is_some(),
-            Abstract::Of(IntervalValue::Float(_)) => true,
+            Abstract::Of(IntervalValue::Float(values)) => values.as_single().is_some(),
             Abstract::Of(IntervalValue::Pointer(pointer)) => pointer.is_null(),
             Abstract::Any => false,
         };
@@ -532,7 +570,10 @@ impl Arithmetic for Intervals {
                 None => Some(format!("in {ranges}")),
             },
             (IntervalValue::Int(ranges), Scalar::Pointer | Scalar::Float(_)) => Some(format!("in {ranges}")),
-            (IntervalValue::Float(value), _) => Some(format!("= {value}")),
+            (IntervalValue::Float(values), _) => match values.as_single() {
+                Some(value) => Some(format!("= {value}")),
+                None => Some(format!("in {values}")),
+            },
             (IntervalValue::Pointer(pointer), _) => show_pointer(pointer),
         }
     }
@@ -540,7 +581,7 @@ impl Arithmetic for Intervals {
 
 fn from_float(value: eval::Value) -> Abstract<IntervalValue> {
     match value {
-        eval::Value::Float(bits) => Abstract::Of(IntervalValue::Float(bits)),
+        eval::Value::Float(value) => known_float(Floats::single(value)),
         eval::Value::Int(_) => Abstract::Any,
     }
 }

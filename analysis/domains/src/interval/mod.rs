@@ -1,9 +1,10 @@
-//! Interval analysis: a state maps variables to a few ranges, pointers to their targets. Joined where control flow meets, widened at
+//! Interval analysis: a state maps variables to a few ranges, pointers to their targets, floats to a range. Joined where control flow meets, widened at
 //! loop heads and at entries of recursive blocks with thresholds from the function's conditions (0, ±1 and the types' ends among
 //! them). There is no narrowing pass: a bound that a condition imposes is a threshold, and what comes after the
 //! condition is cut by it; the reached set only grows, as the algorithm above expects.
 
 mod arithmetic;
+mod floats;
 mod operators;
 mod pointers;
 mod ranges;
@@ -27,12 +28,15 @@ use proofline_cpa::{
 use proofline_program_analysis::Environment;
 
 pub use arithmetic::Intervals;
+pub use floats::Floats;
 pub use operators::Arith;
 pub(crate) use operators::{
     compare as compare_ranges, overflows as ranges_overflow, where_compares as where_ranges_compare,
 };
 pub use ranges::Ranges;
 pub use scalar::{IntervalValue, Pointee, Pointer, Targets};
+
+use thresholds::Thresholds;
 
 use crate::{
     facts::StateFacts,
@@ -55,7 +59,7 @@ pub struct IntervalOptions {
     /// Entries of a recursive block that are unrolled before they are widened.
     pub unrollings: u32,
     /// Only executions in which the entry function's inputs (by the edge of their `havoc`) lie in these ranges are covered: smallest and
-    /// largest value, both included. An engine that splits a program's inputs into ranges analyses it once for each.
+    /// largest value, both included; of floats their places ([`Floats::place`]). An engine that splits a program's inputs into ranges analyses it once for each.
     pub input_ranges: BTreeMap<EdgeId, (i128, i128)>,
     /// Calls within a recursive component that is entered with nothing known of arguments and of memory are entered so, too.
     pub weakest_recursion: bool,
@@ -75,12 +79,12 @@ impl IntervalOptions {
     }
 }
 
-/// Interval analysis of one program [CC77]: a state maps cells to finite unions of ranges, to sets of pointer targets, or to one float.
+/// Interval analysis of one program [CC77]: a state maps cells to finite unions of ranges, to sets of pointer targets, or to ranges of floats.
 /// Law: every concrete value is in its cell's set; widening at loop heads and recursive entries makes every chain finite.
 pub struct IntervalAnalysis {
     model: Model<Intervals>,
     options: IntervalOptions,
-    thresholds: BTreeMap<Name, OnceLock<Vec<i128>>>,
+    thresholds: BTreeMap<Name, OnceLock<Thresholds>>,
 }
 
 impl IntervalAnalysis {
@@ -143,9 +147,11 @@ impl IntervalAnalysis {
         show::entries(&self.model, state)
     }
 
-    fn thresholds(&self, name: Name) -> &[i128] {
-        let Some(cell) = self.thresholds.get(&name) else { return &[] };
-        cell.get_or_init(|| self.model.env.function(name).map(thresholds::of).unwrap_or_default())
+    fn thresholds(&self, name: Name) -> Option<&Thresholds> {
+        let cell = self.thresholds.get(&name)?;
+        Some(
+            cell.get_or_init(|| self.model.env.function(name).map(|f| Thresholds::of(f)).unwrap_or_default()),
+        )
     }
 
     /// The state where `input` is between `low` and `high`.
@@ -157,10 +163,27 @@ impl IntervalAnalysis {
         at: EdgeContext<'_>,
     ) -> Vec<IntervalState> {
         let value = Arc::new(Expr::Load(input.clone()));
-        let Scalar::Int(ty) = value.scalar() else { return vec![state.clone()] };
+        let conditions: Vec<(CompareOp, Expr)> = match value.scalar() {
+            Scalar::Int(ty) => {
+                vec![(CompareOp::Ge, Expr::Int(low, ty)), (CompareOp::Le, Expr::Int(high, ty))]
+            }
+            Scalar::Float(format) => match (Floats::at_place(format, low), Floats::at_place(format, high)) {
+                (Some(low), Some(high)) if !high.is_nan() => {
+                    vec![(CompareOp::Ge, Expr::Float(low)), (CompareOp::Le, Expr::Float(high))]
+                }
+                (Some(only), Some(_)) if low == high => {
+                    let edge = Edge { op: Op::Assign(input.clone(), Expr::Float(only)), ..at.edge.clone() };
+                    let at = EdgeContext { edge: &edge, ..at };
+                    return transfer::transfer(&self.model, state, at, &proofline_cpa::NoFacts);
+                }
+                // NaN is no end of a range that a comparison could give.
+                _ => Vec::new(),
+            },
+            Scalar::Pointer => Vec::new(),
+        };
         let mut states = vec![state.clone()];
-        for (op, bound) in [(CompareOp::Ge, low), (CompareOp::Le, high)] {
-            let condition = Expr::Compare(op, value.clone(), Arc::new(Expr::Int(bound, ty)));
+        for (op, bound) in conditions {
+            let condition = Expr::Compare(op, value.clone(), Arc::new(bound));
             let edge = Edge { op: Op::Assume(condition), ..at.edge.clone() };
             let at = EdgeContext { edge: &edge, ..at };
             states = states
@@ -173,7 +196,8 @@ impl IntervalAnalysis {
 
     /// An upper bound after which there are only finitely many more.
     fn widen(&self, old: &IntervalState, new: &IntervalState) -> Option<IntervalState> {
-        let thresholds = self.thresholds(new.frame.function);
+        let none = Thresholds::default();
+        let thresholds = self.thresholds(new.frame.function).unwrap_or(&none);
         old.combine(new, &mut |scalar, old, new| self.model.arithmetic.widen(scalar, old, new, thresholds))
     }
 }

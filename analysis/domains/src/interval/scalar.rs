@@ -1,4 +1,4 @@
-//! Values of the interval analysis: ranges of integers, pointers by what they may point to, exact floats. Knows no state.
+//! Values of the interval analysis: ranges of integers and of floats, pointers by what they may point to. Knows no state.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use proofline_cfa::{Float, IntType, Name, Object, Scalar, eval};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    interval::ranges::Ranges,
+    interval::{floats::Floats, ranges::Ranges},
     store::{Abstract, AbstractValue, Offsets},
     value::{bits_known, known_bits},
 };
@@ -19,8 +19,8 @@ const TARGETS: usize = 4;
 pub enum IntervalValue {
     /// Integers.
     Int(Ranges),
-    /// A floating number; there is one NaN.
-    Float(Float),
+    /// Floating numbers.
+    Float(Floats),
     /// Pointers.
     Pointer(Pointer),
 }
@@ -124,6 +124,11 @@ pub(super) fn known_int(ty: IntType, ranges: Ranges) -> Abstract<IntervalValue> 
     }
 }
 
+/// The numbers, unless that says nothing.
+pub(super) fn known_float(values: Floats) -> Abstract<IntervalValue> {
+    if values.is_all() { Abstract::Any } else { Abstract::Of(IntervalValue::Float(values)) }
+}
+
 /// Bounds of an integer that holds the bits of a pointer.
 pub(super) fn pointer_bits_range(pointer: &Pointer, ty: IntType) -> Abstract<IntervalValue> {
     if pointer.is_null() {
@@ -153,13 +158,7 @@ impl AbstractValue for IntervalValue {
                 Scalar::Int(ty) => known_int(ty, mine.join(theirs)),
                 Scalar::Pointer | Scalar::Float(_) => Abstract::Any,
             },
-            (IntervalValue::Float(mine), IntervalValue::Float(theirs)) => {
-                if mine == theirs {
-                    Abstract::Of(self.clone())
-                } else {
-                    Abstract::Any
-                }
-            }
+            (IntervalValue::Float(mine), IntervalValue::Float(theirs)) => known_float(mine.join(theirs)),
             (IntervalValue::Pointer(mine), IntervalValue::Pointer(theirs)) => {
                 Pointer { null: mine.null || theirs.null, to: mine.to.join(&theirs.to) }.known()
             }
@@ -170,7 +169,7 @@ impl AbstractValue for IntervalValue {
     fn leq(&self, other: &IntervalValue) -> bool {
         match (self, other) {
             (IntervalValue::Int(mine), IntervalValue::Int(theirs)) => mine.leq(theirs),
-            (IntervalValue::Float(mine), IntervalValue::Float(theirs)) => mine == theirs,
+            (IntervalValue::Float(mine), IntervalValue::Float(theirs)) => mine.leq(theirs),
             (IntervalValue::Pointer(mine), IntervalValue::Pointer(theirs)) => {
                 (theirs.null || !mine.null) && mine.to.leq(&theirs.to)
             }
@@ -181,7 +180,7 @@ impl AbstractValue for IntervalValue {
     fn zero(scalar: Scalar) -> IntervalValue {
         match scalar {
             Scalar::Int(_) => IntervalValue::Int(Ranges::single(0)),
-            Scalar::Float(ty) => IntervalValue::Float(Float::zero(ty)),
+            Scalar::Float(ty) => IntervalValue::Float(Floats::single(Float::zero(ty))),
             Scalar::Pointer => IntervalValue::Pointer(Pointer::null()),
         }
     }
@@ -189,7 +188,7 @@ impl AbstractValue for IntervalValue {
     fn is_zero(&self) -> bool {
         match self {
             IntervalValue::Int(ranges) => ranges.as_single() == Some(0),
-            IntervalValue::Float(value) => value.is_positive_zero(),
+            IntervalValue::Float(values) => values.as_single().is_some_and(Float::is_positive_zero),
             IntervalValue::Pointer(pointer) => pointer.is_null(),
         }
     }
@@ -220,7 +219,7 @@ impl AbstractValue for IntervalValue {
     fn bits(&self, scalar: Scalar, len: i64) -> Option<u128> {
         let value = match self {
             IntervalValue::Int(ranges) => eval::Value::Int(ranges.as_single()?),
-            IntervalValue::Float(bits) => eval::Value::Float(*bits),
+            IntervalValue::Float(values) => eval::Value::Float(values.as_single()?),
             IntervalValue::Pointer(pointer) => return pointer.is_null().then_some(0),
         };
         known_bits(value, scalar, len)
@@ -231,7 +230,7 @@ impl AbstractValue for IntervalValue {
         match (value, scalar) {
             (eval::Value::Int(value), Scalar::Int(ty)) => known_int(ty, Ranges::single(value)),
             (eval::Value::Int(value), Scalar::Pointer) => pointer_of_range(&Ranges::single(value)),
-            (eval::Value::Float(bits), Scalar::Float(_)) => Abstract::Of(IntervalValue::Float(bits)),
+            (eval::Value::Float(bits), Scalar::Float(_)) => known_float(Floats::single(bits)),
             (eval::Value::Int(_), Scalar::Float(_))
             | (eval::Value::Float(_), Scalar::Int(_) | Scalar::Pointer) => Abstract::Any,
         }

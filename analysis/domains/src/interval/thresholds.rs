@@ -2,15 +2,71 @@
 
 use std::collections::BTreeSet;
 
-use proofline_cfa::{BinaryOp, Expr, Function, Lvalue, Op, Step, visit};
+use proofline_cfa::{BinaryOp, Expr, Float, FloatType, Function, Lvalue, Op, Step, visit};
+use proofline_float::Rounding;
 
 /// Constants of one function beyond this number are not used.
 const MOST: usize = 48;
 /// With at most so many bounds and steps their sums are thresholds, too.
 const FEW: usize = 6;
+/// Floating constants beyond this number are not used.
+const MOST_FLOATS: usize = 64;
 
-/// Numbers near which a function's variables may stop growing, ascending.
-pub(super) fn of(function: &Function) -> Vec<i128> {
+/// Where variables of a function may stop growing, ascending.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Thresholds {
+    /// Of integers.
+    pub(super) integers: Vec<i128>,
+    /// Of floats, in a format that holds all of them.
+    pub(super) floats: Vec<Float>,
+}
+
+impl Thresholds {
+    /// Of a function, by the numbers in its text.
+    pub(super) fn of(function: &Function) -> Thresholds {
+        Thresholds { integers: integers(function), floats: floats(function) }
+    }
+}
+
+/// Constants with either sign, and powers of ten.
+fn floats(function: &Function) -> Vec<Float> {
+    let wide = |value: Float| value.convert(FloatType::F128, Rounding::NearestEven).value;
+    let mut all = Vec::new();
+    let mut add = |expr: &Expr| {
+        if let Expr::Float(value) = expr
+            && !value.is_nan()
+        {
+            all.push(wide(*value));
+        }
+    };
+    for edge in &function.edges {
+        visit::exprs(&edge.op, &mut add);
+    }
+    // Without floats there is nothing to widen.
+    if !all.iter().any(|value| !value.is_zero()) {
+        return Vec::new();
+    }
+    all.truncate(MOST_FLOATS);
+    all.push(Float::zero(FloatType::F128));
+    all.extend(
+        (0..=9)
+            .map(|power| Float::from_i128(FloatType::F128, 10i128.pow(power), Rounding::NearestEven).value),
+    );
+    all.extend([FloatType::F32, FloatType::F64].map(|format| wide(greatest(format))));
+    all.extend(all.clone().into_iter().map(Float::negated));
+    all.sort_by(|a, b| a.compare(*b).unwrap_or(std::cmp::Ordering::Equal));
+    all.dedup();
+    all
+}
+
+/// The greatest number of a format that is no infinity.
+fn greatest(format: FloatType) -> Float {
+    let bits = Float::infinity(format).to_bits() - 1;
+    Float::from_bits(format, bits).unwrap_or(Float::infinity(format))
+}
+
+/// Numbers near which a function's integers may stop growing, ascending.
+fn integers(function: &Function) -> Vec<i128> {
     let (mut conditions, mut steps) = (BTreeSet::new(), BTreeSet::new());
     for edge in &function.edges {
         match &edge.op {

@@ -125,6 +125,8 @@ pub trait Arithmetic: Send + Sync + 'static {
         ty: Scalar,
         objects: &dyn Objects,
     ) -> Eval<Self::Value>;
+    /// Whether any two of the operands compare: for floats, that neither is NaN. Then a comparison that does not hold is its opposite.
+    fn are_ordered(&self, ty: Scalar, lhs: Abstract<&Self::Value>, rhs: Abstract<&Self::Value>) -> bool;
     /// Operands for which the comparison holds.
     ///
     /// # Errors

@@ -226,13 +226,16 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
         truth: bool,
     ) -> Result<(), Impossible> {
         let op = if truth { op } else { opposite(op) };
-        // The opposite of a comparison of floats also holds of NaN.
-        if !truth && matches!(ty, Scalar::Float(_)) && !matches!(op, CompareOp::Eq | CompareOp::Ne) {
-            return Ok(());
-        }
         let (left, right) = {
             let view = self.view();
             let (left, right) = (view.eval(lhs)?, view.eval(rhs)?);
+            // What is not a comparison of floats also holds of NaN.
+            if !truth
+                && !matches!(op, CompareOp::Eq | CompareOp::Ne)
+                && !self.domain().are_ordered(ty, left.as_ref(), right.as_ref())
+            {
+                return Ok(());
+            }
             let ty = compared_type(lhs, left.is_any(), rhs, right.is_any());
             self.domain().where_compares(op, ty, left.as_ref(), right.as_ref(), &view)?
         };

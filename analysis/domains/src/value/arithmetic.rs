@@ -281,6 +281,14 @@ impl Arithmetic for Explicit {
         Ok(Abstract::Of(*value))
     }
 
+    fn are_ordered(&self, ty: Scalar, lhs: Abstract<&ExplicitValue>, rhs: Abstract<&ExplicitValue>) -> bool {
+        let is_number = |value: Abstract<&ExplicitValue>| match value {
+            Abstract::Of(ExplicitValue::Float(value)) => !value.is_nan(),
+            Abstract::Of(_) | Abstract::Any => false,
+        };
+        !matches!(ty, Scalar::Float(_)) || is_number(lhs) && is_number(rhs)
+    }
+
     fn where_compares(
         &self,
         op: CompareOp,

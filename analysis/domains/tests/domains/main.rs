@@ -3,6 +3,7 @@
 mod common;
 mod concrete;
 mod driver;
+mod floats;
 mod generate;
 mod laws;
 mod memory;

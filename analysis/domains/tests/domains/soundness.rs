@@ -67,7 +67,7 @@ impl Holds for IntervalValue {
     fn holds(&self, _: Scalar, value: eval::Value, machine: &Machine<'_>) -> bool {
         match (self, value) {
             (IntervalValue::Int(ranges), eval::Value::Int(value)) => ranges.contains(value),
-            (IntervalValue::Float(known), eval::Value::Float(value)) => *known == value.canonical(),
+            (IntervalValue::Float(known), eval::Value::Float(value)) => known.contains(value),
             (IntervalValue::Pointer(pointer), eval::Value::Int(0)) => pointer.null,
             (IntervalValue::Pointer(pointer), eval::Value::Int(address)) => match &pointer.to {
                 Targets::Any => true,

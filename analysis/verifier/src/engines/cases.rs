@@ -7,15 +7,15 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{Cause, EdgeId, Expr, Function, Op, Scalar, visit};
+use proofline_cfa::{Cause, EdgeId, Expr, Float, FloatType, Function, Op, Rounding, Scalar, visit};
 use proofline_cpa::{
     Checker, Config, Outcome, Unknown,
     bam::{Blocks, MemoryStore},
 };
-use proofline_domains::{IntervalAnalysis, IntervalOptions};
+use proofline_domains::{IntervalAnalysis, IntervalOptions, interval::Floats};
 use proofline_program_analysis::Environment;
 
-use super::{Answer, Decision, Engine, Question};
+use super::{Answer, Decision, Engine, Question, assumptions::assuming};
 use crate::pass::reachability;
 
 /// Ranges that are looked at, at most.
@@ -36,7 +36,7 @@ const MOST_INPUTS: usize = 3;
 #[derive(Clone, Copy, Debug)]
 pub struct Cases;
 
-/// A range per input: smallest and largest value.
+/// A range per input: smallest and largest value; of floats, their places in the order of the format.
 type Case = Vec<(i128, i128)>;
 
 impl Engine for Cases {
@@ -50,7 +50,11 @@ impl Engine for Cases {
 
     fn decide(&self, question: &Question<'_>) -> Decision {
         let holds = |count| format!("{count} ranges of the inputs' values were excluded one by one");
-        decide(question).map(|count| Answer::Holds(holds(count))).into()
+        let decided = match assuming(question.subject) {
+            Some(subject) => decide(&Question { subject: &subject, ..*question }),
+            None => decide(question),
+        };
+        decided.map(|count| Answer::Holds(holds(count))).into()
     }
 }
 
@@ -63,8 +67,9 @@ fn decide(question: &Question<'_>) -> Result<usize, Unknown> {
     if question.entry.is_library() || inputs.is_empty() {
         return Err(Unknown::NotApplicable("there is no input to split".into()));
     }
-    let cuts = cuts(function);
-    let whole: Case = inputs.iter().map(|(_, range)| *range).collect();
+    let cuts: Vec<BTreeSet<i128>> = inputs.iter().map(|input| cuts(function, input.format)).collect();
+    let whole: Case = inputs.iter().map(|input| input.range).collect();
+    let has_floats = inputs.iter().any(|input| matches!(input.format, Scalar::Float(_)));
     let mut open = VecDeque::from([whole]);
     let mut count = 0;
     while let Some(case) = open.pop_front() {
@@ -79,7 +84,7 @@ fn decide(question: &Question<'_>) -> Result<usize, Unknown> {
         };
         open.push_back(a);
         open.push_back(b);
-        if count + open.len() > MOST_CASES || count > EARLY_CASES && left(&open) > FEW_VALUES {
+        if count + open.len() > MOST_CASES || !has_floats && count > EARLY_CASES && left(&open) > FEW_VALUES {
             return Err(Unknown::OutOfBudget);
         }
     }
@@ -87,11 +92,11 @@ fn decide(question: &Question<'_>) -> Result<usize, Unknown> {
 }
 
 /// Whether intervals exclude every violation with these inputs.
-fn holds(question: &Question<'_>, inputs: &[(EdgeId, (i128, i128))], case: &Case) -> Result<bool, Unknown> {
+fn holds(question: &Question<'_>, inputs: &[Input], case: &Case) -> Result<bool, Unknown> {
     let Question { subject, entry, targets, budget } = *question;
     let is_point = case.iter().all(|(low, high)| low == high);
     let ranges: BTreeMap<EdgeId, (i128, i128)> =
-        inputs.iter().map(|(id, _)| *id).zip(case.iter().copied()).collect();
+        inputs.iter().map(|input| input.edge).zip(case.iter().copied()).collect();
     let unrollings = if is_point { u32::MAX } else { RANGE_UNROLLINGS };
     let options = IntervalOptions { input_ranges: ranges, unrollings, ..subject.interval_options(entry) };
     let analysis = IntervalAnalysis::new(subject.env().clone(), options);
@@ -109,22 +114,28 @@ fn holds(question: &Question<'_>, inputs: &[(EdgeId, (i128, i128))], case: &Case
     }
 }
 
+/// What the program reads.
+struct Input {
+    /// The `havoc`.
+    edge: EdgeId,
+    format: Scalar,
+    range: (i128, i128),
+}
+
 /// The inputs that are read at most once in each execution, with all their values. Others stay as they are.
-fn inputs(env: &Arc<Environment>, function: &Function) -> Vec<(EdgeId, (i128, i128))> {
+fn inputs(env: &Arc<Environment>, function: &Function) -> Vec<Input> {
     if env.call_graph().is_recursive(function.name) {
         return Vec::new();
     }
     let structure = env.structure(function.name);
     function
         .edge_ids()
-        .filter_map(|(id, edge)| match &edge.op {
+        .filter_map(|(edge, at)| match &at.op {
             Op::Havoc(input, Cause::Input(_))
-                if structure.loops().iter().all(|l| !l.body.contains(&edge.from)) =>
+                if structure.loops().iter().all(|l| !l.body.contains(&at.from)) =>
             {
-                match input.scalar {
-                    Some(Scalar::Int(ty)) if ty.is_exact() => Some((id, (ty.min(), ty.max()))),
-                    _ => None,
-                }
+                let format = input.scalar?;
+                Some(Input { edge, format, range: values_of(format)? })
             }
             _ => None,
         })
@@ -132,23 +143,45 @@ fn inputs(env: &Arc<Environment>, function: &Function) -> Vec<(EdgeId, (i128, i1
         .collect()
 }
 
+/// All values of a format; of floats, all places: the last one is that of NaN.
+fn values_of(format: Scalar) -> Option<(i128, i128)> {
+    match format {
+        Scalar::Int(ty) => ty.is_exact().then(|| (ty.min(), ty.max())),
+        Scalar::Float(ty) => {
+            Some((Floats::place(Float::infinity(ty).negated())?, Floats::place(Float::nan(ty))?))
+        }
+        Scalar::Pointer => None,
+    }
+}
+
 /// First values of ranges between which the function's conditions tell.
-fn cuts(function: &Function) -> BTreeSet<i128> {
+fn cuts(function: &Function, format: Scalar) -> BTreeSet<i128> {
     let mut cuts = BTreeSet::from([0]);
+    let mut see = |part: &Expr| match (part, format) {
+        (Expr::Int(value, _), Scalar::Int(_)) => cuts.extend([*value, value.saturating_add(1)]),
+        (Expr::Float(value), Scalar::Float(ty)) => cuts.extend(places(*value, ty)),
+        _ => {}
+    };
     for edge in &function.edges {
         if let Op::Assume(condition) = &edge.op {
-            visit::walk(condition, &mut |part| {
-                if let Expr::Int(value, _) = part {
-                    cuts.extend([*value, value.saturating_add(1)]);
-                }
-            });
+            visit::walk(condition, &mut see);
         }
+    }
+    // NaN is a case of its own.
+    if let Scalar::Float(ty) = format {
+        cuts.extend(Floats::place(Float::nan(ty)));
     }
     cuts
 }
 
+/// A number's place in a format, and the next one.
+fn places(value: Float, format: FloatType) -> impl Iterator<Item = i128> {
+    let place = Floats::place(value.convert(format, Rounding::NearestEven).value);
+    place.into_iter().flat_map(|place| [place, place + 1])
+}
+
 /// Two cases for one: the widest range is cut at a value that the program names, or in the middle.
-fn split(case: &Case, cuts: &BTreeSet<i128>) -> Option<(Case, Case)> {
+fn split(case: &Case, cuts: &[BTreeSet<i128>]) -> Option<(Case, Case)> {
     let (at, (low, high)) = case
         .iter()
         .copied()
@@ -157,7 +190,7 @@ fn split(case: &Case, cuts: &BTreeSet<i128>) -> Option<(Case, Case)> {
     if low == high {
         return None;
     }
-    let named: Vec<i128> = cuts.range(low + 1..=high).copied().collect();
+    let named: Vec<i128> = cuts[at].range(low + 1..=high).copied().collect();
     let cut = named.get(named.len() / 2).copied().unwrap_or(low + (high - low) / 2 + 1);
     let (mut below, mut above) = (case.clone(), case.clone());
     below[at].1 = cut - 1;

@@ -12,8 +12,8 @@ use proofline_smt::horn::{Cells, Split};
 use serde::Deserialize;
 
 use super::{
-    Abstraction, Bounded, Cases, Concrete, CpaRec, Decision, Domain, Engine, Equations, Features, Horn,
-    KInduction, OldInvariants, Predicate, Question, horn::View,
+    Abstraction, Assuming, Bounded, Cases, Concrete, CpaRec, Decision, Domain, Engine, Equations, Features,
+    Horn, KInduction, OldInvariants, Polynomials, Predicate, Question, horn::View,
 };
 
 /// The file.
@@ -107,6 +107,8 @@ pub(super) enum Parts {
         #[serde(default)]
         steps: Option<u64>,
     },
+    /// One pass over a domain, with calls that only assume something as conditions.
+    Assuming { domain: Domain },
     /// Proof by cases.
     Cases,
     /// Spacer.
@@ -121,6 +123,8 @@ pub(super) enum Parts {
     OldInvariants { resource: u32 },
     /// Symbolic abstraction in the domain of equations: degree and cases of each attempt.
     Equations { attempts: Vec<(u8, Split)>, resource: u32, questions: u32, spacer: u32 },
+    /// Polynomial equations.
+    Polynomials,
     /// Symbolic execution up to a number of layers.
     Bounded {
         layers: u32,
@@ -341,6 +345,11 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
             }
             Box::new(engine)
         }
+        Parts::Assuming { domain } => {
+            let analysis =
+                Abstraction::new(name, domain).with_blocks(BlocksName::Functions.blocks()).collecting();
+            Box::new(Assuming { analysis })
+        }
         Parts::Cases => Box::new(Cases),
         Parts::Horn { resource, with_arrays, views } => {
             let views = views.into_iter().map(ViewName::view).collect();
@@ -350,6 +359,7 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
         Parts::Equations { attempts, resource, questions, spacer } => {
             Box::new(Equations { attempts, resource, questions, spacer })
         }
+        Parts::Polynomials => Box::new(Polynomials),
         Parts::Bounded { layers, resource, encoding, only_beyond_integers } => {
             Box::new(Bounded { layers, resource, encoding: encoding.encoding(), only_beyond_integers })
         }

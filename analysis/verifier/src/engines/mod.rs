@@ -2,6 +2,7 @@
 //! `configurations.yml`.**
 
 mod abstraction;
+mod assumptions;
 mod bounded;
 mod cases;
 pub(crate) mod concrete;
@@ -12,6 +13,7 @@ mod features;
 mod horn;
 mod kinduction;
 pub(crate) mod old_invariants;
+mod polynomials;
 mod predicate;
 mod question;
 pub(crate) mod session;
@@ -26,6 +28,7 @@ use proofline_cpa::Unknown;
 use crate::counterexample::Counterexample;
 
 pub use abstraction::{Abstraction, Domain};
+pub use assumptions::Assuming;
 pub use bounded::Bounded;
 pub use cases::Cases;
 pub use concrete::Concrete;
@@ -39,6 +42,7 @@ pub use features::Features;
 pub use horn::Horn;
 pub use kinduction::KInduction;
 pub use old_invariants::OldInvariants;
+pub use polynomials::Polynomials;
 pub use predicate::Predicate;
 pub use question::{Question, Targets};
 

@@ -1,0 +1,306 @@
+//! What is known on one path of the symbols' values, and what follows from it: equations by ideals, ranges by interval arithmetic,
+//! quotients by what divides. Must not know programs.
+
+use num_bigint::BigInt;
+
+use super::{
+    ideal::{Equation, Ideal, Ring},
+    polynomial::{Monomial, Polynomial, Symbol},
+};
+
+/// Rounds in which one kind of fact sharpens the others.
+const MOST_ROUNDS: usize = 6;
+
+/// A division of integers, toward zero: `dividend = divisor * quotient + remainder`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Division {
+    pub(super) dividend: Polynomial,
+    /// More than 1.
+    pub(super) divisor: BigInt,
+    pub(super) quotient: Symbol,
+    pub(super) remainder: Symbol,
+}
+
+/// Smallest and largest value.
+pub(super) type Bounds = (BigInt, BigInt);
+
+/// A conjunction.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Facts {
+    /// Of each symbol.
+    pub(super) bounds: Vec<Bounds>,
+    /// What is zero.
+    pub(super) equations: Vec<Equation>,
+    /// What is not.
+    pub(super) different: Vec<Equation>,
+    /// Integers that are at most 0.
+    pub(super) at_most: Vec<Polynomial>,
+    pub(super) divisions: Vec<Division>,
+    /// Symbols that are powers of a number (with an exponent that is not negative).
+    pub(super) powers: Vec<(Symbol, BigInt)>,
+}
+
+impl Facts {
+    /// A new symbol, of which only bounds are known.
+    pub(super) fn fresh(&mut self, bounds: Bounds) -> Symbol {
+        self.bounds.push(bounds);
+        Symbol(u32::try_from(self.bounds.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    /// Bounds of a polynomial, by interval arithmetic.
+    pub(super) fn range(&self, polynomial: &Polynomial) -> Bounds {
+        let mut sum = (BigInt::ZERO, BigInt::ZERO);
+        for (monomial, coefficient) in polynomial.terms() {
+            let mut product = (coefficient.clone(), coefficient.clone());
+            for (symbol, exponent) in monomial.powers() {
+                let (low, high) = &self.bounds[symbol.0 as usize];
+                let (mut low, mut high) = (low.pow(*exponent), high.pow(*exponent));
+                if exponent % 2 == 0 {
+                    let crosses = self.bounds[symbol.0 as usize].0 < BigInt::ZERO
+                        && self.bounds[symbol.0 as usize].1 > BigInt::ZERO;
+                    (low, high) = (low.clone().min(high.clone()), low.max(high));
+                    if crosses {
+                        low = BigInt::ZERO;
+                    }
+                }
+                let corners = [&product.0 * &low, &product.0 * &high, &product.1 * &low, &product.1 * &high];
+                let least = corners.iter().min().cloned().unwrap_or_default();
+                product = (least, corners.into_iter().max().unwrap_or_default());
+            }
+            sum = (sum.0 + product.0, sum.1 + product.1);
+        }
+        sum
+    }
+
+    /// All that follows, together with equations that hold where the path begins.
+    pub(super) fn closed(&self, invariants: &[Equation], powers: &[(Symbol, BigInt)]) -> Closed {
+        let mut facts = self.clone();
+        facts.equations.extend(invariants.iter().cloned());
+        facts.powers.extend(powers.iter().cloned());
+        let mut is_impossible = false;
+        for _ in 0..MOST_ROUNDS {
+            let before = (facts.bounds.clone(), facts.equations.len());
+            is_impossible = is_impossible || facts.sharpen();
+            if is_impossible || before == (facts.bounds.clone(), facts.equations.len()) {
+                break;
+            }
+        }
+        Closed { facts, is_impossible, ideals: Vec::new() }
+    }
+
+    /// One round. Whether the facts contradict each other.
+    fn sharpen(&mut self) -> bool {
+        let ideal = Ideal::new(Ring::Integers, &self.equations);
+        if ideal.is_contradictory() {
+            return true;
+        }
+        let exact: Vec<Polynomial> = self
+            .equations
+            .iter()
+            .filter(|equation| equation.ring == Ring::Integers)
+            .flat_map(|equation| [equation.polynomial.clone(), equation.polynomial.scaled(&BigInt::from(-1))])
+            .collect();
+        for at_most in self.at_most.clone().iter().chain(&exact) {
+            if self.bound(at_most) || self.bound(&ideal.normal_form(at_most)) {
+                return true;
+            }
+        }
+        // A value at the end of a range that is excluded.
+        for different in self.different.clone() {
+            if different.ring == Ring::Integers {
+                for (symbol, value) in single(&different.polynomial)
+                    .into_iter()
+                    .chain(single(&ideal.normal_form(&different.polynomial)))
+                {
+                    let (low, high) = &mut self.bounds[symbol.0 as usize];
+                    if *low == value {
+                        *low += 1;
+                    }
+                    if *high == value {
+                        *high -= 1;
+                    }
+                }
+            }
+        }
+        self.split_powers();
+        for division in self.divisions.clone() {
+            self.divide(&ideal, &division);
+        }
+        for at in 0..self.bounds.len() {
+            let (low, high) = &self.bounds[at];
+            if low > high {
+                return true;
+            }
+            if low == high {
+                let symbol = Symbol(u32::try_from(at).unwrap_or(u32::MAX));
+                let polynomial = Polynomial::symbol(symbol).minus(&Polynomial::constant(low.clone()));
+                self.equate(polynomial);
+            }
+        }
+        false
+    }
+
+    fn equate(&mut self, polynomial: Polynomial) {
+        let equation = Equation { polynomial, ring: Ring::Integers };
+        if !self.equations.contains(&equation) {
+            self.equations.push(equation);
+        }
+    }
+
+    /// A power of `b` that is not 1 is `b` times a power of `b`.
+    fn split_powers(&mut self) {
+        for (symbol, base) in self.powers.clone() {
+            let (low, _) = &mut self.bounds[symbol.0 as usize];
+            *low = low.clone().max(BigInt::from(1));
+            if *low <= BigInt::from(1) {
+                continue;
+            }
+            let bounds = (BigInt::from(1), self.bounds[symbol.0 as usize].1.clone());
+            self.powers.retain(|(other, _)| *other != symbol);
+            let root = self.fresh(bounds);
+            self.powers.push((root, base.clone()));
+            self.equate(Polynomial::symbol(symbol).minus(&Polynomial::symbol(root).scaled(&base)));
+        }
+    }
+
+    /// What divides is known of remainder and quotient.
+    fn divide(&mut self, ideal: &Ideal, division: &Division) {
+        let Division { dividend, divisor, quotient, remainder } = division;
+        let normal = ideal.normal_form(dividend);
+        let is_multiple =
+            |p: &Polynomial| p.terms().all(|(_, coefficient)| coefficient % divisor == BigInt::ZERO);
+        if is_multiple(&normal) {
+            self.equate(Polynomial::symbol(*remainder));
+            self.equate(Polynomial::symbol(*quotient).minus(&normal.map(|c| c / divisor)));
+        }
+        // The remainder has the dividend's sign, the quotient the sign of both.
+        let (low, high) = self.range(&normal);
+        let most: BigInt = divisor - 1;
+        let of_remainder = (
+            if low >= BigInt::ZERO { BigInt::ZERO } else { -most.clone() },
+            if high <= BigInt::ZERO { BigInt::ZERO } else { most },
+        );
+        self.meet(*remainder, of_remainder);
+        self.meet(*quotient, (low / divisor, high / divisor));
+    }
+
+    fn meet(&mut self, symbol: Symbol, (low, high): Bounds) {
+        let bounds = &mut self.bounds[symbol.0 as usize];
+        *bounds = (bounds.0.clone().max(low), bounds.1.clone().min(high));
+    }
+
+    /// Bounds of a symbol in a sum that is at most 0. Whether there are no such values.
+    fn bound(&mut self, sum: &Polynomial) -> bool {
+        if self.range(sum).0 > BigInt::ZERO {
+            return true;
+        }
+        for (monomial, coefficient) in sum.terms() {
+            let [(symbol, 1)] = monomial.powers() else { continue };
+            if sum.symbols().filter(|other| other == symbol).count() != 1 {
+                continue;
+            }
+            // coefficient * symbol <= -rest
+            let rest = sum.minus(&Polynomial::term(monomial.clone(), coefficient.clone()));
+            let most: BigInt = -self.range(&rest).0;
+            let bounds = &mut self.bounds[symbol.0 as usize];
+            if *coefficient > BigInt::ZERO {
+                bounds.1 = bounds.1.clone().min(floor(&most, coefficient));
+            } else {
+                // symbol >= most / coefficient, rounded up.
+                let least: BigInt = -floor(&most, &-coefficient);
+                bounds.0 = bounds.0.clone().max(least);
+            }
+        }
+        false
+    }
+}
+
+/// `value / by` rounded down, of a positive `by`.
+fn floor(value: &BigInt, by: &BigInt) -> BigInt {
+    let quotient: BigInt = value / by;
+    if value % by < BigInt::ZERO { quotient - 1 } else { quotient }
+}
+
+/// `symbol - value`, or its negative: zero where the symbol has that value.
+fn single(polynomial: &Polynomial) -> Option<(Symbol, BigInt)> {
+    let mut symbols = polynomial.symbols();
+    let (Some(symbol), None) = (symbols.next(), symbols.next()) else { return None };
+    let factor = polynomial.coefficient(&Monomial::of(symbol));
+    let constant = polynomial.coefficient(&Monomial::default());
+    if polynomial.degree() != 1 {
+        return None;
+    }
+    if factor == BigInt::from(1) {
+        Some((symbol, -constant))
+    } else {
+        (factor == BigInt::from(-1)).then_some((symbol, constant))
+    }
+}
+
+/// Facts with what follows from them.
+#[derive(Clone, Debug)]
+pub(super) struct Closed {
+    pub(super) facts: Facts,
+    is_impossible: bool,
+    ideals: Vec<(Ring, Ideal)>,
+}
+
+impl Closed {
+    /// The ideal of what is zero in a ring.
+    pub(super) fn ideal(&mut self, ring: Ring) -> &Ideal {
+        let at = match self.ideals.iter().position(|(known, _)| *known == ring) {
+            Some(at) => at,
+            None => {
+                self.ideals.push((ring, Ideal::new(ring, &self.facts.equations)));
+                self.ideals.len() - 1
+            }
+        };
+        &self.ideals[at].1
+    }
+
+    /// Whether something is zero.
+    pub(super) fn entails(&mut self, equation: &Equation) -> bool {
+        self.is_impossible || self.ideal(equation.ring).contains(&equation.polynomial)
+    }
+
+    /// Whether a value is a power of a number.
+    pub(super) fn is_power(&mut self, polynomial: &Polynomial, base: &BigInt) -> bool {
+        let normal = self.ideal(Ring::Integers).normal_form(polynomial);
+        let (Some((monomial, factor)), 1) = (normal.leading(), normal.len()) else { return false };
+        let mut left = factor.clone();
+        while left > BigInt::from(1) && &left % base == BigInt::ZERO {
+            left /= base;
+        }
+        let is_one = |(symbol, _): &(Symbol, u32)| self.facts.powers.contains(&(*symbol, base.clone()));
+        left == BigInt::from(1) && monomial.powers().iter().all(is_one)
+    }
+
+    /// Whether no values satisfy the facts.
+    pub(super) fn is_impossible(&mut self) -> bool {
+        if self.is_impossible {
+            return true;
+        }
+        let different = self.facts.different.clone();
+        self.is_impossible = different.iter().any(|equation| self.entails(equation))
+            || self
+                .facts
+                .equations
+                .iter()
+                .map(|equation| equation.ring)
+                .collect::<std::collections::BTreeSet<_>>()
+                .into_iter()
+                .any(|ring| self.ideal(ring).is_contradictory())
+            || self.is_inequality_violated();
+        self.is_impossible
+    }
+
+    /// Inequalities of which one, or two added up, cannot hold.
+    fn is_inequality_violated(&mut self) -> bool {
+        let at_most = self.facts.at_most.clone();
+        let ideal = self.ideal(Ring::Integers);
+        let normal: Vec<Polynomial> = at_most.iter().map(|p| ideal.normal_form(p)).collect();
+        let cannot = |p: &Polynomial| self.facts.range(p).0 > BigInt::ZERO;
+        normal.iter().any(cannot)
+            || normal.iter().enumerate().any(|(i, a)| normal[..i].iter().any(|b| cannot(&a.plus(b))))
+    }
+}

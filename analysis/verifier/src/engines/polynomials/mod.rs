@@ -1,0 +1,301 @@
+//! Polynomial equations as loop invariants, in the integers and modulo 2^n, without a solver. Candidates come from what is asserted, backwards
+//! along the paths between loop heads [MS04]: what must be zero after a path is, with the path's assignments put into it, what must be
+//! zero before it. Those that some path does not keep are dropped until all of the others are inductive; then obligations are looked at.
+//!
+//! `Holds` rests on the last round: every equation is in the ideal of what holds before each path into its loop head (`ideal.rs`), and
+//! on every path to an error location the facts contradict each other (`facts.rs`). Never finds violations.
+
+mod facts;
+mod ideal;
+mod paths;
+mod polynomial;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use num_bigint::BigInt;
+use proofline_cfa::{IntType, Name, ObligationId};
+use proofline_cpa::{Budget, Unknown};
+
+use self::{
+    facts::Closed,
+    ideal::{Equation, Ring},
+    paths::{Path, Paths, Target, explore},
+    polynomial::{Polynomial, Symbol},
+    values::Number,
+};
+use super::{
+    Answer, Decision, Engine, Question,
+    abstraction::{Invariants, interval_invariants},
+    assumptions::assuming,
+};
+
+/// The engine.
+#[derive(Clone, Copy, Debug)]
+pub struct Polynomials;
+
+/// Candidates of one cut point, at most; and what is too large for one.
+const MOST_CANDIDATES: usize = 14;
+const MOST_TERMS: usize = 50;
+const MOST_DEGREE: u32 = 8;
+/// Rounds of looking for candidates.
+const MOST_ROUNDS: usize = 24;
+/// Steps of the budget for one question about an ideal.
+const STEPS_OF_QUESTION: u64 = 100;
+
+impl Engine for Polynomials {
+    fn name(&self) -> &'static str {
+        "polynomials"
+    }
+
+    fn decides_each(&self) -> bool {
+        true
+    }
+
+    fn decide(&self, question: &Question<'_>) -> Decision {
+        let mut proved = BTreeSet::new();
+        let answer = prove(question, &mut proved).unwrap_or_else(Answer::Unknown);
+        Decision { answer, proved }
+    }
+}
+
+fn prove(question: &Question<'_>, proved: &mut BTreeSet<(Name, ObligationId)>) -> Result<Answer, Unknown> {
+    // What is not known is not assumed.
+    let known = ranges(question).unwrap_or_default();
+    let paths = explore(question, &known)?;
+    let mut search = Search::new(&paths, question.budget);
+    // Powers that do not last give no wrong hope.
+    search.keep_inductive()?;
+    search.find()?;
+    search.keep_inductive()?;
+    let mut open = BTreeSet::new();
+    for (at, path) in paths.paths.iter().enumerate() {
+        match path.to {
+            Target::Cut(..) => {}
+            Target::Error(function, id) => {
+                if !search.is_impossible(at)? {
+                    open.insert((function, id));
+                }
+            }
+            Target::Unmodelled => {
+                if !search.is_impossible(at)? {
+                    return Err(Unknown::Unsupported("a construct that may be reached".into()));
+                }
+            }
+        }
+    }
+    if open.is_empty() {
+        return Ok(Answer::Holds("polynomial equations were found that are invariants".into()));
+    }
+    proved.extend(question.targets.iter().filter(|target| !open.contains(target)));
+    Err(Unknown::Unconfirmed("no polynomial equations were found that exclude the error".into()))
+}
+
+/// Ranges of locals at loop heads. Rewriting skips other locations, but no loop head.
+fn ranges(question: &Question<'_>) -> Result<Invariants, Unknown> {
+    match assuming(question.subject) {
+        Some(subject) => interval_invariants(&Question { subject: &subject, ..*question }),
+        None => interval_invariants(question),
+    }
+}
+
+/// What is thought to hold at a cut point.
+#[derive(Clone, Default)]
+struct Candidates {
+    equations: Vec<Equation>,
+    /// Cells that are powers of a number.
+    powers: Vec<(Symbol, BigInt)>,
+    /// What does not hold.
+    refuted: BTreeSet<Equation>,
+    /// Grows with each change.
+    version: u64,
+}
+
+struct Search<'p> {
+    paths: &'p Paths,
+    budget: &'p Budget,
+    candidates: Vec<Candidates>,
+    /// What follows on each path, with the version of the candidates that it rests on.
+    closed: BTreeMap<usize, (u64, Closed)>,
+}
+
+impl<'p> Search<'p> {
+    fn new(paths: &'p Paths, budget: &'p Budget) -> Search<'p> {
+        let candidates = vec![Candidates::default(); paths.cuts.len()];
+        let mut search = Search { paths, budget, candidates, closed: BTreeMap::new() };
+        search.guess_powers();
+        search
+    }
+
+    /// What follows on a path from its facts and the candidates where it begins.
+    fn closed(&mut self, at: usize) -> Result<&mut Closed, Unknown> {
+        self.budget.spend(STEPS_OF_QUESTION)?;
+        let path = &self.paths.paths[at];
+        let nothing = Candidates::default();
+        let before = path.from.map_or(&nothing, |cut| &self.candidates[cut]);
+        let version = before.version;
+        if self.closed.get(&at).is_none_or(|(known, _)| *known != version) {
+            let closed = path.facts.closed(&before.equations, &before.powers);
+            self.closed.insert(at, (version, closed));
+        }
+        match self.closed.get_mut(&at) {
+            Some((_, closed)) => Ok(closed),
+            None => Err(Unknown::InternalError("a path without facts".into())),
+        }
+    }
+
+    fn is_impossible(&mut self, at: usize) -> Result<bool, Unknown> {
+        Ok(self.closed(at)?.is_impossible())
+    }
+
+    /// Adds candidates until nothing is missing, or too much.
+    fn find(&mut self) -> Result<(), Unknown> {
+        for _ in 0..MOST_ROUNDS {
+            let mut grew = false;
+            for (at, path) in self.paths.paths.iter().enumerate() {
+                match &path.to {
+                    Target::Error(..) | Target::Unmodelled => {
+                        if !self.is_impossible(at)? {
+                            // One of the things that differ here must not.
+                            for equation in path.facts.different.clone() {
+                                grew |= self.want(at, &equation)?;
+                            }
+                        }
+                    }
+                    Target::Cut(cut, values) => {
+                        for equation in self.candidates[*cut].equations.clone() {
+                            grew |= self.keep(at, *cut, values, &equation)?;
+                        }
+                    }
+                }
+            }
+            if !grew {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a candidate of the cut where the path ends has led to new ones where it begins, or was refuted.
+    fn keep(
+        &mut self,
+        at: usize,
+        cut: usize,
+        values: &[(Number, IntType)],
+        equation: &Equation,
+    ) -> Result<bool, Unknown> {
+        let after = at_values(equation, values);
+        let closed = self.closed(at)?;
+        if after.as_ref().is_some_and(|after| closed.entails(after)) || closed.is_impossible() {
+            return Ok(false);
+        }
+        match (after, self.paths.paths[at].from) {
+            (Some(after), Some(_)) => self.want(at, &after),
+            (None, _) | (_, None) => {
+                self.refute(cut, equation);
+                Ok(true)
+            }
+        }
+    }
+
+    fn refute(&mut self, cut: usize, equation: &Equation) {
+        let candidates = &mut self.candidates[cut];
+        candidates.equations.retain(|other| other != equation);
+        candidates.refuted.insert(equation.clone());
+        candidates.version += 1;
+    }
+
+    /// Adds what must hold where the path begins so that something is zero at its end. Whether that is new.
+    fn want(&mut self, at: usize, equation: &Equation) -> Result<bool, Unknown> {
+        let Path { from: Some(cut), .. } = self.paths.paths[at] else { return Ok(false) };
+        let count = self.paths.cuts[cut].cells.len() as u32;
+        let normal = self.closed(at)?.ideal(equation.ring).normal_form(&equation.polynomial);
+        let mut grew = false;
+        for part in normal.split(&|symbol| symbol.0 < count) {
+            let part = match equation.ring {
+                Ring::Integers if part.content() > BigInt::from(1) => part.map(|c| c / part.content()),
+                Ring::Integers | Ring::Modulo(_) => part,
+            };
+            let fits = part.len() <= MOST_TERMS && part.degree() <= MOST_DEGREE && part.degree() > 0;
+            let wanted = Equation { polynomial: part, ring: equation.ring };
+            let candidates = &mut self.candidates[cut];
+            if fits
+                && candidates.equations.len() < MOST_CANDIDATES
+                && !candidates.equations.contains(&wanted)
+                && !candidates.refuted.contains(&wanted)
+            {
+                candidates.equations.push(wanted);
+                candidates.version += 1;
+                grew = true;
+            }
+        }
+        Ok(grew)
+    }
+
+    /// Drops candidates until every path keeps the others.
+    fn keep_inductive(&mut self) -> Result<(), Unknown> {
+        loop {
+            let mut stable = true;
+            for (at, path) in self.paths.paths.iter().enumerate() {
+                let Target::Cut(cut, values) = &path.to else { continue };
+                for equation in self.candidates[*cut].equations.clone() {
+                    let after = at_values(&equation, values);
+                    let closed = self.closed(at)?;
+                    if !(after.is_some_and(|after| closed.entails(&after)) || closed.is_impossible()) {
+                        self.refute(*cut, &equation);
+                        stable = false;
+                    }
+                }
+                stable &= !self.drop_powers(at, *cut, values)?;
+            }
+            if stable {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Every cell may be a power of 2, until a path shows that it is not.
+    fn guess_powers(&mut self) {
+        for (cut, candidates) in self.paths.cuts.iter().zip(&mut self.candidates) {
+            let cells = (0..).map(Symbol).take(cut.cells.len());
+            candidates.powers.extend(cells.map(|symbol| (symbol, BigInt::from(2))));
+        }
+    }
+
+    /// Drops powers that the path does not keep. Whether there were any.
+    fn drop_powers(&mut self, at: usize, cut: usize, values: &[(Number, IntType)]) -> Result<bool, Unknown> {
+        let mut kept = Vec::new();
+        let guessed = self.candidates[cut].powers.clone();
+        for (symbol, base) in &guessed {
+            let closed = self.closed(at)?;
+            let value = values.get(symbol.0 as usize).filter(|(number, _)| number.exact);
+            if value.is_some_and(|(number, _)| closed.is_power(&number.polynomial, base))
+                || closed.is_impossible()
+            {
+                kept.push((*symbol, base.clone()));
+            }
+        }
+        let dropped = kept.len() != guessed.len();
+        if dropped {
+            self.candidates[cut].powers = kept;
+            self.candidates[cut].version += 1;
+        }
+        Ok(dropped)
+    }
+}
+
+/// A candidate of a cut point, of the values that its cells have at the end of a path; `None`: it does not speak of what these are known
+/// modulo.
+fn at_values(equation: &Equation, values: &[(Number, IntType)]) -> Option<Equation> {
+    for symbol in equation.polynomial.symbols() {
+        let (number, ty) = values.get(symbol.0 as usize)?;
+        if !number.exact && !Ring::Modulo(ty.bits).implies(equation.ring) {
+            return None;
+        }
+    }
+    let value = |symbol: Symbol| values.get(symbol.0 as usize).map(|(number, _)| number.polynomial.clone());
+    let polynomial: Polynomial = equation.ring.polynomial(&equation.polynomial.substituted(&value));
+    Some(Equation { polynomial, ring: equation.ring })
+}

@@ -1,0 +1,467 @@
+//! The program's paths between cut points (the entry, and the heads of loops, per stack of calls), each executed symbolically once. Calls are
+//! followed; recursion, and what cannot be modelled, end the attempt or are an end that must not be reached.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use num_bigint::BigInt;
+use proofline_cfa::{
+    Argument, Base, Call, Callee, CompareOp, Constant, EdgeId, Expr, Function, IntType, Loc, LocalId, Lvalue,
+    Name, ObligationId, Op, Scalar, scalar_of,
+};
+use proofline_cpa::Unknown;
+
+use super::{
+    facts::Facts,
+    polynomial::Polynomial,
+    values::{Algebra, Comparison, Number, Value, bounds_of},
+};
+use crate::engines::{Question, abstraction::Invariants};
+
+/// Paths, at most; calls that are open at once; edges of one path.
+const MOST_PATHS: usize = 3_000;
+const MOST_CALLS: usize = 12;
+const MOST_EDGES: u32 = 4_000;
+
+/// What keeps an integer: a local of the call at a depth, or an object with static storage.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) enum Cell {
+    Local(u32, LocalId),
+    Global(Name),
+}
+
+/// A call that is open.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Frame {
+    function: Name,
+    /// Where the caller goes on.
+    call: EdgeId,
+}
+
+/// The head of a loop, in a stack of calls.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Place {
+    stack: Vec<Frame>,
+    function: Name,
+    loc: Loc,
+}
+
+/// A cut point. Symbol `i` of its paths is the value of cell `i`.
+pub(super) struct Cut {
+    place: Place,
+    pub(super) cells: Vec<(Cell, IntType)>,
+}
+
+/// How a path ends.
+pub(super) enum Target {
+    /// At a cut point, with these values of its cells.
+    Cut(usize, Vec<(Number, IntType)>),
+    /// At an error location that is asked about.
+    Error(Name, ObligationId),
+    /// At what cannot be modelled.
+    Unmodelled,
+}
+
+/// A path.
+pub(super) struct Path {
+    /// The cut point where it begins; `None`: the entry.
+    pub(super) from: Option<usize>,
+    pub(super) facts: Facts,
+    pub(super) to: Target,
+}
+
+/// All paths.
+#[derive(Default)]
+pub(super) struct Paths {
+    pub(super) cuts: Vec<Cut>,
+    pub(super) paths: Vec<Path>,
+}
+
+/// Where an execution is.
+#[derive(Clone)]
+struct State {
+    place: Place,
+    cells: BTreeMap<Cell, (Value, IntType)>,
+    algebra: Algebra,
+    edges: u32,
+}
+
+struct Explorer<'q> {
+    question: &'q Question<'q>,
+    known: &'q Invariants,
+    found: Paths,
+}
+
+/// Explores the program from the question's entry. `known`: ranges that are certified.
+///
+/// # Errors
+/// If the program recurses, has too many paths, or the budget is over.
+pub(super) fn explore(question: &Question<'_>, known: &Invariants) -> Result<Paths, Unknown> {
+    let mut explorer = Explorer { question, known, found: Paths::default() };
+    let entry = explorer.entry()?;
+    explorer.run(None, entry)?;
+    let mut next = 0;
+    while next < explorer.found.cuts.len() {
+        let state = explorer.at_cut(next);
+        explorer.run(Some(next), state)?;
+        next += 1;
+    }
+    Ok(explorer.found)
+}
+
+fn not_applicable(why: &str) -> Unknown {
+    Unknown::NotApplicable(why.to_owned())
+}
+
+impl Explorer<'_> {
+    fn function(&self, name: Name) -> Result<&Arc<Function>, Unknown> {
+        let function = self.question.subject.program().functions.get(&name);
+        function.ok_or_else(|| Unknown::Unsupported(format!("{name} has no body")))
+    }
+
+    fn entry(&self) -> Result<State, Unknown> {
+        let entry = self.question.entry;
+        let program = self.question.subject.program();
+        let function = self.function(entry.name)?;
+        let mut algebra = Algebra::new(self.question.subject.wrapv());
+        let mut cells = BTreeMap::new();
+        for id in &function.parameters {
+            if let Some(ty) = self.register(function, *id) {
+                cells.insert(Cell::Local(0, *id), (Value::Number(algebra.any(ty)), ty));
+            }
+        }
+        for (name, global) in &program.globals {
+            let Some(Scalar::Int(ty)) = scalar_of(global.ty, program.data_model) else { continue };
+            let is_known = global.defined && (!entry.is_library() || global.constant);
+            let value = match &global.init[..] {
+                [] => Some(0),
+                [one] if one.offset == 0 && one.scalar == Scalar::Int(ty) && one.bits.is_none() => {
+                    match one.value {
+                        Constant::Int(value) => Some(value),
+                        _ => None,
+                    }
+                }
+                _ => None,
+            };
+            if let (true, true, Some(value)) = (is_known, ty.is_exact(), value) {
+                let number = Number::exact(Polynomial::constant(value));
+                cells.insert(Cell::Global(*name), (Value::Number(number), ty));
+            }
+        }
+        let place = Place { stack: Vec::new(), function: entry.name, loc: function.entry };
+        Ok(State { place, cells, algebra, edges: 0 })
+    }
+
+    /// The integer format of a local that only edges that name it change.
+    fn register(&self, function: &Function, id: LocalId) -> Option<IntType> {
+        let local = function.local(id);
+        match scalar_of(local.ty, self.question.subject.program().data_model) {
+            Some(Scalar::Int(ty)) if !local.address_taken && ty.is_exact() => Some(ty),
+            _ => None,
+        }
+    }
+
+    fn at_cut(&self, at: usize) -> State {
+        let cut = &self.found.cuts[at];
+        let mut algebra = Algebra::new(self.question.subject.wrapv());
+        let known = self.known.get(&(cut.place.function, cut.place.loc));
+        let depth = cut.place.stack.len() as u32;
+        let mut cells = BTreeMap::new();
+        for (cell, ty) in &cut.cells {
+            let range = match cell {
+                Cell::Local(at, id) if *at == depth => known.and_then(|known| known.get(id)),
+                Cell::Local(..) | Cell::Global(_) => None,
+            };
+            let bounds = range.map_or(bounds_of(*ty), |(low, high)| {
+                let of_type = bounds_of(*ty);
+                (of_type.0.max(BigInt::from(*low)), of_type.1.min(BigInt::from(*high)))
+            });
+            let symbol = algebra.facts.fresh(bounds);
+            cells.insert(*cell, (Value::Number(Number::exact(Polynomial::symbol(symbol))), *ty));
+        }
+        State { place: cut.place.clone(), cells, algebra, edges: 0 }
+    }
+
+    /// Follows every path to its end.
+    fn run(&mut self, from: Option<usize>, start: State) -> Result<(), Unknown> {
+        let mut open = vec![(start, true)];
+        while let Some((state, is_start)) = open.pop() {
+            let function = self.function(state.place.function)?.clone();
+            let structure = self.question.subject.env().structure(function.name);
+            let loc = state.place.loc;
+            if function.unsupported.iter().any(|(at, _)| *at == loc) {
+                self.end(from, state, Target::Unmodelled)?;
+                continue;
+            }
+            if let Some(id) = structure.obligation_at(loc) {
+                if self.question.targets.contains(function.name, id) {
+                    self.end(from, state, Target::Error(function.name, id))?;
+                }
+                continue;
+            }
+            if !is_start && structure.loop_at(loc).is_some() {
+                self.arrive(from, state)?;
+                continue;
+            }
+            if loc == function.exit {
+                open.extend(self.leave(state, &function)?.map(|state| (state, false)));
+                continue;
+            }
+            for id in structure.successors(loc) {
+                self.question.budget.spend(10)?;
+                let mut next = state.clone();
+                next.edges += 1;
+                if next.edges > MOST_EDGES || structure.loops().iter().any(|one| one.irreducible) {
+                    return Err(not_applicable("a loop has no head"));
+                }
+                next.place.loc = function.edge(*id).to;
+                if self.step(&mut next, &function, *id)? {
+                    open.push((next, false));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, from: Option<usize>, state: State, to: Target) -> Result<(), Unknown> {
+        if self.found.paths.len() >= MOST_PATHS {
+            return Err(Unknown::OutOfBudget);
+        }
+        self.found.paths.push(Path { from, facts: state.algebra.facts, to });
+        Ok(())
+    }
+
+    fn arrive(&mut self, from: Option<usize>, mut state: State) -> Result<(), Unknown> {
+        let at = match self.found.cuts.iter().position(|cut| cut.place == state.place) {
+            Some(at) => at,
+            None => {
+                let cells = state.cells.iter().map(|(cell, (_, ty))| (*cell, *ty)).collect();
+                self.found.cuts.push(Cut { place: state.place.clone(), cells });
+                self.found.cuts.len() - 1
+            }
+        };
+        let cells = self.found.cuts[at].cells.clone();
+        let mut values = Vec::with_capacity(cells.len());
+        for (cell, ty) in cells {
+            let number = match state.cells.get(&cell).cloned() {
+                Some((value, of)) if of == ty => state.algebra.number(value),
+                Some(_) | None => state.algebra.any(ty),
+            };
+            values.push((number, ty));
+        }
+        self.end(from, state, Target::Cut(at, values))
+    }
+
+    /// Back in the caller; `None`: the program ends.
+    fn leave(&self, mut state: State, function: &Function) -> Result<Option<State>, Unknown> {
+        let depth = state.place.stack.len() as u32;
+        let Some(frame) = state.place.stack.pop() else { return Ok(None) };
+        let result = function.result.and_then(|slot| state.cells.get(&Cell::Local(depth, slot)).cloned());
+        state.cells.retain(|cell, _| !matches!(cell, Cell::Local(at, _) if *at == depth));
+        let caller = self.function(frame.function)?.clone();
+        let edge = caller.edge(frame.call);
+        state.place.function = frame.function;
+        state.place.loc = edge.to;
+        if let Op::Call(Call { dst: Some(dst), .. }) = &edge.op {
+            self.write(&mut state, &caller, dst, result.map(|(value, _)| value));
+        }
+        Ok(Some(state))
+    }
+
+    /// Executes an edge. Whether execution goes on.
+    fn step(&self, state: &mut State, function: &Function, id: EdgeId) -> Result<bool, Unknown> {
+        match &function.edge(id).op {
+            Op::Skip | Op::Free(_) => {}
+            Op::Assume(condition) => return Ok(self.assume(state, function, condition, true)),
+            Op::Assign(dst, expr) => {
+                let value = self.value(state, function, expr);
+                self.write(state, function, dst, value);
+            }
+            Op::Copy(dst, _) | Op::Havoc(dst, _) => self.write(state, function, dst, None),
+            Op::Allocate(allocation) => self.write(state, function, &allocation.dst, None),
+            Op::Clobber(..) | Op::CopyBytes(..) | Op::FillBytes(..) | Op::HavocBytes(..) => forget(state),
+            Op::Begin(id) | Op::End(id) => {
+                state.cells.remove(&Cell::Local(state.place.stack.len() as u32, *id));
+            }
+            Op::Call(call) => self.enter(state, function, id, call)?,
+        }
+        Ok(true)
+    }
+
+    fn enter(&self, state: &mut State, caller: &Function, id: EdgeId, call: &Call) -> Result<(), Unknown> {
+        let Callee::Direct(name) = call.callee else {
+            return Err(not_applicable("a function is called through a pointer"));
+        };
+        let callee = self.function(name)?.clone();
+        let is_open = |frame: &Frame| frame.function == name;
+        if name == caller.name
+            || state.place.stack.iter().any(is_open)
+            || state.place.stack.len() >= MOST_CALLS
+        {
+            return Err(not_applicable("functions call themselves"));
+        }
+        let depth = state.place.stack.len() as u32 + 1;
+        let mut arguments = Vec::new();
+        for (parameter, argument) in callee.parameters.iter().zip(&call.arguments) {
+            if let (Some(ty), Argument::Value(expr)) = (self.register(&callee, *parameter), argument)
+                && let Some(value) = self.value(state, caller, expr)
+            {
+                arguments.push((Cell::Local(depth, *parameter), (value, ty)));
+            }
+        }
+        state.cells.extend(arguments);
+        state.place.stack.push(Frame { function: caller.name, call: id });
+        state.place.function = name;
+        state.place.loc = callee.entry;
+        Ok(())
+    }
+
+    /// The cell that an lvalue is all of.
+    fn cell(&self, state: &State, function: &Function, lvalue: &Lvalue) -> Option<(Cell, IntType)> {
+        let Some(Scalar::Int(ty)) = lvalue.scalar else { return None };
+        if !lvalue.path.is_empty() || lvalue.bits.is_some() || !ty.is_exact() {
+            return None;
+        }
+        let program = self.question.subject.program();
+        match &lvalue.base {
+            Base::Local(id) => {
+                let depth = state.place.stack.len() as u32;
+                (self.register(function, *id) == Some(ty)).then_some((Cell::Local(depth, *id), ty))
+            }
+            Base::Global(name) => {
+                let global = program.globals.get(name)?;
+                (scalar_of(global.ty, program.data_model) == Some(Scalar::Int(ty)))
+                    .then_some((Cell::Global(*name), ty))
+            }
+            Base::Deref(..) => None,
+        }
+    }
+
+    /// The lvalue gets a value; `None`: any.
+    fn write(&self, state: &mut State, function: &Function, dst: &Lvalue, value: Option<Value>) {
+        match self.cell(state, function, dst) {
+            Some((cell, ty)) => {
+                let value = value.unwrap_or_else(|| Value::Number(state.algebra.any(ty)));
+                state.cells.insert(cell, (value, ty));
+            }
+            None => match &dst.base {
+                Base::Local(id) => {
+                    state.cells.remove(&Cell::Local(state.place.stack.len() as u32, *id));
+                }
+                Base::Global(name) => {
+                    state.cells.remove(&Cell::Global(*name));
+                }
+                Base::Deref(..) => forget(state),
+            },
+        }
+    }
+
+    /// What an integer expression is; `None`: it is no integer.
+    fn value(&self, state: &mut State, function: &Function, expr: &Expr) -> Option<Value> {
+        let ty = expr.int_type().filter(|ty| ty.is_exact())?;
+        let number = match expr {
+            Expr::Int(value, _) => Number::exact(Polynomial::constant(*value)),
+            Expr::Load(lvalue) => match self.cell(state, function, lvalue) {
+                Some((cell, ty)) => match state.cells.get(&cell) {
+                    Some((value, of)) if *of == ty => return Some(value.clone()),
+                    Some(_) | None => state.algebra.any(ty),
+                },
+                None => state.algebra.any(ty),
+            },
+            Expr::Unary(op, arg, _) => {
+                let arg = self.number(state, function, arg)?;
+                state.algebra.unary(*op, ty, &arg)
+            }
+            Expr::Binary(op, lhs, rhs, _) => {
+                let (lhs, rhs) = (self.number(state, function, lhs)?, self.number(state, function, rhs)?);
+                state.algebra.binary(*op, ty, &lhs, &rhs)
+            }
+            Expr::Compare(op, lhs, rhs) => match self.comparison(state, function, *op, lhs, rhs) {
+                Some(truth) => return Some(truth),
+                None => state.algebra.number_of_truth(),
+            },
+            Expr::Cast(_, arg, _) => match self.value(state, function, arg) {
+                Some(truth @ Value::Truth(_)) => return Some(truth),
+                Some(Value::Number(number)) => {
+                    let from = arg.int_type()?;
+                    state.algebra.cast(from, ty, &number)
+                }
+                None => state.algebra.any(ty),
+            },
+            Expr::Overflows(..) | Expr::Memory(..) => state.algebra.number_of_truth(),
+            Expr::PointerDifference(..) => state.algebra.any(ty),
+            Expr::Float(_) | Expr::Null | Expr::Address(_) | Expr::Function(_) => return None,
+        };
+        Some(Value::Number(number))
+    }
+
+    fn number(&self, state: &mut State, function: &Function, expr: &Expr) -> Option<Number> {
+        let value = self.value(state, function, expr)?;
+        Some(state.algebra.number(value))
+    }
+
+    /// A comparison of integers. What compares a truth value with 0 is that value, or its negation.
+    fn comparison(
+        &self,
+        state: &mut State,
+        function: &Function,
+        op: CompareOp,
+        lhs: &Expr,
+        rhs: &Expr,
+    ) -> Option<Value> {
+        let ty = lhs.int_type().filter(|ty| ty.is_exact() && rhs.int_type() == Some(*ty))?;
+        let (left, right) = (self.value(state, function, lhs)?, self.value(state, function, rhs)?);
+        if let (Value::Truth(inner), Expr::Int(0, _)) = (&left, rhs) {
+            match op {
+                CompareOp::Ne => return Some(left),
+                CompareOp::Eq => {
+                    let op = negated(inner.op);
+                    return Some(Value::Truth(Arc::new(Comparison { op, ..(**inner).clone() })));
+                }
+                CompareOp::Lt | CompareOp::Le | CompareOp::Gt | CompareOp::Ge => {}
+            }
+        }
+        let (lhs, rhs) = (state.algebra.number(left), state.algebra.number(right));
+        Some(Value::Truth(Arc::new(Comparison { op, lhs, rhs, ty })))
+    }
+
+    /// Goes on only where the scalar is (or is not) zero. Whether it may.
+    fn assume(&self, state: &mut State, function: &Function, condition: &Expr, holds: bool) -> bool {
+        let Some(value) = self.value(state, function, condition) else { return true };
+        let comparison = match value {
+            Value::Truth(comparison) => comparison,
+            Value::Number(number) => {
+                let ty = condition.int_type().unwrap_or(IntType::INT);
+                let zero = Number::exact(Polynomial::default());
+                Arc::new(Comparison { op: CompareOp::Ne, lhs: number, rhs: zero, ty })
+            }
+        };
+        state.algebra.assume(&comparison, holds);
+        may_hold(&state.algebra.facts)
+    }
+}
+
+/// Whether no fact is false at sight.
+fn may_hold(facts: &Facts) -> bool {
+    let is_false = |p: &Polynomial| p.as_constant().is_some_and(|value| value > BigInt::ZERO);
+    let last_differs = facts.different.last().is_none_or(|e| !e.ring.polynomial(&e.polynomial).is_zero());
+    let last_equal = facts.equations.last().is_none_or(|e| {
+        e.ring.polynomial(&e.polynomial).as_constant().is_none_or(|value| value == BigInt::ZERO)
+    });
+    last_differs && last_equal && !facts.at_most.last().is_some_and(is_false)
+}
+
+/// Memory may have changed.
+fn forget(state: &mut State) {
+    state.cells.retain(|cell, _| matches!(cell, Cell::Local(..)));
+}
+
+fn negated(op: CompareOp) -> CompareOp {
+    match op {
+        CompareOp::Lt => CompareOp::Ge,
+        CompareOp::Le => CompareOp::Gt,
+        CompareOp::Gt => CompareOp::Le,
+        CompareOp::Ge => CompareOp::Lt,
+        CompareOp::Eq => CompareOp::Ne,
+        CompareOp::Ne => CompareOp::Eq,
+    }
+}

@@ -1,0 +1,145 @@
+//! Laws of ideals and of facts, on random ones that are made to hold at a random point: what is derived from them must hold there, too.
+
+use num_bigint::BigInt;
+
+use super::{
+    facts::{Division, Facts},
+    ideal::{Equation, Ideal, Ring},
+    polynomial::{Polynomial, Symbol},
+};
+
+/// Numbers that look random and are the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % n
+    }
+
+    fn small(&mut self) -> BigInt {
+        BigInt::from(self.below(13) as i64 - 6)
+    }
+
+    fn polynomial(&mut self, symbols: u32) -> Polynomial {
+        let mut sum = Polynomial::constant(self.small());
+        for _ in 0..1 + self.below(4) {
+            let mut term = Polynomial::constant(self.small());
+            for _ in 0..1 + self.below(3) {
+                term = term.times(&Polynomial::symbol(Symbol(self.below(u64::from(symbols)) as u32)));
+            }
+            sum = sum.plus(&term);
+        }
+        sum
+    }
+}
+
+fn value(polynomial: &Polynomial, point: &[BigInt]) -> BigInt {
+    let at = |symbol: Symbol| Some(Polynomial::constant(point[symbol.0 as usize].clone()));
+    polynomial.substituted(&at).as_constant().expect("no symbols are left")
+}
+
+fn is_zero(value: &BigInt, ring: Ring) -> bool {
+    match ring {
+        Ring::Integers => *value == BigInt::ZERO,
+        Ring::Modulo(bits) => value % (BigInt::from(1) << bits) == BigInt::ZERO,
+    }
+}
+
+#[test]
+fn what_follows_from_equations_holds_where_they_hold() {
+    let (mut random, mut members, mut reduced) = (Random(7), 0, 0);
+    for round in 0..300 {
+        let ring = [Ring::Integers, Ring::Modulo(4), Ring::Modulo(32)][round % 3];
+        let point: Vec<BigInt> = (0..4).map(|_| random.small()).collect();
+        let mut generators = Vec::new();
+        for _ in 0..1 + random.below(3) {
+            let any = random.polynomial(4);
+            // Shifted, so that it is zero at the point.
+            let polynomial = any.minus(&Polynomial::constant(value(&any, &point)));
+            generators.push(Equation { polynomial, ring });
+        }
+        let ideal = Ideal::new(ring, &generators);
+        assert!(!ideal.is_contradictory(), "{generators:?} at {point:?}");
+        let any = random.polynomial(4);
+        let normal = ideal.normal_form(&any);
+        reduced += usize::from(normal != ring.polynomial(&any));
+        assert!(
+            is_zero(&(value(&any, &point) - value(&normal, &point)), ring),
+            "{any:?}: {normal:?} by {generators:?}"
+        );
+        // Combinations are members; what is a member is zero.
+        let combined = generators.iter().fold(Polynomial::default(), |sum, generator| {
+            sum.plus(&random.polynomial(4).times(&generator.polynomial))
+        });
+        for candidate in [any, combined] {
+            if ideal.contains(&candidate) {
+                members += 1;
+                assert!(is_zero(&value(&candidate, &point), ring), "{candidate:?} by {generators:?}");
+            }
+        }
+    }
+    assert!(members > 140 && reduced > 60, "{members} {reduced}");
+}
+
+#[test]
+fn facts_that_hold_somewhere_do_not_contradict_each_other() {
+    let (mut random, mut narrowed) = (Random(11), 0);
+    for _ in 0..400 {
+        let mut point: Vec<BigInt> = (0..3).map(|_| random.small()).collect();
+        let mut facts = Facts::default();
+        for _ in 0..3 {
+            facts.fresh((BigInt::from(-6), BigInt::from(6)));
+        }
+        for _ in 0..1 + random.below(3) {
+            let any = random.polynomial(3);
+            let at = value(&any, &point);
+            match random.below(4) {
+                0 => facts.equations.push(Equation {
+                    polynomial: any.minus(&Polynomial::constant(at)),
+                    ring: [Ring::Integers, Ring::Modulo(8)][random.below(2) as usize],
+                }),
+                1 => facts.at_most.push(any.minus(&Polynomial::constant(at + random.below(2)))),
+                2 => facts.different.push(Equation {
+                    polynomial: any.minus(&Polynomial::constant(at - 1)),
+                    ring: Ring::Integers,
+                }),
+                _ => {
+                    let divisor = BigInt::from(2 + random.below(3));
+                    point.extend([&at / &divisor, &at % &divisor]);
+                    let bounds = || (BigInt::from(-100_000), BigInt::from(100_000));
+                    let (quotient, remainder) = (facts.fresh(bounds()), facts.fresh(bounds()));
+                    let product = Polynomial::symbol(quotient).scaled(&divisor);
+                    let sum = product.plus(&Polynomial::symbol(remainder));
+                    facts.equations.push(Equation { polynomial: any.minus(&sum), ring: Ring::Integers });
+                    facts.divisions.push(Division { dividend: any, divisor, quotient, remainder });
+                }
+            }
+        }
+        let mut closed = facts.closed(&[], &[]);
+        assert!(!closed.is_impossible(), "{facts:?} hold at {point:?}");
+        for (symbol, (low, high)) in closed.facts.bounds.iter().enumerate().take(point.len()) {
+            assert!(*low <= point[symbol] && point[symbol] <= *high, "{symbol} of {facts:?} at {point:?}");
+            narrowed += usize::from(facts.bounds[symbol] != (low.clone(), high.clone()));
+        }
+    }
+    assert!(narrowed > 100, "{narrowed}");
+}
+
+#[test]
+fn powers_are_products_of_powers() {
+    let mut facts = Facts::default();
+    let symbol = facts.fresh((BigInt::from(0), BigInt::from(1 << 20)));
+    let one = Polynomial::constant(1);
+    facts
+        .different
+        .push(Equation { polynomial: Polynomial::symbol(symbol).minus(&one), ring: Ring::Integers });
+    let two = BigInt::from(2);
+    let mut closed = facts.closed(&[], &[(symbol, two.clone())]);
+    assert!(!closed.is_impossible());
+    assert!(closed.is_power(&Polynomial::symbol(symbol).scaled(&BigInt::from(4)), &two));
+    assert!(!closed.is_power(&Polynomial::symbol(symbol).scaled(&BigInt::from(6)), &two));
+    assert!(!closed.is_power(&Polynomial::symbol(symbol).plus(&one), &two));
+    // It is even.
+    assert!(closed.facts.bounds[symbol.0 as usize].0 >= two);
+}

@@ -1,7 +1,31 @@
 //! What people choose about the meaning of programs, in the words of the command line, of `proofline.toml` and of editors' settings.
 
-use proofline_ide::check::{Allocation, VolatileReads};
+use proofline_ide::check::{Allocation, Monitors, NoMonitor, SHIPPED, VolatileReads};
 use serde::{Deserialize, Serialize};
+
+/// More bytes no monitor has.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// The monitors with these names, or in these files.
+///
+/// # Errors
+/// What is wrong with the first that is none.
+pub(crate) fn monitors(names: &[String]) -> Result<Monitors, NoMonitor> {
+    let read = |name: &str| {
+        let size = std::fs::metadata(name).map_err(|error| error.to_string())?.len();
+        if size > MOST_BYTES {
+            return Err(format!("the file is larger than {} MB", MOST_BYTES >> 20));
+        }
+        std::fs::read_to_string(name).map_err(|error| error.to_string())
+    };
+    Monitors::named(names, &read)
+}
+
+/// Whether a monitor comes with the program: the name, perhaps with functions in parentheses.
+pub(crate) fn is_shipped(text: &str) -> bool {
+    let name = text.split('(').next().unwrap_or(text).trim();
+    SHIPPED.iter().any(|(shipped, _)| *shipped == name)
+}
 
 /// Whether memory can run out.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]

@@ -9,7 +9,7 @@ use proofline_ide::{Property, shown};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::choices::{Allocates, Volatile};
+use crate::choices::{Allocates, Volatile, is_shipped};
 
 /// The file's name.
 pub(crate) const NAME: &str = "proofline.toml";
@@ -48,6 +48,9 @@ pub(crate) struct ProjectFile {
     /// What a read of a volatile object gives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) volatile: Option<Volatile>,
+    /// Names of monitors, and files of this folder or below with one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) monitors: Vec<String>,
     /// Signed overflow wraps around.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) wrapv: Option<bool>,
@@ -104,7 +107,7 @@ impl Found {
         ensure!(size <= MOST_BYTES, "{name} is larger than {} MB", MOST_BYTES >> 20);
         let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {name}"))?;
         // The message has the line and points at the word.
-        let says: ProjectFile =
+        let mut says: ProjectFile =
             toml::from_str(&text).map_err(|error| anyhow!("{name}: {}", error.to_string().trim_end()))?;
         if let Some(checks) = &says.checks {
             checks.property().with_context(|| format!("{name}: checks"))?;
@@ -117,6 +120,19 @@ impl Found {
         if let Some(baseline) = &says.baseline {
             let is_inside = baseline.components().all(|part| matches!(part, Component::Normal(_)));
             ensure!(is_inside, "{name}: baseline: a file of this folder or one below, without `..`");
+        }
+        let folder = path.parent().unwrap_or(Path::new(""));
+        for monitor in &mut says.monitors {
+            if is_shipped(monitor) {
+                continue;
+            }
+            let is_inside =
+                Path::new(monitor.as_str()).components().all(|part| matches!(part, Component::Normal(_)));
+            ensure!(
+                is_inside,
+                "{name}: monitors: a monitor's name, or a file of this folder or one below, without `..`"
+            );
+            *monitor = folder.join(&*monitor).display().to_string();
         }
         Ok(Found { path, says, excluded })
     }

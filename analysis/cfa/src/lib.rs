@@ -13,6 +13,7 @@ mod function;
 mod library_result;
 mod map;
 mod memory;
+mod monitor;
 mod printed;
 mod program;
 mod scalar;
@@ -32,6 +33,7 @@ pub use function::{
 pub use library_result::{LibraryResult, Quantity};
 pub use map::FunctionMap;
 pub use memory::{MemoryPredicate, copied_character};
+pub use monitor::MONITOR;
 pub use printed::Conversion;
 pub use program::{Constant, Global, InitialValue, Object, Place, Program};
 pub use proofline_float::{Float, Format as FloatType, Rounding};

@@ -7,6 +7,7 @@ use proofline_syntax::DataModel;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    Entry, MONITOR,
     function::{Function, Loc},
     scalar::{IntType, Scalar},
     types::Types,
@@ -61,6 +62,14 @@ pub struct InitialValue {
     pub bits: Option<proofline_hir::types::BitField>,
     /// Value.
     pub value: Constant,
+}
+
+impl Global {
+    /// Whether it has its initial value where executions start. What is called in the middle of a program finds what runs before have left, but in
+    /// what nothing writes, and in variables of monitors, which begin to watch there.
+    pub fn keeps_initial(&self, entry: Entry) -> bool {
+        self.defined && (!entry.is_library() || self.constant || self.name.starts_with(MONITOR))
+    }
 }
 
 impl InitialValue {

@@ -15,7 +15,8 @@ use proofline_verifier::{
     callers::{calls_only, is_hidden},
     checks::{self, Conventions},
     entry_points::{self, Functions, Scope, entry_points},
-    load::{self, Surroundings, VolatileReads},
+    load::{self, Preparation, Surroundings, VolatileReads},
+    monitors::Monitors,
     property::Property,
     sources,
 };
@@ -45,7 +46,14 @@ pub(crate) fn prepared(db: &dyn Db, project: Project) -> (Arc<Program>, Surround
     let annotations = |name| annotation(db, project, Symbol::new(db, name)).clone();
     let inserted =
         |function: &Arc<Function>, conventions| db.shared().functions.inserted(function, conventions);
-    let surroundings = load::prepare(&mut program, conventions(db, project), &annotations, &inserted);
+    let how = Preparation {
+        conventions: conventions(db, project),
+        monitors: monitors(db, project),
+        annotations: &annotations,
+        inserted: &inserted,
+    };
+    let is_library = !program.functions.contains_key(&Entry::main().name);
+    let surroundings = load::prepare(&mut program, &how, is_library);
     (Arc::new(program), surroundings)
 }
 
@@ -141,8 +149,13 @@ pub(crate) fn ready<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) 
     let entry = Entry::new(name);
     let inserted =
         |function: &Arc<Function>, conventions| db.shared().functions.inserted(function, conventions);
-    let environment =
-        load::of_entry(entry, conventions, volatile(db, project), &annotations, &inserted, &sliced);
+    let how = Preparation {
+        conventions,
+        monitors: monitors(db, project),
+        annotations: &annotations,
+        inserted: &inserted,
+    };
+    let environment = load::of_entry(entry, &how, volatile(db, project), &sliced);
     Arc::new(Ready::new(db, environment, name))
 }
 
@@ -150,6 +163,12 @@ pub(crate) fn ready<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) 
 #[salsa::tracked(returns(copy))]
 fn volatile(db: &dyn Db, project: Project) -> VolatileReads {
     project.options(db).volatile
+}
+
+/// What watches the program.
+#[salsa::tracked]
+fn monitors(db: &dyn Db, project: Project) -> Monitors {
+    project.options(db).monitors.clone()
 }
 
 /// The same where executions go on behind the failure of these checks.

@@ -20,6 +20,7 @@ pub use proofline_verifier::{
     finding::{Finding, ObjectChange, StepKind, TraceStep},
     keep_questions,
     load::{Allocation, LoadError, Options, VolatileReads},
+    monitors::{Monitors, NoMonitor, SHIPPED},
     portfolio::{AskedListener, Control, FindingListener, Listener, Request, Round},
     property::Property,
     report::{Overall, Report},

@@ -1,8 +1,10 @@
 //! What hangs on the memory that callers pass: in a run of a function that somebody calls from outside, such memory is alive and has values. Of
 //! callers in sight that is not known before their executions are looked at.
 
-use proofline_cfa::{Edge, Expr, Function, MemoryPredicate, Name, Object, ObligationId, visit};
+use proofline_cfa::{Edge, Expr, Function, MemoryPredicate, Name, Object, ObligationId, Program, visit};
 use proofline_program_analysis::Environment;
+
+use crate::checks::monitor;
 
 /// Whether an obligation asks something like this of memory that callers may have passed.
 pub(crate) fn is_asked(
@@ -19,6 +21,12 @@ pub(crate) fn is_asked(
         is_asked |= like(predicate) && env.targets(function, pointer).objects.contains(&Object::External);
     });
     is_asked
+}
+
+/// Whether a monitor asks: in which state it is when a function is called, callers decide.
+pub(crate) fn is_of_monitor(program: &Program, function: Name, id: ObligationId) -> bool {
+    let obligation = program.function(function).and_then(|body| body.obligations.get(id.index()));
+    obligation.is_some_and(|obligation| monitor::is_one(obligation.check))
 }
 
 /// Whether the condition of an obligation says something like this of memory.

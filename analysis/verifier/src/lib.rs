@@ -16,6 +16,7 @@ pub mod finding;
 pub mod inspect;
 pub mod interpret;
 pub mod load;
+pub mod monitors;
 mod objects;
 mod pass;
 mod picture;

@@ -19,6 +19,7 @@ pub use proofline_cfa_build::models::Surroundings;
 use crate::{
     checks::{self, Conventions},
     contracts::obligations,
+    monitors::{self, Monitors},
     sources::{Problem, Sources, position},
     subject::Subject,
 };
@@ -37,6 +38,8 @@ pub struct Options {
     /// Pointers that are formed or compared are obligations, too: somebody asks about `pointer-arithmetic` or `pointer-comparison`
     /// ([`Property::asks_of_pointers`](crate::property::Property::asks_of_pointers)).
     pub pointers: bool,
+    /// What watches the program.
+    pub monitors: Monitors,
 }
 
 /// Whether memory can run out.
@@ -199,18 +202,30 @@ pub type Inserted<'a> = &'a dyn Fn(&Arc<Function>, Conventions) -> Arc<Function>
 pub const INSERTED: Inserted<'static> =
     &|function, conventions| Arc::new(checks::insert_into(function, conventions));
 
-/// Makes a linked program ready for engines: library models, obligations, also of contracts in the text, what holds of the arguments of `main`.
-pub fn prepare(
-    program: &mut Program,
-    conventions: Conventions,
-    annotations: Annotations<'_>,
-    inserted: Inserted<'_>,
-) -> Surroundings {
+/// What a program is made ready with.
+#[derive(Clone, Copy)]
+pub struct Preparation<'p> {
+    /// Which obligations there are.
+    pub conventions: Conventions,
+    /// What watches it.
+    pub monitors: &'p Monitors,
+    /// The text in front of functions.
+    pub annotations: Annotations<'p>,
+    /// Who remembers functions with their obligations.
+    pub inserted: Inserted<'p>,
+}
+
+/// Makes a linked program ready for engines: monitors, library models, obligations, also of contracts in the text, what holds of the
+/// arguments of `main`. `is_library`: executions start in the middle of it.
+pub fn prepare(program: &mut Program, how: &Preparation<'_>, is_library: bool) -> Surroundings {
+    let &Preparation { conventions, monitors, annotations, inserted } = how;
     let library = match conventions.allocation {
         Allocation::MayFail => models::standard(),
         Allocation::NeverFails => models::infallible(),
     };
-    let surroundings = models::apply(program, library);
+    let surroundings = models::surroundings(program, library);
+    monitors::weave(program, monitors, is_library);
+    let surroundings = models::apply(program, library).with(surroundings);
     checks::insert_with(program, conventions, inserted);
     obligations::insert(program, annotations);
     proofline_program_analysis::command_line::provide(program);
@@ -221,14 +236,12 @@ pub fn prepare(
 /// all that such code can name.
 pub fn of_entry(
     entry: Entry,
-    conventions: Conventions,
+    how: &Preparation<'_>,
     volatile: VolatileReads,
-    annotations: Annotations<'_>,
-    inserted: Inserted<'_>,
     slice: &dyn Fn(Surroundings) -> Program,
 ) -> Environment {
     let mut program = slice(Surroundings::Closed);
-    let surroundings = prepare(&mut program, conventions, annotations, inserted);
+    let surroundings = prepare(&mut program, how, entry.is_library());
     let enter = |program, is_open| {
         with_volatile(program, volatile, &|program| Environment::entered(program, entry, is_open))
     };
@@ -242,7 +255,7 @@ pub fn of_entry(
         }
     }
     let mut program = slice(Surroundings::Open);
-    prepare(&mut program, conventions, annotations, inserted);
+    prepare(&mut program, how, entry.is_library());
     enter(program, true)
 }
 
@@ -338,7 +351,15 @@ fn link<'s>(files: impl IntoIterator<Item = &'s Source>, options: &Options) -> (
     let ends_at_labels = checks::ends_at_labels(&program);
     let sources = Sources::new(Arc::new(map), units, problems);
     let conventions = Conventions::of(options, ends_at_labels);
-    let surroundings = prepare(&mut program, conventions, &|name| sources.annotation(name), INSERTED);
+    let annotations = |name| sources.annotation(name);
+    let how = Preparation {
+        conventions,
+        monitors: &options.monitors,
+        annotations: &annotations,
+        inserted: INSERTED,
+    };
+    let is_library = !program.functions.contains_key(&Entry::main().name);
+    let surroundings = prepare(&mut program, &how, is_library);
     let environment = of_whole(&program, surroundings, options.volatile);
     (Subject::new(Arc::new(environment), options.wrapv), sources)
 }

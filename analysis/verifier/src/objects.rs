@@ -69,5 +69,9 @@ impl<'r> Objects<'r> {
 
 /// A literal as it is, another name without what makes it unique.
 fn plain(name: &str) -> String {
+    // What a monitor provides, it names.
+    if let Some(object) = name.strip_prefix(proofline_cfa::MONITOR) {
+        return object.trim_start_matches(':').to_owned();
+    }
     if name.contains('"') { name.to_owned() } else { name.split('#').next().unwrap_or(name).to_owned() }
 }

@@ -7,7 +7,7 @@ use proofline_cfa::{CheckId, Program};
 use crate::{
     checks::{
         Check, array_bounds, dangling_pointer, error_label, invalid_free, library_call, memory_cleanup,
-        memory_leak, null_dereference, out_of_bounds, reach_error, signed_overflow, use_after_free,
+        memory_leak, monitor, null_dereference, out_of_bounds, reach_error, signed_overflow, use_after_free,
     },
     engines::Targets,
 };
@@ -125,7 +125,13 @@ impl Property {
             _ => {}
         }
         text.split(',')
-            .map(|code| Check::from_code(code.trim()).map(Check::id).ok_or_else(unknown))
+            .map(|code| match code.trim() {
+                // Which monitors there are, others know.
+                code if code.starts_with(monitor::FAMILY) && code.len() > monitor::FAMILY.len() => {
+                    Ok(CheckId::new(code))
+                }
+                code => Check::from_code(code).map(Check::id).ok_or_else(unknown),
+            })
             .collect::<Result<_, _>>()
             .map(Property::Checks)
     }
@@ -159,8 +165,8 @@ impl Property {
 
     /// The checks that nobody asks about, behind whose failure executions then go on.
     pub fn passed_over(&self) -> BTreeSet<CheckId> {
-        let passed = Check::ALL.iter().filter(|check| !check.ends_executions() && !self.asks(check));
-        passed.map(|check| check.id()).collect()
+        let passed = Check::known().filter(|check| !check.ends_executions() && !self.asks(check));
+        passed.map(Check::id).collect()
     }
 
     /// Whether it asks about this check, in programs that have obligations of it.
@@ -174,6 +180,27 @@ impl Property {
         }
     }
 
+    /// Whether it asks about what monitors forbid, if there are any.
+    pub fn asks_of_monitors(&self) -> bool {
+        match self {
+            Property::Everything => true,
+            Property::UnreachCall | Property::NoOverflow | Property::Memory(_) => false,
+            Property::Checks(checks) => checks.iter().any(|check| monitor::is_one(*check)),
+        }
+    }
+
+    /// The monitors that it names.
+    pub fn monitors(&self) -> BTreeSet<CheckId> {
+        match self {
+            Property::Everything | Property::UnreachCall | Property::NoOverflow | Property::Memory(_) => {
+                BTreeSet::new()
+            }
+            Property::Checks(checks) => {
+                checks.iter().copied().filter(|check| monitor::is_one(*check)).collect()
+            }
+        }
+    }
+
     /// Whether it asks about pointers that are only formed or compared. Programs have such obligations only if their
     /// [`Options`](crate::load::Options) say so: they are many.
     pub fn asks_of_pointers(&self) -> bool {
@@ -182,7 +209,7 @@ impl Property {
 
     /// The checks that it asks about, in their order.
     pub fn asked(&self) -> impl Iterator<Item = &'static Check> {
-        Check::ALL.iter().copied().filter(|check| self.asks(check))
+        Check::known().filter(|check| self.asks(check))
     }
 
     /// The checks it selects in this program. The label `ERROR` counts only where the program has no call that says the same.
@@ -194,7 +221,9 @@ impl Property {
         match self {
             Property::Everything => {
                 let asked = self.asked().filter(|check| !has_call || *check != &error_label::CHECK);
-                asked.map(Check::id).collect()
+                let obligations = program.functions.values().flat_map(|function| &function.obligations);
+                let of_monitors = obligations.map(|o| o.check).filter(|check| monitor::is_one(*check));
+                asked.map(Check::id).chain(of_monitors).collect()
             }
             Property::UnreachCall if has_call => [reach_error::CHECK.id()].into(),
             Property::UnreachCall => [reach_error::CHECK.id(), error_label::CHECK.id()].into(),

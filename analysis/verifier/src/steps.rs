@@ -1,8 +1,8 @@
 //! From the events of a run to the steps people read: names as written, temporaries left out, long stretches shortened.
 
 use proofline_cfa::{
-    Base, Callee, Cause, EdgeId, Entry, Expr, Function, LocalId, Lvalue, Name, Obligation, Op, Program, Role,
-    Scalar, Site, Type, Types, command_line, eval::Value, lvalue_text, visit,
+    Base, Callee, Cause, EdgeId, Entry, Expr, Function, LocalId, Lvalue, MONITOR, Name, Obligation, Op,
+    Program, Role, Scalar, Site, Type, Types, command_line, eval::Value, lvalue_text, visit,
 };
 use proofline_hir::TypeKind;
 use rustc_hash::FxHashMap;
@@ -308,8 +308,13 @@ impl Teller<'_> {
             | Op::CopyBytes(..)
             | Op::FillBytes(..)
             | Op::HavocBytes(..)
-            | Op::Begin(_)
-            | Op::End(_) => {}
+            | Op::Begin(_) => {}
+            Op::End(id) => {
+                let name = function.local(*id).name;
+                if let Some(message) = name.strip_prefix(MONITOR) {
+                    self.push(&function, event, StepKind::Assign, message.trim_start().to_owned(), None);
+                }
+            }
         }
     }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use proofline_verifier::{
     Cancel, Entry, Name, Subject,
+    counterexample::Counterexample,
     load::{Options, load_texts},
     portfolio::{Control, Request, Round, confirm, judge},
     property::Property,
@@ -87,10 +88,8 @@ fn no_lie_becomes_an_alarm() {
         assert_eq!(confirmed(&subject, &lie), None, "{target:?}: {verdict:?}");
     }
     // Inputs that lead elsewhere, and a run that is said to be endless.
-    for change in [
-        |run: &mut proofline_verifier::counterexample::Counterexample| run.inputs = vec![0; 3],
-        |run| run.steps = u64::MAX,
-    ] {
+    let changes: [fn(&mut Counterexample); 2] = [|run| run.inputs = vec![0; 3], |run| run.steps = u64::MAX];
+    for change in changes {
         let mut lie = truth.clone();
         lie.counterexamples.iter_mut().for_each(change);
         // Whoever is said to have found it finds it again, or nothing is believed.

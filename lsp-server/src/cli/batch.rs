@@ -15,7 +15,7 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Parser;
 use proofline_ide::{
-    check::{Control, ENGINES, Name, Property, Texts, WholeProgram},
+    check::{Control, ENGINES, Monitors, Name, Property, Texts, WholeProgram},
     shown,
 };
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ use super::{
     session::{Asked, Prepared, interruptible},
     terminal::Color,
 };
-use crate::memory::resident_mb;
+use crate::{choices::is_shipped, memory::resident_mb};
 
 /// `proofline plan`
 #[derive(clap::Args)]
@@ -137,6 +137,8 @@ struct Job {
     folder: PathBuf,
     /// Hashes of texts, by path. They are in `texts/HASH`.
     texts: BTreeMap<PathBuf, String>,
+    /// Texts of monitors in files, by name.
+    monitors: BTreeMap<String, String>,
     properties: Vec<String>,
     engines: Vec<String>,
     entries: Vec<String>,
@@ -267,10 +269,16 @@ impl Job {
             Ok(name)
         };
         let names = |names: &[Name]| names.iter().map(ToString::to_string).collect();
+        let mut monitors = BTreeMap::new();
+        for name in input.monitor.iter().filter(|name| !is_shipped(name)) {
+            let text = fs::read_to_string(name).with_context(|| format!("cannot read {name}"))?;
+            monitors.insert(name.clone(), text);
+        }
         Ok(Job {
             input,
             folder,
             texts: BTreeMap::new(),
+            monitors,
             properties: asked.properties.iter().map(named).collect::<Result<_>>()?,
             engines: asked.engines.clone(),
             entries: names(&asked.entries),
@@ -304,9 +312,14 @@ impl Job {
             ensure!(hash(&bytes) == *name, "{TEXTS}/{name} is damaged\n  help: copy the plan again");
             texts.insert(path.clone(), bytes.into());
         }
-        let (files, options) = (self.input.files.clone(), self.input.options());
-        let program = WholeProgram::closed(files, options, texts, self.folder.clone()).map_err(failed)?;
         let asked = self.asked()?;
+        let mut input = self.input.clone();
+        if asked.properties.iter().any(Property::asks_of_monitors) {
+            let text = |name: &str| self.monitors.get(name).cloned().ok_or("not in the plan".to_owned());
+            input.monitors = Monitors::named(&input.monitor, &text)?;
+        }
+        let (files, options) = (input.files.clone(), input.options());
+        let program = WholeProgram::closed(files, options, texts, self.folder.clone()).map_err(failed)?;
         for property in &asked.properties {
             asked.report(&program, &asked.request(property), control)?;
         }

@@ -8,7 +8,8 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use proofline_ide::{
-    check::{Options, WholeProgram},
+    Property,
+    check::{Monitors, Options, WholeProgram},
     layers::{Subject, load},
     shown,
 };
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::check::failed;
 use crate::{
-    choices::{Allocates, Volatile},
+    choices::{Allocates, Volatile, monitors},
     project_file::ProjectFile,
 };
 
@@ -54,6 +55,14 @@ pub(crate) struct Input {
     /// Whether memory can run out: malloc and its kin return null, or never do. Task definitions (--task): never.
     #[arg(long, value_name = "WHAT")]
     pub(crate) allocation: Option<Allocates>,
+    /// An automaton that watches calls and assignments: locks, files, files-closed, descriptors, errors, allocation(ALLOCATE, RELEASE),
+    /// reentrancy(FUNCTION), or a file with one of your own. May be given more than once.
+    #[arg(long = "monitor", value_name = "NAME|FILE")]
+    pub(crate) monitor: Vec<String>,
+    /// Those, read.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub(crate) monitors: Monitors,
     /// Whether what is asked needs obligations about pointers that are only formed or compared.
     #[arg(skip)]
     pub(crate) pointers: bool,
@@ -68,7 +77,36 @@ impl Input {
         self.first_flags.clone_from(&says.flags);
         self.allocation = self.allocation.or(says.allocation);
         self.volatile = self.volatile.or(says.volatile);
+        self.monitor.extend(says.monitors.iter().cloned());
         self.wrapv |= says.wrapv == Some(true);
+    }
+
+    /// Reads the monitors, if one of these questions asks about them.
+    ///
+    /// # Errors
+    /// What is wrong with one of them; if a question names one that there is not.
+    pub(crate) fn watch(&mut self, properties: &[Property]) -> Result<()> {
+        let all = monitors(&self.monitor)?;
+        let is_asked = properties.iter().any(Property::asks_of_monitors);
+        if let (Some(first), false) = (self.monitor.first(), is_asked) {
+            bail!(
+                "nobody asks about the monitor `{first}`\n  help: leave --property out, or name the checks with the monitor: \
+                 --property monitor:NAME,assertion"
+            );
+        }
+        for named in properties.iter().flat_map(Property::monitors) {
+            if all.iter().all(|monitor| monitor.check().id() != named) {
+                let name = named.code().trim_start_matches("monitor:");
+                bail!(
+                    "there is no monitor for `{}`\n  help: add --monitor {name}, or --monitor FILE",
+                    named.code()
+                );
+            }
+        }
+        if is_asked {
+            self.monitors = all;
+        }
+        Ok(())
     }
 
     /// The flags as gcc takes them.
@@ -134,6 +172,7 @@ impl Input {
             volatile: self.volatile.unwrap_or_default().into(),
             allocation: self.allocation.unwrap_or_default().into(),
             pointers: self.pointers,
+            monitors: self.monitors.clone(),
         }
     }
 }

@@ -143,7 +143,8 @@ impl<'a> Prepared<'a> {
             let chosen = says.checks.as_ref().map(Checks::property).transpose()?;
             properties.push(chosen.unwrap_or(Property::Everything));
         }
-        input.pointers = properties.iter().any(Property::asks_of_pointers);
+        input.watch(&properties)?;
+    input.pointers = properties.iter().any(Property::asks_of_pointers);
         if let Some(folder) = &arguments.keep_questions {
             keep_questions(folder).with_context(|| format!("cannot write to {}", shown(folder)))?;
         }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use proofline_ide::{Property, Settings as Analysis};
+use proofline_ide::{Property, Settings as Analysis, check::Monitors};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::choices::{Allocates, Volatile};
+use crate::choices::{Allocates, Volatile, monitors};
 
 /// What the user chose.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -26,6 +26,11 @@ pub(super) struct Settings {
     volatile: Volatile,
     /// Whether memory can run out.
     allocation: Allocates,
+    /// Names of monitors, and files with one.
+    monitors: Vec<String>,
+    /// Those, read.
+    #[serde(skip)]
+    watching: Monitors,
     /// Inferred facts in the text.
     pub(super) inlay_hints: bool,
     /// States above functions.
@@ -62,6 +67,8 @@ impl Default for Settings {
             wrapv: false,
             volatile: Volatile::Written,
             allocation: Allocates::MayFail,
+            monitors: Vec::new(),
+            watching: Monitors::default(),
             inlay_hints: false,
             lens: true,
             run_tests: RunTests::Ask,
@@ -80,9 +87,11 @@ impl Settings {
         if section.is_null() {
             return Ok(Settings::default());
         }
-        let settings: Settings =
+        let mut settings: Settings =
             serde_json::from_value(section.clone()).map_err(|error| format!("setting proofline: {error}"))?;
         settings.property()?;
+        settings.watching =
+            monitors(&settings.monitors).map_err(|error| format!("setting proofline.monitors: {error}"))?;
         Ok(settings)
     }
 
@@ -103,6 +112,9 @@ impl Settings {
         let mut out = Analysis { library: self.library_mode, ..Analysis::default() };
         out.property = self.property().unwrap_or(out.property);
         out.options.pointers = out.property.asks_of_pointers();
+        if out.property.asks_of_monitors() {
+            out.options.monitors = self.watching.clone();
+        }
         out.options.flags = self.flags.clone();
         out.options.wrapv = self.wrapv;
         out.options.volatile = self.volatile.into();
@@ -144,6 +156,10 @@ pub(super) fn schema() -> Value {
         "proofline.allocation": {
             "description": "Whether memory can run out: malloc and its kin may return null, or never do.",
             "type": "string", "enum": ["may-fail", "never-fails"], "default": "may-fail"
+        },
+        "proofline.monitors": {
+            "description": "Automata that watch calls and assignments: names such as \"locks\", \"files\", \"descriptors\" or \"reentrancy(FUNCTION)\", and files with one of your own.",
+            "type": "array", "items": { "type": "string" }, "default": []
         },
         "proofline.inlayHints": {
             "description": "Shows inferred facts in the text.", "type": "boolean", "default": false

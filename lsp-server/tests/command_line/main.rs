@@ -9,6 +9,7 @@ mod hostile;
 mod inputs;
 mod interrupt;
 mod manual;
+mod monitors;
 mod pages;
 mod projects;
 mod report;

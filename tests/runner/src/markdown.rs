@@ -9,6 +9,8 @@ pub struct Case {
     pub text: String,
     /// Words after `c` on the fence: `entry=f`, `engine=intervals-bam`, `property=unreach-call`, `m32`.
     pub options: Vec<String>,
+    /// The `monitor` block before it under the same heading: `monitor=file`.
+    pub monitor: Option<String>,
     /// Line of the fence in the file, from 1.
     pub line: usize,
     /// The `snapshot` block after it.
@@ -47,6 +49,8 @@ pub fn cases(markdown: &str) -> Vec<Case> {
     let mut other = false;
     let mut snapshot: Option<Snapshot> = None;
     let mut edit: Option<Edit> = None;
+    let mut monitor: Option<String> = None;
+    let mut is_monitor = false;
     for (number, line) in markdown.lines().enumerate() {
         if let Some(open) = &mut snapshot {
             if line.trim_end() == "```" {
@@ -68,6 +72,13 @@ pub fn cases(markdown: &str) -> Vec<Case> {
                 open.diff.push_str(line);
                 open.diff.push('\n');
             }
+        } else if is_monitor {
+            if line.trim_end() == "```" {
+                is_monitor = false;
+            } else if let Some(text) = &mut monitor {
+                text.push_str(line);
+                text.push('\n');
+            }
         } else if line.starts_with("rechecked:") && !other && block.is_none() {
             if let Some(edit) = out.last_mut().and_then(|case| case.edits.last_mut()) {
                 line.clone_into(&mut edit.work);
@@ -85,6 +96,8 @@ pub fn cases(markdown: &str) -> Vec<Case> {
                 other = false;
             } else if fence.trim() == "snapshot" {
                 snapshot = Some(Snapshot { text: String::new(), first: number + 1, last: number + 1 });
+            } else if fence.trim() == "monitor" {
+                (monitor, is_monitor) = (Some(String::new()), true);
             } else if fence.trim() == "edit" {
                 edit = Some(Edit { diff: String::new(), work: String::new(), line: number + 1 });
             } else if words.next().as_deref() == Some("c") {
@@ -93,6 +106,7 @@ pub fn cases(markdown: &str) -> Vec<Case> {
                     name,
                     text: String::new(),
                     options: words.collect(),
+                    monitor: monitor.clone(),
                     line: number + 1,
                     snapshot: None,
                     edits: Vec::new(),
@@ -102,6 +116,7 @@ pub fn cases(markdown: &str) -> Vec<Case> {
             }
         } else if !other && line.starts_with('#') {
             let level = line.chars().take_while(|c| *c == '#').count();
+            monitor = None;
             headings.retain(|(above, _)| *above < level);
             headings.push((level, line.trim_start_matches('#').trim().to_owned()));
         }

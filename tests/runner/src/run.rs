@@ -7,6 +7,7 @@ use proofline_verifier::{
     Budget, CheckId, Entry, Name, Program, Subject,
     inspect::{self, Domain},
     load::{Allocation, Options, VolatileReads},
+    monitors::Monitors,
     portfolio::{Control, Request, Round, check},
     property::Property,
     report::Report,
@@ -39,6 +40,7 @@ pub(crate) struct Asked {
 pub(crate) fn asked(case: &Case) -> Result<Asked, String> {
     let mut options = Options::default();
     let mut entries = Vec::new();
+    let mut names = Vec::new();
     let mut request = Request {
         property: Property::Everything,
         engines: Vec::new(),
@@ -56,6 +58,7 @@ pub(crate) fn asked(case: &Case) -> Result<Asked, String> {
                 options.pointers = request.property.asks_of_pointers();
             }
             Some(("steps", n)) => request.steps = n.parse().map_err(|_| format!("steps={n} is no number"))?,
+            Some(("monitor", name)) => names.push(name.to_owned()),
             Some(("flag", flag)) => options.flags.push(flag.to_owned()),
             Some(("volatile", "any")) => options.volatile = VolatileReads::Any,
             Some(("allocation", "never-fails")) => options.allocation = Allocation::NeverFails,
@@ -65,6 +68,11 @@ pub(crate) fn asked(case: &Case) -> Result<Asked, String> {
             _ => return Err(format!("unknown option `{word}` on the fence")),
         }
     }
+    let read = |name: &str| match &case.monitor {
+        Some(text) if name == "file" => Ok(text.clone()),
+        _ => Err("the suite has no such monitor".to_owned()),
+    };
+    options.monitors = Monitors::named(&names, &read).map_err(|error| error.to_string())?;
     Ok(Asked { options, request, entries })
 }
 

@@ -45,6 +45,21 @@ pub struct Model {
     pub(super) unsupported_program: Option<(Name, Option<usize>)>,
 }
 
+impl Model {
+    /// Whether the program ends at a call as it does where `main` returns.
+    pub fn ends_program(&self) -> bool {
+        self.ends
+    }
+
+    /// Whether the result is the address of a new object.
+    pub fn allocates(&self) -> bool {
+        matches!(
+            self.result,
+            Some(Outcome::Fresh { .. } | Outcome::Copy { .. } | Outcome::Reallocated { .. })
+        )
+    }
+}
+
 /// What strings are made of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Characters {

@@ -129,8 +129,26 @@ pub enum Surroundings {
     Open,
 }
 
+impl Surroundings {
+    /// Of a program with both.
+    #[must_use]
+    pub fn with(self, other: Surroundings) -> Surroundings {
+        if self == Surroundings::Open { self } else { other }
+    }
+}
+
+/// What assembly and objects of other files say of it, before models and monitors are in the program.
+pub fn surroundings(program: &Program, library: &Library) -> Surroundings {
+    let is_open = surroundings::has_assembly(program) || surroundings::has_unknown_object(program, library);
+    if is_open { Surroundings::Open } else { Surroundings::Closed }
+}
+
 /// Replaces every direct call of a function without a body by what its model says. Calls that a later pass looks at stay.
 pub fn apply(program: &mut Program, library: &Library) -> Surroundings {
-    let is_open = surroundings::has_assembly(program) || surroundings::has_unknown_object(program, library);
-    if apply::program(program, library) || is_open { Surroundings::Open } else { Surroundings::Closed }
+    let around = surroundings(program, library);
+    if apply::program(program, library) || around == Surroundings::Open {
+        Surroundings::Open
+    } else {
+        Surroundings::Closed
+    }
 }

@@ -16,7 +16,8 @@ use proofline_syntax::DataModel;
 use proofline_verifier::{
     Entry,
     checks::{self, Conventions},
-    load::{self, Options},
+    load::{self, Options, Preparation},
+    monitors::Monitors,
     portfolio::Control,
 };
 
@@ -212,7 +213,14 @@ fn compare(db: &Database, texts: &[(PathBuf, String)], log: &str) {
         let (Some((environment, _)), _) = known else { continue };
         let is_open = environment.is_open() && !Entry::new(*name).is_library();
         let mut expected = slice(&whole, *name, is_open);
-        load::prepare(&mut expected, conventions, &|name| sources.annotation(name), load::INSERTED);
+        let annotations = |name| sources.annotation(name);
+        let how = Preparation {
+            conventions,
+            monitors: &Monitors::default(),
+            annotations: &annotations,
+            inserted: load::INSERTED,
+        };
+        load::prepare(&mut expected, &how, Entry::new(*name).is_library());
         is_same(environment.program(), &expected, &format!("slice of {name}, {log}"));
     }
 }

@@ -135,7 +135,7 @@ impl Floats {
     /// The number at a place.
     pub fn at_place(format: FloatType, place: i128) -> Option<Float> {
         let magnitude = if place < 0 { -1 - place } else { place };
-        let value = Float::from_bits(format, u128::try_from(magnitude).ok()?)?;
+        let value = Float::from_bits(format, u128::try_from(magnitude).ok()?)?.canonical();
         let value = if place < 0 { value.negated() } else { value };
         // Behind NaN there is nothing.
         (Floats::place(value) == Some(place)).then_some(value)

@@ -150,7 +150,7 @@ impl IntervalAnalysis {
     fn thresholds(&self, name: Name) -> Option<&Thresholds> {
         let cell = self.thresholds.get(&name)?;
         Some(
-            cell.get_or_init(|| self.model.env.function(name).map(|f| Thresholds::of(f)).unwrap_or_default()),
+            cell.get_or_init(|| self.model.env.function(name).map(Thresholds::of).unwrap_or_default()),
         )
     }
 

@@ -56,8 +56,7 @@ impl PredicateAnalysis {
         };
         let program = self.env.program();
         let global = program.globals.get(&name)?;
-        let starts = !self.options.entry.is_library() || global.constant;
-        if !global.defined || !starts {
+        if !global.keeps_initial(self.options.entry) {
             return None;
         }
         match key {

@@ -143,7 +143,7 @@ impl ShapeAnalysis {
                 writes.contains(&Object::Global(global.name)) || writes.contains(&Object::External)
             });
             let mut region = initial(env, global);
-            if is_library || is_changed || !global.defined {
+            if is_changed || !global.keeps_initial(self.options.entry) {
                 region = Region::new(region.size, Life::Variable, Rest::Any);
             }
             nodes.insert(Node::Global(global.name), Arc::new(region));

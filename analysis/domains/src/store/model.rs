@@ -106,6 +106,13 @@ impl<A: Arithmetic> Model<A> {
             state.heap.elsewhere = Elsewhere::Nothing;
         }
         if self.entry.is_library() {
+            let kept = program.globals.values().filter(|global| {
+                global.keeps_initial(self.entry) && !self.constants.contains_key(&global.name)
+            });
+            let kept = kept.map(|global| {
+                (Object::Global(global.name), Arc::new(initial(program, global, &self.arithmetic)))
+            });
+            state.memory = Memory::new(kept.collect());
             self.given_parameters(&mut state);
             return state;
         }

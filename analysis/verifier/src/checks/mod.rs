@@ -7,6 +7,7 @@ mod insert;
 mod visit;
 
 pub(crate) use insert::go_on;
+pub mod monitor;
 pub use insert::{Conventions, ends_at_labels, has_error_call, insert, insert_into, insert_with, pass_over};
 
 /// Makes a module of each file and the table of their checks.
@@ -186,12 +187,22 @@ impl Check {
 
     /// The check with this code.
     pub fn from_code(code: &str) -> Option<&'static Check> {
-        Check::ALL.iter().copied().find(|check| check.code == code)
+        Check::ALL.iter().copied().find(|check| check.code == code).or_else(|| monitor::from_code(code))
     }
 
     /// The names of all checks in automata.
     pub fn ids() -> impl Iterator<Item = CheckId> {
-        Check::ALL.iter().map(|check| check.id())
+        Check::known().map(Check::id)
+    }
+
+    /// Every check, and those of monitors that were read.
+    pub fn known() -> impl Iterator<Item = &'static Check> {
+        Check::ALL.iter().copied().chain(monitor::all())
+    }
+
+    /// Whether a monitor is what asks.
+    pub fn is_of_monitor(&self) -> bool {
+        monitor::is_one(self.id())
     }
 }
 

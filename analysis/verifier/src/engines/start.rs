@@ -51,7 +51,7 @@ pub(super) fn initial_condition(
         return out;
     };
     let Some(global) = program.globals.get(&name) else { return out };
-    if !global.defined || entry.is_library() && !global.constant {
+    if !global.keeps_initial(entry) {
         return out;
     }
     match key {

@@ -51,7 +51,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
         for (name, global) in code.program.globals.iter().filter(|(name, _)| !is_array(**name)) {
             let base = self.allocate(Area::Static, global.size, Object::Global(*name))?;
             globals.insert(*name, base);
-            let keeps_initial = global.defined && (!entry.is_library() || global.constant);
+            let keeps_initial = global.keeps_initial(entry);
             if global.size > 0 {
                 let begun = match keeps_initial {
                     true => self.memory.fill(base, global.size, 0),
@@ -61,7 +61,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             }
         }
         for (name, global) in &code.program.globals {
-            if global.defined && (!entry.is_library() || global.constant) {
+            if global.keeps_initial(entry) {
                 let base = globals[name];
                 for value in &global.init {
                     self.initialise(&globals, base, value)?;

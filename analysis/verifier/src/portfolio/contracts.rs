@@ -13,7 +13,7 @@ use proofline_cpa::Unknown;
 use super::{Control, Programs, Request, Round, Settled, promises::promises_of};
 use crate::{
     blame::Blame,
-    callers_memory::{is_asked, is_of_an_object, speaks_of},
+    callers_memory::{is_asked, is_of_an_object, is_of_monitor, speaks_of},
     checks::library_call,
     contracts::{
         Contract, Contracts, HookPlace, Hooks, acsl,
@@ -462,8 +462,9 @@ impl<P: Programs> Known<'_, P> {
         self.report.kept.insert(name, kept);
     }
 
-    /// Obligations that memory of callers has values: no contract asks for that, so callers in sight are not known to see to it.
-    fn values_of_callers(&self) -> BTreeSet<(Name, ObligationId)> {
+    /// Obligations that memory of callers has values, and those of monitors, which may be in any state where a function is called: no contract asks
+    /// for that, so callers in sight are not known to see to it.
+    fn left_to_callers(&self) -> BTreeSet<(Name, ObligationId)> {
         let is_value = |predicate| predicate == MemoryPredicate::Initialised;
         let inner = self.report.kept.iter().filter(|(_, kept)| kept.is_met || !kept.is_shown);
         let all = inner.filter_map(|(name, _)| Some((*name, self.functions.get(name)?)));
@@ -471,7 +472,10 @@ impl<P: Programs> Known<'_, P> {
             let env = function.subject.env();
             let count = env.function(name).map_or(0, |body| body.obligations.len() as u32);
             let ids = (0..count).map(ObligationId);
-            ids.filter(move |id| is_asked(env, name, *id, &is_value)).map(move |id| (name, id))
+            let is_left = move |id: &ObligationId| {
+                is_asked(env, name, *id, &is_value) || is_of_monitor(env.program(), name, *id)
+            };
+            ids.filter(is_left).map(move |id| (name, id))
         })
         .collect()
     }
@@ -510,8 +514,8 @@ impl<P: Programs> Known<'_, P> {
             kept.is_shown = !kept.contract.hooks.is_empty() || !all_are(name, &all);
             kept.is_met = met.contains(name);
         }
-        let values = self.values_of_callers();
-        self.report.settle_kept(&values);
+        let left = self.left_to_callers();
+        self.report.settle_kept(&left);
         rest(&self.functions, self.report);
         Ok(())
     }

@@ -16,7 +16,7 @@ use super::{
     promises,
 };
 use crate::{
-    callers_memory::{is_asked, is_of_an_object},
+    callers_memory::{is_asked, is_of_an_object, is_of_monitor},
     engines,
     report::Report,
     verdict::Verdict,
@@ -111,10 +111,12 @@ pub(super) fn in_rounds_alone<P: Programs>(
     report.keep_of(function);
     report.keep_for_all_callers();
     if report.verdicts.values().any(Verdict::is_proved) {
-        // The run took it for granted that memory of callers is alive and has values.
+        // The run took it for granted that memory of callers is alive and has values, and that monitors allow what it begins with.
         let subject = programs.subject_of(function)?;
         report.verdicts.retain(|(name, id), verdict| {
-            !verdict.is_proved() || !is_asked(subject.env(), *name, *id, &is_of_an_object)
+            !verdict.is_proved()
+                || !is_asked(subject.env(), *name, *id, &is_of_an_object)
+                    && !is_of_monitor(subject.program(), *name, *id)
         });
     }
     control.tell(report.findings.iter());

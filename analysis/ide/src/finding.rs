@@ -192,7 +192,7 @@ impl Finding {
 
 /// Every step of the path, in order; the finding itself leaves out the middle of long ones.
 pub fn whole_path(program: &Program, finding: &Finding) -> Option<Vec<Step>> {
-    let path = verifier::path(program.subject()?, program.sources()?, &finding.counterexample)?;
+    let path = verifier::path(&program.asked()?, program.sources()?, &finding.counterexample)?;
     Some(steps(&path))
 }
 

@@ -11,6 +11,7 @@ use proofline_verifier::{
     entry_points::{Scope, Whole, entry_points},
     load::LoadError,
     portfolio::panic_text,
+    property::Property,
     sources::Sources,
 };
 
@@ -63,6 +64,8 @@ pub struct EntryPoint {
 pub struct Program {
     path: PathBuf,
     code: Option<(Subject, Sources)>,
+    /// What is asked of it.
+    property: Property,
     index: Index,
     undefined: BTreeSet<String>,
     files: BTreeSet<PathBuf>,
@@ -85,6 +88,7 @@ impl Program {
         let nothing = Program {
             path: path.clone(),
             code: None,
+            property: settings.property.clone(),
             index: Index::default(),
             undefined: BTreeSet::new(),
             files: BTreeSet::from([path.clone()]),
@@ -129,6 +133,7 @@ impl Program {
             index,
             undefined,
             code: Some((subject, sources)),
+            property: settings.property.clone(),
         }
     }
 
@@ -176,6 +181,10 @@ impl Program {
     /// The program itself.
     pub(crate) fn subject(&self) -> Option<&Subject> {
         self.code.as_ref().map(|(subject, _)| subject)
+    }
+    /// The program as failures were found in it: what nobody asks about ends no execution.
+    pub(crate) fn asked(&self) -> Option<Subject> {
+        Some(self.subject()?.for_question(&self.property))
     }
     /// Where its parts are in the text.
     pub(crate) fn sources(&self) -> Option<&Sources> {

@@ -28,7 +28,8 @@ impl Test {
 /// # Errors
 /// If the counterexample cannot be written as a test: why, for people.
 pub fn test(program: &Program, finding: &Finding) -> Result<Test, String> {
-    let code = program.subject().ok_or("the file could not be read")?.program();
+    let asked = program.asked().ok_or("the file could not be read")?;
+    let code = asked.program();
     let counterexample = &finding.counterexample;
     let run = counterexample.replay(code).ok_or("the text has changed")?;
     let entry = counterexample.entry.name;

@@ -144,7 +144,7 @@ impl<'a> Prepared<'a> {
             properties.push(chosen.unwrap_or(Property::Everything));
         }
         input.watch(&properties)?;
-    input.pointers = properties.iter().any(Property::asks_of_pointers);
+        input.pointers = properties.iter().any(Property::asks_of_pointers);
         if let Some(folder) = &arguments.keep_questions {
             keep_questions(folder).with_context(|| format!("cannot write to {}", shown(folder)))?;
         }

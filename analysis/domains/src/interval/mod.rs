@@ -149,9 +149,7 @@ impl IntervalAnalysis {
 
     fn thresholds(&self, name: Name) -> Option<&Thresholds> {
         let cell = self.thresholds.get(&name)?;
-        Some(
-            cell.get_or_init(|| self.model.env.function(name).map(Thresholds::of).unwrap_or_default()),
-        )
+        Some(cell.get_or_init(|| self.model.env.function(name).map(Thresholds::of).unwrap_or_default()))
     }
 
     /// The state where `input` is between `low` and `high`.

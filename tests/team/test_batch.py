@@ -1,5 +1,6 @@
 """A plan that a cluster solves: workers are killed meanwhile, and the report is the one of a check on this machine."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -49,6 +50,17 @@ def environment(tmp_path):
     return {**os.environ, "PYTHONPATH": str(package), "LD_LIBRARY_PATH": libraries}
 
 
+def kill(process):
+    """Ends a process and what it started. (A worker that is asked to end talks to its scheduler first, which may be gone.)"""
+    if process.poll() is None:
+        tree = psutil.Process(process.pid).children(recursive=True)
+        process.kill()
+        for child in tree:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                child.kill()
+    process.wait(timeout=30)
+
+
 def test_a_cluster_whose_workers_are_killed(tmp_path):
     here = tmp_path / "project"
     here.mkdir()
@@ -64,17 +76,13 @@ def test_a_cluster_whose_workers_are_killed(tmp_path):
     try:
         solved = subprocess.Popen([*BATCH, "--scheduler", address, "plan"], cwd=here, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         first = solved.stdout.readline()
-        for child in psutil.Process(workers[0].pid).children(recursive=True):
-            child.kill()
-        workers[0].kill()
+        kill(workers[0])
         workers.append(subprocess.Popen(worker, env=env, stderr=subprocess.DEVNULL))
         rest, _ = solved.communicate(timeout=300)
         assert solved.returncode == 0, first + rest
         assert "8 jobs solved" in rest
     finally:
         for process in [*workers, scheduler]:
-            process.terminate()
-        for process in [*workers, scheduler]:
-            process.wait()
+            kill(process)
     merged = run(here, "merge", "plan")
     assert (merged.returncode, merged.stdout) == (whole.returncode, whole.stdout)

@@ -99,13 +99,23 @@ def test_files_of_no_common_program_are_only_found_by_name(server, tmp_path):
     assert codes(client, util) == []
 
 
-def test_two_files_with_the_same_function_or_a_broken_one_are_no_program(server, tmp_path):
+def test_a_file_that_is_needed_comes_with_all_its_functions(server, tmp_path):
     main = project(tmp_path)
     (tmp_path / "double.c").write_text("int half(int d) {\n    return d / 2;\n}\n")
     database(tmp_path, "main.c", "util.c", "double.c")
     client = server(params=folders(tmp_path), options=DATABASE)
+    client.open(main, main.read_text())
+    # Only `util.c` has `twice`. With it, `double.c` cannot be linked: it would define `half` twice.
+    says(client, (tmp_path / "util.c").as_uri(), "division-by-zero")
+
+
+def test_two_files_with_the_same_functions_or_a_broken_one_are_no_program(server, tmp_path):
+    main = project(tmp_path)
+    (tmp_path / "double.c").write_text("int half(int d) {\n    return d / 2;\n}\n\nint twice(int x) {\n    return x;\n}\n")
+    database(tmp_path, "main.c", "util.c", "double.c")
+    client = server(params=folders(tmp_path), options=DATABASE)
     uri, util = client.open(main, main.read_text()), (tmp_path / "util.c").as_uri()
-    # `twice` is linked, `half` is not: nobody knows which.
+    # Neither is linked: nobody knows which.
     client.wait(lambda m: m.get("method") == "proofline/functions" and m["params"]["uri"] == uri)
     before = len(client.messages)
     (tmp_path / "double.c").unlink()

@@ -107,8 +107,8 @@ impl<A: Domain> Domain for Counting<A> {
     fn join(&self, a: &A::State, b: &A::State) -> A::State {
         self.on(Operator::Join).join(a, b)
     }
-    fn join_is_exact(&self) -> bool {
-        self.inner.join_is_exact()
+    fn exact_join(&self, a: &A::State, b: &A::State) -> Option<A::State> {
+        self.on(Operator::Join).exact_join(a, b)
     }
     fn explain_not_leq(&self, lower: &A::State, upper: &A::State) -> String {
         self.inner.explain_not_leq(lower, upper)

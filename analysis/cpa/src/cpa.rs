@@ -3,7 +3,7 @@
 
 use std::{fmt::Debug, hash::Hash};
 
-use proofline_cfa::{Call, Edge, EdgeId, Expr, Function, Loc, Name, Object};
+use proofline_cfa::{Call, Edge, EdgeId, Expr, Function, Loc, LocalId, Name, Object};
 use serde::{Deserialize, Serialize};
 
 /// An abstract domain `(C, (E, ⊑, ⊔), ⟦·⟧)`. A value, not a namespace: it may own an arena. Laws: `⊑` is a preorder that
@@ -18,10 +18,13 @@ pub trait Domain: Send + Sync {
     /// `a ⊔ b`
     fn join(&self, a: &Self::State, b: &Self::State) -> Self::State;
 
-    /// Whether `⟦a ⊔ b⟧ = ⟦a⟧ ∪ ⟦b⟧` for all states, as in a powerset domain. Only then may several states together cover
-    /// one (`stop_join`).
-    fn join_is_exact(&self) -> bool {
-        false
+    /// A state that stands for what either stands for and for nothing else, `⟦a⟧ ∪ ⟦b⟧`, where the domain has one and finds it. Only
+    /// of such joins may it be said that several states together cover one (`stop_join`). The default knows the larger of two that are ordered.
+    fn exact_join(&self, a: &Self::State, b: &Self::State) -> Option<Self::State> {
+        if self.leq(a, b) {
+            return Some(b.clone());
+        }
+        self.leq(b, a).then(|| a.clone())
     }
 
     /// Why `lower ⊑ upper` does not hold, for people debugging an analysis.
@@ -70,6 +73,10 @@ pub trait Facts {
     /// Whether a condition is decided.
     fn truth(&self, _condition: &Expr) -> Option<bool> {
         None
+    }
+    /// Bounds (inclusive) of locals of the innermost frame whose address is not taken, where they are known without a question for each.
+    fn registers(&self) -> Vec<(LocalId, (i128, i128))> {
+        Vec::new()
     }
 }
 

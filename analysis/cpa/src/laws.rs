@@ -150,8 +150,12 @@ fn operators<A: BlockCpa>(
                     || format!("  {}\n  {}", analysis.show(new), analysis.show(old)),
                 )?;
             }
-            if !analysis.join_is_exact() && analysis.stop(new, &[old], precision).is_some() {
+            if analysis.stop(new, &[old], precision).is_some() {
                 laws.below(new, old, "(f) what stops is covered", &())?;
+            }
+            if let Some(join) = analysis.exact_join(new, old) {
+                laws.below(new, &join, "(c) e ⊑ e ⊔ e'", old)?;
+                laws.below(old, &join, "(c) e ⊑ e ⊔ e'", new)?;
             }
         }
         for &place in samples.places {
@@ -262,6 +266,15 @@ pub fn check_semantics<A: BlockCpa, S: Semantics<A>>(
                     contained(other, concrete, "(b) e ⊑ e' implies ⟦e⟧ ⊆ ⟦e'⟧", state)?;
                 }
                 contained(&analysis.join(state, other), concrete, "(c) ⟦e⟧ ⊆ ⟦e ⊔ e'⟧", other)?;
+                if let Some(join) = analysis.exact_join(state, other) {
+                    for concrete in &semantics.members(&join) {
+                        let is_one =
+                            semantics.contains(state, concrete) || semantics.contains(other, concrete);
+                        laws.demand(is_one, "an exact join is the union", || {
+                            format!("  {concrete:?}\n  of {}", analysis.show(&join))
+                        })?;
+                    }
+                }
             }
             for precision in &precisions {
                 let reached: Vec<&A::State> = samples.states.iter().filter(|other| *other != state).collect();

@@ -1,6 +1,6 @@
 //! Questions to two analyses at once: the answer is what both together know.
 
-use proofline_cfa::{Expr, Object};
+use proofline_cfa::{Expr, LocalId, Object};
 
 use crate::cpa::Facts;
 
@@ -24,6 +24,11 @@ impl<L: Facts, R: Facts> Facts for BothFacts<L, R> {
     fn truth(&self, condition: &Expr) -> Option<bool> {
         self.0.truth(condition).or_else(|| self.1.truth(condition))
     }
+    fn registers(&self) -> Vec<(LocalId, (i128, i128))> {
+        let mut all = self.0.registers();
+        all.extend(self.1.registers());
+        all
+    }
 }
 
 /// Borrowed facts are facts.
@@ -39,6 +44,9 @@ impl Facts for Borrowed<'_> {
     fn truth(&self, condition: &Expr) -> Option<bool> {
         self.0.truth(condition)
     }
+    fn registers(&self) -> Vec<(LocalId, (i128, i128))> {
+        self.0.registers()
+    }
 }
 
 /// Boxed facts are facts.
@@ -53,5 +61,8 @@ impl Facts for Boxed<'_> {
     }
     fn truth(&self, condition: &Expr) -> Option<bool> {
         self.0.truth(condition)
+    }
+    fn registers(&self) -> Vec<(LocalId, (i128, i128))> {
+        self.0.registers()
     }
 }

@@ -40,6 +40,9 @@ fn with<'a>(outer: &'a dyn Facts, own: Box<dyn Facts + 'a>) -> impl Facts + 'a {
     BothFacts(Borrowed(outer), Boxed(own))
 }
 
+/// At most so many reached states, the newest ones, are tried to be joined to one that covers.
+const JOINED: usize = 32;
+
 type State<A, B> = (<A as crate::Domain>::State, <B as crate::Domain>::State);
 type Witness<A, B> = ProductWitness<<A as Refine>::Witness, <B as Refine>::Witness>;
 type Refined<A, B> = Refinement<Precision<A, B>, Witness<A, B>>;
@@ -148,13 +151,28 @@ impl<A: Cpa, B: Cpa> View<'_, A, B> {
         if let Some(one) = self.stop(new, reached, precision) {
             return vec![one];
         }
-        if self.variant.stop != StopRule::JoinRight || !self.right.join_is_exact() {
+        if self.variant.stop != StopRule::JoinRight {
             return Vec::new();
         }
+        // Of each join: which reached states it is made of.
+        let mut joins: Vec<(B::State, Vec<usize>)> = Vec::new();
         let covers_left = |&i: &usize| self.left.leq(&new.0, &reached[i].0);
-        let candidates: Vec<usize> = (0..reached.len()).filter(covers_left).collect();
-        let all = candidates.iter().map(|&i| reached[i].1.clone()).reduce(|a, b| self.right.join(&a, &b));
-        if all.is_some_and(|all| self.right.leq(&new.1, &all)) { candidates } else { Vec::new() }
+        for i in (0..reached.len()).rev().filter(covers_left).take(JOINED) {
+            let (mut join, mut parts) = (reached[i].1.clone(), vec![i]);
+            // What it is joined with may make it fit to what it did not fit to before.
+            while let Some((at, larger)) = (joins.iter().enumerate())
+                .find_map(|(at, (other, _))| Some((at, self.right.exact_join(other, &join)?)))
+            {
+                parts.extend(joins.swap_remove(at).1);
+                join = larger;
+            }
+            if self.right.leq(&new.1, &join) {
+                parts.sort_unstable();
+                return parts;
+            }
+            joins.push((join, parts));
+        }
+        Vec::new()
     }
 
     /// Where the variant joins regardless of a component, that component's key must not keep states apart.

@@ -21,8 +21,8 @@ pub enum MergeRule {
 pub enum StopRule {
     /// One reached state covers both components at once.
     Separate,
-    /// Right may be covered by the join of the reached ones whose left covers left. Applies only where right's join is exact
-    /// ([`crate::Domain::join_is_exact`]); elsewhere it would be unsound and is `Separate`.
+    /// Right may be covered by the join of reached ones whose left covers left, as far as the join is exact
+    /// ([`crate::Domain::exact_join`]): any other would cover what none of them stands for.
     JoinRight,
 }
 

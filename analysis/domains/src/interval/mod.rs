@@ -12,12 +12,13 @@ mod scalar;
 mod thresholds;
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     sync::{Arc, OnceLock},
 };
 
 use proofline_cfa::{
-    CompareOp, Edge, EdgeId, Entry, Expr, Function, Lvalue, Name, Op, Role, Scalar,
+    CompareOp, Edge, EdgeId, Entry, Expr, Function, LocalId, Lvalue, Name, Op, Role, Scalar,
     dataflow::Liveness,
     eval::{Overflow, Semantics},
 };
@@ -152,7 +153,7 @@ impl IntervalAnalysis {
         Some(cell.get_or_init(|| self.model.env.function(name).map(Thresholds::of).unwrap_or_default()))
     }
 
-    /// The state where `input` is between `low` and `high`.
+    /// The state, of which there is one at most, where `input` is between `low` and `high`.
     fn restrict_input(
         &self,
         state: &IntervalState,
@@ -192,6 +193,28 @@ impl IntervalAnalysis {
         states
     }
 
+    /// The state, cut off by bounds of registers; `None`: no concrete state has them all.
+    fn within<'s>(
+        &self,
+        state: &'s IntervalState,
+        bounds: &[(LocalId, (i128, i128))],
+        at: EdgeContext<'_>,
+    ) -> Option<Cow<'s, IntervalState>> {
+        let mut state = Cow::Borrowed(state);
+        if state.frame.function != at.function.name {
+            return Some(state);
+        }
+        for (id, range) in bounds {
+            let local = at.function.local(*id);
+            let Some(scalar) = proofline_cfa::scalar_of(local.ty, self.model.env.program().data_model) else {
+                continue;
+            };
+            let register = Lvalue::local(*id, local.ty, scalar, local.size);
+            state = Cow::Owned(self.restrict_input(&state, &register, *range, at).into_iter().next()?);
+        }
+        Some(state)
+    }
+
     /// An upper bound after which there are only finitely many more.
     fn widen(&self, old: &IntervalState, new: &IntervalState) -> Option<IntervalState> {
         let none = Thresholds::default();
@@ -210,6 +233,22 @@ impl Domain for IntervalAnalysis {
     /// As for values: asked only of states with the same open calls.
     fn join(&self, a: &IntervalState, b: &IntervalState) -> IntervalState {
         a.combine(b, &mut |scalar, old, new| old.join(new, scalar)).unwrap_or_else(|| a.forgotten())
+    }
+
+    /// Besides states that are ordered: states that differ in one integer.
+    fn exact_join(&self, a: &IntervalState, b: &IntervalState) -> Option<IntervalState> {
+        if a.leq(b) {
+            return Some(b.clone());
+        }
+        if b.leq(a) {
+            return Some(a.clone());
+        }
+        a.exact_join(b, &|_, mine, theirs| match (mine, theirs) {
+            (IntervalValue::Int(mine), IntervalValue::Int(theirs)) => {
+                mine.union(theirs).map(IntervalValue::Int)
+            }
+            (IntervalValue::Int(_) | IntervalValue::Float(_) | IntervalValue::Pointer(_), _) => None,
+        })
     }
 
     fn explain_not_leq(&self, lower: &IntervalState, upper: &IntervalState) -> String {
@@ -239,7 +278,9 @@ impl Cpa for IntervalAnalysis {
         at: EdgeContext<'_>,
         facts: &dyn Facts,
     ) -> Vec<IntervalState> {
-        let after = transfer::transfer(&self.model, from, at, facts);
+        // What others know before the edge is cut off here, for widening keeps what it cuts off behind it.
+        let Some(strengthened) = self.within(from, &facts.registers(), at) else { return Vec::new() };
+        let after = transfer::transfer(&self.model, &strengthened, at, facts);
         if !self.options.input_ranges.is_empty()
             && at.function.name == self.options.entry.name
             && let Some(range) = self.options.input_ranges.get(&at.id)
@@ -308,6 +349,15 @@ impl Cpa for IntervalAnalysis {
             state = widened;
         }
         Adjusted::Continue(state, ())
+    }
+
+    fn strengthen(
+        &self,
+        state: &IntervalState,
+        others: &dyn Facts,
+        at: EdgeContext<'_>,
+    ) -> Option<IntervalState> {
+        self.within(state, &others.registers(), at).map(Cow::into_owned)
     }
 
     fn facts<'a>(&'a self, state: &'a IntervalState, function: &'a Function) -> Box<dyn Facts + 'a> {

@@ -101,6 +101,28 @@ impl Ranges {
         Ranges::union_of(self.0.iter().chain(&other.0).copied()).unwrap_or_else(|| self.clone())
     }
 
+    /// The elements of either, if they can be said exactly.
+    pub fn union(&self, other: &Ranges) -> Option<Ranges> {
+        let joined = self.join(other);
+        // Each part of the join is covered from below by parts of either, without a gap.
+        let covered = |&(low, high): &(i128, i128)| {
+            let mut next = low;
+            loop {
+                let parts = self.0.iter().chain(&other.0);
+                let Some(end) =
+                    parts.filter(|(from, to)| *from <= next && next <= *to).map(|part| part.1).max()
+                else {
+                    return false;
+                };
+                if end >= high {
+                    return true;
+                }
+                next = end + 1;
+            }
+        };
+        joined.0.iter().all(covered).then_some(joined)
+    }
+
     /// The elements of both.
     pub fn meet(&self, other: &Ranges) -> Option<Ranges> {
         let pairs = self.0.iter().flat_map(|a| other.0.iter().map(move |b| (a.0.max(b.0), a.1.min(b.1))));

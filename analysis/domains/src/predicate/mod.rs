@@ -7,6 +7,7 @@
 mod abstraction;
 mod affine;
 mod bdd;
+mod bounds;
 mod concolic;
 mod entry;
 mod path_formula;
@@ -324,6 +325,18 @@ impl Cpa for PredicateAnalysis {
             return true;
         }
         self.predicates_at(scope, at.loc, a) == self.predicates_at(scope, at.loc, b)
+    }
+
+    fn facts<'a>(
+        &'a self,
+        state: &'a PredicateState,
+        function: &'a proofline_cfa::Function,
+    ) -> Box<dyn Facts + 'a> {
+        if state.function == function.name {
+            Box::new(bounds::StateFacts { analysis: self, state })
+        } else {
+            Box::new(proofline_cpa::NoFacts)
+        }
     }
 
     fn join_precision(&self, a: &PredicatePrecision, b: &PredicatePrecision) -> PredicatePrecision {

@@ -6,6 +6,7 @@ pub mod arithmetic;
 pub mod assume;
 pub mod block;
 pub mod calls;
+mod exact_join;
 pub mod filled;
 pub mod guarded;
 pub mod heap;

@@ -7,7 +7,8 @@ use std::{
 };
 
 use proofline_cfa::{
-    Edge, Entry, Expr, Function, Loc, LocalId, Lvalue, MemoryPredicate, Name, Op, Program, Site, scalar_of,
+    CheckId, Edge, Entry, Expr, Function, Loc, LocalId, Lvalue, MemoryPredicate, Name, Obligation, Op,
+    Program, Site, scalar_of,
 };
 use proofline_cfa_build::models;
 use proofline_cpa::{Adjusted, CallContext, Cpa, EdgeContext, LocationContext, Merge, NoFacts, PathStep};
@@ -45,6 +46,22 @@ fn ask_for_values(program: &mut Program) {
 
 pub(crate) fn environment(code: &str) -> Arc<Environment> {
     Arc::new(Environment::new(program(code)))
+}
+
+/// The label `ERROR` becomes an error location.
+pub(crate) fn environment_with_error(code: &str) -> Arc<Environment> {
+    let mut program = program(code);
+    for function in program.functions.values_mut() {
+        let label = function.labels.iter().find(|(name, _)| &**name == "ERROR").map(|(_, loc)| *loc);
+        if let Some(error) = label {
+            let function = Arc::make_mut(function);
+            function.edges.retain(|edge| edge.from != error);
+            let site = Site(0);
+            let text = Name::new("ERROR");
+            function.obligations.push(Obligation { check: CheckId::new("error-label"), error, site, text });
+        }
+    }
+    Arc::new(Environment::new(program))
 }
 
 pub(crate) fn values(env: &Arc<Environment>) -> ValueAnalysis {

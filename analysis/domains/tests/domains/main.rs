@@ -1,6 +1,7 @@
 //! The domains as the drivers see them: through their operators, on C programs. One binary, because linking takes longest.
 
 mod common;
+mod composites;
 mod concrete;
 mod driver;
 mod floats;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use proofline_cfa::{CheckId, Entry, Loc, Name, Obligation, Op};
+use proofline_cfa::{CheckId, Entry, Loc, Name, Op};
 use proofline_cpa::{
     BlockContext, BlockCpa, BlockId, Budget, Checker, Config, EdgeContext, Outcome, Question, Samples,
     bam::{Blocks, MemoryStore},
@@ -13,23 +13,7 @@ use proofline_program_analysis::Environment;
 use proofline_smt::{Sort, build as t};
 use proptest::{collection::vec, prelude::*};
 
-use crate::common::program;
-
-/// The label `ERROR` becomes an error location.
-fn environment(code: &str) -> Arc<Environment> {
-    let mut program = program(code);
-    for function in program.functions.values_mut() {
-        let label = function.labels.iter().find(|(name, _)| &**name == "ERROR").map(|(_, loc)| *loc);
-        if let Some(error) = label {
-            let function = Arc::make_mut(function);
-            function.edges.retain(|edge| edge.from != error);
-            let site = proofline_cfa::Site(0);
-            let text = Name::new("ERROR");
-            function.obligations.push(Obligation { check: CheckId::new("error-label"), error, site, text });
-        }
-    }
-    Arc::new(Environment::new(program))
-}
+use crate::common::environment_with_error as environment;
 
 fn analysis(env: &Arc<Environment>) -> PredicateAnalysis {
     let options = PredicateOptions::new(Entry::main());

@@ -116,10 +116,18 @@ impl Environment {
         }
         let call_graph = CallGraph::new(calls);
         let mod_ref = ModRef::new(&program, &points_to, &call_graph);
-        let escaped = memory(&points_to, &mod_ref.outside.writes);
+        let changed = memory(&points_to, &mod_ref.outside.writes);
         let called_back = call_graph.reachable(points_to.escaped_functions.iter().copied());
         let is_allocated = |object: &&Object| matches!(object, Object::Heap(f, _) if called_back.contains(f));
-        let allocated_outside = escaped.iter().filter(is_allocated).copied().collect();
+        let allocated_outside = changed.iter().filter(is_allocated).copied().collect();
+        // What nothing but variables of open functions leads to is out of reach of functions that code outside calls: they have objects of
+        // their own with these names.
+        let held = memory(&points_to, &points_to.held());
+        let is_in_reach = |object: &Object| match object {
+            Object::Global(_) | Object::External => true,
+            Object::Local(..) | Object::Heap(..) => held.contains(object),
+        };
+        let escaped = changed.into_iter().filter(is_in_reach).collect();
         let structures = program.functions.keys().map(|name| (*name, OnceLock::new())).collect();
         let footprints = program.functions.keys().map(|name| (*name, OnceLock::new())).collect();
         let count = mod_ref.components();
@@ -242,7 +250,8 @@ impl Environment {
     }
 
     /// Objects that change when code outside runs (`Clobber`, a call that may be external): those it was given and those it can
-    /// name, what these lead to, and what the functions write that it may call back. `External` is one of them.
+    /// name, what these lead to, and what the functions write that it may call back. `External` is one of them. A local or heap object of which
+    /// only open functions know is none of them.
     pub fn escaped(&self) -> &BTreeSet<Object> {
         &self.escaped
     }
@@ -347,7 +356,7 @@ impl Environment {
         })
     }
 
-    /// Those of them that come into being when code outside calls functions.
+    /// Heap objects that come into being when code outside calls functions; those of which only these know, too.
     pub fn allocated_outside(&self) -> &BTreeSet<Object> {
         &self.allocated_outside
     }

@@ -55,8 +55,9 @@ pub fn view(
         Domain::Intervals => {
             show(&finished(&intervals(subject, entry), subject, entry, budget)?, view, &mut out)?;
         }
-        Domain::Values => {
-            show(&finished(&values(subject, entry), subject, entry, budget)?, view, &mut out)?;
+        Domain::Values | Domain::Constants => {
+            let values = values(subject, entry, domain == Domain::Constants);
+            show(&finished(&values, subject, entry, budget)?, view, &mut out)?;
         }
         Domain::Relations => {
             show(&finished(&relations(subject, entry), subject, entry, budget)?, view, &mut out)?;
@@ -143,8 +144,8 @@ pub fn reveal(
             let value = |state: &_, f: &_, e: &_| analysis.reveal(state, f, e);
             revealed(&checker, subject, sources, entry, value)
         }
-        Domain::Values => {
-            let analysis = values(subject, entry);
+        Domain::Values | Domain::Constants => {
+            let analysis = values(subject, entry, domain == Domain::Constants);
             let checker = finished(&analysis, subject, entry, budget)?;
             let value = |state: &_, f: &_, e: &_| analysis.reveal(state, f, e);
             revealed(&checker, subject, sources, entry, value)
@@ -169,8 +170,8 @@ fn intervals(subject: &Subject, entry: Entry) -> IntervalAnalysis {
     IntervalAnalysis::new(subject.env().clone(), subject.interval_options(entry))
 }
 
-fn values(subject: &Subject, entry: Entry) -> ValueAnalysis {
-    let options = ValueOptions { track_everything: true, ..subject.value_options(entry) };
+fn values(subject: &Subject, entry: Entry, joins: bool) -> ValueAnalysis {
+    let options = ValueOptions { track_everything: true, joins, ..subject.value_options(entry) };
     ValueAnalysis::new(subject.env().clone(), options)
 }
 

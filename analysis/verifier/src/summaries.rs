@@ -210,8 +210,8 @@ pub(crate) fn of_shapes(options: &ShapeOptions) -> ContentHash {
 
 /// The same for values.
 pub(crate) fn of_values(options: &ValueOptions) -> ContentHash {
-    let ValueOptions { entry: _, wrapv, track_everything, threshold, unrollings } = options;
-    content_hash(&(wrapv, track_everything, threshold, unrollings))
+    let ValueOptions { entry: _, wrapv, track_everything, joins, threshold, unrollings } = options;
+    content_hash(&(wrapv, track_everything, joins, threshold, unrollings))
 }
 
 fn content_hash(content: &impl Hash) -> ContentHash {

@@ -43,6 +43,22 @@ pub(crate) struct Arguments {
     program: Option<PathBuf>,
 }
 
+impl Arguments {
+    /// One engine, asked whether error calls are reached.
+    pub(crate) fn of(engine: String, limit: u64, jobs: usize) -> Arguments {
+        Arguments {
+            tasks: Vec::new(),
+            limit,
+            property: "unreach-call".to_owned(),
+            engine: Some(engine),
+            csv: PathBuf::new(),
+            compare: false,
+            jobs,
+            program: None,
+        }
+    }
+}
+
 #[derive(Deserialize)]
 struct Definition {
     #[serde(default)]
@@ -68,8 +84,17 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         collect(path, &mut tasks)?;
     }
     ensure!(!tasks.is_empty(), "no task definitions (*.yml) in {:?}", arguments.tasks);
-    let rows = each(&tasks, arguments.jobs, |task| {
-        let result = one(&program, task, arguments);
+    let table = rows(&program, &tasks, arguments)?;
+    table.write(&root.join(&arguments.csv))?;
+    print!("{}", table.summary());
+    ensure!(table.wrong() == 0, "{} wrong verdicts", table.wrong());
+    Ok(())
+}
+
+/// The results of tasks, by name.
+pub(crate) fn rows(program: &Path, tasks: &[PathBuf], arguments: &Arguments) -> Result<Table> {
+    let rows = each(tasks, arguments.jobs, |task| {
+        let result = one(program, task, arguments);
         if let Ok(Some(row)) = &result {
             eprintln!("{}", row.line());
         }
@@ -78,10 +103,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     let rows: Vec<Option<Row>> = rows.into_iter().collect::<Result<_>>()?;
     let mut table = Table { rows: rows.into_iter().flatten().collect() };
     table.rows.sort_by(|a, b| a.task.cmp(&b.task));
-    table.write(&root.join(&arguments.csv))?;
-    print!("{}", table.summary());
-    ensure!(table.wrong() == 0, "{} wrong verdicts", table.wrong());
-    Ok(())
+    Ok(table)
 }
 
 /// The task definitions in a folder, a list or a file.

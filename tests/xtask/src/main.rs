@@ -10,6 +10,7 @@ mod fuzz;
 mod limited;
 mod memory;
 mod module_cycles;
+mod papers;
 mod scale;
 mod second_eye;
 mod server;
@@ -73,6 +74,8 @@ enum Chore {
     },
     /// Runs verification tasks and writes a table; see `--help`.
     Bench(bench::Arguments),
+    /// Runs tables of the papers again, each configuration on the tasks that are at hand; see `--help`.
+    Papers(papers::Arguments),
     /// Asks about programs whose behaviour compilers know: gcc's torture tests, c-testsuite, csmith; see `--help`.
     Attack(attack::Arguments),
     /// Measures memory safety on the Juliet test suite, the ITC benchmarks and tasks about the heap; see `--help`.
@@ -108,6 +111,7 @@ fn main() -> Result<()> {
         Chore::Chaos { minutes } => server::chaos(&root, minutes),
         Chore::Latency { check, real } => server::latency(&root, check, real.as_deref()),
         Chore::Bench(arguments) => bench::run(&root, &arguments),
+        Chore::Papers(arguments) => papers::run(&root, &arguments),
         Chore::Attack(arguments) => attack::run(&root, &arguments),
         Chore::Memory(arguments) => memory::run(&root, &arguments),
         Chore::Confirm(arguments) => confirm::run(&root, &arguments),

@@ -27,10 +27,10 @@ impl Row {
             _ => None,
         }
     }
-    fn is_solved(&self) -> bool {
+    pub(crate) fn is_solved(&self) -> bool {
         self.verdict() == Some(self.expected)
     }
-    fn is_wrong(&self) -> bool {
+    pub(crate) fn is_wrong(&self) -> bool {
         self.verdict().is_some_and(|verdict| verdict != self.expected)
     }
     /// SV-COMP's scheme: true 2, false 1, wrong true -32, wrong false -16.

@@ -92,6 +92,11 @@ impl<A: Arithmetic> Model<A> {
         self.on_stack.iter().any(|object| matches!(object, Object::Heap(name, _) if *name == function))
     }
 
+    /// Where the run starts.
+    pub fn entry(&self) -> Entry {
+        self.entry
+    }
+
     /// The entry function's name.
     pub fn entry_function(&self) -> Name {
         self.entry.name

@@ -277,13 +277,17 @@ impl<'a, A: Arithmetic> Successor<'a, A> {
         for object in self.model.env.escaped() {
             update.scramble_all(*object);
         }
-        for site in self.model.env.allocated_outside() {
+        let escaped = self.model.env.escaped();
+        // Of a library, what a function loses that code outside calls is its own matter, and of its objects that it keeps to itself nobody knows.
+        let is_library = self.model.entry().is_library();
+        for site in
+            self.model.env.allocated_outside().iter().filter(|site| !is_library || escaped.contains(site))
+        {
             update.state.heap.change(*site, |site| {
                 *site = Site { sizes: Sizes::Between(0, u64::MAX), ..Site::new(Count::Many) };
             });
         }
         // Unknown code may free what it knows.
-        let escaped = self.model.env.escaped();
         update.state.heap.change_all(|object, site| site.dangles |= escaped.contains(&object));
         for value in values {
             let known = view.eval(value)?.known().and_then(|value| self.model.arithmetic.addresses(&value));

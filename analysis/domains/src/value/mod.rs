@@ -18,7 +18,8 @@ use proofline_cfa::{
     eval::{Overflow, Semantics},
 };
 use proofline_cpa::{
-    Adjusted, BlockContext, BlockCpa, CallContext, Cpa, Domain, EdgeContext, Facts, LocationContext, Reduced,
+    Adjusted, BlockContext, BlockCpa, CallContext, Cpa, Domain, EdgeContext, Facts, LocationContext, Merge,
+    Reduced,
 };
 use proofline_program_analysis::Environment;
 
@@ -45,6 +46,8 @@ pub struct ValueOptions {
     pub wrapv: bool,
     /// Start with everything tracked, instead of nothing (CEGAR then finds what must be).
     pub track_everything: bool,
+    /// States of one location are joined where control flow meets: constant propagation ([CPA10] ℂ𝕆) instead of explicit values.
+    pub joins: bool,
     /// A variable that took more values than this at one location is given up.
     pub threshold: Option<u32>,
     /// An entry of a recursive block is joined with the open one after so many unrollings; otherwise it is unrolled to the end.
@@ -54,7 +57,14 @@ pub struct ValueOptions {
 impl ValueOptions {
     /// Nothing tracked until refinement asks for it, no threshold, recursion unrolled to its end.
     pub fn new(entry: Entry) -> ValueOptions {
-        ValueOptions { entry, wrapv: false, track_everything: false, threshold: None, unrollings: None }
+        ValueOptions {
+            entry,
+            wrapv: false,
+            track_everything: false,
+            joins: false,
+            threshold: None,
+            unrollings: None,
+        }
     }
 }
 
@@ -183,6 +193,13 @@ impl Cpa for ValueAnalysis {
             }
         }
         Adjusted::Continue(state, precision)
+    }
+
+    fn merge(&self, new: &ValueState, reached: &ValueState, _: &Precision) -> Merge<ValueState> {
+        if !self.options.joins || !new.has_same_stack(reached) {
+            return Merge::Separate;
+        }
+        Merge::Into(self.join(reached, new))
     }
 
     /// Open calls. Values cannot be part of it: a state that does not know a variable covers those that do.

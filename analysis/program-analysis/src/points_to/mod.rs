@@ -105,6 +105,32 @@ impl PointsTo {
         &self.escaped
     }
 
+    /// What objects with static storage and code outside lead to, they themselves included.
+    pub(crate) fn held(&self) -> Set {
+        let ids = (0..self.solver.objects.len() as u32).map(ObjectId);
+        let is_root = |id: &ObjectId| {
+            let state = self.solver.state(*id);
+            state.escaped || matches!(state.thing, Thing::Memory(Object::Global(_) | Object::External))
+        };
+        let mut open: Vec<ObjectId> = ids.filter(is_root).collect();
+        let mut held = Set::default();
+        while let Some(id) = open.pop() {
+            if !held.insert(id.0) {
+                continue;
+            }
+            let state = self.solver.state(id);
+            let written = state.watchers.iter().filter_map(|watcher| match watcher.what {
+                Watch::In(node) => Some(node),
+                Watch::Out(_) | Watch::Copy(_) => None,
+            });
+            for node in state.cells.values().copied().chain(written) {
+                let addresses = self.solver.set(node).iter();
+                open.extend(addresses.map(|address| self.solver.address(AddressId(address)).object));
+            }
+        }
+        held
+    }
+
     /// Whom a call through a pointer calls.
     pub(crate) fn callees(
         &self,

@@ -114,6 +114,8 @@ pub(super) struct Symbols {
     open: Vec<Open>,
     /// Globals that never change.
     constants: BTreeSet<Name>,
+    /// There is memory about that callers have filled: arguments, or a global whose first value somebody may look at.
+    meets_callers: bool,
     /// Results of unknown functions so far.
     results: u32,
     choice: Option<Choice>,
@@ -137,6 +139,7 @@ impl Symbols {
             results: 0,
             choice: None,
             freed: Vec::new(),
+            meets_callers: !entry.parameters.is_empty(),
         };
         for id in &entry.parameters {
             let local = entry.local(*id);
@@ -273,8 +276,7 @@ impl Symbols {
                             ..lvalue.clone()
                         }))
                     });
-                // Other memory may be a global's, which the callers have filled.
-                Symbol::new(expr, self.memory.and(pointer.on).and(Influence::CALLERS))
+                Symbol::new(expr, self.memory.and(pointer.on).and(self.of_callers()))
             }
             Base::Global(_) => Symbol::new(None, self.memory.and(Influence::CALLERS)),
             Base::Local(id) => {
@@ -286,6 +288,26 @@ impl Symbols {
                 Symbol::new(None, on)
             }
         }
+    }
+
+    /// Who has a say in memory that nobody is known to have written: the callers, where there is any of theirs.
+    fn of_callers(&self) -> Influence {
+        if self.meets_callers { Influence::CALLERS } else { Influence::default() }
+    }
+
+    /// Notes that an expression looks at what the callers may have filled.
+    fn meet(&mut self, expr: &Expr, depth: u32) {
+        let place = match expr {
+            Expr::Load(place) => {
+                let is_own = self.key(place, depth).is_some_and(|key| self.known.contains_key(&key));
+                (!is_own).then_some(place)
+            }
+            Expr::Address(place) => Some(place),
+            _ => None,
+        };
+        self.meets_callers |= place.is_some_and(|place| {
+            matches!(place.base, Base::Global(name) if frame(name).is_none() && !self.constants.contains(&name))
+        });
     }
 
     /// The steps from a variable's start to the place, through a known pointer.

@@ -1,9 +1,14 @@
 //! The pass that inserts obligations. It splits the edges of a location into a chain of demands, each with its own error location, in
 //! the order in which C evaluates the operands. It runs after the library models and before any analysis.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use proofline_cfa::{CheckId, Edge, Entry, Expr, Function, Loc, Name, Obligation, Op, Program, Site};
+use proofline_cfa::{
+    Call, Callee, CheckId, Edge, Entry, Expr, Function, Loc, Name, Obligation, Op, Program, Site,
+};
 
 use crate::{
     contracts::promises,
@@ -23,6 +28,8 @@ pub struct Conventions {
     pub main_allocates: bool,
     /// It is a library: functions of it are called from elsewhere.
     pub is_library: bool,
+    /// The function, or one that it calls, allocates memory, so that it can lose some.
+    pub allocates: bool,
     /// Whether memory can run out.
     pub allocation: Allocation,
     /// Pointers that are formed or compared are obligations.
@@ -58,9 +65,32 @@ pub fn insert_with(program: &mut Program, conventions: Conventions, inserted: In
     let is_library = !program.functions.contains_key(&Entry::main().name);
     let main_allocates = !is_library && program.functions.values().any(|function| has_allocation(function));
     let conventions = Conventions { main_allocates, is_library, ..conventions };
-    for function in program.functions.values_mut() {
+    let allocating = allocating(program);
+    for (name, function) in &mut program.functions {
+        let conventions = Conventions { allocates: allocating.contains(name), ..conventions };
         *function = inserted(function, conventions);
     }
+}
+
+/// The functions that allocate memory on the heap, or call one that does.
+fn allocating(program: &Program) -> BTreeSet<Name> {
+    let mut callers: BTreeMap<Name, Vec<Name>> = BTreeMap::new();
+    for (caller, function) in &program.functions {
+        for edge in &function.edges {
+            if let Op::Call(Call { callee: Callee::Direct(callee), .. }) = &edge.op {
+                callers.entry(*callee).or_default().push(*caller);
+            }
+        }
+    }
+    let own = program.functions.iter().filter(|(_, function)| has_allocation(function));
+    let mut open: Vec<Name> = own.map(|(name, _)| *name).collect();
+    let mut found = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        if found.insert(name) {
+            open.extend(callers.get(&name).into_iter().flatten());
+        }
+    }
+    found
 }
 
 /// The same automaton with obligations.
@@ -107,7 +137,7 @@ pub fn insert_into(function: &Function, conventions: Conventions) -> Function {
     let ends = take_ends(&mut out);
     // Last, so that the others have the same numbers in a part of the program that does not allocate.
     let is_end = conventions.main_allocates && Entry::main().name == function.name;
-    if is_end || conventions.is_library && has_allocation(function) {
+    if is_end || conventions.is_library && conventions.allocates {
         at_the_end(&mut out, &mut fresh, is_end);
     }
     if conventions.main_allocates {

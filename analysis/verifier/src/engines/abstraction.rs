@@ -28,12 +28,14 @@ use crate::{
     summaries::{of_intervals, of_relations, of_shapes, of_values},
 };
 
-/// Which domain; `configurations.yml` calls them `values`, `intervals`, `relations` and `shapes`.
+/// Which domain; `configurations.yml` calls them by their names in kebab case.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub enum Domain {
     /// Known values.
     Values,
+    /// Values that are the same however control came there.
+    Constants,
     /// Ranges.
     Intervals,
     /// Ranges, and beside them bounds of differences.
@@ -283,9 +285,10 @@ impl Abstraction {
         let Question { subject, entry, .. } = *question;
         let environment = subject.env().clone();
         match self.domain {
-            Domain::Values => {
+            Domain::Values | Domain::Constants => {
+                let joins = self.domain == Domain::Constants;
                 let options =
-                    ValueOptions { track_everything: !self.refines, ..subject.value_options(entry) };
+                    ValueOptions { track_everything: !self.refines, joins, ..subject.value_options(entry) };
                 let kept = of_values(&options);
                 self.run(&Arc::new(ValueAnalysis::new(environment, options)), kept, Some, question)
             }

@@ -29,6 +29,9 @@ pub(super) struct Settings {
     split: bool,
     /// Together with explicit values; a variable that takes more values than this at one place is left to the predicates.
     values: Option<u32>,
+    /// Of these, all are tracked from the start, instead of those that refinement asks for.
+    #[serde(default)]
+    explicit: bool,
     /// Together with intervals, combined in one of the ways that [CPA10] §3.3 compares; predicates are the key.
     intervals: Option<VariantName>,
     /// How interpolants are looked for, in this order; empty: as [`PredicateOptions::new`] says.
@@ -138,7 +141,11 @@ impl Predicate {
             return self.run(&analysis, Some, question);
         };
         // Values first: what they refute they learn from, the rest is for the predicates.
-        let options = ValueOptions { threshold: Some(threshold), ..subject.value_options(entry) };
+        let options = ValueOptions {
+            threshold: Some(threshold),
+            track_everything: self.settings.explicit,
+            ..subject.value_options(entry)
+        };
         let values = ValueAnalysis::new(subject.env().clone(), options);
         let variant = Variant { strengthening: Strengthening::Off, ..Variant::DEFAULT };
         let both = Product::new(values, analysis, variant);

@@ -1,9 +1,13 @@
 //! What the events of a trace do to variables.
 
+use std::sync::Arc;
+
 use proofline_cfa::{
-    Argument, Base, Call, Cause, Expr, Function, Lvalue, Name, Op, Role, Scalar, eval::Value, visit,
+    Argument, Base, Call, Cause, Expr, Function, IntType, Lvalue, Name, Op, Role, Scalar, Site, eval::Value,
+    visit,
 };
 use proofline_cfa_build::models;
+use proofline_hir::Type;
 use proofline_program_analysis::Environment;
 
 use super::{Choice, Influence, Open, Rest, Root, Symbol, Symbols, frame, result_of};
@@ -30,6 +34,7 @@ impl Symbols {
             if let Expr::Address(Lvalue { base: Base::Local(id), .. }) = expr {
                 self.taken.insert((depth, *id));
             }
+            self.meet(expr, depth);
         });
         let choice = self.choice.take().filter(|choice| choice.site == edge.site && choice.depth == depth);
         match &edge.op {
@@ -59,7 +64,11 @@ impl Symbols {
                 self.write(dst, depth, symbol);
             }
             Op::Havoc(dst, cause) => {
+                let computed = self.computed(function, dst, depth);
                 let symbol = match cause {
+                    Cause::External(_) | Cause::Within(_) if computed.is_some() => {
+                        Symbol::new(None, computed.unwrap_or_default())
+                    }
                     Cause::External(name) | Cause::Within(name) if is_input(*name) => Symbol::default(),
                     // The effect of an unknown function is as little this function's fault as its arguments are.
                     Cause::External(name) => self.result(*name, dst),
@@ -70,6 +79,7 @@ impl Symbols {
                 };
                 if let Cause::Within(by) = cause
                     && !is_input(*by)
+                    && computed.is_none()
                 {
                     self.choice = Some(Choice { by: *by, site: edge.site, depth });
                 }
@@ -90,7 +100,7 @@ impl Symbols {
                 self.overwritten(to, depth, on);
             }
             Op::CopyBytes(to, from, _) => {
-                let on = self.influence(from, depth).and(self.memory).and(Influence::CALLERS);
+                let on = self.influence(from, depth).and(self.memory).and(self.of_callers());
                 self.overwritten(to, depth, on);
             }
             Op::FillBytes(to, byte, _) => {
@@ -116,6 +126,43 @@ impl Symbols {
             function.parameters.iter().all(|id| function.local(*id).role == Role::Parameter),
             "parameters are parameters"
         );
+    }
+
+    /// Who has a say in a result that follows from the program's state (`strlen`), if the variable gets one: who has a say in what it is made of,
+    /// and in what that leads to.
+    fn computed(&self, function: &Function, dst: &Lvalue, depth: u32) -> Option<Influence> {
+        let Base::Local(id) = dst.base else { return None };
+        let result = function.library_results.iter().find(|result| result.dst == id)?;
+        let on = result.arguments.iter().map(|argument| {
+            let own = self.influence(argument, depth);
+            if argument.scalar() != Scalar::Pointer {
+                return own;
+            }
+            let behind = Lvalue {
+                base: Base::Deref(Arc::new(argument.clone()), Site::NOWHERE),
+                path: Vec::new(),
+                ty: Type::int(),
+                scalar: Some(Scalar::Int(IntType { bits: 8, signed: true })),
+                bits: None,
+                size: 1,
+            };
+            own.and(self.behind(&behind, depth))
+        });
+        Some(on.fold(Influence::default(), Influence::and))
+    }
+
+    /// Who has a say in the bytes of the object that the lvalue is in.
+    fn behind(&self, lvalue: &Lvalue, depth: u32) -> Influence {
+        let Some((at, root, _)) = self.key(lvalue, depth) else { return self.loaded(lvalue, depth).on };
+        if matches!(root, Root::Global(name) if self.constants.contains(&name)) {
+            return Influence::default();
+        }
+        let rest = match root {
+            Root::Local(_) => self.rest.get(&(at, root)).copied().unwrap_or_default().on,
+            Root::Global(_) => Influence::CALLERS,
+        };
+        let parts = self.known.iter().filter(|((depth, other, _), _)| (*depth, *other) == (at, root));
+        parts.fold(rest.and(self.memory), |on, (_, part)| on.and(part.on))
     }
 
     /// What is assumed without a branch is what a model says of a result: who has a say in the bound has one in the result.

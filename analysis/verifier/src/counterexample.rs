@@ -19,18 +19,27 @@ pub struct Failure {
 
 impl Failure {
     /// How long the same run may be in another text.
-    pub(crate) fn replay_steps(&self) -> u64 {
-        replay_steps(self.steps)
+    pub(crate) fn limits(&self) -> Limits {
+        replay_limits(self.steps)
     }
 }
 
 /// A run is shown step by step as far as this; after that, people do not read each iteration of a loop.
 const SHOWN_STEPS: u64 = 100_000;
 
-/// How long a run may be that is to be the same, with pure calls executed each time.
-fn replay_steps(steps: u64) -> u64 {
-    steps.saturating_mul(64).saturating_add(1_000_000)
+/// How long a run may be that is to be the same, with pure calls executed each time. What machine code took, it takes again, and what
+/// the interpreter took beside it.
+fn replay_limits(steps: u64) -> Limits {
+    Limits {
+        steps: steps.min(LONGEST_STEPWISE).saturating_mul(64).saturating_add(1_000_000),
+        compiles_after: SHOWN_STEPS,
+        compiled_steps: steps.saturating_mul(2),
+        ..Limits::default()
+    }
 }
+
+/// Longer runs were taken by machine code for the most part.
+const LONGEST_STEPWISE: u64 = 1 << 28;
 
 /// Inputs that lead to a violation.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -43,7 +52,7 @@ pub struct Counterexample {
     pub obligation: ObligationId,
     /// Answers to the questions of the run, in order.
     pub inputs: Vec<i128>,
-    /// Length of the run in edges.
+    /// Length of the run in edges, those that machine code took among them.
     pub steps: u64,
 }
 
@@ -55,7 +64,7 @@ impl Counterexample {
                 if targets.contains(function, obligation) && !run.is_guess =>
             {
                 let inputs = run.inputs.iter().map(|(_, answer)| *answer).collect();
-                Some(Counterexample { entry, function, obligation, inputs, steps: run.steps })
+                Some(Counterexample { entry, function, obligation, inputs, steps: run.steps + run.compiled })
             }
             End::Violates(..)
             | End::Finished
@@ -69,8 +78,7 @@ impl Counterexample {
     /// Runs it again with a trace. `None` if it does not end in the violation: a defect, or not our program.
     pub fn replay(&self, program: &Program) -> Option<Run> {
         let code = Code::new(program);
-        let limits =
-            Limits { steps: replay_steps(self.steps), skips_after: SHOWN_STEPS, ..Limits::default() };
+        let limits = Limits { skips_after: SHOWN_STEPS, ..replay_limits(self.steps) };
         let machine = || Machine::new(&code, Script::new(self.inputs.clone()), limits);
         let shows =
             |run: &Run| matches!(run.end, End::Violates(f, o) if (f, o) == (self.function, self.obligation));

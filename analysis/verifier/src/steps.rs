@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use crate::{
     checks::{Check, Failure},
     finding::{ObjectChange, StepKind, TraceStep, is_theirs, mentioned},
-    interpret::{Event, MadeUp, Run, Skipped, Trace},
+    interpret::{Event, MadeUp, Passed, Run, Skipped, Trace},
     objects::Objects,
     picture,
     sources::{Position, Sources},
@@ -177,21 +177,27 @@ impl Teller<'_> {
         self.input(position, made.function, event.depth.saturating_sub(1), text);
     }
 
-    /// Rounds of a loop that nobody wants to read.
+    /// A stretch that nobody wants to read.
     fn skipped(&mut self, skipped: &Skipped) {
         let Some(function) = self.subject.program().function(skipped.function).cloned() else { return };
         let edge = function.edges.iter().find(|edge| edge.from == skipped.at);
+        let (text, left_out) = match skipped.passed {
+            Passed::Iterations(count) => (format!("… the loop goes round {count} more times …"), count),
+            Passed::Steps(count) => {
+                (format!("… {count} steps are taken at the machine's speed …"), u128::from(count))
+            }
+        };
         self.steps.push(TraceStep {
             position: edge.and_then(|edge| self.sources.position(function.name, edge.site)),
             function: function.name,
             depth: skipped.depth.saturating_sub(1),
             kind: StepKind::Branch,
-            text: format!("… the loop goes round {} more times …", skipped.iterations),
+            text,
             change: None,
             is_global: false,
             arguments: Vec::new(),
             object: None,
-            left_out: usize::try_from(skipped.iterations).unwrap_or(usize::MAX),
+            left_out: usize::try_from(left_out).unwrap_or(usize::MAX),
         });
     }
 
@@ -498,7 +504,7 @@ pub(crate) fn shorten(steps: Vec<TraceStep>) -> Vec<TraceStep> {
         .fold(0, |rounds: usize, step| rounds.saturating_add(step.left_out));
     gap.text = match rounds {
         0 => format!("… {left_out} more steps …"),
-        _ => format!("… {left_out} more steps, and loops go round {rounds} more times …"),
+        _ => format!("… {left_out} more steps, and {rounds} steps or rounds of loops that are not told …"),
     };
     gap.change = None;
     gap.object = None;

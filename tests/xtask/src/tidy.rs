@@ -15,6 +15,10 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     ("proofline-syntax", &["proofline-hir", "z3", "salsa"]),
     ("proofline-hir", &["proofline-cfa", "z3", "salsa"]),
     ("proofline-cfa", &["proofline-cfa-build", "proofline-program-analysis", "proofline-cpa", "z3", "salsa"]),
+    (
+        "proofline-native",
+        &["proofline-program-analysis", "proofline-cpa", "proofline-verifier", "z3", "salsa"],
+    ),
     ("proofline-cfa-build", &["proofline-program-analysis", "proofline-cpa", "z3", "salsa"]),
     ("proofline-program-analysis", &["proofline-cfa-build", "proofline-cpa", "z3", "salsa"]),
     ("proofline-cpa", &["proofline-cfa-build", "proofline-domains", "z3", "salsa"]),

@@ -24,18 +24,30 @@ pub struct Concrete {
     pub first_steps: u64,
     /// Edges taken in a later run.
     pub run_steps: u64,
+    /// Edges that machine code takes in the first run, when that is long.
+    pub compiled_steps: u64,
 }
 
 impl Default for Concrete {
     fn default() -> Concrete {
-        Concrete { total_steps: 2_000_000, first_steps: 20_000_000, run_steps: 50_000 }
+        Concrete {
+            total_steps: 2_000_000,
+            first_steps: 20_000_000,
+            run_steps: 50_000,
+            compiled_steps: 1 << 31,
+        }
     }
 }
 
 impl Concrete {
     /// A longer search, for when nothing else has decided.
     pub fn long() -> Concrete {
-        Concrete { total_steps: 60_000_000, first_steps: 200_000_000, run_steps: 2_000_000 }
+        Concrete {
+            total_steps: 60_000_000,
+            first_steps: 200_000_000,
+            run_steps: 2_000_000,
+            compiled_steps: 1 << 36,
+        }
     }
 }
 
@@ -60,6 +72,11 @@ impl Engine for Concrete {
         search.explore(self, targets, budget).into()
     }
 }
+
+/// So many steps are the interpreter's: most runs end before, and some calls need not be executed again.
+const COMPILED_AFTER: u64 = 1 << 20;
+/// Steps of machine code that count as one.
+const COMPILED: u64 = 1 << 12;
 
 struct Search<'s> {
     code: &'s Code,
@@ -97,15 +114,24 @@ impl Search<'_> {
             let run = Machine::new(
                 self.code,
                 oracle,
-                Limits { steps, questions, reads_full: round % 4 == 2, ..Limits::default() },
+                Limits {
+                    steps,
+                    questions,
+                    reads_full: round % 4 == 2,
+                    compiles_after: COMPILED_AFTER,
+                    compiled_steps: if first { limits.compiled_steps } else { 0 },
+                    ..Limits::default()
+                },
             )
             .with_budget(budget)
             .run(self.entry);
             self.spent += run.steps;
-            budget.spend(run.steps / 16 + 1)?;
+            let is_spent = budget.spend(run.steps / 16 + run.compiled / COMPILED + 1);
+            // What was found is found, whatever it has cost.
             if let Some(answer) = self.judge(&run, targets) {
                 return Ok(answer);
             }
+            is_spent?;
             if let End::Stuck(why) = &run.end {
                 stuck.get_or_insert_with(|| why.clone());
             }
@@ -136,7 +162,11 @@ impl Search<'_> {
             End::Finished | End::Violates(..)
                 if run.inputs.is_empty() && run.is_determined && !run.is_guess =>
             {
-                Some(Answer::Holds("the program has no input: its only execution was run to the end".into()))
+                let mut why = "the program has no input: its only execution was run to the end".to_owned();
+                if run.compiled > 0 {
+                    why.push_str(&format!(", {} of its steps as machine code", run.compiled));
+                }
+                Some(Answer::Holds(why))
             }
             End::Diverges if run.inputs.is_empty() && run.is_determined && !run.is_guess => {
                 Some(Answer::Holds("the program has no input: its only execution goes round for ever".into()))

@@ -84,7 +84,14 @@ fn plainly() -> Vec<ViewName> {
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub(super) enum Parts {
     /// Runs the program.
-    Concrete { total_steps: u64, first_steps: u64, run_steps: u64 },
+    Concrete {
+        total_steps: u64,
+        first_steps: u64,
+        run_steps: u64,
+        /// Without it, nothing is compiled.
+        #[serde(default)]
+        compiled_steps: u64,
+    },
     /// A configurable program analysis over an abstract domain.
     Abstraction {
         domain: Domain,
@@ -328,8 +335,8 @@ pub fn by_name(name: &str) -> Option<Box<dyn Engine>> {
 
 fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
     match parts.clone() {
-        Parts::Concrete { total_steps, first_steps, run_steps } => {
-            Box::new(Concrete { total_steps, first_steps, run_steps })
+        Parts::Concrete { total_steps, first_steps, run_steps, compiled_steps } => {
+            Box::new(Concrete { total_steps, first_steps, run_steps, compiled_steps })
         }
         Parts::Abstraction { domain, blocks, refines, collects, order, fold, trees, steps } => {
             let mut engine = Abstraction::new(name, domain)

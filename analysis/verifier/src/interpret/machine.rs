@@ -14,10 +14,11 @@ use super::{
     accelerate::Accelerator,
     arguments::Arguments,
     code::{Code, FunctionCode, FunctionIndex, Home},
+    compiled::MachineCode,
     memory::{Area, Memory},
     oracle::{Choice, Oracle, Passing},
     predicates::Outside,
-    trace::{Event, Skipped, Trace},
+    trace::{Event, Passed, Skipped, Trace},
 };
 
 /// How a run ended.
@@ -50,6 +51,10 @@ pub struct Limits {
     pub reads_full: bool,
     /// After so many steps iterations of loops are skipped where that is exact; what is skipped is no step.
     pub skips_after: u64,
+    /// After so many steps the run goes on as machine code where it can.
+    pub compiles_after: u64,
+    /// Steps of machine code, which are none of the others; behind them the run goes on without. 0: none is made.
+    pub compiled_steps: u64,
 }
 
 impl Default for Limits {
@@ -60,6 +65,8 @@ impl Default for Limits {
             questions: usize::MAX,
             reads_full: false,
             skips_after: 2_000,
+            compiles_after: 100_000,
+            compiled_steps: 0,
         }
     }
 }
@@ -73,6 +80,8 @@ pub struct Run {
     pub steps: u64,
     /// Edges of iterations that were skipped.
     pub skipped: u128,
+    /// Edges taken by machine code.
+    pub compiled: u64,
     /// The questions that were asked, with the answers, in order.
     pub inputs: Vec<(Choice, i128)>,
     /// Other choices would have been possible that the inputs do not record (addresses looked at as numbers, calls without
@@ -104,6 +113,7 @@ struct Guide {
     taken: usize,
 }
 
+#[derive(Clone)]
 pub(super) struct Frame {
     pub(super) function: FunctionIndex,
     pub(super) at: Loc,
@@ -144,15 +154,21 @@ pub struct Machine<'c, O> {
     is_short: bool,
     pub(super) written: Option<(Value, proofline_cfa::Scalar)>,
     memo: FxHashMap<(FunctionIndex, Vec<Value>), Option<Value>>,
+    /// So many calls were not executed because their results were known.
+    pub(super) remembered: u64,
+    /// What is done now was done before: each call is executed again.
+    pub(super) is_repeating: bool,
     guide: Option<Guide>,
     /// Looked at now and then: a run may take seconds.
-    budget: Option<&'c Budget>,
-    steps: u64,
+    pub(super) budget: Option<&'c Budget>,
+    pub(super) steps: u64,
     /// The budget is looked at then.
     next_poll: u64,
     pub(super) skipped: u128,
     /// What is known about loops, once the run is long.
     pub(super) accelerator: Option<Accelerator>,
+    /// What runs for it, once the run is longer.
+    pub(super) machine_code: MachineCode,
     pub(super) limits: Limits,
 }
 
@@ -192,12 +208,15 @@ impl<'c, O: Oracle> Machine<'c, O> {
             is_short: false,
             written: None,
             memo: FxHashMap::default(),
+            remembered: 0,
+            is_repeating: false,
             guide: None,
             budget: None,
             steps: 0,
             next_poll: 0,
             skipped: 0,
             accelerator: None,
+            machine_code: MachineCode::default(),
             limits,
         }
     }
@@ -241,6 +260,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             end,
             steps: self.steps,
             skipped: self.skipped,
+            compiled: self.machine_code.steps,
             inputs: self.inputs,
             is_determined: self.is_determined,
             is_guess: self.is_guess,
@@ -255,24 +275,31 @@ impl<'c, O: Oracle> Machine<'c, O> {
             if self.steps > self.limits.steps || self.steps >= self.next_poll && self.poll() {
                 return Err(Stop::End(End::OutOfSteps));
             }
-            let frame = self.frame();
-            let (index, at) = (frame.function, frame.at);
-            let code = &self.code.functions[index as usize];
-            if let Some(id) = code.obligation[at.index()] {
-                return Err(Stop::End(End::Violates(code.function.name, id)));
-            }
-            if let Some(what) = code.unsupported[at.index()] {
-                return stuck(what.as_str());
-            }
-            if at == code.function.exit {
-                self.leave()?;
-                continue;
-            }
-            if self.accelerator.is_some() && self.code.is_head(index, at) {
-                self.arrive_at_head((index, at))?;
-            }
-            self.advance(code, at)?;
+            self.step()?;
         }
+    }
+
+    /// One step, or some at once.
+    pub(super) fn step(&mut self) -> Step<()> {
+        let frame = self.frame();
+        let (index, at) = (frame.function, frame.at);
+        let code = &self.code.functions[index as usize];
+        if let Some(id) = code.obligation[at.index()] {
+            return Err(Stop::End(End::Violates(code.function.name, id)));
+        }
+        if let Some(what) = code.unsupported[at.index()] {
+            return stuck(what.as_str());
+        }
+        if self.machine_code.is_ready(self.steps) && self.go_on_compiled((index, at))? {
+            return Ok(());
+        }
+        if at == code.function.exit {
+            return self.leave();
+        }
+        if self.accelerator.is_some() && self.code.is_head(index, at) {
+            self.arrive_at_head((index, at))?;
+        }
+        self.advance(code, at)
     }
 
     /// Looks around now and then. Whether the budget is used up, or too much was asked.
@@ -282,6 +309,9 @@ impl<'c, O: Oracle> Machine<'c, O> {
         if self.accelerator.is_none() && self.steps > self.limits.skips_after && is_free {
             self.accelerator = Some(Accelerator::default());
         }
+        if is_free {
+            self.prepare_machine_code();
+        }
         self.inputs.len() > self.limits.questions || self.budget.is_some_and(Budget::is_over)
     }
 
@@ -290,13 +320,13 @@ impl<'c, O: Oracle> Machine<'c, O> {
         self.steps += steps;
     }
 
-    /// So many iterations are not in the trace.
-    pub(super) fn note_skipped(&mut self, function: FunctionIndex, at: Loc, iterations: u128) {
+    /// A stretch is not in the trace.
+    pub(super) fn note_skipped(&mut self, function: FunctionIndex, at: Loc, passed: Passed) {
         let depth = self.frames.len() as u32;
         let function = self.code.functions[function as usize].function.name;
         if let Some(trace) = &mut self.trace {
             let before = trace.dropped + trace.events.len() as u64;
-            trace.skipped.push(Skipped { before, function, at, depth, iterations });
+            trace.skip(Skipped { before, function, at, depth, passed });
         }
     }
 
@@ -480,7 +510,8 @@ impl<'c, O: Oracle> Machine<'c, O> {
 
     /// The memoised result of a pure call.
     pub(super) fn remembered(&self, index: FunctionIndex, key: &[Value]) -> Option<Option<Value>> {
-        if self.trace.is_some() && !self.is_short || self.guide.is_some() || self.oracle.hears_edges() {
+        let is_executed = self.trace.is_some() && !self.is_short || self.is_repeating;
+        if is_executed || self.guide.is_some() || self.oracle.hears_edges() {
             return None;
         }
         // The table is keyed by owned vectors; a look-up of a borrowed pair needs one clone.

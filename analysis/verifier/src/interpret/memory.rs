@@ -19,8 +19,16 @@ pub(super) enum Fault {
     Exhausted,
 }
 
+/// An object's place and bytes.
+pub(super) struct Buffers<'m> {
+    pub(super) base: u64,
+    pub(super) slot: std::ops::Range<u64>,
+    pub(super) bytes: &'m mut [u8],
+    pub(super) known: &'m mut [u8],
+}
+
 /// One object.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 struct Block {
     base: u64,
     /// Where its slot ends.
@@ -286,6 +294,32 @@ impl Memory {
             base: block.base,
             size: block.bytes.len() as u64,
         })
+    }
+
+    /// The live object that the address belongs to, its slot and its buffers: bytes, and which bits of them were written. Nobody else shares
+    /// it now.
+    pub(super) fn buffers(&mut self, address: u64) -> Option<Buffers<'_>> {
+        let (start, _) = self.slot_of(address)?;
+        let block = Arc::make_mut(self.blocks.get_mut(&start)?);
+        Some(Buffers {
+            base: block.base,
+            slot: start..block.end,
+            bytes: &mut block.bytes,
+            known: &mut block.known,
+        })
+    }
+
+    /// Whether the objects that are alive are the same, bit by bit, and the next ones will be in the same places.
+    pub(super) fn is_equal(&self, other: &Memory) -> bool {
+        let ranges = |memory: &Memory| memory.areas.map(|range| (range.next, range.wide, range.is_full));
+        ranges(self) == ranges(other)
+            && self.live_bytes == other.live_bytes
+            && self.blocks.len() == other.blocks.len()
+            && self
+                .blocks
+                .iter()
+                .zip(&other.blocks)
+                .all(|((start, a), (other, b))| start == other && (Arc::ptr_eq(a, b) || a == b))
     }
 
     /// The object that holds the bytes, and where they begin in it.

@@ -4,6 +4,7 @@
 mod accelerate;
 mod arguments;
 mod code;
+mod compiled;
 mod kept;
 mod library_result;
 mod machine;
@@ -23,4 +24,4 @@ pub use made_up::MadeUp;
 pub(crate) use memory::Extent;
 pub use oracle::{Choice, Oracle, Passing, Script};
 pub(crate) use trace::Touched;
-pub use trace::{Event, Skipped, Trace};
+pub use trace::{Event, Passed, Skipped, Trace};

@@ -230,6 +230,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             let memo = callee.pure.then(|| (values.clone(), self.inputs.len()));
             return self.enter(index, &values, Some(id), memo);
         };
+        self.remembered += 1;
         self.record_remembered();
         self.written = None;
         if let (Some(dst), Some(value)) = (&call.dst, result) {

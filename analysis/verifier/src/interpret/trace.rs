@@ -32,7 +32,7 @@ pub struct Trace {
     pub made_up: Vec<MadeUp>,
     /// How many were dropped at the start of long loops.
     pub dropped: u64,
-    /// Where iterations of loops were skipped, in order.
+    /// Stretches that have no events, in order.
     pub skipped: Vec<Skipped>,
     /// Where the objects of the run were, by address.
     pub(crate) objects: Vec<Extent>,
@@ -40,19 +40,28 @@ pub struct Trace {
     pub(crate) touched: Option<Touched>,
 }
 
-/// Iterations of a loop that have no events.
+/// A stretch of a run without events.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Skipped {
     /// The events before, those that were dropped included.
     pub before: u64,
-    /// Function of the loop.
+    /// Function where it begins.
     pub function: Name,
-    /// Its head.
+    /// Where: of a loop the head.
     pub at: Loc,
     /// Number of open calls.
     pub depth: u32,
-    /// How often the run went round.
-    pub iterations: u128,
+    /// What was passed.
+    pub passed: Passed,
+}
+
+/// What a run does without events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Passed {
+    /// It goes round in the loop so often, which was computed.
+    Iterations(u128),
+    /// It takes so many steps, as machine code.
+    Steps(u64),
 }
 
 /// Bytes of an object of which something was asked that is not so.
@@ -77,6 +86,18 @@ impl Trace {
     /// Whether every step of the run is an event.
     pub fn is_whole(&self) -> bool {
         self.dropped == 0 && self.skipped.is_empty()
+    }
+
+    /// Notes a stretch. One of machine code goes on behind another if nothing happened between.
+    pub(crate) fn skip(&mut self, new: Skipped) {
+        if let Some(last) = self.skipped.last_mut()
+            && let (Passed::Steps(known), Passed::Steps(more)) = (&mut last.passed, new.passed)
+            && last.before == new.before
+        {
+            *known += more;
+            return;
+        }
+        self.skipped.push(new);
     }
 
     pub(crate) fn push(&mut self, event: Event) {

@@ -17,7 +17,7 @@ use crate::{
     checks,
     counterexample::Counterexample,
     engines::{self, Answer, Decision, Engine, Features, Question, Targets},
-    interpret::{Code, Limits, Machine, Script},
+    interpret::{Code, Machine, Script},
     report::{BY_CONTRACTS, Judgement, not_replayed},
     rests_on::Basis,
     subject::Subject,
@@ -234,7 +234,7 @@ impl<'r> Schedule<'r> {
             let budget = Budget::steps(u64::MAX)
                 .with_cancel(self.control.cancel.clone())
                 .with_deadline(self.control.deadline);
-            let limits = Limits { steps: failure.replay_steps(), ..Limits::default() };
+            let limits = failure.limits();
             let script = Script::new(failure.inputs);
             let run = Machine::new(&code, script, limits).with_budget(&budget).run(self.entry);
             let Some(found) = Counterexample::of(&run, self.entry, &self.open) else { continue };

@@ -10,8 +10,8 @@ use std::{
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use proofline_fuzz::programs::{
-    Compiler, Compilers, Engines, Fault, Manner, PORTFOLIO, compare_skipping, examine, examine_text,
-    examine_twins, generate, generate_loops, reduce, twins,
+    Compiler, Compilers, Engines, Fault, Manner, PORTFOLIO, compare_compiled, compare_skipping, examine,
+    examine_text, examine_twins, generate, generate_loops, reduce, twins,
 };
 
 /// Compares random programs with what the interpreter and the engines say about them.
@@ -207,19 +207,21 @@ fn smaller(
     })
 }
 
-/// Runs that skip iterations against runs that do not.
+/// Runs that skip iterations, and runs as machine code, against runs that do neither.
 fn loops(seeds: std::ops::Range<u64>, arguments: &Arguments) -> Result<ExitCode> {
-    let (mut compared, mut with_skips, mut faults) = (0usize, 0usize, 0usize);
+    let (mut compared, mut with_skips, mut with_code, mut faults) = (0usize, 0usize, 0usize, 0usize);
     for seed in seeds {
         let text = generate_loops(seed);
         if arguments.print {
             print!("{text}");
             continue;
         }
-        match compare_skipping(&text) {
-            Ok(found) => {
+        let found = compare_skipping(&text).and_then(|found| Ok((found, compare_compiled(&text)?)));
+        match found {
+            Ok((found, compiled)) => {
                 compared += usize::from(found.is_compared);
                 with_skips += usize::from(found.is_compared && found.skipped > 0);
+                with_code += usize::from(compiled > 0);
             }
             Err(difference) => {
                 faults += 1;
@@ -232,6 +234,8 @@ fn loops(seeds: std::ops::Range<u64>, arguments: &Arguments) -> Result<ExitCode>
             }
         }
     }
-    println!("{compared} compared, {with_skips} of them skip iterations, {faults} faults");
+    println!(
+        "{compared} compared, {with_skips} of them skip iterations; {with_code} have machine code, {faults} faults"
+    );
     Ok(if faults == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

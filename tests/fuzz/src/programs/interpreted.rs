@@ -4,7 +4,7 @@ use proofline_cfa::{Callee, Cause, Op, Scalar, eval::Value};
 use proofline_verifier::{
     CheckId, Entry, Subject,
     checks::{memory_leak, reach_error},
-    interpret::{Choice, Code, End, Limits, Machine, Oracle},
+    interpret::{Choice, Code, End, Limits, Machine, Oracle, Run},
     sources::Sources,
 };
 
@@ -46,12 +46,14 @@ impl Oracle for Inputs<'_> {
 /// Runs `main` on these inputs.
 pub(crate) fn interpret(subject: &Subject, sources: &Sources, vector: &Vector) -> Interpreted {
     let code = Code::new(subject.program());
-    let machine = |skips_after| {
-        let limits = Limits { steps: 3_000_000, skips_after, ..Limits::default() };
+    let machine = |skips_after, compiled_steps| {
+        let limits =
+            Limits { steps: 3_000_000, skips_after, compiles_after: 0, compiled_steps, ..Limits::default() };
         Machine::new(&code, Inputs { vector, next: 0 }, limits)
     };
-    let run = machine(u64::MAX).with_trace().run(Entry::main());
-    let skipping = machine(0).run(Entry::main());
+    let run = machine(u64::MAX, 0).with_trace().run(Entry::main());
+    let skipping = machine(0, 0).run(Entry::main());
+    let compiled = machine(u64::MAX, 3_000_000).with_doubt().run(Entry::main());
     let mut check = None;
     let ended = match &run.end {
         End::Finished => Ok(Ended::Finished),
@@ -73,7 +75,7 @@ pub(crate) fn interpret(subject: &Subject, sources: &Sources, vector: &Vector) -
         End::OutOfSteps | End::Diverges => Ok(Ended::TooLong),
         End::Deviated(_) => Err("it was not to follow a path".into()),
     };
-    let trace = run.trace.unwrap_or_default();
+    let trace = run.trace.clone().unwrap_or_default();
     let mut observed = Vec::new();
     for event in &trace.events {
         let Some(function) = subject.program().function(event.function) else { continue };
@@ -84,11 +86,15 @@ pub(crate) fn interpret(subject: &Subject, sources: &Sources, vector: &Vector) -
             observed.push((*id as usize, *value as i64));
         }
     }
-    let is_same = skipping.end == run.end && skipping.inputs == run.inputs;
-    let ended = match (trace.dropped > 0 || run.end == End::OutOfSteps, is_same) {
-        (true, _) => Ok(Ended::TooLong),
-        (false, true) => ended,
-        (false, false) => Err(format!("where iterations are skipped, it ends with {:?}", skipping.end)),
-    };
+    let is_same = |other: &Run| other.end == run.end && other.inputs == run.inputs;
+    let ended =
+        match (trace.dropped > 0 || run.end == End::OutOfSteps, is_same(&skipping), is_same(&compiled)) {
+            (true, _, _) => Ok(Ended::TooLong),
+            (false, true, true) => ended,
+            (false, false, _) => {
+                Err(format!("where iterations are skipped, it ends with {:?}", skipping.end))
+            }
+            (false, true, false) => Err(format!("as machine code, it ends with {:?}", compiled.end)),
+        };
     Interpreted { ended, observed, check, is_vague: run.is_guess || !run.is_determined }
 }

@@ -214,10 +214,50 @@ pub fn compare_skipping(text: &str) -> Result<Skipping, String> {
         let values = observed(&loaded.subject, run);
         (run.end.clone(), run.inputs.clone(), run.is_determined, run.is_guess, values)
     };
-    match told(&skipping) == told(&stepping) {
-        true => Ok(Skipping { skipped, is_compared: true }),
-        false => Err(format!("{:?}\nwithout skipping {:?}", told(&skipping), told(&stepping))),
+    if told(&skipping) != told(&stepping) {
+        return Err(format!("{:?}\nwithout skipping {:?}", told(&skipping), told(&stepping)));
     }
+    Ok(Skipping { skipped, is_compared: true })
+}
+
+/// A run as machine code, which looks at itself after every stretch, and one without; how many steps were machine code.
+///
+/// # Errors
+/// What differs, or why there is nothing to compare.
+pub fn compare_compiled(text: &str) -> Result<u64, String> {
+    let mut outcome = Outcome::default();
+    let Some(loaded) = load(text, Manner::default(), &mut outcome) else {
+        return Err(outcome.faults.first().map_or_else(String::new, ToString::to_string));
+    };
+    let code = Code::new(loaded.subject.program());
+    let run = |compiled_steps, is_doubted| {
+        let limits = Limits {
+            steps: STEPS,
+            skips_after: u64::MAX,
+            compiles_after: 0,
+            compiled_steps,
+            ..Limits::default()
+        };
+        let machine = Machine::new(&code, Script::default(), limits);
+        let machine = if is_doubted { machine.with_doubt() } else { machine };
+        machine.run(Entry::main())
+    };
+    let told = |run: &proofline_verifier::interpret::Run| {
+        (run.end.clone(), run.inputs.clone(), run.is_determined, run.is_guess)
+    };
+    let (stepping, doubted, plain) = (run(0, false), run(STEPS, true), run(STEPS, false));
+    if stepping.end == End::OutOfSteps {
+        return match doubted.end {
+            End::Stuck(why) => Err(why),
+            _ => Ok(doubted.compiled),
+        };
+    }
+    for compiled in [&doubted, &plain] {
+        if told(compiled) != told(&stepping) {
+            return Err(format!("{:?}\nwithout machine code {:?}", told(compiled), told(&stepping)));
+        }
+    }
+    Ok(doubted.compiled)
 }
 
 /// What the end of the program says of its variables.

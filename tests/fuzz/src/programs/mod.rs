@@ -28,7 +28,7 @@ mod types;
 pub use compiled::{Compiler, Compilers};
 pub use examine::{Engines, Fault, Outcome, PORTFOLIO, examine, examine_text, examine_twins};
 pub use generate::generate;
-pub use loops::{Skipping, compare_skipping, generate_loops};
+pub use loops::{Skipping, compare_compiled, compare_skipping, generate_loops};
 pub use program::{Line, Manner, Program, Vector};
 pub use reduce::reduce;
 pub use relations::{Twins, twins};

@@ -22,6 +22,7 @@ use super::{
     machine::{End, Machine, Step, Stop},
     oracle::{Oracle, Passing},
     place::refused,
+    trace::Passed,
 };
 use form::FARTHEST;
 use iteration::{Cell, Form, Iteration};
@@ -143,6 +144,13 @@ impl<O: Oracle> Machine<'_, O> {
         }
     }
 
+    /// The run went on elsewhere: what was being written down is no path.
+    pub(super) fn forget_recording(&mut self) {
+        if let Some(all) = &mut self.accelerator {
+            all.recording = None;
+        }
+    }
+
     /// The run arrives at the head of a loop. It may be some iterations further afterwards.
     pub(super) fn arrive_at_head(&mut self, head: (FunctionIndex, Loc)) -> Step<()> {
         let depth = self.frames.len();
@@ -183,7 +191,7 @@ impl<O: Oracle> Machine<'_, O> {
             known.fails();
         }
         if skipped > 0 {
-            self.note_skipped(head.0, head.1, skipped);
+            self.note_skipped(head.0, head.1, Passed::Iterations(skipped));
         }
         Ok(())
     }

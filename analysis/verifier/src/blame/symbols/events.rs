@@ -66,7 +66,7 @@ impl Symbols {
             Op::Havoc(dst, cause) => {
                 let computed = self.computed(function, dst, depth);
                 let symbol = match cause {
-                    Cause::External(_) | Cause::Within(_) if computed.is_some() => {
+                    Cause::External(_) | Cause::Within(_) | Cause::Unmodelled(_) if computed.is_some() => {
                         Symbol::new(None, computed.unwrap_or_default())
                     }
                     Cause::External(name) | Cause::Within(name) if is_input(*name) => Symbol::default(),

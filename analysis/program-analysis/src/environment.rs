@@ -33,6 +33,8 @@ pub struct Environment {
     mod_ref: ModRef,
     escaped: BTreeSet<Object>,
     allocated_outside: BTreeSet<Object>,
+    /// What objects with static storage and code outside lead to.
+    held: BTreeSet<Object>,
     ended: OnceLock<BTreeSet<Object>>,
     asks_for_values: OnceLock<bool>,
     asks_what_is_left: OnceLock<bool>,
@@ -140,6 +142,7 @@ impl Environment {
             mod_ref,
             escaped,
             allocated_outside,
+            held,
             ended: OnceLock::new(),
             asks_for_values: OnceLock::new(),
             asks_what_is_left: OnceLock::new(),
@@ -485,8 +488,10 @@ impl Environment {
     pub fn is_single(&self, object: Object) -> bool {
         match object {
             Object::Global(_) => true,
+            // Where only code outside calls the function again, that activation sees nothing of an object which only this one leads to.
             Object::Local(function, _) => {
-                !self.call_graph.is_recursive(function) && !self.mod_ref.is_reentered(function)
+                let is_reentered = self.mod_ref.is_reentered(function) && self.held.contains(&object);
+                !self.call_graph.is_recursive(function) && !is_reentered
             }
             Object::Heap(..) | Object::External => false,
         }

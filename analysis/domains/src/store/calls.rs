@@ -7,6 +7,7 @@ use proofline_cpa::{CallContext, NoFacts};
 
 use crate::store::{
     arithmetic::{Arithmetic, Impossible},
+    heap::Site,
     mentions,
     model::Model,
     region::{Access, Cell, Region},
@@ -172,12 +173,19 @@ pub fn leave<A: Arithmetic>(
     });
     let state = State { frame, below, memory, heap };
     let (Some(dst), Some(result)) = (&call.call.dst, result) else { return Ok(state) };
+    // What the result says of objects that may be there, the variable that gets it says, too.
+    let is_said = |site: &Site| callee.result.is_some_and(|id| site.guards.contains(&id));
+    let said: Vec<Object> =
+        exit.heap.sites.iter().filter(|(_, site)| is_said(site)).map(|(o, _)| *o).collect();
     let view = StateView::new(model, call.at.function, &state, &NoFacts);
     let places = view.resolve(dst)?;
     let mut update = Update::new(model, call.at.function, &state);
     match result {
         Passed::Scalar(scalar, value) if Some(scalar) == dst.scalar => {
             assign_value(&view, &mut update, dst, &places, value);
+            if let (Some(to), Scalar::Pointer) = (mentions::whole_local(call.at.function, dst), scalar) {
+                said.iter().for_each(|object| update.state.heap.add_guard(*object, to));
+            }
         }
         Passed::Bytes(size, cells) if size == dst.size && view.is_strong(&places) => {
             update.paste(&places, size, cells);

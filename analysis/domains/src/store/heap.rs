@@ -199,6 +199,16 @@ impl Heap {
         }
     }
 
+    /// The local is the start of the site's one object if that is alive, and null if there is none.
+    pub fn add_guard(&mut self, object: Object, id: LocalId) {
+        self.change(object, |site| {
+            if !site.guards.contains(&id) {
+                site.guards.push(id);
+                site.guards.sort_unstable();
+            }
+        });
+    }
+
     /// The new local is what the old one is.
     pub fn copy_guard(&mut self, from: LocalId, to: LocalId) {
         if from != to && self.sites.iter().any(|(_, site)| site.guards.contains(&from)) {

@@ -13,57 +13,69 @@ use super::{PredicateAnalysis, state::PredicateState};
 const DEPTH: u32 = 12;
 
 /// The least and the largest value, where there is one.
-type Bounds = BTreeMap<Var, (Option<i128>, Option<i128>)>;
+type Range = (Option<i128>, Option<i128>);
+
+/// Of each variable that has one.
+type Bounds = BTreeMap<Var, Range>;
 
 /// Bounds that follow from the shape of a formula alone: of a conjunction the tighter ones, of a disjunction those that each part has.
 fn bounds(formula: Term, depth: u32) -> Bounds {
-    let number = |term: Term| match term.op() {
-        Op::Int(value) => i128::try_from(value.clone()).ok(),
-        _ => None,
-    };
-    let between = |term: Term, low: Option<i128>, high: Option<i128>| {
-        term.as_var().map(|var| Bounds::from([(var, (low, high))])).unwrap_or_default()
-    };
-    match (formula.op(), formula.args()) {
-        (Op::And, parts) if depth > 0 => {
-            let mut all = Bounds::new();
-            for (var, (low, high)) in parts.iter().flat_map(|part| bounds(*part, depth - 1)) {
-                let known = all.entry(var).or_insert((None, None));
-                *known = (known.0.max(low), least(known.1, high));
-            }
+    if depth == 0 {
+        return Bounds::new();
+    }
+    let mut parts = formula.args().iter().map(|part| bounds(*part, depth - 1));
+    if *formula.op() == Op::And {
+        return parts.fold(Bounds::new(), |mut all, part| {
+            tighten(&mut all, part);
             all
+        });
+    }
+    if *formula.op() == Op::Or {
+        let first = parts.next().unwrap_or_default();
+        return parts.fold(first, |all, part| {
+            let either = |(var, (low, high)): (Var, Range)| {
+                let (other_low, other_high) = *part.get(&var)?;
+                let low = low.zip(other_low).map(|(a, b)| a.min(b));
+                Some((var, (low, high.zip(other_high).map(|(a, b)| a.max(b)))))
+            };
+            all.into_iter().filter_map(either).collect()
+        });
+    }
+    comparison(formula).into_iter().collect()
+}
+
+/// A variable that a formula compares with a number, and the bounds that this gives it.
+fn comparison(formula: Term) -> Option<(Var, Range)> {
+    let number =
+        |term: Term| if let Op::Int(value) = term.op() { i128::try_from(value.clone()).ok() } else { None };
+    let is_negated = *formula.op() == Op::Not;
+    let atom = if is_negated { *formula.args().first()? } else { formula };
+    let [a, b] = atom.args() else { return None };
+    let (low, var, high) = match (number(*a), number(*b)) {
+        (Some(low), None) => (Some(low), b.as_var()?, None),
+        (None, Some(high)) => (None, a.as_var()?, Some(high)),
+        (Some(_), Some(_)) | (None, None) => return None,
+    };
+    let bounds = if *atom.op() == Op::Le {
+        // What is not at least `low` is below it.
+        if is_negated {
+            (high.and_then(|n| n.checked_add(1)), low.and_then(|n| n.checked_sub(1)))
+        } else {
+            (low, high)
         }
-        (Op::Or, parts) if depth > 0 => {
-            let mut parts = parts.iter().map(|part| bounds(*part, depth - 1));
-            let first = parts.next().unwrap_or_default();
-            parts.fold(first, |all, part| {
-                let either = |(var, (low, high)): (Var, (Option<i128>, Option<i128>))| {
-                    let (l, h) = *part.get(&var)?;
-                    let both = |a: Option<i128>, b: Option<i128>| a.zip(b);
-                    Some((var, (both(low, l).map(|(a, b)| a.min(b)), both(high, h).map(|(a, b)| a.max(b)))))
-                };
-                all.into_iter().filter_map(either).collect()
-            })
-        }
-        (Op::Le, [a, b]) => match (number(*a), number(*b)) {
-            (Some(low), None) => between(*b, Some(low), None),
-            (None, Some(high)) => between(*a, None, Some(high)),
-            (Some(_), Some(_)) | (None, None) => Bounds::new(),
-        },
-        (Op::Eq, [a, b]) => match (number(*a), number(*b)) {
-            (Some(value), None) => between(*b, Some(value), Some(value)),
-            (None, Some(value)) => between(*a, Some(value), Some(value)),
-            (Some(_), Some(_)) | (None, None) => Bounds::new(),
-        },
-        (Op::Not, [part]) => match (part.op(), part.args()) {
-            (Op::Le, [a, b]) => match (number(*a), number(*b)) {
-                (Some(low), None) => between(*b, None, low.checked_sub(1)),
-                (None, Some(high)) => between(*a, high.checked_add(1), None),
-                (Some(_), Some(_)) | (None, None) => Bounds::new(),
-            },
-            _ => Bounds::new(),
-        },
-        _ => Bounds::new(),
+    } else if *atom.op() == Op::Eq && !is_negated {
+        (low.or(high), low.or(high))
+    } else {
+        return None;
+    };
+    Some((var, bounds))
+}
+
+/// The tighter of both bounds of each variable.
+fn tighten(all: &mut Bounds, more: Bounds) {
+    for (var, (low, high)) in more {
+        let known = all.entry(var).or_insert((None, None));
+        *known = (known.0.max(low), least(known.1, high));
     }
 }
 
@@ -95,10 +107,7 @@ impl Facts for StateFacts<'_> {
     fn registers(&self) -> Vec<(LocalId, (i128, i128))> {
         let PredicateState { abstraction, path, .. } = self.state;
         let mut known = bounds(*abstraction, DEPTH);
-        for (var, (low, high)) in bounds(path.guard, DEPTH) {
-            let old = known.entry(var).or_insert((None, None));
-            *old = (old.0.max(low), least(old.1, high));
-        }
+        tighten(&mut known, bounds(path.guard, DEPTH));
         let of = |(key, term): (&Key, &Term)| {
             let (Key::Local(0, id), Some(var)) = (key, term.as_var()) else { return None };
             let (Some(Scalar::Int(ty)), (low, high)) = (self.analysis.format(var), *known.get(&var)?) else {

@@ -33,8 +33,6 @@ pub struct Environment {
     mod_ref: ModRef,
     escaped: BTreeSet<Object>,
     allocated_outside: BTreeSet<Object>,
-    /// What objects with static storage and code outside lead to.
-    held: BTreeSet<Object>,
     ended: OnceLock<BTreeSet<Object>>,
     asks_for_values: OnceLock<bool>,
     asks_what_is_left: OnceLock<bool>,
@@ -122,12 +120,13 @@ impl Environment {
         let called_back = call_graph.reachable(points_to.escaped_functions.iter().copied());
         let is_allocated = |object: &&Object| matches!(object, Object::Heap(f, _) if called_back.contains(f));
         let allocated_outside = changed.iter().filter(is_allocated).copied().collect();
-        // What nothing but variables of open functions leads to is out of reach of functions that code outside calls: they have objects of
-        // their own with these names.
+        // Heap objects that nothing but variables of open functions leads to are out of reach of functions that code outside calls: they have
+        // objects of their own with these names.
         let held = memory(&points_to, &points_to.held());
         let is_in_reach = |object: &Object| match object {
-            Object::Global(_) | Object::External => true,
-            Object::Local(..) | Object::Heap(..) => held.contains(object),
+            Object::Heap(..) => held.contains(object),
+            // The same could be said of locals; then blocks are entered with more that is known of callers' locals, and less often with the same.
+            Object::Global(_) | Object::Local(..) | Object::External => true,
         };
         let escaped = changed.into_iter().filter(is_in_reach).collect();
         let structures = program.functions.keys().map(|name| (*name, OnceLock::new())).collect();
@@ -142,7 +141,6 @@ impl Environment {
             mod_ref,
             escaped,
             allocated_outside,
-            held,
             ended: OnceLock::new(),
             asks_for_values: OnceLock::new(),
             asks_what_is_left: OnceLock::new(),
@@ -253,8 +251,8 @@ impl Environment {
     }
 
     /// Objects that change when code outside runs (`Clobber`, a call that may be external): those it was given and those it can
-    /// name, what these lead to, and what the functions write that it may call back. `External` is one of them. A local or heap object of which
-    /// only open functions know is none of them.
+    /// name, what these lead to, and what the functions write that it may call back. `External` is one of them. A heap object of which only
+    /// open functions know is none of them.
     pub fn escaped(&self) -> &BTreeSet<Object> {
         &self.escaped
     }
@@ -488,10 +486,8 @@ impl Environment {
     pub fn is_single(&self, object: Object) -> bool {
         match object {
             Object::Global(_) => true,
-            // Where only code outside calls the function again, that activation sees nothing of an object which only this one leads to.
             Object::Local(function, _) => {
-                let is_reentered = self.mod_ref.is_reentered(function) && self.held.contains(&object);
-                !self.call_graph.is_recursive(function) && !is_reentered
+                !self.call_graph.is_recursive(function) && !self.mod_ref.is_reentered(function)
             }
             Object::Heap(..) | Object::External => false,
         }

@@ -113,7 +113,7 @@ impl PointsTo {
             state.escaped || matches!(state.thing, Thing::Memory(Object::Global(_) | Object::External))
         };
         let mut open: Vec<ObjectId> = ids.filter(is_root).collect();
-        let mut held = Set::default();
+        let (mut held, mut looked_at) = (Set::default(), FxHashSet::default());
         while let Some(id) = open.pop() {
             if !held.insert(id.0) {
                 continue;
@@ -124,6 +124,10 @@ impl PointsTo {
                 Watch::Out(_) | Watch::Copy(_) => None,
             });
             for node in state.cells.values().copied().chain(written) {
+                // Many places share what flows into them.
+                if !looked_at.insert(self.solver.leader(node)) {
+                    continue;
+                }
                 let addresses = self.solver.set(node).iter();
                 open.extend(addresses.map(|address| self.solver.address(AddressId(address)).object));
             }

@@ -142,6 +142,8 @@ pub enum Cause {
     Input(Name),
     /// Result or effect of a function without a body or model.
     External(Name),
+    /// Effect of such a function that ends no object's life, as somebody has assumed.
+    Keeping(Name),
     /// What such a function decides on the way: whether it calls back, what it passes on, which of several results it gives.
     Within(Name),
     /// Not modelled; see the function's approximations.
@@ -156,7 +158,7 @@ impl Cause {
     /// Of what is decided on the way to a result or effect that has this cause.
     pub fn within(self) -> Cause {
         match self {
-            Cause::External(name) => Cause::Within(name),
+            Cause::External(name) | Cause::Keeping(name) => Cause::Within(name),
             Cause::Input(_)
             | Cause::Within(_)
             | Cause::Unmodelled(_)

@@ -182,6 +182,7 @@ fn cause() -> impl Strategy<Value = Cause> {
     prop_oneof![
         name().prop_map(Cause::Input),
         name().prop_map(Cause::External),
+        name().prop_map(Cause::Keeping),
         name().prop_map(Cause::Within),
         name().prop_map(Cause::Unmodelled),
         Just(Cause::Volatile),

@@ -164,7 +164,9 @@ impl Executor<'_> {
 
     fn any(&mut self, scalar: Scalar, cause: &Cause) -> Term {
         let value = unknown(self, scalar);
-        if let Cause::Input(_) | Cause::External(_) | Cause::Within(_) | Cause::Volatile = cause {
+        if let Cause::Input(_) | Cause::External(_) | Cause::Keeping(_) | Cause::Within(_) | Cause::Volatile =
+            cause
+        {
             self.inputs.push(value);
         }
         value

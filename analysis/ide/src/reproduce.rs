@@ -60,7 +60,7 @@ pub fn test(program: &Program, finding: &Finding) -> Result<Test, String> {
         match question.cause {
             // A part of the arguments, which are written down whole.
             Cause::Input(name) if name.as_str() == ARGV => {}
-            Cause::Input(name) | Cause::External(name) => {
+            Cause::Input(name) | Cause::External(name) | Cause::Keeping(name) => {
                 given.entry(name).or_default().push(literal(question.scalar, *answer)?);
             }
             Cause::Within(name) => {

@@ -18,8 +18,8 @@ use crate::{
     points_to::{ObjectId, OtherCallers, PointsTo, Set, Targets, Thing, is_inert},
 };
 use proofline_cfa::{
-    Base, Call, Callee, Entry, EntryKind, Expr, Function, Lvalue, MemoryPredicate, Object, Op, Program,
-    Structure, copied_character, visit,
+    Base, Call, Callee, Cause, Entry, EntryKind, Expr, Function, Lvalue, MemoryPredicate, Object, Op,
+    Program, Structure, copied_character, visit,
 };
 
 /// A program with what was found out about all of it.
@@ -277,7 +277,9 @@ impl Environment {
             for function in self.program.functions.values() {
                 let mut calls = self.call_graph.calls(function.name);
                 let leaves = calls.any(|(_, callees)| callees.may_be_external);
-                if leaves || function.edges.iter().any(|edge| matches!(edge.op, Op::Clobber(..))) {
+                let keeps = |cause: &Cause| matches!(cause, Cause::Keeping(_));
+                let frees = |op: &Op| matches!(op, Op::Clobber(_, cause) if !keeps(cause));
+                if leaves || function.edges.iter().any(|edge| frees(&edge.op)) {
                     all.extend(self.escaped.iter().filter(is_dynamic));
                 }
                 for edge in &function.edges {

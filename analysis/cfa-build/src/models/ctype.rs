@@ -117,10 +117,19 @@ impl Pass<'_, '_> {
         ty: IntType,
         cause: Cause,
     ) {
-        let entry = self.entry(table, character.clone(), mask);
+        let is_fixed = !self.locale_may_change || mask.is_some_and(|mask| IN_ALL_LOCALES.contains(&mask));
+        let mut index = self.index(character.clone());
+        if !is_fixed {
+            // It is computed once, so that there are as many obligations as where no locale is set: they have the same numbers then.
+            let once = self.emitter.temporary(Type::new(TypeKind::Int(IntKind::Long)));
+            let value = fold::cast(Scalar::Int(self.emitter.types.ptrdiff_t()), index, self.emitter.site);
+            self.emitter.emit(Op::Assign(once.clone(), value));
+            index = Expr::Load(once);
+        }
+        let entry = self.entry(table, index, mask);
         let entry = fold::cast(Scalar::Int(ty), entry, self.emitter.site);
         let known = Op::Assign(dst.clone(), entry);
-        if !self.locale_may_change || mask.is_some_and(|mask| IN_ALL_LOCALES.contains(&mask)) {
+        if is_fixed {
             return self.emitter.emit(known);
         }
         let is_common = table.is_common(&character);
@@ -160,12 +169,16 @@ impl Pass<'_, '_> {
         });
     }
 
-    /// What the table says about a character.
-    fn entry(&mut self, table: Table, character: Expr, mask: Option<i128>) -> Expr {
-        let site = self.emitter.site;
-        let wide = self.emitter.types.ptrdiff_t();
+    /// Where a table speaks of a character.
+    fn index(&self, character: Expr) -> Expr {
+        let (site, wide) = (self.emitter.site, self.emitter.types.ptrdiff_t());
         let character = fold::cast(Scalar::Int(wide), character, site);
-        let index = fold::binary(BinaryOp::Add, character, Expr::Int(BEFORE, wide), site);
+        fold::binary(BinaryOp::Add, character, Expr::Int(BEFORE, wide), site)
+    }
+
+    /// What the table says there.
+    fn entry(&mut self, table: Table, index: Expr, mask: Option<i128>) -> Expr {
+        let site = self.emitter.site;
         let entry = Expr::Load(self.place(table, index));
         let entry = fold::cast(Scalar::Int(IntType::INT), entry, site);
         match mask {

@@ -93,6 +93,7 @@ impl Printer<'_> {
         match cause {
             Cause::Input(name) => self.named_cause("input", *name),
             Cause::External(name) => self.named_cause("external", *name),
+            Cause::Keeping(name) => self.named_cause("keeping", *name),
             Cause::Within(name) => self.named_cause("within", *name),
             Cause::Unmodelled(name) => self.named_cause("unmodelled", *name),
             Cause::Volatile => self.text("volatile"),
@@ -224,6 +225,8 @@ impl Parser<'_> {
             Ok(Cause::Input(self.name()?))
         } else if self.word("external") {
             Ok(Cause::External(self.name()?))
+        } else if self.word("keeping") {
+            Ok(Cause::Keeping(self.name()?))
         } else if self.word("within") {
             Ok(Cause::Within(self.name()?))
         } else if self.word("unmodelled") {
@@ -234,7 +237,7 @@ impl Parser<'_> {
             Ok(Cause::Indeterminate)
         } else {
             self.fail(
-                "a cause (`input f`, `external f`, `within f`, `unmodelled x`, `volatile`, `indeterminate`)",
+                "a cause (`input f`, `external f`, `keeping f`, `within f`, `unmodelled x`, `volatile`, `indeterminate`)",
             )
         }
     }

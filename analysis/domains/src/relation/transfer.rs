@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proofline_cfa::{
-    Allocation, BinaryOp, CompareOp, Expr, LocalId, Lvalue, MemoryPredicate, Object, Op, Role, Scalar,
+    Allocation, BinaryOp, Cause, CompareOp, Expr, LocalId, Lvalue, MemoryPredicate, Object, Op, Role, Scalar,
 };
 use proofline_cpa::{EdgeContext, Facts};
 use proofline_program_analysis::Environment;
@@ -53,9 +53,11 @@ impl Step<'_> {
                 self.changed(&mut state, dst)?;
                 forget(&mut state, dst);
             }
-            Op::Clobber(..) => {
+            Op::Clobber(_, cause) => {
                 self.wrote(&mut state, &Written::Anything)?;
-                self.clobbered(&mut state);
+                if !matches!(cause, Cause::Keeping(_)) {
+                    self.clobbered(&mut state);
+                }
             }
             Op::Call(call) => {
                 self.wrote(&mut state, &Written::Anything)?;

@@ -73,13 +73,13 @@ impl<'a, A: Arithmetic> Successor<'a, A> {
                 self.fill(&mut update, dst, &places)?;
                 update.state
             }
-            Op::Clobber(values, _) => self.clobber(values.iter())?,
+            Op::Clobber(values, cause) => self.clobber(values.iter(), !matches!(cause, Cause::Keeping(_)))?,
             Op::Call(call) => {
                 let arguments = call.arguments.iter().filter_map(|argument| match argument {
                     Argument::Value(value) => Some(value),
                     Argument::Aggregate(_) => None,
                 });
-                let mut update = Update::new(self.model, self.at.function, &self.clobber(arguments)?);
+                let mut update = Update::new(self.model, self.at.function, &self.clobber(arguments, true)?);
                 if let Some(dst) = &call.dst {
                     let places = self.view().resolve(dst)?;
                     self.havoc(&mut update, dst, &places);
@@ -271,7 +271,7 @@ impl<'a, A: Arithmetic> Successor<'a, A> {
     }
 
     /// Whatever external code can reach may have changed.
-    fn clobber<'e>(&self, values: impl Iterator<Item = &'e Expr>) -> Result<State<A::Value>> {
+    fn clobber<'e>(&self, values: impl Iterator<Item = &'e Expr>, frees: bool) -> Result<State<A::Value>> {
         let view = self.view();
         let mut update = self.update();
         for object in self.model.env.escaped() {
@@ -284,11 +284,15 @@ impl<'a, A: Arithmetic> Successor<'a, A> {
             self.model.env.allocated_outside().iter().filter(|site| !is_library || escaped.contains(site))
         {
             update.state.heap.change(*site, |site| {
-                *site = Site { sizes: Sizes::Between(0, u64::MAX), ..Site::new(Count::Many) };
+                let Site { dangles, freed, .. } = *site;
+                let sizes = Sizes::Between(0, u64::MAX);
+                *site = Site { sizes, dangles, freed, ..Site::new(Count::Many) };
             });
         }
         // Unknown code may free what it knows.
-        update.state.heap.change_all(|object, site| site.dangles |= escaped.contains(&object));
+        if frees {
+            update.state.heap.change_all(|object, site| site.dangles |= escaped.contains(&object));
+        }
         for value in values {
             let known = view.eval(value)?.known().and_then(|value| self.model.arithmetic.addresses(&value));
             let known = known.unwrap_or_default();

@@ -378,7 +378,9 @@ impl<'p> Generator<'p> {
             Cause::Input(_) => !matches!(to.scalar, Some(Scalar::Int(_) | Scalar::Float(_))),
             // Part of an address may have been put there.
             Cause::Volatile => !matches!(to.scalar, Some(Scalar::Float(_))),
-            Cause::External(_) | Cause::Within(_) | Cause::Unmodelled(_) => self.may_hold_address(to.scalar),
+            Cause::External(_) | Cause::Keeping(_) | Cause::Within(_) | Cause::Unmodelled(_) => {
+                self.may_hold_address(to.scalar)
+            }
         };
         if holds && let Some(place) = self.place(function, to) {
             self.solver.store_span(&place, known(to.size), self.solver.outside);

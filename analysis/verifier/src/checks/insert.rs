@@ -7,8 +7,9 @@ use std::{
 };
 
 use proofline_cfa::{
-    Call, Callee, CheckId, Edge, Entry, Expr, Function, Loc, Name, Obligation, Op, Program, Site,
+    Callee, CheckId, Edge, Entry, Expr, Function, Loc, Name, Obligation, Op, Program, Site, visit::exprs,
 };
+use proofline_program_analysis::Mentions;
 
 use crate::{
     contracts::promises,
@@ -72,15 +73,22 @@ pub fn insert_with(program: &mut Program, conventions: Conventions, inserted: In
     }
 }
 
-/// The functions that allocate memory on the heap, or call one that does.
+/// The functions that allocate memory on the heap, or call one that does. A call through a pointer is one of every function whose address is taken.
 fn allocating(program: &Program) -> BTreeSet<Name> {
     let mut callers: BTreeMap<Name, Vec<Name>> = BTreeMap::new();
+    let mut through_pointers: Vec<Name> = Vec::new();
     for (caller, function) in &program.functions {
         for edge in &function.edges {
-            if let Op::Call(Call { callee: Callee::Direct(callee), .. }) = &edge.op {
-                callers.entry(*callee).or_default().push(*caller);
+            match edge.op.call().map(|call| &call.callee) {
+                Some(Callee::Direct(callee)) => callers.entry(*callee).or_default().push(*caller),
+                Some(Callee::Indirect(..)) => through_pointers.push(*caller),
+                None => {}
             }
         }
+    }
+    through_pointers.dedup();
+    for name in addresses(program) {
+        callers.entry(name).or_default().extend(&through_pointers);
     }
     let own = program.functions.iter().filter(|(_, function)| has_allocation(function));
     let mut open: Vec<Name> = own.map(|(name, _)| *name).collect();
@@ -89,6 +97,20 @@ fn allocating(program: &Program) -> BTreeSet<Name> {
         if found.insert(name) {
             open.extend(callers.get(&name).into_iter().flatten());
         }
+    }
+    found
+}
+
+/// The functions whose addresses the program takes.
+pub(crate) fn addresses(program: &Program) -> BTreeSet<Name> {
+    let mut found: BTreeSet<Name> =
+        program.globals.values().flat_map(|global| Mentions::of_global(global).names).collect();
+    for edge in program.functions.values().flat_map(|function| &function.edges) {
+        exprs(&edge.op, &mut |expr| {
+            if let Expr::Function(name) = expr {
+                found.insert(*name);
+            }
+        });
     }
     found
 }

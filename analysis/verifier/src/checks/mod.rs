@@ -6,7 +6,7 @@ use proofline_cfa::{CheckId, Expr, Function, LocalId, Lvalue, Name, Op, Site};
 mod insert;
 mod visit;
 
-pub(crate) use insert::go_on;
+pub(crate) use insert::{addresses, go_on};
 pub mod monitor;
 pub use insert::{Conventions, ends_at_labels, has_error_call, insert, insert_into, insert_with, pass_over};
 

@@ -24,6 +24,7 @@ use super::{
         self, MOST, and, at_most, compare, difference, is_not_null, is_null, number, or, plus, sum, times,
         truth, widened,
     },
+    guards,
     hooks::{self, HookPlace},
     named::{Named, named},
     obligations,
@@ -76,10 +77,17 @@ pub(crate) fn under(env: &Environment, name: Name, contracts: &Contracts) -> Opt
     let hooked = (!own.hooks.is_empty()).then(|| hooks::assumed(env, &own.hooks));
     let freed = hooks::freed(env.program(), env.function(name)?, &own.hooks);
     let env = hooked.as_ref().unwrap_or(env);
+    let looked = guards::looked_into(env.program(), name).map(|(function, calls)| {
+        let mut program = env.program().clone();
+        program.functions.insert(name, Arc::new(function));
+        (env.again(program), calls)
+    });
+    let env = looked.as_ref().map_or(env, |(env, _)| env);
     let function = env.function(name)?;
     let named = named(env, function);
     let mut maker = Maker::new(env, &named, own, contracts);
     maker.freed = freed;
+    maker.calls.extend(looked.iter().flat_map(|(_, calls)| calls));
     maker.edges();
     maker.entry();
     maker.bury();

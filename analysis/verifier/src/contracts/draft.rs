@@ -35,6 +35,8 @@ pub(crate) struct Draft {
     hooks: Hooks,
     /// Some of them the function calls itself.
     is_hooked: bool,
+    /// Functions that are not in the program, of which nothing else is known than that they free nothing.
+    keeping: Hooks,
     /// A person has written it: nothing else is tried.
     written: Option<Contract>,
 }
@@ -57,9 +59,24 @@ impl Draft {
         (hooks != last.hooks).then(|| Contract { hooks, ..last.clone() })
     }
 
+    /// The contract where functions which are not in the program free nothing, if it does not say so, and there are any.
+    pub(crate) fn with_keeping(&self, last: &Contract) -> Option<Contract> {
+        let mut hooks = last.hooks.clone();
+        for (place, hook) in &self.keeping {
+            hooks.entry(place.clone()).or_insert(*hook);
+        }
+        (hooks != last.hooks).then(|| Contract { hooks, ..last.clone() })
+    }
+
+    /// Whether there are functions which are not in the program.
+    pub(crate) fn runs_others(&self) -> bool {
+        !self.keeping.is_empty()
+    }
+
     /// What a person has written.
     pub(crate) fn of_written(contract: Contract, env: &Environment, name: Name) -> Draft {
-        Draft { written: Some(contract), hooks: hooks::of(env, name), ..Draft::default() }
+        let (hooks, keeping) = (hooks::of(env, name), hooks::keeping(env, name));
+        Draft { written: Some(contract), hooks, keeping, ..Draft::default() }
     }
 
     /// Whether a person has written it.
@@ -202,8 +219,9 @@ pub(crate) fn draft(env: &Environment, name: Name, callees: &Contracts) -> Draft
     let parameters: Vec<usize> = (0..function.parameters.len()).filter(is_pointer).collect();
     let hooks = hooks::of(env, name);
     let is_hooked = hooks::calls(env.program(), function, &hooks);
+    let keeping = hooks::keeping(env, name);
     if parameters.is_empty() {
-        return Draft { hooks, is_hooked, ..Draft::default() };
+        return Draft { hooks, is_hooked, keeping, ..Draft::default() };
     }
     let all: Vec<(usize, bool)> = parameters.iter().map(|at| (*at, true)).collect();
     let is_record = |at: &usize| {
@@ -238,7 +256,7 @@ pub(crate) fn draft(env: &Environment, name: Name, callees: &Contracts) -> Draft
         (at, ladder(env, function, at, &uses))
     });
     let ladders = ladders.filter(|(_, ladder)| !ladder.is_empty()).collect();
-    Draft { ladders, starts: starts(function, &origins), hooks, is_hooked, written: None }
+    Draft { ladders, starts: starts(function, &origins), hooks, is_hooked, keeping, written: None }
 }
 
 /// Parameters that lead to one element of several: pointers to other ones are computed from them.

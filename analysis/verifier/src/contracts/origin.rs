@@ -1,13 +1,15 @@
 //! Where pointers of a function come from: which parameter, or which kind of load, each of its locals was made from, and how far a pointer expression is
 //! from there. Flow-insensitive: a local with several origins has none. Knows no contracts but which parameters have one.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{cell::OnceCell, collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
     Base, Expr, Function, Loc, LocalId, Lvalue, Op, Program, Scalar, Step, Type,
     visit::{self, Mention},
 };
 use proofline_hir::TypeKind;
+
+use super::opaque::Opaque;
 
 /// What a pointer was made from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,6 +77,8 @@ pub(super) struct Origins<'f> {
     structures: BTreeSet<usize>,
     /// Whether what is read from structures now is what callers put there.
     is_theirs: bool,
+    /// What incomplete types are taken for.
+    opaque: OnceCell<Opaque>,
     of: Vec<Known>,
     /// Locals that may be null.
     nullable: Vec<bool>,
@@ -98,6 +102,7 @@ impl<'f> Origins<'f> {
             program,
             structures,
             is_theirs: true,
+            opaque: OnceCell::new(),
             of: vec![Known::Nothing; count],
             nullable: vec![false; count],
             written: vec![false; count],
@@ -275,7 +280,15 @@ impl<'f> Origins<'f> {
         let pointee = lvalue.ty.pointee()?.unqualified();
         let is_sized = types(self.program).size(pointee).is_some_and(|size| size > 0);
         let is_function = matches!(pointee.kind(), TypeKind::Function(_) | TypeKind::Void);
-        (is_named && is_sized && !is_function).then_some(pointee)
+        if !is_named || is_function {
+            return None;
+        }
+        if is_sized { Some(pointee) } else { self.opaque().taken(self.program, pointee) }
+    }
+
+    /// What incomplete types are taken for.
+    pub(super) fn opaque(&self) -> &Opaque {
+        self.opaque.get_or_init(|| Opaque::of(self.program))
     }
 
     /// Whether a pointer of this origin must be where it was to be known.

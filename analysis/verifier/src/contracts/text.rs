@@ -4,6 +4,7 @@ use proofline_cfa::{BinaryOp, CompareOp, Expr, Function, Program, expr_text};
 
 use super::{
     Asked, Contract, Memory,
+    opaque::Opaque,
     origin::{is_character, types},
 };
 
@@ -31,7 +32,13 @@ pub(super) fn asked(program: &Program, function: &Function, parameter: usize, as
         Memory::String => format!("`{name}` that is a string{null}"),
         Memory::Structure => {
             let or = if asked.or_null { "null, or " } else { "" };
-            format!("`{name}`: {or}an object of its type, and so is everything that pointers in it lead to")
+            let mut opaque = Opaque::of(program).words().collect::<Vec<_>>().join(", ");
+            if !opaque.is_empty() {
+                opaque = format!(" ({opaque})");
+            }
+            format!(
+                "`{name}`: {or}an object of its type, and so is everything that pointers in it lead to{opaque}"
+            )
         }
     }
 }
@@ -53,7 +60,7 @@ impl Contract {
             self.conditions.iter().map(|condition| format!("`{}`", expr_text(function, condition)));
         let hooks = self.hooks.iter().map(|(place, hook)| {
             let null = if hook.or_null { "" } else { ", not null," };
-            format!("{}{null} that behaves as `{}`", place.text(), hook.like.name())
+            format!("{}{null} {}", place.text(), hook.like.text())
         });
         pointers.chain(conditions).chain(hooks).collect()
     }

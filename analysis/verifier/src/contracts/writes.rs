@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofline_cfa::{Base, Callee, EdgeId, Expr, Function, Loc, Lvalue, Name, Object, Op, Scalar, Step};
+use proofline_cfa::{
+    Base, Callee, Cause, EdgeId, Expr, Function, Loc, Lvalue, Name, Object, Op, Scalar, Step,
+};
 use proofline_program_analysis::Environment;
 
 use super::fresh::Fresh;
@@ -133,6 +135,8 @@ fn of_operation(env: &Memory<'_>, body: &Function, op: &Op) -> Effect {
         Op::Assign(dst, value) => of_place(env, body, dst, Some(value)),
         Op::Copy(dst, _) | Op::Havoc(dst, _) => of_place(env, body, dst, None),
         Op::Allocate(allocation) => of_place(env, body, &allocation.dst, None),
+        // Structures stay whole, strings may end elsewhere.
+        Op::Clobber(_, Cause::Keeping(_)) => Effect::Member,
         Op::Clobber(..) => Effect::Anything,
         Op::CopyBytes(to, ..) | Op::FillBytes(to, ..) | Op::HavocBytes(to, ..) => of_bytes(env, body, to),
     }

@@ -181,7 +181,8 @@ impl Run {
 
 /// Whether it is a number that code outside says: of bytes that it read, for example.
 pub(super) fn is_count(cause: Cause, scalar: Option<Scalar>) -> bool {
-    matches!(cause, Cause::External(_)) && matches!(scalar, Some(Scalar::Int(ty)) if ty.bits > 8)
+    matches!(cause, Cause::External(_) | Cause::Keeping(_))
+        && matches!(scalar, Some(Scalar::Int(ty)) if ty.bits > 8)
 }
 
 impl<'c, O: Oracle> Machine<'c, O> {

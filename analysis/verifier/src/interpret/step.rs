@@ -139,7 +139,12 @@ impl<'c, O: Oracle> Machine<'c, O> {
         if let Cause::Unmodelled(_) = cause {
             self.is_guess = true;
         }
-        if let Cause::Unmodelled(_) | Cause::External(_) | Cause::Within(_) | Cause::Volatile = cause {
+        if let Cause::Unmodelled(_)
+        | Cause::External(_)
+        | Cause::Keeping(_)
+        | Cause::Within(_)
+        | Cause::Volatile = cause
+        {
             self.is_determined = false;
         }
         if dst.scalar.is_some() {

@@ -104,7 +104,9 @@ impl<P: Programs> Known<'_, P> {
         for name in component {
             let draft = self.draft(*name)?;
             let needs = draft.is_empty() && !self.calls_contract(*name);
-            if !draft.is_written() && (needs && self.open(*name).is_empty() || self.is_hopeless(*name)) {
+            if !draft.is_written()
+                && (needs && self.open(*name).is_empty() || !draft.runs_others() && self.is_hopeless(*name))
+            {
                 continue;
             }
             // What calls through pointers itself does nothing without knowing what is called.
@@ -279,8 +281,9 @@ impl<P: Programs> Known<'_, P> {
             one.go_on(Some(next));
             return Ok(());
         }
-        // Whether memory is alive is no matter of what parameters lead to, as long as they are alive.
+        // Whether memory is alive is no matter of what parameters lead to, as long as they are alive and what is called does not free it.
         if open.iter().any(|id| self.is_of_lives(&assumed, name, *id)) {
+            one.go_on(one.draft.with_keeping(&one.contract));
             return Ok(());
         }
         // That a pointer is not null no relation between numbers shows, and what is not a matter of numbers no solver is asked. Of the
@@ -293,6 +296,7 @@ impl<P: Programs> Known<'_, P> {
         let next = one.draft.next(&one.contract, &null);
         let next = next.or_else(|| one.draft.next(&one.contract, &about(&of_memory)));
         if next.is_some() || !of_memory.is_empty() {
+            let next = next.or_else(|| one.draft.with_keeping(&one.contract));
             one.go_on(next);
             return Ok(());
         }

@@ -66,12 +66,14 @@ impl Symbols {
             Op::Havoc(dst, cause) => {
                 let computed = self.computed(function, dst, depth);
                 let symbol = match cause {
-                    Cause::External(_) | Cause::Within(_) | Cause::Unmodelled(_) if computed.is_some() => {
+                    Cause::External(_) | Cause::Keeping(_) | Cause::Within(_) | Cause::Unmodelled(_)
+                        if computed.is_some() =>
+                    {
                         Symbol::new(None, computed.unwrap_or_default())
                     }
                     Cause::External(name) | Cause::Within(name) if is_input(*name) => Symbol::default(),
                     // The effect of an unknown function is as little this function's fault as its arguments are.
-                    Cause::External(name) => self.result(*name, dst),
+                    Cause::External(name) | Cause::Keeping(name) => self.result(*name, dst),
                     Cause::Within(name) | Cause::Unmodelled(name) => {
                         Symbol::new(None, Influence::unknown(*name))
                     }
@@ -92,9 +94,10 @@ impl Symbols {
             Op::HavocBytes(to, _, cause) => {
                 let on = match cause {
                     Cause::External(name) | Cause::Within(name) if is_input(*name) => Influence::default(),
-                    Cause::External(name) | Cause::Within(name) | Cause::Unmodelled(name) => {
-                        Influence::unknown(*name)
-                    }
+                    Cause::External(name)
+                    | Cause::Keeping(name)
+                    | Cause::Within(name)
+                    | Cause::Unmodelled(name) => Influence::unknown(*name),
                     Cause::Input(_) | Cause::Volatile | Cause::Indeterminate => Influence::default(),
                 };
                 self.overwritten(to, depth, on);
@@ -258,7 +261,7 @@ impl Symbols {
     /// What unknown functions write through pointers is as little this function's fault as their results.
     fn clobbered(&mut self, cause: Cause) {
         match cause {
-            Cause::External(name) | Cause::Within(name) | Cause::Unmodelled(name) => {
+            Cause::External(name) | Cause::Keeping(name) | Cause::Within(name) | Cause::Unmodelled(name) => {
                 self.written_anywhere(Influence::unknown(name));
             }
             Cause::Input(_) | Cause::Volatile | Cause::Indeterminate => self.is_written = true,

@@ -140,8 +140,8 @@ impl Maker<'_> {
     /// The place of a pointer to a function of which the contract says something, of `p == null`, and whether it may be null.
     fn calls_through(&self, condition: &Expr) -> Option<(HookPlace, bool)> {
         let Expr::Compare(CompareOp::Eq, pointer, null) = condition else { return None };
-        let (place, _) =
-            hooks::place(&self.named.unnamed(pointer), self.program).filter(|_| **null == Expr::Null)?;
+        let pointer = self.named.unnamed(pointer);
+        let place = hooks::place_of(&pointer, self.function).filter(|_| **null == Expr::Null)?;
         Some((place.clone(), self.own.hooks.get(&place)?.or_null))
     }
 

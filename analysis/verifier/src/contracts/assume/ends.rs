@@ -187,6 +187,7 @@ impl Maker<'_> {
         };
         is_same
             && place.offset.is_zero()
+            && self.origins.opaque().is_clear()
             && self.structures_stay(self.at)
             && self.memory(place.origin) == Memory::Structure
     }

@@ -159,6 +159,10 @@ impl Maker<'_> {
         pointer: &Expr,
         size: &Expr,
     ) -> Option<(Expr, usize)> {
+        let is_life = matches!(predicate, MemoryPredicate::NotFreed | MemoryPredicate::NotEnded);
+        if is_life && self.is_hook(pointer) {
+            return Some((truth(true), usize::MAX));
+        }
         let place = self.origins.place(pointer)?;
         let condition = match predicate {
             MemoryPredicate::InBounds => self.inside(&place, size)?,
@@ -180,6 +184,12 @@ impl Maker<'_> {
             Origin::Loaded(_) | Origin::Allocated => usize::MAX,
         };
         Some((condition, at))
+    }
+
+    /// Whether the contract says what function it leads to: functions do not end.
+    fn is_hook(&self, pointer: &Expr) -> bool {
+        let place = hooks::place_of(&self.named.unnamed(pointer), self.function);
+        place.is_some_and(|place| self.own.hooks.contains_key(&place))
     }
 
     /// Whether a pointer leads to memory that the contract speaks of.

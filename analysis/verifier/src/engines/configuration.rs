@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::{
     Abstraction, Assuming, Bounded, Cases, Concrete, CpaRec, Decision, Domain, Engine, Equations, Features,
-    Horn, KInduction, OldInvariants, Polynomials, Predicate, Question, horn::View,
+    Horn, KInduction, OldInvariants, Polynomials, Predicate, Question, Sequences, horn::View,
 };
 
 /// The file.
@@ -92,6 +92,8 @@ pub(super) enum Parts {
         #[serde(default)]
         compiled_steps: u64,
     },
+    /// Runs it with sequences as inputs.
+    Sequences { run_steps: u64 },
     /// A configurable program analysis over an abstract domain.
     Abstraction {
         domain: Domain,
@@ -338,6 +340,7 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
         Parts::Concrete { total_steps, first_steps, run_steps, compiled_steps } => {
             Box::new(Concrete { total_steps, first_steps, run_steps, compiled_steps })
         }
+        Parts::Sequences { run_steps } => Box::new(Sequences { run_steps }),
         Parts::Abstraction { domain, blocks, refines, collects, order, fold, trees, steps } => {
             let mut engine = Abstraction::new(name, domain)
                 .with_blocks(blocks.blocks())

@@ -3,7 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofline_cfa::{Base, CompareOp, Edge, Entry, Expr, Function, Lvalue, Name, Op};
+use proofline_cfa::{
+    Base, CompareOp, Edge, Entry, Expr, Function, Lvalue, Name, Op, Scalar, Step,
+    visit::{self, Mention},
+};
 use serde::Deserialize;
 
 use crate::subject::Subject;
@@ -16,6 +19,8 @@ pub struct Features {
     pub states: usize,
     /// Variables that get nothing but constants and are compared with several of them: processes that go on where they stopped, events.
     pub processes: usize,
+    /// Elements of the largest array of numbers that a loop goes through: more than any number where nobody knows how many.
+    pub elements: u64,
 }
 
 impl Features {
@@ -23,7 +28,7 @@ impl Features {
     pub fn of(subject: &Subject, entry: Entry) -> Features {
         let env = subject.env();
         let reached = subject.reachable_from(entry.name);
-        let (mut states, mut all) = (0, Variables::default());
+        let (mut states, mut elements, mut all) = (0, 0, Variables::default());
         for function in reached.iter().filter_map(|name| env.function(*name)) {
             let structure = env.structure(function.name);
             let mut in_loops = Variables::default();
@@ -31,6 +36,13 @@ impl Features {
                 all.look_at(function, edge);
                 if structure.innermost_loop(edge.from).is_some() {
                     in_loops.look_at(function, edge);
+                    let mut see = |lvalue: &Lvalue| elements = elements.max(gone_through(lvalue));
+                    visit::reads(&edge.op, &mut see);
+                    visit::mentions(&edge.op, &mut |mention| {
+                        if let Mention::Write(lvalue) = mention {
+                            see(lvalue);
+                        }
+                    });
                 }
             }
             states = states.max(in_loops.compared.values().map(BTreeSet::len).max().unwrap_or(0));
@@ -38,13 +50,23 @@ impl Features {
         let is_process = |(variable, constants): &(&Variable<'_>, &BTreeSet<i128>)| {
             constants.len() > 1 && !all.computed.contains(variable)
         };
-        Features { states, processes: all.compared.iter().filter(is_process).count() }
+        Features { states, processes: all.compared.iter().filter(is_process).count(), elements }
     }
 
     /// Whether it has at least so much of everything.
     pub fn has(&self, least: &Features) -> bool {
-        self.states >= least.states && self.processes >= least.processes
+        self.states >= least.states && self.processes >= least.processes && self.elements >= least.elements
     }
+}
+
+/// Elements of an array of numbers that are wider than characters, at a place that varies.
+fn gone_through(lvalue: &Lvalue) -> u64 {
+    let is_number = matches!(lvalue.scalar, Some(Scalar::Int(_))) && lvalue.size > 1;
+    let length = |step: &Step| match step {
+        Step::Index { index, length, .. } if !matches!(**index, Expr::Int(..)) => length.unwrap_or(u64::MAX),
+        Step::Index { .. } | Step::Field { .. } => 0,
+    };
+    if is_number { lvalue.path.iter().map(length).max().unwrap_or(0) } else { 0 }
 }
 
 /// A variable, and the function whose local it is.

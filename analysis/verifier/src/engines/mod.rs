@@ -16,6 +16,7 @@ pub(crate) mod old_invariants;
 mod polynomials;
 mod predicate;
 mod question;
+mod sequences;
 pub(crate) mod session;
 mod start;
 mod witness;
@@ -45,6 +46,7 @@ pub use old_invariants::OldInvariants;
 pub use polynomials::Polynomials;
 pub use predicate::Predicate;
 pub use question::{Question, Targets};
+pub use sequences::Sequences;
 
 /// What an engine found out about all targets together.
 #[derive(Clone, PartialEq, Eq, Debug)]

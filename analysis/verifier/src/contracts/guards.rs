@@ -247,7 +247,7 @@ impl Copied {
 fn result_of(body: &Function, op: &Op) -> Option<Option<i128>> {
     let Op::Assign(Lvalue { base: Base::Local(id), .. }, value) = op else { return None };
     let is_result = Some(*id) == body.result;
-    is_result.then(|| if let Expr::Int(value, _) = value { Some(*value) } else { None })
+    is_result.then_some(if let Expr::Int(value, _) = value { Some(*value) } else { None })
 }
 
 /// The variable whose value it is, if no pointer leads there.

@@ -6,7 +6,7 @@ use proofline_hir::{
     Linkage, Name, StringLiteral, Type, TypeKind,
     body::{Body, ExprId, ExprKind, InitStep, Initializer},
     consteval::{self, ConstValue},
-    types::BitField,
+    types::{ArrayLength, BitField},
 };
 
 use super::{
@@ -34,16 +34,31 @@ pub(super) fn global(context: &Context<'_>, source: &proofline_hir::Global) -> G
         Some(_) | None => Vec::new(),
     };
     let end = values.at.last_key_value().map_or(0, |((offset, _), value)| offset + value.bytes(types));
+    let defined = source.defined && !values.overflow;
+    // A flexible array member may have been given elements, elsewhere nobody knows how many.
+    let is_known = defined || !ends_open(types, source.ty);
+    let size = types.size(source.ty).filter(|_| is_known).unwrap_or(0).max(end);
     Global {
         name: source.name,
         ty: source.ty,
-        // A flexible array member may have been given elements.
-        size: types.size(source.ty).unwrap_or(0).max(end),
+        size,
         linkage: source.linkage,
-        defined: source.defined && !values.overflow,
+        defined,
         constant: is_constant(source.ty),
         init: values.finish(),
         hidden,
+    }
+}
+
+/// Whether the last part of an object of this type is an array without a length.
+fn ends_open(types: Types<'_>, ty: Type) -> bool {
+    match ty.kind() {
+        TypeKind::Array(_, length) => *length == ArrayLength::Unknown,
+        TypeKind::Record(tag) => {
+            let last = types.records.get(tag).and_then(|record| record.fields.last());
+            last.is_some_and(|field| ends_open(types, field.ty))
+        }
+        _ => false,
     }
 }
 

@@ -1,5 +1,5 @@
-//! An access through a pointer must lie inside the object that the pointer was made from. Arrays whose length the type says are
-//! `array-bounds`.
+//! An access through a pointer, or to an element of an array whose type does not say how long it is, must lie inside the object. Arrays whose
+//! length the type says are `array-bounds`.
 
 use std::sync::Arc;
 
@@ -23,8 +23,12 @@ pub static CHECK: Check = Check {
 
 fn demand(_function: &Function, part: Part<'_>, _site: Site, out: &mut Vec<Demand>) {
     let Part::Access { place, site } = part else { return };
-    let Base::Deref(pointer, _) = &place.base else { return };
-    if place.size == 0 || is_number(pointer) || is_whole(pointer, place) {
+    let is_exempt = match &place.base {
+        Base::Deref(pointer, _) => is_number(pointer) || is_whole(pointer, place),
+        // Inside of a named object the types say where everything is, but where they are silent about a length.
+        Base::Local(_) | Base::Global(_) => !place.path.iter().any(is_unbounded),
+    };
+    if place.size == 0 || is_exempt {
         return;
     }
     let address = match &place.base {
@@ -33,6 +37,14 @@ fn demand(_function: &Function, part: Part<'_>, _site: Site, out: &mut Vec<Deman
     };
     let size = Arc::new(Expr::Int(i128::from(place.size), IntType { bits: 64, signed: false }));
     out.push(Demand { condition: Expr::Memory(MemoryPredicate::InBounds, address, size), site });
+}
+
+/// Whether the type does not say how many elements there are: an array of another declaration (`extern int a[];`), or one at the end of a record.
+fn is_unbounded(step: &Step) -> bool {
+    match step {
+        Step::Field { .. } => false,
+        Step::Index { length, .. } => length.is_none_or(|length| length == 0),
+    }
 }
 
 /// A device's registers: their addresses are numbers.

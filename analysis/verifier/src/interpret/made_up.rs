@@ -53,6 +53,13 @@ impl<O: Oracle> Machine<'_, O> {
         }
     }
 
+    /// Whether an address belongs to an object of another file, and no declaration here says how large it is.
+    pub(super) fn is_of_unknown_size(&self, address: u64) -> bool {
+        let Provenance::Live(extent) = self.memory.provenance(address) else { return false };
+        let Object::Global(name) = extent.object else { return false };
+        extent.size == 0 && self.code.program.globals.get(&name).is_some_and(|global| !global.defined)
+    }
+
     /// A pointer of the callers: null, or to an object that nothing else points to.
     pub(super) fn ask_pointer(&mut self, code: &FunctionCode, cause: Cause, ty: Type) -> Step<Value> {
         let function = code.function.name;

@@ -89,6 +89,9 @@ impl<'c, O: Oracle> Machine<'c, O> {
         if self.is_made_up(base) {
             return stuck("how large an object of the callers is, they know");
         }
+        if self.is_of_unknown_size(base) {
+            return stuck("how large an object of another file is, no declaration says");
+        }
         Ok(None)
     }
 

@@ -118,6 +118,9 @@ impl<'c, O: Oracle> Machine<'c, O> {
         if is_made_up && !holds {
             return stuck("how large an object of the callers is, they know");
         }
+        if !holds && predicate != MemoryPredicate::Freeable && self.is_of_unknown_size(address) {
+            return stuck("how large an object of another file is, no declaration says");
+        }
         if !holds && self.trace.is_some() {
             // The last that is noted is what fails.
             let touched = if is_string { before } else { self.touched(predicate, address, size)? };

@@ -27,6 +27,11 @@ pub(super) fn examine_open(
     let mut outcome = Outcome { texts: vec![text.clone()], ..Outcome::default() };
     let executables = match compiler.compile_with_all(&text, "observing", program.manner) {
         Ok(executables) => executables,
+        // The compiler has defects of its own.
+        Err(error) if error.to_string().contains("internal compiler error") => {
+            outcome.is_skipped = true;
+            return Ok(outcome);
+        }
         Err(error) => {
             outcome.faults.push(Fault::Generator(error.to_string()));
             return Ok(outcome);

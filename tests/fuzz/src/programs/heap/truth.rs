@@ -21,7 +21,7 @@ const VALUES: Build =
     Build { compiler: "clang", flags: &["-O0", "-fsanitize=memory", "-fsanitize-memory-param-retval"] };
 
 /// Checks, one of which has to fail where a sanitizer stops a run, by what the sanitizer says.
-const KINDS: [(&str, &[&str]); 12] = [
+const KINDS: [(&str, &[&str]); 13] = [
     ("LeakSanitizer", &["memory-leak"]),
     ("use-of-uninitialized", &["uninitialised", "library-call"]),
     ("heap-use-after-free", &["use-after-free", "library-call", "invalid-free"]),
@@ -29,6 +29,8 @@ const KINDS: [(&str, &[&str]); 12] = [
     ("double-free", &["invalid-free"]),
     ("not malloc()-ed", &["invalid-free"]),
     ("bad-free", &["invalid-free"]),
+    // A variable that AddressSanitizer keeps on a stack of its own in the heap was freed.
+    ("alloc-dealloc-mismatch", &["invalid-free"]),
     ("-overflow", &["out-of-bounds", "array-bounds", "library-call"]),
     ("-underflow", &["out-of-bounds", "array-bounds", "library-call"]),
     ("out of bounds", &["out-of-bounds", "array-bounds"]),

@@ -25,7 +25,7 @@ const MAX_VALUES: u64 = 4_000_000;
 pub(super) fn global(context: &Context<'_>, source: &proofline_hir::Global) -> Global {
     let types = context.types;
     let function = source.name.rsplit_once('.').map(|(function, _)| Name::new(function));
-    let mut values = Values { context, function, at: BTreeMap::new(), overflow: false };
+    let mut values = Values { context, function, at: BTreeMap::new(), end: 0, overflow: false };
     if let (Some(init), Some(body)) = (&source.init, &source.init_body) {
         values.initialise(body, init, Part { ty: source.ty, offset: 0, bits: None });
     }
@@ -33,11 +33,12 @@ pub(super) fn global(context: &Context<'_>, source: &proofline_hir::Global) -> G
         Some(body) if values.hides() => addressed(body),
         Some(_) | None => Vec::new(),
     };
-    let end = values.at.last_key_value().map_or(0, |((offset, _), value)| offset + value.bytes(types));
+    let last = values.at.last_key_value().map_or(0, |((offset, _), value)| offset + value.bytes(types));
+    let end = values.end.max(last);
     let defined = source.defined && !values.overflow;
     // A flexible array member may have been given elements, elsewhere nobody knows how many.
     let is_known = defined || !ends_open(types, source.ty);
-    let size = types.size(source.ty).filter(|_| is_known).unwrap_or(0).max(end);
+    let size = if is_known { types.size(source.ty).unwrap_or(0).max(end) } else { 0 };
     Global {
         name: source.name,
         ty: source.ty,
@@ -110,6 +111,8 @@ struct Values<'c> {
     /// By byte and first bit: later entries replace what they overlap.
     at: BTreeMap<(u64, u8), InitialValue>,
     overflow: bool,
+    /// Bytes up to the end of the last element that is mentioned.
+    end: u64,
 }
 
 impl Values<'_> {
@@ -148,6 +151,8 @@ impl Values<'_> {
             self.overflow = true;
             return;
         }
+        // What an element's own list leaves out is there, too.
+        self.end = self.end.max(part.offset + last.saturating_add(1).saturating_mul(stride));
         for at in first..=last {
             let inner = Part { ty: element, offset: part.offset + at * stride, bits: None };
             self.entry(body, rest, value, inner);

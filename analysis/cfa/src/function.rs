@@ -150,7 +150,7 @@ pub enum Cause {
     Unmodelled(Name),
     /// A read of a `volatile` object that something else than the program may change; the edge before has read it.
     Volatile,
-    /// An uninitialised object.
+    /// An object without a value: if it lives in memory, the predicate `initialised` is false of its bytes.
     Indeterminate,
 }
 

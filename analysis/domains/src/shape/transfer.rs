@@ -78,6 +78,9 @@ impl Step<'_> {
                 let bytes = self.read_aggregate(src, dst.size)?;
                 self.write_aggregate(dst, bytes)?;
             }
+            Op::Havoc(dst, Cause::Indeterminate) if !matches!(self.resolve(dst)?, Target::Register(_)) => {
+                self.write_aggregate(dst, vec![(0, dst.size, Value::Uninit)])?;
+            }
             Op::Havoc(dst, _) => self.havoc(dst)?,
             Op::Clobber(values, _) => {
                 if self.leaves(original)? {

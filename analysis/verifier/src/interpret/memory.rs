@@ -439,6 +439,14 @@ impl Memory {
         Ok(())
     }
 
+    /// None of the bytes has a value any more, as where their object began.
+    pub(super) fn make_indeterminate(&mut self, to: u64, size: u64) -> Result<(), Fault> {
+        self.forget(to, size)?;
+        let (block, at) = self.block_mut(to, size)?;
+        block.given[at..at + size as usize].fill(false);
+        Ok(())
+    }
+
     /// Each of the bytes gets some value, which is not known yet.
     pub(super) fn forget(&mut self, to: u64, size: u64) -> Result<(), Fault> {
         let (block, at) = self.block_mut(to, size)?;

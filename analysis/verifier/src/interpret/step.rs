@@ -147,6 +147,14 @@ impl<'c, O: Oracle> Machine<'c, O> {
         {
             self.is_determined = false;
         }
+        if let Cause::Indeterminate = cause
+            && let Place::Memory(address) = self.place(code, dst)?
+        {
+            return match dst.size {
+                0 => Ok(()),
+                size => self.memory.make_indeterminate(address, size).or_else(refused),
+            };
+        }
         if dst.scalar.is_some() {
             let scalar = dst.scalar.unwrap_or(Scalar::Pointer);
             let is_count = self.limits.reads_full && is_count(*cause, dst.scalar);

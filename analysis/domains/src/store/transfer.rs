@@ -59,7 +59,9 @@ impl<'a, A: Arithmetic> Successor<'a, A> {
             }
             Op::Assign(dst, value) => self.assign(dst, value)?,
             Op::Copy(dst, src) => self.copy(dst, src)?,
-            Op::Havoc(Lvalue { base: Base::Local(id), path, .. }, Cause::Indeterminate) if path.is_empty() => {
+            Op::Havoc(Lvalue { base: Base::Local(id), path, .. }, Cause::Indeterminate)
+                if path.is_empty() =>
+            {
                 let mut update = self.update();
                 update.forget_all(self.target(*id));
                 update.state

@@ -84,11 +84,11 @@ fn int(name: &str) -> Term {
     t::named(name, Sort::Int)
 }
 
-/// Nobody answers this soon: the factors of a product of the two largest primes of 64 bits.
+/// Nobody answers this soon: the factors of a product of two primes of 64 bits that are far from each other and from 2^64.
 fn hard() -> Term {
     let [x, y] = ["x", "y"].map(|name| t::named(name, Sort::BitVec(128)));
     let number = |value: u64| t::bv(value, 128);
-    let product = t::bvmul(number(18_446_744_073_709_551_557), number(18_446_744_073_709_551_533));
+    let product = t::bvmul(number(14_488_038_916_154_245_121), number(12_535_862_302_449_813_517));
     let proper =
         |v: Term| t::and([t::bvult(number(1), v), t::bvult(v, t::bvmul(number(1 << 32), number(1 << 32)))]);
     t::and([t::eq(t::bvmul(x, y), product), proper(x), proper(y), t::bvult(x, y)])

@@ -6,8 +6,10 @@ mod expect;
 mod incremental;
 mod markdown;
 mod run;
+mod solvers;
 
 pub use edits::edit;
 pub use expect::{Expectation, Mark};
 pub use markdown::{Case, Edit, Snapshot, cases};
 pub use run::{run, snapshot};
+pub use solvers::work_or_employ;

@@ -7,9 +7,12 @@ use std::{
 };
 
 use parking_lot::Mutex;
-use proofline_suites::{Case, cases, run, snapshot};
+use proofline_suites::{Case, cases, run, snapshot, work_or_employ};
 
 fn main() -> ExitCode {
+    if let Some(end) = work_or_employ() {
+        return end;
+    }
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../suites");
     let mut files = Vec::new();

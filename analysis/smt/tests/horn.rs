@@ -1,7 +1,8 @@
 //! Horn systems: loops and recursion, safe and unsafe.
 
 use proofline_smt::horn::{
-    Atom, Cells, HornOptions, HornOutcome, HornSystem, PredId, argument, solve, solve_with,
+    Atom, Cells, HornOptions, HornOutcome, HornSystem, PredId, Split, SymbolicAbstractionOptions, argument,
+    invariants_of_cells, solve, solve_with,
 };
 use proofline_smt::{Limits, Reason, Sort, Term, Z3, build as t};
 
@@ -130,7 +131,7 @@ fn what_holds_of_every_element_is_found_cell_by_cell_and_for_any_size() {
     let options = HornOptions { limits: limits(), guided: true, ..HornOptions::default() };
     for (shared, all) in [(true, false), (false, false), (false, true)] {
         let about = |off| {
-            let cells = fill(5000, off).about(Cells { shared, all }).expect("there is an array");
+            let cells = fill(5000, off).about(Cells { shared, all }).expect("there is an array").system;
             assert!(cells.predicates.iter().all(|p| p.sorts.iter().all(|sort| *sort == Sort::Int)));
             cells.for_any_numbers().expect("5000 is large")
         };
@@ -139,4 +140,22 @@ fn what_holds_of_every_element_is_found_cell_by_cell_and_for_any_size() {
     }
     assert!(count_up(0).about(Cells { shared: true, all: false }).is_none());
     assert!(count_up(0).for_any_numbers().is_none());
+}
+
+#[test]
+fn what_holds_of_the_cells_before_an_index_is_found_and_no_more() {
+    let z3 = Z3::new().expect("the shipped library");
+    for shared in [true, false] {
+        for split in [Split::Prefixes, Split::Indices, Split::Equalities] {
+            let excluded = |off| {
+                let cells = fill(5000, off).about(Cells { shared, all: false }).expect("there is an array");
+                let options =
+                    SymbolicAbstractionOptions { degree: 1, split, limits: limits(), questions: 2000 };
+                let found = invariants_of_cells(&z3, &cells, options).expect("few questions");
+                found.excluded(&z3, &cells.system, limits()).expect("certified")
+            };
+            assert_eq!(excluded(0).len(), 1, "{shared} {split:?}");
+            assert_eq!(excluded(1).len(), 0, "{shared} {split:?}");
+        }
+    }
 }

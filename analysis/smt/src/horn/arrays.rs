@@ -4,7 +4,7 @@
 //! A rule's array in the body becomes the cells that the rule reads (each an atom of its own), one in the head a cell at any index. Law:
 //! if `Q` solves the result, the `P` above solve the system; the reverse need not be.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Atom, HornSystem, Rule};
 use crate::build as t;
@@ -29,14 +29,37 @@ pub struct Cells {
     pub all: bool,
 }
 
+/// A system about cells, and which of it was about indices.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CellSystem {
+    /// The system.
+    pub system: HornSystem,
+    /// Per predicate the positions of the arguments that are indices.
+    pub(super) indices: Vec<Vec<usize>>,
+    /// Per predicate the positions of the arguments that are contents.
+    pub(super) contents: Vec<Vec<usize>>,
+    /// Per rule what it does with arrays.
+    pub(super) uses: Vec<Uses>,
+}
+
+/// What a rule does with arrays.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(super) struct Uses {
+    /// Arrays and the indices at which they are read or written.
+    pub(super) touched: Vec<(Var, Term)>,
+    /// Per atom of the body, then of the head: per index of it the arrays that it is an index of.
+    pub(super) arrays: Vec<Vec<BTreeSet<Var>>>,
+}
+
 impl HornSystem {
     /// The system about cells. `None`: there are no arrays of scalars, too many reads, or quantifiers.
     #[must_use]
-    pub fn about(&self, cells: Cells) -> Option<HornSystem> {
+    pub fn about(&self, cells: Cells) -> Option<CellSystem> {
         let mut out = HornSystem::default();
-        let mut is_other = false;
+        let (mut all_indices, mut all_contents, mut all_uses) = (Vec::new(), Vec::new(), Vec::new());
         for predicate in &self.predicates {
             let mut sorts = Vec::new();
+            let (mut indices, mut contents) = (Vec::new(), Vec::new());
             let mut index = None;
             for sort in &predicate.sorts {
                 let Sort::Array(array) = sort else {
@@ -48,20 +71,27 @@ impl HornSystem {
                 {
                     return None;
                 }
-                is_other = true;
                 if index.is_none() || !cells.shared {
+                    indices.push(sorts.len());
                     sorts.push(array.index());
                 }
                 index = Some(array.index());
+                contents.push(sorts.len());
                 sorts.push(array.element());
             }
             out.predicate(&predicate.name, &sorts);
+            all_indices.push(indices);
+            all_contents.push(contents);
+        }
+        if all_indices.iter().all(Vec::is_empty) {
+            return None;
         }
         for rule in &self.rules {
-            let rule = Reader::new(cells).rule(rule)?;
+            let (rule, uses) = Reader::new(cells).rule(rule)?;
             out.rule(rule.body, rule.constraint, rule.head);
+            all_uses.push(uses);
         }
-        is_other.then_some(out)
+        Some(CellSystem { system: out, indices: all_indices, contents: all_contents, uses: all_uses })
     }
 }
 
@@ -71,15 +101,16 @@ struct Reader {
     /// Per array the indices it is read at, each with the value there.
     reads: BTreeMap<Var, Vec<(Term, Term)>>,
     known: BTreeMap<(Term, Term), Term>,
+    uses: Uses,
     count: u32,
 }
 
 impl Reader {
     fn new(cells: Cells) -> Reader {
-        Reader { cells, reads: BTreeMap::new(), known: BTreeMap::new(), count: 0 }
+        Reader { cells, reads: BTreeMap::new(), known: BTreeMap::new(), uses: Uses::default(), count: 0 }
     }
 
-    fn rule(mut self, rule: &Rule) -> Option<Rule> {
+    fn rule(mut self, rule: &Rule) -> Option<(Rule, Uses)> {
         let roots: Vec<Term> = rule
             .body
             .iter()
@@ -99,7 +130,9 @@ impl Reader {
             rule.body.iter().map(|a| a.args.iter().map(&mut ready).collect()).collect();
         let head: Option<Vec<Term>> = rule.head.as_ref().map(|a| a.args.iter().map(&mut ready).collect());
         let mut any = Vec::new();
+        let mut of_head = None;
         let head = rule.head.as_ref().zip(head).map(|(atom, args)| {
+            of_head = Some(self.arrays(&args));
             for array in args.iter().filter_map(|arg| arg.sort().as_array()) {
                 let index = match any.first() {
                     Some(first) if self.cells.shared => *first,
@@ -115,9 +148,12 @@ impl Reader {
                 let atom = Atom { predicate: atom.predicate, args: self.at(&args, &indices) };
                 if !atoms.contains(&atom) {
                     atoms.push(atom);
+                    let arrays = self.arrays(&args);
+                    self.uses.arrays.push(arrays);
                 }
             }
         }
+        self.uses.arrays.extend(of_head);
         let mut same = vec![constraint];
         for reads in self.reads.values() {
             if reads.len() > MOST_READS {
@@ -128,7 +164,14 @@ impl Reader {
                 same.extend(others.iter().map(|(j, w)| t::implies(t::eq(*index, *j), t::eq(*value, *w))));
             }
         }
-        Some(Rule { body: atoms, constraint: t::and(same), head })
+        self.uses.touched.retain(|(_, index)| !any.contains(index));
+        Some((Rule { body: atoms, constraint: t::and(same), head }, self.uses))
+    }
+
+    /// Per index of an atom the arrays that it is an index of.
+    fn arrays(&self, args: &[Term]) -> Vec<BTreeSet<Var>> {
+        let each = args.iter().filter(|arg| matches!(arg.sort(), Sort::Array(_))).map(|arg| arrays_in(*arg));
+        if self.cells.shared { vec![each.flatten().collect()] } else { each.collect() }
     }
 
     /// The arguments with arrays looked at at these indices.
@@ -175,6 +218,7 @@ impl Reader {
         let value = match array.op() {
             Op::ConstArray(_) => args[0],
             Op::Store => {
+                self.touch(array, args[1]);
                 let same = t::eq(args[1], index);
                 match same.as_bool() {
                     Some(true) => args[2],
@@ -193,6 +237,7 @@ impl Reader {
                 let Sort::Array(sort) = array.sort() else { unreachable!("only arrays are read") };
                 let value = self.fresh(sort.element());
                 if let Some(variable) = array.as_var() {
+                    self.touch(array, index);
                     self.reads.entry(variable).or_default().push((index, value));
                 }
                 value
@@ -200,6 +245,14 @@ impl Reader {
         };
         self.known.insert((array, index), value);
         value
+    }
+
+    fn touch(&mut self, array: Term, index: Term) {
+        for variable in arrays_in(array) {
+            if !self.uses.touched.contains(&(variable, index)) {
+                self.uses.touched.push((variable, index));
+            }
+        }
     }
 
     /// At which indices the arrays among an atom's arguments are looked at; `any` are those of the head.
@@ -251,6 +304,12 @@ impl Reader {
         }
         if out.is_empty() { vec![Vec::new()] } else { out }
     }
+}
+
+/// The array variables in a term of an array.
+fn arrays_in(array: Term) -> BTreeSet<Var> {
+    let variables = postorder(&[array]).into_iter().filter_map(Term::as_var);
+    variables.filter(|variable| matches!(variable.sort, Sort::Array(_))).collect()
 }
 
 /// Takes the equations that define array variables out of a constraint.

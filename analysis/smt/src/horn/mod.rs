@@ -16,11 +16,13 @@ pub(crate) mod system;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-pub use arrays::Cells;
+pub use arrays::{CellSystem, Cells};
 pub use derivation::{Derivation, DerivationStep};
 pub use inductive::{Inductive, inductive};
 pub use options::HornOptions;
-pub use symbolic_abstraction::{Invariants, Split, SymbolicAbstractionOptions, invariants};
+pub use symbolic_abstraction::{
+    Invariants, Split, SymbolicAbstractionOptions, invariants, invariants_of_cells,
+};
 pub use system::{Atom, HornSystem, PredId, Predicate, Rule, Solution, argument};
 
 use crate::solver::{Limits, Reason};

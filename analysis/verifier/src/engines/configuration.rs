@@ -58,6 +58,8 @@ pub(super) enum ViewName {
     Plain,
     /// A cell of each array, all at one index.
     SharedCells,
+    /// The same with all that is known of the cells that are read.
+    AllSharedCells,
     /// A cell of each array.
     Cells,
     /// The same with all that is known of the cells that are read.
@@ -69,6 +71,7 @@ impl ViewName {
         match self {
             ViewName::Plain => View::Plain,
             ViewName::SharedCells => View::Cells(Cells { shared: true, all: false }),
+            ViewName::AllSharedCells => View::Cells(Cells { shared: true, all: true }),
             ViewName::Cells => View::Cells(Cells { shared: false, all: false }),
             ViewName::AllCells => View::Cells(Cells { shared: false, all: true }),
         }
@@ -131,7 +134,14 @@ pub(super) enum Parts {
     /// Invariants of an older text. `resource`: for each question.
     OldInvariants { resource: u32 },
     /// Symbolic abstraction in the domain of equations: degree and cases of each attempt.
-    Equations { attempts: Vec<(u8, Split)>, resource: u32, questions: u32, spacer: u32 },
+    Equations {
+        attempts: Vec<(u8, Split)>,
+        resource: u32,
+        questions: u32,
+        spacer: u32,
+        #[serde(default = "plainly")]
+        views: Vec<ViewName>,
+    },
     /// Polynomial equations.
     Polynomials,
     /// Symbolic execution up to a number of layers.
@@ -366,8 +376,9 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
             Box::new(Horn { resource, with_arrays: with_arrays.unwrap_or(resource), views })
         }
         Parts::OldInvariants { resource } => Box::new(OldInvariants { resource }),
-        Parts::Equations { attempts, resource, questions, spacer } => {
-            Box::new(Equations { attempts, resource, questions, spacer })
+        Parts::Equations { attempts, resource, questions, spacer, views } => {
+            let views = views.into_iter().map(ViewName::view).collect();
+            Box::new(Equations { attempts, resource, questions, spacer, views })
         }
         Parts::Polynomials => Box::new(Polynomials),
         Parts::Bounded { layers, resource, encoding, only_beyond_integers } => {

@@ -1,7 +1,8 @@
 //! Summaries and invariants as equations: the program as Horn clauses, solved by symbolic abstraction in the domain of polynomial
-//! equations and bounds of differences, case by case. Finds `ret = m + n` for recursion without bound; never finds violations.
+//! equations and bounds of differences, case by case. Finds `ret = m + n` for recursion without bound; never finds violations. Of cells instead of
+//! arrays it finds what holds of the elements before and behind the indices that a program uses: `a[k] <= most` for all `k < i`.
 //!
-//! `Holds` rests on a solution that the solver re-checked rule by rule.
+//! `Holds` rests on a solution that the solver re-checked rule by rule, of the clauses as they were viewed.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +10,16 @@ use proofline_cfa::{Name, ObligationId};
 use proofline_cpa::Unknown;
 use proofline_encoding::MemoryLayout;
 use proofline_smt::{
-    Limits, Reason,
-    horn::{HornOutcome, Split, SymbolicAbstractionOptions, invariants, solve},
+    Limits, Reason, Z3,
+    horn::{
+        CellSystem, HornOutcome, HornSystem, Invariants, Split, SymbolicAbstractionOptions, invariants,
+        invariants_of_cells, solve,
+    },
 };
 
 use super::{
     Answer, Decision, Engine, Question,
-    horn::{Built, Clauses},
+    horn::{Built, Clauses, View, no_arrays},
     session::Session,
 };
 
@@ -30,6 +34,37 @@ pub struct Equations {
     pub questions: u32,
     /// The solver's units for Spacer to complete what an attempt found; 0: it is not asked.
     pub spacer: u32,
+    /// Of what: each attempt at one before any at the next.
+    pub views: Vec<View>,
+}
+
+/// The clauses as they are looked at.
+enum Viewed {
+    Plain(HornSystem),
+    Cells(CellSystem),
+}
+
+impl Viewed {
+    fn of(view: View, system: &HornSystem) -> Option<Viewed> {
+        match view {
+            View::Plain => Some(Viewed::Plain(system.clone())),
+            View::Cells(cells) => system.about(cells).map(Viewed::Cells),
+        }
+    }
+
+    fn system(&self) -> &HornSystem {
+        match self {
+            Viewed::Plain(system) => system,
+            Viewed::Cells(cells) => &cells.system,
+        }
+    }
+
+    fn invariants(&self, z3: &Z3, options: SymbolicAbstractionOptions) -> Result<Invariants, Reason> {
+        match self {
+            Viewed::Plain(system) => invariants(z3, system, options),
+            Viewed::Cells(cells) => invariants_of_cells(z3, cells, options),
+        }
+    }
 }
 
 impl Engine for Equations {
@@ -52,56 +87,72 @@ impl Equations {
     ) -> Result<Answer, Unknown> {
         let Question { subject, targets, budget, .. } = *question;
         let layout = MemoryLayout::new(subject.env());
-        let Built { system, goals, .. } = Clauses::build(question, &layout, false)?;
+        let is_about_arrays = self.views.iter().any(|view| *view != View::Plain);
+        let Built { system, goals, .. } = Clauses::build(question, &layout, is_about_arrays)?;
         let limits = Limits { resource: Some(self.resource), millis: Session::millis_left(budget) };
         let mut reason = Unknown::OutOfBudget;
-        let mut all = Vec::new();
-        for &(degree, split) in &self.attempts {
-            budget.spend(1000)?;
-            // A session of its own: what is found does not depend on what was asked before.
-            let session = Session::new(budget)?;
-            let z3 = &session.z3;
-            let options = SymbolicAbstractionOptions { degree, split, limits, questions: self.questions };
-            let excluded = invariants(z3, &system, options)
-                .and_then(|found| Ok((found.excluded(z3, &system, limits)?, found)));
-            let (excluded, found) = match excluded {
-                Ok(found) => found,
-                Err(Reason::Interrupted) => return Err(Session::interrupted(budget)),
-                Err(Reason::Limit) => continue,
-                Err(why) => {
-                    reason = Unknown::Unconfirmed(why.to_string());
-                    continue;
-                }
-            };
-            // What cannot be modelled must not be reached at all.
-            if goals.iter().any(|(rule, goal)| goal.is_none() && !excluded.contains(rule)) {
-                reason = Unknown::Unsupported("a construct that may be reached".into());
+        // Each view has the same rules.
+        let mut excluded = BTreeSet::new();
+        let mut before: Vec<Viewed> = Vec::new();
+        for view in &self.views {
+            let Some(viewed) = Viewed::of(*view, &system) else { return Err(no_arrays()) };
+            // Of one array there is one cell either way.
+            if before.iter().any(|known| known.system() == viewed.system()) {
                 continue;
             }
-            let open: BTreeSet<(Name, ObligationId)> = goals
-                .iter()
-                .filter(|(rule, _)| !excluded.contains(rule))
-                .filter_map(|(_, goal)| *goal)
-                .collect();
-            if open.is_empty() {
-                return Ok(Answer::Holds("invariant equations found and re-checked".into()));
+            let mut all = Vec::new();
+            for &(degree, split) in &self.attempts {
+                budget.spend(1000)?;
+                // A session of its own: what is found does not depend on what was asked before.
+                let session = Session::new(budget)?;
+                let z3 = &session.z3;
+                let options = SymbolicAbstractionOptions { degree, split, limits, questions: self.questions };
+                let found = viewed
+                    .invariants(z3, options)
+                    .and_then(|found| Ok((found.excluded(z3, viewed.system(), limits)?, found)));
+                let found = match found {
+                    Ok((more, found)) => {
+                        excluded.extend(more);
+                        found
+                    }
+                    Err(Reason::Interrupted) => return Err(Session::interrupted(budget)),
+                    Err(Reason::Limit) => continue,
+                    Err(why) => {
+                        reason = Unknown::Unconfirmed(why.to_string());
+                        continue;
+                    }
+                };
+                // What cannot be modelled must not be reached at all.
+                if goals.iter().any(|(rule, goal)| goal.is_none() && !excluded.contains(rule)) {
+                    reason = Unknown::Unsupported("a construct that may be reached".into());
+                    continue;
+                }
+                let open: BTreeSet<(Name, ObligationId)> = goals
+                    .iter()
+                    .filter(|(rule, _)| !excluded.contains(rule))
+                    .filter_map(|(_, goal)| *goal)
+                    .collect();
+                if open.is_empty() {
+                    return Ok(Answer::Holds("invariant equations found and re-checked".into()));
+                }
+                proved.extend(targets.iter().filter(|target| !open.contains(target)));
+                reason = Unknown::Unconfirmed("no equations were found that exclude the error".into());
+                all.push(found);
             }
-            proved.extend(targets.iter().filter(|target| !open.contains(target)));
-            reason = Unknown::Unconfirmed("no equations were found that exclude the error".into());
-            all.push(found);
-        }
-        // What they say is true, and may be what Spacer lacks.
-        for found in all.iter().filter(|_| self.spacer > 0) {
-            let limits = Limits { resource: Some(self.spacer), millis: Session::millis_left(budget) };
-            let session = Session::new(budget)?;
-            let z3 = &session.z3;
-            if let HornOutcome::Solved(solution) = solve(z3, &found.assumed_in(&system), limits)
-                && found.with(z3, &system, &solution, limits).is_ok()
-            {
-                return Ok(Answer::Holds(
-                    "invariant equations found, completed by Spacer, and re-checked".into(),
-                ));
+            // What they say is true, and may be what Spacer lacks.
+            for found in all.iter().filter(|_| self.spacer > 0) {
+                let limits = Limits { resource: Some(self.spacer), millis: Session::millis_left(budget) };
+                let session = Session::new(budget)?;
+                let (z3, system) = (&session.z3, viewed.system());
+                if let HornOutcome::Solved(solution) = solve(z3, &found.assumed_in(system), limits)
+                    && found.with(z3, system, &solution, limits).is_ok()
+                {
+                    return Ok(Answer::Holds(
+                        "invariant equations found, completed by Spacer, and re-checked".into(),
+                    ));
+                }
             }
+            before.push(viewed);
         }
         Err(reason)
     }

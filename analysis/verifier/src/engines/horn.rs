@@ -65,7 +65,7 @@ impl Engine for Horn {
     }
 }
 
-fn no_arrays() -> Unknown {
+pub(super) fn no_arrays() -> Unknown {
     Unknown::NotApplicable("there are no arrays to look into".into())
 }
 
@@ -84,8 +84,7 @@ impl Horn {
         budget.spend(steps - own.left())?;
         let Built { mut system, shape, .. } = built?;
         if let View::Cells(cells) = view {
-            let about = system.about(cells);
-            system = about.ok_or_else(no_arrays)?;
+            system = system.about(cells).ok_or_else(no_arrays)?.system;
             system = system.for_any_numbers().unwrap_or(system);
         }
         let session = Session::new(budget)?;

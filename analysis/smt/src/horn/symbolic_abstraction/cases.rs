@@ -1,4 +1,5 @@
-//! Cases of a predicate: ranges of some of its arguments, between the constants that the rules compare them with.
+//! Cases of a predicate: ranges of forms over its arguments (of arguments themselves, between the constants that the rules compare them
+//! with; or of how far the index of a cell is from where the program reads and writes).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,10 +7,12 @@ use num_bigint::BigInt;
 use serde::Deserialize;
 
 use crate::build as t;
-use crate::horn::HornSystem;
+use crate::horn::{HornSystem, argument};
+use crate::rewrite::{Substitution, substitute};
 use crate::term::{Op, Sort, Term, Var, postorder};
 
-/// Which cases are kept apart. Configurations name them `none`, `constants`, `values`.
+/// Which cases are kept apart. Configurations name them `none`, `constants`, `values`, `prefixes`, `indices`,
+/// `equalities`.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub enum Split {
@@ -19,6 +22,12 @@ pub enum Split {
     Constants,
     /// Every value between the least and the greatest such constant, where these are few.
     Values,
+    /// Of a system about cells: the cells before each index that the program uses, and the others.
+    Prefixes,
+    /// The same with the cell at each index.
+    Indices,
+    /// The same, and apart where an argument is a constant that the rules compare it with for being equal: `if (i == 0)`.
+    Equalities,
 }
 
 /// More cases than this are not kept apart.
@@ -26,10 +35,10 @@ const MOST_CASES: usize = 160;
 /// A range of values longer than this is one case.
 const LONGEST: u32 = 70;
 
-/// How one predicate's points are split: per split argument the ascending starts of its ranges, after the first one.
+/// How one predicate's points are split: per form over its arguments the ascending starts of its ranges, after the first one.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Cases {
-    splits: Vec<(usize, Vec<BigInt>)>,
+    splits: Vec<(Term, Vec<BigInt>)>,
 }
 
 impl Cases {
@@ -37,7 +46,8 @@ impl Cases {
     pub(super) fn of(system: &HornSystem, split: Split) -> Vec<Cases> {
         let mut starts: Vec<BTreeMap<usize, BTreeSet<BigInt>>> =
             vec![BTreeMap::new(); system.predicates.len()];
-        if split == Split::None {
+        // What is said of indices, `Partition` knows.
+        if matches!(split, Split::None | Split::Prefixes | Split::Indices | Split::Equalities) {
             return vec![Cases::default(); system.predicates.len()];
         }
         for rule in &system.rules {
@@ -87,7 +97,7 @@ impl Cases {
             }
             if count * (starts.len() + 1) <= MOST_CASES {
                 count *= starts.len() + 1;
-                splits.push((argument, starts.into_iter().collect()));
+                splits.push((t::var(argument_of(argument)), starts.into_iter().collect()));
             }
         }
         Cases { splits }
@@ -98,24 +108,47 @@ impl Cases {
         self.splits.is_empty()
     }
 
-    /// The case of a point, given by all arguments' values.
-    pub(super) fn case(&self, value: impl Fn(usize) -> BigInt) -> Vec<usize> {
-        self.splits.iter().map(|(i, starts)| starts.partition_point(|s| *s <= value(*i))).collect()
+    /// Ranges of forms over integer arguments.
+    pub(super) fn of_forms(splits: Vec<(Term, BTreeSet<BigInt>)>) -> Cases {
+        Cases { splits: splits.into_iter().map(|(form, s)| (form, s.into_iter().collect())).collect() }
+    }
+
+    /// The case of a point, given by the values of all integer arguments.
+    pub(super) fn case(&self, point: &Substitution) -> Option<Vec<usize>> {
+        let range = |(form, starts): &(Term, Vec<BigInt>)| {
+            let value = substitute(*form, point);
+            let value = value.as_int()?;
+            Some(starts.partition_point(|start| start <= value))
+        };
+        self.splits.iter().map(range).collect()
     }
 
     /// That arguments are in a case.
     pub(super) fn condition(&self, case: &[usize], args: &[Term]) -> Term {
-        let ranges = self.splits.iter().zip(case).flat_map(|((i, starts), range)| {
-            let from = range.checked_sub(1).map(|at| t::le(t::int(starts[at].clone()), args[*i]));
-            let to = starts.get(*range).map(|end| t::lt(args[*i], t::int(end.clone())));
+        let args = arguments(args);
+        let ranges = self.splits.iter().zip(case).flat_map(|((form, starts), range)| {
+            let value = substitute(*form, &args);
+            let from = range.checked_sub(1).map(|at| t::le(t::int(starts[at].clone()), value));
+            let to = starts.get(*range).map(|end| t::lt(value, t::int(end.clone())));
             from.into_iter().chain(to)
         });
         t::and(ranges)
     }
 }
 
+/// What stands for the integer arguments.
+pub(super) fn arguments(args: &[Term]) -> Substitution {
+    let integers = args.iter().enumerate().filter(|(_, arg)| arg.sort() == Sort::Int);
+    integers.map(|(i, arg)| (argument_of(i), *arg)).collect()
+}
+
+/// The variable of an integer argument.
+pub(super) fn argument_of(i: usize) -> Var {
+    argument(i, Sort::Int)
+}
+
 /// The least or greatest value of a C type: every variable is compared with those.
-fn is_limit(constant: &BigInt) -> bool {
+pub(super) fn is_limit(constant: &BigInt) -> bool {
     let magnitude = BigInt::from(constant.magnitude().clone());
     [7_u32, 8, 15, 16, 31, 32, 63, 64].iter().any(|bits| {
         let power = BigInt::from(1) << *bits;

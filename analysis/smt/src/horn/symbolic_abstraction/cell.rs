@@ -18,19 +18,24 @@ pub(super) struct Template {
 }
 
 impl Template {
-    /// For this many columns.
-    pub(super) fn new(columns: usize, degree: u8, differences: bool, thresholds: Vec<BigInt>) -> Template {
+    /// For this many columns; `related` says of which two the differences are bounded (of one and itself: whether it is).
+    pub(super) fn new(
+        columns: usize,
+        degree: u8,
+        related: impl Fn(usize, usize) -> bool,
+        thresholds: Vec<BigInt>,
+    ) -> Template {
         let mut monomials: Vec<Vec<usize>> = vec![Vec::new()];
         monomials.extend((0..columns).map(|i| vec![i]));
         if degree >= 2 && columns <= 7 {
             monomials.extend((0..columns).flat_map(|i| (i..columns).map(move |j| vec![i, j])));
         }
+        let bounded = (0..columns).filter(|i| related(*i, *i));
         let mut rows: Vec<Vec<(usize, bool)>> =
-            (0..columns).flat_map(|i| [vec![(i, true)], vec![(i, false)]]).collect();
-        if differences && columns <= 7 {
-            for i in 0..columns {
-                rows.extend((0..columns).filter(|j| *j != i).map(|j| vec![(i, true), (j, false)]));
-            }
+            bounded.flat_map(|i| [vec![(i, true)], vec![(i, false)]]).collect();
+        for i in 0..columns {
+            let others = (0..columns).filter(|j| *j != i && related(i, *j));
+            rows.extend(others.map(|j| vec![(i, true), (j, false)]));
         }
         Template { monomials, rows, thresholds }
     }

@@ -4,6 +4,7 @@
 
 mod cases;
 mod cell;
+mod partition;
 
 pub use cases::Split;
 
@@ -12,10 +13,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use num_bigint::BigInt;
 
 use self::{
-    cases::Cases,
+    cases::{Cases, arguments},
     cell::{Cell, Template},
+    partition::Kept,
 };
-use super::{Atom, HornSystem, PredId, Rule, Solution, argument, certify};
+use super::{Atom, CellSystem, HornSystem, PredId, Rule, Solution, argument, certify};
 use crate::build as t;
 use crate::solver::{Limits, Outcome, Reason, Solver};
 use crate::term::{Op, Sort, Term, postorder};
@@ -113,6 +115,8 @@ struct Search<'s> {
     cells: Vec<Cells>,
     /// Per rule the cells of its body's atoms when it was looked at last: only what is new since then can give new points.
     seen: Vec<Vec<Cells>>,
+    /// What is not covered of one case is looked at before other cases.
+    case_by_case: bool,
     /// Predicates about which nothing matters.
     irrelevant: BTreeSet<PredId>,
 }
@@ -126,6 +130,35 @@ pub fn invariants(
     system: &HornSystem,
     options: SymbolicAbstractionOptions,
 ) -> Result<Invariants, Reason> {
+    search(z3, system, Cases::of(system, options.split), &[], options)
+}
+
+/// Computes invariants of a system about cells, those of the cells before, at and behind the program's indices apart. [GRS05]
+///
+/// # Errors
+/// If the solver does not answer, or after too many questions.
+pub fn invariants_of_cells(
+    z3: &Z3,
+    cells: &CellSystem,
+    options: SymbolicAbstractionOptions,
+) -> Result<Invariants, Reason> {
+    let cases = match options.split {
+        Split::None | Split::Constants | Split::Values => Cases::of(&cells.system, options.split),
+        Split::Prefixes => partition::cases(cells, Kept { cells: false, equalities: false }),
+        Split::Indices => partition::cases(cells, Kept { cells: true, equalities: false }),
+        Split::Equalities => partition::cases(cells, Kept { cells: true, equalities: true }),
+    };
+    search(z3, &cells.system, cases, &cells.indices, options)
+}
+
+/// `indices`: per predicate arguments whose differences from others the cases tell.
+fn search(
+    z3: &Z3,
+    system: &HornSystem,
+    cases: Vec<Cases>,
+    indices: &[Vec<usize>],
+    options: SymbolicAbstractionOptions,
+) -> Result<Invariants, Reason> {
     let thresholds = thresholds(system);
     let columns: Vec<Vec<usize>> = system
         .predicates
@@ -134,15 +167,23 @@ pub fn invariants(
         .collect();
     // Among many cases differences are told apart by the cases themselves.
     let differences = options.split != Split::Values;
-    let template = |c: &Vec<usize>| Template::new(c.len(), options.degree, differences, thresholds.clone());
+    let template = |(p, c): (usize, &Vec<usize>)| {
+        let is_index = |column: usize| indices.get(p).is_some_and(|indices| indices.contains(&c[column]));
+        let most = if indices.is_empty() { 7 } else { 12 };
+        // Where an index is, the cases say.
+        let related =
+            |i: usize, j: usize| !is_index(i) && !is_index(j) && (i == j || differences && c.len() <= most);
+        Template::new(c.len(), options.degree, related, thresholds.clone())
+    };
     let relevant = system.relevant();
     let mut search = Search {
         system,
-        templates: columns.iter().map(template).collect(),
+        templates: columns.iter().enumerate().map(template).collect(),
         cells: vec![BTreeMap::new(); columns.len()],
         columns,
         seen: system.rules.iter().map(|rule| vec![Cells::new(); rule.body.len()]).collect(),
-        cases: Cases::of(system, options.split),
+        cases,
+        case_by_case: !indices.is_empty(),
         irrelevant: (0..)
             .map(PredId)
             .take(system.predicates.len())
@@ -172,6 +213,14 @@ impl Search<'_> {
         t::or(cells.iter().map(|(case, cell)| {
             t::and([self.cases[p].condition(case, args), cell.formula(&self.templates[p], &columns)])
         }))
+    }
+
+    /// What an atom says in a case without being covered there.
+    fn uncovered(&self, atom: &Atom, case: &[usize]) -> Term {
+        let p = atom.predicate.index();
+        let columns: Vec<Term> = self.columns[p].iter().map(|i| atom.args[*i]).collect();
+        let known = self.cells[p].get(case).map(|cell| cell.formula(&self.templates[p], &columns));
+        t::and([self.cases[p].condition(case, &atom.args)].into_iter().chain(known.map(t::not)))
     }
 
     fn atom(&self, atom: &Atom) -> Term {
@@ -237,13 +286,24 @@ impl Search<'_> {
         let p = head.predicate.index();
         let cost = 1 + postorder(&[body]).len() as u32 / LARGE;
         let mut grew = false;
+        let mut open: Option<Vec<usize>> = None;
         loop {
             *left = left.checked_sub(cost).ok_or(Reason::Limit)?;
-            let covered = self.atom(head);
-            match solver.check_assuming(&[t::not(covered)]) {
+            let uncovered = match &open {
+                Some(case) => self.uncovered(head, case),
+                None => t::not(self.atom(head)),
+            };
+            match solver.check_assuming(&[uncovered]) {
+                Outcome::Unsat if open.is_some() => open = None,
                 Outcome::Unsat => return Ok(grew),
                 Outcome::Unknown(Reason::Interrupted) => return Err(Reason::Interrupted),
                 Outcome::Unknown(reason) => {
+                    // Of a case that is too hard nothing is known.
+                    if let Some(case) = open.take() {
+                        self.cells[p].insert(case, Cell::top(&self.templates[p]));
+                        grew = true;
+                        continue;
+                    }
                     if self.cases[p].is_single()
                         && !self.cells[p].values().any(|c| *c == Cell::top(&self.templates[p]))
                     {
@@ -265,9 +325,13 @@ impl Search<'_> {
                             (None, _) => numbers.push(BigInt::ZERO),
                         }
                     }
-                    let case = self.cases[p].case(|i| numbers[i].clone());
+                    let all: Vec<Term> = numbers.iter().map(|number| t::int(number.clone())).collect();
+                    let Some(case) = self.cases[p].case(&arguments(&all)) else {
+                        return Err(Reason::Incomplete("a point without a case".into()));
+                    };
                     let point: Vec<BigInt> = self.columns[p].iter().map(|i| numbers[*i].clone()).collect();
                     let template = &self.templates[p];
+                    open = self.case_by_case.then(|| case.clone());
                     match self.cells[p].get_mut(&case) {
                         None => {
                             self.cells[p].insert(case, Cell::point(template, &point));

@@ -16,7 +16,7 @@ pub fn work_or_employ() -> Option<ExitCode> {
         return Some(ExitCode::from(u8::from(serve(std::io::stdin(), std::io::stdout(), care).is_err())));
     }
     if let Ok(program) = std::env::current_exe() {
-        employ(Launch { program: program, arguments: vec![ARGUMENT.into()] });
+        employ(Launch { program, arguments: vec![ARGUMENT.into()] });
     }
     None
 }

@@ -148,6 +148,8 @@ pub enum Cause {
     Within(Name),
     /// Not modelled; see the function's approximations.
     Unmodelled(Name),
+    /// The address of a string of the library's, or of the rest of one, by the function that gave it: see [`texts`](crate::texts).
+    Text(Name),
     /// A read of a `volatile` object that something else than the program may change; the edge before has read it.
     Volatile,
     /// An object without a value: if it lives in memory, the predicate `initialised` is false of its bytes.
@@ -162,6 +164,7 @@ impl Cause {
             Cause::Input(_)
             | Cause::Within(_)
             | Cause::Unmodelled(_)
+            | Cause::Text(_)
             | Cause::Volatile
             | Cause::Indeterminate => self,
         }

@@ -19,6 +19,7 @@ mod program;
 mod scalar;
 mod structure;
 pub mod text;
+pub mod texts;
 pub mod types;
 pub mod verify;
 pub mod visit;

@@ -234,3 +234,77 @@ fn rename_place(lvalue: &mut Lvalue, with: &dyn Renaming) {
     }
     lvalue.ty = with.ty(lvalue.ty);
 }
+
+/// Puts expressions in the place of those that the operation reads, outermost first; what was put is not looked into. Places that are
+/// written or whose address is taken stay, but for the pointers and indices in them.
+pub fn replace(op: &mut Op, with: &dyn Fn(&Expr) -> Option<Expr>) {
+    match op {
+        Op::Skip | Op::Begin(_) | Op::End(_) => {}
+        Op::Assume(value) | Op::Free(value) => replace_in(value, with),
+        Op::Assign(dst, value) => {
+            replace_in_place(dst, with);
+            replace_in(value, with);
+        }
+        Op::Copy(dst, src) => {
+            replace_in_place(dst, with);
+            replace_in_place(src, with);
+        }
+        Op::Havoc(dst, _) => replace_in_place(dst, with),
+        Op::Clobber(values, _) => values.iter_mut().for_each(|value| replace_in(value, with)),
+        Op::Call(call) => {
+            if let Callee::Indirect(pointer, _) = &mut call.callee {
+                replace_in(pointer, with);
+            }
+            for argument in &mut call.arguments {
+                match argument {
+                    Argument::Value(value) => replace_in(value, with),
+                    Argument::Aggregate(lvalue) => replace_in_place(lvalue, with),
+                }
+            }
+            if let Some(dst) = &mut call.dst {
+                replace_in_place(dst, with);
+            }
+        }
+        Op::Allocate(allocation) => {
+            replace_in_place(&mut allocation.dst, with);
+            replace_in(&mut allocation.size, with);
+        }
+        Op::CopyBytes(a, b, c) | Op::FillBytes(a, b, c) => {
+            [a, b, c].into_iter().for_each(|value| replace_in(value, with));
+        }
+        Op::HavocBytes(a, b, _) => [a, b].into_iter().for_each(|value| replace_in(value, with)),
+    }
+}
+
+/// The same in an expression.
+pub fn replace_in(expr: &mut Expr, with: &dyn Fn(&Expr) -> Option<Expr>) {
+    if let Some(other) = with(expr) {
+        *expr = other;
+        return;
+    }
+    match expr {
+        Expr::Int(..) | Expr::Float(..) | Expr::Null | Expr::Function(_) => {}
+        Expr::Load(lvalue) | Expr::Address(lvalue) => replace_in_place(lvalue, with),
+        Expr::Unary(_, arg, _) | Expr::Cast(_, arg, _) => replace_in(Arc::make_mut(arg), with),
+        Expr::Binary(_, lhs, rhs, _)
+        | Expr::Compare(_, lhs, rhs)
+        | Expr::Overflows(_, lhs, rhs)
+        | Expr::Memory(_, lhs, rhs)
+        | Expr::PointerDifference(lhs, rhs, _, _) => {
+            replace_in(Arc::make_mut(lhs), with);
+            replace_in(Arc::make_mut(rhs), with);
+        }
+    }
+}
+
+fn replace_in_place(lvalue: &mut Lvalue, with: &dyn Fn(&Expr) -> Option<Expr>) {
+    if let Base::Deref(pointer, _) = &mut lvalue.base {
+        replace_in(Arc::make_mut(pointer), with);
+    }
+    for step in &mut lvalue.path {
+        match step {
+            Step::Field { .. } => {}
+            Step::Index { index, .. } => replace_in(Arc::make_mut(index), with),
+        }
+    }
+}

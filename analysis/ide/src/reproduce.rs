@@ -69,6 +69,7 @@ pub fn test(program: &Program, finding: &Finding) -> Result<Test, String> {
             Cause::Unmodelled(what) => {
                 return Err(format!("the path depends on something a test cannot set: {what}"));
             }
+            Cause::Text(name) => return Err(format!("the path depends on the text that `{name}` gives")),
             Cause::Volatile => return Err("the path depends on a volatile object".to_owned()),
             Cause::Indeterminate => return Err("the path depends on memory without a value".to_owned()),
         }

@@ -2,7 +2,7 @@
 //! them is null, and the others are the addresses of strings. Written into the program as a prologue of `main` and, before each use of
 //! an element of `argv`, as what is known of it, so that no engine needs to know. The interpreter makes the objects when a run begins.
 //!
-//! The strings are memory that the program does not name. That an element is not null is said only where the array certainly still is what
+//! The strings have one name together ([`texts`]). That an element is not null is said only where the array certainly still is what
 //! it was: nothing writes to it, and its address goes nowhere but to functions that only read it.
 
 mod bounds;
@@ -20,7 +20,7 @@ use proofline_cfa::{
     Base, CompareOp, Edge, Entry, Expr, Function, Global, IntType, Loc, LocalId, Lvalue, Op, Program, Scalar,
     Site, Step,
     command_line::{ARGV, ENVP},
-    scalar_of,
+    scalar_of, texts,
 };
 use readers::Readers;
 
@@ -85,6 +85,8 @@ impl Parameters {
             let first = Expr::Address(element_of(program, object, element, Expr::int(0)));
             operations.push(Op::Assign(place_of(program, &main, parameter), first));
             program.globals.insert(object, Arc::new(array(object, element)));
+            let strings = texts::object(texts::ARGUMENTS);
+            program.globals.insert(strings.name, Arc::new(strings));
         }
         let mut out = Function::clone(&main);
         let (mut at, before) = (Loc(out.locations), out.entry);
@@ -119,7 +121,7 @@ fn array(name: Name, element: Type) -> Global {
         name,
         ty: Type::new(TypeKind::Array(element, ArrayLength::Unknown)),
         size: 0,
-        linkage: Linkage::External,
+        linkage: Linkage::Internal,
         defined: false,
         constant: false,
         init: Vec::new(),

@@ -19,7 +19,9 @@ use crate::{
 };
 use proofline_cfa::{
     Base, Call, Callee, Cause, Entry, EntryKind, Expr, Function, Lvalue, MemoryPredicate, Object, Op,
-    Program, Structure, copied_character, visit,
+    Program, Structure,
+    command_line::{ARGV, ENVP},
+    copied_character, texts, visit,
 };
 
 /// A program with what was found out about all of it.
@@ -35,6 +37,7 @@ pub struct Environment {
     allocated_outside: BTreeSet<Object>,
     ended: OnceLock<BTreeSet<Object>>,
     asks_for_values: OnceLock<bool>,
+    keeps_texts: OnceLock<bool>,
     asks_what_is_left: OnceLock<bool>,
     may_copy_without_values: OnceLock<bool>,
     structures: FxHashMap<Name, OnceLock<Structure>>,
@@ -143,6 +146,7 @@ impl Environment {
             allocated_outside,
             ended: OnceLock::new(),
             asks_for_values: OnceLock::new(),
+            keeps_texts: OnceLock::new(),
             asks_what_is_left: OnceLock::new(),
             may_copy_without_values: OnceLock::new(),
             structures,
@@ -359,6 +363,18 @@ impl Environment {
         })
     }
 
+    /// Whether nothing in the program writes to strings that it does not name, nor to the arrays that lead to them: then each pointer that it gets
+    /// to one is the address of a string for as long as it runs.
+    pub fn keeps_texts(&self) -> bool {
+        *self.keeps_texts.get_or_init(|| {
+            let is_theirs = |object: &Object| {
+                let is_array = matches!(object, Object::Global(name) if matches!(name.as_str(), ARGV | ENVP));
+                is_array || texts::is_text(*object)
+            };
+            self.program.functions.keys().all(|name| !self.writes(*name).iter().any(is_theirs))
+        })
+    }
+
     /// Heap objects that come into being when code outside calls functions; those of which only these know, too.
     pub fn allocated_outside(&self) -> &BTreeSet<Object> {
         &self.allocated_outside
@@ -487,7 +503,8 @@ impl Environment {
     /// nothing else replaces its value.
     pub fn is_single(&self, object: Object) -> bool {
         match object {
-            Object::Global(_) => true,
+            // Of strings that have no name of their own this is all of them.
+            Object::Global(_) => !texts::is_text(object),
             Object::Local(function, _) => {
                 !self.call_graph.is_recursive(function) && !self.mod_ref.is_reentered(function)
             }

@@ -22,6 +22,7 @@ pub(crate) struct Common {
     escaped: ContentHash,
     ended: ContentHash,
     asks_for_values: bool,
+    keeps_texts: bool,
     asks_what_is_left: bool,
     may_copy_without_values: bool,
     /// By component of the call graph: which functions a call may run.
@@ -68,6 +69,7 @@ impl Common {
             escaped,
             ended,
             asks_for_values: env.asks_for_values(),
+            keeps_texts: env.keeps_texts(),
             asks_what_is_left: env.asks_what_is_left(),
             may_copy_without_values: env.asks_for_values() && env.may_copy_without_values(),
             reachable,
@@ -101,8 +103,9 @@ pub(crate) fn footprint(env: &Environment, function: &Function, common: &Common)
     let graph = env.call_graph();
     let mut digest = ContentHasher::default();
     function.hash(&mut digest);
-    let Common { asks_for_values, asks_what_is_left, may_copy_without_values, .. } = common;
-    (common.objects, asks_for_values, asks_what_is_left, may_copy_without_values).hash(&mut digest);
+    let Common { asks_for_values, keeps_texts, asks_what_is_left, may_copy_without_values, .. } = common;
+    (common.objects, asks_for_values, keeps_texts, asks_what_is_left, may_copy_without_values)
+        .hash(&mut digest);
     surroundings(env, function.name, common, &mut digest);
     if let Some(component) = graph.component_of(function.name) {
         graph.components()[component].hash(&mut digest);

@@ -26,7 +26,7 @@ use crate::{
 };
 use proofline_cfa::{
     Argument, Base, BinaryOp, Callee, Cause, Edge, Expr, Function, Global, Loc, LocalId, Lvalue, Op, Program,
-    Quantity, Scalar, Types, visit,
+    Quantity, Scalar, Types, texts, visit,
 };
 
 /// The object behind `errno`.
@@ -77,7 +77,7 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
     let interfaces: BTreeMap<Name, Interface> =
         functions.iter().map(|(name, function)| (*name, Interface::of(function))).collect();
     let mut unsupported = Vec::new();
-    let mut tables = BTreeSet::new();
+    let (mut tables, mut kept) = (BTreeSet::new(), BTreeMap::new());
     for function in functions.values_mut() {
         let is_called = |op: &Op| direct(op).is_some_and(|name| !interfaces.contains_key(&name));
         if !function.edges.iter().any(|edge| is_called(&edge.op)) {
@@ -96,6 +96,7 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
             unsupported: &mut unsupported,
             calls_unknown: &mut calls_unknown,
             tables: &mut tables,
+            kept: &mut kept,
             lengths: Vec::new(),
             initialised,
             saved: Vec::new(),
@@ -127,10 +128,21 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
     for global in tables.into_iter().flat_map(|table| table.globals(pointer_bytes, locale_may_change)) {
         program.globals.insert(global.name, Arc::new(global));
     }
+    program.globals.extend(kept.into_iter().map(|(name, global)| (name, Arc::new(global))));
+    if gives_texts(program) {
+        let texts = texts::object(texts::LIBRARY);
+        program.globals.insert(texts.name, Arc::new(texts));
+    }
     program.unsupported.extend(unsupported);
     program.unsupported.sort_unstable();
     program.unsupported.dedup();
     calls_unknown
+}
+
+/// Whether some variable gets the address of a string that the library keeps.
+fn gives_texts(program: &Program) -> bool {
+    let mut edges = program.functions.values().flat_map(|function| &function.edges);
+    edges.any(|edge| matches!(edge.op, Op::Havoc(_, Cause::Text(_))))
 }
 
 /// Where nothing goes on, and the function does not return.
@@ -163,6 +175,8 @@ pub(super) struct Pass<'p, 'u> {
     unsupported: &'u mut Vec<(Name, Name)>,
     calls_unknown: &'u mut bool,
     pub(super) tables: &'u mut BTreeSet<Table>,
+    /// Records that library functions keep.
+    pub(super) kept: &'u mut BTreeMap<Name, Global>,
     /// What the call at hand has asked for.
     pub(super) lengths: Vec<KnownLength>,
     /// Locals that have a value from the start.
@@ -362,15 +376,15 @@ impl Pass<'_, '_> {
                     self.emitter.emit(Op::Free(freed));
                 }
             }
-            Effect::Points(place, object) => {
+            Effect::Points(place, object, inside) => {
                 let (Some(place), Some(object)) = (pointer(arguments, *place), pointer(arguments, *object))
                 else {
                     return;
                 };
                 let target = self.pointee(&place, Type::void().pointer_to());
                 self.emitter.if_not_null(&place, |emitter| {
-                    let inside = emitter.inside_of(object, cause);
-                    emitter.emit(Op::Assign(target, inside));
+                    let address = emitter.inside_of(object, cause);
+                    emitter.put_inside(target, address, *inside);
                 });
             }
             Effect::Assumes(at) => {

@@ -141,8 +141,8 @@ pub(super) enum Effect {
     Fills(usize, Factor, Size, Characters),
     /// `free`
     Frees(usize),
-    /// `*a` (if `a` is not null) gets an address inside the object that `b` points into.
-    Points(usize, usize),
+    /// `*a` (if `a` is not null) gets an address inside the object, or the string, that `b` points into.
+    Points(usize, usize, Inside),
     /// Goes on only if the argument is not zero.
     Assumes(usize),
     /// Calls the function pointer any number of times.
@@ -213,8 +213,13 @@ pub(super) enum Outcome {
     Range(Bound, Bound),
     /// An argument, or something else.
     Argument { argument: usize, instead: Instead },
-    /// An address inside the object that the argument points into.
-    Into { argument: usize, or_null: bool },
+    /// An address inside the object, or the string, that the argument points into.
+    Into { argument: usize, inside: Inside, or_null: bool },
+    /// A string that the library keeps.
+    Text { or_null: bool },
+    /// The address of a record of the type that the result points to, which the library keeps: under this name there are two, and one of them is
+    /// written anew. Its members are any values; those that point to characters point to strings, if it says so.
+    Record { of: Name, has_texts: bool, or_null: bool },
     /// A new object.
     Fresh { size: Size, on_heap: bool, zeroed: bool, may_fail: bool },
     /// A new object on the heap with a copy of a string, at most so many characters.
@@ -245,12 +250,23 @@ pub(super) enum Outcome {
     Option(Options),
 }
 
+/// Where an address inside something is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Inside {
+    /// Anywhere in the object.
+    Object,
+    /// In the string: at or before its end.
+    String,
+}
+
 /// What may be returned in the place of an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Instead {
     Nothing,
     Null,
     Any,
+    /// A string that the library keeps.
+    Text,
     /// Null; if the argument is null, anything.
     NullOrNew,
 }
@@ -309,7 +325,7 @@ impl Model {
                     factor(with, see);
                     in_size(size, see);
                 }
-                Effect::Points(to, into) => {
+                Effect::Points(to, into, _) => {
                     see(*to, Use::Pointer);
                     see(*into, Use::Pointer);
                 }
@@ -355,8 +371,15 @@ impl Model {
         }
         match &self.result {
             None
-            | Some(Outcome::Any | Outcome::Input | Outcome::Errno | Outcome::NotNull | Outcome::Table(_)) => {
-            }
+            | Some(
+                Outcome::Any
+                | Outcome::Input
+                | Outcome::Errno
+                | Outcome::NotNull
+                | Outcome::Text { .. }
+                | Outcome::Record { .. }
+                | Outcome::Table(_),
+            ) => {}
             Some(Outcome::Range(low, high)) => {
                 for bound in [low, high] {
                     match bound {

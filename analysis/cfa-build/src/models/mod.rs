@@ -13,6 +13,7 @@ mod emit;
 mod external;
 mod format;
 mod input;
+mod kept;
 mod lines;
 mod needs;
 mod option;

@@ -7,7 +7,7 @@ use proofline_hir::{Linkage, Name, Type, TypeKind};
 use super::{
     apply::Pass,
     arguments::{pointer, value},
-    effect::Options,
+    effect::{Inside, Options},
     emit::Emitter,
     format,
 };
@@ -96,7 +96,7 @@ impl Pass<'_, '_> {
                     };
                     let inside = emitter.inside_of(element, within);
                     if let Some(place) = place {
-                        emitter.emit(Op::Assign(place, inside));
+                        emitter.put_inside(place, inside, Inside::String);
                     }
                 });
             });

@@ -196,7 +196,7 @@ impl Parser {
                 let (place, _) = self.deref_argument()?;
                 self.word("into")?;
                 let object = self.argument()?;
-                model.effects.push(Effect::Points(place, object));
+                model.effects.push(Effect::Points(place, object, self.inside()));
             }
             "calls" => {
                 let function = self.argument()?;

@@ -9,7 +9,9 @@ use super::{
     apply::Pass,
     arguments::{pointer, value},
     effect::{Instead, Outcome},
+    emit::Emitter,
     format,
+    kept::Kept,
 };
 use crate::lower::{byte_swapped, fold};
 use proofline_cfa::{Argument, Base, BinaryOp, Cause, CompareOp, Expr, Lvalue, Op, Scalar, UnaryOp};
@@ -50,14 +52,31 @@ impl Pass<'_, '_> {
                     _ => self.emitter.havoc(dst, cause),
                 }
             }
-            Some(Outcome::Into { argument, or_null }) if is_pointer => match pointer(arguments, *argument) {
-                Some(object) => {
-                    let inside = self.emitter.inside_of(object, cause);
-                    let instead = if *or_null { Instead::Null } else { Instead::Nothing };
-                    self.put(dst, inside, instead, cause);
+            Some(Outcome::Into { argument, inside, or_null }) if is_pointer => {
+                match pointer(arguments, *argument) {
+                    Some(object) => {
+                        let place = self.emitter.inside_of(object, cause);
+                        let null = Op::Assign(dst.clone(), Expr::Null);
+                        let found = |emitter: &mut Emitter<'_>| emitter.put_inside(dst, place, *inside);
+                        match or_null {
+                            true => self.emitter.either(cause, |e| e.emit(null), found),
+                            false => found(&mut self.emitter),
+                        }
+                    }
+                    None => self.emitter.havoc(dst, cause),
                 }
-                None => self.emitter.havoc(dst, cause),
-            },
+            }
+            Some(Outcome::Text { or_null }) if is_pointer => {
+                let text = Op::Havoc(dst.clone(), Cause::Text(name));
+                match or_null {
+                    true => self.emitter.either(cause, |e| e.give_null(Some(dst)), |e| e.emit(text)),
+                    false => self.emitter.emit(text),
+                }
+            }
+            Some(Outcome::Record { of, has_texts, or_null }) if is_pointer => {
+                let kept = Kept { of: *of, by: name, has_texts: *has_texts };
+                self.kept_record(kept, *or_null, dst, cause);
+            }
             Some(Outcome::Fresh { size, on_heap, zeroed, may_fail }) if is_pointer => {
                 let size = Requested { size, on_heap: *on_heap, zeroed: *zeroed, may_fail: *may_fail };
                 self.allocate(size, dst, arguments, cause);
@@ -123,6 +142,8 @@ impl Pass<'_, '_> {
                 | Outcome::Filled { .. }
                 | Outcome::Option(_)
                 | Outcome::NotNull
+                | Outcome::Text { .. }
+                | Outcome::Record { .. }
                 | Outcome::Table(_)
                 | Outcome::Into { .. }
                 | Outcome::Fresh { .. }
@@ -164,6 +185,13 @@ impl Pass<'_, '_> {
             Instead::Nothing => self.emitter.emit(op),
             Instead::Null => self.emitter.either(cause, |e| e.emit(null), |e| e.emit(op)),
             Instead::Any => self.emitter.either(cause, |e| e.havoc(dst, cause), |e| e.emit(op)),
+            Instead::Text => {
+                let text = match cause {
+                    Cause::External(name) | Cause::Unmodelled(name) => Cause::Text(name),
+                    other => other,
+                };
+                self.emitter.either(cause, |e| e.emit(Op::Havoc(dst, text)), |e| e.emit(op));
+            }
             Instead::NullOrNew => {
                 let is_given = fold::compare(CompareOp::Ne, value, Expr::Null);
                 self.emitter.if_else(

@@ -11,10 +11,14 @@ use proofline_hir::{TypeKind, types::IntKind};
 use super::{
     apply::Pass,
     arguments::{pointer, value},
-    effect::{Characters, Factor, Size},
+    effect::{Characters, Factor, Inside, Size},
+    emit::Emitter,
     format,
 };
 use crate::lower::fold;
+
+/// No string has more characters: no processor has addresses for them.
+const LONGEST: i128 = 1 << 55;
 
 /// A string that is copied.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -67,6 +71,24 @@ impl Characters {
             Characters::Wide => format::wide_literal(program, string)?.len(),
         };
         Some(length as i128)
+    }
+}
+
+impl Emitter<'_> {
+    /// The pointer gets an address [inside](Self::inside_of) something. In a string that is not before the place where the search began, and not
+    /// behind the end.
+    pub(super) fn put_inside(&mut self, dst: Lvalue, address: Expr, inside: Inside) {
+        if let (Inside::String, Expr::Address(Lvalue { path, .. })) = (inside, &address)
+            && let Some(Step::Index { index, .. }) = path.last()
+        {
+            let index = Expr::clone(index);
+            self.assume_range(&index, 0, LONGEST.min(self.types.ptrdiff_t().max()));
+        }
+        self.emit(Op::Assign(dst.clone(), address));
+        if inside == Inside::String {
+            let (pointer, size) = (Arc::new(Expr::Load(dst)), Arc::new(Expr::Int(0, self.types.size_t())));
+            self.emit(Op::Assume(Expr::Memory(MemoryPredicate::Terminated, pointer, size)));
+        }
     }
 }
 

@@ -96,6 +96,7 @@ impl Printer<'_> {
             Cause::Keeping(name) => self.named_cause("keeping", *name),
             Cause::Within(name) => self.named_cause("within", *name),
             Cause::Unmodelled(name) => self.named_cause("unmodelled", *name),
+            Cause::Text(name) => self.named_cause("text", *name),
             Cause::Volatile => self.text("volatile"),
             Cause::Indeterminate => self.text("indeterminate"),
         }
@@ -231,13 +232,15 @@ impl Parser<'_> {
             Ok(Cause::Within(self.name()?))
         } else if self.word("unmodelled") {
             Ok(Cause::Unmodelled(self.name()?))
+        } else if self.word("text") {
+            Ok(Cause::Text(self.name()?))
         } else if self.word("volatile") {
             Ok(Cause::Volatile)
         } else if self.word("indeterminate") {
             Ok(Cause::Indeterminate)
         } else {
             self.fail(
-                "a cause (`input f`, `external f`, `keeping f`, `within f`, `unmodelled x`, `volatile`, `indeterminate`)",
+                "a cause (`input f`, `external f`, `keeping f`, `within f`, `unmodelled x`, `text f`, `volatile`, `indeterminate`)",
             )
         }
     }

@@ -9,7 +9,7 @@ use crate::{
     interval::{
         floats::Floats,
         operators::{self, Arith},
-        pointers::{compare_pointers, equal_pointers, show_pointer},
+        pointers::{compare_pointers, equal_pointers, is_text, show_pointer},
         ranges::Ranges,
         scalar::{
             IntervalValue, Pointee, Pointer, Targets, known_float, known_int, pointer_bits_range,
@@ -286,7 +286,7 @@ impl Arithmetic for Intervals {
             return Abstract::Any;
         };
         match (&left[..], &right[..]) {
-            ([(from, a)], [(to, b)]) if from == to && stride > 0 => {
+            ([(from, a)], [(to, b)]) if from == to && stride > 0 && !is_text(from) => {
                 let stride = i128::from(stride);
                 let lo = (i128::from(a.lo) - i128::from(b.hi)).div_euclid(stride);
                 let hi = (i128::from(a.hi) - i128::from(b.lo)).div_euclid(stride);
@@ -305,6 +305,8 @@ impl Arithmetic for Intervals {
             return Abstract::Any;
         }
         let to = match &pointer.to {
+            // What lies before a place in a string need not be in it.
+            Targets::These(these) if by.lo < 0 && these.iter().any(|(to, _)| is_text(to)) => Targets::Any,
             Targets::Any => Targets::Any,
             Targets::These(these) => {
                 Targets::these(these.iter().map(|(to, at)| (*to, at.plus(by))).collect())

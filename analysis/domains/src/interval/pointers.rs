@@ -1,6 +1,6 @@
 //! Pointers of the interval analysis compared: which targets may be the same address, and what a comparison gives.
 
-use proofline_cfa::{CompareOp, Object};
+use proofline_cfa::{CompareOp, Object, texts};
 
 use crate::{
     interval::{
@@ -24,7 +24,12 @@ pub(super) fn equal_pointers(
             let possible = mine.iter().filter(|target| {
                 theirs.iter().any(|other| compare_targets(target, other, objects) != Some(false))
             });
-            Targets::these(possible.copied().collect())
+            // Both say how far the end of the string is at least.
+            let nearer = |target: &(Pointee, Offsets)| match &theirs[..] {
+                [other] if is_text(&target.0) && other.0 == target.0 && other.1.hi < target.1.hi => *other,
+                _ => *target,
+            };
+            Targets::these(possible.map(nearer).collect())
         }
         // Null is all the other one can be.
         (Targets::Any, Targets::These(theirs)) if theirs.is_empty() => Targets::nothing(),
@@ -120,4 +125,10 @@ pub(super) fn show_pointer(pointer: &Pointer) -> Option<String> {
         (Targets::Any, false) => Some("!= NULL".to_owned()),
         (Targets::These(_) | Targets::Any, true) => None,
     }
+}
+
+/// Whether it is a string that the program does not name. Offsets are relative to places in such strings: of a pointer `p` with the offset `o <= 0`
+/// it is known that the bytes from `p` to `p - o` are in the string or its end, and of one with `o > 0` that `p - o` is.
+pub(super) fn is_text(pointee: &Pointee) -> bool {
+    matches!(pointee, Pointee::Object(object) if texts::is_text(*object))
 }

@@ -1,6 +1,6 @@
 //! What a state knows of the predicates on memory: lives, sizes and bounds of objects.
 
-use proofline_cfa::{Expr, MemoryPredicate, Object};
+use proofline_cfa::{Expr, MemoryPredicate, Object, texts};
 
 use crate::store::{
     arithmetic::{Addresses, Arithmetic, Impossible, Objects},
@@ -52,9 +52,7 @@ impl<A: Arithmetic> StateView<'_, A> {
             MemoryPredicate::NothingLost => self.is_nothing_lost(size).then_some(true),
             MemoryPredicate::Terminated | MemoryPredicate::WideTerminated => {
                 let width = if predicate == MemoryPredicate::Terminated { 1 } else { 4 };
-                let is_string =
-                    self.string_length(pointer, width)?.is_some_and(|length| length.most.is_some());
-                let is_certain = is_string && !self.pointees_of(pointer)?.may_be_null;
+                let is_certain = self.ends(pointer, width)? && !self.pointees_of(pointer)?.may_be_null;
                 is_certain.then_some(true)
             }
             MemoryPredicate::Initialised => {
@@ -201,6 +199,9 @@ impl<A: Arithmetic> StateView<'_, A> {
 
     /// Whether so many bytes from any of the offsets on are in the object.
     fn is_inside(&self, (object, offsets): (Object, Offsets), size: i128) -> bool {
+        if texts::is_text(object) {
+            return i128::from(offsets.hi) + size <= 1;
+        }
         let Some((bytes, _)) = self.sizes(object) else { return false };
         offsets.lo >= 0 && i128::from(offsets.hi) + size <= i128::from(bytes)
     }

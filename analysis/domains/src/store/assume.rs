@@ -35,21 +35,24 @@ pub fn assume<A: Arithmetic>(
 ) -> Result<State<A::Value>, Impossible> {
     let mut refiner = Refiner { update: Update::new(model, function, state), facts, fuel: FUEL };
     refiner.assume(condition, truth)?;
+    if model.env.keeps_texts() {
+        refiner.go_on_in_texts(condition, truth)?;
+    }
     Ok(refiner.update.state)
 }
 
-struct Refiner<'m, A: Arithmetic> {
-    update: Update<'m, A>,
+pub(super) struct Refiner<'m, A: Arithmetic> {
+    pub(super) update: Update<'m, A>,
     facts: &'m dyn Facts,
     fuel: u32,
 }
 
 impl<'m, A: Arithmetic> Refiner<'m, A> {
-    fn view(&self) -> StateView<'_, A> {
+    pub(super) fn view(&self) -> StateView<'_, A> {
         StateView::new(self.update.model, self.update.function, &self.update.state, self.facts)
     }
 
-    fn domain(&self) -> &'m A {
+    pub(super) fn domain(&self) -> &'m A {
         &self.update.model.arithmetic
     }
 
@@ -136,6 +139,9 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
 
     /// Behind the pointer a string of characters of so many bits ends inside its object.
     fn learn_end(&mut self, pointer: &Expr, item: i64) -> Result<(), Impossible> {
+        if item == 8 && self.update.model.env.keeps_texts() {
+            self.is_in_text(pointer)?;
+        }
         let (places, limit) = {
             let view = self.view();
             let places = view.pointees(pointer, Offsets::at(0), 0)?;
@@ -311,7 +317,7 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
     }
 
     /// The scalar at the lvalue is in `value`.
-    fn learn(&mut self, lvalue: &Lvalue, value: &A::Value) -> Result<(), Impossible> {
+    pub(super) fn learn(&mut self, lvalue: &Lvalue, value: &A::Value) -> Result<(), Impossible> {
         let place = {
             let view = self.view();
             let Some(access) = view.access(lvalue) else { return Ok(()) };

@@ -22,6 +22,7 @@ mod retire;
 pub mod show;
 pub mod state;
 mod strings;
+mod texts;
 pub mod transfer;
 pub mod update;
 pub mod value;

@@ -188,7 +188,7 @@ impl<A: Arithmetic> Model<A> {
         }
     }
 
-    /// `argc` is at least 1 and `argv` is not null where the program starts.
+    /// `argc` is not negative and `argv` is not null where the program starts (C11 5.1.2.2.1).
     fn main_arguments(&self, function: &Function, frame: &mut Frame<A::Value>) {
         if &*function.name != "main" {
             return;
@@ -201,7 +201,7 @@ impl<A: Arithmetic> Model<A> {
             let (scalar, value) = match index {
                 0 if local.ty == proofline_cfa::Type::int() => {
                     let ty = proofline_cfa::IntType::INT;
-                    (Scalar::Int(ty), self.arithmetic.between(ty, 1, ty.max()))
+                    (Scalar::Int(ty), self.arithmetic.between(ty, 0, ty.max()))
                 }
                 1 if local.ty.pointee().is_some() => (Scalar::Pointer, self.arithmetic.non_null()),
                 _ => continue,

@@ -1,6 +1,6 @@
 //! Strings in known bytes: where the first byte 0 behind a pointer is. Knows regions, no library functions.
 
-use proofline_cfa::{Conversion, Expr, IntType, LocalId, Object, Quantity, Scalar};
+use proofline_cfa::{Conversion, Expr, IntType, LocalId, Object, Quantity, Scalar, texts};
 
 use crate::store::{
     arithmetic::{Arithmetic, Impossible, Objects},
@@ -33,6 +33,20 @@ impl<A: Arithmetic> StateView<'_, A> {
                 Some(Length { least: a.least.min(b.least), most: a.most.and_then(|a| Some(a.max(b.most?))) })
             })
             .flatten())
+    }
+
+    /// Whether a string of such characters certainly ends behind the pointer, where that is not null.
+    ///
+    /// # Errors
+    /// [`Impossible`] if the evaluation has no result in any concrete state.
+    pub(super) fn ends(&self, pointer: &Expr, width: i64) -> Result<bool, Impossible> {
+        let Some(value) = self.eval(pointer)?.known() else { return Ok(false) };
+        let Some(places) = self.model.arithmetic.addresses(&value) else { return Ok(false) };
+        let ends = |(object, offsets): &(Object, Offsets)| match texts::is_text(*object) {
+            true => width == 1 && offsets.hi <= 0,
+            false => self.length_in(*object, *offsets, width).is_some_and(|length| length.most.is_some()),
+        };
+        Ok(!places.is_empty() && places.iter().all(ends))
     }
 
     fn length_in(&self, object: Object, offsets: Offsets, width: i64) -> Option<Length> {

@@ -2,7 +2,7 @@
 
 use proofline_cfa::{
     Allocation, Argument, Base, BinaryOp, Cause, Expr, Function, LocalId, Lvalue, Object, Op, Role, Scalar,
-    Step, copied_character,
+    Step, copied_character, texts,
 };
 use proofline_cpa::{EdgeContext, Facts};
 use smallvec::SmallVec;
@@ -66,7 +66,7 @@ impl<'a, A: Arithmetic> Successor<'a, A> {
                 update.forget_all(self.target(*id));
                 update.state
             }
-            Op::Havoc(dst, _) => {
+            Op::Havoc(dst, cause) => {
                 let places = self.view().resolve(dst)?;
                 let mut update = self.update();
                 if let (Some(id), Some(scalar)) =
@@ -74,6 +74,12 @@ impl<'a, A: Arithmetic> Successor<'a, A> {
                     && let value @ Abstract::Of(_) = self.view().library_result(id, scalar)?
                 {
                     assign_value(&self.view(), &mut update, dst, &places, value);
+                    return Ok(vec![update.state]);
+                }
+                if matches!(cause, Cause::Text(_))
+                    && let Some(text) = self.view().text(texts::LIBRARY)
+                {
+                    assign_value(&self.view(), &mut update, dst, &places, text);
                     return Ok(vec![update.state]);
                 }
                 self.havoc(&mut update, dst, &places);

@@ -2,7 +2,11 @@
 
 use std::cell::Cell;
 
-use proofline_cfa::{Base, CompareOp, Expr, Function, IntType, Lvalue, Object, Scalar, Step};
+use proofline_cfa::{
+    Base, CompareOp, Expr, Function, IntType, Lvalue, Name, Object, Scalar, Step,
+    command_line::{ARGV, ENVP},
+    texts,
+};
 use proofline_cpa::Facts;
 use proofline_hir::TypeKind;
 use serde::{Deserialize, Serialize};
@@ -202,7 +206,31 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
             return Ok(self.any_of(lvalue));
         }
         let places = self.resolve(lvalue)?;
-        Ok(self.read_places(&places, access).or_else(|| self.any_of(lvalue)))
+        let read = self.read_places(&places, access);
+        if read.is_any()
+            && access.scalar == Scalar::Pointer
+            && let Some(argument) = self.argument(&places)
+        {
+            return Ok(argument);
+        }
+        Ok(read.or_else(|| self.any_of(lvalue)))
+    }
+
+    /// What an element of `argv` or `envp` is: null, or the address of a string.
+    fn argument(&self, places: &Places) -> Option<Abstract<A::Value>> {
+        let is_array = |place: &Place| matches!(place.target, Target::Object(Object::Global(name)) if matches!(name.as_str(), ARGV | ENVP));
+        if places.elsewhere || places.list.is_empty() || !places.list.iter().all(is_array) {
+            return None;
+        }
+        let domain = &self.model.arithmetic;
+        let text = self.text(texts::ARGUMENTS)?;
+        Some(join_all([text, Abstract::Of(domain.null())], Scalar::Pointer))
+    }
+
+    /// The address of a string that the program does not name; `None` where that says nothing.
+    pub(super) fn text(&self, name: &str) -> Option<Abstract<A::Value>> {
+        let address = self.model.arithmetic.address(Object::Global(Name::new(name)), Offsets::at(0));
+        (self.model.env.keeps_texts() && !address.is_any()).then_some(address)
     }
 
     /// What the type of an lvalue says about its value.
@@ -266,7 +294,7 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
     }
 
     /// Bytes from the start of the base. `access`: the lvalue is read or written, so that indices are in their arrays.
-    fn path_offsets(&self, path: &[Step], access: bool) -> Result<Offsets, Impossible> {
+    pub(super) fn path_offsets(&self, path: &[Step], access: bool) -> Result<Offsets, Impossible> {
         let mut offsets = Offsets::at(0);
         for step in path {
             let by = match step {

@@ -4,6 +4,7 @@
 use proofline_cfa::{
     BinaryOp, CompareOp, Expr, Float, Function, IntType, LocalId, Name, Object, Role, Scalar, UnaryOp,
     eval::{self, Overflow, Semantics},
+    texts,
 };
 
 use crate::{
@@ -75,6 +76,8 @@ impl Arithmetic for Explicit {
     fn address(&self, object: Object, offsets: Offsets) -> Abstract<ExplicitValue> {
         match object {
             Object::External => Abstract::Any,
+            // Which of them it is, is not known.
+            _ if texts::is_text(object) => Abstract::Any,
             Object::Global(_) | Object::Local(..) | Object::Heap(..) => {
                 Abstract::from(offsets.single()).map(|offset| ExplicitValue::Address(object, offset))
             }

@@ -1,10 +1,11 @@
-//! Before each use of an element of `argv`: it is not null if it is one of the first `argc`.
+//! Each use of an element of `argv`: if it is one of the first `argc`, it is read into a variable before, which is not null.
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use super::compare;
 use proofline_cfa::{
-    Base, CompareOp, Edge, Expr, Function, IntType, Loc, LocalId, Lvalue, Op, Scalar, Site, Step, visit,
+    Base, CompareOp, Edge, Expr, Function, IntType, Loc, Local, LocalId, Lvalue, Name, Op, Role, Scalar,
+    Site, Step, visit,
 };
 
 /// The function with what is known of the elements that it reads; `None` if it reads none.
@@ -19,7 +20,31 @@ pub(super) fn known(function: &Function, argc: &Expr, argv: LocalId) -> Option<F
                 }
             });
         }
-        let mut at = Loc(loc as u32);
+        if read.is_empty() {
+            continue;
+        }
+        let mut inside = Loc(loc as u32);
+        let outside = location(&mut out);
+        let mut known: Vec<(&Lvalue, Expr)> = Vec::new();
+        for place in &read {
+            let index = index(place, argv)?;
+            let in_range = in_range(&mut out, inside, outside, &index, argc);
+            let (at, element) = element(&mut out, in_range, place);
+            inside = at;
+            known.push((*place, element));
+        }
+        for id in edges {
+            let mut edge = function.edge(*id).clone();
+            edge.from = inside;
+            visit::replace(&mut edge.op, &|expr| match expr {
+                Expr::Load(place) => {
+                    known.iter().find(|(of, _)| *of == place).map(|(_, element)| element.clone())
+                }
+                _ => None,
+            });
+            out.edges.push(edge);
+        }
+        let mut at = outside;
         for place in read {
             at = assume(&mut out, at, place, &index(place, argv)?, argc);
         }
@@ -44,19 +69,46 @@ fn index(place: &Lvalue, argv: LocalId) -> Option<Expr> {
 
 /// Where control is after `0 <= index && index < argc` was taken to mean that the element is not null.
 fn assume(out: &mut Function, from: Loc, place: &Lvalue, index: &Expr, argc: &Expr) -> Loc {
-    let (index, argc) = in_one_type(index, argc);
     let join = location(out);
+    let at = in_range(out, from, join, index, argc);
+    connect(out, at, join, compare(CompareOp::Ne, Expr::Load(place.clone()), Expr::Null));
+    join
+}
+
+/// Where control is if `0 <= index && index < argc`; if not, it is at `outside`.
+fn in_range(out: &mut Function, from: Loc, outside: Loc, index: &Expr, argc: &Expr) -> Loc {
+    let (index, argc) = in_one_type(index, argc);
     let mut at = from;
     let zero = index.zero();
     let lower = (!matches!(index, Expr::Int(0.., _))).then(|| compare(CompareOp::Ge, index.clone(), zero));
     for condition in lower.into_iter().chain([compare(CompareOp::Lt, index, argc)]) {
         let next = location(out);
         connect(out, at, next, condition.clone());
-        connect(out, at, join, condition.negated());
+        connect(out, at, outside, condition.negated());
         at = next;
     }
-    connect(out, at, join, compare(CompareOp::Ne, Expr::Load(place.clone()), Expr::Null));
-    join
+    at
+}
+
+/// The element in a variable of its own, of which it is easy to know that it is not null.
+fn element(out: &mut Function, from: Loc, place: &Lvalue) -> (Loc, Expr) {
+    let id = LocalId(out.locals.len() as u32);
+    let name = Name::new(&format!("$argv{}", id.index()));
+    let local = Local {
+        name,
+        ty: place.ty.unqualified(),
+        role: Role::Temporary,
+        address_taken: false,
+        size: place.size,
+    };
+    let value = Lvalue::local(id, local.ty, Scalar::Pointer, place.size);
+    out.locals.push(local);
+    let (read, known) = (location(out), location(out));
+    let op = Op::Assign(value.clone(), Expr::Load(place.clone()));
+    out.edges.push(Edge { from, to: read, op, site: Site::NOWHERE });
+    let value = Expr::Load(value);
+    connect(out, read, known, compare(CompareOp::Ne, value.clone(), Expr::Null));
+    (known, value)
 }
 
 /// Both as `int`, or in a type that has all their values.

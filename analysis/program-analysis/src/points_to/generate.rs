@@ -17,7 +17,9 @@ use super::{
 use proofline_cfa::{
     Allocation, Argument, BinaryOp, Call, Callee, Cause, Constant, Expr, Function, LocalId, Lvalue, Object,
     Op, Program, Scalar, Types,
+    command_line::{ARGV, ENVP},
     eval::{self, Overflow, Semantics},
+    texts,
 };
 
 /// Functions without bodies that change nothing and never come back, or say something to the verifier only.
@@ -219,6 +221,18 @@ impl<'p> Generator<'p> {
     fn initialise(&mut self, name: Name) {
         let Some(global) = self.program.globals.get(&name) else { return };
         let object = self.global(name);
+        if texts::is_text(Object::Global(name)) {
+            return;
+        }
+        if matches!(name.as_str(), ARGV | ENVP) {
+            // Made for the program when it begins: pointers to strings, of which nobody else knows.
+            let strings = self.global(Name::new(texts::ARGUMENTS));
+            let value = self.solver.address_node(Address::of(strings));
+            for node in self.solver.initialised(Address::anywhere(object), 1) {
+                self.solver.flow(value, node);
+            }
+            return;
+        }
         if !global.defined {
             // Other code defines it: it holds anything, and that code knows it.
             for node in self.solver.initialised(Address::anywhere(object), 1) {
@@ -373,6 +387,11 @@ impl<'p> Generator<'p> {
 
     fn havoc(&mut self, function: &Function, to: &Lvalue, cause: &Cause) {
         let holds = match cause {
+            Cause::Text(_) => {
+                let strings = self.global(Name::new(texts::LIBRARY));
+                let value = self.solver.address_node(Address::of(strings));
+                return self.store(function, to, value);
+            }
             // Using it is undefined.
             Cause::Indeterminate => false,
             Cause::Input(_) => !matches!(to.scalar, Some(Scalar::Int(_) | Scalar::Float(_))),

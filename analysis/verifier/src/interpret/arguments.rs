@@ -1,5 +1,5 @@
 //! The arguments of `main` in a running program: an array of pointers, and strings whose bytes are inputs, asked for when they are first
-//! looked at. Must not know what the automaton assumes of them.
+//! looked at; so are those of strings that library functions keep. Must not know what the automaton assumes of them.
 
 use proofline_cfa::{
     Cause, Entry, Function, IntType, Name, Object, Scalar, Site,
@@ -23,12 +23,13 @@ const SIZE: u64 = 64;
 /// Bytes of the longest number of `int`, with the end.
 const LONGEST_NUMBER: u64 = 12;
 
-/// The arguments of a run.
+/// The strings of a run that the program does not name.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
     /// Where the arrays are.
     argv: Option<u64>,
     envp: Option<u64>,
+    /// In the order of their addresses.
     strings: Vec<Argument>,
 }
 
@@ -36,6 +37,8 @@ pub(super) struct Arguments {
 #[derive(Debug)]
 struct Argument {
     base: u64,
+    /// What its bytes are: an argument of the program's, or text of a library function's.
+    cause: Cause,
     /// The bytes that were looked at, as they were given.
     given: Vec<Option<u8>>,
 }
@@ -56,9 +59,10 @@ impl Arguments {
         (address < string.base + SIZE).then_some(string)
     }
 
-    /// The strings; what nobody looked at is as short as it can be.
+    /// The arguments of the program; what nobody looked at is as short as it can be.
     pub(super) fn texts(&self) -> Vec<Vec<u8>> {
-        self.strings.iter().map(Argument::text).collect()
+        let own = self.strings.iter().filter(|string| matches!(string.cause, Cause::Input(_)));
+        own.map(Argument::text).collect()
     }
 }
 
@@ -105,11 +109,8 @@ impl<'c, O: Oracle> Machine<'c, O> {
         let array =
             self.allocate(Area::Static, (count.max(1) + 1) * width, Object::Global(Name::new(name)))?;
         for at in 0..count {
-            let base = self.allocate(Area::Static, SIZE, Object::External)?;
-            self.memory.forget(base, SIZE).or_else(refused)?;
-            self.memory.write(base + SIZE - 1, 1, 0).or_else(refused)?;
+            let base = self.make_string(Cause::Input(Name::new(ARGV)))?;
             self.memory.write(array + at * width, width, u128::from(base)).or_else(refused)?;
-            self.arguments.strings.push(Argument { base, given: vec![None; SIZE as usize] });
         }
         for at in count..count.max(1) + 1 {
             self.memory.write(array + at * width, width, 0).or_else(refused)?;
@@ -117,7 +118,26 @@ impl<'c, O: Oracle> Machine<'c, O> {
         Ok(array)
     }
 
-    /// Whether the byte is one of an argument of the program.
+    /// A string that nobody has looked at; where it is.
+    fn make_string(&mut self, cause: Cause) -> Step<u64> {
+        let base = self.allocate(Area::Static, SIZE, Object::External)?;
+        self.memory.forget(base, SIZE).or_else(refused)?;
+        self.memory.write(base + SIZE - 1, 1, 0).or_else(refused)?;
+        let string = Argument { base, cause, given: vec![None; SIZE as usize] };
+        let at = self.arguments.strings.partition_point(|other| other.base < base);
+        self.arguments.strings.insert(at, string);
+        Ok(base)
+    }
+
+    /// The address of a string of the library's. That it is a new one is one thing that may be.
+    pub(super) fn library_string(&mut self, by: Name) -> Step<Value> {
+        if self.arguments.strings.len() as i128 > MOST {
+            return stuck("more strings of library functions than a run is given");
+        }
+        self.make_string(Cause::Text(by)).map(|base| Value::Int(i128::from(base)))
+    }
+
+    /// Whether the byte is one of an argument of the program, or of a string of the library's.
     pub(super) fn is_argument(&mut self, address: u64) -> bool {
         self.arguments.string_at(address).is_some()
     }
@@ -125,7 +145,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
     /// Why bytes that were never written have any value: they are an argument's, or nothing gave them one.
     pub(super) fn why_unknown(&mut self, address: u64) -> Cause {
         match self.arguments.string_at(address) {
-            Some(_) => Cause::Input(Name::new(ARGV)),
+            Some(string) => string.cause,
             None => Cause::Indeterminate,
         }
     }

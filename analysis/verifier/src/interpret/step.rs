@@ -143,9 +143,14 @@ impl<'c, O: Oracle> Machine<'c, O> {
         | Cause::External(_)
         | Cause::Keeping(_)
         | Cause::Within(_)
+        | Cause::Text(_)
         | Cause::Volatile = cause
         {
             self.is_determined = false;
+        }
+        if let Cause::Text(by) = cause {
+            let string = self.library_string(*by)?;
+            return self.assign(code, dst, string);
         }
         if let Cause::Indeterminate = cause
             && let Place::Memory(address) = self.place(code, dst)?

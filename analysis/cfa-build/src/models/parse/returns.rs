@@ -7,7 +7,7 @@ use super::{
     tokens::{ModelError, Token},
 };
 use crate::models::{
-    effect::{Bound, Instead, Options, Outcome, Size, Table},
+    effect::{Bound, Inside, Instead, Options, Outcome, Size, Table},
     tokens::Tokens,
 };
 
@@ -71,7 +71,17 @@ impl Parser {
                 letters: self.argument()?,
                 long: if token.text == "long-option" { Some(self.argument()?) } else { None },
             }),
-            "into" => Outcome::Into { argument: self.argument()?, or_null: self.or_null()? },
+            "into" => {
+                let (argument, inside) = (self.argument()?, self.inside());
+                Outcome::Into { argument, inside, or_null: self.or_null()? }
+            }
+            "text" => Outcome::Text { or_null: self.or_null()? },
+            "record" => {
+                let has_texts = self.take("with-texts");
+                self.word("of")?;
+                let of = Name::new(&self.next("a name")?.text);
+                Outcome::Record { of, has_texts, or_null: self.or_null()? }
+            }
             "fresh" => {
                 let size = self.size_clause()?;
                 let zeroed = self.take("zeroed");
@@ -132,12 +142,20 @@ impl Parser {
     }
 
     /// `or null`, `or any`, `or null or new`
+    /// Whether an address is in a string, not only in an object.
+    pub(super) fn inside(&mut self) -> Inside {
+        if self.take("string") { Inside::String } else { Inside::Object }
+    }
+
     fn instead(&mut self) -> Result<Instead, ModelError> {
         if !self.take("or") {
             return Ok(Instead::Nothing);
         }
         if self.take("any") {
             return Ok(Instead::Any);
+        }
+        if self.take("text") {
+            return Ok(Instead::Text);
         }
         self.word("null")?;
         if !self.take("or") {
@@ -160,7 +178,7 @@ fn bound(token: &Token) -> Result<Bound, ModelError> {
             Ok(number) => Bound::Number(number),
             Err(_) => {
                 return Err(token.error(format!(
-                    "expected a result (any, input, errno, not-null, absolute, length, table, entry, swapped, filled, line, option, into, fresh, copy, frame, reallocated, \
+                    "expected a result (any, input, errno, not-null, absolute, length, table, entry, swapped, filled, line, option, into, text, record, fresh, copy, frame, reallocated, \
                      an argument) or a range such as `0..INT_MAX`, found `{text}`"
                 )));
             }

@@ -77,7 +77,9 @@ impl Symbols {
                     Cause::Within(name) | Cause::Unmodelled(name) => {
                         Symbol::new(None, Influence::unknown(*name))
                     }
-                    Cause::Input(_) | Cause::Volatile | Cause::Indeterminate => Symbol::default(),
+                    Cause::Input(_) | Cause::Text(_) | Cause::Volatile | Cause::Indeterminate => {
+                        Symbol::default()
+                    }
                 };
                 if let Cause::Within(by) = cause
                     && !is_input(*by)
@@ -98,7 +100,9 @@ impl Symbols {
                     | Cause::Keeping(name)
                     | Cause::Within(name)
                     | Cause::Unmodelled(name) => Influence::unknown(*name),
-                    Cause::Input(_) | Cause::Volatile | Cause::Indeterminate => Influence::default(),
+                    Cause::Input(_) | Cause::Text(_) | Cause::Volatile | Cause::Indeterminate => {
+                        Influence::default()
+                    }
                 };
                 self.overwritten(to, depth, on);
             }
@@ -264,7 +268,9 @@ impl Symbols {
             Cause::External(name) | Cause::Keeping(name) | Cause::Within(name) | Cause::Unmodelled(name) => {
                 self.written_anywhere(Influence::unknown(name));
             }
-            Cause::Input(_) | Cause::Volatile | Cause::Indeterminate => self.is_written = true,
+            Cause::Input(_) | Cause::Text(_) | Cause::Volatile | Cause::Indeterminate => {
+                self.is_written = true;
+            }
         }
     }
 

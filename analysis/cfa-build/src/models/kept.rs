@@ -1,0 +1,112 @@
+//! Records that the library keeps and gives the address of: `localtime`, `readdir`, `getpwnam`. Each call may write over what an earlier one gave, or
+//! give another one, so there are two of each.
+
+use std::sync::Arc;
+
+use proofline_cfa::{Base, Cause, CompareOp, Expr, Global, Linkage, Lvalue, Op, Step, Type};
+use proofline_hir::{
+    Name, TypeKind,
+    types::{ArrayLength, IntKind},
+};
+
+use super::{apply::Pass, emit::Emitter};
+use crate::lower::fold;
+
+/// Which records, and who gives them.
+#[derive(Clone, Copy)]
+pub(super) struct Kept {
+    /// Functions with this name share them.
+    pub(super) of: Name,
+    pub(super) by: Name,
+    /// Members that point to characters point to strings.
+    pub(super) has_texts: bool,
+}
+
+impl Pass<'_, '_> {
+    /// The pointer gets the address of one of the records, whose members are any values then; or null.
+    pub(super) fn kept_record(&mut self, kept: Kept, or_null: bool, dst: Lvalue, cause: Cause) {
+        let record = dst.ty.pointee().map(Type::unqualified);
+        let size = record.filter(|ty| matches!(ty.kind(), TypeKind::Record(_)));
+        let size = size.and_then(|ty| self.emitter.types.size(ty)).filter(|size| *size > 0);
+        let (Some(ty), Some(size)) = (record, size) else {
+            return self.emitter.havoc(dst, cause);
+        };
+        let [first, second] = ["", "'"].map(|mark| {
+            let name = Name::new(&format!("#{}{mark}", kept.of));
+            self.kept.insert(name, object(name, ty, size));
+            Lvalue { base: Base::Global(name), path: Vec::new(), ty, scalar: None, bits: None, size }
+        });
+        // Any values may be what was there before, too.
+        for record in [&first, &second] {
+            self.emitter.emit(Op::Havoc(record.clone(), cause));
+            self.emitter.fill_texts(record, kept, cause);
+        }
+        let either = |emitter: &mut Emitter<'_>| {
+            let [one, other] = [first, second].map(|record| Op::Assign(dst.clone(), Expr::Address(record)));
+            emitter.either(cause, |emitter| emitter.emit(other), |emitter| emitter.emit(one));
+        };
+        match or_null {
+            true => self.emitter.either(cause, |emitter| emitter.give_null(Some(dst.clone())), either),
+            false => either(&mut self.emitter),
+        }
+    }
+}
+
+impl Emitter<'_> {
+    /// Members of a record that are strings, or point to strings.
+    fn fill_texts(&mut self, record: &Lvalue, kept: Kept, cause: Cause) {
+        let TypeKind::Record(tag) = record.ty.kind() else { return };
+        let Some(layout) = self.types.record(*tag).filter(|layout| !layout.is_union) else { return };
+        for field in layout.fields.iter().filter(|field| field.bits.is_none()) {
+            let mut member = record.clone();
+            member.path.push(Step::Field { record: *tag, name: field.name, offset: field.offset });
+            (member.ty, member.scalar) = (field.ty, self.types.scalar(field.ty));
+            member.size = self.types.size(field.ty).unwrap_or(0);
+            match field.ty.kind() {
+                TypeKind::Pointer(to) if is_character(*to) && kept.has_texts => {
+                    self.emit(Op::Havoc(member, Cause::Text(kept.by)));
+                }
+                // What such members lead to is not described here.
+                TypeKind::Pointer(_) => self.emit(Op::Havoc(member, Cause::Unmodelled(kept.by))),
+                TypeKind::Array(of, ArrayLength::Fixed(length)) if is_character(*of) && *length > 0 => {
+                    self.end_in(&member, *of, *length, cause);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A 0 somewhere among the characters of an array.
+    fn end_in(&mut self, array: &Lvalue, of: Type, length: u64, cause: Cause) {
+        let size_t = self.types.size_t();
+        let end = self.any_size(cause);
+        let in_array = fold::compare(CompareOp::Lt, end.clone(), Expr::Int(i128::from(length), size_t));
+        self.emit(Op::Assume(in_array));
+        let mut character = array.clone();
+        character.path.push(Step::Index {
+            index: Arc::new(end),
+            stride: 1,
+            length: Some(length),
+            site: self.site,
+        });
+        (character.ty, character.scalar, character.size) = (of, self.types.scalar(of), 1);
+        self.emit(Op::FillBytes(Expr::Address(character), Expr::int(0), Expr::Int(1, size_t)));
+    }
+}
+
+fn is_character(ty: Type) -> bool {
+    matches!(ty.kind(), TypeKind::Int(IntKind::Char | IntKind::SChar | IntKind::UChar))
+}
+
+fn object(name: Name, ty: Type, size: u64) -> Global {
+    Global {
+        name,
+        ty,
+        size,
+        linkage: Linkage::Internal,
+        defined: true,
+        constant: false,
+        init: Vec::new(),
+        hidden: Vec::new(),
+    }
+}

@@ -15,7 +15,7 @@ use crate::{
     call_graph::{self, CallGraph, Callees},
     footprint::{self, Common},
     mod_ref::ModRef,
-    points_to::{ObjectId, OtherCallers, PointsTo, Set, Targets, Thing, is_inert},
+    points_to::{ObjectId, OtherCallers, PointsTo, Set, Targets, Thing, is_inert, left},
 };
 use proofline_cfa::{
     Base, Call, Callee, Cause, Entry, EntryKind, Expr, Function, Lvalue, MemoryPredicate, Object, Op,
@@ -277,6 +277,7 @@ impl Environment {
     pub fn ended(&self) -> &BTreeSet<Object> {
         self.ended.get_or_init(|| {
             let mut all = BTreeSet::new();
+            all.extend(self.points_to.object(left()).map(|_| left()));
             let is_dynamic = |object: &&Object| matches!(object, Object::Heap(..) | Object::External);
             for function in self.program.functions.values() {
                 let mut calls = self.call_graph.calls(function.name);
@@ -298,6 +299,11 @@ impl Environment {
             }
             all
         })
+    }
+
+    /// Whether the object is what earlier runs of a library's functions have left in objects with static storage: of its life nothing is known.
+    pub fn is_left(&self, object: Object) -> bool {
+        object == left()
     }
 
     /// Whether some condition asks if bytes have a value ([`MemoryPredicate::Initialised`]).

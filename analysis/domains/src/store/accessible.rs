@@ -140,6 +140,7 @@ impl<A: Arithmetic> StateView<'_, A> {
         let lives = |object: &Object| match object {
             Object::Local(..) => pointees.is_value,
             Object::Heap(..) if self.model.is_on_stack(*object) => pointees.is_value,
+            Object::Heap(..) if self.model.env.is_left(*object) => false,
             Object::Global(_) | Object::Heap(..) | Object::External => true,
         };
         pointees.objects.iter().all(|(object, _)| lives(object)).then_some(true)

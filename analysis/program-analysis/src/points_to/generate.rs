@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 
 use super::{
     OtherCallers,
-    object::{Address, EXTERNAL, Move, NodeId, ObjectId, Shape, Thing},
+    object::{self, Address, EXTERNAL, Move, NodeId, ObjectId, Shape, Thing},
     solver::{Event, Place, Solver, Use},
 };
 use proofline_cfa::{
@@ -65,6 +65,8 @@ pub(super) struct Generator<'p> {
     outside_code: bool,
     /// A call through a pointer that came from outside.
     pub(super) calls_outside_pointer: bool,
+    /// Earlier runs of a library's functions have left something behind.
+    has_left: bool,
 }
 
 impl<'p> Generator<'p> {
@@ -84,11 +86,13 @@ impl<'p> Generator<'p> {
             casts: Vec::new(),
             outside_code: false,
             calls_outside_pointer: false,
+            has_left: false,
         }
     }
 
     /// Generates for everything that may run, until nothing new can be reached.
     pub(super) fn run(&mut self, entries: &BTreeSet<Name>, callers: OtherCallers) {
+        self.has_left = callers == OtherCallers::NameEverything && !entries.contains(&Name::new("main"));
         for name in self.program.globals.keys() {
             self.initialise(*name);
         }
@@ -228,16 +232,15 @@ impl<'p> Generator<'p> {
             // Made for the program when it begins: pointers to strings, of which nobody else knows.
             let strings = self.global(Name::new(texts::ARGUMENTS));
             let value = self.solver.address_node(Address::of(strings));
-            for node in self.solver.initialised(Address::anywhere(object), 1) {
-                self.solver.flow(value, node);
-            }
-            return;
+            return self.holds(object, value);
+        }
+        if self.has_left && !global.constant && self.may_hold_address(self.types.scalar(global.ty)) {
+            let left = self.left();
+            self.holds(object, left);
         }
         if !global.defined {
             // Other code defines it: it holds anything, and that code knows it.
-            for node in self.solver.initialised(Address::anywhere(object), 1) {
-                self.solver.flow(self.solver.outside, node);
-            }
+            self.holds(object, self.solver.outside);
             let node = self.solver.address_node(Address::of(object));
             self.solver.flow(node, self.solver.escape);
         }
@@ -270,6 +273,26 @@ impl<'p> Generator<'p> {
             for node in self.solver.initialised(at, self.program.scalar_bytes(initial.scalar) as i64) {
                 self.solver.flow(value, node);
             }
+        }
+    }
+
+    /// What earlier runs have left: it leads anywhere, too.
+    fn left(&mut self) -> NodeId {
+        let thing = Thing::Memory(object::left());
+        let is_new = self.solver.known(thing).is_none();
+        let left = self.solver.object(thing, || (Shape::default(), false));
+        let address = self.solver.address_node(Address::of(left));
+        if is_new {
+            self.holds(left, address);
+            self.holds(left, self.solver.outside);
+        }
+        address
+    }
+
+    /// All of the object may hold the values.
+    fn holds(&mut self, object: ObjectId, values: NodeId) {
+        for node in self.solver.initialised(Address::anywhere(object), 1) {
+            self.solver.flow(values, node);
         }
     }
 

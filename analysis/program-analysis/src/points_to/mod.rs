@@ -19,7 +19,7 @@ use rustc_hash::FxHashSet;
 
 use generate::accepts;
 pub(crate) use generate::is_inert;
-pub(crate) use object::{EXTERNAL, ObjectId, Thing};
+pub(crate) use object::{EXTERNAL, ObjectId, Thing, left};
 pub(crate) use set::Set;
 
 use crate::call_graph::Callees;

@@ -5,7 +5,7 @@
 
 use proofline_hir::{Name, Type, TypeKind, types::ArrayLength};
 
-use proofline_cfa::{Object, Types, index};
+use proofline_cfa::{Object, Site, Types, index};
 use rustc_hash::FxHashSet;
 
 index! {
@@ -28,6 +28,12 @@ pub(crate) enum Thing {
 
 /// Memory outside, always the first thing.
 pub(crate) const EXTERNAL: ObjectId = ObjectId(0);
+
+/// What objects with static storage lead to where a function of a library is called: what earlier runs of its functions have left there. Unlike what
+/// callers pass, it may have been freed or ended since, and need not have values; no caller answers for it.
+pub(crate) fn left() -> Object {
+    Object::Heap(Name::new("#left"), Site(0))
+}
 
 /// Beyond both ends of every object.
 const LOW: i64 = -HIGH;

@@ -2,7 +2,7 @@
 //! [`Sources`] show where in the text they are. Knows no terminal and no format.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -10,7 +10,13 @@ use std::{
 use proofline_db::{Database, Stopped, Store, Work};
 pub use proofline_db::{Fetched, TeamPlace, Texts};
 use proofline_syntax::{DATABASES, RealFs, database_programs};
-use proofline_verifier::portfolio::{self, Programs};
+use proofline_cfa::{Callee, Op};
+use proofline_verifier::{
+    Budget, GraphFormat, Subject,
+    entry_points::{Scope, Whole, entry_points},
+    inspect,
+    portfolio::{self, Programs},
+};
 
 pub use proofline_verifier::{
     Cancel, Check, Name, Program, Unknown,
@@ -90,6 +96,12 @@ pub struct Facts {
     pub loops: Vec<LoopInvariant>,
     /// What the results of functions are known to satisfy, by function: `0 <= result <= 9`.
     pub ensures: BTreeMap<String, String>,
+    /// What holds whenever an execution is at a location of an automaton, by function. Nothing is said of locations that none reaches.
+    pub values: BTreeMap<Name, BTreeMap<u32, Vec<String>>>,
+    /// Whom functions may call through pointers, by function.
+    pub through_pointers: BTreeMap<Name, BTreeSet<Name>>,
+    /// The graphs of abstract states that one pass of intervals has built, by the function whose executions they are of, for Graphviz.
+    pub states: BTreeMap<String, String>,
 }
 
 /// What was done so far, in numbers.
@@ -267,7 +279,11 @@ impl WholeProgram {
                 formula: found.formula.clone(),
             }));
             out.ensures.append(&mut known.all_ensures("result"));
+            out.values.append(&mut known.locations(&*db.program()?));
         }
+        let subject = db.subject()?;
+        out.through_pointers = through_pointers(&subject);
+        out.states = state_graphs(&subject, control);
         Ok(out)
     }
 
@@ -308,4 +324,45 @@ impl WholeProgram {
         }
         out
     }
+}
+
+/// Steps for the graphs of abstract states from one entry, and bytes of all of them: they are to be looked at.
+const STEPS_OF_GRAPHS: u64 = 20_000;
+const MOST_OF_GRAPHS: usize = 4 << 20;
+
+/// The graphs of abstract states, by function. What takes too long is left out.
+fn state_graphs(subject: &Subject, control: &Control) -> BTreeMap<String, String> {
+    let mut out: BTreeMap<String, String> = BTreeMap::new();
+    let mut size = 0;
+    for point in entry_points(&Whole::new(subject), Scope::Program, &|_| true) {
+        let budget = Budget::steps(STEPS_OF_GRAPHS).with_cancel(control.cancel.clone()).with_deadline(control.deadline);
+        let graphs = inspect::view(subject, point.entry, inspect::Domain::Intervals, inspect::View::Graphs(GraphFormat::Dot), &budget);
+        let Ok(graphs) = graphs else { continue };
+        size += graphs.len();
+        if size > MOST_OF_GRAPHS {
+            break;
+        }
+        for graph in graphs.split_inclusive("\n}\n") {
+            // `digraph "f:l3 7: i in [0, 9]" {`: a block of the function, its number, the state it is entered with.
+            let Some(block) = graph.strip_prefix("digraph \"").and_then(|rest| rest.split(' ').next()) else { continue };
+            let is_loop = |(_, head): &(&str, &str)| head.strip_prefix('l').is_some_and(|n| n.parse::<u32>().is_ok());
+            let function = block.rsplit_once(':').filter(is_loop).map_or(block, |(function, _)| function);
+            out.entry(function.to_owned()).or_default().push_str(graph);
+        }
+    }
+    out
+}
+
+fn through_pointers(subject: &Subject) -> BTreeMap<Name, BTreeSet<Name>> {
+    let env = subject.env();
+    let mut out: BTreeMap<Name, BTreeSet<Name>> = BTreeMap::new();
+    for function in subject.program().functions.values() {
+        for (edge, callees) in env.call_graph().calls(function.name) {
+            let is_indirect = matches!(&function.edge(edge).op, Op::Call(call) if matches!(call.callee, Callee::Indirect(..)));
+            if is_indirect && !callees.functions.is_empty() {
+                out.entry(function.name).or_default().extend(&callees.functions);
+            }
+        }
+    }
+    out
 }

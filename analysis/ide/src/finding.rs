@@ -149,6 +149,16 @@ impl Finding {
         Some(format!("when {}{more}", shown.join(", ")))
     }
 
+    /// What callers of the entry must see to, if it is their matter.
+    pub fn needs(&self) -> Option<String> {
+        match (self.nature, &self.condition, &self.fails_when) {
+            (Nature::Manifest, ..) => None,
+            (Nature::Latent, Some(condition), _) => Some(condition.clone()),
+            (Nature::Latent, None, Some(when)) => Some(format!("not {when}")),
+            (Nature::Latent, None, None) => None,
+        }
+    }
+
     /// One sentence with the values.
     pub fn message(&self) -> String {
         let when = self.when().map(|when| format!(" {when}")).unwrap_or_default();

@@ -163,7 +163,7 @@ impl<'a> Prepared<'a> {
         let control = Control {
             cancel: cancel.clone(),
             deadline: arguments.limit.or(says.limit).map(|seconds| started + Duration::from_secs(seconds)),
-            progress: Some(Arc::new(move |text| listener.say(text))),
+            progress: Some(Arc::new(move |doing| listener.hear(doing))),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             found: None,
             asked: None,

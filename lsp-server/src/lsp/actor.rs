@@ -28,7 +28,7 @@ use super::{
     jobs::{Jobs, Task},
     memory::{Memory, Pressure},
     outbox::Outbox,
-    progress::Progress,
+    progress::{Progress, Share},
     reproduce::Ran,
     requests::Pull,
     settings::Settings,
@@ -241,7 +241,21 @@ impl Actor {
                 }
             }
         }
-        self.progress.look(&self.jobs, &self.outbox, self.client.progress);
+        let mut progress = std::mem::take(&mut self.progress);
+        let share = || self.share();
+        progress.look(&self.jobs, &self.outbox, self.client.progress.then_some(share));
+        self.progress = progress;
+    }
+
+    /// Of all open files.
+    fn share(&self) -> Share {
+        let mut share = Share::default();
+        for document in self.documents.values() {
+            let (done, all) = document.results.share();
+            share.done += done;
+            share.all += all;
+        }
+        share
     }
 
     /// Stops all work; an edit or a command starts it again.

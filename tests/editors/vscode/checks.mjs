@@ -241,7 +241,7 @@ const checks = {
     await settings({ 'proofline.path': '/nowhere/proofline' }, file);
     const note = page.locator('.notification-toast', { hasText: 'is not a program' });
     await note.first().waitFor();
-    assert.match(await note.first().innerText(), /Choose the program/);
+    assert.match(await note.first().innerText(), /Choose…/);
     await w.picture('missing');
     await settings({ 'proofline.path': program }, file);
     await w.until('the server again', () => w.gutter(), (icons) => icons.includes('proved'));

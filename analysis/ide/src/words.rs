@@ -1,0 +1,100 @@
+//! What people read instead of the names of engines and methods: why a place is not decided and what would help, why one is proved, and what
+//! is being done. Everything that editors and the terminal show of these comes from here; JSON has the verifier's own words.
+
+pub use proofline_verifier::engines::method;
+use proofline_verifier::{Unknown, engines::Method, portfolio::Doing};
+
+/// Why something is not decided.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Why {
+    /// A clause: "it depends on the callers".
+    pub reason: String,
+    /// What would help.
+    pub help: Option<&'static str>,
+}
+
+const MORE_EFFORT: &str = "verify the function with more effort, or say with `assert` what you know to hold before this place";
+const CALLERS: &str = "write down what callers pass, as a contract in front of the function: `/*@ requires \\valid(p); */`";
+
+/// Why an obligation is not decided.
+pub fn why(unknown: &Unknown) -> Why {
+    let (reason, help) = match unknown {
+        Unknown::Cancelled => ("the work was stopped before", Some("verify it again")),
+        Unknown::OutOfBudget => ("it takes more work than the settings allow", Some(MORE_EFFORT)),
+        Unknown::OutOfMemory => (
+            "it takes more memory than the settings allow",
+            Some("allow more: `memoryLimitMb` in editors, `--memory` on the command line"),
+        ),
+        Unknown::SolverStopped => {
+            ("a helper program of Proofline ended in the middle of it, more than once", Some("verify it again"))
+        }
+        Unknown::OutOfTime => (
+            "the time limit was over",
+            Some("allow more time: `timeLimitSeconds` in editors, `--limit` on the command line"),
+        ),
+        Unknown::NotApplicable(_) => ("nothing that was tried fits this place", Some(MORE_EFFORT)),
+        Unknown::NoProgress(_) => ("what excludes it was not found", Some(MORE_EFFORT)),
+        Unknown::Unsupported(what) => return unsupported(what),
+        Unknown::Unconfirmed(what) => return unconfirmed(what),
+        Unknown::IfCallersKeep => ("it holds if callers pass what the function needs", None),
+        Unknown::IfEnsured(functions) => {
+            return Why {
+                reason: format!("it rests on what the contract of {functions} ensures, and that is not proved"),
+                help: Some("prove the `ensures` of that contract, or take it away"),
+            };
+        }
+        Unknown::InternalError(what) => {
+            return Why { reason: format!("internal error: {what}"), help: Some("please report it with the file") };
+        }
+    };
+    Why { reason: reason.to_owned(), help }
+}
+
+/// The verifier's texts say what is missing in C's words.
+fn unsupported(what: &str) -> Why {
+    if what.starts_with("code that is not here may call") {
+        let help = "make the function `static` and keep its address to this file, if no other code may call it";
+        return Why { reason: what.to_owned(), help: Some(help) };
+    }
+    if what.contains("errors, so parts") {
+        return Why { reason: what.to_owned(), help: Some("see the warnings of this file: mostly a header or a `-D` is missing") };
+    }
+    let is_ours = ["inlin", "recursive calls", "unwound", "construct"].iter().any(|word| what.contains(word));
+    let reason = if is_ours { "nothing that was tried fits this place".to_owned() } else { format!("Proofline cannot follow this: {what}") };
+    Why { reason, help: None }
+}
+
+/// Of the reasons that are told, those about callers and memory are said as they are; the others say how it was tried.
+fn unconfirmed(what: &str) -> Why {
+    if what.contains("callers") {
+        return Why { reason: what.to_owned(), help: Some(CALLERS) };
+    }
+    if what.starts_with("what earlier calls allocated") {
+        return Why { reason: what.to_owned(), help: None };
+    }
+    Why { reason: "no run was found that fails here, and no proof that none does".to_owned(), help: Some(MORE_EFFORT) }
+}
+
+/// Why something is proved.
+pub fn how(method: Option<Method>) -> &'static str {
+    match method {
+        Some(Method::Runs) => "every run there is was carried out",
+        Some(Method::Values) => "no value that is possible here makes it fail",
+        Some(Method::Memory) => "the memory that is possible here does not allow it to fail",
+        Some(Method::Invariants) => "what holds in every round of the loops, and whenever functions are called, excludes it",
+        Some(Method::Induction) => "it holds in the first rounds of each loop, and in every round because it did in those before",
+        Some(Method::Paths) => "every path to this place was followed, and none fails",
+        Some(Method::Cases) => "each value that an input can have was looked at by itself",
+        Some(Method::OlderProof) => "what was proved of the text before the last edit still shows it",
+        Some(Method::Contracts) => "it follows from what callers pass, as the contracts say",
+        None => "it was proved before",
+    }
+}
+
+/// What is being done, for a status line.
+pub fn doing(doing: &Doing) -> String {
+    match doing.open {
+        1 => format!("{}: 1 place to go", doing.entry.written()),
+        open => format!("{}: {open} places to go", doing.entry.written()),
+    }
+}

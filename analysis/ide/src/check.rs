@@ -36,7 +36,8 @@ pub use proofline_verifier::{
 };
 
 use crate::{
-    host::MOST_BYTES, index::Index, knowledge::knowledge, program::Program as Read, settings::Settings,
+    host::MOST_BYTES, index::Index, knowledge::knowledge, program::Program as Read, scan::glance,
+    settings::Settings,
 };
 pub use crate::{
     shapes::{Automaton, Shape, Step, shapes},
@@ -133,6 +134,35 @@ pub use proofline_db::ENGINES;
 pub fn programs_of(folder: &Path) -> Option<Result<BTreeMap<String, Vec<PathBuf>>, String>> {
     let database = DATABASES.iter().map(|name| folder.join(name)).find(|path| path.is_file())?;
     Some(database_programs(&database, &RealFs))
+}
+
+/// Of these files, which stand for functions that are not there, those that a program wants: it calls a function that they define, and defines none of
+/// theirs itself. What is called is seen at a glance, so one that is not wanted may be among them.
+pub fn models_for(files: &[PathBuf], models: &[PathBuf]) -> Vec<PathBuf> {
+    let (mut defined, mut called) = (BTreeSet::new(), BTreeSet::new());
+    let seen = |path: &PathBuf| {
+        let text = std::fs::read(path).unwrap_or_default();
+        let all = glance(&text);
+        let own: BTreeSet<Box<str>> = all.iter().filter(|f| !f.is_static).map(|f| f.name.clone()).collect();
+        let calls: BTreeSet<Box<str>> = all.iter().flat_map(|f| &f.calls).map(|(name, _)| name.clone()).collect();
+        (own, calls)
+    };
+    for (own, calls) in files.iter().map(seen) {
+        defined.extend(own);
+        called.extend(calls);
+    }
+    let mut open: Vec<(&PathBuf, _)> = models.iter().map(|path| (path, seen(path))).collect();
+    let mut out = Vec::new();
+    loop {
+        let is_wanted = |(_, (own, _)): &(&PathBuf, (BTreeSet<Box<str>>, BTreeSet<Box<str>>))| {
+            own.is_disjoint(&defined) && !own.is_disjoint(&called)
+        };
+        let Some(at) = open.iter().position(is_wanted) else { return out };
+        let (path, (own, calls)) = open.remove(at);
+        out.push(path.clone());
+        defined.extend(own);
+        called.extend(calls);
+    }
 }
 
 impl WholeProgram {

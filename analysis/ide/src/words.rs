@@ -33,7 +33,7 @@ pub fn why(unknown: &Unknown) -> Why {
             Some("allow more time: `timeLimitSeconds` in editors, `--limit` on the command line"),
         ),
         Unknown::NotApplicable(_) => ("nothing that was tried fits this place", Some(MORE_EFFORT)),
-        Unknown::NoProgress(_) => ("what excludes it was not found", Some(MORE_EFFORT)),
+        Unknown::NoProgress(what) => return no_progress(what),
         Unknown::Unsupported(what) => return unsupported(what),
         Unknown::Unconfirmed(what) => return unconfirmed(what),
         Unknown::IfCallersKeep => ("it holds if callers pass what the function needs", None),
@@ -64,15 +64,40 @@ fn unsupported(what: &str) -> Why {
     Why { reason, help: None }
 }
 
-/// Of the reasons that are told, those about callers and memory are said as they are; the others say how it was tried.
+/// What engines say that people can use as it is, by how it begins, and what helps then.
+const SAID: &[(&str, &str)] = &[
+    ("the ranges of the values allow the mistake", "say with `assert` what keeps the values apart, or test it and return early"),
+    ("a way to the mistake was found on which bits", "say with `assert`, in front of the place, what holds there"),
+    ("the mistake seems possible, and no inputs", "look at the place yourself: it may well be wrong"),
+    ("what earlier calls allocated here", "keep what was allocated where it can be seen, or free it"),
+];
+
+/// Reasons without a mistake in sight. Those about callers and memory are told as they are.
 fn unconfirmed(what: &str) -> Why {
     if what.contains("callers") {
         return Why { reason: what.to_owned(), help: Some(CALLERS) };
     }
-    if what.starts_with("what earlier calls allocated") {
-        return Why { reason: what.to_owned(), help: None };
+    match SAID.iter().find(|(start, _)| what.starts_with(start)) {
+        Some((_, help)) => Why { reason: what.to_owned(), help: Some(help) },
+        None => Why {
+            reason: "no run was found that fails here, and no proof that none does".to_owned(),
+            help: Some(MORE_EFFORT),
+        },
     }
-    Why { reason: "no run was found that fails here, and no proof that none does".to_owned(), help: Some(MORE_EFFORT) }
+}
+
+/// What was missing to exclude the mistake.
+fn no_progress(what: &str) -> Why {
+    if what.starts_with("no loop invariant") {
+        let help = "say with `assert`, at the head of the loop, what holds in each round";
+        return Why { reason: "what holds in every round of a loop before this place was not found".to_owned(), help: Some(help) };
+    }
+    if let Some(operator) = what.strip_suffix(" of two variables is too hard for the solver") {
+        let help = "divide by a constant, or say with `assert` what the result may be";
+        return Why { reason: format!("{operator} of two variables is too hard"), help: Some(help) };
+    }
+    let help = "say with `assert`, in front of the place, why it cannot happen";
+    Why { reason: "what excludes it was not found".to_owned(), help: Some(help) }
 }
 
 /// Why something is proved.

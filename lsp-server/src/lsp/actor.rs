@@ -63,6 +63,8 @@ pub(super) struct Actor {
     news: BTreeMap<PathBuf, News>,
     /// Requests that wait for a test, by buffer and finding.
     tests: BTreeMap<(PathBuf, String), Vec<Reply<Option<Value>>>>,
+    /// What the user is asked when a test is written, by buffer and finding.
+    to_ask: BTreeMap<(PathBuf, String), testing::Question>,
     /// Folders whose tests may be run without asking again.
     tested_folders: BTreeSet<PathBuf>,
     /// Requests that wait for diagnostics of a buffer.
@@ -111,6 +113,7 @@ pub(super) fn start(
         told: BTreeMap::new(),
         news: BTreeMap::new(),
         tests: BTreeMap::new(),
+        to_ask: BTreeMap::new(),
         tested_folders: BTreeSet::new(),
         pulls: BTreeMap::new(),
         folders: Folders::default(),

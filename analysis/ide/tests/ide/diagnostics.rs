@@ -98,7 +98,7 @@ fn what_can_be_done_inserts_lines_that_end_the_failure() {
     assert_eq!(all[..3], [Action::ShowTrace, Action::Replay, Action::WriteTest]);
     let inserts = |title: &str| {
         all.iter().find_map(|action| match action {
-            Action::Insert { title: known, lines } if known.starts_with(title) => Some(lines.clone()),
+            Action::Insert { title: known, lines, .. } if known.starts_with(title) => Some(lines.clone()),
             _ => None,
         })
     };

@@ -137,10 +137,14 @@ impl Found {
         let programs = says.programs.iter();
         let programs = programs.map(|(program, files)| Ok((program.clone(), patterns("programs", files)?)));
         let programs = programs.collect::<Result<BTreeMap<_, _>>>()?;
-        let is_inside =
-            |file: &Path| file.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        let is_inside = |file: &Path| {
+            file.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+        };
         if let Some(baseline) = &says.baseline {
-            ensure!(is_inside(baseline), "{name}: baseline: a file of this folder or one below, without `..`");
+            ensure!(
+                is_inside(baseline),
+                "{name}: baseline: a file of this folder or one below, without `..`"
+            );
         }
         let all_are_inside = says.models.iter().all(|file| is_inside(Path::new(file)));
         ensure!(all_are_inside, "{name}: models: files of this folder or below, without `..`");
@@ -172,7 +176,9 @@ impl Found {
     /// The programs that the file names, each with those of these files that are its own; no program without any.
     pub(crate) fn programs(&self, files: &BTreeSet<PathBuf>) -> BTreeMap<String, Vec<PathBuf>> {
         let of = |patterns: &GlobSet| -> Vec<PathBuf> {
-            let is_own = |file: &&PathBuf| file.strip_prefix(self.folder()).is_ok_and(|inside| patterns.is_match(inside));
+            let is_own = |file: &&PathBuf| {
+                file.strip_prefix(self.folder()).is_ok_and(|inside| patterns.is_match(inside))
+            };
             files.iter().filter(is_own).cloned().collect()
         };
         let all = self.programs.iter().map(|(name, patterns)| (name.clone(), of(patterns)));
@@ -200,7 +206,10 @@ impl Found {
                 let Ok(kind) = entry.file_type() else { continue };
                 if kind.is_dir() && !name.to_string_lossy().starts_with('.') {
                     open.push(path);
-                } else if kind.is_file() && path.extension().is_some_and(|end| end == "c") && out.len() < MOST_FILES {
+                } else if kind.is_file()
+                    && path.extension().is_some_and(|end| end == "c")
+                    && out.len() < MOST_FILES
+                {
                     out.insert(path);
                 }
             }

@@ -7,10 +7,10 @@ use std::{
     sync::Arc,
 };
 
+use proofline_cfa::{Callee, Op};
 use proofline_db::{Database, Stopped, Store, Work};
 pub use proofline_db::{Fetched, TeamPlace, Texts};
 use proofline_syntax::{DATABASES, RealFs, database_programs};
-use proofline_cfa::{Callee, Op};
 use proofline_verifier::{
     Budget, GraphFormat, Subject,
     entry_points::{Scope, Whole, entry_points},
@@ -144,7 +144,8 @@ pub fn models_for(files: &[PathBuf], models: &[PathBuf]) -> Vec<PathBuf> {
         let text = std::fs::read(path).unwrap_or_default();
         let all = glance(&text);
         let own: BTreeSet<Box<str>> = all.iter().filter(|f| !f.is_static).map(|f| f.name.clone()).collect();
-        let calls: BTreeSet<Box<str>> = all.iter().flat_map(|f| &f.calls).map(|(name, _)| name.clone()).collect();
+        let calls: BTreeSet<Box<str>> =
+            all.iter().flat_map(|f| &f.calls).map(|(name, _)| name.clone()).collect();
         (own, calls)
     };
     for (own, calls) in files.iter().map(seen) {
@@ -365,8 +366,16 @@ fn state_graphs(subject: &Subject, control: &Control) -> BTreeMap<String, String
     let mut out: BTreeMap<String, String> = BTreeMap::new();
     let mut size = 0;
     for point in entry_points(&Whole::new(subject), Scope::Program, &|_| true) {
-        let budget = Budget::steps(STEPS_OF_GRAPHS).with_cancel(control.cancel.clone()).with_deadline(control.deadline);
-        let graphs = inspect::view(subject, point.entry, inspect::Domain::Intervals, inspect::View::Graphs(GraphFormat::Dot), &budget);
+        let budget = Budget::steps(STEPS_OF_GRAPHS)
+            .with_cancel(control.cancel.clone())
+            .with_deadline(control.deadline);
+        let graphs = inspect::view(
+            subject,
+            point.entry,
+            inspect::Domain::Intervals,
+            inspect::View::Graphs(GraphFormat::Dot),
+            &budget,
+        );
         let Ok(graphs) = graphs else { continue };
         size += graphs.len();
         if size > MOST_OF_GRAPHS {
@@ -374,8 +383,11 @@ fn state_graphs(subject: &Subject, control: &Control) -> BTreeMap<String, String
         }
         for graph in graphs.split_inclusive("\n}\n") {
             // `digraph "f:l3 7: i in [0, 9]" {`: a block of the function, its number, the state it is entered with.
-            let Some(block) = graph.strip_prefix("digraph \"").and_then(|rest| rest.split(' ').next()) else { continue };
-            let is_loop = |(_, head): &(&str, &str)| head.strip_prefix('l').is_some_and(|n| n.parse::<u32>().is_ok());
+            let Some(block) = graph.strip_prefix("digraph \"").and_then(|rest| rest.split(' ').next()) else {
+                continue;
+            };
+            let is_loop =
+                |(_, head): &(&str, &str)| head.strip_prefix('l').is_some_and(|n| n.parse::<u32>().is_ok());
             let function = block.rsplit_once(':').filter(is_loop).map_or(block, |(function, _)| function);
             out.entry(function.to_owned()).or_default().push_str(graph);
         }

@@ -141,7 +141,8 @@ impl Knowledge {
             let texts = |(loc, here): (&Loc, &Here)| {
                 // What the text does not name says nothing to anybody.
                 let shown = here.iter().filter(|(variable, _)| !named(**variable).contains(['#', '?', '\\']));
-                let mut texts: Vec<String> = shown.map(|(variable, known)| known.text(&named(*variable))).collect();
+                let mut texts: Vec<String> =
+                    shown.map(|(variable, known)| known.text(&named(*variable))).collect();
                 let related = facts.related.get(loc).map_or(&[][..], Vec::as_slice);
                 texts.extend(between(related).iter().map(|b| b.text(&named)));
                 (loc.0, texts)

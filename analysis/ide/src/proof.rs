@@ -113,7 +113,9 @@ pub fn proof(file: &FileResults, function: &str) -> Option<Proof> {
     let mut lines: Vec<Line> = summary.requires.iter().map(|text| at_name(LineKind::Needs, text)).collect();
     let mut inside = loops(file, item);
     inside.extend(callees(file, item));
-    inside.extend(summary.report.obligations.iter().map(|obligation| of_obligation(file, function, obligation)));
+    inside.extend(
+        summary.report.obligations.iter().map(|obligation| of_obligation(file, function, obligation)),
+    );
     // Stable: of one place, what holds in a loop comes before what follows from it.
     inside.sort_by_key(|line| {
         let start = line.place.as_ref().map(|place| place.range.start);
@@ -121,11 +123,18 @@ pub fn proof(file: &FileResults, function: &str) -> Option<Proof> {
     });
     lines.append(&mut inside);
     lines.extend(summary.ensures.iter().map(|text| {
-        let because = if summary.is_for_all_callers { "for all arguments" } else { "for the calls in this program" };
+        let because =
+            if summary.is_for_all_callers { "for all arguments" } else { "for the calls in this program" };
         Line { because: because.to_owned(), place: end(file, item), ..line(LineKind::Ensures, text.clone()) }
     }));
     lines.extend(summary.rests_on.iter().map(|text| line(LineKind::RestsOn, text.clone())));
-    Some(Proof { name: function.to_owned(), place, state: summary.report.state, headline: summary.headline(), lines })
+    Some(Proof {
+        name: function.to_owned(),
+        place,
+        state: summary.report.state,
+        headline: summary.headline(),
+        lines,
+    })
 }
 
 fn line(kind: LineKind, text: String) -> Line {
@@ -204,7 +213,8 @@ fn of_obligation(file: &FileResults, function: &str, obligation: &Obligation) ->
 
 /// What is known, where an obligation stands, of the variables that its expression names.
 fn known(file: &FileResults, function: &str, obligation: &Obligation) -> Vec<String> {
-    let (Some(place), Some(program), Some(known)) = (&obligation.place, file.program(), file.knowledge()) else {
+    let (Some(place), Some(program), Some(known)) = (&obligation.place, file.program(), file.knowledge())
+    else {
         return Vec::new();
     };
     let mut out: Vec<String> = Vec::new();

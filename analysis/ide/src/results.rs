@@ -327,7 +327,8 @@ impl FileResults {
     /// Of how many functions everything is known that will be, and how many there are.
     pub fn share(&self) -> (usize, usize) {
         let Some(program) = &self.program else { return (0, 0) };
-        let is_final = |entry: &&EntryPoint| self.entries.get(&entry.name).is_some_and(|known| known.is_final);
+        let is_final =
+            |entry: &&EntryPoint| self.entries.get(&entry.name).is_some_and(|known| known.is_final);
         let (mut done, mut all) = (0, 0);
         for function in self.functions() {
             let entries: Vec<&EntryPoint> = program.deciding(&function.name).collect();

@@ -95,7 +95,9 @@ impl FunctionReport {
                 1 => "proved: the one check holds".to_owned(),
                 total => format!("proved: all {total} checks hold"),
             },
-            State::Asks => format!("proved, if callers see to it: it {}", self.short_need().unwrap_or_default()),
+            State::Asks => {
+                format!("proved, if callers see to it: it {}", self.short_need().unwrap_or_default())
+            }
             State::Violated => part(self.violated, total, "fails", "fail"),
             State::Unknown if self.unknown + self.asked == 0 && self.is_conditional => {
                 format!("proved if nothing fails before, which is not proved ({})", counted(total))
@@ -121,7 +123,9 @@ impl FunctionReport {
                 };
                 format!("{open} of {} {word}", self.total())
             }
-            State::Unknown if self.asked == 0 && self.is_conditional => "proved if nothing fails before".to_owned(),
+            State::Unknown if self.asked == 0 && self.is_conditional => {
+                "proved if nothing fails before".to_owned()
+            }
             State::Queued
             | State::Proved
             | State::Violated
@@ -223,7 +227,9 @@ pub fn report(
             Verdict::Violated(id) if is_latent(id) => {
                 out.asked += 1;
                 let finding = findings().find(|finding| finding.id == *id);
-                needs.extend(finding.map(|finding| finding.needs().unwrap_or_else(|| obligation.text.to_string())));
+                needs.extend(
+                    finding.map(|finding| finding.needs().unwrap_or_else(|| obligation.text.to_string())),
+                );
             }
             Verdict::Violated(_) => out.violated += 1,
             Verdict::Unknown(Unknown::InternalError(why)) => {

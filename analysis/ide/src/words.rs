@@ -13,8 +13,10 @@ pub struct Why {
     pub help: Option<&'static str>,
 }
 
-const MORE_EFFORT: &str = "verify the function with more effort, or say with `assert` what you know to hold before this place";
-const CALLERS: &str = "write down what callers pass, as a contract in front of the function: `/*@ requires \\valid(p); */`";
+const MORE_EFFORT: &str =
+    "verify the function with more effort, or say with `assert` what you know to hold before this place";
+const CALLERS: &str =
+    "write down what callers pass, as a contract in front of the function: `/*@ requires \\valid(p); */`";
 
 /// Why an obligation is not decided.
 pub fn why(unknown: &Unknown) -> Why {
@@ -25,9 +27,10 @@ pub fn why(unknown: &Unknown) -> Why {
             "it takes more memory than the settings allow",
             Some("allow more: `memoryLimitMb` in editors, `--memory` on the command line"),
         ),
-        Unknown::SolverStopped => {
-            ("a helper program of Proofline ended in the middle of it, more than once", Some("verify it again"))
-        }
+        Unknown::SolverStopped => (
+            "a helper program of Proofline ended in the middle of it, more than once",
+            Some("verify it again"),
+        ),
         Unknown::OutOfTime => (
             "the time limit was over",
             Some("allow more time: `timeLimitSeconds` in editors, `--limit` on the command line"),
@@ -39,12 +42,17 @@ pub fn why(unknown: &Unknown) -> Why {
         Unknown::IfCallersKeep => ("it holds if callers pass what the function needs", None),
         Unknown::IfEnsured(functions) => {
             return Why {
-                reason: format!("it rests on what the contract of {functions} ensures, and that is not proved"),
+                reason: format!(
+                    "it rests on what the contract of {functions} ensures, and that is not proved"
+                ),
                 help: Some("prove the `ensures` of that contract, or take it away"),
             };
         }
         Unknown::InternalError(what) => {
-            return Why { reason: format!("internal error: {what}"), help: Some("please report it with the file") };
+            return Why {
+                reason: format!("internal error: {what}"),
+                help: Some("please report it with the file"),
+            };
         }
     };
     Why { reason: reason.to_owned(), help }
@@ -53,21 +61,35 @@ pub fn why(unknown: &Unknown) -> Why {
 /// The verifier's texts say what is missing in C's words.
 fn unsupported(what: &str) -> Why {
     if what.starts_with("code that is not here may call") {
-        let help = "make the function `static` and keep its address to this file, if no other code may call it";
+        let help =
+            "make the function `static` and keep its address to this file, if no other code may call it";
         return Why { reason: what.to_owned(), help: Some(help) };
     }
     if what.contains("errors, so parts") {
-        return Why { reason: what.to_owned(), help: Some("see the warnings of this file: mostly a header or a `-D` is missing") };
+        return Why {
+            reason: what.to_owned(),
+            help: Some("see the warnings of this file: mostly a header or a `-D` is missing"),
+        };
     }
     let is_ours = ["inlin", "recursive calls", "unwound", "construct"].iter().any(|word| what.contains(word));
-    let reason = if is_ours { "nothing that was tried fits this place".to_owned() } else { format!("Proofline cannot follow this: {what}") };
+    let reason = if is_ours {
+        "nothing that was tried fits this place".to_owned()
+    } else {
+        format!("Proofline cannot follow this: {what}")
+    };
     Why { reason, help: None }
 }
 
 /// What engines say that people can use as it is, by how it begins, and what helps then.
 const SAID: &[(&str, &str)] = &[
-    ("the ranges of the values allow the mistake", "say with `assert` what keeps the values apart, or test it and return early"),
-    ("a way to the mistake was found on which bits", "say with `assert`, in front of the place, what holds there"),
+    (
+        "the ranges of the values allow the mistake",
+        "say with `assert` what keeps the values apart, or test it and return early",
+    ),
+    (
+        "a way to the mistake was found on which bits",
+        "say with `assert`, in front of the place, what holds there",
+    ),
     ("the mistake seems possible, and no inputs", "look at the place yourself: it may well be wrong"),
     ("what earlier calls allocated here", "keep what was allocated where it can be seen, or free it"),
 ];
@@ -90,7 +112,10 @@ fn unconfirmed(what: &str) -> Why {
 fn no_progress(what: &str) -> Why {
     if what.starts_with("no loop invariant") {
         let help = "say with `assert`, at the head of the loop, what holds in each round";
-        return Why { reason: "what holds in every round of a loop before this place was not found".to_owned(), help: Some(help) };
+        return Why {
+            reason: "what holds in every round of a loop before this place was not found".to_owned(),
+            help: Some(help),
+        };
     }
     if let Some(operator) = what.strip_suffix(" of two variables is too hard for the solver") {
         let help = "divide by a constant, or say with `assert` what the result may be";
@@ -106,8 +131,12 @@ pub fn how(method: Option<Method>) -> &'static str {
         Some(Method::Runs) => "every run there is was carried out",
         Some(Method::Values) => "no value that is possible here makes it fail",
         Some(Method::Memory) => "the memory that is possible here does not allow it to fail",
-        Some(Method::Invariants) => "what holds in every round of the loops, and whenever functions are called, excludes it",
-        Some(Method::Induction) => "it holds in the first rounds of each loop, and in every round because it did in those before",
+        Some(Method::Invariants) => {
+            "what holds in every round of the loops, and whenever functions are called, excludes it"
+        }
+        Some(Method::Induction) => {
+            "it holds in the first rounds of each loop, and in every round because it did in those before"
+        }
         Some(Method::Paths) => "every path to this place was followed, and none fails",
         Some(Method::Cases) => "each value that an input can have was looked at by itself",
         Some(Method::OlderProof) => "what was proved of the text before the last edit still shows it",

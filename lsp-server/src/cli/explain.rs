@@ -3,7 +3,9 @@
 use std::{io::Write, path::PathBuf, process::ExitCode, sync::Arc};
 
 use anyhow::{Context, Result, bail};
-use proofline_ide::{AnalysisHost, Cancel, Change, Effort, FileResults, Settings, State, default_cache, proof, shown};
+use proofline_ide::{
+    AnalysisHost, Cancel, Change, Effort, FileResults, Settings, State, default_cache, proof, shown,
+};
 
 use super::{session::interruptible, terminal::Progress};
 use crate::choices::Allocates;
@@ -43,7 +45,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let text = std::fs::read(&path).with_context(|| format!("cannot read {}", shown(&arguments.file)))?;
     let text: Arc<str> = String::from_utf8_lossy(&text).into();
     let mut settings = Settings::default();
-    let flags = |letter: char, values: &[String]| -> Vec<String> { values.iter().map(|v| format!("-{letter}{v}")).collect() };
+    let flags = |letter: char, values: &[String]| -> Vec<String> {
+        values.iter().map(|v| format!("-{letter}{v}")).collect()
+    };
     settings.options.flags = [flags('I', &arguments.include), flags('D', &arguments.define)].concat();
     settings.options.allocation = arguments.allocation.into();
     let mut host = default_cache().map_or_else(AnalysisHost::default, AnalysisHost::with_cache);
@@ -64,11 +68,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             bail!("there is no function `{name}` with a body in {}", shown(&arguments.file));
         };
         writeln!(out, "{}", proof.text(shown))?;
-        code = super::check::worst(code, match proof.state {
-            State::Proved => 0,
-            State::Violated => 1,
-            State::Asks | State::Unknown | State::InternalError | State::Queued | State::Running | State::Stale => 2,
-        });
+        code = super::check::worst(
+            code,
+            match proof.state {
+                State::Proved => 0,
+                State::Violated => 1,
+                State::Asks
+                | State::Unknown
+                | State::InternalError
+                | State::Queued
+                | State::Running
+                | State::Stale => 2,
+            },
+        );
     }
     if cancel.is_cancelled() {
         eprintln!("interrupted: this is what is known so far");
@@ -77,7 +89,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 /// Asks what an editor asks, round by round.
-fn verified(host: &mut AnalysisHost, mut file: FileResults, arguments: &Arguments, cancel: &Cancel) -> Result<FileResults> {
+fn verified(
+    host: &mut AnalysisHost,
+    mut file: FileResults,
+    arguments: &Arguments,
+    cancel: &Cancel,
+) -> Result<FileResults> {
     let progress = Progress::new(arguments.progress);
     let stopped = |_| anyhow::anyhow!("stopped");
     progress.say("reading the program");
@@ -86,8 +103,12 @@ fn verified(host: &mut AnalysisHost, mut file: FileResults, arguments: &Argument
     let wanted = |decides: &std::collections::BTreeSet<String>| {
         arguments.functions.is_empty() || arguments.functions.iter().any(|name| decides.contains(name))
     };
-    let entries: Vec<String> =
-        program.entries().iter().filter(|entry| wanted(&entry.decides)).map(|entry| entry.name.clone()).collect();
+    let entries: Vec<String> = program
+        .entries()
+        .iter()
+        .filter(|entry| wanted(&entry.decides))
+        .map(|entry| entry.name.clone())
+        .collect();
     file.loaded(program);
     let mut waiting = entries;
     let mut effort = Some(Effort::quick(arguments.budget));

@@ -49,3 +49,42 @@ pub(crate) fn confine(confinement: &Confinement, command: &[OsString]) -> Option
     #[cfg(not(target_os = "linux"))]
     return Some(anyhow::anyhow!("there is no sandbox on this system: {confinement:?} {command:?}"));
 }
+
+/// The systems that nobody has looked at, compiled on this one, so that a change that breaks them is noticed.
+#[cfg(test)]
+#[path = "other.rs"]
+mod elsewhere;
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::process::{Child, Command, ExitStatus};
+
+    use super::{elsewhere, unix};
+
+    fn ended(in_own_group: fn(&mut Command), end_group: fn(&mut Child)) -> ExitStatus {
+        let mut command = Command::new("sleep");
+        command.arg("60");
+        in_own_group(&mut command);
+        let mut child = command.spawn().expect("it starts");
+        end_group(&mut child);
+        child.wait().expect("it has ended")
+    }
+
+    #[test]
+    fn a_child_is_ended_everywhere_and_that_is_seen() {
+        let here = ended(unix::in_own_group, unix::end_group);
+        let there = ended(elsewhere::in_own_group, elsewhere::end_group);
+        for status in [here, there] {
+            assert!(unix::is_killed(status) && elsewhere::is_killed(status), "{status}");
+        }
+        let itself = Command::new("false").status().expect("it runs");
+        assert!(!unix::is_killed(itself) && !elsewhere::is_killed(itself));
+    }
+
+    #[test]
+    fn every_system_has_the_same_functions() {
+        let memory: [fn(u64); 2] = [unix::limit_memory, elsewhere::limit_memory];
+        let ends: [fn() -> !; 2] = [unix::end_at_once, elsewhere::end_at_once];
+        assert_eq!((memory.len(), ends.len()), (2, 2));
+    }
+}

@@ -5,9 +5,7 @@ use std::{
     process::{Child, Command, ExitStatus},
 };
 
-use rustix::process::{
-    Pid, Resource, Rlimit, Signal, getpid, kill_process, kill_process_group, setrlimit,
-};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getpid, kill_process, kill_process_group, setrlimit};
 
 /// The command and what it starts can be ended together, and signals of the terminal do not reach them.
 pub(crate) fn in_own_group(command: &mut Command) {

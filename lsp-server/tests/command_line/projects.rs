@@ -185,6 +185,9 @@ fn models_stand_for_functions_that_are_not_there() {
     scratch.run(&["check", "--no-cache", "src/main.c"]).expect(0, &["RESULT: true"]);
     scratch.run(&["check", "--no-cache", "src/other.c"]).expect(0, &["RESULT:"]);
     // A program's own function counts.
-    scratch.write("src/own.c", "int level(void) { return 10; }\nint main(void) { return 100 / (10 - level()); }\n");
+    scratch.write(
+        "src/own.c",
+        "int level(void) { return 10; }\nint main(void) { return 100 / (10 - level()); }\n",
+    );
     scratch.run(&["check", "--no-cache", "src/own.c"]).expect(1, &["error[division-by-zero]"]);
 }

@@ -137,12 +137,17 @@ fn source(root: &Path, file: &Path, faults: &mut Vec<String>) -> Result<()> {
     {
         crate::exhaustive::check(relative, &text, faults)?;
     }
-    let is_code = relative.components().any(|part| part.as_os_str() == "src") && !relative.starts_with("tests");
+    let is_code =
+        relative.components().any(|part| part.as_os_str() == "src") && !relative.starts_with("tests");
     let here = relative.to_string_lossy();
     if is_code && !KNOWS_THE_SYSTEM.iter().any(|known| here.starts_with(known)) {
         for (i, line) in text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
             for word in ASKS_FOR_THE_SYSTEM.iter().filter(|word| line.contains(**word)) {
-                faults.push(format!("{name}:{}: `{word}`: what depends on the system is in {}", i + 1, KNOWS_THE_SYSTEM[0]));
+                faults.push(format!(
+                    "{name}:{}: `{word}`: what depends on the system is in {}",
+                    i + 1,
+                    KNOWS_THE_SYSTEM[0]
+                ));
             }
         }
     }

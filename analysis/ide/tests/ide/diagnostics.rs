@@ -62,7 +62,9 @@ fn what_is_not_decided_is_marked_where_it_is_when_nothing_more_will_come() {
     assert!(division.message.contains("\nhelp: "), "what would help: {}", division.message);
     // Who does not like that has the names of functions, or nothing.
     let with = |marks| {
-        let all = diagnostics(&session.file, marks, |_, number| line(session.file.text(), number as u32).map(str::to_owned));
+        let all = diagnostics(&session.file, marks, |_, number| {
+            line(session.file.text(), number as u32).map(str::to_owned)
+        });
         all.into_iter().filter(|diagnostic| diagnostic.code == "not-decided").collect::<Vec<_>>()
     };
     let functions = with(Undecided::Functions);

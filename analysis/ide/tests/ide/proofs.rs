@@ -12,14 +12,17 @@ fn a_proof_has_its_lines_in_the_order_of_the_text_each_with_its_place() {
     let session = Session::verified("a.c", SUM);
     let found = proof(&session.file, "sum").expect("it is there");
     assert_eq!(found.place.range.start, session.at("sum(int n)"));
-    let bounds = found.lines.iter().find(|line| line.text.contains("i < 10")).expect("the element is checked");
+    let bounds =
+        found.lines.iter().find(|line| line.text.contains("i < 10")).expect("the element is checked");
     assert_eq!(bounds.kind, LineKind::Proved);
     assert!(!bounds.because.is_empty());
     assert!(bounds.known.iter().any(|known| known.contains("i <= 9")), "{bounds:?}");
-    let round = found.lines.iter().find(|line| line.kind == LineKind::Invariant).expect("the loop has an invariant");
+    let round =
+        found.lines.iter().find(|line| line.kind == LineKind::Invariant).expect("the loop has an invariant");
     assert_eq!(round.place.as_ref().map(|place| place.range.start), Some(session.at("for (")));
     assert!(round.text.contains("0 <= i <= 10"), "{round:?}");
-    let callee = found.lines.iter().find(|line| line.kind == LineKind::Callee).expect("the call gives something back");
+    let callee =
+        found.lines.iter().find(|line| line.kind == LineKind::Callee).expect("the call gives something back");
     assert_eq!(callee.text, "0 <= result <= 9");
     let starts: Vec<_> = found
         .lines
@@ -35,7 +38,8 @@ fn a_proof_has_its_lines_in_the_order_of_the_text_each_with_its_place() {
 
 #[test]
 fn what_callers_must_see_to_is_a_state_of_its_own_and_says_what() {
-    let session = Session::verified("a.c", "int ratio(int a, int b) {\n    return b < -1 ? 0 : a / 7 / b;\n}\n");
+    let session =
+        Session::verified("a.c", "int ratio(int a, int b) {\n    return b < -1 ? 0 : a / 7 / b;\n}\n");
     let report = session.file.function("ratio").expect("it was asked");
     assert_eq!(report.state, State::Asks, "{report:?}");
     assert_eq!(report.needs, ["b != 0"]);

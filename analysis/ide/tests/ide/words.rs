@@ -61,7 +61,13 @@ fn is_plain(text: &str) {
 
 #[test]
 fn the_test_notices_jargon() {
-    for text in ["equations-brief (5 open)", "3 obligations", "no progress: x", "the solver gave up: no", "Horn clauses"] {
+    for text in [
+        "equations-brief (5 open)",
+        "3 obligations",
+        "no progress: x",
+        "the solver gave up: no",
+        "Horn clauses",
+    ] {
         assert!(jargon(text).is_some(), "{text}");
     }
     assert_eq!(jargon("a shorn sheep"), None);
@@ -87,7 +93,9 @@ fn reasons_are_plain_whatever_engines_say() {
         Unknown::Unconfirmed(said()),
         Unknown::NoProgress("`mod` of two variables is too hard for the solver".into()),
         Unknown::NoProgress("no loop invariant was found within 8 rounds of each loop".into()),
-        Unknown::Unconfirmed("the ranges of the values allow the mistake, and nothing more exact was found".into()),
+        Unknown::Unconfirmed(
+            "the ranges of the values allow the mistake, and nothing more exact was found".into(),
+        ),
         Unknown::Unconfirmed("it depends on the memory that callers pass".into()),
         Unknown::Unconfirmed("what earlier calls allocated here and still hold is not known".into()),
         Unknown::Unsupported("k-induction over recursive calls".into()),
@@ -123,7 +131,9 @@ const LIBRARY: &str = "extern int nondet(void);\n\
 fn what_editors_show_of_a_program_is_plain() {
     let session = Session::verified("a.c", LIBRARY);
     let file = &session.file;
-    let shown = diagnostics(file, Undecided::Places, |_, number| line(file.text(), number as u32).map(Arc::from).map(|l: Arc<str>| l.to_string()));
+    let shown = diagnostics(file, Undecided::Places, |_, number| {
+        line(file.text(), number as u32).map(Arc::from).map(|l: Arc<str>| l.to_string())
+    });
     assert!(shown.iter().any(|diagnostic| diagnostic.code == "not-decided"), "{shown:?}");
     for diagnostic in shown {
         is_plain(&diagnostic.message);

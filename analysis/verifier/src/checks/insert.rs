@@ -17,7 +17,8 @@ use crate::{
 };
 
 use super::{
-    Check, Demand, Part, Rule, memory_cleanup, postcondition, reach_error, signed_overflow, uninitialised, visit,
+    Check, Demand, Part, Rule, memory_cleanup, postcondition, reach_error, signed_overflow, uninitialised,
+    visit,
 };
 
 /// What decides, besides the automata, which obligations there are.

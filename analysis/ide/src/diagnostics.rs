@@ -162,7 +162,7 @@ fn undecided(file: &FileResults, marks: Undecided) -> Vec<Diagnostic> {
         let Some(report) = file.function(&function.name) else { continue };
         let name = || own(file, file.now(function.selection.range));
         match report.state {
-            State::Unknown if report.unknown > 0 => {}
+            State::Unknown | State::Violated if report.unknown > 0 => {}
             State::InternalError => {
                 let reason = report.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
                 let message = format!("internal error: `{}` is not decided{reason}", function.name);

@@ -4,7 +4,7 @@ use proofline_verifier::{
     EntryKind, blame::Blame, counterexample::Counterexample, finding as verifier, sources::Position,
 };
 
-use crate::{place::Place, program::Program};
+use crate::{fix::negation, place::Place, program::Program};
 
 /// Whose fault a failure is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -154,7 +154,13 @@ impl Finding {
         match (self.nature, &self.condition, &self.fails_when) {
             (Nature::Manifest, ..) => None,
             (Nature::Latent, Some(condition), _) => Some(condition.clone()),
-            (Nature::Latent, None, Some(when)) => Some(format!("not {when}")),
+            (Nature::Latent, None, Some(when)) => {
+                Some(match when.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')) {
+                    Some(one) if !one.contains('`') => negation(one),
+                    Some(_) | None if when.contains(" and ") => format!("not ({when})"),
+                    Some(_) | None => format!("not {when}"),
+                })
+            }
             (Nature::Latent, None, None) => None,
         }
     }

@@ -184,7 +184,7 @@ fn changes(text: &str, name: &str) -> bool {
 }
 
 /// The opposite of a condition.
-fn negation(condition: &str) -> String {
+pub(crate) fn negation(condition: &str) -> String {
     let pairs = [
         (" != ", " == "),
         (" == ", " != "),

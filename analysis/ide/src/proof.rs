@@ -14,7 +14,7 @@ use crate::{
     results::FileResults,
     state::State,
     verify::{Obligation, Verdict},
-    words::{how, why},
+    words::{condition, how, why},
 };
 
 /// What a line of a proof says.
@@ -184,7 +184,7 @@ fn callees(file: &FileResults, item: &FunctionItem) -> Vec<Line> {
 
 fn of_obligation(file: &FileResults, function: &str, obligation: &Obligation) -> Line {
     let place = obligation.place.as_ref().map(|place| file.place_now(place));
-    let mut out = Line { place, ..line(LineKind::Proved, obligation.text.to_string()) };
+    let mut out = Line { place, ..line(LineKind::Proved, condition(&obligation.text)) };
     match &obligation.verdict {
         Verdict::Proved(engine) => {
             out.because = how(method(engine)).to_owned();

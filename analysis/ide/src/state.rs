@@ -96,7 +96,9 @@ impl FunctionReport {
                 total => format!("proved: all {total} checks hold"),
             },
             State::Asks => {
-                format!("proved, if callers see to it: it {}", self.short_need().unwrap_or_default())
+                let need = self.short_need().unwrap_or_default();
+                let before = if self.is_conditional { " (and where nothing fails before)" } else { "" };
+                format!("proved, if callers see to it: it {need}{before}")
             }
             State::Violated => part(self.violated, total, "fails", "fail"),
             State::Unknown if self.unknown + self.asked == 0 && self.is_conditional => {
@@ -227,9 +229,10 @@ pub fn report(
             Verdict::Violated(id) if is_latent(id) => {
                 out.asked += 1;
                 let finding = findings().find(|finding| finding.id == *id);
-                needs.extend(
-                    finding.map(|finding| finding.needs().unwrap_or_else(|| obligation.text.to_string())),
-                );
+                needs
+                    .extend(finding.map(|finding| {
+                        finding.needs().unwrap_or_else(|| words::condition(&obligation.text))
+                    }));
             }
             Verdict::Violated(_) => out.violated += 1,
             Verdict::Unknown(Unknown::InternalError(why)) => {
@@ -249,7 +252,12 @@ pub fn report(
     // Where all callers are seen, and keep the contract, nobody else has to.
     let contracts = entries().filter_map(|entry| reports.get(&entry.name)?.contracts.get(function));
     for kept in contracts.filter(|kept| kept.is_shown && is_asked) {
-        needs.extend(kept.words.iter().cloned());
+        // Without marks, where all of it is code.
+        let plain = |text: &String| {
+            let inner = text.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
+            inner.filter(|inner| !inner.contains('`')).map_or_else(|| text.clone(), str::to_owned)
+        };
+        needs.extend(kept.words.iter().map(plain));
     }
     needs.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
     needs.dedup();
@@ -259,7 +267,8 @@ pub fn report(
         () if internal.is_some() => State::InternalError,
         () if out.violated > 0 => State::Violated,
         () if out.unknown > 0 || reason.is_some() => State::Unknown,
-        () if out.is_conditional => {
+        // What is behind a place that is up to callers rests on it.
+        () if out.is_conditional && out.asked == 0 => {
             out.reason = Some("proved only if nothing fails before, which is not proved".into());
             State::Unknown
         }

@@ -14,6 +14,7 @@ use crate::{
     program::Program,
     state::{FunctionReport, report},
     verify::{EntryReport, Verdict},
+    words,
 };
 
 /// Obligations of one check.
@@ -114,7 +115,11 @@ impl Summary {
             conditions.extend(finding.condition.clone());
             requires.insert(match (&finding.condition, &finding.fails_when) {
                 (Some(condition), _) => condition.clone(),
-                (None, Some(when)) => format!("not {when} (line {line}: {})", finding.title),
+                (None, Some(when)) => {
+                    let needs = finding.needs().unwrap_or_else(|| format!("not {when}"));
+                    let needs = if needs.contains('`') { needs } else { format!("`{needs}`") };
+                    format!("{needs} (line {line}: {})", finding.title)
+                }
                 (None, None) => {
                     let when = finding.when().unwrap_or_else(|| "for some arguments".to_owned());
                     format!("line {line} fails {when}: {}", finding.title)
@@ -152,7 +157,7 @@ impl Summary {
             reads: shown(environment.reads(name)),
             writes: shown(environment.writes(name)),
             checks,
-            rests_on: rests_on.into_iter().cloned().collect(),
+            rests_on: rests_on.into_iter().map(|text| words::condition(text)).collect(),
             report,
         })
     }

@@ -10,7 +10,7 @@ use crate::{
     results::FileResults,
     state::FunctionReport,
     verify::{Obligation, Verdict},
-    words::{Why, why},
+    words::{Why, condition, why},
 };
 
 /// Of what is not decided, what is marked in the text.
@@ -63,7 +63,7 @@ pub(crate) fn open(file: &FileResults, report: &FunctionReport) -> Vec<Open> {
         let Some(reason) = reason(obligation) else { continue };
         let place = obligation.place.as_ref().map(|place| file.place_now(place));
         let conditions = places.entry((place.is_none(), place, why(reason))).or_default();
-        let text = obligation.text.to_string();
+        let text = condition(&obligation.text);
         if !conditions.contains(&text) {
             conditions.push(text);
         }

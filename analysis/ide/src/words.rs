@@ -71,7 +71,9 @@ fn unsupported(what: &str) -> Why {
             help: Some("see the warnings of this file: mostly a header or a `-D` is missing"),
         };
     }
-    let is_ours = ["inlin", "recursive calls", "unwound", "construct"].iter().any(|word| what.contains(word));
+    let is_ours = ["inlining", "calls to inline", "recursive calls", "unwound", "construct"]
+        .iter()
+        .any(|word| what.contains(word));
     let reason = if is_ours {
         "nothing that was tried fits this place".to_owned()
     } else {
@@ -143,6 +145,13 @@ pub fn how(method: Option<Method>) -> &'static str {
         Some(Method::Contracts) => "it follows from what callers pass, as the contracts say",
         None => "it was proved before",
     }
+}
+
+/// A condition of the verifier in C's words, perhaps with more behind it: `(a + b) overflows == 0` is "a + b does not overflow".
+pub fn condition(text: &str) -> String {
+    let Some((sum, rest)) = text.split_once(" overflows == 0") else { return text.to_owned() };
+    let inner = sum.strip_prefix('(').and_then(|sum| sum.strip_suffix(')')).unwrap_or(sum);
+    format!("{inner} does not overflow{rest}")
 }
 
 /// What is being done, for a status line.

@@ -55,6 +55,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     host.apply(Change { texts, settings: Some(settings), ..Change::default() });
     let file = verified(&mut host, FileResults::new(path, text), arguments, &cancel)?;
     let mut out = std::io::stdout();
+    // As people name it.
+    let here = std::env::current_dir().unwrap_or_default();
     for problem in file.problems().iter().filter(|problem| problem.is_error) {
         eprintln!("warning: {}", problem.message);
     }
@@ -67,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         let Some(proof) = proof(&file, &name) else {
             bail!("there is no function `{name}` with a body in {}", shown(&arguments.file));
         };
-        writeln!(out, "{}", proof.text(shown))?;
+        writeln!(out, "{}", proof.text(|path| shown(path.strip_prefix(&here).unwrap_or(path))))?;
         code = super::check::worst(
             code,
             match proof.state {

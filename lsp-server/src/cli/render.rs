@@ -278,7 +278,11 @@ pub(crate) fn undecided(report: &Report, program: &Program, sources: &Sources, s
             let obligation = program.function(*function)?.obligations.get(id.index())?;
             let position = sources.position(*function, obligation.site);
             let at = position.as_ref().map(|position| format!("{}: ", place(position))).unwrap_or_default();
-            let text = format!("{at}{} ({}, in `{function}`)", obligation.text, obligation.check.code());
+            let text = format!(
+                "{at}{} ({}, in `{function}`)",
+                words::condition(&obligation.text),
+                obligation.check.code()
+            );
             let Verdict::Unknown(why) = verdict else { return None };
             let words::Why { reason, help } = words::why(why);
             Some((position, text, reason, help))
@@ -380,7 +384,7 @@ pub(crate) fn table(report: &Report, style: Style) -> String {
     if !report.rests_on.is_empty() {
         let _ = writeln!(out, "{}", style.dim("proofs rest on:"));
         for text in report.rests_on.iter().take(12) {
-            let _ = writeln!(out, "  {}", style.dim(text));
+            let _ = writeln!(out, "  {}", style.dim(&words::condition(text)));
         }
         if report.rests_on.len() > 12 {
             let _ = writeln!(out, "  {}", style.dim(&format!("… and {} more", report.rests_on.len() - 12)));

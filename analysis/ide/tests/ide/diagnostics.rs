@@ -76,7 +76,8 @@ fn what_is_not_decided_is_marked_where_it_is_when_nothing_more_will_come() {
 #[test]
 fn of_several_findings_at_one_place_each_is_named_and_the_list_stays_short() {
     // Three things can fail in one expression.
-    let text = "int f(int *p, int i, int d) {\n    return p[i] / d;\n}\nint main(void) {\n    int a[2] = {1, 2};\n    return f(a, 3, 1) + f(0, 0, 1) + f(a, 0, 0);\n}\n";
+    let text = "extern int __VERIFIER_nondet_int(void);\nstatic int f(int *p, int i, int d) {\n    return p[i] / d;\n}\n\
+                int main(void) {\n    int a[2] = {1, 2}, k = __VERIFIER_nondet_int();\n    if (k == 0) return f(a, 3, 1);\n    if (k == 1) return f(0, 0, 1);\n    return f(a, 0, 0);\n}\n";
     let session = Session::verified("a.c", text);
     let findings = session.file.findings();
     assert!(findings.len() > 1, "{}", findings.len());

@@ -13,7 +13,7 @@ fn a_proof_has_its_lines_in_the_order_of_the_text_each_with_its_place() {
     let found = proof(&session.file, "sum").expect("it is there");
     assert_eq!(found.place.range.start, session.at("sum(int n)"));
     let bounds =
-        found.lines.iter().find(|line| line.text.contains("i < 10")).expect("the element is checked");
+        found.lines.iter().find(|line| line.text.contains("i <= 9")).expect("the element is checked");
     assert_eq!(bounds.kind, LineKind::Proved);
     assert!(!bounds.because.is_empty());
     assert!(bounds.known.iter().any(|known| known.contains("i <= 9")), "{bounds:?}");

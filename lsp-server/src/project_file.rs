@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, anyhow, ensure};
-use globset::{Glob, GlobSet, GlobSetBuilder};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use proofline_ide::{Property, shown};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -126,16 +126,19 @@ impl Found {
         if let Some(checks) = &says.checks {
             checks.property().with_context(|| format!("{name}: checks"))?;
         }
-        let patterns = |key: &str, patterns: &[String]| {
+        // `*` stands for files of one folder where programs are named; what is left out is so wherever it lies.
+        let patterns = |key: &str, patterns: &[String], of_one_folder: bool| {
             let mut out = GlobSetBuilder::new();
             for pattern in patterns {
-                out.add(Glob::new(pattern).with_context(|| format!("{name}: {key}"))?);
+                let glob = GlobBuilder::new(pattern).literal_separator(of_one_folder).build();
+                out.add(glob.with_context(|| format!("{name}: {key}"))?);
             }
             out.build().with_context(|| format!("{name}: {key}"))
         };
-        let excluded = patterns("exclude", &says.exclude)?;
+        let excluded = patterns("exclude", &says.exclude, false)?;
         let programs = says.programs.iter();
-        let programs = programs.map(|(program, files)| Ok((program.clone(), patterns("programs", files)?)));
+        let programs =
+            programs.map(|(program, files)| Ok((program.clone(), patterns("programs", files, true)?)));
         let programs = programs.collect::<Result<BTreeMap<_, _>>>()?;
         let is_inside = |file: &Path| {
             file.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))

@@ -22,11 +22,11 @@ names() { python3 -c 'import json, sys; print(" ".join(sorted(p["name"] for p in
 
 cp -r "$sources/cjson" "$sources/zlib" "$state"
 cd "$state/cjson"
-cmake -S . -B build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DENABLE_CJSON_UTILS=On >/dev/null
+cmake -S . -B build -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DENABLE_CJSON_UTILS=On >/dev/null 2>&1
 printf 'exclude = ["tests/**", "fuzzing/**"]\n' > proofline.toml
 code=$(code_of "$program" check --no-cache "${few[@]}" --format json)
 cp "$state/out" base.json
-if [ "$code" -le 2 ] && [[ " $(names base.json) " == *" cjson "*" cjson_utils "* ]]; then
+if [ "$code" -le 2 ] && [[ " $(names base.json) " == *" cjson "* && " $(names base.json) " == *" cjson_utils "* ]]; then
   ok "cJSON with CMake: link targets are programs ($(names base.json))"
 else
   failed "cJSON with CMake: code $code, programs $(names base.json || true)"; cat "$state/err"
@@ -36,7 +36,7 @@ code=$(code_of "$program" check --no-cache "${few[@]}" --baseline base.json --ht
 [ "$code" != 1 ] && [ "$code" != 3 ] && [ -s report/index.html ] && ok "cJSON: nothing is news, and there is a report" || failed "cJSON: --baseline --html: code $code"
 git init --quiet && git add . && git -c user.name=a -c user.email=a@example.invalid commit --quiet -m first
 # A mistake is put into a function that somebody calls.
-sed -i 's/^CJSON_PUBLIC(const char\*) cJSON_Version(void)$/static int planted(int n) { int a[4] = {0}; return a[n \& 7]; }\nint planted_use(int n);\nint planted_use(int n) { return planted(n); }\n&/' cJSON.c
+sed -i 's/^CJSON_PUBLIC(const char\*) cJSON_Version(void)$/int planted(void);\nint planted(void) { int a[4] = {0}; int i = 4; return a[i]; }\n&/' cJSON.c
 code=$(code_of "$program" check --no-cache "${few[@]}" --since HEAD)
 [ "$code" = 1 ] && grep -q 'planted' "$state/out" && ok "cJSON: what a change brings is news (--since)" || failed "cJSON: --since: code $code"
 code=$(code_of "$program" check --no-cache "${few[@]}" --baseline base.json)
@@ -50,6 +50,6 @@ cp "$state/out" base.json
 [ "$code" -le 2 ] && [[ " $(names base.json) " == *" deflate.c "* ]] && ok "zlib with configure and bear: each file is read with its own flags" || failed "zlib: code $code, $(names base.json || true)"
 printf '[programs]\nzlib = ["*.c"]\n' > proofline.toml
 code=$(code_of "$program" check --no-cache "${few[@]}" .)
-[ "$code" -le 2 ] && grep -q '^== zlib (.*deflate\.c' "$state/out" && grep -q '^3 programs:' "$state/out" && ok "zlib: what make links is said in proofline.toml" || { failed "zlib: [programs]: code $code"; tail -3 "$state/out" "$state/err"; }
+[ "$code" -le 2 ] && grep -q '^== zlib (.*deflate\.c' "$state/out" && grep -q '^3 programs:' "$state/out" && ok "zlib: what make links is said in proofline.toml" || { failed "zlib: [programs]: code $code"; tail -n 3 "$state/out"; tail -n 3 "$state/err"; }
 grep -q '0 not read' "$state/out" && ok "zlib: every program is read" || failed "zlib: not every program is read"
 exit $result

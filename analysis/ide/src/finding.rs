@@ -4,7 +4,7 @@ use proofline_verifier::{
     EntryKind, blame::Blame, counterexample::Counterexample, finding as verifier, sources::Position,
 };
 
-use crate::{fix::negation, place::Place, program::Program};
+use crate::{place::Place, program::Program, words::negation};
 
 /// Whose fault a failure is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

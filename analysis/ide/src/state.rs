@@ -93,12 +93,11 @@ impl FunctionReport {
             State::Proved if total == 0 => "nothing to check".to_owned(),
             State::Proved => match total {
                 1 => "proved: the one check holds".to_owned(),
+                2 => "proved: both checks hold".to_owned(),
                 total => format!("proved: all {total} checks hold"),
             },
             State::Asks => {
-                let need = self.short_need().unwrap_or_default();
-                let before = if self.is_conditional { " (and where nothing fails before)" } else { "" };
-                format!("proved, if callers see to it: it {need}{before}")
+                format!("proved, if callers see to it: it {}", self.short_need().unwrap_or_default())
             }
             State::Violated => part(self.violated, total, "fails", "fail"),
             State::Unknown if self.unknown + self.asked == 0 && self.is_conditional => {
@@ -267,8 +266,8 @@ pub fn report(
         () if internal.is_some() => State::InternalError,
         () if out.violated > 0 => State::Violated,
         () if out.unknown > 0 || reason.is_some() => State::Unknown,
-        // What is behind a place that is up to callers rests on it.
-        () if out.is_conditional && out.asked == 0 => {
+        // What is behind a place that is up to callers rests on it; on nothing else, or it is not just theirs.
+        () if out.is_conditional && (out.asked == 0 || !rests_on_itself(program, reports, function)) => {
             out.reason = Some("proved only if nothing fails before, which is not proved".into());
             State::Unknown
         }
@@ -280,6 +279,14 @@ pub fn report(
     };
     out.reason = internal.or(out.reason).or(reason);
     out
+}
+
+/// Whether all that proofs of executions through a function rest on, and that is not proved, is in the function itself.
+fn rests_on_itself(program: &Program, reports: &BTreeMap<String, Arc<EntryReport>>, function: &str) -> bool {
+    let here = format!(" in `{function}` ");
+    let entries = program.deciding(function).filter_map(|entry| reports.get(&entry.name));
+    let mut open = entries.flat_map(|report| &report.rests_on).filter(|text| text.ends_with(", not proved)"));
+    open.all(|text| text.contains(&here))
 }
 
 /// Obligations of a function that several entries speak of.

@@ -154,6 +154,23 @@ pub fn condition(text: &str) -> String {
     format!("{inner} does not overflow{rest}")
 }
 
+/// The opposite of a condition.
+pub(crate) fn negation(condition: &str) -> String {
+    let pairs = [
+        (" != ", " == "),
+        (" == ", " != "),
+        (" <= ", " > "),
+        (" >= ", " < "),
+        (" < ", " >= "),
+        (" > ", " <= "),
+    ];
+    let found: Vec<_> = pairs.iter().filter(|(op, _)| condition.contains(op)).collect();
+    match found.as_slice() {
+        [(op, opposite)] if condition.matches(op).count() == 1 => condition.replacen(op, opposite, 1),
+        _ => format!("!({condition})"),
+    }
+}
+
 /// What is being done, for a status line.
 pub fn doing(doing: &Doing) -> String {
     match doing.open {

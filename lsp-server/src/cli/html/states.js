@@ -31,7 +31,7 @@ function statesPicture(item, text) {
     for (const node of graph.nodes) {
       // `n3 f:l5`, then what is known there.
       const [point, ...known] = node.lines;
-      node.shown = [{ text: point.replace(/^n\d+ /, ''), kind: 'name' }, ...known.flatMap((line) => line.split(', ')).map((line) => ({ text: cut(line, 44), full: line }))];
+      node.shown = [{ text: point.replace(/^n\d+ /, ''), kind: 'name' }, ...known.flatMap((line) => line.split(/, (?![^[\]]*\])/)).map((line) => ({ text: cut(line, 44), full: line }))];
       const rest = node.shown.length - MOST_LINES;
       if (rest > 1) node.shown = [...node.shown.slice(0, MOST_LINES - 1), { text: `… ${rest + 1} more`, full: known.join(', ') }];
       node.w = Math.max(26, ...node.shown.map((line) => line.text.length * CHARACTER)) + 16;

@@ -4,7 +4,7 @@
 ;;   (load "/path/to/editors/emacs/proofline.el")
 ;;   (add-hook 'c-mode-hook #'eglot-ensure)
 ;; M-x proofline-trace lists the steps of the failure at point (next-error walks through them), M-x proofline-summary shows what was
-;; proved about the function at point.
+;; proved about the function at point, M-x proofline-proof why, line by line (next-error walks through them).
 
 ;;; Code:
 
@@ -15,6 +15,24 @@
 
 (add-to-list 'eglot-server-programs
              `((c-mode c-ts-mode) . ,(lambda (&rest _) (list proofline-program "lsp"))))
+
+;; The server shows texts to clients that have no command for them; this one has, and code actions name it.
+(defconst proofline--own-commands
+  '(("proofline.showTrace" . proofline--show-trace) ("proofline.showProof" . proofline--show-proof)))
+
+(cl-defmethod eglot-execute :around (server action)
+  "Run ACTION here, if it is one that this file told SERVER of."
+  (let* ((command (if (stringp (plist-get action :command)) action (plist-get action :command)))
+         (own (and command (assoc (plist-get command :command) proofline--own-commands))))
+    (if own (funcall (cdr own) (elt (plist-get command :arguments) 0)) (cl-call-next-method server action))))
+
+(cl-defmethod eglot-client-capabilities :around (server)
+  "Say to SERVER what this file can show."
+  (let ((capabilities (cl-call-next-method)))
+    (plist-put capabilities :experimental
+               (append (list :proofline (list :commands (vconcat (mapcar #'car proofline--own-commands))))
+                       (let ((known (plist-get capabilities :experimental)))
+                         (and (listp known) known))))))
 
 (defun proofline--command (name argument)
   "Run the server's command NAME with ARGUMENT; return its answer."
@@ -36,29 +54,63 @@
 (defun proofline--file (uri)
   (if (fboundp 'eglot-uri-to-path) (eglot-uri-to-path uri) (eglot--uri-to-path uri)))
 
+(defun proofline--place (uri range)
+  "URI and RANGE as `compilation-mode' reads them, or nothing."
+  (if range
+      (format "%s:%d:%d: " (file-relative-name (proofline--file uri))
+              (1+ (plist-get (plist-get range :start) :line))
+              (1+ (plist-get (plist-get range :start) :character)))
+    ""))
+
+(defun proofline--list (name insert)
+  "Show a list made by INSERT in the buffer NAME, for \\[next-error]."
+  (with-current-buffer (get-buffer-create name)
+    (let ((inhibit-read-only t))
+      (erase-buffer)
+      (funcall insert))
+    (compilation-mode)
+    (goto-char (point-min))
+    (setq next-error-last-buffer (current-buffer))
+    (display-buffer (current-buffer))))
+
+(defun proofline-proof ()
+  "List why the function at point is proved, or what is missing, for \\[next-error]."
+  (interactive)
+  (proofline--show-proof (list :uri (proofline--uri)
+                               :position (plist-get (eglot--TextDocumentPositionParams) :position))))
+
+(defun proofline--show-proof (target)
+  "List why the function is proved that TARGET names."
+  (let ((proof (or (proofline--command "proofline.proof" target)
+                   (user-error "There is no function here"))))
+    (proofline--list
+     "*proofline proof*"
+     (lambda ()
+       (insert (plist-get proof :name) ": " (plist-get proof :headline) "\n\n")
+       (cl-loop for line across (plist-get proof :lines)
+                do (insert (proofline--place (plist-get line :uri) (plist-get line :range))
+                           (plist-get line :word) ": " (plist-get line :text)
+                           (if (equal (plist-get line :because) "") "" (concat " — " (plist-get line :because)))
+                           "\n"))))))
+
 (defun proofline-trace ()
   "List the steps to the failure nearest to point, for \\[next-error]."
   (interactive)
-  (let* ((finding (or (proofline--finding) (user-error "No failure with a counterexample here")))
-         (trace (or (proofline--command "proofline.trace" (list :uri (proofline--uri) :finding finding))
-                    (user-error "That failure is not there any more"))))
-    (with-current-buffer (get-buffer-create "*proofline trace*")
-      (let ((inhibit-read-only t))
-        (erase-buffer)
-        (insert (plist-get trace :message) "\n\n")
-        (cl-loop for step across (plist-get trace :steps)
-                 for range = (plist-get step :range)
-                 do (insert (if range
-                                (format "%s:%d:%d: " (file-relative-name (proofline--file (plist-get step :uri)))
-                                        (1+ (plist-get (plist-get range :start) :line))
-                                        (1+ (plist-get (plist-get range :start) :character)))
-                              "")
-                            (make-string (* 2 (plist-get step :depth)) ?\s)
-                            (format "%d: %s\n" (plist-get step :number) (plist-get step :text)))))
-      (compilation-mode)
-      (goto-char (point-min))
-      (setq next-error-last-buffer (current-buffer))
-      (display-buffer (current-buffer)))))
+  (let ((finding (or (proofline--finding) (user-error "No failure with a counterexample here"))))
+    (proofline--show-trace (list :uri (proofline--uri) :finding finding))))
+
+(defun proofline--show-trace (target)
+  "List the steps to the failure that TARGET names."
+  (let ((trace (or (proofline--command "proofline.trace" target)
+                   (user-error "That failure is not there any more"))))
+    (proofline--list
+     "*proofline trace*"
+     (lambda ()
+       (insert (plist-get trace :message) "\n\n")
+       (cl-loop for step across (plist-get trace :steps)
+                do (insert (proofline--place (plist-get step :uri) (plist-get step :range))
+                           (make-string (* 2 (plist-get step :depth)) ?\s)
+                           (format "%d: %s\n" (plist-get step :number) (plist-get step :text))))))))
 
 (defun proofline-summary ()
   "Show the summary of the function at point."

@@ -1,10 +1,13 @@
 //! `proofline.toml`: what the people of a project have decided together, for the command line and for editors. Options of the command line come before
 //! it, settings of an editor behind it. It lies in a folder that may be anybody's: it starts nothing, and names files of its folder only.
 
-use std::path::{Component, Path, PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Component, Path, PathBuf},
+};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use globset::{Glob, GlobSet, GlobSetBuilder};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use proofline_ide::{Property, shown};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -16,6 +19,9 @@ pub(crate) const NAME: &str = "proofline.toml";
 
 /// Larger files are not read.
 const MOST_BYTES: u64 = 1 << 20;
+
+/// More C files of a folder are not looked for.
+const MOST_FILES: usize = 50_000;
 
 /// What the file may say.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
@@ -30,6 +36,12 @@ pub(crate) struct ProjectFile {
     /// Patterns of files that are not checked with a project. The command line only.
     #[serde(skip_serializing)]
     exclude: Vec<String>,
+    /// Programs that the build does not tell of: patterns of their files, by name. The command line only.
+    #[serde(skip_serializing)]
+    programs: BTreeMap<String, Vec<String>>,
+    /// C files with functions that stand for such as are not there. The command line only.
+    #[serde(skip_serializing)]
+    models: Vec<String>,
     /// An earlier result whose failures are no news. The command line only.
     #[serde(skip_serializing)]
     baseline: Option<PathBuf>,
@@ -88,6 +100,8 @@ pub(crate) struct Found {
     /// What it says.
     pub(crate) says: ProjectFile,
     excluded: GlobSet,
+    /// The patterns of each program.
+    programs: BTreeMap<String, GlobSet>,
 }
 
 impl Found {
@@ -112,29 +126,43 @@ impl Found {
         if let Some(checks) = &says.checks {
             checks.property().with_context(|| format!("{name}: checks"))?;
         }
-        let mut excluded = GlobSetBuilder::new();
-        for pattern in &says.exclude {
-            excluded.add(Glob::new(pattern).with_context(|| format!("{name}: exclude"))?);
-        }
-        let excluded = excluded.build().with_context(|| format!("{name}: exclude"))?;
+        // `*` stands for files of one folder where programs are named; what is left out is so wherever it lies.
+        let patterns = |key: &str, patterns: &[String], of_one_folder: bool| {
+            let mut out = GlobSetBuilder::new();
+            for pattern in patterns {
+                let glob = GlobBuilder::new(pattern).literal_separator(of_one_folder).build();
+                out.add(glob.with_context(|| format!("{name}: {key}"))?);
+            }
+            out.build().with_context(|| format!("{name}: {key}"))
+        };
+        let excluded = patterns("exclude", &says.exclude, false)?;
+        let programs = says.programs.iter();
+        let programs =
+            programs.map(|(program, files)| Ok((program.clone(), patterns("programs", files, true)?)));
+        let programs = programs.collect::<Result<BTreeMap<_, _>>>()?;
+        let is_inside = |file: &Path| {
+            file.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+        };
         if let Some(baseline) = &says.baseline {
-            let is_inside = baseline.components().all(|part| matches!(part, Component::Normal(_)));
-            ensure!(is_inside, "{name}: baseline: a file of this folder or one below, without `..`");
+            ensure!(
+                is_inside(baseline),
+                "{name}: baseline: a file of this folder or one below, without `..`"
+            );
         }
+        let all_are_inside = says.models.iter().all(|file| is_inside(Path::new(file)));
+        ensure!(all_are_inside, "{name}: models: files of this folder or below, without `..`");
         let folder = path.parent().unwrap_or(Path::new(""));
         for monitor in &mut says.monitors {
             if is_shipped(monitor) {
                 continue;
             }
-            let is_inside =
-                Path::new(monitor.as_str()).components().all(|part| matches!(part, Component::Normal(_)));
             ensure!(
-                is_inside,
+                is_inside(Path::new(monitor.as_str())),
                 "{name}: monitors: a monitor's name, or a file of this folder or one below, without `..`"
             );
             *monitor = folder.join(&*monitor).display().to_string();
         }
-        Ok(Found { path, says, excluded })
+        Ok(Found { path, says, excluded, programs })
     }
 
     /// The folder it lies in.
@@ -146,6 +174,50 @@ impl Found {
     pub(crate) fn leaves_out(&self, file: &Path) -> bool {
         let file = std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf());
         file.strip_prefix(self.folder()).is_ok_and(|inside| self.excluded.is_match(inside))
+    }
+
+    /// The programs that the file names, each with those of these files that are its own; no program without any.
+    pub(crate) fn programs(&self, files: &BTreeSet<PathBuf>) -> BTreeMap<String, Vec<PathBuf>> {
+        let of = |patterns: &GlobSet| -> Vec<PathBuf> {
+            let is_own = |file: &&PathBuf| {
+                file.strip_prefix(self.folder()).is_ok_and(|inside| patterns.is_match(inside))
+            };
+            files.iter().filter(is_own).cloned().collect()
+        };
+        let all = self.programs.iter().map(|(name, patterns)| (name.clone(), of(patterns)));
+        all.filter(|(_, files)| !files.is_empty()).collect()
+    }
+
+    /// Whether it names programs.
+    pub(crate) fn names_programs(&self) -> bool {
+        !self.programs.is_empty()
+    }
+
+    /// The files with functions that stand for others.
+    pub(crate) fn models(&self) -> Vec<PathBuf> {
+        self.says.models.iter().map(|file| self.folder().join(file)).collect()
+    }
+
+    /// The C files of its folder and below, where no build says which there are.
+    pub(crate) fn c_files(&self) -> BTreeSet<PathBuf> {
+        let mut out = BTreeSet::new();
+        let mut open = vec![self.folder().to_path_buf()];
+        while let Some(folder) = open.pop() {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                let (path, name) = (entry.path(), entry.file_name());
+                // Links are not followed: they may form circles.
+                let Ok(kind) = entry.file_type() else { continue };
+                if kind.is_dir() && !name.to_string_lossy().starts_with('.') {
+                    open.push(path);
+                } else if kind.is_file()
+                    && path.extension().is_some_and(|end| end == "c")
+                    && out.len() < MOST_FILES
+                {
+                    out.insert(path);
+                }
+            }
+        }
+        out
     }
 
     /// The earlier result whose failures are no news.
@@ -195,7 +267,9 @@ mod tests {
         let keys = schema["properties"].as_object().expect("its keys");
         let mut text = String::new();
         for (key, value) in keys {
-            text.push_str(&format!("{key} = {}\n", value["examples"][0]));
+            let example = value["examples"][0].to_string();
+            let example = if example.starts_with('{') { example.replace(':', " = ") } else { example };
+            text.push_str(&format!("{key} = {example}\n"));
         }
         let file = found(&text).expect("each example is right").expect("it is there");
         let rebuilt = format!("{:?}", file.says);
@@ -212,6 +286,8 @@ mod tests {
             ("exclude = [\"[\"]", "exclude"),
             ("baseline = \"/etc/passwd\"", "baseline"),
             ("baseline = \"../secret.json\"", "baseline"),
+            ("models = [\"../stubs.c\"]", "models"),
+            ("[programs]\nserver = [\"[\"]", "programs"),
         ] {
             let error = format!("{:#}", found(text).expect_err(text));
             assert!(error.contains(word) && error.contains("proofline.toml"), "{error}");

@@ -59,7 +59,7 @@ def hover(client, uri, text, over, times):
 
 
 def has_verdict(function):
-    return function["state"] in ("proved", "violated", "unknown") or function["proved"] + function["violated"] + function["unknown"] > 0
+    return function["state"] in ("proved", "asks", "violated", "unknown") or function["proved"] + function["violated"] + function["asked"] + function["unknown"] > 0
 
 
 def edit(client, uri, line, version, on, off):

@@ -105,6 +105,17 @@ def test_permission_is_asked_once_for_a_folder(server, tmp_path):
     assert len(asked) == 1 and "sandbox" in asked[0]
 
 
+def test_nobody_is_asked_about_a_test_that_cannot_be_written(server, tmp_path):
+    client = server(options={"runTests": "ask"})
+    asked = []
+    client.answers["window/showMessageRequest"] = lambda params: asked.append(params["message"])
+    uri = client.open(tmp_path / "fails.c", "#include <stdlib.h>\nint main(void) {\n    int *p = malloc(4);\n    *p = 1;\n    free(p);\n    return 0;\n}\n")
+    client.settled(uri, 1)
+    with pytest.raises(AssertionError, match="no test can be written"):
+        run_test(client, uri)
+    assert asked == []
+
+
 def test_a_name_with_line_breaks_stays_one_name(server, tmp_path):
     client = server(options={"runTests": "ask"})
     folder = tmp_path / "a\nContent-Length: 5\r\n"

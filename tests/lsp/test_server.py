@@ -39,13 +39,17 @@ def test_a_diagnostic_has_its_path_and_the_path_is_data(server, average, tmp_pat
     assert [s["number"] for s in trace["steps"]] == list(range(1, len(steps) + 1)) and trace["steps"][-1]["kind"] == "failure"
     assert {i["name"] for i in trace["inputs"]} == {"low", "high"} and "call `average(" in trace["text"]
     hover = client.ask("textDocument/hover", position(uri, 9, 14))
-    assert "int average(int, int)" in hover["contents"]["value"] and "1 of 1 obligations fail" in hover["contents"]["value"]
+    assert "int average(int, int)" in hover["contents"]["value"] and "the one check fails" in hover["contents"]["value"]
 
 
 def test_a_library_function_asks_its_callers_and_is_no_error(server, tmp_path):
     client = server(options={"inlayHints": True})
     uri = client.open(tmp_path / "ratio.c", RATIO)
-    client.settled(uri, 1)
+    (ratio,) = client.settled(uri, 1).values()
+    assert (ratio["state"], ratio["asked"], ratio["unknown"]) == ("asks", 2, 0), ratio
+    assert any("b != 0" in need for need in ratio["needs"]) and ratio["headline"].startswith("proved, if callers see to it"), ratio
+    lenses = client.ask("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    assert [l["command"]["title"].split(",")[0] for l in lenses] == ["needs b != 0"]
     assert all(d["severity"] == 4 for d in client.diagnostics(uri))
     hints = client.ask("textDocument/inlayHint", {"textDocument": {"uri": uri}, "range": {"start": {"line": 0, "character": 0}, "end": {"line": 3, "character": 0}}})
     assert "b != 0" in hints[0]["label"]
@@ -390,6 +394,39 @@ def test_a_server_whose_client_died_ends_though_the_pipe_is_open(tmp_path):
     parent.kill()
     parent.wait()
     client.process.wait(4)
+
+
+def test_a_proof_has_its_lines_with_their_places(server, average, tmp_path):
+    client = server()
+    uri = client.open(tmp_path / "average.c", average)
+    client.settled(uri, 1)
+    ask = lambda argument: client.ask("workspace/executeCommand", {"command": "proofline.proof", "arguments": [{"uri": uri, **argument}]})
+    proof = ask({"function": "careful"})
+    assert (proof["name"], proof["state"]) == ("careful", "proved")
+    holds = [l for l in proof["lines"] if l["kind"] == "proved"]
+    assert holds and all(l["uri"] == uri and l["range"]["start"]["line"] == 6 and l["because"] for l in holds), proof
+    # A client that cannot show it is shown its text; one that can is not.
+    shown = client.wait(lambda m: m.get("method") == "window/showMessage")["params"]["message"]
+    assert shown == proof["text"] and "average.c:7:" in shown
+    failing = [l for l in ask({"position": {"line": 10, "character": 12}})["lines"] if l["kind"] == "failing"]
+    assert [l["finding"] for l in failing] == [client.diagnostics(uri)[0]["data"]["finding"]]
+    actions = client.ask("textDocument/codeAction", {"textDocument": {"uri": uri}, "range": {"start": {"line": 6, "character": 4}, "end": {"line": 6, "character": 4}}, "context": {"diagnostics": []}})
+    assert any(a["title"].startswith("Show why `careful` is proved") for a in actions), actions
+
+
+def test_undecided_places_are_marked_as_the_setting_says_without_a_new_start(server, tmp_path):
+    text = "#include <assert.h>\nextern int input(void);\nint hard(void) {\n    unsigned x = input();\n    assert(x * x != 2);\n    return 0;\n}\n"
+    client = server(options={"engines": ["intervals"]})
+    uri = client.open(tmp_path / "hard.c", text)
+    client.settled(uri, 1)
+    open_ = lambda: [d for d in client.diagnostics(uri) if d["code"] == "not-decided"]
+    assert open_() and all(d["range"]["start"]["line"] == 4 and "\nhelp: " in d["message"] for d in open_()), open_()
+    actions = client.ask("textDocument/codeAction", {"textDocument": {"uri": uri}, "range": open_()[0]["range"], "context": {"diagnostics": open_()}})
+    assert any(a["title"] == "Verify `hard` with more effort" and a.get("kind") == "quickfix" for a in actions), actions
+    seen = len(client.messages)
+    client.tell("workspace/didChangeConfiguration", {"settings": {"proofline": {"engines": ["intervals"], "undecided": "functions"}}})
+    client.wait(lambda m: m.get("method") == "textDocument/publishDiagnostics", after=seen)
+    assert [d["range"]["start"]["line"] for d in open_()] == [2], open_()
 
 
 def test_long_work_shows_progress_and_stops_when_told(server, tmp_path):

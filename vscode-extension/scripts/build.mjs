@@ -33,3 +33,11 @@ const parts = packages.map((folder) => {
   return `${name} ${version}: ${license}\n\n${text}\n`;
 });
 fs.writeFileSync('dist/THIRD-PARTY-LICENSES', parts.join(`\n${'='.repeat(79)}\n`));
+
+// The walkthrough shows the manual's pictures, which the tests take.
+fs.rmSync('dist/pictures', { recursive: true, force: true });
+fs.mkdirSync('dist/pictures', { recursive: true });
+const { contributes } = JSON.parse(fs.readFileSync('package.json', 'utf8'));
+for (const { media } of contributes.walkthroughs.flatMap((walkthrough) => walkthrough.steps)) {
+  if (media.image !== undefined) fs.copyFileSync(path.join('../docs/images', path.basename(media.image)), media.image);
+}

@@ -1,12 +1,13 @@
 /** The extension: puts its parts together and keeps the server running. */
 import * as vscode from 'vscode';
-import { findBinary } from './binary';
+import { findBinaryAnywhere } from './binary';
 import { Client } from './client';
 import { Functions } from './functions';
 import { Gutter } from './gutter';
 import type { FindingArgument, Reproduction } from './protocol';
 import { registerReplay } from './replay';
 import { Status } from './status';
+import { ProofView } from './proof';
 import { SummaryPanel } from './summary';
 import { Testing } from './testing';
 import { Traces } from './trace';
@@ -18,7 +19,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const functions = new Functions();
   const status = new Status(functions);
   const traces = new Traces(client);
-  context.subscriptions.push(client, functions, status, traces, new Gutter(context, functions), new Testing(client, functions), new SummaryPanel(client, functions));
+  context.subscriptions.push(client, functions, status, traces, new Gutter(context, functions), new Testing(client, functions), new SummaryPanel(client, functions), new ProofView(client, functions));
   context.subscriptions.push(...registerReplay(context, traces));
 
   const server = client;
@@ -28,14 +29,13 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const context_ = (name: string, value: boolean) => vscode.commands.executeCommand('setContext', `proofline.${name}`, value);
 
   const explain = async () => {
-    const choose = 'Choose the program…';
-    const how = 'How to install it';
-    const again = 'Try again';
-    const log = 'Show the log';
-    const chosen = await vscode.window.showErrorMessage(`Proofline is not running. ${problem}`, choose, how, log, again);
+    // Short: a notification cuts off what is longer. The rest is in the status bar's list and in the palette.
+    const choose = 'Choose…';
+    const how = 'Help';
+    const again = 'Retry';
+    const chosen = await vscode.window.showErrorMessage(`Proofline is not running. ${problem}`, choose, how, again);
     if (chosen === choose) await vscode.commands.executeCommand('proofline.choosePath');
     if (chosen === how) await vscode.commands.executeCommand('workbench.action.openWalkthrough', 'proofline.proofline#proofline.firstSteps');
-    if (chosen === log) server.show();
     if (chosen === again) await restart();
   };
   const stopped = (why: string) => {
@@ -45,9 +45,9 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     void context_('running', false);
   };
   const start = async () => {
-    const binary = findBinary(context);
+    const binary = await findBinaryAnywhere(context);
     if ('missing' in binary) {
-      stopped(`${binary.missing} Install it, or say in the setting "proofline.path" where it is.`);
+      stopped(binary.missing);
       return void explain();
     }
     status.set({ kind: 'starting' });
@@ -99,10 +99,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     }),
     ...fileCommands(server, functions),
     vscode.commands.registerCommand('proofline.openTest', async (argument?: FindingArgument) => {
-      const { trace } = traces.open;
-      const finding = argument ?? (trace === undefined ? await traces.choose() : { uri: trace.uri, finding: trace.finding });
+      const finding = argument ?? (await traces.meant());
       if (finding !== undefined) await openTest(server, finding);
     }),
+    vscode.commands.registerCommand('proofline.testOpen', () => vscode.commands.executeCommand('proofline.openTest', traces.opened())),
   );
   await start();
 }
@@ -131,11 +131,16 @@ function fileCommands(server: Client, functions: Functions): vscode.Disposable[]
 /** Shows the C test that reproduces a failure, and whether running it confirmed the failure. */
 async function openTest(server: Client, finding: FindingArgument): Promise<void> {
   const progress = { location: vscode.ProgressLocation.Window, title: 'Proofline: writing a test' };
-  const test = await vscode.window.withProgress(progress, () => server.command<Reproduction>('proofline.test', finding));
+  const written = await vscode.window.withProgress(progress, () =>
+    server.command<Reproduction>('proofline.test', finding).catch((error: unknown) => (error instanceof Error ? error : new Error(String(error)))),
+  );
+  if (written instanceof Error) return void vscode.window.showWarningMessage(`Proofline: ${written.message}`);
+  const test = written;
   if (test === null || test === undefined) return void vscode.window.showInformationMessage('Proofline: that failure is not there any more.');
   const document = await vscode.workspace.openTextDocument({ language: 'c', content: test.text });
   await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside });
   if (test.confirmed === true) void vscode.window.showInformationMessage(`Proofline: running ${test.name} confirmed the failure.`);
+  if (test.confirmed === null && test.output) void vscode.window.showWarningMessage(`Proofline: ${test.name} was written and not run. ${test.output}`);
   if (test.confirmed === false) void vscode.window.showWarningMessage(`Proofline: running ${test.name} did not show the failure. ${test.output ?? ''}`);
 }
 

@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import { range, type Functions } from './functions';
 import type { State } from './protocol';
 
-const STATES: readonly State[] = ['queued', 'running', 'proved', 'violated', 'unknown', 'stale', 'internal-error'];
+const STATES: readonly State[] = ['queued', 'running', 'proved', 'asks', 'violated', 'unknown', 'stale', 'internal-error'];
 
 export class Gutter implements vscode.Disposable {
   private readonly types = new Map<State, vscode.TextEditorDecorationType>();

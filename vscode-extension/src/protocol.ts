@@ -2,7 +2,7 @@
 import type { Range } from 'vscode-languageclient';
 
 /** The state of a function: one state machine in the server; gutter, status bar and Testing view only draw it. */
-export type State = 'queued' | 'running' | 'proved' | 'violated' | 'unknown' | 'stale' | 'internal-error';
+export type State = 'queued' | 'running' | 'proved' | 'asks' | 'violated' | 'unknown' | 'stale' | 'internal-error';
 
 /** A function with its verdict; the counts are obligations. */
 export interface FunctionState {
@@ -13,7 +13,12 @@ export interface FunctionState {
   reason?: string;
   proved: number;
   violated: number;
+  asked: number;
   unknown: number;
+  /** What callers must see to. */
+  needs?: string[];
+  /** The verdict in one sentence, as the server says it everywhere. */
+  headline: string;
   timeMs?: number;
 }
 
@@ -66,10 +71,35 @@ export interface Summary {
   ensures: string[];
   reads: string[];
   writes: string[];
-  checks: { check: string; proved: number; violated: number; unknown: number }[];
+  checks: { check: string; proved: number; violated: number; asked: number; unknown: number }[];
+  headline: string;
   timeMs?: number;
   restsOn: string[];
   markdown: string;
+}
+
+/** A line of a proof: what holds and why, with its place if the text has one. */
+export interface ProofLine {
+  kind: 'needs' | 'invariant' | 'callee' | 'proved' | 'asked' | 'open' | 'failing' | 'ensures' | 'rests-on';
+  word: string;
+  text: string;
+  because: string;
+  known: string[];
+  finding: string | null;
+  uri: string | null;
+  range: Range | null;
+}
+
+/** Answer of `proofline.proof`. */
+export interface Proof {
+  name: string;
+  uri: string;
+  range: Range;
+  version?: number;
+  state: State;
+  headline: string;
+  lines: ProofLine[];
+  text: string;
 }
 
 /** Answer of `proofline.test`. */
@@ -93,26 +123,16 @@ export interface FunctionArgument {
 }
 
 /** The commands that the server may put into code actions and lenses for this client. */
-export const CLIENT_COMMANDS = ['proofline.showTrace', 'proofline.replay', 'proofline.showSummary', 'proofline.openTest'];
+export const CLIENT_COMMANDS = ['proofline.showTrace', 'proofline.replay', 'proofline.showSummary', 'proofline.showProof', 'proofline.openTest'];
 
-/** A state in words. */
-export function describe(f: { state: State; reason?: string; proved: number; violated: number; unknown: number; timeMs?: number | undefined }): string {
-  const total = f.proved + f.violated + f.unknown;
+/** A verdict in words, with the time that it took. */
+export function describe(f: { headline: string; timeMs?: number | undefined }): string {
   const time = f.timeMs === undefined ? '' : f.timeMs < 1000 ? `, ${Math.round(f.timeMs)} ms` : `, ${(f.timeMs / 1000).toFixed(1)} s`;
-  switch (f.state) {
-    case 'queued':
-      return 'waiting';
-    case 'running':
-      return 'being verified';
-    case 'proved':
-      return (total === 0 ? 'nothing to prove' : `proved: ${total === 1 ? '1 obligation' : `${total} obligations`}`) + time;
-    case 'violated':
-      return `violated: ${f.violated} of ${total}${time}`;
-    case 'unknown':
-      return `unknown: ${f.reason ?? `${f.unknown} of ${total} undecided`}${time}`;
-    case 'stale':
-      return 'result of an older text';
-    case 'internal-error':
-      return `internal error${f.reason === undefined ? '' : `: ${f.reason}`}`;
-  }
+  return f.headline + time;
+}
+
+/** The whole verdict, with the reason that something is not decided. */
+export function explain(f: FunctionState): string {
+  const reason = f.state === 'unknown' && f.reason !== undefined && !f.headline.includes(f.reason) ? `: ${f.reason}` : '';
+  return describe(f) + reason;
 }

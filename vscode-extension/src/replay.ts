@@ -8,8 +8,7 @@ import type { Traces } from './trace';
 export function registerReplay(context: vscode.ExtensionContext, traces: Traces): vscode.Disposable[] {
   return [
     vscode.commands.registerCommand('proofline.replay', async (argument?: FindingArgument) => {
-      const { trace } = traces.open;
-      const finding = argument ?? (trace === undefined ? await traces.choose() : { uri: trace.uri, finding: trace.finding });
+      const finding = argument ?? (await traces.meant());
       if (finding === undefined) return;
       const uri = vscode.Uri.parse(finding.uri);
       await vscode.debug.startDebugging(vscode.workspace.getWorkspaceFolder(uri), {
@@ -20,7 +19,10 @@ export function registerReplay(context: vscode.ExtensionContext, traces: Traces)
         finding: finding.finding,
         stopOnEntry: true,
       });
+      void vscode.commands.executeCommand('setContext', 'proofline.replayed', true);
     }),
+    // The view's own button is about what the view shows, wherever the cursor is.
+    vscode.commands.registerCommand('proofline.replayOpen', () => vscode.commands.executeCommand('proofline.replay', traces.opened())),
     vscode.debug.registerDebugConfigurationProvider('proofline', {
       resolveDebugConfiguration: (_folder, configuration) => {
         // F5 without a launch.json: the current file's first failure.

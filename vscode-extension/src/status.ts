@@ -1,7 +1,7 @@
 /** The status bar entry: how many functions of the current file are proved, violated, unknown; or what is wrong with the server. */
 import * as vscode from 'vscode';
 import { range, type Functions } from './functions';
-import { describe, type FunctionState, type State } from './protocol';
+import { explain, type FunctionState, type State } from './protocol';
 
 /** What the server is doing, as the client knows it. */
 export type ServerState = { kind: 'starting' } | { kind: 'running' } | { kind: 'stopped'; why: string };
@@ -10,6 +10,7 @@ const ICON: Record<State, string> = {
   queued: '$(watch)',
   running: '$(loading~spin)',
   proved: '$(pass)',
+  asks: '$(arrow-circle-up)',
   violated: '$(error)',
   unknown: '$(question)',
   stale: '$(history)',
@@ -17,7 +18,7 @@ const ICON: Record<State, string> = {
 };
 
 /** First what needs attention. */
-const ORDER: readonly State[] = ['violated', 'internal-error', 'unknown', 'stale', 'running', 'queued', 'proved'];
+const ORDER: readonly State[] = ['violated', 'internal-error', 'unknown', 'stale', 'running', 'queued', 'asks', 'proved'];
 
 export class Status implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem('proofline.status', vscode.StatusBarAlignment.Left, 40);
@@ -56,22 +57,28 @@ export class Status implements vscode.Disposable {
     const count = (...states: State[]) => all.filter((f) => states.includes(f.state)).length;
     const parts: string[] = [];
     const part = (icon: string, n: number) => n > 0 && parts.push(`${icon} ${n}`);
-    part('$(loading~spin)', count('queued', 'running'));
+    // While there is work: how much of it is done. The numbers behind it are of what is known so far.
+    const open = count('queued', 'running');
+    if (open > 0) parts.push(`$(loading~spin) ${all.length - open} of ${all.length}`);
     part('$(error)', count('violated'));
     part('$(bug)', count('internal-error'));
     part('$(question)', count('unknown'));
     part('$(history)', count('stale'));
+    part('$(arrow-circle-up)', count('asks'));
     part('$(pass)', count('proved'));
     this.item.text = `Proofline ${parts.length === 0 ? '$(dash)' : parts.join(' ')}`;
     this.item.tooltip = this.table(all);
-    this.item.accessibilityInformation = { label: `Proofline: ${count('proved')} proved, ${count('violated')} violated, ${count('unknown')} unknown` };
+    this.item.accessibilityInformation = {
+      label: `Proofline: ${open > 0 ? `${all.length - open} of ${all.length} functions done, ` : ''}${count('proved')} proved, ${count('asks')} need something of their callers, ${count('violated')} fail, ${count('unknown')} not decided`,
+      role: 'button',
+    };
     this.item.show();
   }
 
   private table(all: readonly FunctionState[]): vscode.MarkdownString {
     const text = new vscode.MarkdownString('', true);
     if (all.length === 0) return text.appendText('No function of this file has been verified.');
-    for (const f of sorted(all).slice(0, 20)) text.appendMarkdown(`${ICON[f.state].replace('~spin', '')} \`${f.name}\` — `).appendText(describe(f)).appendMarkdown('  \n');
+    for (const f of sorted(all).slice(0, 20)) text.appendMarkdown(`${ICON[f.state].replace('~spin', '')} \`${f.name}\` — `).appendText(explain(f)).appendMarkdown('  \n');
     if (all.length > 20) text.appendText(`… and ${all.length - 20} more`);
     return text;
   }
@@ -84,7 +91,7 @@ export class Status implements vscode.Disposable {
     type Item = vscode.QuickPickItem & { run: () => unknown };
     const items: Item[] = sorted(this.functions.of(editor.document.uri)).map((f) => ({
       label: `${ICON[f.state]} ${f.name}`,
-      description: describe(f),
+      description: explain(f),
       run: () => {
         const place = range(f.selectionRange);
         editor.selection = new vscode.Selection(place.start, place.start);

@@ -48,11 +48,18 @@ export class SummaryPanel implements vscode.Disposable {
         this.panel = undefined;
         this.shown = undefined;
       });
-      this.panel.webview.onDidReceiveMessage(() => void this.goThere());
+      this.panel.webview.onDidReceiveMessage((link: string) => void (link === 'proof' ? this.showProof() : this.goThere()));
     }
     this.panel.title = `Summary: ${summary.name}`;
+    void vscode.commands.executeCommand('setContext', 'proofline.summaryShown', true);
     this.panel.webview.html = page(summary);
     return true;
+  }
+
+  private async showProof(): Promise<void> {
+    if (this.shown === undefined) return;
+    const argument: FunctionArgument = { uri: this.shown.uri, function: this.shown.name };
+    await vscode.commands.executeCommand('proofline.showProof', argument);
   }
 
   private async goThere(): Promise<void> {
@@ -88,21 +95,21 @@ function list(title: string, items: string[], none: string, formulas = true): st
   return `<h2>${title}</h2>${body}`;
 }
 
-const MARK: Record<string, string> = { proved: '✓', violated: '✗', unknown: '?', stale: '…', running: '…', queued: '…', 'internal-error': '!' };
+const MARK: Record<string, string> = { proved: '✓', asks: '↑', violated: '✗', unknown: '?', stale: '…', running: '…', queued: '…', 'internal-error': '!' };
 
 function page(s: Summary): string {
-  const total = s.checks.reduce((sum, c) => ({ proved: sum.proved + c.proved, violated: sum.violated + c.violated, unknown: sum.unknown + c.unknown }), { proved: 0, violated: 0, unknown: 0 });
   const nonce = String(Math.random()).slice(2);
-  const row = (c: Summary['checks'][number]) => `<tr><td><code>${escape(c.check)}</code></td><td>${c.proved || ''}</td><td class="bad">${c.violated || ''}</td><td>${c.unknown || ''}</td></tr>`;
+  const row = (c: Summary['checks'][number]) => `<tr><td><code>${escape(c.check)}</code></td><td>${c.proved || ''}</td><td class="bad">${c.violated || ''}</td><td>${c.asked || ''}</td><td>${c.unknown || ''}</td></tr>`;
   const checks =
     s.checks.length === 0
       ? '<p class="none">Nothing in this function can go wrong in a way that is checked.</p>'
-      : `<table><tr><th>check</th><th>proved</th><th>violated</th><th>unknown</th></tr>${s.checks.map(row).join('')}</table>`;
+      : `<table><caption class="none">Places by check</caption><tr><th scope="col">check</th><th scope="col">holds</th><th scope="col">fails</th><th scope="col">up to callers</th><th scope="col">not decided</th></tr>${s.checks.map(row).join('')}</table>`;
   return `<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'">
 <style nonce="${nonce}">
   body { font: var(--vscode-font-size) var(--vscode-font-family); color: var(--vscode-foreground); padding: 0 1.2em 2em; line-height: 1.5 }
+  a:focus-visible { outline: 1px solid var(--vscode-focusBorder) }
   h1 { font-size: 1.35em; font-weight: 600; margin: .8em 0 .2em } h1 code { font-size: 1em }
   h2 { font-size: .85em; text-transform: uppercase; letter-spacing: .06em; margin: 1.4em 0 .3em; color: var(--vscode-descriptionForeground) }
   code { font-family: var(--vscode-editor-font-family); color: var(--vscode-foreground) } ul { margin: 0; padding-left: 1.3em }
@@ -111,14 +118,19 @@ function page(s: Summary): string {
   .state { font-weight: 600 } .proved { color: var(--vscode-testing-iconPassed) } .violated, .bad, .internal-error { color: var(--vscode-errorForeground) } .unknown { color: var(--vscode-editorWarning-foreground) }
 </style></head><body>
 <h1><a id="go" role="link" tabindex="0"><code>${escape(s.name)}</code></a></h1>
-<p class="state ${s.state}">${MARK[s.state] ?? ''} ${escape(describe({ ...total, state: s.state, ...(s.timeMs === undefined ? {} : { timeMs: s.timeMs }) }))}</p>
+<p class="state ${s.state}"><span aria-hidden="true">${MARK[s.state] ?? ''}</span> ${escape(describe(s))}</p>
+<p><a id="proof" role="link" tabindex="0">Why, place by place</a></p>
 ${list('Requires', s.requires, 'No condition was inferred. The verdict is about the calls that were analysed.')}
 ${list('Ensures', s.ensures, 'None was inferred.')}
 ${list('Reads', s.reads, 'Nothing but its arguments.')}
 ${list('Writes', s.writes, 'Nothing.')}
 <h2>Checks</h2>${checks}
 ${list('Rests on', s.restsOn, 'No assumption was recorded.', false)}
-<script nonce="${nonce}">const api = acquireVsCodeApi(), go = document.getElementById('go');
-go.addEventListener('click', () => api.postMessage('go')); go.addEventListener('keydown', (e) => e.key === 'Enter' && api.postMessage('go'));</script>
+<script nonce="${nonce}">const api = acquireVsCodeApi();
+for (const id of ['go', 'proof']) {
+  const link = document.getElementById(id);
+  link.addEventListener('click', () => api.postMessage(id));
+  link.addEventListener('keydown', (e) => (e.key === 'Enter' || e.key === ' ') && api.postMessage(id));
+}</script>
 </body></html>`;
 }

@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 import type { Client } from './client';
 import type { Functions } from './functions';
 import { range } from './functions';
-import { describe, type FunctionState } from './protocol';
+import { describe, explain, type FunctionState } from './protocol';
 import { findings } from './trace';
 
 export class Testing implements vscode.Disposable {
@@ -61,7 +61,8 @@ export class Testing implements vscode.Disposable {
       }
       item.sortText = String(index).padStart(6, '0');
       // The view adds the time itself.
-      item.description = describe({ ...f, timeMs: undefined });
+      item.description = f.headline;
+      item.error = f.state === 'unknown' ? explain({ ...f, timeMs: undefined }) : undefined;
       item.busy = f.state === 'running';
       this.tell(item, f, uri);
     });
@@ -80,7 +81,7 @@ export class Testing implements vscode.Disposable {
 
   /** Reports a state that differs from the one reported before. */
   private tell(item: vscode.TestItem, f: FunctionState, uri: vscode.Uri): void {
-    const now = `${f.state}/${f.proved}/${f.violated}/${f.unknown}`;
+    const now = `${f.state}/${f.headline}`;
     if (this.told.get(item.id) === now) return;
     this.told.set(item.id, now);
     if (f.state === 'stale') return this.controller.invalidateTestResults(item);
@@ -92,6 +93,7 @@ export class Testing implements vscode.Disposable {
       case 'running':
         return run.started(item);
       case 'proved':
+      case 'asks':
         return run.passed(item, f.timeMs);
       case 'violated':
         return run.failed(item, messages(uri, f), f.timeMs);

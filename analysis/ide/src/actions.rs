@@ -33,6 +33,8 @@ pub enum Action {
         title: String,
         /// The change.
         lines: Vec<Insertion>,
+        /// It keeps the failure from happening.
+        is_guard: bool,
     },
 }
 
@@ -51,8 +53,48 @@ pub fn actions(file: &FileResults, shown: &ShownFinding<'_>) -> Vec<Action> {
     out
 }
 
+/// Something that can be done at a place where several things may fail.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Choice {
+    /// About which of them.
+    pub finding: usize,
+    /// What.
+    pub action: Action,
+    /// What has to be said besides, so that it is clear which is meant.
+    pub about: Option<String>,
+}
+
+/// What can be done about the findings at one place. Of several: each one's path, and each change that keeps one from happening, once; the rest for the
+/// first one only, or nobody would find anything in the list.
+pub fn choices(file: &FileResults, findings: &[ShownFinding<'_>]) -> Vec<Choice> {
+    let is_alone = findings.len() == 1;
+    let (mut paths, mut changes, mut rest) = (Vec::new(), Vec::<Choice>::new(), Vec::new());
+    for (finding, shown) in findings.iter().enumerate() {
+        let about = (!is_alone).then(|| shown.finding.title.clone());
+        let (mut is_changed, is_first) = (false, finding == 0);
+        for action in actions(file, shown) {
+            let is_guard = matches!(&action, Action::Insert { is_guard: true, .. });
+            match &action {
+                Action::ShowTrace => paths.push(Choice { finding, action, about: about.clone() }),
+                Action::Insert { lines, .. } if is_guard => {
+                    let is_known = |known: &Choice| matches!(&known.action, Action::Insert { lines: other, .. } if other == lines);
+                    if (is_alone || !is_changed) && !changes.iter().any(is_known) {
+                        changes.push(Choice { finding, action, about: None });
+                    }
+                    is_changed = true;
+                }
+                Action::Replay | Action::WriteTest | Action::Insert { .. } if is_first => {
+                    rest.push(Choice { finding, action, about: about.clone() });
+                }
+                Action::Replay | Action::WriteTest | Action::Insert { .. } => {}
+            }
+        }
+    }
+    paths.into_iter().chain(changes).chain(rest).collect()
+}
+
 fn insert(title: String, lines: Vec<Insertion>) -> Action {
-    Action::Insert { title, lines }
+    Action::Insert { title, lines, is_guard: false }
 }
 
 /// Lines that keep the failure from happening.
@@ -69,7 +111,7 @@ fn guards(file: &FileResults, finding: &Finding) -> Vec<Action> {
             if fix.asserts && !text.contains("assert.h") {
                 lines.push(include_assert(text, fix.line));
             }
-            insert(fix.title, lines)
+            Action::Insert { title: fix.title, lines, is_guard: true }
         });
         Some(action.collect())
     };

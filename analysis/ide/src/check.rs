@@ -2,15 +2,21 @@
 //! [`Sources`] show where in the text they are. Knows no terminal and no format.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
+use proofline_cfa::{Callee, Op};
 use proofline_db::{Database, Stopped, Store, Work};
 pub use proofline_db::{Fetched, TeamPlace, Texts};
 use proofline_syntax::{DATABASES, RealFs, database_programs};
-use proofline_verifier::portfolio::{self, Programs};
+use proofline_verifier::{
+    Budget, GraphFormat, Subject,
+    entry_points::{Scope, Whole, entry_points},
+    inspect,
+    portfolio::{self, Programs},
+};
 
 pub use proofline_verifier::{
     Cancel, Check, Name, Program, Unknown,
@@ -30,7 +36,8 @@ pub use proofline_verifier::{
 };
 
 use crate::{
-    host::MOST_BYTES, index::Index, knowledge::knowledge, program::Program as Read, settings::Settings,
+    host::MOST_BYTES, index::Index, knowledge::knowledge, program::Program as Read, scan::glance,
+    settings::Settings,
 };
 pub use crate::{
     shapes::{Automaton, Shape, Step, shapes},
@@ -90,6 +97,12 @@ pub struct Facts {
     pub loops: Vec<LoopInvariant>,
     /// What the results of functions are known to satisfy, by function: `0 <= result <= 9`.
     pub ensures: BTreeMap<String, String>,
+    /// What holds whenever an execution is at a location of an automaton, by function. Nothing is said of locations that none reaches.
+    pub values: BTreeMap<Name, BTreeMap<u32, Vec<String>>>,
+    /// Whom functions may call through pointers, by function.
+    pub through_pointers: BTreeMap<Name, BTreeSet<Name>>,
+    /// The graphs of abstract states that one pass of intervals has built, by the function whose executions they are of, for Graphviz.
+    pub states: BTreeMap<String, String>,
 }
 
 /// What was done so far, in numbers.
@@ -121,6 +134,36 @@ pub use proofline_db::ENGINES;
 pub fn programs_of(folder: &Path) -> Option<Result<BTreeMap<String, Vec<PathBuf>>, String>> {
     let database = DATABASES.iter().map(|name| folder.join(name)).find(|path| path.is_file())?;
     Some(database_programs(&database, &RealFs))
+}
+
+/// Of these files, which stand for functions that are not there, those that a program wants: it calls a function that they define, and defines none of
+/// theirs itself. What is called is seen at a glance, so one that is not wanted may be among them.
+pub fn models_for(files: &[PathBuf], models: &[PathBuf]) -> Vec<PathBuf> {
+    let (mut defined, mut called) = (BTreeSet::new(), BTreeSet::new());
+    let seen = |path: &PathBuf| {
+        let text = std::fs::read(path).unwrap_or_default();
+        let all = glance(&text);
+        let own: BTreeSet<Box<str>> = all.iter().filter(|f| !f.is_static).map(|f| f.name.clone()).collect();
+        let calls: BTreeSet<Box<str>> =
+            all.iter().flat_map(|f| &f.calls).map(|(name, _)| name.clone()).collect();
+        (own, calls)
+    };
+    for (own, calls) in files.iter().map(seen) {
+        defined.extend(own);
+        called.extend(calls);
+    }
+    let mut open: Vec<(&PathBuf, _)> = models.iter().map(|path| (path, seen(path))).collect();
+    let mut out = Vec::new();
+    loop {
+        let is_wanted = |(_, (own, _)): &(&PathBuf, (BTreeSet<Box<str>>, BTreeSet<Box<str>>))| {
+            own.is_disjoint(&defined) && !own.is_disjoint(&called)
+        };
+        let Some(at) = open.iter().position(is_wanted) else { return out };
+        let (path, (own, calls)) = open.remove(at);
+        out.push(path.clone());
+        defined.extend(own);
+        called.extend(calls);
+    }
 }
 
 impl WholeProgram {
@@ -267,7 +310,11 @@ impl WholeProgram {
                 formula: found.formula.clone(),
             }));
             out.ensures.append(&mut known.all_ensures("result"));
+            out.values.append(&mut known.locations(&*db.program()?));
         }
+        let subject = db.subject()?;
+        out.through_pointers = through_pointers(&subject);
+        out.states = state_graphs(&subject, control);
         Ok(out)
     }
 
@@ -308,4 +355,56 @@ impl WholeProgram {
         }
         out
     }
+}
+
+/// Steps for the graphs of abstract states from one entry, and bytes of all of them: they are to be looked at.
+const STEPS_OF_GRAPHS: u64 = 20_000;
+const MOST_OF_GRAPHS: usize = 4 << 20;
+
+/// The graphs of abstract states, by function. What takes too long is left out.
+fn state_graphs(subject: &Subject, control: &Control) -> BTreeMap<String, String> {
+    let mut out: BTreeMap<String, String> = BTreeMap::new();
+    let mut size = 0;
+    for point in entry_points(&Whole::new(subject), Scope::Program, &|_| true) {
+        let budget = Budget::steps(STEPS_OF_GRAPHS)
+            .with_cancel(control.cancel.clone())
+            .with_deadline(control.deadline);
+        let graphs = inspect::view(
+            subject,
+            point.entry,
+            inspect::Domain::Intervals,
+            inspect::View::Graphs(GraphFormat::Dot),
+            &budget,
+        );
+        let Ok(graphs) = graphs else { continue };
+        size += graphs.len();
+        if size > MOST_OF_GRAPHS {
+            break;
+        }
+        for graph in graphs.split_inclusive("\n}\n") {
+            // `digraph "f:l3 7: i in [0, 9]" {`: a block of the function, its number, the state it is entered with.
+            let Some(block) = graph.strip_prefix("digraph \"").and_then(|rest| rest.split(' ').next()) else {
+                continue;
+            };
+            let is_loop =
+                |(_, head): &(&str, &str)| head.strip_prefix('l').is_some_and(|n| n.parse::<u32>().is_ok());
+            let function = block.rsplit_once(':').filter(is_loop).map_or(block, |(function, _)| function);
+            out.entry(function.to_owned()).or_default().push_str(graph);
+        }
+    }
+    out
+}
+
+fn through_pointers(subject: &Subject) -> BTreeMap<Name, BTreeSet<Name>> {
+    let env = subject.env();
+    let mut out: BTreeMap<Name, BTreeSet<Name>> = BTreeMap::new();
+    for function in subject.program().functions.values() {
+        for (edge, callees) in env.call_graph().calls(function.name) {
+            let is_indirect = matches!(&function.edge(edge).op, Op::Call(call) if matches!(call.callee, Callee::Indirect(..)));
+            if is_indirect && !callees.functions.is_empty() {
+                out.entry(function.name).or_default().extend(&callees.functions);
+            }
+        }
+    }
+    out
 }

@@ -1,5 +1,5 @@
 //! What an editor underlines: parts of the text that were not understood, failures with their paths, code that nothing reaches, and, when
-//! nothing more will come, functions that were not decided. Positions are those of the current texts.
+//! nothing more will come, places that were not decided. Positions are those of the current texts.
 
 use std::path::Path;
 
@@ -10,6 +10,7 @@ use crate::{
     results::{FileResults, ShownFinding},
     state::State,
     suppression::suppressed_because,
+    undecided::{self, Undecided},
 };
 
 /// How much a diagnostic matters, most first.
@@ -46,13 +47,17 @@ pub struct Diagnostic {
 
 /// What the results of a file say about it and the headers it includes, each file's in order of place and severity. `line` gives a line of
 /// a file as it is now; comments there take findings back.
-pub fn diagnostics(file: &FileResults, line: impl Fn(&Path, usize) -> Option<String>) -> Vec<Diagnostic> {
+pub fn diagnostics(
+    file: &FileResults,
+    marks: Undecided,
+    line: impl Fn(&Path, usize) -> Option<String>,
+) -> Vec<Diagnostic> {
     let mut out: Vec<Diagnostic> = file.problems().iter().map(|problem| of_problem(file, problem)).collect();
     for shown in file.findings() {
         out.extend(of_finding(file, &shown).filter(|found| !is_suppressed(found, &line)));
     }
     out.extend(never_reached(file));
-    out.extend(undecided(file));
+    out.extend(undecided(file, marks));
     out.extend(unread_contracts(file));
     out.sort_by(|a, b| {
         let key = |d: &Diagnostic| (d.place.range.start, d.severity);
@@ -147,24 +152,37 @@ fn unread_contracts(file: &FileResults) -> Vec<Diagnostic> {
     out
 }
 
-/// What could not be decided is said once per function, at its name, when nothing more will come.
-fn undecided(file: &FileResults) -> Vec<Diagnostic> {
+/// What could not be decided is said when nothing more will come: at its places, or once per function, at its name.
+fn undecided(file: &FileResults, marks: Undecided) -> Vec<Diagnostic> {
     let mut out = Vec::new();
     if !file.is_settled() {
         return out;
     }
     for function in file.functions() {
         let Some(report) = file.function(&function.name) else { continue };
-        let (code, what, severity) = match report.state {
-            State::Unknown if report.unknown > 0 => ("not-decided", "not decided", Severity::Hint),
-            State::InternalError => ("internal-error", "internal error", Severity::Information),
+        let name = || own(file, file.now(function.selection.range));
+        match report.state {
+            State::Unknown | State::Violated if report.unknown > 0 => {}
+            State::InternalError => {
+                let reason = report.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+                let message = format!("internal error: `{}` is not decided{reason}", function.name);
+                out.push(plain(name(), Severity::Information, "internal-error", message));
+                continue;
+            }
             _ => continue,
+        }
+        let open = match marks {
+            Undecided::Places => undecided::open(file, &report),
+            Undecided::Functions => Vec::new(),
+            Undecided::Nothing => continue,
         };
-        let total = report.obligations.len();
-        let reason = report.reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-        let message =
-            format!("{what}: {} of {total} obligations of `{}`{reason}", report.unknown, function.name);
-        out.push(plain(own(file, file.now(function.selection.range)), severity, code, message));
+        let marked = open.iter().filter(|open| open.place.is_some()).count().min(undecided::MOST_PLACES);
+        let placed = open.iter().filter_map(|open| Some((open.place.clone()?, open.message())));
+        out.extend(placed.take(marked).map(|(at, text)| plain(at, Severity::Hint, "not-decided", text)));
+        if open.is_empty() || marked < open.len() {
+            let message = undecided::summary(function, &report, marked);
+            out.push(plain(name(), Severity::Hint, "not-decided", message));
+        }
     }
     out
 }

@@ -4,7 +4,7 @@ use proofline_verifier::{
     EntryKind, blame::Blame, counterexample::Counterexample, finding as verifier, sources::Position,
 };
 
-use crate::{place::Place, program::Program};
+use crate::{place::Place, program::Program, words::negation};
 
 /// Whose fault a failure is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -147,6 +147,22 @@ impl Finding {
             values.iter().take(4).map(|(name, value)| format!("{name} = {value}")).collect();
         let more = if values.len() > 4 { ", …" } else { "" };
         Some(format!("when {}{more}", shown.join(", ")))
+    }
+
+    /// What callers of the entry must see to, if it is their matter.
+    pub fn needs(&self) -> Option<String> {
+        match (self.nature, &self.condition, &self.fails_when) {
+            (Nature::Manifest, ..) => None,
+            (Nature::Latent, Some(condition), _) => Some(condition.clone()),
+            (Nature::Latent, None, Some(when)) => {
+                Some(match when.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')) {
+                    Some(one) if !one.contains('`') => negation(one),
+                    Some(_) | None if when.contains(" and ") => format!("not ({when})"),
+                    Some(_) | None => format!("not {when}"),
+                })
+            }
+            (Nature::Latent, None, None) => None,
+        }
     }
 
     /// One sentence with the values.

@@ -10,6 +10,7 @@ use crate::{
     place::Range,
     program::Program,
     verify::{EntryReport, Verdict},
+    words::negation,
 };
 
 /// A line to insert.
@@ -181,23 +182,6 @@ fn changes(text: &str, name: &str) -> bool {
             || before.ends_with("--")
             || before.ends_with('&') && !before.ends_with("&&")
     })
-}
-
-/// The opposite of a condition.
-fn negation(condition: &str) -> String {
-    let pairs = [
-        (" != ", " == "),
-        (" == ", " != "),
-        (" <= ", " > "),
-        (" >= ", " < "),
-        (" < ", " >= "),
-        (" > ", " <= "),
-    ];
-    let found: Vec<_> = pairs.iter().filter(|(op, _)| condition.contains(op)).collect();
-    match found.as_slice() {
-        [(op, opposite)] if condition.matches(op).count() == 1 => condition.replacen(op, opposite, 1),
-        _ => format!("!({condition})"),
-    }
 }
 
 fn text_in(text: &str, range: Range) -> Option<String> {

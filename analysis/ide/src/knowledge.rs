@@ -126,6 +126,32 @@ impl Knowledge {
         self.ensures.iter().map(|(function, known)| (function.clone(), known.text(result))).collect()
     }
 
+    /// What holds at the locations of functions, as far as their automata are those of this program.
+    pub(crate) fn locations(
+        &self,
+        program: &proofline_verifier::Program,
+    ) -> BTreeMap<Name, BTreeMap<u32, Vec<String>>> {
+        let mut out = BTreeMap::new();
+        for (name, (environment, facts)) in &self.functions {
+            let Some(automaton) = environment.function(*name) else { continue };
+            if program.function(*name).map(|known| &**known) != Some(automaton) {
+                continue;
+            }
+            let named = |variable: Variable| name_of(automaton, variable);
+            let texts = |(loc, here): (&Loc, &Here)| {
+                // What the text does not name says nothing to anybody.
+                let shown = here.iter().filter(|(variable, _)| !named(**variable).contains(['#', '?', '\\']));
+                let mut texts: Vec<String> =
+                    shown.map(|(variable, known)| known.text(&named(*variable))).collect();
+                let related = facts.related.get(loc).map_or(&[][..], Vec::as_slice);
+                texts.extend(between(related).iter().map(|b| b.text(&named)));
+                (loc.0, texts)
+            };
+            out.insert(*name, facts.at.iter().map(texts).collect());
+        }
+        out
+    }
+
     /// Whether that is so for all arguments, and not just for the calls in this program.
     pub fn is_for_all_callers(&self, function: &str) -> bool {
         let mut entries = self.program.entries().iter().filter(|entry| !entry.is_alone);

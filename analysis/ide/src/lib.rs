@@ -22,6 +22,7 @@ pub mod layers;
 mod navigation;
 mod place;
 mod program;
+mod proof;
 mod reproduce;
 mod results;
 mod scan;
@@ -32,10 +33,12 @@ mod summary;
 mod suppression;
 mod text;
 mod tokens;
+mod undecided;
 mod verify;
+pub mod words;
 mod workspace;
 
-pub use actions::{Action, Insertion, actions};
+pub use actions::{Action, Choice, Insertion, actions, choices};
 pub use annotations::{Annotation, AnnotationKind, annotations};
 pub use cancel::{Cancellable, Cancelled};
 pub use diagnostics::{Diagnostic, Severity, diagnostics};
@@ -53,11 +56,12 @@ pub use navigation::{
 };
 pub use place::{Place, Point, Range};
 pub use program::{EntryPoint, FunctionItem, Problem, Program};
+pub use proof::{Line as ProofLine, LineKind, Proof, proof};
 pub use proofline_syntax::shown;
 pub use proofline_verifier::solver_process;
 pub use proofline_verifier::{
     Cancel, Check, EntryKind,
-    portfolio::{Listener, Rounds},
+    portfolio::{Doing, Listener, Rounds},
     property::Property,
 };
 pub use reproduce::{Test, compiler_flags, test};
@@ -67,5 +71,6 @@ pub use state::{FunctionReport, State, report};
 pub use summary::{CheckCount, Summary};
 pub use text::line;
 pub use tokens::{TokenKind, tokens};
+pub use undecided::Undecided;
 pub use verify::{Effort, EntryReport, Obligation, Verdict};
 pub use workspace::{Sighting, Workspace};

@@ -324,6 +324,27 @@ impl FileResults {
             })
     }
 
+    /// Of how many functions everything is known that will be, and how many there are.
+    pub fn share(&self) -> (usize, usize) {
+        let Some(program) = &self.program else { return (0, 0) };
+        let is_final =
+            |entry: &&EntryPoint| self.entries.get(&entry.name).is_some_and(|known| known.is_final);
+        let (mut done, mut all) = (0, 0);
+        for function in self.functions() {
+            let entries: Vec<&EntryPoint> = program.deciding(&function.name).collect();
+            if entries.is_empty() {
+                continue;
+            }
+            all += 1;
+            let is_settled = |entry: &&EntryPoint| {
+                let fresh = self.entries.get(&entry.name).and_then(|known| known.fresh.as_ref());
+                entry.is_alone && fresh.is_some_and(|dated| dated.report.is_settled)
+            };
+            done += usize::from(entries.iter().any(is_settled) || entries.iter().all(is_final));
+        }
+        (done, all)
+    }
+
     /// Whether everything that is shown is of the current text.
     pub fn is_current(&self) -> bool {
         self.is_current && self.entries.values().all(|entry| entry.older.is_none())
@@ -426,7 +447,7 @@ impl FileResults {
             out.state = State::Running;
         } else if is_older || !self.is_current && out.state != State::Queued {
             out.state = State::Stale;
-        } else if is_open && !matches!(out.state, State::Violated | State::Proved) {
+        } else if is_open && !matches!(out.state, State::Violated | State::Proved | State::Asks) {
             out.state = State::Queued;
         }
         Some(out)

@@ -12,6 +12,7 @@ use crate::{
     place::Range,
     program::Program,
     verify::{EntryReport, Obligation, Verdict},
+    words,
 };
 
 /// One state machine per function: lens, gutter and status say the same.
@@ -23,6 +24,8 @@ pub enum State {
     Running,
     /// Every obligation holds.
     Proved,
+    /// Every obligation holds, if callers see to what is asked of them.
+    Asks,
     /// One fails.
     Violated,
     /// Not everything is decided.
@@ -40,6 +43,7 @@ impl State {
             State::Queued => "queued",
             State::Running => "running",
             State::Proved => "proved",
+            State::Asks => "asks",
             State::Violated => "violated",
             State::Unknown => "unknown",
             State::Stale => "stale",
@@ -63,12 +67,99 @@ pub struct FunctionReport {
     pub asked: u32,
     /// Obligations not decided.
     pub unknown: u32,
+    /// What callers must see to, most easily said first.
+    pub needs: Vec<String>,
     /// Milliseconds.
     pub millis: u64,
     /// Obligations, merged.
     pub obligations: Arc<Vec<Obligation>>,
     /// Something is proved for the executions only that do not fail before, where it is not proved that none does.
     pub is_conditional: bool,
+}
+
+impl FunctionReport {
+    /// How many places were checked.
+    pub fn total(&self) -> u32 {
+        self.proved + self.violated + self.asked + self.unknown
+    }
+
+    /// The verdict in one sentence, for hovers, panels and lists: the same words everywhere.
+    pub fn headline(&self) -> String {
+        let total = self.total();
+        match self.state {
+            State::Queued => "waiting".to_owned(),
+            State::Running => "being checked".to_owned(),
+            State::Stale => "result of an older text".to_owned(),
+            State::Proved if total == 0 => "nothing to check".to_owned(),
+            State::Proved => match total {
+                1 => "proved: the one check holds".to_owned(),
+                2 => "proved: both checks hold".to_owned(),
+                total => format!("proved: all {total} checks hold"),
+            },
+            State::Asks => {
+                format!("proved, if callers see to it: it {}", self.short_need().unwrap_or_default())
+            }
+            State::Violated => part(self.violated, total, "fails", "fail"),
+            State::Unknown if self.unknown + self.asked == 0 && self.is_conditional => {
+                format!("proved if nothing fails before, which is not proved ({})", counted(total))
+            }
+            State::Unknown if self.unknown == 0 => {
+                format!("not decided: {}", self.reason.as_deref().unwrap_or("it depends on the callers"))
+            }
+            State::Unknown => part(self.unknown, total, "is not decided", "are not decided"),
+            State::InternalError => "internal error".to_owned(),
+        }
+    }
+
+    /// The same above the function, where there is little room.
+    pub fn lens(&self) -> String {
+        match self.state {
+            State::Running => "checking…".to_owned(),
+            State::Proved if self.total() > 0 => format!("proved ({})", self.total()),
+            State::Asks => self.short_need().unwrap_or_else(|| "proved, if callers see to it".to_owned()),
+            State::Violated | State::Unknown if self.violated + self.unknown > 0 => {
+                let (open, word) = match self.violated {
+                    0 => (self.unknown, "not decided"),
+                    failing => (failing, "fail"),
+                };
+                format!("{open} of {} {word}", self.total())
+            }
+            State::Unknown if self.asked == 0 && self.is_conditional => {
+                "proved if nothing fails before".to_owned()
+            }
+            State::Queued
+            | State::Proved
+            | State::Violated
+            | State::Unknown
+            | State::Stale
+            | State::InternalError => self.headline(),
+        }
+    }
+
+    /// What it needs, in one line: "needs `s != NULL`, and 2 more", without the marks of code.
+    pub fn short_need(&self) -> Option<String> {
+        let first = self.needs.first()?.replace('`', "");
+        Some(match self.needs.len() - 1 {
+            0 => format!("needs {first}"),
+            more => format!("needs {first}, and {more} more"),
+        })
+    }
+}
+
+/// `1 of 3 checks fails`.
+fn part(some: u32, all: u32, one: &str, more: &str) -> String {
+    match (some, all) {
+        (_, 1) => format!("the one check {one}"),
+        (1, all) => format!("1 of {all} checks {one}"),
+        (some, all) => format!("{some} of {all} checks {more}"),
+    }
+}
+
+fn counted(checks: u32) -> String {
+    match checks {
+        1 => "1 check".to_owned(),
+        checks => format!("{checks} checks"),
+    }
 }
 
 /// Merges what the entries say about a function: violated from one is violated, proved only if proved from all.
@@ -84,6 +175,7 @@ pub fn report(
         violated: 0,
         asked: 0,
         unknown: 0,
+        needs: Vec::new(),
         millis: 0,
         obligations: Arc::default(),
         is_conditional: false,
@@ -129,12 +221,17 @@ pub fn report(
     out.obligations = Arc::new(merged.obligations);
     let mut internal = None;
     let mut is_asked = false;
+    let mut needs: Vec<String> = Vec::new();
     for obligation in &*out.obligations {
         match &obligation.verdict {
             Verdict::Proved(_) => out.proved += 1,
             Verdict::Violated(id) if is_latent(id) => {
                 out.asked += 1;
-                out.reason.get_or_insert_with(|| format!("holds only if {}", obligation.text));
+                let finding = findings().find(|finding| finding.id == *id);
+                needs
+                    .extend(finding.map(|finding| {
+                        finding.needs().unwrap_or_else(|| words::condition(&obligation.text))
+                    }));
             }
             Verdict::Violated(_) => out.violated += 1,
             Verdict::Unknown(Unknown::InternalError(why)) => {
@@ -147,26 +244,49 @@ pub fn report(
             }
             Verdict::Unknown(why) => {
                 out.unknown += 1;
-                out.reason.get_or_insert_with(|| why.to_string());
+                out.reason.get_or_insert_with(|| words::why(why).reason);
             }
         }
     }
+    // Where all callers are seen, and keep the contract, nobody else has to.
+    let contracts = entries().filter_map(|entry| reports.get(&entry.name)?.contracts.get(function));
+    for kept in contracts.filter(|kept| kept.is_shown && is_asked) {
+        // Without marks, where all of it is code.
+        let plain = |text: &String| {
+            let inner = text.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
+            inner.filter(|inner| !inner.contains('`')).map_or_else(|| text.clone(), str::to_owned)
+        };
+        needs.extend(kept.words.iter().map(plain));
+    }
+    needs.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
+    needs.dedup();
+    out.needs = needs;
     out.state = match () {
         () if missing && alone.is_none_or(|alone| alone.findings.is_empty()) => State::Queued,
         () if internal.is_some() => State::InternalError,
         () if out.violated > 0 => State::Violated,
-        () if out.unknown > 0 || out.asked > 0 || reason.is_some() => State::Unknown,
-        () if out.is_conditional => {
+        () if out.unknown > 0 || reason.is_some() => State::Unknown,
+        // What is behind a place that is up to callers rests on it; on nothing else, or it is not just theirs.
+        () if out.is_conditional && (out.asked == 0 || !rests_on_itself(program, reports, function)) => {
             out.reason = Some("proved only if nothing fails before, which is not proved".into());
             State::Unknown
         }
-        () => {
-            out.reason = is_asked.then(|| "proved, if callers keep its contract".to_owned());
-            State::Proved
+        () if !out.needs.is_empty() || out.asked > 0 => {
+            out.reason = out.short_need();
+            State::Asks
         }
+        () => State::Proved,
     };
     out.reason = internal.or(out.reason).or(reason);
     out
+}
+
+/// Whether all that proofs of executions through a function rest on, and that is not proved, is in the function itself.
+fn rests_on_itself(program: &Program, reports: &BTreeMap<String, Arc<EntryReport>>, function: &str) -> bool {
+    let here = format!(" in `{function}` ");
+    let entries = program.deciding(function).filter_map(|entry| reports.get(&entry.name));
+    let mut open = entries.flat_map(|report| &report.rests_on).filter(|text| text.ends_with(", not proved)"));
+    open.all(|text| text.contains(&here))
 }
 
 /// Obligations of a function that several entries speak of.

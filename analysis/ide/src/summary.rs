@@ -14,6 +14,7 @@ use crate::{
     program::Program,
     state::{FunctionReport, report},
     verify::{EntryReport, Verdict},
+    words,
 };
 
 /// Obligations of one check.
@@ -23,8 +24,10 @@ pub struct CheckCount {
     pub check: &'static str,
     /// Hold.
     pub proved: u32,
-    /// Fail, or hold only for some callers.
+    /// Fail.
     pub violated: u32,
+    /// Are up to the callers.
+    pub asked: u32,
     /// Not decided.
     pub unknown: u32,
 }
@@ -57,6 +60,11 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// The verdict in one sentence, for hovers, panels and lists: the same words everywhere.
+    pub fn headline(&self) -> String {
+        self.report.headline()
+    }
+
     /// The summary of a function, `None` if it has no body here.
     pub fn of(
         program: &Program,
@@ -77,13 +85,23 @@ impl Summary {
         let mut conditions = BTreeSet::new();
         for obligation in &*report.obligations {
             let at = checks.iter().position(|count| count.check == obligation.check).unwrap_or_else(|| {
-                checks.push(CheckCount { check: obligation.check, proved: 0, violated: 0, unknown: 0 });
+                checks.push(CheckCount {
+                    check: obligation.check,
+                    proved: 0,
+                    violated: 0,
+                    asked: 0,
+                    unknown: 0,
+                });
                 checks.len() - 1
             });
             match &obligation.verdict {
                 Verdict::Proved(_) | Verdict::Unknown(Unknown::IfCallersKeep) => checks[at].proved += 1,
                 Verdict::Unknown(_) => checks[at].unknown += 1,
-                Verdict::Violated(_) => checks[at].violated += 1,
+                Verdict::Violated(id) => {
+                    let finding = findings.get(id.as_str());
+                    let is_asked = finding.is_some_and(|finding| finding.nature == Nature::Latent);
+                    *(if is_asked { &mut checks[at].asked } else { &mut checks[at].violated }) += 1;
+                }
             }
         }
         let mut hangs_on = BTreeSet::new();
@@ -97,7 +115,11 @@ impl Summary {
             conditions.extend(finding.condition.clone());
             requires.insert(match (&finding.condition, &finding.fails_when) {
                 (Some(condition), _) => condition.clone(),
-                (None, Some(when)) => format!("not {when} (line {line}: {})", finding.title),
+                (None, Some(when)) => {
+                    let needs = finding.needs().unwrap_or_else(|| format!("not {when}"));
+                    let needs = if needs.contains('`') { needs } else { format!("`{needs}`") };
+                    format!("{needs} (line {line}: {})", finding.title)
+                }
                 (None, None) => {
                     let when = finding.when().unwrap_or_else(|| "for some arguments".to_owned());
                     format!("line {line} fails {when}: {}", finding.title)
@@ -135,7 +157,7 @@ impl Summary {
             reads: shown(environment.reads(name)),
             writes: shown(environment.writes(name)),
             checks,
-            rests_on: rests_on.into_iter().cloned().collect(),
+            rests_on: rests_on.into_iter().map(|text| words::condition(text)).collect(),
             report,
         })
     }
@@ -144,14 +166,15 @@ impl Summary {
 /// Memory as people name it. The function's own locals are its own matter.
 fn object_text(program: &Program, object: Object, of: Name) -> Option<String> {
     match object {
-        Object::Global(name) if name.starts_with('"') => None,
-        Object::Global(name) => Some(name.to_string()),
+        // String literals, and what the models of the library keep for themselves.
+        Object::Global(name) if name.starts_with(['"', '#']) => None,
+        Object::Global(name) => Some(name.written().to_owned()),
         Object::Local(function, _) if function == of => None,
         Object::Local(function, id) => {
             let automaton = program.subject()?.env().function(function)?;
-            Some(format!("{} of {function}", automaton.local(id).name))
+            Some(format!("{} of {}", automaton.local(id).name, function.written()))
         }
-        Object::Heap(function, _) => Some(format!("what {function} allocates")),
+        Object::Heap(function, _) => Some(format!("what {} allocates", function.written())),
         Object::External => Some("memory of the caller or of other code".to_owned()),
     }
 }

@@ -23,6 +23,7 @@ use crate::{
     place::{Place, Range},
     program::Program,
     settings::Settings,
+    words,
 };
 
 /// How hard to try. Verdicts are a function of the text, the settings and this, unless a time limit of the settings ends the work first.
@@ -232,7 +233,7 @@ pub(crate) fn verify(
     Ok(Arc::new(EntryReport {
         entry: entry.to_owned(),
         kind: plan.kind,
-        reason: report.reason.as_ref().map(ToString::to_string),
+        reason: report.reason.as_ref().map(|why| words::why(why).reason),
         functions,
         // A library entry also runs into what `main` decides; that is told from `main`.
         findings: findings.into_iter().filter(|finding| plan.decides.contains(&finding.function)).collect(),

@@ -31,7 +31,7 @@ use crate::{
 pub use claims::confirm;
 pub use in_memory::InMemory;
 pub use library::{Rounds, entry_in_rounds, function_alone, program_in_rounds};
-pub use request::{AskedListener, Control, FindingListener, Listener, Request, Round, Settled};
+pub use request::{AskedListener, Control, Doing, FindingListener, Listener, Request, Round, Settled};
 
 /// Some programs are deeply nested, and so is the work on them.
 const STACK: usize = 1 << 29;

@@ -190,7 +190,9 @@ impl Report {
         match first {
             Some(why) => Overall::Unknown(why),
             None if latent > 0 => {
-                Overall::Unknown(Unknown::Unconfirmed(format!("{latent} checks depend on the callers")))
+                let checks = if latent == 1 { "1 check depends" } else { "checks depend" };
+                let count = if latent == 1 { String::new() } else { format!("{latent} ") };
+                Overall::Unknown(Unknown::Unconfirmed(format!("{count}{checks} on the callers")))
             }
             None => Overall::True,
         }

@@ -434,6 +434,11 @@ impl Teller<'_> {
         } else {
             source
         };
+        let line = self.sources.line(&position).and_then(|line| line.get(..position.column as usize));
+        if line.is_some_and(|before| before.trim_end().ends_with("case")) {
+            let taken = if is_true { "taken" } else { "not taken" };
+            return Some(format!("`case {text}` is {taken}"));
+        }
         Some(format!("`{text}` is {is_true}"))
     }
 

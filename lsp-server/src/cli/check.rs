@@ -351,7 +351,8 @@ impl Session<'_> {
     /// The last lines about a program.
     pub(super) fn results(&self, checked: &Checked, out: &mut dyn Write) -> Result<()> {
         for answer in &checked.answers {
-            if let Some(engine) = answer.report.last_engine {
+            // Of interest to authors of engines.
+            if let Some(engine) = answer.report.last_engine.filter(|_| self.arguments.statistics) {
                 writeln!(out, "decided by: {engine}")?;
             }
             writeln!(out, "checks: {}", answer.checks().join(", "))?;

@@ -3,6 +3,7 @@
 mod batch;
 mod check;
 mod dump;
+mod explain;
 mod formats;
 mod html;
 mod input;
@@ -42,6 +43,12 @@ enum Command {
     ///
     /// Exit code: as of `check`.
     Merge(batch::MergeArguments),
+    /// Says why functions of a file are proved, or what is missing: what they need, what holds in their loops, and each place that was checked.
+    ///
+    /// Example: proofline explain average.c careful
+    ///
+    /// Exit code: 0 proved; 1 something fails; 2 something is up to callers or not decided; 3 unusable.
+    Explain(explain::Arguments),
     /// Shows what is inside: tokens, trees, automata and so on.
     Dump(dump::Arguments),
     /// Serves editors (the Language Server Protocol on standard input and output).
@@ -91,6 +98,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Plan(arguments) => batch::plan(&arguments),
         Command::Solve(arguments) => batch::solve(&arguments),
         Command::Merge(arguments) => batch::merge(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
         Command::Dump(arguments) => dump::run(&arguments),
         Command::Lsp(arguments) => crate::lsp::run(&arguments),
         Command::Dap(arguments) => crate::dap::run(&arguments),

@@ -1,14 +1,17 @@
 //! A folder's programs, as its `compile_commands.json` says: checked side by side, each on its own.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::Write,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Result, anyhow, bail};
 use parking_lot::Mutex;
-use proofline_ide::{check::Control, check::programs_of, shown};
+use proofline_ide::{
+    check::{Control, models_for, programs_of},
+    shown,
+};
 
 use super::{
     USAGE,
@@ -33,10 +36,15 @@ pub(super) fn programs(
         [folder] if folder.is_dir() => folder,
         _ => return Ok(None),
     };
-    let programs = match programs_of(folder) {
-        Some(programs) => programs.map_err(|what| anyhow!(what))?,
-        None if input.files.is_empty() => return Ok(None),
-        None => bail!(
+    let named = file.filter(|found| found.names_programs());
+    let programs = match (programs_of(folder), named) {
+        (Some(programs), named) => {
+            let programs = programs.map_err(|what| anyhow!(what))?;
+            named.map_or(programs.clone(), |found| together(programs, found))
+        }
+        (None, Some(found)) => found.programs(&found.c_files()),
+        (None, None) if input.files.is_empty() => return Ok(None),
+        (None, None) => bail!(
             "{} is a directory without a compile_commands.json\n  help: name the C files in it, or have the build write one (CMake: \
              -DCMAKE_EXPORT_COMPILE_COMMANDS=ON; make: bear -- make; Meson does)",
             shown(folder)
@@ -54,6 +62,7 @@ pub(super) fn programs(
         files.retain(|path| !is_left_out(path));
         left_out += all - files.len();
         if !files.is_empty() {
+            files.extend(models_for(&files, &file.map(Found::models).unwrap_or_default()));
             let (name, files) = near((name, files));
             out.insert(name, files);
         }
@@ -62,6 +71,19 @@ pub(super) fn programs(
         eprintln!("{left_out} files are left out, as {NAME} says");
     }
     Ok(Some(out))
+}
+
+/// What the build says, and in its place, for the files that they have, the programs that the project's file names.
+fn together(mut programs: BTreeMap<String, Vec<PathBuf>>, file: &Found) -> BTreeMap<String, Vec<PathBuf>> {
+    let all: BTreeSet<PathBuf> = programs.values().flatten().cloned().collect();
+    let named = file.programs(&all);
+    let taken: BTreeSet<&PathBuf> = named.values().flatten().collect();
+    for files in programs.values_mut() {
+        files.retain(|path| !taken.contains(path));
+    }
+    programs.retain(|_, files| !files.is_empty());
+    programs.extend(named);
+    programs
 }
 
 impl Session<'_> {
@@ -102,7 +124,8 @@ impl Session<'_> {
                 let count = |wanted: u8| done.values().filter(|one| code_of(one) == wanted).count();
                 writeln!(
                     out,
-                    "{all} programs: {} proved, {} violated, {} unknown, {} not read",
+                    "{all} {}: {} proved, {} violated, {} unknown, {} not read",
+                    if all == 1 { "program" } else { "programs" },
                     count(0),
                     count(1),
                     count(2),

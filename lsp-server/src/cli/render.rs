@@ -6,7 +6,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Snippet};
 use proofline_ide::check::{
     Blame, Finding, Name, Position, Problem, Program, Report, Sources, StepKind, Unknown, Verdict,
 };
-use proofline_ide::shown;
+use proofline_ide::{shown, words};
 
 use super::terminal::Style;
 
@@ -273,20 +273,33 @@ pub(crate) fn undecided(report: &Report, program: &Program, sources: &Sources, s
     let is_open =
         |verdict: &Verdict| matches!(verdict, Verdict::Unknown(why) if *why != Unknown::IfCallersKeep);
     let open = report.verdicts.iter().filter(|(_, verdict)| is_open(verdict));
-    let texts: BTreeSet<(Option<Position>, String)> = open
-        .filter_map(|((function, id), _)| {
+    let texts: BTreeSet<(Option<Position>, String, String, Option<&str>)> = open
+        .filter_map(|((function, id), verdict)| {
             let obligation = program.function(*function)?.obligations.get(id.index())?;
             let position = sources.position(*function, obligation.site);
             let at = position.as_ref().map(|position| format!("{}: ", place(position))).unwrap_or_default();
-            let text = format!("{at}{} ({}, in `{function}`)", obligation.text, obligation.check.code());
-            Some((position, text))
+            let text = format!(
+                "{at}{} ({}, in `{function}`)",
+                words::condition(&obligation.text),
+                obligation.check.code()
+            );
+            let Verdict::Unknown(why) = verdict else { return None };
+            let words::Why { reason, help } = words::why(why);
+            Some((position, text, reason, help))
         })
         .collect();
     if texts.is_empty() {
         return out;
     }
     let _ = writeln!(out, "{}", style.dim("not decided:"));
-    for (_, text) in texts.iter().take(MOST_UNDECIDED) {
+    // A reason, and what would help, is said once for the places that have it one after the other.
+    let mut last = None;
+    for (_, text, reason, help) in texts.iter().take(MOST_UNDECIDED) {
+        if last != Some(reason) {
+            let help = help.map(|help| format!("; {help}")).unwrap_or_default();
+            let _ = writeln!(out, "  {}", style.dim(&format!("({reason}{help})")));
+            last = Some(reason);
+        }
         let _ = writeln!(out, "  {}", style.dim(text));
     }
     if texts.len() > MOST_UNDECIDED {
@@ -355,7 +368,7 @@ pub(crate) fn table(report: &Report, style: Style) -> String {
             [_, 0, ..] => format!(
                 "{} {}",
                 style.yellow("unknown"),
-                reason.map_or_else(String::new, |why| format!("({why})"))
+                reason.map_or_else(String::new, |why| format!("({})", words::why(why).reason))
             ),
             _ => style.red("violated"),
         };
@@ -371,7 +384,7 @@ pub(crate) fn table(report: &Report, style: Style) -> String {
     if !report.rests_on.is_empty() {
         let _ = writeln!(out, "{}", style.dim("proofs rest on:"));
         for text in report.rests_on.iter().take(12) {
-            let _ = writeln!(out, "  {}", style.dim(text));
+            let _ = writeln!(out, "  {}", style.dim(&words::condition(text)));
         }
         if report.rests_on.len() > 12 {
             let _ = writeln!(out, "  {}", style.dim(&format!("… and {} more", report.rests_on.len() - 12)));

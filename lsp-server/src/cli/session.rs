@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use proofline_ide::{
     check::{
         Cancel, CheckError, Control, Name, Property, Report, Request, Round, Task, Unknown, WholeProgram,
-        engine_groups, engine_names, keep_questions,
+        engine_groups, engine_names, keep_questions, models_for,
     },
     shown,
 };
@@ -150,6 +150,10 @@ impl<'a> Prepared<'a> {
         }
         let engines = engines(arguments)?;
         let programs = project::programs(&input, project_file.as_ref())?;
+        if programs.is_none() && arguments.task.is_none() {
+            let models = project_file.as_ref().map(Found::models).unwrap_or_default();
+            input.files.extend(models_for(&input.files, &models));
+        }
         let baseline = arguments.baseline.clone().or_else(|| project_file.as_ref().and_then(Found::baseline));
         let old = Old::read(baseline.as_deref(), arguments.since.as_deref())?;
         let cancel = interruptible();
@@ -163,7 +167,7 @@ impl<'a> Prepared<'a> {
         let control = Control {
             cancel: cancel.clone(),
             deadline: arguments.limit.or(says.limit).map(|seconds| started + Duration::from_secs(seconds)),
-            progress: Some(Arc::new(move |text| listener.say(text))),
+            progress: Some(Arc::new(move |doing| listener.hear(doing))),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             found: None,
             asked: None,

@@ -9,6 +9,7 @@ use annotate_snippets::Renderer;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::AnsiColor;
 use indicatif::{ProgressBar, ProgressStyle};
+use proofline_ide::{Doing, words};
 
 /// When to use colours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -100,10 +101,20 @@ impl Progress {
         });
         Progress { bar, lines, since: Instant::now() }
     }
+    /// What engines are at: lines that somebody asked for name them.
+    pub(crate) fn hear(&self, doing: &Doing) {
+        if self.lines {
+            eprintln!("{}: {} ({} open)", doing.entry, doing.engines, doing.open);
+        }
+        self.show(&words::doing(doing));
+    }
     pub(crate) fn say(&self, text: &str) {
         if self.lines {
             eprintln!("{text}");
         }
+        self.show(text);
+    }
+    fn show(&self, text: &str) {
         if let Some(bar) = &self.bar {
             bar.set_message(text.to_owned());
             if self.since.elapsed() > Duration::from_millis(500) {

@@ -62,7 +62,7 @@ pub(super) fn launch(arguments: &Launch, say: &mut dyn FnMut(&str)) -> Result<Re
         });
         for plan in read.entries().iter().filter(|plan| entry.is_none_or(|name| plan.name == *name)) {
             let report = analysis
-                .verify(&plan.name, &effort, &cancel, Arc::new(|_: &str| ()))
+                .verify(&plan.name, &effort, &cancel, Arc::new(|_| ()))
                 .map_err(|_| "stopped".to_owned())?;
             if let Some(finding) = report.findings.iter().find(|finding| is_meant(finding)) {
                 let steps = whole_path(&read, finding).ok_or("the path cannot be replayed")?;

@@ -28,7 +28,7 @@ use super::{
     jobs::{Jobs, Task},
     memory::{Memory, Pressure},
     outbox::Outbox,
-    progress::Progress,
+    progress::{Progress, Share},
     reproduce::Ran,
     requests::Pull,
     settings::Settings,
@@ -63,6 +63,8 @@ pub(super) struct Actor {
     news: BTreeMap<PathBuf, News>,
     /// Requests that wait for a test, by buffer and finding.
     tests: BTreeMap<(PathBuf, String), Vec<Reply<Option<Value>>>>,
+    /// What the user is asked when a test is written, by buffer and finding.
+    to_ask: BTreeMap<(PathBuf, String), testing::Question>,
     /// Folders whose tests may be run without asking again.
     tested_folders: BTreeSet<PathBuf>,
     /// Requests that wait for diagnostics of a buffer.
@@ -111,6 +113,7 @@ pub(super) fn start(
         told: BTreeMap::new(),
         news: BTreeMap::new(),
         tests: BTreeMap::new(),
+        to_ask: BTreeMap::new(),
         tested_folders: BTreeSet::new(),
         pulls: BTreeMap::new(),
         folders: Folders::default(),
@@ -241,7 +244,21 @@ impl Actor {
                 }
             }
         }
-        self.progress.look(&self.jobs, &self.outbox, self.client.progress);
+        let mut progress = std::mem::take(&mut self.progress);
+        let share = || self.share();
+        progress.look(&self.jobs, &self.outbox, self.client.progress.then_some(share));
+        self.progress = progress;
+    }
+
+    /// Of all open files.
+    fn share(&self) -> Share {
+        let mut share = Share::default();
+        for document in self.documents.values() {
+            let (done, all) = document.results.share();
+            share.done += done;
+            share.all += all;
+        }
+        share
     }
 
     /// Stops all work; an edit or a command starts it again.

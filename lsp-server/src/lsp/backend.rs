@@ -2,7 +2,6 @@
 //! of the messages. Nothing is computed here.
 
 use std::{
-    path::PathBuf,
     pin::Pin,
     sync::{Arc, atomic::AtomicBool, mpsc},
     task::{Context, Poll},
@@ -21,6 +20,7 @@ use tower_lsp_server::{
 };
 
 use super::event::{Event, Reply, Request};
+use crate::platform::is_running;
 
 /// Hands messages to the actor.
 pub(super) struct Backend {
@@ -207,11 +207,10 @@ pub(super) fn watch<R: AsyncRead + Unpin>(inner: R, closed: Arc<Notify>) -> Watc
 
 /// Tells when a client's process is gone, which may leave the pipe open. Where there is no `/proc`, the end of the input has to do.
 async fn outlive(client: u32, closed: Arc<Notify>) {
-    let process = PathBuf::from(format!("/proc/{client}"));
-    if !process.exists() {
+    if is_running(client) != Some(true) {
         return;
     }
-    while process.exists() {
+    while is_running(client) == Some(true) {
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
     closed.notify_one();

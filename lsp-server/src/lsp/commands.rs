@@ -1,12 +1,13 @@
 //! `workspace/executeCommand`: the trace and the summary as data and as text, for editors with and without an extension.
 
-use proofline_ide::{Finding, Place, ShownFinding, Summary};
+use proofline_ide::{Finding, Place, Proof, ShownFinding, Summary};
 use serde_json::{Value, json};
 
 use super::{diagnostics::Places, document::Document, markdown};
 
 pub(super) const TRACE: &str = "proofline.trace";
 pub(super) const SUMMARY: &str = "proofline.summary";
+pub(super) const PROOF: &str = "proofline.proof";
 pub(super) const VERIFY: &str = "proofline.verify";
 pub(super) const FUNCTIONS: &str = "proofline.functions";
 
@@ -16,7 +17,7 @@ pub(super) const TEST: &str = "proofline.test";
 pub(super) const CANCEL: &str = "proofline.cancel";
 
 /// Every command.
-pub(super) const ALL: &[&str] = &[TRACE, SUMMARY, VERIFY, TEST, FUNCTIONS, CANCEL];
+pub(super) const ALL: &[&str] = &[TRACE, SUMMARY, PROOF, VERIFY, TEST, FUNCTIONS, CANCEL];
 
 /// A counterexample with positions in the texts as they are now.
 pub(super) fn trace(shown: &ShownFinding<'_>, document: &Document, places: &Places<'_>) -> Value {
@@ -73,7 +74,7 @@ pub(super) fn summary(summary: &Summary, document: &Document, places: &Places<'_
         .checks
         .iter()
         .map(
-            |c| json!({ "check": c.check, "proved": c.proved, "violated": c.violated, "unknown": c.unknown }),
+            |c| json!({ "check": c.check, "proved": c.proved, "violated": c.violated, "asked": c.asked, "unknown": c.unknown }),
         )
         .collect();
     json!({
@@ -88,6 +89,44 @@ pub(super) fn summary(summary: &Summary, document: &Document, places: &Places<'_
         "checks": checks,
         "timeMs": summary.report.millis,
         "restsOn": summary.rests_on,
+        "headline": summary.headline(),
         "markdown": markdown::summary(summary),
+    })
+}
+
+/// Why a function is proved, or how far.
+pub(super) fn proof(proof: &Proof, document: &Document, places: &Places<'_>) -> Value {
+    let place = |place: Option<&Place>| match place {
+        Some(place) => (json!(places.uri(&place.path)), json!(places.range(&place.path, place.range))),
+        None => (Value::Null, Value::Null),
+    };
+    let lines: Vec<Value> = proof
+        .lines
+        .iter()
+        .map(|line| {
+            let (uri, range) = place(line.place.as_ref());
+            json!({
+                "kind": line.kind.name(),
+                "word": line.kind.word(),
+                "text": line.text,
+                "because": line.because,
+                "known": line.known,
+                "finding": line.finding,
+                "uri": uri,
+                "range": range,
+            })
+        })
+        .collect();
+    let (uri, range) = place(Some(&proof.place));
+    let name = |path: &std::path::Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    json!({
+        "name": proof.name,
+        "uri": uri,
+        "range": range,
+        "version": document.version,
+        "state": proof.state.name(),
+        "headline": proof.headline,
+        "lines": lines,
+        "text": proof.text(name),
     })
 }

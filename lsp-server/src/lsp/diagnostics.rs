@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use proofline_ide::{Diagnostic, Place, Range, Severity, diagnostics};
+use proofline_ide::{Diagnostic, Place, Range, Severity, Undecided, diagnostics};
 use ropey::Rope;
 use serde_json::json;
 use tower_lsp_server::ls_types as lsp;
@@ -73,10 +73,11 @@ pub(super) fn of(
     document: &Document,
     places: &Places<'_>,
     client: &Client,
+    marks: Undecided,
 ) -> BTreeMap<PathBuf, Vec<lsp::Diagnostic>> {
     let mut out: BTreeMap<PathBuf, Vec<lsp::Diagnostic>> = BTreeMap::new();
     out.entry(document.path.clone()).or_default();
-    for diagnostic in diagnostics(&document.results, |path, line| places.line(path, line)) {
+    for diagnostic in diagnostics(&document.results, marks, |path, line| places.line(path, line)) {
         let list = out.entry(diagnostic.place.path.to_path_buf()).or_default();
         list.push(shown(diagnostic, places, client));
     }

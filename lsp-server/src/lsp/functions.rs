@@ -27,9 +27,14 @@ pub(super) fn of(document: &Document, places: &Places<'_>) -> Value {
                 "state": report.state.name(),
                 "proved": report.proved,
                 "violated": report.violated,
-                "unknown": report.unknown + report.asked,
+                "asked": report.asked,
+                "unknown": report.unknown,
+                "headline": report.headline(),
                 "timeMs": report.millis,
             });
+            if let (false, Some(object)) = (report.needs.is_empty(), value.as_object_mut()) {
+                object.insert("needs".into(), json!(report.needs));
+            }
             if let (Some(reason), Some(object)) = (report.reason, value.as_object_mut()) {
                 object.insert("reason".into(), Value::String(reason));
             }

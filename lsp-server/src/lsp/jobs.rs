@@ -57,7 +57,8 @@ pub(super) struct Running {
     pub(super) path: PathBuf,
     pub(super) task: Task,
     pub(super) since: Instant,
-    pub(super) text: String,
+    /// What was last heard of it.
+    text: String,
     cancel: Cancel,
     revision: u64,
     /// It has not been asked to stop. (Its `cancel` also says when a write stopped it, or other work that it waited for.)
@@ -65,6 +66,19 @@ pub(super) struct Running {
 }
 
 impl Running {
+    /// What it does, for a status line.
+    pub(super) fn words(&self) -> String {
+        let file = || self.path.file_name().unwrap_or_default().to_string_lossy();
+        match &self.task {
+            Task::Load { .. } => format!("reading {}", file()),
+            Task::Look { .. } => "looking at the folder's files".to_owned(),
+            Task::Know => format!("finding out what holds in {}", file()),
+            Task::Test { .. } => "writing a test".to_owned(),
+            Task::Verify { entry, .. } if self.text.is_empty() => entry.clone(),
+            Task::Verify { .. } => self.text.clone(),
+        }
+    }
+
     fn stop(&mut self) {
         self.is_wanted = false;
         self.cancel.cancel();
@@ -184,11 +198,6 @@ impl Jobs {
     /// Nothing waits and nothing runs.
     pub(super) fn is_quiet(&self) -> bool {
         self.waiting.is_empty() && self.running.is_empty()
-    }
-
-    /// How many jobs wait.
-    pub(super) fn waiting(&self) -> usize {
-        self.waiting.len()
     }
 }
 

@@ -42,27 +42,10 @@ fn content(content: &HoverContent) -> String {
 pub(super) fn summary(summary: &Summary) -> String {
     let mut out = String::new();
     let report = &summary.report;
-    let total = report.proved + report.violated + report.asked + report.unknown;
-    let headline = match report.state {
-        State::Queued | State::Running => "being checked".to_owned(),
-        State::Stale => "older text".to_owned(),
-        State::Proved if total == 0 => "nothing to check".to_owned(),
-        State::Proved => format!("proved: all {total} obligations hold"),
-        State::Violated => format!("violated: {} of {total} obligations fail", report.violated),
-        State::Unknown if report.unknown + report.asked == 0 && report.is_conditional => {
-            format!("proved if nothing fails before, which is not proved: {total} obligations")
-        }
-        State::Unknown if report.unknown == 0 => {
-            format!("asks something of its callers: {} of {total} obligations", report.asked)
-        }
-        State::Unknown => format!("not decided: {} of {total} obligations", report.unknown),
-        State::InternalError => "internal error".to_owned(),
-    };
-    let _ = writeln!(out, "**{}** — {headline}\n", summary.name);
+    let _ = writeln!(out, "**{}** — {}\n", summary.name, summary.headline());
     let mut list = |title: &str, items: &[String]| {
         if !items.is_empty() {
-            let shown: Vec<String> =
-                items.iter().take(8).map(|item| format!("`{}`", item.replace('`', "'"))).collect();
+            let shown: Vec<String> = items.iter().take(8).map(|item| code(item)).collect();
             let more = if items.len() > 8 { format!(" and {} more", items.len() - 8) } else { String::new() };
             let _ = writeln!(out, "- {title}: {}{more}", shown.join(", "));
         }
@@ -74,9 +57,12 @@ pub(super) fn summary(summary: &Summary) -> String {
     list("writes", &summary.writes);
     for count in &summary.checks {
         let mut parts = Vec::new();
-        for (number, word) in
-            [(count.proved, "proved"), (count.violated, "failing"), (count.unknown, "not decided")]
-        {
+        for (number, word) in [
+            (count.proved, "proved"),
+            (count.violated, "failing"),
+            (count.asked, "up to callers"),
+            (count.unknown, "not decided"),
+        ] {
             if number > 0 {
                 parts.push(format!("{number} {word}"));
             }
@@ -92,7 +78,16 @@ pub(super) fn summary(summary: &Summary) -> String {
         let _ = writeln!(out, "- rests on: {}{more}", shown.join("; "));
     }
     if !matches!(report.state, State::Queued | State::Running) {
-        let _ = writeln!(out, "\n_{} ms_", report.millis);
+        let _ = writeln!(out, "\n_{}_", duration(report.millis));
     }
     out
+}
+
+/// As code, if it is not a sentence that has code in it.
+fn code(text: &str) -> String {
+    if text.contains('`') { text.to_owned() } else { format!("`{text}`") }
+}
+
+fn duration(millis: u64) -> String {
+    if millis < 1000 { format!("{millis} ms") } else { format!("{:.1} s", millis as f64 / 1000.0) }
 }

@@ -1,4 +1,4 @@
-//! `$/progress`: shown when work takes more than a second, with a way to stop it.
+//! `$/progress`: shown when work takes more than a moment, as a share of the functions, with a way to stop it.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use tower_lsp_server::ls_types::{
 use super::{jobs::Jobs, outbox::Outbox};
 
 /// Work that is shorter is not worth a word.
-const SHOW_AFTER: Duration = Duration::from_secs(1);
+const SHOW_AFTER: Duration = Duration::from_millis(400);
 /// Between two reports.
 const EVERY: Duration = Duration::from_millis(400);
 
@@ -40,15 +40,15 @@ impl Progress {
     }
 
     /// Looks at the work.
-    pub(super) fn look(&mut self, jobs: &Jobs, outbox: &Outbox, is_wanted: bool) {
+    pub(super) fn look(&mut self, jobs: &Jobs, outbox: &Outbox, share: Option<impl Fn() -> Share>) {
         let now = Instant::now();
-        if jobs.is_quiet() || !is_wanted {
+        let Some(share) = share.filter(|_| !jobs.is_quiet()) else {
             self.busy = None;
             if let Some((number, _)) = self.shown.take() {
                 send(outbox, number, WorkDoneProgress::End(WorkDoneProgressEnd { message: None }));
             }
             return;
-        }
+        };
         let since = *self.busy.get_or_insert(now);
         match &mut self.shown {
             None if now >= since + SHOW_AFTER => {
@@ -58,20 +58,22 @@ impl Progress {
                     WorkDoneProgressCreateParams { token },
                     |_| None,
                 );
+                let share = share();
                 let begin = WorkDoneProgressBegin {
                     title: "Proofline".into(),
                     cancellable: Some(true),
-                    message: Some(message(jobs)),
-                    percentage: None,
+                    message: Some(message(jobs, share)),
+                    percentage: share.percentage(),
                 };
                 send(outbox, self.last, WorkDoneProgress::Begin(begin));
                 self.shown = Some((self.last, now + EVERY));
             }
             Some((number, next)) if now >= *next => {
+                let share = share();
                 let report = WorkDoneProgressReport {
                     cancellable: Some(true),
-                    message: Some(message(jobs)),
-                    percentage: None,
+                    message: Some(message(jobs, share)),
+                    percentage: share.percentage(),
                 };
                 *next = now + EVERY;
                 let number = *number;
@@ -91,12 +93,26 @@ fn send(outbox: &Outbox, number: u32, value: WorkDoneProgress) {
     outbox.notify::<notification::Progress>(params);
 }
 
-/// What the job that runs longest is at, and how many wait.
-fn message(jobs: &Jobs) -> String {
+/// How many functions have all that will be known of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Share {
+    pub(super) done: usize,
+    pub(super) all: usize,
+}
+
+impl Share {
+    fn percentage(self) -> Option<u32> {
+        let percentage = (self.done * 100).checked_div(self.all)?;
+        u32::try_from(percentage).ok()
+    }
+}
+
+/// How far the work is, and what the job that runs longest is at.
+fn message(jobs: &Jobs, share: Share) -> String {
     let longest = jobs.running().min_by_key(|running| running.since);
-    let text = longest.map(|running| running.text.clone()).unwrap_or_default();
-    match jobs.waiting() {
-        0 => text,
-        waiting => format!("{text} ({waiting} to come)"),
+    let at = longest.map(|running| running.words()).unwrap_or_default();
+    match share.all {
+        0 => at,
+        all => format!("{} of {all} functions, {at}", share.done),
     }
 }

@@ -8,7 +8,10 @@ use std::{
 
 use proofline_ide::{Cancel, Test};
 
-use crate::sandbox::{self, Confinement, Ended};
+use crate::{
+    platform,
+    sandbox::{self, Confinement, Ended},
+};
 
 const COMPILE: Duration = Duration::from_secs(20);
 const RUN: Duration = Duration::from_secs(5);
@@ -77,7 +80,7 @@ pub(super) fn run(
     let (status, output) = ended(execute, RUN, cancel)?;
     let tells = ["runtime error:", "AddressSanitizer", "Assertion"];
     let confirmed =
-        !status.success() && (tells.iter().any(|tell| output.contains(tell)) || is_killed(status));
+        !status.success() && (tells.iter().any(|tell| output.contains(tell)) || platform::is_killed(status));
     Ok(Ran { confirmed, output })
 }
 
@@ -87,12 +90,4 @@ fn ended(command: Command, limit: Duration, cancel: &Cancel) -> Result<(ExitStat
         Ok(Ended::Stopped) => Err("it took too long and was stopped".to_owned()),
         Err(error) => Err(format!("cannot run a command: {error}")),
     }
-}
-
-/// Ended by a signal: `abort`, a division by zero.
-fn is_killed(status: ExitStatus) -> bool {
-    #[cfg(unix)]
-    return std::os::unix::process::ExitStatusExt::signal(&status).is_some();
-    #[cfg(not(unix))]
-    return status.code().is_none_or(|code| code > 1);
 }

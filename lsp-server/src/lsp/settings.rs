@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use proofline_ide::{Property, Settings as Analysis, check::Monitors};
+use proofline_ide::{Property, Settings as Analysis, Undecided, check::Monitors};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -35,6 +35,8 @@ pub(super) struct Settings {
     pub(super) inlay_hints: bool,
     /// States above functions.
     pub(super) lens: bool,
+    /// What is marked of what is not decided.
+    pub(super) undecided: Marks,
     /// Whether tests that reproduce a failure may be run.
     pub(super) run_tests: RunTests,
     /// Megabytes the server may use.
@@ -57,6 +59,26 @@ pub(super) enum RunTests {
     Always,
 }
 
+/// What is marked of what is not decided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Marks {
+    #[default]
+    Places,
+    Functions,
+    Nothing,
+}
+
+impl From<Marks> for Undecided {
+    fn from(marks: Marks) -> Undecided {
+        match marks {
+            Marks::Places => Undecided::Places,
+            Marks::Functions => Undecided::Functions,
+            Marks::Nothing => Undecided::Nothing,
+        }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
@@ -71,6 +93,7 @@ impl Default for Settings {
             watching: Monitors::default(),
             inlay_hints: false,
             lens: true,
+            undecided: Marks::Places,
             run_tests: RunTests::Ask,
             memory_limit_mb: 2048,
             time_limit_seconds: 0,
@@ -166,6 +189,10 @@ pub(super) fn schema() -> Value {
         },
         "proofline.lens": {
             "description": "Shows the state of each function above it.", "type": "boolean", "default": true
+        },
+        "proofline.undecided": {
+            "description": "What is marked of what is not decided: each place, the names of functions with such places, or nothing.",
+            "type": "string", "enum": ["places", "functions", "nothing"], "default": "places"
         },
         "proofline.runTests": {
             "description": "Whether a test that reproduces a failure may be compiled and run.",

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, mpsc},
 };
 
-use proofline_ide::{Analysis, Cancelled, Workspace};
+use proofline_ide::{Analysis, Cancelled, Doing, Workspace, words};
 
 use super::{
     event::{Event, Outcome},
@@ -87,9 +87,9 @@ fn perform(work: Work, events: &mpsc::Sender<Event>) -> Outcome {
         }
         Task::Verify { entry, effort } => {
             let events = events.clone();
-            let progress = Arc::new(move |text: &str| {
-                assert!(!(has_fault("panic") && text.starts_with("panics:")), "a seeded fault");
-                let _ = events.send(Event::Progress { job: id, text: text.to_owned() });
+            let progress = Arc::new(move |doing: &Doing| {
+                assert!(!(has_fault("panic") && doing.entry.as_str() == "panics"), "a seeded fault");
+                let _ = events.send(Event::Progress { job: id, text: words::doing(doing) });
             });
             // A write on behalf of another buffer, at the worst moment.
             let is_lost = has_fault("lost") && revision == 1;

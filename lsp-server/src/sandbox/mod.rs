@@ -3,8 +3,6 @@
 //! are no sockets and nothing else of the machine is touched (seccomp), memory, files and time end somewhere (limits). The environment
 //! holds no secrets, and everything dies with the server. Knows nothing of tests and editors.
 
-#[cfg(target_os = "linux")]
-mod linux;
 mod running;
 
 use std::{
@@ -13,6 +11,8 @@ use std::{
     process::{Command, ExitCode},
     sync::OnceLock,
 };
+
+use crate::platform;
 
 pub(crate) use running::{Ended, run};
 
@@ -24,13 +24,13 @@ const NOT_CONFINED: u8 = 125;
 pub(crate) struct Confinement {
     /// The folder it may write to and runs in.
     #[arg(long, value_name = "FOLDER")]
-    scratch: PathBuf,
+    pub(crate) scratch: PathBuf,
     /// It may read every file of the user, not just those of the system.
     #[arg(long)]
-    reads_everything: bool,
+    pub(crate) reads_everything: bool,
     /// It may start other programs.
     #[arg(long)]
-    starts_programs: bool,
+    pub(crate) starts_programs: bool,
 }
 
 /// Restricts itself and becomes another program; without one only tries whether it can.
@@ -98,14 +98,11 @@ fn try_it() -> Option<String> {
 
 /// Gives rights up and becomes the program.
 pub(crate) fn become_confined(arguments: &Arguments) -> ExitCode {
-    #[cfg(target_os = "linux")]
-    let why = match linux::confine(&arguments.confinement) {
-        Ok(()) if arguments.command.is_empty() => return ExitCode::SUCCESS,
-        Ok(()) => linux::become_program(&arguments.command),
-        Err(why) => why,
-    };
-    #[cfg(not(target_os = "linux"))]
-    let why = anyhow::anyhow!("there is no sandbox on this system: {arguments:?}");
-    eprintln!("{why:#}");
-    ExitCode::from(NOT_CONFINED)
+    match platform::confine(&arguments.confinement, &arguments.command) {
+        None => ExitCode::SUCCESS,
+        Some(why) => {
+            eprintln!("{why:#}");
+            ExitCode::from(NOT_CONFINED)
+        }
+    }
 }

@@ -9,6 +9,8 @@ use std::{
 
 use proofline_ide::Cancel;
 
+use crate::platform;
+
 /// Bytes of output that are kept.
 const OUTPUT: u64 = 16 * 1024;
 
@@ -27,8 +29,7 @@ pub(crate) enum Ended {
 pub(crate) fn run(mut command: Command, limit: Duration, cancel: &Cancel) -> io::Result<Ended> {
     let mut output = tempfile::tempfile()?;
     command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?);
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    platform::in_own_group(&mut command);
     let mut child = command.spawn()?;
     let end = Instant::now() + limit;
     let status = loop {
@@ -49,11 +50,7 @@ pub(crate) fn run(mut command: Command, limit: Duration, cancel: &Cancel) -> io:
 
 /// Kills the child and what it started.
 fn end_all(child: &mut Child) {
-    #[cfg(unix)]
-    if let Some(group) = rustix::process::Pid::from_raw(child.id().cast_signed()) {
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-    let _ = child.kill();
+    platform::end_group(child);
     let _ = child.wait();
 }
 

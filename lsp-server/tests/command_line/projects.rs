@@ -158,3 +158,36 @@ fn a_project_s_own_file_says_how_it_is_checked() {
     scratch.write("proofline.toml", "\ncheks = \"all\"\n");
     scratch.run(&["check", "src/two.c"]).expect(3, &["proofline.toml", "line 2", "unknown field `cheks`"]);
 }
+
+#[test]
+fn the_project_s_file_says_what_plain_make_links() {
+    let scratch = project();
+    scratch.write("proofline.toml", "[programs]\nwhole = [\"src/t*.c\", \"src/plain.c\"]\n");
+    let said = scratch.run(&["check", "--no-cache"]);
+    said.expect(1, &["== whole (src/plain.c, src/two.c)", "== one (src/one.c, src/help.c)", "2 programs:"]);
+    // Without a database the programs that are named are all there are.
+    std::fs::remove_file(scratch.path().join("compile_commands.json")).expect("it was there");
+    scratch.run(&["check", "--no-cache"]).expect(1, &["== whole (src/plain.c, src/two.c)", "1 program:"]);
+}
+
+#[test]
+fn models_stand_for_functions_that_are_not_there() {
+    let scratch = Scratch::new();
+    for folder in ["src", "verify"] {
+        std::fs::create_dir(scratch.path().join(folder)).expect("a folder");
+    }
+    scratch.write("src/main.c", "int level(void);\nint main(void) { return 100 / (10 - level()); }\n");
+    scratch.write("src/other.c", "int main(void) { return 0; }\n");
+    scratch.run(&["check", "--no-cache", "src/main.c"]).expect(1, &["error[division-by-zero]"]);
+    scratch.write("verify/level.c", "int level(void) { return 9; }\n");
+    scratch.write("verify/unused.c", "int unused(void) { return 1 / 0; }\n");
+    scratch.write("proofline.toml", "models = [\"verify/level.c\", \"verify/unused.c\"]\n");
+    scratch.run(&["check", "--no-cache", "src/main.c"]).expect(0, &["RESULT: true"]);
+    scratch.run(&["check", "--no-cache", "src/other.c"]).expect(0, &["RESULT:"]);
+    // A program's own function counts.
+    scratch.write(
+        "src/own.c",
+        "int level(void) { return 10; }\nint main(void) { return 100 / (10 - level()); }\n",
+    );
+    scratch.run(&["check", "--no-cache", "src/own.c"]).expect(1, &["error[division-by-zero]"]);
+}

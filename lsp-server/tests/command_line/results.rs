@@ -67,5 +67,38 @@ fn what_is_not_decided_is_said_with_its_place() {
     let text = "#include <assert.h>\nextern int input(void);\nint main(void) {\n    unsigned x = input();\n    assert(x * x != 2);\n    return 0;\n}\n";
     scratch.write("test.c", text);
     let said = scratch.run(&["check", "--no-cache", "--engine", "intervals", "test.c"]);
-    said.expect(2, &["not decided:\n  test.c:5:5: x * x != 2 (assertion, in `main`)\n"]);
+    let reason = "the ranges of the values allow the mistake, and nothing more exact was found";
+    said.expect(
+        2,
+        &[
+            &format!("not decided:\n  ({reason}; say with `assert`"),
+            "\n  test.c:5:5: x * x != 2 (assertion, in `main`)\n",
+        ],
+    );
+}
+
+#[test]
+fn explain_says_why_place_by_place() {
+    let scratch = Scratch::new();
+    let text = "static int limited(int x) {\n    return x < 0 ? 0 : x > 9 ? 9 : x;\n}\nint main(void) {\n    int a[10] = {0}, s = 0;\n    for (int i = 0; i < 10; i++)\n        s += a[i] + limited(i);\n    return s;\n}\nint ratio(int a, int b) {\n    return b < -1 ? 0 : a / 7 / b;\n}\n";
+    scratch.write("sum.c", text);
+    let said = scratch.run(&["explain", "sum.c", "main"]);
+    said.expect(
+        0,
+        &[
+            "sum.c:4:5: main: proved",
+            "sum.c:6:5: in every round: 0 <= i <= 10",
+            "holds: ",
+            "0 <= result <= 9",
+        ],
+    );
+    for engine in ["intervals", "horn", "solver"] {
+        assert!(!said.out.contains(engine), "{}", said.out);
+    }
+    // Of a library, what callers must see to is not proved.
+    scratch.write("ratio.c", &text[text.find("int ratio").expect("it is there")..]);
+    scratch
+        .run(&["explain", "ratio.c"])
+        .expect(2, &["ratio: proved, if callers see to it: it needs b != 0", "up to callers: b != 0"]);
+    scratch.run(&["explain", "ratio.c", "nothing"]).expect(3, &["there is no function `nothing`"]);
 }

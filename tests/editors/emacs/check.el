@@ -44,6 +44,9 @@
 (proofline-summary)
 (with-current-buffer "*proofline summary*"
   (check "M-x proofline-summary" (string-match-p "careful" (buffer-string)) (buffer-string)))
+(proofline-proof)
+(with-current-buffer "*proofline proof*"
+  (check "M-x proofline-proof lists the places that were checked" (string-match-p "average.c:[0-9]+:[0-9]+: holds" (buffer-string)) (buffer-string)))
 (goto-char (point-min))
 (search-forward "(low + high)")
 (replace-match "low + (high - low)")

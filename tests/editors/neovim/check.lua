@@ -178,6 +178,42 @@ check(':ProoflineSummary', function()
   vim.cmd('bwipeout! ' .. shown)
 end)
 
+check(':ProoflineProof lists why, each line with its place', function()
+  vim.api.nvim_win_set_cursor(0, { 7, 5 })
+  vim.cmd('ProoflineProof')
+  wait('the list', function()
+    return vim.fn.getloclist(0, { title = 0 }).title == 'Proofline: why careful'
+  end)
+  local list = vim.fn.getloclist(0)
+  local holds = vim.iter(list):find(function(line)
+    return line.text:find('holds: ', 1, true)
+  end)
+  assert(holds and holds.lnum == 7, vim.inspect(list))
+  vim.cmd('lclose')
+  vim.cmd('buffer ' .. buffer)
+end)
+
+check('a file that is still being read says so', function()
+  local lines = { 'int first(void) { return 0; }' }
+  for n = 1, 3000 do
+    lines[#lines + 1] = ('int f%d(int x) { int y = x > 9 ? 9 : x < 0 ? 0 : x; return y / (y + 1) + %d; }'):format(n, n)
+  end
+  vim.fn.writefile(lines, 'long.c')
+  local start = vim.uv.hrtime()
+  vim.cmd('edit long.c')
+  wait('a sign of life', function()
+    return require('proofline').status() ~= ''
+  end, 5)
+  local took = (vim.uv.hrtime() - start) / 1e6
+  assert(took < 1000, ('%d ms until the status line says something'):format(took))
+  wait('a share', function()
+    return require('proofline').status():find('%d+ of 3001') ~= nil
+  end)
+  vim.cmd('ProoflineCancel')
+  vim.cmd('bwipeout!')
+  vim.cmd('buffer ' .. buffer)
+end)
+
 check(':ProoflineVerify gives the same verdicts again', function()
   local before = states()
   vim.cmd('ProoflineVerify')

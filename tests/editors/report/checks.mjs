@@ -98,6 +98,27 @@ const checks = {
     const names = await page.locator('.drawing text').allTextContents();
     for (const name of ['main', 'put', 'clear', 'price_of_item']) assert.ok(names.some((shown) => shown.includes(name)), name);
   },
+  async 'inside: what is known at each place, the graph of abstract states, calls through pointers'() {
+    await open('stock', '#/function/main');
+    await page.locator('summary', { hasText: 'The automaton' }).click();
+    await page.locator('.drawing text.fact').first().waitFor();
+    const known = await page.locator('.drawing text.fact').allTextContents();
+    assert.ok(known.some((line) => /i <= 2/.test(line)), known.join('\n'));
+    const told = await page.locator('.drawing text title').allTextContents();
+    assert.ok(told.some((line) => /before: .*items/.test(line)), told.join('\n'));
+    await page.locator('summary', { hasText: 'The automaton' }).click();
+    await page.locator('summary', { hasText: 'The graph of abstract states' }).click();
+    await page.locator('.drawing rect.state').first().waitFor();
+    assert.ok((await page.locator('.drawing text').allTextContents()).some((line) => /items in \[0, 50\]/.test(line)));
+    await page.locator('.drawing').first().scrollIntoViewIfNeeded();
+    await picture('states');
+    await open('pointers', '#/function/either');
+    assert.match(await text('.facts'), /through pointers: half, twice/);
+    await open('pointers', '#/calls');
+    const dotted = await page.locator('.edge.pointer').evaluateAll((all) => all.map((edge) => `${edge.dataset.from} ${edge.dataset.to}`));
+    assert.equal(dotted.length, 2, dotted.join('\n'));
+    assert.ok(dotted.every((edge) => /either.*(half|twice)/.test(edge)), dotted.join('\n'));
+  },
   async 'what proofs rest on, and who decided what'() {
     await open('stock', '#/assumptions');
     assert.match(await text('#main'), /rest/);

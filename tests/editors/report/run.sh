@@ -13,6 +13,7 @@ cd "$state"
 check() { local code=0; "$program" check --no-cache "$@" >/dev/null || code=$?; [ "$code" -le 2 ] || exit "$code"; }
 check stock.c --limit 30 --html stock
 check hostile.c --html hostile
+check pointers.c --limit 20 --html pointers
 check long.c --limit 20 --html long
 mkdir several
 cp average.c stock.c several

@@ -155,6 +155,28 @@ const checks = {
     assert.match(text, /REQUIRES/);
     await w.picture('summary');
   },
+  async 'the view of a proof: why a function is proved, line by line'() {
+    await w.go('average.c:7:12');
+    await w.command('Proofline: Show Why a Function Is Proved');
+    const rows = await w.until('lines of the proof', () => w.rows('.pane-body'), (r) => r.some((row) => /holds: /.test(row)));
+    assert.ok(rows.some((row) => /^proved/.test(row.trim())), rows.join('\n'));
+    await w.picture('proof');
+    // By keys alone: into the view, to a line, to its place.
+    await page.locator('.pane-body .monaco-list-row', { hasText: 'holds: ' }).first().focus().catch(() => undefined);
+    await page.locator('.pane-body .monaco-list-row', { hasText: 'holds: ' }).first().click();
+    await w.until('the place', () => w.cursorLine(), (line) => line === 7);
+    const label = await page.locator('.pane-body .monaco-list-row', { hasText: 'holds: ' }).first().getAttribute('aria-label');
+    assert.match(label ?? '', /holds: .*line 7/);
+    await w.command('Proofline: Close the Proof');
+  },
+  async 'what callers must see to has its own mark, and says what it is'() {
+    writeFileSync(path.join(folder, 'ratio.c'), 'int ratio(int a, int b) {\n    return b < -1 ? 0 : a / 7 / b;\n}\n');
+    await w.go('ratio.c');
+    await w.until('the mark', () => w.gutter(), (icons) => icons.length === 1 && icons[0] === 'asks');
+    await w.until('the lens', () => page.locator('.codelens-decoration').allInnerTexts(), (l) => l.some((text) => text.includes('needs b != 0')));
+    await w.picture('needs');
+    await w.go('average.c');
+  },
   async 'the Testing view lists functions with their verdicts; run'() {
     await w.command('Testing: Focus on Test Explorer View');
     const tree = page.locator('.test-explorer .monaco-list-row');
@@ -167,7 +189,7 @@ const checks = {
     const rows = await w.until('functions', () => tree.allInnerTexts(), (r) => ['careful', 'average', 'main'].every((f) => r.some((row) => row.includes(f))));
     assert.ok(rows.some((r) => /careful/.test(r) && /proved/.test(r)), rows.join('\n'));
     await w.command('Test: Run All Tests');
-    await w.until('the verdicts again', () => tree.allInnerTexts(), (r) => r.some((row) => /careful/.test(row) && /proved/.test(row)) && r.some((row) => /average/.test(row) && /violated/.test(row)));
+    await w.until('the verdicts again', () => tree.allInnerTexts(), (r) => r.some((row) => /careful/.test(row) && /proved/.test(row)) && r.some((row) => /average/.test(row) && /fails/.test(row)));
     await w.picture('testing');
     await w.command('View: Show Explorer');
   },
@@ -241,7 +263,7 @@ const checks = {
     await settings({ 'proofline.path': '/nowhere/proofline' }, file);
     const note = page.locator('.notification-toast', { hasText: 'is not a program' });
     await note.first().waitFor();
-    assert.match(await note.first().innerText(), /Choose the program/);
+    assert.match(await note.first().innerText(), /Choose…/);
     await w.picture('missing');
     await settings({ 'proofline.path': program }, file);
     await w.until('the server again', () => w.gutter(), (icons) => icons.includes('proved'));

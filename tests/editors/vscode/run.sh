@@ -16,7 +16,7 @@ else
   node scripts/settings.mjs "$program" --check
   npm run -s check
   npm run -s build
-  npx --no-install vsce package --no-dependencies -o "$state/proofline.vsix" > "$state/vsce.log" 2>&1 || { cat "$state/vsce.log"; exit 1; }
+  npx --no-install vsce package --no-dependencies --allow-missing-repository -o "$state/proofline.vsix" > "$state/vsce.log" 2>&1 || { cat "$state/vsce.log"; exit 1; }
 fi
 mkdir "$state/project"
 cp "$here"/../workspace/* "$here/../../../examples/average.c" "$state/project"

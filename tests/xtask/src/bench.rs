@@ -137,6 +137,7 @@ fn one(program: &Path, task: &Path, arguments: &Arguments) -> Result<Option<Row>
     let mut line = vec![
         "check",
         "--no-cache",
+        "--statistics",
         "--property",
         &arguments.property,
         "--limit",

@@ -55,6 +55,8 @@ enum Chore {
     Server,
     /// How long a solved plan would take on up to 1,000 machines, simulated from its jobs' times and sizes.
     Scale(scale::Arguments),
+    /// Tries the project commands on cJSON and zlib with their own build systems: `tests/projects`.
+    Projects,
     /// Tests a team's store on Redis and S3 servers, and batches on a cluster: `tests/team`.
     Team,
     /// Kills the solver's processes at random under a busy server; every verdict must stay what it is (release build).
@@ -106,6 +108,10 @@ fn main() -> Result<()> {
             run(&root, "tests/editors/run.sh", &arguments)
         }
         Chore::Scale(arguments) => scale::run(&arguments),
+        Chore::Projects => {
+            run(&root, "cargo", &["test", "--quiet", "--workspace", "--no-run", "--test", "command_line"])?;
+            run(&root, "tests/projects/run.sh", &["target/debug/proofline"])
+        }
         Chore::Team => team::test(&root),
         Chore::Server => server::test(&root),
         Chore::Chaos { minutes } => server::chaos(&root, minutes),

@@ -37,6 +37,26 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
 /// Only these crates may name a solver's crate.
 const KNOWS_Z3: &[&str] = &["proofline-smt"];
 
+/// Where the system may be asked for: the server's module for it, what it takes for that, and what starts the solver.
+const KNOWS_THE_SYSTEM: &[&str] = &["lsp-server/src/platform/", "analysis/smt/src/worker/process.rs"];
+
+/// What asks for it, apart from the module of the compiler's.
+const ASKS_FOR_THE_SYSTEM: &[&str] = &[
+    "cfg(unix)",
+    "cfg(windows)",
+    "cfg(not(unix))",
+    "cfg(not(windows))",
+    "target_os",
+    "target_family",
+    "os::unix",
+    "os::linux",
+    "os::windows",
+    "libc::",
+    "landlock::",
+    "seccompiler::",
+    "rustix::",
+];
+
 /// Checks the invariants and lists everything that is wrong.
 pub(crate) fn run(root: &Path) -> Result<()> {
     let mut faults = Vec::new();
@@ -116,6 +136,20 @@ fn source(root: &Path, file: &Path, faults: &mut Vec<String>) -> Result<()> {
     if !relative.starts_with("analysis/smt") && !relative.components().any(|part| part.as_os_str() == "tests")
     {
         crate::exhaustive::check(relative, &text, faults)?;
+    }
+    let is_code =
+        relative.components().any(|part| part.as_os_str() == "src") && !relative.starts_with("tests");
+    let here = relative.to_string_lossy();
+    if is_code && !KNOWS_THE_SYSTEM.iter().any(|known| here.starts_with(known)) {
+        for (i, line) in text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
+            for word in ASKS_FOR_THE_SYSTEM.iter().filter(|word| line.contains(**word)) {
+                faults.push(format!(
+                    "{name}:{}: `{word}`: what depends on the system is in {}",
+                    i + 1,
+                    KNOWS_THE_SYSTEM[0]
+                ));
+            }
+        }
     }
     if !text.starts_with("//!") {
         faults.push(format!("{name}: does not open with `//!`, what it is and what it must not know"));

@@ -3,8 +3,8 @@ import * as vscode from 'vscode';
 import type { OpenTrace, PlacedStep } from './open';
 import { plain } from './view';
 
-/** Longer texts are cut in the editor; the tree has them whole. */
-const WIDEST = 110;
+/** A line with what stands behind it is no longer than this, or the minimap covers its end; the tree has the texts whole. */
+const WIDEST = 140;
 
 export class TraceDecorations implements vscode.Disposable {
   private readonly line = vscode.window.createTextEditorDecorationType({
@@ -43,7 +43,7 @@ export class TraceDecorations implements vscode.Disposable {
       range: editor.document.lineAt(line).range,
       renderOptions: {
         after: {
-          contentText: `\u00a0\u00a0${this.text(steps, current)}`,
+          contentText: `\u00a0\u00a0${this.text(steps, current, WIDEST - editor.document.lineAt(line).text.length)}`,
           color: new vscode.ThemeColor(steps.every((s) => s.touched) ? 'disabledForeground' : 'proofline.stepForeground'),
           fontStyle: 'italic',
           margin: '0 0 0 1.5em',
@@ -56,8 +56,8 @@ export class TraceDecorations implements vscode.Disposable {
   }
 
   /** `① low = 2   ④ call f(2)`; the current step is marked. */
-  private text(steps: PlacedStep[], current: PlacedStep | undefined): string {
-    const room = Math.max(30, Math.floor(WIDEST / steps.length));
+  private text(steps: PlacedStep[], current: PlacedStep | undefined, width: number): string {
+    const room = Math.max(30, Math.floor(width / steps.length));
     return steps
       .map((placed) => {
         const { step } = placed;
@@ -76,10 +76,7 @@ export class TraceDecorations implements vscode.Disposable {
   }
 }
 
-/** A number in a circle where there is a character for it. */
+/** A number in a circle where every font has a character for it. */
 function numeral(n: number): string {
-  if (n >= 1 && n <= 20) return String.fromCodePoint(0x2460 + n - 1);
-  if (n >= 21 && n <= 35) return String.fromCodePoint(0x3251 + n - 21);
-  if (n >= 36 && n <= 50) return String.fromCodePoint(0x32b1 + n - 36);
-  return `(${n})`;
+  return n >= 1 && n <= 10 ? String.fromCodePoint(0x2460 + n - 1) : `(${n})`;
 }

@@ -35,11 +35,26 @@ export class Traces implements vscode.Disposable {
     const trace = await this.client.command<Trace>('proofline.trace', finding);
     if (trace === null || trace === undefined) return void vscode.window.showInformationMessage('Proofline: that failure is not there any more.');
     this.open.open(trace);
+    void vscode.commands.executeCommand('setContext', 'proofline.traceShown', true);
     await this.view.show();
     await this.open.go(0);
   }
 
-  /** The finding that a command without an argument means: the open trace's, the one at the cursor, or the nearest in the file. */
+  /** The finding of the open trace. */
+  opened(): FindingArgument | undefined {
+    const { trace } = this.open;
+    return trace === undefined ? undefined : { uri: trace.uri, finding: trace.finding };
+  }
+
+  /** The finding that a command without an argument means: that of the open trace while the cursor is at its current step, or else the nearest one. */
+  async meant(): Promise<FindingArgument | undefined> {
+    const editor = vscode.window.activeTextEditor;
+    const step = this.open.steps[this.open.current];
+    const isThere = step !== undefined && editor?.document.uri.toString() === step.uri.toString() && editor.selection.active.line === step.range.start.line;
+    return (isThere ? this.opened() : undefined) ?? (await this.choose());
+  }
+
+  /** The finding at the cursor, or the nearest in the file; where the file has none, the open trace's. */
   async choose(): Promise<FindingArgument | undefined> {
     const editor = vscode.window.activeTextEditor;
     const found = editor === undefined ? [] : findings(editor.document.uri);

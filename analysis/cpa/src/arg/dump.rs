@@ -73,7 +73,7 @@ impl<S: Clone + Eq, P: Clone + Eq + Hash> Arg<S, P> {
     /// If `out` cannot be written.
     pub fn write_dot(&self, out: &mut dyn fmt::Write, name: &str, labels: &Labels<'_, S>) -> fmt::Result {
         writeln!(out, "digraph \"{}\" {{", escape(name))?;
-        writeln!(out, "  node [info=box, fontname=\"monospace\"];")?;
+        writeln!(out, "  node [shape=box, fontname=\"monospace\"];")?;
         for (id, node) in self.nodes() {
             let text = format!("{id} {}\n{}", self.point(node), (labels.state)(&node.state));
             let style = match () {

@@ -68,7 +68,7 @@ impl Session {
         let cancel = Cancel::default();
         let entries: Vec<String> = self.file.entries().iter().map(|entry| entry.name.clone()).collect();
         for entry in entries {
-            let report = analysis.verify(&entry, &Effort::quick(20_000), &cancel, Arc::new(|_: &str| ()));
+            let report = analysis.verify(&entry, &Effort::quick(20_000), &cancel, Arc::new(|_| ()));
             self.file.verified(report.expect("nobody stops it"), is_final);
         }
         let knowledge = analysis.knowledge(&cancel).expect("nobody stops it");

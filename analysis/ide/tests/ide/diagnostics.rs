@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use proofline_ide::{Action, Diagnostic, Severity, actions, diagnostics, line};
+use proofline_ide::{Action, Diagnostic, Severity, Undecided, actions, choices, diagnostics, line};
 
 use crate::common::Session;
 
@@ -10,7 +10,7 @@ const DIVIDES: &str =
     "int ratio(int a, int b) {\n    return a / b;\n}\nint main(void) {\n    return ratio(1, 0);\n}\n";
 
 fn shown(session: &Session) -> Vec<Diagnostic> {
-    diagnostics(&session.file, |path: &Path, number| {
+    diagnostics(&session.file, Undecided::Places, |path: &Path, number| {
         assert_eq!(path, session.file.path());
         line(session.file.text(), number as u32).map(str::to_owned)
     })
@@ -47,7 +47,7 @@ fn a_comment_takes_back_the_findings_of_the_check_it_names_and_no_others() {
 }
 
 #[test]
-fn an_undecided_function_is_told_once_when_nothing_more_will_come() {
+fn what_is_not_decided_is_marked_where_it_is_when_nothing_more_will_come() {
     let text = "extern int nondet(void);\nvoid hard(void) {\n    int x = nondet();\n    if (x * x * x == 27 && x != 3) x = 1 / (x - x);\n}\n";
     let mut session = Session::open("a.c", text);
     session.verify(false);
@@ -55,8 +55,39 @@ fn an_undecided_function_is_told_once_when_nothing_more_will_come() {
     session.verify(true);
     let all = shown(&session);
     let told: Vec<_> = all.iter().filter(|diagnostic| diagnostic.code == "not-decided").collect();
-    let [only] = told.as_slice() else { panic!("one diagnostic: {all:?}") };
+    // Places: the products and the division.
+    assert!(!told.is_empty(), "{all:?}");
+    assert!(told.iter().all(|open| open.place.range.start.line == 3), "{told:?}");
+    let division = told.iter().find(|open| open.message.contains("x - x != 0")).expect("the division");
+    assert!(division.message.contains("\nhelp: "), "what would help: {}", division.message);
+    // Who does not like that has the names of functions, or nothing.
+    let with = |marks| {
+        let all = diagnostics(&session.file, marks, |_, number| {
+            line(session.file.text(), number as u32).map(str::to_owned)
+        });
+        all.into_iter().filter(|diagnostic| diagnostic.code == "not-decided").collect::<Vec<_>>()
+    };
+    let functions = with(Undecided::Functions);
+    let [only] = functions.as_slice() else { panic!("one diagnostic: {functions:?}") };
     assert_eq!(only.place.range.start, session.at("hard"));
+    assert!(with(Undecided::Nothing).is_empty());
+}
+
+#[test]
+fn of_several_findings_at_one_place_each_is_named_and_the_list_stays_short() {
+    // Three things can fail in one expression.
+    let text = "extern int __VERIFIER_nondet_int(void);\nstatic int f(int *p, int i, int d) {\n    return p[i] / d;\n}\n\
+                int main(void) {\n    int a[2] = {1, 2}, k = __VERIFIER_nondet_int();\n    if (k == 0) return f(a, 3, 1);\n    if (k == 1) return f(0, 0, 1);\n    return f(a, 0, 0);\n}\n";
+    let session = Session::verified("a.c", text);
+    let findings = session.file.findings();
+    assert!(findings.len() > 1, "{}", findings.len());
+    let all = choices(&session.file, &findings);
+    let one_by_one: usize = findings.iter().map(|shown| actions(&session.file, shown).len()).sum();
+    assert!(all.len() < one_by_one, "{} of {one_by_one}", all.len());
+    let paths: Vec<_> = all.iter().filter(|choice| choice.action == Action::ShowTrace).collect();
+    assert_eq!(paths.len(), findings.len());
+    assert!(paths.iter().all(|choice| choice.about.is_some()), "each says which it is");
+    assert_eq!(all.iter().filter(|choice| choice.action == Action::Replay).count(), 1);
 }
 
 #[test]
@@ -70,7 +101,7 @@ fn what_can_be_done_inserts_lines_that_end_the_failure() {
     assert_eq!(all[..3], [Action::ShowTrace, Action::Replay, Action::WriteTest]);
     let inserts = |title: &str| {
         all.iter().find_map(|action| match action {
-            Action::Insert { title: known, lines } if known.starts_with(title) => Some(lines.clone()),
+            Action::Insert { title: known, lines, .. } if known.starts_with(title) => Some(lines.clone()),
             _ => None,
         })
     };

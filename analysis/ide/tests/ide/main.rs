@@ -6,6 +6,8 @@ mod errors;
 mod folding;
 mod hovers;
 mod navigation;
+mod proofs;
 mod snapshots;
 mod staleness;
 mod whole_programs;
+mod words;

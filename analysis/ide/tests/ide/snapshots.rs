@@ -77,7 +77,7 @@ fn companions_are_linked_unless_they_have_errors() {
     assert_eq!(names(&alone), ["main"]);
     assert!(!alone.has_errors(), "what its companions have wrong is not held against it");
     let analysis = host.analysis(&path("own.c"));
-    let report = analysis.verify("main", &Effort::quick(20_000), &Cancel::default(), Arc::new(|_: &str| ()));
+    let report = analysis.verify("main", &Effort::quick(20_000), &Cancel::default(), Arc::new(|_| ()));
     assert!(report.expect("nobody stops it").functions.contains_key("main"));
     drop(analysis);
     host.apply(text("other.c", "int other(void) { return 2; }\n"));
@@ -93,7 +93,7 @@ fn a_write_stops_the_snapshots_of_what_it_changes_and_no_others() {
     let analysis = host.analysis(&path("a.c"));
     let (begun, has_begun) = mpsc::channel();
     let worker = std::thread::Builder::new().stack_size(1 << 28).spawn(move || {
-        let heard = Arc::new(move |_: &str| {
+        let heard = Arc::new(move |_: &proofline_ide::Doing| {
             let _ = begun.send(());
         });
         let effort = Effort::most(1 << 40);

@@ -16,7 +16,10 @@ use crate::{
     load::{Allocation, INSERTED, Inserted, Options},
 };
 
-use super::{Check, Demand, Part, Rule, memory_cleanup, postcondition, reach_error, signed_overflow, visit};
+use super::{
+    Check, Demand, Part, Rule, memory_cleanup, postcondition, reach_error, signed_overflow, uninitialised,
+    visit,
+};
 
 /// What decides, besides the automata, which obligations there are.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -231,7 +234,8 @@ fn part_rules(conventions: Conventions) -> impl Iterator<Item = (&'static Check,
 fn demand_at(out: &mut Function, fresh: &mut Fresh, at: Loc, check: CheckId, demand: Demand) -> Loc {
     let (error, next) = (fresh.location(), fresh.location());
     let Demand { condition, site } = demand;
-    let text = Name::new(&proofline_cfa::expr_text(out, &condition));
+    let text = proofline_cfa::expr_text(out, &condition);
+    let text = Name::new(&uninitialised::in_words(&text).unwrap_or(text));
     out.edges.push(Edge { from: at, to: error, op: Op::Assume(condition.negated()), site });
     out.edges.push(Edge { from: at, to: next, op: Op::Assume(condition), site });
     out.obligations.push(Obligation { check, error, site, text });

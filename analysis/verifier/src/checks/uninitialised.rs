@@ -13,12 +13,15 @@ use super::{Check, Demand, Part, Rule};
 pub static CHECK: Check = Check {
     code: proofline_cfa_build::models::UNINITIALISED,
     cwe: &[457, 908],
-    title: |failure| match failure.condition.ends_with(IN_MEMORY) {
-        true => failure.named("use of an uninitialised value"),
-        false => "use of an uninitialised variable".to_owned(),
+    title: |failure| match variable(failure.condition) {
+        Some(name) => format!("`{name}` is used before it has a value"),
+        None => failure.named("use of an uninitialised value"),
     },
     last_step: Some(|failure| {
-        let what = failure.condition.strip_suffix(IN_MEMORY)?;
+        if let Some(name) = variable(failure.condition) {
+            return Some(format!("`{name}` was never given a value"));
+        }
+        let what = failure.condition.strip_suffix(HAS_A_VALUE)?;
         Some(format!("`{}` has no value here", failure.source.unwrap_or(what)))
     }),
     help: "give the variable, element or member a value on every path before it is read",
@@ -29,8 +32,20 @@ pub static CHECK: Check = Check {
     page: include_str!("../../../../tests/suites/checks/uninitialised.md"),
 };
 
-/// How the predicate on memory ends in C's words.
-const IN_MEMORY: &str = " has a value";
+/// How the condition ends in C's words.
+const HAS_A_VALUE: &str = " has a value";
+
+/// The condition on a shadow in the same words.
+pub(super) fn in_words(condition: &str) -> Option<String> {
+    let name = condition.strip_suffix("? != 0")?;
+    Some(format!("{name}{HAS_A_VALUE}"))
+}
+
+/// The variable that a condition is about, if it is about one as a whole.
+fn variable(condition: &str) -> Option<&str> {
+    let name = condition.strip_suffix(HAS_A_VALUE)?;
+    name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_').then_some(name)
+}
 
 fn demand(function: &Function, part: Part<'_>, site: Site, out: &mut Vec<Demand>) {
     match part {

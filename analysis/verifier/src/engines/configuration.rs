@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::{
     Abstraction, Assuming, Bounded, Cases, Concrete, CpaRec, Decision, Domain, Engine, Equations, Features,
-    Horn, KInduction, OldInvariants, Polynomials, Predicate, Question, Sequences, horn::View,
+    Horn, KInduction, Method, OldInvariants, Polynomials, Predicate, Question, Sequences, horn::View,
 };
 
 /// The file.
@@ -343,6 +343,11 @@ pub fn groups() -> [(&'static str, &'static [&'static str]); 3] {
 pub fn by_name(name: &str) -> Option<Box<dyn Engine>> {
     let (&name, parts) = TABLE.engines.get_key_value(name)?;
     Some(Box::new(Configured { name, engine: build(name, parts) }))
+}
+
+/// The kind of reason that the engine with this name has for what it proves.
+pub(super) fn method_of(name: &str) -> Option<Method> {
+    TABLE.engines.get(name).map(Parts::method)
 }
 
 fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {

@@ -42,8 +42,19 @@ pub struct Round {
     pub after: Option<Arc<Request>>,
 }
 
-/// Hears in words what is going on.
-pub type Listener = dyn Fn(&str) + Send + Sync;
+/// What is going on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Doing {
+    /// The function that executions start in.
+    pub entry: Name,
+    /// How many places of it are not decided yet.
+    pub open: usize,
+    /// Who looks at them: of interest to authors of engines only.
+    pub engines: String,
+}
+
+/// Hears what is going on.
+pub type Listener = dyn Fn(&Doing) + Send + Sync;
 
 /// Hears of a violation that no caller can prevent as soon as it is known; of one obligation perhaps more than once.
 pub type FindingListener = dyn Fn(&Finding) + Send + Sync;
@@ -58,7 +69,7 @@ pub struct Control {
     pub cancel: Cancel,
     /// Ends it at a time; what is known by then is the answer, and is not remembered.
     pub deadline: Option<Instant>,
-    /// Hears in words what is going on.
+    /// Hears what is going on.
     pub progress: Option<Arc<Listener>>,
     /// Hears of violations.
     pub found: Option<Arc<FindingListener>>,
@@ -70,9 +81,9 @@ pub struct Control {
 
 impl Control {
     /// Tells who listens.
-    pub(crate) fn say(&self, text: &str) {
+    pub(crate) fn say(&self, doing: impl FnOnce() -> Doing) {
         if let Some(progress) = &self.progress {
-            progress(text);
+            progress(&doing());
         }
     }
 

@@ -11,7 +11,7 @@ use proofline_cfa::{Entry, Name, ObligationId};
 use proofline_cpa::{Budget, Cancel, Unknown};
 use proofline_smt::{Reason, worker::take_incident};
 
-use super::{Control, Request, STACK, claims, panic_text, promises};
+use super::{Control, Doing, Request, STACK, claims, panic_text, promises};
 use crate::{
     blame::{self, Blame},
     checks,
@@ -269,18 +269,17 @@ impl<'r> Schedule<'r> {
         self.is_over || self.open.is_empty()
     }
 
+    fn say(&self, engines: String) {
+        self.control.say(|| Doing { entry: self.entry.name, open: self.open.len(), engines });
+    }
+
     fn sequence(&mut self, names: &[&str]) {
         for engine in names.iter().filter_map(|name| engines::by_name(name)) {
             if self.judgement.finished.contains(engine.name()) {
                 continue;
             }
             while !self.is_done() {
-                self.control.say(&format!(
-                    "{}: {} ({} obligations open)",
-                    self.entry,
-                    engine.name(),
-                    self.open.len()
-                ));
+                self.say(engine.name().to_owned());
                 if !self.ask(&*engine) {
                     break;
                 }
@@ -291,8 +290,7 @@ impl<'r> Schedule<'r> {
     /// Every lane for itself; the first that decides everything ends the others. Where several decided the same, the earlier lane counts.
     fn side_by_side(&mut self, lanes: &[Vec<&'static str>]) {
         let all: Vec<String> = lanes.iter().map(|lane| lane.join(", ")).collect();
-        let (all, open) = (all.join(" beside "), self.open.len());
-        self.control.say(&format!("{}: {all} ({open} obligations open)", self.entry));
+        self.say(all.join(" beside "));
         let cancels: Vec<Cancel> = lanes.iter().map(|_| Cancel::default()).collect();
         let ends: Vec<_> = cancels
             .iter()

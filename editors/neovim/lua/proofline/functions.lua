@@ -8,13 +8,14 @@ local LOOK = {
   queued = { '·', 'Comment' },
   running = { '…', 'DiagnosticSignHint' },
   proved = { '✓', 'DiagnosticSignOk' },
+  asks = { '↑', 'DiagnosticSignInfo' },
   violated = { '✗', 'DiagnosticSignError' },
   unknown = { '?', 'DiagnosticSignWarn' },
   stale = { '~', 'Comment' },
   ['internal-error'] = { '!', 'DiagnosticSignError' },
 }
 -- First what needs attention.
-local ORDER = { 'violated', 'internal-error', 'unknown', 'stale', 'running', 'queued', 'proved' }
+local ORDER = { 'violated', 'internal-error', 'unknown', 'stale', 'running', 'queued', 'asks', 'proved' }
 
 local function draw(uri)
   local buffer = vim.uri_to_bufnr(uri)
@@ -46,37 +47,37 @@ function M.of(buffer)
   return files[vim.uri_from_bufnr(buffer or 0)] or {}
 end
 
+-- `41 of 113 ✗1 ?2 ✓38`; while nothing is known yet, that the file is being read.
 function M.status(buffer)
-  local count = {}
-  for _, f in ipairs(M.of(buffer or vim.api.nvim_get_current_buf())) do
+  buffer = buffer or vim.api.nvim_get_current_buf()
+  local functions = M.of(buffer)
+  if #functions == 0 and files[vim.uri_from_bufnr(buffer)] == nil then
+    local attached = vim.bo[buffer].filetype == 'c' and #vim.lsp.get_clients({ name = 'proofline', bufnr = buffer }) > 0
+    return attached and 'reading…' or ''
+  end
+  local count, parts = {}, {}
+  for _, f in ipairs(functions) do
     count[f.state] = (count[f.state] or 0) + 1
   end
-  local parts = {}
+  local open = (count.queued or 0) + (count.running or 0)
+  if open > 0 then
+    parts[1] = ('%d of %d'):format(#functions - open, #functions)
+  end
   for _, state in ipairs(ORDER) do
-    if count[state] then
+    if count[state] and state ~= 'queued' and state ~= 'running' then
       parts[#parts + 1] = LOOK[state][1] .. count[state]
     end
   end
   return table.concat(parts, ' ')
 end
 
--- A function's verdict in words.
+-- A function's verdict in words: the server's, and why something is not decided.
 function M.describe(f)
-  local total = f.proved + f.violated + f.unknown
-  if f.state == 'proved' then
-    return total == 0 and 'nothing to prove' or ('proved (%d)'):format(total)
-  elseif f.state == 'violated' then
-    return ('violated: %d of %d'):format(f.violated, total)
-  elseif f.state == 'unknown' then
-    return 'unknown: ' .. (f.reason or ('%d of %d undecided'):format(f.unknown, total))
-  elseif f.state == 'stale' then
-    return 'result of an older text'
-  elseif f.state == 'running' then
-    return 'being verified'
-  elseif f.state == 'queued' then
-    return 'waiting'
+  local text = f.headline
+  if f.state == 'unknown' and f.reason and not text:find(f.reason, 1, true) then
+    text = text .. ': ' .. f.reason
   end
-  return 'internal error' .. (f.reason and (': ' .. f.reason) or '')
+  return text
 end
 
 -- The functions of this file in the location list.

@@ -22,6 +22,9 @@ local function client_commands()
     ['proofline.showSummary'] = function(command)
       require('proofline.summary').open(command.arguments[1])
     end,
+    ['proofline.showProof'] = function(command)
+      require('proofline.proof').open(command.arguments[1])
+    end,
     ['proofline.openTest'] = function(command)
       require('proofline.summary').open_test(command.arguments[1])
     end,

@@ -50,11 +50,13 @@ function blocksOf(graph, verdictOf) {
     let at = start;
     for (;;) {
       const checked = asked.get(at) ?? [];
-      for (const number of checked) lines.push({ check: number, verdict: verdictOf(number) });
+      const known = graph.values?.[at];
+      if (at === start && known?.length > 0) lines.push(...knownLines(known));
+      for (const number of checked) lines.push({ check: number, verdict: verdictOf(number), known });
       const [next, ...others] = out[at];
       if (next === undefined || others.length > 0) break;
       line ??= next.line ?? undefined;
-      if (next.text && !(checked.length > 0 && next.isCondition)) lines.push({ text: next.isCondition ? `[${next.text}]` : next.text });
+      if (next.text && !(checked.length > 0 && next.isCondition)) lines.push({ text: next.isCondition ? `[${next.text}]` : next.text, known });
       if (entering[next.to] !== 1 || heads.has(next.to) || next.to === graph.entry || next.to === start) {
         edges.push({ from: start, to: next.to, text: '' });
         open.push(next.to);
@@ -75,14 +77,22 @@ function blocksOf(graph, verdictOf) {
   return { nodes, edges };
 }
 
+// What is known where a box begins: the first few things, and all of them where somebody points at it.
+const MOST_KNOWN = 4;
+function knownLines(known) {
+  const shown = known.slice(0, MOST_KNOWN).map((text) => ({ text, kind: 'fact', known }));
+  return known.length > MOST_KNOWN ? [...shown, { text: `… ${known.length - MOST_KNOWN} more`, kind: 'fact', known }] : shown;
+}
+
 const MOST_LINES = 16;
 function automatonPicture(item, graph) {
   const verdicts = new Map(item.obligations.map((obligation) => [obligation.number, obligation]));
   const { nodes, edges } = blocksOf(graph, (number) => verdicts.get(number));
   if (nodes.length > MOST_NODES) return h('p', { class: 'none' }, `The automaton has ${number(nodes.length)} blocks: too many to draw. proofline dump cfa --dot writes it for Graphviz.`);
   for (const node of nodes) {
-    const lines = node.lines.map((line) => (line.text !== undefined ? { text: cut(line.text, 56) } : {
-      text: cut(`${VERDICTS[line.verdict?.verdict ?? 'unknown'].sign} ${line.verdict?.check ?? 'not asked'}: ${line.verdict?.condition ?? ''}`, 56), kind: line.verdict?.verdict ?? 'none', full: line.verdict?.condition,
+    const before = (line) => (line.known?.length > 0 ? `\nbefore: ${line.known.join(', ')}` : '');
+    const lines = node.lines.map((line) => (line.text !== undefined ? { text: cut(line.text, 56), kind: line.kind, full: line.kind === 'fact' ? `known here: ${line.known.join(', ')}` : line.text + before(line) } : {
+      text: cut(`${VERDICTS[line.verdict?.verdict ?? 'unknown'].sign} ${line.verdict?.check ?? 'not asked'}: ${line.verdict?.condition ?? ''}`, 56), kind: line.verdict?.verdict ?? 'none', full: (line.verdict?.condition ?? '') + before(line),
     }));
     const rest = lines.length - MOST_LINES;
     node.shown = rest > 1 ? [...lines.slice(0, MOST_LINES - 1), { text: `… ${rest + 1} more` }] : lines;
@@ -121,7 +131,7 @@ function automatonPicture(item, graph) {
 function callPicture(items, chosen) {
   const keys = new Set(items.map((item) => item.key));
   const edges = [];
-  for (const item of items) for (const name of item.calls) { const to = keyOf(item.program, name); if (keys.has(to)) edges.push({ from: item.key, to }); }
+  for (const item of items) for (const name of calleesOf(item)) { const to = keyOf(item.program, name); if (keys.has(to)) edges.push({ from: item.key, to, isPointer: !item.calls.includes(name) }); }
   const linked = new Set(edges.flatMap((edge) => [edge.from, edge.to]));
   const shown = items.filter((item) => linked.has(item.key) || item.key === chosen);
   if (shown.length > MOST_NODES) return h('p', { class: 'none' }, `${number(shown.length)} functions are too many to draw. The page of each function shows who calls it.`);
@@ -141,14 +151,14 @@ function callPicture(items, chosen) {
     return out;
   };
   const picture = drawing([
-    edges.map((edge) => svg('path', { class: edge.isBack ? 'edge back' : 'edge', d: flat(edge.points), 'marker-end': 'url(#arrow)', 'data-from': edge.from, 'data-to': edge.to })),
+    edges.map((edge) => svg('path', { class: ['edge', edge.isBack && 'back', edge.isPointer && 'pointer'].filter(Boolean).join(' '), d: flat(edge.points), 'marker-end': 'url(#arrow)', 'data-from': edge.from, 'data-to': edge.to })),
     nodes.map((node) => {
       const kind = worst(node.item.obligations) ?? 'none';
       return svg('a', { href: `#/function/${encodeURIComponent(node.id)}`, onmouseenter: () => light(node.id), onmouseleave: () => light() },
         svg('rect', { x: node.y - node.h / 2, y: node.x - node.w / 2, width: node.h, height: node.w, rx: 5, class: `function ${kind}${node.id === chosen ? ' chosen' : ''}` }),
         svg('text', { x: node.y - node.h / 2 + 8, y: node.x + 4, class: `on ${kind}` }, svg('title', {}, `${node.id}: ${phrase(node.item.obligations)}`), node.text));
     }),
-  ], { width: size.height, height: size.width }, `${several(nodes.length, 'function', 'functions')}: who calls whom, from left to right`);
+  ], { width: size.height, height: size.width }, `${several(nodes.length, 'function', 'functions')}: who calls whom, from left to right${edges.some((edge) => edge.isPointer) ? '; dotted: through a pointer' : ''}`);
   const light = (id) => {
     for (const path of picture.querySelectorAll('.edge')) {
       path.classList.toggle('lit', id !== undefined && (path.dataset.from === id || path.dataset.to === id));
@@ -159,7 +169,9 @@ function callPicture(items, chosen) {
   return [picture, alone > 0 ? h('p', { class: 'hint' }, `${several(alone, 'function calls', 'functions call')} none of these and ${alone === 1 ? 'is' : 'are'} called by none: not drawn.`) : ''];
 }
 
-const callersOf = (item) => [...functions.values()].filter((other) => other.program === item.program && other.calls.includes(item.name));
+// By name and through pointers.
+const calleesOf = (item) => [...new Set([...item.calls, ...(item.through_pointers ?? [])])];
+const callersOf = (item) => [...functions.values()].filter((other) => other.program === item.program && calleesOf(other).includes(item.name));
 
 // Two calls up and down from a function.
 function near(item) {
@@ -171,7 +183,7 @@ function near(item) {
       edge.forEach((other) => out.add(other));
     }
   };
-  spread((of) => of.calls.map((name) => functions.get(keyOf(of.program, name))).filter(Boolean));
+  spread((of) => calleesOf(of).map((name) => functions.get(keyOf(of.program, name))).filter(Boolean));
   spread(callersOf);
   return [...out];
 }
@@ -205,7 +217,7 @@ function functionView(key) {
     notKept.length > 0 ? fact('not shown of its calls', h('ul', {}, notKept.map((text) => h('li', {}, prose(text))))) : '',
     problems.length > 0 ? fact('its contract in the text', h('ul', {}, problems.map((text) => h('li', {}, prose(text))))) : '',
     isResting ? fact('rests on', 'What is proved here is proved of executions on which nothing fails before.') : '',
-    fact('calls', list(item.calls, 'nothing'), item.calls_through_pointers ? ', and through pointers' : ''),
+    fact('calls', list(item.calls, 'nothing'), item.calls_through_pointers ? [', and through pointers: ', list(item.through_pointers, 'code that is not here')] : ''),
     fact('called by', list(callers, 'nobody in the program')),
   ];
   return [
@@ -215,11 +227,12 @@ function functionView(key) {
     wrong.length > 0 ? h('section', {}, h('h2', {}, 'What is wrong'), h('div', { class: 'cards' }, wrong.map((finding) => findingCard(finding)))) : '',
     h('dl', { class: 'facts' }, facts),
     lazily('The automaton', async () => automatonPicture(item, (await part(item.part))[name])),
+    lazily('The graph of abstract states', async () => statesPicture(item, (await part(item.part))[name].states)),
     lazily('Who calls it, whom it calls', () => callPicture(near(item), key)),
     h('section', {}, h('h2', {}, 'Where checks apply'), obligationList(item.obligations, { withFunction: false })),
   ];
 }
 
 function callsView() {
-  return [h('h1', {}, 'Who calls whom'), h('p', { class: 'lead' }, 'Calls by name; a click leads to the function.'), callPicture([...functions.values()])];
+  return [h('h1', {}, 'Who calls whom'), h('p', { class: 'lead' }, 'Calls by name, and, dotted, through pointers; a click leads to the function.'), callPicture([...functions.values()])];
 }

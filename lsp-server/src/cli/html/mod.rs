@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use proofline_ide::{
-    check::{Automaton, Check, Shape, Sources, shapes},
+    check::{Automaton, Check, Facts, Shape, Sources, shapes},
     shown,
 };
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ pub(super) fn write(folder: &Path, checked: &[Checked], not_read: &[String]) -> 
 fn add_to_program(checked: &Checked, program: &mut Value, parts: &mut Vec<Part>) {
     let Checked { sources, answers, automata, facts, .. } = checked;
     let shapes = automata.as_ref().map(|automata| shapes(automata, sources)).unwrap_or_default();
-    program["functions"] = functions(&shapes, parts);
+    program["functions"] = functions(&shapes, facts, parts);
     program["loops"] = facts.loops.iter().map(|found| {
         json!({ "function": found.function, "file": file(&found.path), "line": found.line + 1, "invariant": found.formula })
     }).collect();
@@ -52,14 +52,18 @@ fn add_to_program(checked: &Checked, program: &mut Value, parts: &mut Vec<Part>)
 }
 
 /// Automata of one file are one part.
-fn functions(shapes: &[Shape], parts: &mut Vec<Part>) -> Value {
+fn functions(shapes: &[Shape], facts: &Facts, parts: &mut Vec<Part>) -> Value {
     let mut by_file: BTreeMap<PathBuf, serde_json::Map<String, Value>> = BTreeMap::new();
     let path_of = |shape: &Shape| {
         shape.position.as_ref().map(|position| position.path.to_path_buf()).unwrap_or_default()
     };
     for shape in shapes {
         let graphs = by_file.entry(path_of(shape)).or_default();
-        graphs.insert(shape.name.to_string(), automaton(&shape.automaton));
+        let mut graph = automaton(&shape.automaton);
+        // By location, what is known there.
+        graph["values"] = json!(facts.values.get(&shape.name));
+        graph["states"] = json!(facts.states.get(shape.name.as_str()));
+        graphs.insert(shape.name.to_string(), graph);
     }
     let first = parts.len();
     let numbers: BTreeMap<PathBuf, usize> = by_file.keys().cloned().zip(first..).collect();
@@ -71,6 +75,7 @@ fn functions(shapes: &[Shape], parts: &mut Vec<Part>) -> Value {
             "end_line": shape.closing.as_ref().map(|position| position.line + 1),
             "calls": shape.calls.iter().map(|name| name.as_str()).collect::<Vec<_>>(),
             "calls_through_pointers": shape.calls_through_pointers,
+            "through_pointers": facts.through_pointers.get(&shape.name).into_iter().flatten().map(|name| name.as_str()).collect::<Vec<_>>(),
             "part": numbers.get(&path_of(shape)),
         })
     });

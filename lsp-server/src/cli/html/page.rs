@@ -24,7 +24,7 @@ const MOST_INSIDE: usize = 6_000_000;
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
 /// One scope together, in this order.
-const SCRIPTS: [&str; 8] = [
+const SCRIPTS: [&str; 9] = [
     include_str!("data.js"),
     include_str!("elements.js"),
     include_str!("overview.js"),
@@ -32,6 +32,7 @@ const SCRIPTS: [&str; 8] = [
     include_str!("finding.js"),
     include_str!("layout.js"),
     include_str!("graph.js"),
+    include_str!("states.js"),
     include_str!("main.js"),
 ];
 

@@ -18,6 +18,7 @@ impl Actor {
         let answer = match command {
             commands::TRACE => self.trace(argument),
             commands::SUMMARY => self.summary(argument),
+            commands::PROOF => self.proof(argument),
             commands::FUNCTIONS => self.functions(argument),
             commands::VERIFY => self.verify(argument),
             commands::CANCEL => self.cancel(argument),
@@ -44,21 +45,38 @@ impl Actor {
 
     pub(super) fn summary(&self, argument: &Value) -> jsonrpc::Result<Value> {
         let document = self.argument(argument)?;
+        let summary = document.results.summary(&self.function_of(argument)?);
+        let summary = summary.ok_or_else(|| wrong("this function has no body here"))?;
+        Ok(commands::summary(&summary, document, &Places::new(&self.documents, self.client.encoding)))
+    }
+
+    /// Why a function is proved. A client that cannot show it is shown its text.
+    pub(super) fn proof(&self, argument: &Value) -> jsonrpc::Result<Value> {
+        let document = self.argument(argument)?;
+        let proof = proofline_ide::proof(&document.results, &self.function_of(argument)?);
+        let proof = proof.ok_or_else(|| wrong("this function has no body here"))?;
+        let value = commands::proof(&proof, document, &Places::new(&self.documents, self.client.encoding));
+        if !self.client.has("proofline.showProof") {
+            self.outbox.show(MessageType::INFO, value["text"].as_str().unwrap_or_default().to_owned());
+        }
+        Ok(value)
+    }
+
+    /// The function that an argument names, or the one at its position.
+    fn function_of(&self, argument: &Value) -> jsonrpc::Result<String> {
+        let document = self.argument(argument)?;
         let encoding = self.client.encoding;
-        let name = match (argument.get("function").and_then(Value::as_str), argument.get("position")) {
-            (Some(name), _) => name.to_owned(),
+        match (argument.get("function").and_then(Value::as_str), argument.get("position")) {
+            (Some(name), _) => Ok(name.to_owned()),
             (None, Some(position)) => {
                 let position: Position = serde_json::from_value(position.clone())
                     .map_err(|_| wrong("`position` is no position"))?;
                 let point = encoding.point(&document.text, position);
                 let function = document.results.function_at(point);
-                function.map(|f| f.name.clone()).ok_or_else(|| wrong("there is no function here"))?
+                function.map(|f| f.name.clone()).ok_or_else(|| wrong("there is no function here"))
             }
-            (None, None) => return Err(wrong("`function` or `position` is missing")),
-        };
-        let summary = document.results.summary(&name);
-        let summary = summary.ok_or_else(|| wrong("this function has no body here"))?;
-        Ok(commands::summary(&summary, document, &Places::new(&self.documents, encoding)))
+            (None, None) => Err(wrong("`function` or `position` is missing")),
+        }
     }
 
     pub(in super::super) fn functions(&self, argument: &Value) -> jsonrpc::Result<Value> {

@@ -66,9 +66,15 @@ impl Actor {
                 let is_same = settings.analysis() == self.settings.analysis()
                     && settings.program_files == self.settings.program_files
                     && settings.budget == self.settings.budget;
+                let is_shown_alike = settings.undecided == self.settings.undecided
+                    && settings.lens == self.settings.lens
+                    && settings.inlay_hints == self.settings.inlay_hints;
                 let is_same_program = settings.program_files == self.settings.program_files;
                 self.settings = settings;
                 employ_workers(self.settings.memory_limit_mb);
+                if !is_shown_alike {
+                    self.show_again();
+                }
                 if !is_same_program {
                     self.sources_changed();
                 }
@@ -82,6 +88,20 @@ impl Actor {
                 }
             }
             Err(text) => self.outbox.show(MessageType::WARNING, text),
+        }
+    }
+
+    /// Shows what is known in another way.
+    fn show_again(&mut self) {
+        let now = Instant::now();
+        let paths: Vec<PathBuf> = self.documents.keys().cloned().collect();
+        self.news.extend(paths.into_iter().map(|path| (path, News { at: now })));
+        self.lenses.clear();
+        if self.client.refreshes.lenses {
+            self.outbox.request::<asked::CodeLensRefresh>((), |_| None);
+        }
+        if self.client.refreshes.hints {
+            self.outbox.request::<asked::InlayHintRefreshRequest>((), |_| None);
         }
     }
 

@@ -125,7 +125,7 @@ impl Actor {
     pub(super) fn publish(&mut self, path: &Path) {
         let Some(document) = self.documents.get(path) else { return };
         let places = Places::new(&self.documents, self.client.encoding);
-        let mut lists = diagnostics::of(document, &places, &self.client);
+        let mut lists = diagnostics::of(document, &places, &self.client, self.settings.undecided.into());
         let states = self.client.functions.then(|| functions::of(document, &places));
         // Files about which there is nothing to say any more are told so.
         for (_, file) in self.published.keys().filter(|(of, _)| of == path) {

@@ -24,6 +24,13 @@ const RUN: &str = "Run";
 const ALWAYS: &str = "Run, and do not ask again for this folder";
 const WRITE: &str = "Only write it";
 
+/// What the user is asked before a test is run.
+pub(super) struct Question {
+    what: String,
+    answers: &'static [&'static str],
+    permission: Permission,
+}
+
 impl Actor {
     /// Writes a test; whether it is run is for the user to say.
     pub(super) fn ask_for_test(&mut self, argument: &Value, reply: Reply<Option<Value>>) {
@@ -50,34 +57,40 @@ impl Actor {
         match (is_allowed, sandbox::missing()) {
             (Some(false), _) => self.test(&path, &finding, Permission::Write, reply),
             (Some(true), None) => self.test(&path, &finding, Permission::Confined, reply),
+            // Nobody is asked about a test that cannot be written.
             (None, None) => {
                 let what = "Compile and run the test with sanitizers, in a sandbox without network that writes \
                             to a scratch folder only?";
-                self.ask_permission(what, &[RUN, ALWAYS, WRITE], Permission::Confined, path, finding, reply);
+                let answers = &[RUN, ALWAYS, WRITE];
+                let question = Question { what: what.to_owned(), answers, permission: Permission::Confined };
+                self.to_ask.insert((path.clone(), finding.clone()), question);
+                self.test(&path, &finding, Permission::Write, reply);
             }
             (_, Some(why)) => {
                 let what = format!(
                     "There is no sandbox on this machine ({why}). Compile and run the test with your rights?"
                 );
-                self.ask_permission(&what, &[RUN, WRITE], Permission::Free, path, finding, reply);
+                let question = Question { what, answers: &[RUN, WRITE], permission: Permission::Free };
+                self.to_ask.insert((path.clone(), finding.clone()), question);
+                self.test(&path, &finding, Permission::Write, reply);
             }
         }
     }
 
     fn ask_permission(
         &self,
-        what: &str,
-        answers: &[&str],
-        permission: Permission,
+        question: &Question,
         path: PathBuf,
         finding: String,
         reply: Reply<Option<Value>>,
     ) {
+        let Question { what, answers, permission } = question;
+        let permission = *permission;
         let action =
             |title: &&str| MessageActionItem { title: (*title).into(), properties: Default::default() };
         let params = ShowMessageRequestParams {
             typ: MessageType::INFO,
-            message: what.to_owned(),
+            message: what.clone(),
             actions: Some(answers.iter().map(action).collect()),
         };
         self.outbox.request::<asked::ShowMessageRequest>(params, move |answer| {
@@ -125,7 +138,17 @@ impl Actor {
     }
 
     pub(super) fn tested(&mut self, path: &Path, revision: u64, id: String, result: Result<Written, String>) {
-        let replies = self.tests.remove(&(path.to_path_buf(), id.clone())).unwrap_or_default();
+        let key = (path.to_path_buf(), id.clone());
+        let replies = self.tests.remove(&key).unwrap_or_default();
+        let question = self.to_ask.remove(&key);
+        if let (Some(question), Ok((test, None))) = (question, &result)
+            && test.is_visible
+        {
+            for reply in replies {
+                self.ask_permission(&question, path.to_path_buf(), id.clone(), reply);
+            }
+            return;
+        }
         let answer = match result {
             Err(why) => Err(wrong(&format!("no test can be written: {why}"))),
             Ok((test, ran)) => {

@@ -1,8 +1,8 @@
 //! Code actions in the protocol's words: what can be done about findings, annotations, more effort.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use proofline_ide::{Action, Insertion, Point, Range};
+use proofline_ide::{Action, Choice, Insertion, Point, Range, ShownFinding, choices};
 use serde_json::{Value, json};
 use tower_lsp_server::ls_types::*;
 
@@ -30,13 +30,13 @@ pub(in super::super) fn actions(
     };
     let mut out = Vec::new();
     if is_wanted(&CodeActionKind::QUICKFIX) {
-        for diagnostic in &params.context.diagnostics {
-            let id = diagnostic.data.as_ref().and_then(|data| data.get("finding")).and_then(Value::as_str);
-            if let Some(shown) = id.and_then(|id| document.results.finding(id)) {
-                let action = |action| of_finding(document, diagnostic, action, client, settings, places);
-                out.extend(proofline_ide::actions(&document.results, &shown).into_iter().filter_map(action));
-            }
-        }
+        let (diagnostics, shown) = findings(document, &params.context.diagnostics);
+        let action = |choice: Choice| {
+            let diagnostic = diagnostics.get(choice.finding)?;
+            of_finding(document, diagnostic, choice, client, settings, places)
+        };
+        out.extend(choices(&document.results, &shown).into_iter().filter_map(action));
+        out.extend(more_effort(document, &params.context.diagnostics, encoding));
     }
     let point = encoding.point(&document.text, params.range.start);
     if is_wanted(&CodeActionKind::REFACTOR_REWRITE) {
@@ -47,16 +47,43 @@ pub(in super::super) fn actions(
     {
         let function = &function.name;
         let argument = json!({ "uri": document.uri, "function": function });
-        let kind = CodeActionKind::new("source.proofline");
-        out.push(command(
-            &format!("Verify `{function}` with more effort"),
-            commands::VERIFY,
-            argument,
-            kind,
-            None,
-        ));
+        let kind = || CodeActionKind::new("source.proofline");
+        let show = if client.has("proofline.showProof") { "proofline.showProof" } else { commands::PROOF };
+        let title = format!("Show why `{function}` is proved, or what is missing");
+        out.push(command(&title, show, argument.clone(), kind(), None));
+        let title = format!("Verify `{function}` with more effort");
+        out.push(command(&title, commands::VERIFY, argument, kind(), None));
     }
     out
+}
+
+/// The findings that diagnostics are about, each once, with its diagnostic.
+fn findings<'d>(
+    document: &'d Document,
+    diagnostics: &'d [Diagnostic],
+) -> (Vec<&'d Diagnostic>, Vec<ShownFinding<'d>>) {
+    let mut seen = BTreeSet::new();
+    let found = diagnostics.iter().filter_map(|diagnostic| {
+        let id = diagnostic.data.as_ref()?.get("finding")?.as_str()?;
+        let shown = document.results.finding(id)?;
+        seen.insert(id).then_some((diagnostic, shown))
+    });
+    found.unzip()
+}
+
+/// Where something is not decided, more effort may help.
+fn more_effort(
+    document: &Document,
+    diagnostics: &[Diagnostic],
+    encoding: Encoding,
+) -> Option<CodeActionOrCommand> {
+    let is_open = |d: &&Diagnostic| d.code == Some(NumberOrString::String("not-decided".to_owned()));
+    let diagnostic = diagnostics.iter().find(is_open)?;
+    let point = encoding.point(&document.text, diagnostic.range.start);
+    let function = &document.results.function_at(point)?.name;
+    let title = format!("Verify `{function}` with more effort");
+    let argument = json!({ "uri": document.uri, "function": function });
+    Some(command(&title, commands::VERIFY, argument, CodeActionKind::QUICKFIX, Some(diagnostic)))
 }
 
 fn command(
@@ -82,26 +109,30 @@ fn command(
 fn of_finding(
     document: &Document,
     diagnostic: &Diagnostic,
-    action: Action,
+    choice: Choice,
     client: &Client,
     settings: &Settings,
     places: &Places<'_>,
 ) -> Option<CodeActionOrCommand> {
     let own = |name: &'static str, instead: &'static str| if client.has(name) { name } else { instead };
-    let (title, name) = match action {
+    let about = |title: &str| match &choice.about {
+        Some(about) => format!("{title}: {about}"),
+        None => title.to_owned(),
+    };
+    let (title, name) = match choice.action {
         Action::ShowTrace => ("Show counterexample trace", own("proofline.showTrace", commands::TRACE)),
         Action::Replay if client.has("proofline.replay") => ("Replay counterexample", "proofline.replay"),
         Action::WriteTest if settings.run_tests != RunTests::Never => {
             ("Write a test that reproduces this", own("proofline.openTest", commands::TEST))
         }
         Action::Replay | Action::WriteTest => return None,
-        Action::Insert { title, lines } => {
+        Action::Insert { title, lines, is_guard: _ } => {
             return Some(quick(insertion(document, &lines, &title, places), diagnostic));
         }
     };
     let finding = diagnostic.data.as_ref()?.get("finding")?;
     let argument = json!({ "uri": document.uri, "finding": finding });
-    Some(command(title, name, argument, CodeActionKind::QUICKFIX, Some(diagnostic)))
+    Some(command(&about(title), name, argument, CodeActionKind::QUICKFIX, Some(diagnostic)))
 }
 
 /// An action that inserts lines.

@@ -2,10 +2,7 @@
 
 use tower_lsp_server::ls_types::*;
 
-use super::{
-    super::{diagnostics::Places, document::Document},
-    lens::headline,
-};
+use super::super::{diagnostics::Places, document::Document};
 
 /// Functions of the buffer.
 pub(in super::super) fn symbols(document: &Document, places: &Places<'_>) -> DocumentSymbolResponse {
@@ -15,7 +12,7 @@ pub(in super::super) fn symbols(document: &Document, places: &Places<'_>) -> Doc
         .functions()
         .map(|function| DocumentSymbol {
             name: function.name.clone(),
-            detail: results.function(&function.name).map(|report| headline(&report)),
+            detail: results.function(&function.name).map(|report| report.headline()),
             kind: SymbolKind::FUNCTION,
             tags: None,
             deprecated: None,

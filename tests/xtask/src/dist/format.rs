@@ -122,7 +122,16 @@ pub(super) fn vsix(root: &Path, stage: &Stage, folder: &Path) -> Result<()> {
     let file = folder.join(format!("proofline-{}-linux-x64.vsix", stage.version));
     let tool_of_theirs = extension.join("node_modules/.bin/vsce");
     let (out, target) = (file.to_string_lossy(), "linux-x64");
-    let arguments = ["package", "--no-dependencies", "--skip-license", "--target", target, "--out", &out];
+    let arguments = [
+        "package",
+        "--no-dependencies",
+        "--allow-missing-repository",
+        "--skip-license",
+        "--target",
+        target,
+        "--out",
+        &out,
+    ];
     tool(&stage.epoch, package, &tool_of_theirs.to_string_lossy(), &arguments)?;
     Ok(())
 }

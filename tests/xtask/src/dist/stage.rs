@@ -80,6 +80,11 @@ impl Stage {
             components::bill_of_materials(&version, &components)?,
         )?;
         let libc = oldest_libc(root, &program)?;
+        let manual = fs::read_to_string(root.join("docs/install.md"))?;
+        ensure!(
+            manual.contains(&format!("glibc {libc} or newer")),
+            "docs/install.md does not say that the program needs glibc {libc}"
+        );
         Ok(Stage { tree, version, epoch, libc })
     }
 

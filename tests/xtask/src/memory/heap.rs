@@ -132,7 +132,8 @@ fn questions(folder: &Path, only: &[String]) -> Result<Vec<Question>> {
 
 fn ask(proofline: &Proofline, question: &Question) -> Result<Reply> {
     let (limit, task) = ((proofline.limit * proofline.patience).to_string(), question.task.to_string_lossy());
-    let mut line = vec!["check", "--no-cache", "--property", &question.property, "--color", "never"];
+    let mut line =
+        vec!["check", "--no-cache", "--statistics", "--property", &question.property, "--color", "never"];
     line.extend(["--limit", &limit, "--task", &task]);
     line.extend(proofline.flags.iter().map(String::as_str));
     let run = limited::run(&proofline.binary, &line, proofline.limit + 7, Output::Results)?;

@@ -15,7 +15,7 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
 
-use super::Confinement;
+use crate::sandbox::Confinement;
 
 /// Rights over files as of Linux 6.2, which every rule here needs.
 const FILES: ABI = ABI::V3;

@@ -3,6 +3,7 @@
 //! made of C, nor any analysis.
 
 mod c_text;
+mod callable;
 pub mod command_line;
 pub mod dataflow;
 pub mod dot;
@@ -25,6 +26,7 @@ pub mod verify;
 pub mod visit;
 
 pub use c_text::{expr_text, lvalue_text, op_text};
+pub use callable::may_be_called;
 pub use entry::{Entry, EntryKind};
 pub use expr::{Base, BinaryOp, CompareOp, Expr, LocalId, Lvalue, Site, Step, UnaryOp};
 pub use function::{
@@ -41,4 +43,4 @@ pub use proofline_float::{Float, Format as FloatType, Rounding};
 pub use proofline_hir::{ContentHash, ContentHasher, Linkage, Name, Type, index, types::BitField};
 pub use scalar::{IntType, Scalar};
 pub use structure::{DepthFirst, Loop, Structure};
-pub use types::{Types, scalar_of};
+pub use types::{Types, is_read_only, scalar_of};

@@ -37,6 +37,12 @@ pub enum MemoryPredicate {
     Terminated,
     /// The same of a character 0 of four bytes; the size counts characters.
     WideTerminated,
+    /// The pointer's object may be written: it is no string literal, and is not declared `const`. True of 0 bytes, and of every pointer that is
+    /// none to such an object, null and pointers to nothing included.
+    Writable,
+    /// The pointer is `&*p`, whose type is the one that `p` is called with; the size is the number of arguments. If `p` leads to a function, it
+    /// may be called so ([`may_be_called`](crate::may_be_called)). True of every pointer to something else.
+    Callable,
     /// Every living heap object that was allocated since the innermost function was entered can be reached from objects with static storage or
     /// from the frames that are open (valid-memtrack). The pointer is not looked at; with size 1, of the innermost frame only the result
     /// counts, because its function returns; with size 0 the program ends, and every living heap object counts.
@@ -47,7 +53,7 @@ pub enum MemoryPredicate {
 
 impl MemoryPredicate {
     /// Every predicate.
-    pub const ALL: [MemoryPredicate; 11] = [
+    pub const ALL: [MemoryPredicate; 13] = [
         MemoryPredicate::NotFreed,
         MemoryPredicate::NotEnded,
         MemoryPredicate::InBounds,
@@ -57,6 +63,8 @@ impl MemoryPredicate {
         MemoryPredicate::Initialised,
         MemoryPredicate::Terminated,
         MemoryPredicate::WideTerminated,
+        MemoryPredicate::Writable,
+        MemoryPredicate::Callable,
         MemoryPredicate::NothingLost,
         MemoryPredicate::NothingLeft,
     ];
@@ -73,6 +81,8 @@ impl MemoryPredicate {
             MemoryPredicate::Initialised => "initialised",
             MemoryPredicate::Terminated => "terminated",
             MemoryPredicate::WideTerminated => "wide_terminated",
+            MemoryPredicate::Writable => "writable",
+            MemoryPredicate::Callable => "callable",
             MemoryPredicate::NothingLost => "nothing_lost",
             MemoryPredicate::NothingLeft => "nothing_left",
         }
@@ -128,6 +138,16 @@ pub(crate) fn text(function: &Function, predicate: MemoryPredicate, pointer: &Ex
         MemoryPredicate::Terminated => format!("{pointer_text} ends with a zero byte inside its object"),
         MemoryPredicate::WideTerminated => {
             format!("{pointer_text} ends with a wide zero character inside its object")
+        }
+        MemoryPredicate::Writable => format!("{} may be written", place()),
+        MemoryPredicate::Callable => {
+            let called = match pointer {
+                Expr::Address(Lvalue { base: Base::Deref(called, _), .. }) => {
+                    c_text::expr_text(function, called)
+                }
+                _ => pointer_text.clone(),
+            };
+            format!("{called} leads to a function of the type that is called")
         }
         MemoryPredicate::NothingLost => "all that was allocated is freed or can still be reached".to_owned(),
         MemoryPredicate::NothingLeft => "all that was allocated is freed".to_owned(),

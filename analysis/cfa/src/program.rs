@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Entry, MONITOR,
+    callable::may_be_called,
     function::{Function, Loc},
     scalar::{IntType, Scalar},
-    types::Types,
+    types::{Types, is_read_only},
 };
 
 /// A whole program or library.
@@ -65,6 +66,11 @@ pub struct InitialValue {
 }
 
 impl Global {
+    /// Whether it is the object of a string literal.
+    pub fn is_literal(&self) -> bool {
+        self.name.contains('"')
+    }
+
     /// Whether it has its initial value where executions start. What is called in the middle of a program finds what runs before have left, but in
     /// what nothing writes, and in variables of monitors, which begin to watch there.
     pub fn keeps_initial(&self, entry: Entry) -> bool {
@@ -146,6 +152,30 @@ impl Program {
     pub fn function(&self, name: Name) -> Option<&Arc<Function>> {
         self.functions.get(&name)
     }
+    /// Whether the object must not be written: a string literal, or declared `const`.
+    pub fn is_read_only(&self, object: Object) -> bool {
+        match object {
+            Object::Global(name) => {
+                self.globals.get(&name).is_some_and(|global| global.is_literal() || is_read_only(global.ty))
+            }
+            Object::Local(function, id) => {
+                let function = self.functions.get(&function);
+                function.is_some_and(|function| is_read_only(function.local(id).ty))
+            }
+            Object::Heap(..) | Object::External => false,
+        }
+    }
+
+    /// Whether a function may be called as `called` with so many arguments; `None`: it is not known here.
+    pub fn may_call(&self, function: Name, called: Type, arguments: usize) -> Option<bool> {
+        let ty = match self.functions.get(&function) {
+            Some(function) => function.ty,
+            None => *self.externals.get(&function)?,
+        };
+        let types = Types { records: &self.records, model: self.data_model };
+        Some(may_be_called(ty, called, arguments, types))
+    }
+
     /// Width of pointers, `size_t` and `long` in bits.
     pub fn pointer_bits(&self) -> u8 {
         match self.data_model {

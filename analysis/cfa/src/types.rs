@@ -127,6 +127,14 @@ pub fn array(ty: Type) -> Option<(Type, Option<u64>)> {
     }
 }
 
+/// Whether an object that is declared with this type must not be written: `const`, or an array of such elements.
+pub fn is_read_only(ty: Type) -> bool {
+    match ty.kind() {
+        TypeKind::Array(element, _) => ty.qualifiers().is_const || is_read_only(*element),
+        _ => ty.qualifiers().is_const,
+    }
+}
+
 /// Whether nothing of an object of the type can be written or change by itself.
 pub fn is_constant(ty: Type) -> bool {
     let q = ty.qualifiers();

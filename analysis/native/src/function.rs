@@ -14,7 +14,8 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch, Variab
 use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, Module};
 use proofline_cfa::{
-    Argument, Call, Callee, Edge, EdgeId, Expr, Function, Loc, LocalId, Name, Op, Program, Scalar,
+    Argument, Base, Call, Callee, Constant, Edge, EdgeId, Expr, Function, Loc, LocalId, Name, Object, Op,
+    Program, Scalar, is_read_only, visit,
 };
 use rustc_hash::FxHashMap;
 
@@ -36,6 +37,8 @@ pub struct Environment<'p> {
     pub globals: &'p FxHashMap<Name, u64>,
     /// The address of a function.
     pub address_of: fn(FunctionIndex) -> i128,
+    /// Some pointer may lead to an object that must not be written.
+    pub(crate) has_read_only: bool,
 }
 
 impl<'p> Environment<'p> {
@@ -47,7 +50,8 @@ impl<'p> Environment<'p> {
     ) -> Environment<'p> {
         let functions: Vec<&Function> = program.functions.values().map(|function| &**function).collect();
         let numbers = functions.iter().zip(0..).map(|(function, at)| (function.name, at)).collect();
-        Environment { program, functions, numbers, globals, address_of }
+        let has_read_only = has_read_only(program);
+        Environment { program, functions, numbers, globals, address_of, has_read_only }
     }
 
     /// The functions that it calls by name.
@@ -62,6 +66,32 @@ impl<'p> Environment<'p> {
             Callee::Indirect(..) => None,
         }
     }
+}
+
+/// Whether the program takes the address of an object that must not be written.
+fn has_read_only(program: &Program) -> bool {
+    let in_values = program.globals.values().flat_map(|global| {
+        let starts = global.init.iter().filter_map(|initial| match initial.value {
+            Constant::Address(name, _) => Some(name),
+            Constant::Function(_) | Constant::Int(_) | Constant::Float(_) | Constant::Unknown => None,
+        });
+        starts.chain(global.hidden.iter().copied())
+    });
+    let mut found = in_values.into_iter().any(|name| program.is_read_only(Object::Global(name)));
+    for function in program.functions.values() {
+        for edge in &function.edges {
+            visit::exprs(&edge.op, &mut |expr| {
+                if let Expr::Address(lvalue) = expr {
+                    found |= match lvalue.base {
+                        Base::Global(name) => program.is_read_only(Object::Global(name)),
+                        Base::Local(id) => is_read_only(function.local(id).ty),
+                        Base::Deref(..) => false,
+                    };
+                }
+            });
+        }
+    }
+    found
 }
 
 /// What is to be compiled.

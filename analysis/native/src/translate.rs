@@ -569,7 +569,10 @@ impl Translator<'_> {
             | MemoryPredicate::NotEnded
             | MemoryPredicate::Within
             | MemoryPredicate::Initialised => {}
-            MemoryPredicate::SameObject
+            MemoryPredicate::Writable if !self.job.environment.has_read_only => {}
+            MemoryPredicate::Writable
+            | MemoryPredicate::Callable
+            | MemoryPredicate::SameObject
             | MemoryPredicate::Freeable
             | MemoryPredicate::Terminated
             | MemoryPredicate::WideTerminated

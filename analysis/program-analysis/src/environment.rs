@@ -55,6 +55,8 @@ struct Known {
     pointers: FxHashMap<Name, FxHashMap<Expr, Arc<Targets>>>,
     /// Many pointers have the same targets.
     sets: FxHashMap<Set, Arc<Targets>>,
+    /// Whether what a pointer leads to may be read-only.
+    read_only: FxHashMap<Name, FxHashMap<Expr, bool>>,
 }
 
 impl Environment {
@@ -227,6 +229,34 @@ impl Environment {
         };
         known.pointers.entry(function).or_default().insert(pointer.clone(), found.clone());
         found
+    }
+
+    /// Whether the program itself may have made the pointer from an object that must not be written. Memory that the program does not name, and what
+    /// code outside gives back, is taken to be writable.
+    pub fn may_be_read_only(&self, function: Name, pointer: &Expr) -> bool {
+        if let Some(known) = self.targets.read().read_only.get(&function).and_then(|of| of.get(pointer)) {
+            return *known;
+        }
+        let body = self.function(function);
+        let found = body.is_some_and(|body| {
+            self.points_to.objects(body, pointer).iter().any(|id| match self.points_to.thing(ObjectId(id)) {
+                Thing::Memory(object) => self.program.is_read_only(object),
+                Thing::Function(_) => false,
+            })
+        });
+        self.targets.write().read_only.entry(function).or_default().insert(pointer.clone(), found);
+        found
+    }
+
+    /// Functions that the program itself may have made the pointer from, and that may not be called as `called` with so many arguments.
+    pub fn not_callable(&self, function: Name, pointer: &Expr, called: Type, arguments: usize) -> Vec<Name> {
+        let Some(body) = self.function(function) else { return Vec::new() };
+        let named = self.points_to.objects(body, pointer).iter().collect::<Vec<u32>>();
+        let named = named.into_iter().filter_map(|id| match self.points_to.thing(ObjectId(id)) {
+            Thing::Function(name) => Some(name),
+            Thing::Memory(_) => None,
+        });
+        named.filter(|name| self.program.may_call(*name, called, arguments) == Some(false)).collect()
     }
 
     /// Objects the function may write, with everything it calls: globals, heap, locals whose address is taken. What code outside may

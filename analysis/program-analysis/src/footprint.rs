@@ -135,6 +135,7 @@ pub(crate) fn footprint(env: &Environment, function: &Function, common: &Common)
         });
         known.1.hash(&mut digest);
     });
+    of_provenance(env, function, &mut digest);
     if asks_outside || frees(function) {
         common.escaped.hash(&mut digest);
     }
@@ -142,6 +143,23 @@ pub(crate) fn footprint(env: &Environment, function: &Function, common: &Common)
         common.ended.hash(&mut digest);
     }
     digest.content_hash()
+}
+
+/// What is asked of where pointers come from: whether they lead to what must not be written, and to functions of another type.
+fn of_provenance(env: &Environment, function: &Function, digest: &mut ContentHasher) {
+    for edge in &function.edges {
+        visit::exprs(&edge.op, &mut |expr| {
+            if let Expr::Memory(MemoryPredicate::Writable, pointer, _) = expr {
+                env.may_be_read_only(function.name, pointer).hash(digest);
+            }
+            if let Expr::Memory(MemoryPredicate::Callable, pointer, arguments) = expr
+                && let (Expr::Address(lvalue), Expr::Int(count, _)) = (&**pointer, &**arguments)
+                && let Base::Deref(called, _) = &lvalue.base
+            {
+                env.not_callable(function.name, called, lvalue.ty, *count as usize).hash(digest);
+            }
+        });
+    }
 }
 
 fn frees(function: &Function) -> bool {

@@ -1,7 +1,7 @@
 //! Inference of non-null invariants of globals: pointers in objects of internal linkage that start as the address of something and
 //! only ever get such an address, or a pointer just compared with null. Nothing else can name the object, and its address is passed only
-//! to functions that read through it. Looks at the functions that mention the object and at nothing else; must not know where pointers
-//! point.
+//! to functions that read through it. The same of the standard streams, which the library opens before `main` and no other file is taken to
+//! set to null. Looks at the functions that mention the object and at nothing else; must not know where pointers point.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,14 +18,31 @@ use proofline_cfa::{
     visit::{self, Mention},
 };
 
+/// The library's variables that lead to open streams when the program starts.
+const STREAMS: [&str; 6] = ["stdin", "stdout", "stderr", "__stdinp", "__stdoutp", "__stderrp"];
+
 /// So far back a comparison with null is looked for.
 const BACK: usize = 16;
 
 /// Writes down in the program's functions what always holds of its internal objects: wherever an operation mentions such an object, it is
 /// assumed before.
 pub(crate) fn assume(program: &mut Program, source: &dyn SliceSource) {
+    assume_of(program, source, &|_| true);
+}
+
+/// The same of the standard streams alone.
+pub(crate) fn assume_streams(program: &mut Program, source: &dyn SliceSource) {
+    assume_of(program, source, &is_stream);
+}
+
+/// Whether the library has made it the address of a stream.
+fn is_stream(global: &Global) -> bool {
+    !global.defined && STREAMS.contains(&global.name.as_str())
+}
+
+fn assume_of(program: &mut Program, source: &dyn SliceSource, is_asked: &dyn Fn(&Global) -> bool) {
     let mut kept: BTreeMap<Name, Vec<Lvalue>> = BTreeMap::new();
-    for global in program.globals.values() {
+    for global in program.globals.values().filter(|global| is_asked(global)) {
         let places = never_null(source, global);
         if !places.is_empty() {
             kept.insert(global.name, places);
@@ -88,7 +105,8 @@ fn uses(op: &Op, see: &mut dyn FnMut(Name, Option<(u64, u64)>)) {
 
 /// The pointers of an object that are never null.
 fn never_null(source: &dyn SliceSource, global: &Global) -> Vec<Lvalue> {
-    if global.linkage != Linkage::Internal || !global.defined || global.constant {
+    let is_own = global.linkage == Linkage::Internal && global.defined && !global.constant;
+    if !is_own && !is_stream(global) {
         return Vec::new();
     }
     let mut candidates = candidates(source, global);
@@ -120,7 +138,7 @@ fn candidates(source: &dyn SliceSource, global: &Global) -> BTreeMap<u64, Lvalue
     if global.ty.qualifiers().is_volatile {
         return BTreeMap::new();
     }
-    let starts: BTreeSet<u64> = global
+    let initial: BTreeSet<u64> = global
         .init
         .iter()
         .filter(|initial| {
@@ -130,6 +148,7 @@ fn candidates(source: &dyn SliceSource, global: &Global) -> BTreeMap<u64, Lvalue
         })
         .map(|initial| initial.offset)
         .collect();
+    let starts = if is_stream(global) { BTreeSet::from([0]) } else { initial };
     let size = match source.data_model() {
         DataModel::Lp64 => 8,
         DataModel::Ilp32 => 4,

@@ -184,6 +184,8 @@ pub fn slice(source: &dyn SliceSource, entry: Name, is_open: bool) -> Program {
         constants::mark(&mut program, source);
         nonnull::assume(&mut program, source);
         expose(&mut program, source);
+    } else {
+        nonnull::assume_streams(&mut program, source);
     }
     program
 }

@@ -66,6 +66,8 @@ pub(crate) fn is_of_an_object(predicate: MemoryPredicate) -> bool {
         | MemoryPredicate::NotFreed
         | MemoryPredicate::NotEnded
         | MemoryPredicate::Freeable
+        | MemoryPredicate::Writable
+        | MemoryPredicate::Callable
         | MemoryPredicate::Initialised => true,
         MemoryPredicate::NothingLost | MemoryPredicate::NothingLeft => false,
     }

@@ -38,6 +38,9 @@ pub struct Options {
     /// Pointers that are formed or compared are obligations, too: somebody asks about `pointer-arithmetic` or `pointer-comparison`
     /// ([`Property::asks_of_pointers`](crate::property::Property::asks_of_pointers)).
     pub pointers: bool,
+    /// Writes are no obligations: nobody asks about `read-only`
+    /// ([`Property::asks_of_writes`](crate::property::Property::asks_of_writes)).
+    pub skips_writes: bool,
     /// What watches the program.
     pub monitors: Monitors,
 }

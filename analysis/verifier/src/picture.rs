@@ -11,12 +11,15 @@ const MOST: usize = 4;
 /// `buf: 16 bytes [0…15 written] ← 4 bytes at 16`
 pub(crate) fn draw(touched: &Touched, objects: Objects<'_>) -> Option<String> {
     let asked = match touched.predicate {
-        MemoryPredicate::InBounds | MemoryPredicate::Initialised => bytes(touched.size),
+        MemoryPredicate::InBounds | MemoryPredicate::Initialised | MemoryPredicate::Writable => {
+            bytes(touched.size)
+        }
         MemoryPredicate::Terminated => "a string".to_owned(),
         MemoryPredicate::WideTerminated => "a wide string".to_owned(),
         MemoryPredicate::Within | MemoryPredicate::Freeable => "the pointer".to_owned(),
         MemoryPredicate::NotFreed
         | MemoryPredicate::NotEnded
+        | MemoryPredicate::Callable
         | MemoryPredicate::SameObject
         | MemoryPredicate::NothingLost
         | MemoryPredicate::NothingLeft => return None,

@@ -7,7 +7,8 @@ use proofline_cfa::{CheckId, Program};
 use crate::{
     checks::{
         Check, array_bounds, dangling_pointer, error_label, invalid_free, library_call, memory_cleanup,
-        memory_leak, monitor, null_dereference, out_of_bounds, reach_error, signed_overflow, use_after_free,
+        memory_leak, monitor, null_dereference, out_of_bounds, reach_error, read_only, signed_overflow,
+        use_after_free,
     },
     engines::Targets,
 };
@@ -205,6 +206,12 @@ impl Property {
     /// [`Options`](crate::load::Options) say so: they are many.
     pub fn asks_of_pointers(&self) -> bool {
         self.asked().any(|check| check.is_about_pointers())
+    }
+
+    /// Whether it asks what may be written. Otherwise programs need no such obligations, and their [`Options`](crate::load::Options) may say so: they are
+    /// many, too.
+    pub fn asks_of_writes(&self) -> bool {
+        self.asks(&read_only::CHECK)
     }
 
     /// The checks that it asks about, in their order.

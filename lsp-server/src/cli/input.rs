@@ -63,6 +63,9 @@ pub(crate) struct Input {
     #[arg(skip)]
     #[serde(skip)]
     pub(crate) monitors: Monitors,
+    /// Whether nothing is asked of what is written.
+    #[arg(skip)]
+    pub(crate) skips_writes: bool,
     /// Whether what is asked needs obligations about pointers that are only formed or compared.
     #[arg(skip)]
     pub(crate) pointers: bool,
@@ -172,6 +175,7 @@ impl Input {
             volatile: self.volatile.unwrap_or_default().into(),
             allocation: self.allocation.unwrap_or_default().into(),
             pointers: self.pointers,
+            skips_writes: self.skips_writes,
             monitors: self.monitors.clone(),
         }
     }

@@ -145,6 +145,7 @@ impl<'a> Prepared<'a> {
         }
         input.watch(&properties)?;
         input.pointers = properties.iter().any(Property::asks_of_pointers);
+        input.skips_writes = !properties.iter().any(Property::asks_of_writes);
         if let Some(folder) = &arguments.keep_questions {
             keep_questions(folder).with_context(|| format!("cannot write to {}", shown(folder)))?;
         }

@@ -135,6 +135,7 @@ impl Settings {
         let mut out = Analysis { library: self.library_mode, ..Analysis::default() };
         out.property = self.property().unwrap_or(out.property);
         out.options.pointers = out.property.asks_of_pointers();
+        out.options.skips_writes = !out.property.asks_of_writes();
         if out.property.asks_of_monitors() {
             out.options.monitors = self.watching.clone();
         }

@@ -56,6 +56,7 @@ pub(crate) fn asked(case: &Case) -> Result<Asked, String> {
             Some(("property", text)) => {
                 request.property = Property::parse(text).map_err(|e| e.to_string())?;
                 options.pointers = request.property.asks_of_pointers();
+                options.skips_writes = !request.property.asks_of_writes();
             }
             Some(("steps", n)) => request.steps = n.parse().map_err(|_| format!("steps={n} is no number"))?,
             Some(("monitor", name)) => names.push(name.to_owned()),

@@ -165,7 +165,7 @@ impl Pass<'_, '_> {
         self.emitter.emit(Op::Assume(fits));
         self.emitter.if_not_null(&new, |emitter| {
             emitter.if_not_null(old, |emitter| {
-                emitter.emit(Op::CopyBytes(new.clone(), old.clone(), kept));
+                emitter.emit_as_it_is(Op::CopyBytes(new.clone(), old.clone(), kept));
                 emitter.emit(Op::Free(old.clone()));
             });
         });

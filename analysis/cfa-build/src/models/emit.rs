@@ -40,8 +40,29 @@ impl<'p> Emitter<'p> {
         loc
     }
 
-    /// An edge to a new location, which becomes here.
+    /// An edge to a new location, which becomes here. What it writes through a pointer must be there to be written.
     pub(super) fn emit(&mut self, op: Op) {
+        match &op {
+            Op::CopyBytes(to, _, size) | Op::FillBytes(to, _, size) | Op::HavocBytes(to, size, _) => {
+                self.demand_writable(to.clone(), size.clone());
+            }
+            Op::Skip
+            | Op::Assume(_)
+            | Op::Assign(..)
+            | Op::Copy(..)
+            | Op::Havoc(..)
+            | Op::Clobber(..)
+            | Op::Call(_)
+            | Op::Allocate(_)
+            | Op::Free(_)
+            | Op::Begin(_)
+            | Op::End(_) => {}
+        }
+        self.emit_as_it_is(op);
+    }
+
+    /// The same of what the model itself has made.
+    pub(super) fn emit_as_it_is(&mut self, op: Op) {
         let to = self.location();
         self.connect(op, to);
         self.at = to;

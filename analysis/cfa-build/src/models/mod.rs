@@ -42,6 +42,12 @@ pub const LIBRARY_CALL: &str = "library-call";
 /// The check of bytes that library functions look at.
 pub const UNINITIALISED: &str = "uninitialised";
 
+/// The check of streams that library functions use.
+pub const INVALID_STREAM: &str = "invalid-stream";
+
+/// The check of what library functions write.
+pub const READ_ONLY: &str = "read-only";
+
 /// The check whose obligations the pass puts before calls that end the program: nothing is lost.
 pub const MEMORY_LEAK: &str = "memory-leak";
 

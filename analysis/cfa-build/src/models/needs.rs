@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use proofline_cfa::{
-    Argument, BinaryOp, Cause, CheckId, CompareOp, Edge, Expr, MemoryPredicate, Name, Obligation, Op,
-    Quantity, expr_text,
+    Argument, Base, BinaryOp, Cause, CheckId, CompareOp, Edge, Expr, Lvalue, MemoryPredicate, Name,
+    Obligation, Op, Quantity, expr_text, is_read_only,
 };
 
 use proofline_hir::{Type, TypeKind};
@@ -40,6 +40,8 @@ pub(super) enum Need {
     PutApart(Put),
     /// The arguments from `first` on are what the format of `printf` asks for.
     Printed { format: usize, first: usize },
+    /// The argument is a stream (`FILE *`): not null.
+    Stream { pointer: usize },
 }
 
 impl Need {
@@ -49,7 +51,8 @@ impl Need {
             Need::Bytes { pointer, .. }
             | Need::Values { pointer, .. }
             | Need::String { pointer, .. }
-            | Need::Line { pointer } => see(*pointer, Use::Pointer),
+            | Need::Line { pointer }
+            | Need::Stream { pointer } => see(*pointer, Use::Pointer),
             Need::Until { pointer, from, byte, .. } => {
                 see(*pointer, Use::Pointer);
                 see(*from, Use::Pointer);
@@ -77,7 +80,7 @@ impl Need {
             Need::String { within, .. } | Need::Room { within, .. } | Need::PutApart(Put { within, .. }) => {
                 within.as_ref()
             }
-            Need::Printed { .. } | Need::Line { .. } => None,
+            Need::Printed { .. } | Need::Line { .. } | Need::Stream { .. } => None,
         }
     }
 }
@@ -152,6 +155,11 @@ impl Pass<'_, '_> {
                 self.demand_apart(to, from, size);
             }
             Need::PutApart(put) => self.demand_put_apart(put, arguments, cause),
+            Need::Stream { pointer: at } => {
+                let Some(stream) = pointer(arguments, *at) else { return };
+                let condition = fold::compare(CompareOp::Ne, stream, Expr::Null);
+                self.emitter.demand_stream(condition);
+            }
             Need::Printed { format: at, first } => self.need_printed(*at, *first, arguments),
             Need::Room { pointer: at, strings, within, characters } => {
                 let Some(to) = pointer(arguments, *at) else { return };
@@ -211,6 +219,26 @@ impl super::emit::Emitter<'_> {
         self.demand_of(super::UNINITIALISED, condition, &text);
     }
 
+    /// Goes on only where the bytes may be written. Of a variable of the function its type says so.
+    pub(super) fn demand_writable(&mut self, to: Expr, size: Expr) {
+        let is_known = match &to {
+            Expr::Address(Lvalue { base: Base::Local(id), .. }) => !is_read_only(self.function.local(*id).ty),
+            _ => false,
+        };
+        if is_known || matches!(size, Expr::Int(0, _)) {
+            return;
+        }
+        let condition = Expr::Memory(MemoryPredicate::Writable, Arc::new(to), Arc::new(size));
+        let text = expr_text(self.function, &condition);
+        self.demand_of(super::READ_ONLY, condition, &text);
+    }
+
+    /// Goes on only where the stream is one.
+    fn demand_stream(&mut self, condition: Expr) {
+        let text = expr_text(self.function, &condition);
+        self.demand_of(super::INVALID_STREAM, condition, &text);
+    }
+
     /// Goes on only where the condition holds; where it does not, the call has failed.
     pub(super) fn demand(&mut self, condition: Expr) {
         let text = expr_text(self.function, &condition);
@@ -240,6 +268,6 @@ impl super::emit::Emitter<'_> {
         self.function.edges.push(Edge { from, to: error, op: Op::Assume(condition.negated()), site });
         let text = Name::new(text);
         self.function.obligations.push(Obligation { check: CheckId::new(check), error, site, text });
-        self.emit(Op::Assume(condition));
+        self.emit_as_it_is(Op::Assume(condition));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use proofline_cfa::{Expr, IntType, MemoryPredicate};
+use proofline_cfa::{Base, Expr, IntType, MemoryPredicate, Object};
 
 use super::{
     eval::{Result, Step},
@@ -42,6 +42,20 @@ impl Step<'_> {
                     _ => (a.is_zero() && b.is_zero()).then_some(true),
                 });
             }
+            MemoryPredicate::Writable => {
+                let value = self.eval(pointer)?;
+                let is_writable = match &value {
+                    Value::Pointer(at) => match at.to {
+                        Node::Heap(_) => true,
+                        Node::Global(name) => !self.program.env.program().is_read_only(Object::Global(name)),
+                        Node::Local(..) => false,
+                    },
+                    Value::Freed | Value::Ended | Value::Function(_) => true,
+                    value => value.is_zero(),
+                };
+                return Ok(is_writable.then_some(true));
+            }
+            MemoryPredicate::Callable => return self.callable(pointer, size),
             MemoryPredicate::NotFreed
             | MemoryPredicate::NotEnded
             | MemoryPredicate::InBounds
@@ -119,6 +133,14 @@ impl Step<'_> {
             let is_in = low >= 0 && low as u64 + width <= least;
             is_in && self.bytes(&Pointer { low, high: low, ..*at }, width).is_ok_and(|value| value.is_zero())
         })
+    }
+
+    /// Whether the function that the pointer certainly leads to may be called so.
+    fn callable(&mut self, pointer: &Expr, arguments: &Expr) -> Result<Option<bool>> {
+        let (Expr::Address(lvalue), Expr::Int(count, _)) = (pointer, arguments) else { return Ok(None) };
+        let Base::Deref(called, _) = &lvalue.base else { return Ok(None) };
+        let Value::Function(name) = self.eval(called)? else { return Ok(None) };
+        Ok(self.program.env.program().may_call(name, lvalue.ty, *count as usize))
     }
 
     /// Whether every heap object can be reached from variables: all of them, or those that are there when the innermost function has

@@ -1,6 +1,6 @@
 //! What a state knows of the predicates on memory: lives, sizes and bounds of objects.
 
-use proofline_cfa::{Expr, MemoryPredicate, Object, texts};
+use proofline_cfa::{Base, Expr, MemoryPredicate, Name, Object, texts};
 
 use crate::store::{
     arithmetic::{Addresses, Arithmetic, Impossible, Objects},
@@ -48,6 +48,8 @@ impl<A: Arithmetic> StateView<'_, A> {
             MemoryPredicate::NotFreed => self.not_freed(&self.pointees_of(pointer)?),
             MemoryPredicate::NotEnded => self.not_ended(&self.pointees_of(pointer)?),
             MemoryPredicate::Freeable => self.freeable(&self.pointees_of(pointer)?),
+            MemoryPredicate::Writable => self.writable(pointer, size)?,
+            MemoryPredicate::Callable => self.callable(pointer, size)?,
             MemoryPredicate::NothingLeft => self.is_nothing_left().then_some(true),
             MemoryPredicate::NothingLost => self.is_nothing_lost(size).then_some(true),
             MemoryPredicate::Terminated | MemoryPredicate::WideTerminated => {
@@ -144,6 +146,37 @@ impl<A: Arithmetic> StateView<'_, A> {
             Object::Global(_) | Object::Heap(..) | Object::External => true,
         };
         pointees.objects.iter().all(|(object, _)| lives(object)).then_some(true)
+    }
+
+    /// Whether the bytes may be written: by the objects that the pointer's value leads to, or by where the program has it from.
+    fn writable(&self, pointer: &Expr, size: &Expr) -> Result<Option<bool>, Impossible> {
+        let size = self.eval(size)?.known().and_then(|size| self.model.arithmetic.range(&size));
+        if size.is_some_and(|(_, most)| most == 0) {
+            return Ok(Some(true));
+        }
+        let env = &self.model.env;
+        let pointees = self.pointees_of(pointer)?;
+        let is_read_only = |(object, _): &(Object, Offsets)| env.program().is_read_only(*object);
+        if pointees.is_value {
+            if !pointees.objects.iter().any(is_read_only) {
+                return Ok(Some(true));
+            }
+            let is_some = size.is_some_and(|(least, _)| least > 0);
+            let is_wrong = is_some && !pointees.may_be_null && pointees.objects.iter().all(is_read_only);
+            return Ok(is_wrong.then_some(false));
+        }
+        Ok((!env.may_be_read_only(self.function.name, pointer)).then_some(true))
+    }
+
+    /// Whether what is called through a pointer may be called so: of the functions that the program has made it from, all that its value allows.
+    fn callable(&self, pointer: &Expr, arguments: &Expr) -> Result<Option<bool>, Impossible> {
+        let (Expr::Address(lvalue), Expr::Int(count, _)) = (pointer, arguments) else { return Ok(None) };
+        let Base::Deref(called, _) = &lvalue.base else { return Ok(None) };
+        let wrong = self.model.env.not_callable(self.function.name, called, lvalue.ty, *count as usize);
+        let value = self.eval(called)?.known();
+        let is_other =
+            |name: &Name| value.as_ref().is_some_and(|value| !self.model.arithmetic.may_call(value, *name));
+        Ok(wrong.iter().all(is_other).then_some(true))
     }
 
     fn in_bounds(&self, pointees: &Pointees, (least, most): (i128, i128)) -> Option<bool> {

@@ -17,8 +17,8 @@ use crate::{
 };
 
 use super::{
-    Check, Demand, Part, Rule, memory_cleanup, postcondition, reach_error, signed_overflow, uninitialised,
-    visit,
+    Check, Demand, Part, Rule, memory_cleanup, postcondition, reach_error, read_only, signed_overflow,
+    uninitialised, visit,
 };
 
 /// What decides, besides the automata, which obligations there are.
@@ -38,13 +38,15 @@ pub struct Conventions {
     pub allocation: Allocation,
     /// Pointers that are formed or compared are obligations.
     pub pointers: bool,
+    /// Writes are none.
+    pub skips_writes: bool,
 }
 
 impl Conventions {
     /// As the options say.
     pub fn of(options: &Options, ends_at_labels: bool) -> Conventions {
-        let &Options { wrapv, allocation, pointers, .. } = options;
-        Conventions { ends_at_labels, wrapv, allocation, pointers, ..Conventions::default() }
+        let &Options { wrapv, allocation, pointers, skips_writes, .. } = options;
+        Conventions { ends_at_labels, wrapv, allocation, pointers, skips_writes, ..Conventions::default() }
     }
 }
 
@@ -159,6 +161,11 @@ pub fn insert_into(function: &Function, conventions: Conventions) -> Function {
     if conventions.ends_at_labels {
         end_at_labels(function, &mut out, &mut fresh, conventions);
     }
+    if conventions.skips_writes {
+        let is_write = |obligation: &Obligation| read_only::CHECK.is(obligation.check);
+        let writes = take(&mut out, &is_write);
+        cannot_fail(&mut out, &writes.iter().map(|write| write.error).collect());
+    }
     let ends = take_ends(&mut out);
     // Last, so that the others have the same numbers in a part of the program that does not allocate.
     let is_end = conventions.main_allocates && Entry::main().name == function.name;
@@ -215,15 +222,24 @@ fn take_ends(out: &mut Function) -> Vec<Obligation> {
         Check::of(obligation.check)
             .is_some_and(|check| matches!(check.rule, Rule::AtEnd(_) | Rule::AtReturn(_)))
     };
-    let (ends, others) = std::mem::take(&mut out.obligations).into_iter().partition(is_end);
+    take(out, &is_end)
+}
+
+/// Takes such obligations out of the list of all.
+fn take(out: &mut Function, which: &dyn Fn(&Obligation) -> bool) -> Vec<Obligation> {
+    let (taken, others) = std::mem::take(&mut out.obligations).into_iter().partition(which);
     out.obligations = others;
-    ends
+    taken
 }
 
 type PartRule = fn(&Function, Part<'_>, Site, &mut Vec<Demand>);
 
 fn part_rules(conventions: Conventions) -> impl Iterator<Item = (&'static Check, PartRule)> {
-    let checks = Check::ALL.iter().filter(move |check| conventions.pointers || !check.is_about_pointers());
+    let is_asked = move |check: &&&Check| {
+        let is_skipped = conventions.skips_writes && **check == &read_only::CHECK;
+        !is_skipped && (conventions.pointers || !check.is_about_pointers())
+    };
+    let checks = Check::ALL.iter().filter(is_asked);
     checks.filter_map(|check| match check.rule {
         Rule::Parts(rule) => Some((*check, rule)),
         Rule::Operation(_) | Rule::Label(_) | Rule::AtEnd(_) | Rule::AtReturn(_) | Rule::Calls => None,

@@ -1,7 +1,7 @@
 //! The checks: each is one value in one file, its code, title, help, rule and page together. What an obligation of an automaton
 //! means is found here by its [`CheckId`]; nothing below this crate knows any check.
 
-use proofline_cfa::{CheckId, Expr, Function, LocalId, Lvalue, Name, Op, Site};
+use proofline_cfa::{CheckId, Expr, Function, LocalId, Lvalue, Name, Op, Site, Type};
 
 mod insert;
 mod visit;
@@ -37,10 +37,13 @@ checks! {
     dangling_pointer,
     array_bounds,
     out_of_bounds,
+    read_only,
+    incompatible_call,
     pointer_arithmetic,
     pointer_comparison,
     invalid_free,
     library_call,
+    invalid_stream,
     precondition,
     postcondition,
     memory_leak,
@@ -225,6 +228,10 @@ enum Part<'e> {
     Access { place: &'e Lvalue, site: Site },
     /// The address of a part of an object is formed, and not followed.
     Formed { place: &'e Lvalue, site: Site },
+    /// An object is written through a pointer.
+    Write { place: &'e Lvalue, pointer: &'e Expr, site: Site },
+    /// A function is called through a pointer to a function of this type.
+    Call { pointer: &'e Expr, ty: Type, arguments: usize, site: Site },
     /// Memory is given back.
     Free { pointer: &'e Expr },
     /// An element of an array is read or written (`past_end`: only its address is formed, one past the end is fine).

@@ -58,6 +58,8 @@ fn demand(function: &Function, part: Part<'_>, site: Site, out: &mut Vec<Demand>
         | Part::Access { .. }
         | Part::Formed { .. }
         | Part::Free { .. }
+        | Part::Write { .. }
+        | Part::Call { .. }
         | Part::Element { .. } => {}
     }
 }

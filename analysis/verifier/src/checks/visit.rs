@@ -23,18 +23,20 @@ pub(super) fn operation(function: &proofline_cfa::Function, op: &Op, site: Site,
                 Some(source) => lvalue(source, Use::Access, site, visit),
                 None => expr(value, site, visit),
             }
-            lvalue(dst, Use::Access, site, visit);
+            written(dst, site, visit);
         }
         Op::Copy(dst, src) => {
             lvalue(src, Use::Access, site, visit);
-            lvalue(dst, Use::Access, site, visit);
+            written(dst, site, visit);
         }
-        Op::Havoc(dst, _) => lvalue(dst, Use::Access, site, visit),
+        Op::Havoc(dst, _) => written(dst, site, visit),
         Op::Clobber(values, _) => values.iter().for_each(|value| expr(value, site, visit)),
         Op::Call(call) => {
-            if let Callee::Indirect(pointer, _) = &call.callee {
+            if let Callee::Indirect(pointer, ty) = &call.callee {
                 expr(pointer, site, visit);
                 visit(Part::Dereference { pointer, site }, site);
+                let arguments = call.arguments.len();
+                visit(Part::Call { pointer, ty: *ty, arguments, site }, site);
             }
             for argument in &call.arguments {
                 match argument {
@@ -43,12 +45,12 @@ pub(super) fn operation(function: &proofline_cfa::Function, op: &Op, site: Site,
                 }
             }
             if let Some(dst) = &call.dst {
-                lvalue(dst, Use::Access, site, visit);
+                written(dst, site, visit);
             }
         }
         Op::Allocate(allocation) => {
             expr(&allocation.size, site, visit);
-            lvalue(&allocation.dst, Use::Access, site, visit);
+            written(&allocation.dst, site, visit);
         }
         Op::HavocBytes(a, b, _) => {
             for value in [a, b] {
@@ -108,6 +110,14 @@ fn expr(value: &Expr, site: Site, visit: &mut Visitor<'_>) {
             expr(lhs, site, visit);
             expr(rhs, site, visit);
         }
+    }
+}
+
+/// The place is accessed, and what a pointer leads to is written there.
+fn written(target: &Lvalue, site: Site, visit: &mut Visitor<'_>) {
+    lvalue(target, Use::Access, site, visit);
+    if let Base::Deref(pointer, own) = &target.base {
+        visit(Part::Write { place: target, pointer, site: *own }, *own);
     }
 }
 

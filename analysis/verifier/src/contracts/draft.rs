@@ -7,10 +7,12 @@ use std::{
 };
 
 use proofline_cfa::{
-    Callee, CompareOp, Expr, Function, LocalId, Lvalue, MemoryPredicate, Name, Op, Scalar, visit,
+    Callee, CompareOp, Expr, Function, LocalId, Lvalue, MemoryPredicate, Name, Obligation, Op, Scalar, visit,
 };
 use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
+
+use crate::checks::invalid_stream;
 
 use super::{
     Asked, Contract, Contracts, Memory,
@@ -207,6 +209,8 @@ struct Uses {
     compared: BTreeSet<usize>,
     /// It moves back: it was behind what it leads to.
     moves_back: bool,
+    /// Library functions get it as a stream, of which they ask that it is one.
+    is_stream: bool,
 }
 
 /// What to try for a function whose callees have these contracts.
@@ -236,6 +240,7 @@ pub(crate) fn draft(env: &Environment, name: Name, callees: &Contracts) -> Draft
     for edge in &function.edges {
         look.operation(&edge.op);
     }
+    look.streams();
     let moved: BTreeSet<usize> = origins
         .locals()
         .filter(|(id, _)| origins.is_written(*id))
@@ -382,6 +387,23 @@ impl Look<'_> {
         }
     }
 
+    /// Parameters that must not be null where library functions get them as streams.
+    fn streams(&mut self) {
+        let is_one = |obligation: &&Obligation| invalid_stream::CHECK.is(obligation.check);
+        for obligation in self.function.obligations.iter().filter(is_one) {
+            for edge in self.function.edges.iter().filter(|edge| edge.to == obligation.error) {
+                if let Op::Assume(Expr::Compare(CompareOp::Eq, stream, null)) = &edge.op
+                    && **null == Expr::Null
+                    && let Some(place) = self.origins.place(stream)
+                    && let Origin::Parameter(at) = place.origin
+                {
+                    let uses = self.uses.entry(at).or_default();
+                    (uses.is_stream, uses.is_used) = (true, true);
+                }
+            }
+        }
+    }
+
     fn passed(&mut self, callee: &Function, arguments: &[Option<&Expr>], value: &Expr, asked: &Asked) {
         let Some(place) = self.origins.place(value) else { return };
         let at = match place.origin {
@@ -486,6 +508,8 @@ impl Look<'_> {
             | MemoryPredicate::NotFreed
             | MemoryPredicate::NotEnded
             | MemoryPredicate::Freeable
+            | MemoryPredicate::Writable
+            | MemoryPredicate::Callable
             | MemoryPredicate::Initialised
             | MemoryPredicate::WideTerminated
             | MemoryPredicate::NothingLost
@@ -551,6 +575,10 @@ fn over_parameters(function: &Function, expr: &Expr) -> bool {
 fn ladder(env: &Environment, function: &Function, at: usize, uses: &Uses) -> Vec<Memory> {
     let local = function.local(function.parameters[at]);
     let Some(pointee) = local.ty.pointee().map(proofline_cfa::Type::unqualified) else { return Vec::new() };
+    let is_looked_into = uses.bytes > 0 || uses.varies || uses.ends || uses.follows || !uses.sizes.is_empty();
+    if uses.is_stream && !is_looked_into {
+        return vec![Memory::Nothing];
+    }
     let size = types(env.program()).size(pointee).filter(|size| *size > 0);
     let mut ladder = Vec::new();
     let mut add = |memory: Memory| {

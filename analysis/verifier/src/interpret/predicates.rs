@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use proofline_cfa::{Cause, Expr, IntType, MemoryPredicate, Scalar, Site, eval::Value};
+use proofline_cfa::{Base, Cause, Expr, IntType, MemoryPredicate, Scalar, Site, eval::Value};
 
 use super::{
     code::FunctionCode,
@@ -73,18 +73,23 @@ impl<'c, O: Oracle> Machine<'c, O> {
             }
             MemoryPredicate::NothingLeft => return self.is_nothing_left(),
             MemoryPredicate::SameObject => return self.is_same_object(code, pointer, size),
+            MemoryPredicate::Callable => return self.is_callable(code, pointer, size),
             MemoryPredicate::NotFreed
             | MemoryPredicate::NotEnded
             | MemoryPredicate::InBounds
             | MemoryPredicate::Within
             | MemoryPredicate::Freeable
+            | MemoryPredicate::Writable
             | MemoryPredicate::Initialised
             | MemoryPredicate::Terminated
             | MemoryPredicate::WideTerminated => {}
         }
         let Some(address) = self.pointer_in_slot(code, pointer)? else {
             // So far from its object: it is alive where the pointer was made, and has no such bytes.
-            return Ok(matches!(predicate, MemoryPredicate::NotFreed | MemoryPredicate::NotEnded));
+            return Ok(matches!(
+                predicate,
+                MemoryPredicate::NotFreed | MemoryPredicate::NotEnded | MemoryPredicate::Writable
+            ));
         };
         let Value::Int(size) = self.eval(code, size)? else { return stuck("a float as a size") };
         let provenance = self.memory.provenance(address);
@@ -103,7 +108,8 @@ impl<'c, O: Oracle> Machine<'c, O> {
             | MemoryPredicate::NotEnded
             | MemoryPredicate::InBounds
             | MemoryPredicate::Within
-            | MemoryPredicate::Freeable => self.holds_of_object(predicate, provenance, address, size),
+            | MemoryPredicate::Freeable
+            | MemoryPredicate::Writable => self.holds_of_object(predicate, provenance, address, size),
             MemoryPredicate::Initialised => {
                 let mask = match pointer {
                     Expr::Address(lvalue) => lvalue.bits.map(|bits| super::place::field(bits).1),
@@ -113,7 +119,10 @@ impl<'c, O: Oracle> Machine<'c, O> {
             }
             MemoryPredicate::Terminated => self.is_terminated(code, provenance, address, size, 1)?,
             MemoryPredicate::WideTerminated => self.is_terminated(code, provenance, address, size, 4)?,
-            MemoryPredicate::NothingLost | MemoryPredicate::NothingLeft | MemoryPredicate::SameObject => true,
+            MemoryPredicate::NothingLost
+            | MemoryPredicate::NothingLeft
+            | MemoryPredicate::SameObject
+            | MemoryPredicate::Callable => true,
         };
         if is_made_up && !holds {
             return stuck("how large an object of the callers is, they know");
@@ -149,13 +158,29 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 Provenance::Nothing => address == 0,
             },
             MemoryPredicate::Freeable => address == 0 || self.memory.is_freeable(address),
+            MemoryPredicate::Writable => match provenance {
+                Provenance::Live(extent) => size == 0 || !self.code.program.is_read_only(extent.object),
+                Provenance::Ended(_) | Provenance::Nothing => true,
+            },
             MemoryPredicate::Initialised
+            | MemoryPredicate::Callable
             | MemoryPredicate::SameObject
             | MemoryPredicate::Terminated
             | MemoryPredicate::WideTerminated
             | MemoryPredicate::NothingLost
             | MemoryPredicate::NothingLeft => false,
         }
+    }
+
+    /// Whether what is called through a pointer may be called so.
+    fn is_callable(&mut self, code: &'c FunctionCode, pointer: &Expr, arguments: &Expr) -> Step<bool> {
+        let (Expr::Address(lvalue), Expr::Int(count, _)) = (pointer, arguments) else { return Ok(true) };
+        let Base::Deref(called, _) = &lvalue.base else { return Ok(true) };
+        let address = self.eval(code, called)?;
+        let mut functions = (0u32..).zip(&self.code.functions);
+        let found = functions.find(|(at, _)| Value::Int(super::start::function_address(*at)) == address);
+        let Some((_, found)) = found else { return Ok(true) };
+        Ok(self.code.program.may_call(found.function.name, lvalue.ty, *count as usize) != Some(false))
     }
 
     /// What people want to see of the object.

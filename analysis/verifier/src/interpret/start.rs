@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use proofline_cfa::{Cause, Constant, Entry, Function, Name, Object, Scalar, Site, eval::Value};
+use proofline_cfa::{Cause, Constant, Entry, Function, Global, Name, Object, Scalar, Site, eval::Value};
+use proofline_hir::TypeKind;
 use rustc_hash::FxHashMap;
 
 use super::{
@@ -17,6 +18,13 @@ use super::{
 /// Functions have addresses below every object.
 pub(super) fn function_address(index: FunctionIndex) -> i128 {
     0x1000 + 16 * i128::from(index)
+}
+
+/// Whether it is a variable of the library that leads to a standard stream. The slice says that it is not null (`program_analysis::nonnull`).
+fn is_stream(global: &Global) -> bool {
+    let is_pointer = matches!(global.ty.kind(), TypeKind::Pointer(_)) && global.size > 0;
+    let names = ["stdin", "stdout", "stderr", "__stdinp", "__stdoutp", "__stderrp"];
+    is_pointer && !global.defined && names.contains(&global.name.as_str())
 }
 
 impl<'c, O: Oracle> Machine<'c, O> {
@@ -59,6 +67,15 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 };
                 begun.or_else(refused)?;
             }
+        }
+        // The library has opened the standard streams.
+        for (name, global) in code.program.globals.iter().filter(|(_, global)| is_stream(global)) {
+            let types =
+                proofline_cfa::Types { records: &code.program.records, model: code.program.data_model };
+            let size = global.ty.pointee().and_then(|stream| types.size(stream)).unwrap_or(1).max(1);
+            let stream = self.allocate(Area::Static, size, Object::External)?;
+            self.memory.forget(stream, size).or_else(refused)?;
+            self.memory.write(globals[name], global.size, u128::from(stream)).or_else(refused)?;
         }
         for (name, global) in &code.program.globals {
             if global.keeps_initial(entry) {

@@ -218,7 +218,10 @@ impl<P: Programs> Known<'_, P> {
             Verdict::Unknown(_) => {
                 let is_room =
                     |predicate| matches!(predicate, MemoryPredicate::InBounds | MemoryPredicate::Terminated);
-                speaks_of(function, *id, &|_| true)
+                // Where a pointer comes from is no matter of what its object is like.
+                let is_state =
+                    |predicate| !matches!(predicate, MemoryPredicate::Writable | MemoryPredicate::Callable);
+                speaks_of(function, *id, &is_state)
                     && !speaks_of(function, *id, &is_room)
                     && !is_asked(env, name, *id, &is_of_an_object)
             }
@@ -427,7 +430,12 @@ impl<P: Programs> Known<'_, P> {
         let subject = &self.functions[&name].subject;
         let Some(function) = subject.env().function(name) else { return BTreeSet::new() };
         let targets = self.property().targets(subject.program(), [function]);
-        let is_value = |predicate| predicate == MemoryPredicate::Initialised;
+        let is_value = |predicate| {
+            matches!(
+                predicate,
+                MemoryPredicate::Initialised | MemoryPredicate::Writable | MemoryPredicate::Callable
+            )
+        };
         targets.iter().map(|(_, id)| id).filter(|id| speaks_of(function, *id, &is_value)).collect()
     }
 
@@ -466,8 +474,8 @@ impl<P: Programs> Known<'_, P> {
         self.report.kept.insert(name, kept);
     }
 
-    /// Obligations that memory of callers has values, and those of monitors, which may be in any state where a function is called: no contract asks
-    /// for that, so callers in sight are not known to see to it.
+    /// Obligations that memory of callers has values or may be written, that functions which they pass have a type, and those of monitors, which may
+    /// be in any state where a function is called: no contract asks for that, so callers in sight are not known to see to it.
     fn left_to_callers(&self) -> BTreeSet<(Name, ObligationId)> {
         let is_value = |predicate| predicate == MemoryPredicate::Initialised;
         let inner = self.report.kept.iter().filter(|(_, kept)| kept.is_met || !kept.is_shown);

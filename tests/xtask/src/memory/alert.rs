@@ -71,7 +71,7 @@ impl Kind {
             "invalid-free" => Kind::Free,
             "memory-leak" => Kind::Leak,
             "uninitialised" => Kind::Uninitialised,
-            "null-dereference" => Kind::Null,
+            "null-dereference" | "invalid-stream" => Kind::Null,
             "library-call" => Kind::Library,
             "signed-overflow" | "float-to-int" => Kind::Overflow,
             "division-by-zero" => Kind::Division,

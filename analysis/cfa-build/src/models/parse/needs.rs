@@ -9,10 +9,10 @@ use crate::models::{
 
 impl Parser {
     /// `$1 bytes $2 * 4`, `$1 values $2 * 4`, `$1 string [wide] [within $2]`, `[or null]` behind these; `$1 room for $2 $3 [within $4] [wide]` or `for input`,
-    /// `$1 apart from $2 bytes $3`, `$1 printed from $2`, `$1 until $2 [behind $3] within $4`.
+    /// `$1 apart from $2 bytes $3`, `$1 printed from $2`, `$1 stream`, `$1 until $2 [behind $3] within $4`.
     pub(super) fn need(&mut self) -> Result<Need, ModelError> {
         let pointer = self.argument()?;
-        let token = self.next("bytes, until, values, string, room, apart or printed")?;
+        let token = self.next("bytes, until, values, string, room, apart, printed or stream")?;
         Ok(match token.text.as_str() {
             "bytes" => {
                 Need::Bytes { pointer, size: Size::Product(self.factors()?), or_null: self.or_null()? }
@@ -53,8 +53,9 @@ impl Parser {
                 self.word("from")?;
                 Need::Printed { format: pointer, first: self.argument()? }
             }
+            "stream" => Need::Stream { pointer },
             other => {
-                let expected = "expected bytes, until, values, string, room, apart or printed";
+                let expected = "expected bytes, until, values, string, room, apart, printed or stream";
                 return Err(token.error(format!("{expected}, found `{other}`")));
             }
         })

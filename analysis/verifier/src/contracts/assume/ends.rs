@@ -22,9 +22,8 @@ impl Maker<'_> {
                 return at;
             }
         };
-        let (Some(contract), Some(body)) = (self.contracts.get(&callee), self.env.function(callee)) else {
-            return at;
-        };
+        let Some(body) = self.env.function(callee) else { return at };
+        let Some(contract) = self.contracts.get(&callee) else { return self.followed(at, body, call) };
         let arguments = obligations::values(call);
         for (parameter, asked) in &contract.pointers {
             let known = || obligations::asked(self.program, body, &arguments, *parameter, asked);
@@ -50,6 +49,25 @@ impl Maker<'_> {
                 continue;
             }
             at = self.obliged(at, condition.unwrap_or(truth(false)), &what, None);
+        }
+        at
+    }
+
+    /// A called function for which no contract was found: that its own places are open is said there. But where it follows a parameter, a guess
+    /// does not say that its caller may pass null.
+    fn followed(&mut self, mut at: Loc, callee: &Function, call: &Call) -> Loc {
+        if self.own.is_written {
+            return at;
+        }
+        for (parameter, value) in obligations::values(call).into_iter().enumerate() {
+            let Some(value) = value.filter(|value| value.scalar() == Scalar::Pointer) else { continue };
+            let Some(place) = self.origins.place(value) else { continue };
+            let Origin::Parameter(about) = place.origin else { continue };
+            if asks_of_null(callee, parameter) {
+                let name = callee.local(callee.parameters[parameter]).name;
+                let what = format!("`{}` is called with `{name}`, not null", callee.name);
+                at = self.obliged(at, is_not_null(value), &what, Some(about));
+            }
         }
         at
     }
@@ -302,4 +320,14 @@ impl Maker<'_> {
         self.push(at, old, Op::Skip);
         self.out.entry = start;
     }
+}
+
+/// Whether an obligation of the function is that a parameter is not null.
+fn asks_of_null(function: &Function, parameter: usize) -> bool {
+    let Some(id) = function.parameters.get(parameter) else { return false };
+    let is_it = |pointer: &Expr| matches!(pointer, Expr::Load(lvalue) if lvalue.base == Base::Local(*id) && lvalue.path.is_empty());
+    let errors: BTreeSet<Loc> = function.obligations.iter().map(|obligation| obligation.error).collect();
+    function.edges.iter().filter(|edge| errors.contains(&edge.to)).any(|edge| {
+        matches!(&edge.op, Op::Assume(Expr::Compare(CompareOp::Eq, pointer, null)) if **null == Expr::Null && is_it(pointer))
+    })
 }

@@ -159,7 +159,10 @@ impl Maker<'_> {
         pointer: &Expr,
         size: &Expr,
     ) -> Option<(Expr, usize)> {
-        let is_life = matches!(predicate, MemoryPredicate::NotFreed | MemoryPredicate::NotEnded);
+        let is_life = matches!(
+            predicate,
+            MemoryPredicate::NotFreed | MemoryPredicate::NotEnded | MemoryPredicate::Callable
+        );
         if is_life && self.is_hook(pointer) {
             return Some((truth(true), usize::MAX));
         }
@@ -169,7 +172,11 @@ impl Maker<'_> {
             MemoryPredicate::Terminated => self.ends(&place)?,
             // What callers lead to has values.
             MemoryPredicate::Initialised if self.stays.values && self.is_given(&place) => truth(true),
-            MemoryPredicate::Initialised
+            // Whether it may be written, callers in sight are asked by themselves.
+            MemoryPredicate::Writable if self.is_given(&place) => truth(true),
+            MemoryPredicate::Writable
+            | MemoryPredicate::Callable
+            | MemoryPredicate::Initialised
             | MemoryPredicate::Within
             | MemoryPredicate::SameObject
             | MemoryPredicate::NotFreed

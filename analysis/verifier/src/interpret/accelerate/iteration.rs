@@ -599,12 +599,14 @@ impl<'m, 'c, O: Oracle> Iteration<'m, 'c, O> {
             | MemoryPredicate::NotEnded
             | MemoryPredicate::InBounds
             | MemoryPredicate::Within
-            | MemoryPredicate::Freeable => self.machine.holds_of_object(predicate, provenance, address, size),
+            | MemoryPredicate::Freeable
+            | MemoryPredicate::Writable => self.machine.holds_of_object(predicate, provenance, address, size),
             MemoryPredicate::Initialised => {
                 let is_whole = !matches!(pointer, Expr::Address(lvalue) if lvalue.bits.is_some());
                 is_whole && self.machine.is_initialised(provenance, address, size, u128::MAX).ok()?
             }
             MemoryPredicate::SameObject
+            | MemoryPredicate::Callable
             | MemoryPredicate::Terminated
             | MemoryPredicate::WideTerminated
             | MemoryPredicate::NothingLost

@@ -1,0 +1,30 @@
+//! A function must be called through a pointer to a function of its type (C11 6.3.2.3p8). What counts as its type says `cfa::may_be_called`.
+
+use std::sync::Arc;
+
+use proofline_cfa::{Base, Expr, Function, Lvalue, MemoryPredicate, Site};
+
+use super::{Check, Demand, Part, Rule};
+
+/// See its page.
+pub static CHECK: Check = Check {
+    code: "incompatible-call",
+    cwe: &[843, 686, 685],
+    title: |failure| failure.named("call of a function through a pointer of another type"),
+    last_step: None,
+    help: "give the function the parameters and the result that the pointer's type says; a small function between them does",
+    is_claim: false,
+    is_opt_in: false,
+    ends_executions: false,
+    rule: Rule::Parts(demand),
+    page: include_str!("../../../../tests/suites/checks/incompatible-call.md"),
+};
+
+fn demand(_function: &Function, part: Part<'_>, _site: Site, out: &mut Vec<Demand>) {
+    let Part::Call { pointer, ty, arguments, site } = part else { return };
+    let base = Base::Deref(Arc::new(pointer.clone()), site);
+    // GNU C gives functions the size 1.
+    let called = Lvalue { base, path: Vec::new(), ty, scalar: None, bits: None, size: 1 };
+    let (called, arguments) = (Arc::new(Expr::Address(called)), Arc::new(Expr::int(arguments as i128)));
+    out.push(Demand { condition: Expr::Memory(MemoryPredicate::Callable, called, arguments), site });
+}

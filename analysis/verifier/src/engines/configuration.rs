@@ -7,13 +7,15 @@ use std::{
 };
 
 use proofline_cpa::{Order, bam::Blocks};
+use proofline_domains::ValueRefinement;
 use proofline_encoding::Encoding;
 use proofline_smt::horn::{Cells, Split};
 use serde::Deserialize;
 
 use super::{
     Abstraction, Assuming, Bounded, Cases, Concrete, CpaRec, Decision, Domain, Engine, Equations, Features,
-    Horn, KInduction, OldInvariants, Polynomials, Predicate, Question, Sequences, horn::View,
+    Horn, KInduction, OldInvariants, Polynomials, Predicate, Question, Sequences, abstraction::UNCONFIRMED,
+    horn::View,
 };
 
 /// The file.
@@ -118,6 +120,18 @@ pub(super) enum Parts {
         /// No more steps than these.
         #[serde(default)]
         steps: Option<u64>,
+        /// Of values: what refinement asks for is tracked wherever it is in scope, or only where an interpolant speaks of it.
+        #[serde(default)]
+        precision: PrecisionName,
+        /// Of values: so many infeasible prefixes of a path are compared.
+        #[serde(default = "six")]
+        prefixes: usize,
+        /// The graph is forgotten at a refinement, instead of being cut.
+        #[serde(default)]
+        restart: bool,
+        /// After so many paths to a mistake that no run confirms it gives up.
+        #[serde(default = "usual_unconfirmed")]
+        unconfirmed: u32,
     },
     /// One pass over a domain, with calls that only assume something as conditions.
     Assuming { domain: Domain },
@@ -167,6 +181,23 @@ pub(super) enum Parts {
     Predicate(super::predicate::Settings),
     /// Unwinding of recursion around a predicate analysis.
     Cparec { most: u32, inner: super::predicate::Settings },
+}
+
+fn six() -> usize {
+    ValueRefinement::default().prefixes
+}
+
+pub(super) fn usual_unconfirmed() -> u32 {
+    UNCONFIRMED
+}
+
+/// Where a variable is tracked.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum PrecisionName {
+    #[default]
+    Scoped,
+    Located,
 }
 
 /// Which states are explored first.
@@ -351,12 +382,27 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
             Box::new(Concrete { total_steps, first_steps, run_steps, compiled_steps })
         }
         Parts::Sequences { run_steps } => Box::new(Sequences { run_steps }),
-        Parts::Abstraction { domain, blocks, refines, collects, order, fold, trees, steps } => {
+        Parts::Abstraction {
+            domain,
+            blocks,
+            refines,
+            collects,
+            order,
+            fold,
+            trees,
+            steps,
+            precision,
+            prefixes,
+            restart,
+            unconfirmed,
+        } => {
+            let refinement = ValueRefinement { located: precision == PrecisionName::Located, prefixes };
             let mut engine = Abstraction::new(name, domain)
                 .with_blocks(blocks.blocks())
                 .with_order(order.order())
                 .folding(fold, trees)
-                .with_steps(steps);
+                .with_steps(steps)
+                .refining(refinement, restart, unconfirmed);
             if refines {
                 engine = engine.with_refinement();
             }

@@ -36,6 +36,9 @@ pub(crate) struct ProjectFile {
     /// Seconds after which everything ends. The command line only.
     #[serde(skip_serializing)]
     pub(crate) limit: Option<u64>,
+    /// A file of this folder or below with engines of the project's own. The command line only.
+    #[serde(skip_serializing)]
+    configuration: Option<PathBuf>,
     /// Compiler flags.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) flags: Vec<String>,
@@ -117,9 +120,10 @@ impl Found {
             excluded.add(Glob::new(pattern).with_context(|| format!("{name}: exclude"))?);
         }
         let excluded = excluded.build().with_context(|| format!("{name}: exclude"))?;
-        if let Some(baseline) = &says.baseline {
-            let is_inside = baseline.components().all(|part| matches!(part, Component::Normal(_)));
-            ensure!(is_inside, "{name}: baseline: a file of this folder or one below, without `..`");
+        for (key, file) in [("baseline", &says.baseline), ("configuration", &says.configuration)] {
+            let Some(file) = file else { continue };
+            let is_inside = file.components().all(|part| matches!(part, Component::Normal(_)));
+            ensure!(is_inside, "{name}: {key}: a file of this folder or one below, without `..`");
         }
         let folder = path.parent().unwrap_or(Path::new(""));
         for monitor in &mut says.monitors {
@@ -151,6 +155,11 @@ impl Found {
     /// The earlier result whose failures are no news.
     pub(crate) fn baseline(&self) -> Option<PathBuf> {
         self.says.baseline.as_ref().map(|file| self.folder().join(file))
+    }
+
+    /// The file with engines of the project's own.
+    pub(crate) fn configuration(&self) -> Option<PathBuf> {
+        self.says.configuration.as_ref().map(|file| self.folder().join(file))
     }
 
     /// An editor's settings with what the file says in their place.
@@ -212,6 +221,8 @@ mod tests {
             ("exclude = [\"[\"]", "exclude"),
             ("baseline = \"/etc/passwd\"", "baseline"),
             ("baseline = \"../secret.json\"", "baseline"),
+            ("configuration = \"/etc/passwd\"", "configuration"),
+            ("configuration = \"../engines.yml\"", "configuration"),
         ] {
             let error = format!("{:#}", found(text).expect_err(text));
             assert!(error.contains(word) && error.contains("proofline.toml"), "{error}");

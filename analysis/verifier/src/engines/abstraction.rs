@@ -246,7 +246,7 @@ fn collected<A: BlockCpa>(
             "the ranges of the values allow the mistake, and nothing more exact was found".into(),
         ))
     };
-    Ok(Decision { answer, proved })
+    Ok(Decision { proved, ..Decision::new(answer) })
 }
 
 /// Whether executions make structures of objects on the heap.

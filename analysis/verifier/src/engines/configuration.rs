@@ -13,9 +13,9 @@ use proofline_smt::horn::{Cells, Split};
 use serde::Deserialize;
 
 use super::{
-    Abstraction, Assuming, Bounded, Cases, Concrete, CpaRec, Decision, Domain, Engine, Equations, Features,
-    Horn, KInduction, OldInvariants, Polynomials, Predicate, Question, Sequences, abstraction::UNCONFIRMED,
-    horn::View,
+    Abstraction, Assuming, Bounded, Cases, Concrete, CpaRec, CpaRecFixpoint, Decision, Domain, Engine,
+    Equations, Features, Horn, KInduction, OldInvariants, Polynomials, Predicate, Question, Sequences,
+    abstraction::UNCONFIRMED, cparec::Inner, horn::View, own,
 };
 
 /// The file.
@@ -86,7 +86,7 @@ fn plainly() -> Vec<ViewName> {
 
 /// What an engine is made of.
 #[derive(Deserialize, Clone, PartialEq, Debug)]
-#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case", deny_unknown_fields)]
 pub(super) enum Parts {
     /// Runs the program.
     Concrete {
@@ -179,8 +179,72 @@ pub(super) enum Parts {
     },
     /// Predicate analysis.
     Predicate(super::predicate::Settings),
-    /// Unwinding of recursion around a predicate analysis.
-    Cparec { most: u32, inner: super::predicate::Settings },
+    /// Unwinding of recursion around an analysis of programs without recursion.
+    Cparec { most: u32, inner: super::cparec::Inner },
+    /// The same around a predicate analysis, whose predicates are completed to summaries by a fixpoint over blocks.
+    CparecFixpoint { most: u32, inner: super::predicate::Settings },
+}
+
+impl Parts {
+    /// Whether an engine of a user's own asks for no more than those that come with the program.
+    ///
+    /// # Errors
+    /// Which number is too large, and what it may be.
+    pub(super) fn within_bounds(&self) -> Result<(), String> {
+        let most = |what: &str, is: u64, most: u64| match is <= most {
+            true => Ok(()),
+            false => Err(format!("{what}: at most {most}, not {is}")),
+        };
+        let resource = |is: u32| most("resource", u64::from(is), 4_000_000_000);
+        match self {
+            Parts::Concrete { total_steps, first_steps, run_steps, compiled_steps } => {
+                most("total-steps", *total_steps, 60_000_000)?;
+                most("first-steps", *first_steps, 200_000_000)?;
+                most("run-steps", *run_steps, 6_000_000)?;
+                most("compiled-steps", *compiled_steps, 100_000_000_000)
+            }
+            Parts::Sequences { run_steps } => most("run-steps", *run_steps, 6_000_000),
+            Parts::Abstraction { fold, prefixes, unconfirmed, .. } => {
+                most("fold", u64::from(fold.unwrap_or(0)), 100)?;
+                most("prefixes", *prefixes as u64, 100)?;
+                most("unconfirmed", u64::from(*unconfirmed), 10_000)
+            }
+            Parts::Assuming { .. } | Parts::Cases | Parts::Polynomials => Ok(()),
+            Parts::Horn { resource: units, with_arrays, views } => {
+                resource((*units).max(with_arrays.unwrap_or(0)))?;
+                most("views", views.len() as u64, 10)
+            }
+            Parts::OldInvariants { resource: units } => resource(*units),
+            Parts::Equations { attempts, resource: units, questions, spacer, views } => {
+                resource((*units).max(*spacer))?;
+                most("questions", u64::from(*questions), 10_000)?;
+                most("attempts", attempts.len() as u64, 10)?;
+                let degree = attempts.iter().map(|(degree, _)| *degree).max().unwrap_or(1);
+                most("the degree of an attempt", u64::from(degree), 3)?;
+                most("views", views.len() as u64, 10)
+            }
+            Parts::Bounded { layers, resource: units, .. } => {
+                resource(*units)?;
+                most("layers", u64::from(*layers), 1000)
+            }
+            Parts::KInduction { most: k, resource: units, .. } => {
+                resource(*units)?;
+                most("most", u64::from(*k), 50)
+            }
+            Parts::Predicate(settings) => settings.within_bounds(&most),
+            Parts::Cparec { most: k, inner } => {
+                most("most", u64::from(*k), 50)?;
+                match inner {
+                    Inner::Predicate(settings) => settings.within_bounds(&most),
+                    Inner::Intervals | Inner::Values => Ok(()),
+                }
+            }
+            Parts::CparecFixpoint { most: k, inner } => {
+                most("most", u64::from(*k), 50)?;
+                inner.within_bounds(&most)
+            }
+        }
+    }
 }
 
 fn six() -> usize {
@@ -370,10 +434,22 @@ pub fn groups() -> [(&'static str, &'static [&'static str]); 3] {
     [("portfolio", portfolio()), ("solver-free", solver_free()), ("library", library())]
 }
 
+/// Whether an engine of this name comes with the program.
+pub(super) fn is_shipped(name: &str) -> bool {
+    TABLE.engines.contains_key(name)
+}
+
+/// The name of an engine that there is, one of a user's own or not.
+pub fn name(name: &str) -> Option<&'static str> {
+    let shipped = TABLE.engines.get_key_value(name).map(|(name, _)| *name);
+    shipped.or_else(|| own::parts(name).map(|(name, _)| name))
+}
+
 /// The engine with this name.
 pub fn by_name(name: &str) -> Option<Box<dyn Engine>> {
-    let (&name, parts) = TABLE.engines.get_key_value(name)?;
-    Some(Box::new(Configured { name, engine: build(name, parts) }))
+    let shipped = TABLE.engines.get_key_value(name).map(|(name, parts)| (*name, parts.clone()));
+    let (name, parts) = shipped.or_else(|| own::parts(name))?;
+    Some(Box::new(Configured { name, engine: build(name, &parts) }))
 }
 
 fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
@@ -434,7 +510,8 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
             Box::new(KInduction { most, resource, encoding: encoding.encoding(), only_beyond_integers })
         }
         Parts::Predicate(settings) => Box::new(Predicate::new(name, settings)),
-        Parts::Cparec { most, inner } => Box::new(CpaRec::new(name, inner, most)),
+        Parts::Cparec { most, inner } => Box::new(CpaRec::new(inner, most)),
+        Parts::CparecFixpoint { most, inner } => Box::new(CpaRecFixpoint::new(name, inner, most)),
     }
 }
 

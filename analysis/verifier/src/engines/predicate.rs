@@ -98,6 +98,16 @@ impl Settings {
         self.blocks.blocks()
     }
 
+    /// Whether numbers are no larger than `most` says of each, by name.
+    pub(super) fn within_bounds(
+        &self,
+        most: &dyn Fn(&str, u64, u64) -> Result<(), String>,
+    ) -> Result<(), String> {
+        most("values", u64::from(self.values.unwrap_or(0)), 10_000)?;
+        most("unconfirmed", u64::from(self.unconfirmed), 10_000)?;
+        most("interpolants", self.interpolants.len() as u64, 20)
+    }
+
     /// For the analysis.
     pub(super) fn options(&self, question: &Question<'_>) -> PredicateOptions {
         let Question { subject, entry, targets, budget } = *question;

@@ -58,7 +58,7 @@ fn what_is_wrong_with_a_file_of_engines_is_said_with_its_line() {
     for (text, words) in [
         (
             "engines:\n  ours: { kind: abstraction, domain: value, blocks: none }\n",
-            &["own.yml: line 2: engine `ours`: unknown variant `value`", "`values`"][..],
+            &["own.yml: line 2: engine `ours`: unknown variant `value`", "values, constants"][..],
         ),
         (
             "engines:\n  ours: { kind: bounded, layers: 10, resource: 1, file: /etc/passwd }\n",

@@ -1,6 +1,12 @@
 //! What people choose about the meaning of programs, in the words of the command line, of `proofline.toml` and of editors' settings.
 
-use proofline_ide::check::{Allocation, Monitors, NoMonitor, SHIPPED, VolatileReads};
+use std::{io::Read, path::Path};
+
+use anyhow::{Context, Result, anyhow};
+use proofline_ide::{
+    check::{Allocation, MOST_BYTES_OF_ENGINES, Monitors, NoMonitor, SHIPPED, VolatileReads, define_engines},
+    shown,
+};
 use serde::{Deserialize, Serialize};
 
 /// More bytes no monitor has.
@@ -25,6 +31,21 @@ pub(crate) fn monitors(names: &[String]) -> Result<Monitors, NoMonitor> {
 pub(crate) fn is_shipped(text: &str) -> bool {
     let name = text.split('(').next().unwrap_or(text).trim();
     SHIPPED.iter().any(|(shipped, _)| *shipped == name)
+}
+
+/// The engines of a user's own file, in the order in which they are asked.
+///
+/// # Errors
+/// If it cannot be read, or what is wrong with it and in which line.
+pub(crate) fn own_engines(path: &Path) -> Result<Vec<&'static str>> {
+    let name = shown(path);
+    let file = std::fs::File::open(path).with_context(|| format!("cannot read {name}"))?;
+    let mut text = String::new();
+    // One byte more than may be there says that it is too large, whatever the file says of its size.
+    file.take(MOST_BYTES_OF_ENGINES + 1)
+        .read_to_string(&mut text)
+        .with_context(|| format!("cannot read {name}"))?;
+    define_engines(&text).map_err(|error| anyhow!("{name}: {error}"))
 }
 
 /// Whether memory can run out.

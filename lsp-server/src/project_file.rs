@@ -48,6 +48,9 @@ pub(crate) struct ProjectFile {
     /// Seconds after which everything ends. The command line only.
     #[serde(skip_serializing)]
     pub(crate) limit: Option<u64>,
+    /// A file of this folder or below with engines of the project's own. The command line only.
+    #[serde(skip_serializing)]
+    configuration: Option<PathBuf>,
     /// Compiler flags.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) flags: Vec<String>,
@@ -143,11 +146,9 @@ impl Found {
         let is_inside = |file: &Path| {
             file.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
         };
-        if let Some(baseline) = &says.baseline {
-            ensure!(
-                is_inside(baseline),
-                "{name}: baseline: a file of this folder or one below, without `..`"
-            );
+        for (key, file) in [("baseline", &says.baseline), ("configuration", &says.configuration)] {
+            let Some(file) = file else { continue };
+            ensure!(is_inside(file), "{name}: {key}: a file of this folder or one below, without `..`");
         }
         let all_are_inside = says.models.iter().all(|file| is_inside(Path::new(file)));
         ensure!(all_are_inside, "{name}: models: files of this folder or below, without `..`");
@@ -225,6 +226,11 @@ impl Found {
         self.says.baseline.as_ref().map(|file| self.folder().join(file))
     }
 
+    /// The file with engines of the project's own.
+    pub(crate) fn configuration(&self) -> Option<PathBuf> {
+        self.says.configuration.as_ref().map(|file| self.folder().join(file))
+    }
+
     /// An editor's settings with what the file says in their place.
     pub(crate) fn over(&self, settings: &Value) -> Value {
         let section = settings.get("proofline").unwrap_or(settings);
@@ -288,6 +294,8 @@ mod tests {
             ("baseline = \"../secret.json\"", "baseline"),
             ("models = [\"../stubs.c\"]", "models"),
             ("[programs]\nserver = [\"[\"]", "programs"),
+            ("configuration = \"/etc/passwd\"", "configuration"),
+            ("configuration = \"../engines.yml\"", "configuration"),
         ] {
             let error = format!("{:#}", found(text).expect_err(text));
             assert!(error.contains(word) && error.contains("proofline.toml"), "{error}");

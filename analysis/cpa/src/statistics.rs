@@ -32,6 +32,8 @@ pub struct Statistics {
     pub refinements: u64,
     /// Nodes removed by lazy abstraction.
     pub pruned: u64,
+    /// Block abstractions that went on from one for another precision.
+    pub seeded: u64,
 }
 
 impl fmt::Display for Statistics {
@@ -49,6 +51,7 @@ impl fmt::Display for Statistics {
             ("resumed blocks", self.resumed),
             ("refinements", self.refinements),
             ("pruned nodes", self.pruned),
+            ("pruned blocks", self.seeded),
         ];
         rows.iter().try_for_each(|(name, count)| writeln!(f, "{name:>18}: {count}"))
     }

@@ -5,8 +5,12 @@ use std::{collections::BTreeMap, hash::Hasher};
 use proofline_cpa::Unknown;
 use proofline_hir::{ContentHash, ContentHasher};
 use proofline_verifier::{
-    Entry, Name, ObligationId, PersistentCache, counterexample::Counterexample, engines::names,
-    portfolio::Request, report::Judgement, verdict::Verdict,
+    Entry, Name, ObligationId, PersistentCache,
+    counterexample::Counterexample,
+    engines::{definition, name as known_engine},
+    portfolio::Request,
+    report::Judgement,
+    verdict::Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +25,12 @@ pub(crate) fn key(slice: ContentHash, request: &Request, wrapv: bool) -> Content
     for part in [ENGINES, &request.property.name(), &request.engines.join(",")] {
         hasher.write(&(part.len() as u64).to_le_bytes());
         hasher.write(part.as_bytes());
+    }
+    // Engines of a user's own are what their file says.
+    for engine in &request.engines {
+        let own = definition(engine);
+        hasher.write(&[u8::from(own.is_some())]);
+        own.iter().for_each(|own| hasher.write(&own.0));
     }
     hasher.write(&request.steps.to_le_bytes());
     hasher.write(&[u8::from(request.first_only), u8::from(wrapv)]);
@@ -186,7 +196,7 @@ pub(crate) fn judgement(bytes: &[u8]) -> Option<Judgement> {
 }
 
 fn engine(name: &str) -> Option<&'static str> {
-    names().iter().find(|known| **known == name).copied()
+    known_engine(name)
 }
 
 /// What is worth keeping of a reason: a stop, an end of the solver or a defect of ours is none.

@@ -14,4 +14,4 @@ pub use interval::{IntervalAnalysis, IntervalOptions};
 pub use predicate::{PredicateAnalysis, PredicateOptions};
 pub use relation::RelationAnalysis;
 pub use shape::{ShapeAnalysis, ShapeOptions};
-pub use value::{ValueAnalysis, ValueOptions};
+pub use value::{ValueAnalysis, ValueOptions, ValueRefinement};

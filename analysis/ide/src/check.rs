@@ -22,7 +22,10 @@ pub use proofline_verifier::{
     Cancel, Check, Name, Program, Unknown,
     blame::Blame,
     counterexample::Counterexample,
-    engines::{groups as engine_groups, names as engine_names},
+    engines::{
+        MOST_BYTES as MOST_BYTES_OF_ENGINES, NoConfiguration, define as define_engines,
+        groups as engine_groups, name as engine_name, names as engine_names,
+    },
     finding::{Finding, ObjectChange, StepKind, TraceStep},
     keep_questions,
     load::{Allocation, LoadError, Options, VolatileReads},

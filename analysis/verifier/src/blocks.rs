@@ -345,6 +345,8 @@ type Remembered<A> = (Arc<Run<A>>, Box<dyn OpenBlocks>);
 pub(crate) struct Session<A: SharedAnalysis> {
     own: MemoryStore<A>,
     remembered: Option<Remembered<A>>,
+    /// No such run is ever remembered, whoever asks: so that answers are the same without a query graph.
+    is_private: bool,
     /// Those that have no abstraction.
     refused: RefCell<FxHashSet<KeyOf<A>>>,
 }
@@ -385,7 +387,8 @@ impl<A: SharedAnalysis> Session<A> {
             });
             (run.clone(), queries.open(run))
         });
-        Session { own: MemoryStore::default(), remembered, refused: RefCell::default() }
+        let is_private = !config.blocks.functions;
+        Session { own: MemoryStore::default(), remembered, is_private, refused: RefCell::default() }
     }
 
     /// What was done, by function.
@@ -450,5 +453,8 @@ impl<A: SharedAnalysis> SummaryStore<A> for Session<A> {
             run.count(stable.key().block.function(), |work| work.computed += 1);
         }
         self.own.put(stable)
+    }
+    fn is_private(&self) -> bool {
+        self.is_private
     }
 }

@@ -210,7 +210,9 @@ pub(crate) fn of_shapes(options: &ShapeOptions) -> ContentHash {
 
 /// The same for values.
 pub(crate) fn of_values(options: &ValueOptions) -> ContentHash {
-    let ValueOptions { entry: _, wrapv, track_everything, joins, threshold, unrollings } = options;
+    // How precision is refined does not change what a block is under one.
+    let ValueOptions { entry: _, wrapv, track_everything, joins, threshold, refinement: _, unrollings } =
+        options;
     content_hash(&(wrapv, track_everything, joins, threshold, unrollings))
 }
 

@@ -15,7 +15,7 @@ use std::{
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Parser;
 use proofline_ide::{
-    check::{Control, ENGINES, Monitors, Name, Property, Texts, WholeProgram},
+    check::{Control, ENGINES, Monitors, Name, Property, Texts, WholeProgram, engine_names},
     shown,
 };
 use serde::{Deserialize, Serialize};
@@ -268,6 +268,13 @@ impl Job {
             ensure!(Property::parse(&name).ok().as_ref() == Some(property), "`{name}` cannot be planned");
             Ok(name)
         };
+        let own = asked.engines.iter().find(|name| !engine_names().contains(&name.as_str()));
+        if let Some(own) = own {
+            bail!(
+                "the engine `{own}` is one of your own, and who solves a job does not have it\n  help: name engines that come with \
+                 Proofline, with --engine"
+            );
+        }
         let names = |names: &[Name]| names.iter().map(ToString::to_string).collect();
         let mut monitors = BTreeMap::new();
         for name in input.monitor.iter().filter(|name| !is_shipped(name)) {

@@ -46,6 +46,9 @@ pub(crate) struct Arguments {
     /// Engine, or several separated by commas; `portfolio`, `solver-free` and `library` are several (default: the portfolio).
     #[arg(long, value_name = "ENGINE")]
     pub(super) engine: Option<String>,
+    /// A file with engines of your own, which `--engine` may name; without it they are asked in the order of its `portfolio`, or of the file.
+    #[arg(long, value_name = "FILE.yml")]
+    pub(super) configuration: Option<PathBuf>,
     /// Steps per engine and question (default: 3000000): the same budget gives the same verdict on every machine, unless `--limit` ends the work first.
     #[arg(long, value_name = "STEPS")]
     pub(super) budget: Option<u64>,
@@ -140,9 +143,16 @@ pub(crate) struct Took {
     pub(crate) questions: usize,
     /// All that took, on whatever thread.
     pub(crate) time: Duration,
+    /// How often recursion was unwound for an answer, by engines that do that.
+    pub(crate) depth: Option<u32>,
 }
 
 impl Answer {
+    /// How often recursion was unwound by who decided.
+    pub(crate) fn depth(&self) -> Option<u32> {
+        self.took.get(self.report.last_engine?)?.depth
+    }
+
     /// The checks that were asked about.
     pub(crate) fn checks(&self) -> Vec<&'static str> {
         self.question.asked().map(|check| check.code()).collect()
@@ -293,9 +303,7 @@ impl Session<'_> {
                 control.found = Some(teller(&sources, &self.progress, self.style, &shown));
             }
             let took: Arc<Mutex<BTreeMap<&'static str, Took>>> = Arc::default();
-            if self.arguments.html.is_some() {
-                control.asked = Some(clock(&took));
-            }
+            control.asked = Some(clock(&took));
             let report = match is_read {
                 true => self.asked.report(&program, &request, &control)?,
                 false => Report::nothing(Unknown::OutOfTime),
@@ -355,6 +363,11 @@ impl Session<'_> {
             if let Some(engine) = answer.report.last_engine.filter(|_| self.arguments.statistics) {
                 writeln!(out, "decided by: {engine}")?;
             }
+            if self.arguments.statistics
+                && let Some(depth) = answer.depth()
+            {
+                writeln!(out, "recursion unwound: {depth}")?;
+            }
             writeln!(out, "checks: {}", answer.checks().join(", "))?;
             if let Some(found) = &self.project_file {
                 writeln!(out, "settings: {}", shown(&found.path))?;
@@ -403,11 +416,12 @@ fn teller(
 /// Adds up what engines take.
 fn clock(took: &Arc<Mutex<BTreeMap<&'static str, Took>>>) -> Arc<AskedListener> {
     let took = took.clone();
-    Arc::new(move |engine, time| {
+    Arc::new(move |engine, time, depth| {
         let mut took = took.lock();
         let all = took.entry(engine).or_default();
         all.questions += 1;
         all.time += time;
+        all.depth = all.depth.max(depth);
     })
 }
 

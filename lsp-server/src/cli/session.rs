@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use proofline_ide::{
     check::{
         Cancel, CheckError, Control, Name, Property, Report, Request, Round, Task, Unknown, WholeProgram,
-        engine_groups, engine_names, keep_questions, models_for,
+        engine_groups, engine_name, engine_names, keep_questions, models_for,
     },
     shown,
 };
@@ -26,7 +26,7 @@ use super::{
     terminal::{Progress, Style},
 };
 use crate::{
-    choices::Allocates,
+    choices::{self, Allocates},
     memory::Ceiling,
     project_file::{Checks, Found},
     team,
@@ -149,7 +149,7 @@ impl<'a> Prepared<'a> {
         if let Some(folder) = &arguments.keep_questions {
             keep_questions(folder).with_context(|| format!("cannot write to {}", shown(folder)))?;
         }
-        let engines = engines(arguments)?;
+        let engines = engines(arguments, project_file.as_ref())?;
         let programs = project::programs(&input, project_file.as_ref())?;
         if programs.is_none() && arguments.task.is_none() {
             let models = project_file.as_ref().map(Found::models).unwrap_or_default();
@@ -232,7 +232,10 @@ fn property(text: &str) -> Result<Property> {
     Ok(Property::parse(text)?)
 }
 
-fn engines(arguments: &Arguments) -> Result<Vec<String>> {
+/// Who is asked: the engines that are named, or those of the user's own file.
+fn engines(arguments: &Arguments, project_file: Option<&Found>) -> Result<Vec<String>> {
+    let file = arguments.configuration.clone().or_else(|| project_file.and_then(Found::configuration));
+    let own = file.map(|file| choices::own_engines(&file)).transpose()?.unwrap_or_default();
     let groups = engine_groups();
     let mut engines: Vec<String> = Vec::new();
     for name in arguments.engine.iter().flat_map(|e| e.split(',')) {
@@ -241,12 +244,17 @@ fn engines(arguments: &Arguments) -> Result<Vec<String>> {
             None => engines.push(name.to_owned()),
         }
     }
-    if let Some(unknown) = engines.iter().find(|name| !engine_names().contains(&name.as_str())) {
+    if let Some(unknown) = engines.iter().find(|name| engine_name(name).is_none()) {
+        let own: Vec<&str> = own.iter().copied().filter(|name| !engine_names().contains(name)).collect();
+        let own = if own.is_empty() { String::new() } else { format!("; your own are {}", own.join(", ")) };
         bail!(
-            "unknown engine `{unknown}`\n  help: engines are {}; several together are {}",
+            "unknown engine `{unknown}`\n  help: engines are {}; several together are {}{own}",
             engine_names().join(", "),
             groups.map(|(group, members)| format!("{group} ({})", members.join(", "))).join(", ")
         );
+    }
+    if engines.is_empty() {
+        engines.extend(own.iter().map(|name| (*name).to_owned()));
     }
     Ok(engines)
 }

@@ -10,6 +10,7 @@ mod inputs;
 mod interrupt;
 mod manual;
 mod monitors;
+mod own_engines;
 mod pages;
 mod projects;
 mod report;

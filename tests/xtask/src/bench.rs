@@ -142,6 +142,7 @@ fn one(program: &Path, task: &Path, arguments: &Arguments) -> Result<Option<Row>
         &arguments.property,
         "--limit",
         &limit,
+        "--statistics",
         "--color",
         "never",
         "--task",
@@ -174,6 +175,7 @@ fn one(program: &Path, task: &Path, arguments: &Arguments) -> Result<Option<Row>
         cpu: run.cpu.as_secs_f64(),
         memory: run.memory,
         engine: engine.unwrap_or_default().to_owned(),
+        unwound: said(&run.output, "recursion unwound: ").and_then(|depth| depth.parse().ok()),
     }))
 }
 

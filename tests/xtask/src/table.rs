@@ -17,6 +17,8 @@ pub(crate) struct Row {
     pub(crate) memory: u64,
     /// Which engine decided.
     pub(crate) engine: String,
+    /// How often it unwound recursion, if that is what it does.
+    pub(crate) unwound: Option<u32>,
 }
 
 impl Row {
@@ -99,6 +101,7 @@ impl Table {
                     cpu: next()?.parse()?,
                     memory: next()?.parse()?,
                     engine: next()?,
+                    unwound: None,
                 })
             })
             .collect::<Result<_>>()

@@ -88,7 +88,9 @@ impl<A: BlockCpa, S: SummaryStore<A>> Tabulation<'_, A, S> {
         if top != ROOT
             && let Some((first, stable)) = self.close()
         {
+            let key = stable.key().clone();
             let id = self.store.put(stable);
+            self.remember(&key, id);
             self.abstractions[first.index()] = AbstractionState::Closed(id);
         }
         Ok(())

@@ -49,6 +49,9 @@ impl<A: BlockCpa> SummaryStore<A> for MemoryStore<A> {
     fn put(&self, stable: Stable<A>) -> SummaryId {
         self.share(Arc::new(stable))
     }
+    fn is_private(&self) -> bool {
+        true
+    }
 }
 
 /// Remembers nothing for the next call: every application is computed anew. For tests of transparency.

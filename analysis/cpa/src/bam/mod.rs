@@ -7,6 +7,7 @@ mod block;
 mod codec;
 pub(crate) mod fixpoint;
 mod memory;
+pub(crate) mod seeds;
 mod store;
 mod summarise;
 mod summary;

@@ -26,6 +26,10 @@ pub trait SummaryStore<A: BlockCpa> {
     fn get(&self, id: SummaryId) -> Arc<Stable<A>>;
     /// Keeps an abstraction.
     fn put(&self, stable: Stable<A>) -> SummaryId;
+    /// Whether nobody but one run reads it. What is put then need not be a function of its key alone.
+    fn is_private(&self) -> bool {
+        false
+    }
 }
 
 /// A store that other code reads, too.
@@ -41,5 +45,8 @@ impl<A: BlockCpa, S: SummaryStore<A>> SummaryStore<A> for Rc<S> {
     }
     fn put(&self, stable: Stable<A>) -> SummaryId {
         S::put(self, stable)
+    }
+    fn is_private(&self) -> bool {
+        S::is_private(self)
     }
 }

@@ -12,7 +12,7 @@ use std::{
 use proofline_cfa::EdgeId;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Block, KeyOf, OpenId, Stable, SummaryId, SummaryStore};
+use super::{Block, KeyOf, OpenId, Stable, SummaryId, SummaryStore, seeds::Seeds};
 use crate::{
     Config, Unknown,
     analysis_task::AnalysisTask,
@@ -83,6 +83,20 @@ impl<A: BlockCpa> Component<A> {
     }
 }
 
+/// What was being computed when it was named, and is stable by now, by its name in the store.
+pub(crate) fn closed_meanwhile<A: BlockCpa>(
+    abstractions: &[AbstractionState<A>],
+    summary: SummaryRef,
+) -> SummaryRef {
+    match summary {
+        SummaryRef::Open(id) => match abstractions.get(id.index()) {
+            Some(AbstractionState::Closed(stable)) => SummaryRef::Stable(*stable),
+            Some(AbstractionState::Open(_) | AbstractionState::Gone) | None => summary,
+        },
+        SummaryRef::Member(_) | SummaryRef::Dependency(_) | SummaryRef::Stable(_) => summary,
+    }
+}
+
 /// Where an abstraction is.
 pub(crate) enum AbstractionLocation<A: BlockCpa> {
     Open(OpenId),
@@ -125,6 +139,8 @@ pub(crate) struct Tabulation<'p, A: BlockCpa, S> {
     pub(crate) components: Vec<Component<A>>,
     pub(crate) stack: Vec<OpenId>,
     pub(crate) progress: Rc<Progress>,
+    /// What blocks are explored from, if not from nothing.
+    pub(crate) seeds: Seeds<A>,
     /// The store is to be asked for the abstraction of the whole program before it is explored.
     pub(crate) asks_for_root: bool,
     /// Nothing is computed here that the store does not answer for: the run stops where it would have to be.
@@ -155,6 +171,7 @@ impl<'p, A: BlockCpa, S: SummaryStore<A>> Tabulation<'p, A, S> {
             components: Vec::new(),
             stack: Vec::new(),
             progress: Rc::default(),
+            seeds: Seeds::default(),
             asks_for_root: is_pass && !is_query,
             is_query,
         };
@@ -197,9 +214,14 @@ impl<'p, A: BlockCpa, S: SummaryStore<A>> Tabulation<'p, A, S> {
     ) -> Result<OpenId, Unknown> {
         let id = OpenId(self.abstractions.len() as u32);
         let block = self.task.block(&key.block)?;
-        let (Reduced(entry), Reduced(precision)) = (&key.entry, &key.precision);
-        let order = self.config.order;
-        let exploration = Exploration::new(self.analysis, &self.task, &block, entry, precision, order)?;
+        let seed = if own_component { self.seed(&key)? } else { None };
+        let exploration = match seed {
+            Some(seed) => seed,
+            None => {
+                let (Reduced(entry), Reduced(precision)) = (&key.entry, &key.precision);
+                Exploration::new(self.analysis, &self.task, &block, entry, precision, self.config.order)?
+            }
+        };
         let mut same_block_above = None;
         if !own_component {
             let mut above = creator.map(|c| c.open);
@@ -220,7 +242,12 @@ impl<'p, A: BlockCpa, S: SummaryStore<A>> Tabulation<'p, A, S> {
         if own_component {
             let (members, index) = (vec![id], FxHashMap::from_iter([(key.clone(), id)]));
             let dirty = BTreeSet::new();
-            let (dependencies, is_dependency) = (Vec::new(), FxHashSet::default());
+            let (mut dependencies, mut is_dependency) = (Vec::new(), FxHashSet::default());
+            for (_, read) in exploration.reads() {
+                if is_dependency.insert(read.summary) {
+                    dependencies.push(read.summary);
+                }
+            }
             let function = self.task.info(block.function)?.function;
             let weakest = self.analysis.weakest_entry(block.context(function));
             let is_weakest = weakest.is_some_and(|weakest| weakest == key.entry);

@@ -1,6 +1,7 @@
 //! Lazy abstraction: after a refinement, what is kept of a run. The outermost graph is cut at the first state of the error
 //! path that was computed with another precision; stable abstractions stay in the store, where they are found again if their
-//! reduced precision did not change; what was provisional is dropped.
+//! reduced precision did not change; what was provisional is dropped. Blocks inside are gone on from what their old abstractions
+//! have in common with the new one (`bam::seeds`).
 //!
 //! A state's precision is compared with the one it was *computed* with, for it may have survived earlier refinements.
 
@@ -12,7 +13,7 @@ use crate::{
     arg::{Arg, ArgEdge, NodeId, Open, SummaryRef},
     bam::{
         KeyOf, SummaryStore,
-        tabulation::{AbstractionLocation, AbstractionState, ROOT, Tabulation},
+        tabulation::{AbstractionLocation, ROOT, Tabulation, closed_meanwhile},
     },
     cpa::{BlockCpa, Reduced},
     exploration::Exploration,
@@ -69,14 +70,19 @@ impl<A: BlockCpa, S: SummaryStore<A>> Tabulation<'_, A, S> {
         Ok(None)
     }
 
-    fn stale(&self, ex: &Exploration<A>, node: NodeId, precision: &A::Precision) -> Result<bool, Unknown> {
+    pub(crate) fn stale(
+        &self,
+        ex: &Exploration<A>,
+        node: NodeId,
+        precision: &A::Precision,
+    ) -> Result<bool, Unknown> {
         let info = self.task.info(ex.arg.function(node))?;
         let node = ex.arg.node(node);
         let made_with = ex.arg.precision(node.made_with);
         Ok(!self.analysis.same_precision_at(made_with, precision, info.location(node.point.loc)))
     }
 
-    fn stale_key(&self, key: &KeyOf<A>, precision: &A::Precision) -> Result<bool, Unknown> {
+    pub(crate) fn stale_key(&self, key: &KeyOf<A>, precision: &A::Precision) -> Result<bool, Unknown> {
         let block = self.task.block(&key.block)?;
         let info = self.task.info(block.function)?;
         Ok(self.analysis.reduce_precision(precision, block.context(info.function)) != key.precision)
@@ -102,13 +108,7 @@ impl<A: BlockCpa, S: SummaryStore<A>> Tabulation<'_, A, S> {
             let order = self.config.order;
             ex = Exploration::new(self.analysis, &task, &ex.block, &entry, new, order)?;
         } else {
-            let stable = |summary| match summary {
-                SummaryRef::Open(id) => match self.abstractions.get(id.index()) {
-                    Some(AbstractionState::Closed(stable)) => SummaryRef::Stable(*stable),
-                    Some(AbstractionState::Open(_) | AbstractionState::Gone) | None => summary,
-                },
-                SummaryRef::Member(_) | SummaryRef::Dependency(_) | SummaryRef::Stable(_) => summary,
-            };
+            let stable = |summary| closed_meanwhile(&self.abstractions, summary);
             ex.rename_summaries(&stable, &|_, exit| exit);
             let is_open = |summary: SummaryRef| matches!(summary, SummaryRef::Open(_));
             let after_open: Vec<NodeId> = ex
@@ -160,6 +160,7 @@ impl<A: BlockCpa, S: SummaryStore<A>> Tabulation<'_, A, S> {
                 SummaryRef::Open(_) | SummaryRef::Member(_) | SummaryRef::Dependency(_) => false,
             })?;
         }
+        self.keep_interrupted();
         self.abstractions.clear();
         self.components.clear();
         self.stack.clear();

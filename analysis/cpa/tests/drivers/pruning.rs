@@ -68,6 +68,59 @@ fn summaries_whose_precision_did_not_change_are_used_again() {
     assert!(result.statistics.successors < 200, "p was explored once: {}", result.statistics);
 }
 
+/// `f` is long, and what must be refined is at its end; `main` is refined behind it.
+fn refined_inside() -> Vec<F> {
+    let mut body: Vec<S> = (0..100).map(|i| set("b", k(i % 4))).collect();
+    body.extend([set("b", k(1)), S::Assert(eq(v("b"), k(1))), S::Return(v("b"))]);
+    let main = vec![call("x", "f", vec![k(0)]), S::Assert(eq(v("x"), k(1)))];
+    vec![f("main", &[], &["x"], main), f("f", &["a"], &["b"], body)]
+}
+
+#[test]
+fn pruning_goes_into_blocks() {
+    let env = program(TINY, &[], refined_inside());
+    let analysis = Located::new(&env, TINY, &[]);
+    let steps = |restart| {
+        let config = Config { restart, certificate: true, ..Config::default() };
+        let result = check(&analysis, &question(&env, &config), &Budget::steps(10_000));
+        assert_eq!(result.outcome, Outcome::Holds);
+        let certificate = result.certificate.expect("it was asked for");
+        let main = proofline_cfa::Name::new("main");
+        assert!(certificate.verify(&analysis, &env, main, &Budget::unlimited()).is_ok());
+        result.statistics
+    };
+    let (lazy, restarting) = (steps(false), steps(true));
+    assert!(lazy.seeded >= 2, "an interrupted exploration and a finished one: {lazy}");
+    assert_eq!(restarting.seeded, 0);
+    assert!(lazy.successors < 150 && restarting.successors > 300, "lazy: {lazy}, restarting: {restarting}");
+}
+
+/// Two entries into a block, the second of which reaches its target from the state that the first one had before it was refined: what is kept of
+/// the block must not hide the target.
+#[test]
+fn a_target_in_a_block_that_was_kept_is_found_again() {
+    for second in [1, 2] {
+        let check_it = vec![S::Assert(eq(v("a"), k(1))), S::Return(k(0))];
+        let main = vec![
+            set("x", k(1)),
+            call("y", "g", vec![v("x")]),
+            set("x", k(second)),
+            call("y", "g", vec![v("x")]),
+        ];
+        let env = program(TINY, &[], vec![f("main", &[], &["x", "y"], main), f("g", &["a"], &[], check_it)]);
+        let analysis = Located::new(&env, TINY, &[]);
+        for order in Order::ALL {
+            let config = Config { order, ..Config::default() };
+            let result = check(&analysis, &question(&env, &config), &Budget::steps(10_000));
+            match result.outcome {
+                Outcome::Holds => assert_eq!(second, 1),
+                Outcome::Reaches(path) => assert!(second == 2 && brute::feasible(&env, TINY, &[], &path)),
+                Outcome::Unknown(why) => panic!("{second} {order:?}: {why}"),
+            }
+        }
+    }
+}
+
 /// Says of every path that it is spurious, and learns what `learn` says.
 struct Stubborn<F>(Values, F);
 

@@ -43,7 +43,7 @@ pub use refine::{Model, Witness, WitnessInputs};
 pub use solver::AbstractionKind;
 pub use state::PredicateState;
 
-use proofline_encoding::MemoryLayout;
+use proofline_encoding::{Key, MemoryLayout};
 
 use bdd::Bdds;
 use scope::Scope;
@@ -207,6 +207,18 @@ impl PredicateAnalysis {
         let mut cache = self.reachable.lock();
         let known = cache.entry(function);
         known.or_insert_with(|| Arc::new(self.env.call_graph().reachable([function]))).clone()
+    }
+
+    /// What has a value where a function is entered, with the variables that stand for it in every formula of the function.
+    pub fn inputs(&self, function: Name) -> Vec<(Key, Var)> {
+        self.scope(function).ghosts().map(|(key, var)| (*key, *var)).collect()
+    }
+
+    /// What has a value where a function is left, its result included, with the variables that stand for it there.
+    pub fn results(&self, function: Name) -> Vec<(Key, Var)> {
+        let scope = self.scope(function);
+        let keys = scope.memory.iter().copied().chain(scope.result);
+        keys.filter_map(|key| Some((key, scope.current(key)?))).collect()
     }
 
     /// A formula of a function for people.

@@ -109,6 +109,11 @@ impl Scope {
         self.ghosts.get(&key).copied()
     }
 
+    /// All of these.
+    pub(super) fn ghosts(&self) -> impl Iterator<Item = (&Key, &Var)> {
+        self.ghosts.iter()
+    }
+
     /// Formats of the variables that are numbers.
     pub(super) fn formats(&self) -> &BTreeMap<Var, Scalar> {
         &self.formats

@@ -2,6 +2,7 @@
 //! restricts to the precision, drops locals that are dead, and gives up variables that take too many values.
 
 mod arithmetic;
+mod interpolate;
 mod precision;
 mod refine;
 mod roles;
@@ -50,6 +51,8 @@ pub struct ValueOptions {
     pub joins: bool,
     /// A variable that took more values than this at one location is given up.
     pub threshold: Option<u32>,
+    /// How refinement does it.
+    pub refinement: ValueRefinement,
     /// An entry of a recursive block is joined with the open one after so many unrollings; otherwise it is unrolled to the end.
     pub unrollings: Option<u32>,
 }
@@ -63,8 +66,25 @@ impl ValueOptions {
             track_everything: false,
             joins: false,
             threshold: None,
+            refinement: ValueRefinement::default(),
             unrollings: None,
         }
+    }
+}
+
+/// Choices of refinement, which [EXP12 §III-F] calls optimisations. They change what proofs cost, never what is true.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ValueRefinement {
+    /// A variable is tracked only at the locations for which an interpolant asks, instead of wherever it is in scope.
+    pub located: bool,
+    /// So many infeasible prefixes of a path are compared; the cheapest one is refuted.
+    pub prefixes: usize,
+}
+
+impl Default for ValueRefinement {
+    /// Scoped, and the cheapest of six prefixes.
+    fn default() -> ValueRefinement {
+        ValueRefinement { located: false, prefixes: 6 }
     }
 }
 
@@ -189,7 +209,7 @@ impl Cpa for ValueAnalysis {
             let abandoned = self.too_many(&state, here, threshold);
             if !abandoned.is_empty() {
                 precision = precision.without(abandoned);
-                precision.restrict(at.function, &mut state);
+                precision.restrict(at.function, at.loc, &mut state);
             }
         }
         Adjusted::Continue(state, precision)
@@ -208,7 +228,7 @@ impl Cpa for ValueAnalysis {
     }
 
     fn same_precision_at(&self, a: &Precision, b: &Precision, at: LocationContext<'_>) -> bool {
-        a.is_same_in(b, at.function.name)
+        a.is_same_at(b, at.function.name, at.loc)
     }
 
     fn facts<'a>(&'a self, state: &'a ValueState, function: &'a Function) -> Box<dyn Facts + 'a> {
@@ -234,7 +254,7 @@ impl ValueAnalysis {
                 calls::close_frame(state);
             }
         }
-        precision.restrict(function, state);
+        precision.restrict(function, loc, state);
     }
 
     /// Variables that have more than `threshold` values among the newest states at the place.

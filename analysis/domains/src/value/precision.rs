@@ -1,12 +1,13 @@
 //! Which variables explicit values are tracked for [EXP12 §II-D]. Scoped: a variable is tracked wherever it is in scope, a local in
-//! all activations of its function. Temporaries are always tracked, they die soon. Knows no domain.
+//! all activations of its function. Located, `Π : L → 2^X`: only where a location asks for it. Both may be used at once; what either tracks is
+//! tracked. Temporaries are always tracked, they die soon. Knows no domain.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
-use proofline_cfa::{Function, LocalId, Name, Object, Role};
+use proofline_cfa::{Function, Loc, LocalId, Name, Object, Role};
 use serde::{Deserialize, Serialize};
 
 use crate::store::{
@@ -38,6 +39,8 @@ pub struct Precision {
     everything: bool,
     locals: Arc<BTreeMap<Name, BTreeMap<LocalId, Part>>>,
     objects: Arc<BTreeMap<Object, Part>>,
+    /// Tracked at one location, beside what is tracked everywhere.
+    located: Arc<BTreeMap<(Name, Loc), BTreeMap<Variable, Part>>>,
     /// Took too many values; not tracked whatever else is said.
     abandoned: Arc<BTreeSet<Variable>>,
 }
@@ -112,6 +115,20 @@ impl Precision {
         result
     }
 
+    /// The same, and each of these at its location.
+    pub fn with_located(
+        &self,
+        variables: impl IntoIterator<Item = ((Name, Loc), Variable, Part)>,
+    ) -> Precision {
+        let mut result = self.clone();
+        let located = Arc::make_mut(&mut result.located);
+        for (place, variable, part) in variables {
+            let here = located.entry(place).or_default();
+            here.entry(variable).and_modify(|old| old.join(&part)).or_insert(part);
+        }
+        result
+    }
+
     /// The same without these, for good.
     pub fn without(&self, variables: impl IntoIterator<Item = Variable>) -> Precision {
         let mut result = self.clone();
@@ -130,8 +147,8 @@ impl Precision {
         self.abandoned.contains(&variable)
     }
 
-    /// Whether both track the same where this function is open: its locals, and objects.
-    pub fn is_same_in(&self, other: &Precision, function: Name) -> bool {
+    /// Whether both track the same at this location: locals of its function, and objects.
+    pub fn is_same_at(&self, other: &Precision, function: Name, loc: Loc) -> bool {
         let here = |variable: &&Variable| match variable {
             Variable::Local(name, _) => *name == function,
             Variable::Object(_) => true,
@@ -139,6 +156,7 @@ impl Precision {
         self.everything == other.everything
             && self.locals.get(&function) == other.locals.get(&function)
             && self.objects == other.objects
+            && self.located.get(&(function, loc)) == other.located.get(&(function, loc))
             && self.abandoned.iter().filter(here).eq(other.abandoned.iter().filter(here))
     }
 
@@ -148,7 +166,11 @@ impl Precision {
             locals.iter().map(|(id, part)| (Variable::Local(*function, *id), part.clone()))
         });
         let objects = other.objects.iter().map(|(object, part)| (Variable::Object(*object), part.clone()));
-        let mut result = self.with(locals.chain(objects));
+        let located = other
+            .located
+            .iter()
+            .flat_map(|(place, here)| here.iter().map(|(variable, part)| (*place, *variable, part.clone())));
+        let mut result = self.with(locals.chain(objects)).with_located(located);
         result.everything |= other.everything;
         if result.abandoned != other.abandoned {
             result.abandoned = Arc::new(self.abandoned.intersection(&other.abandoned).copied().collect());
@@ -156,7 +178,13 @@ impl Precision {
         result
     }
 
-    /// What is tracked, for people and tests.
+    /// What is tracked at single locations only, for people and tests.
+    pub fn tracked_at(&self, function: Name, loc: Loc) -> Vec<(Variable, Part)> {
+        let here = self.located.get(&(function, loc)).into_iter().flatten();
+        here.map(|(variable, part)| (*variable, part.clone())).collect()
+    }
+
+    /// What is tracked everywhere, for people and tests.
     pub fn tracked(&self) -> Vec<(Variable, Part)> {
         let locals = self.locals.iter().flat_map(|(function, locals)| {
             locals.iter().map(|(id, part)| (Variable::Local(*function, *id), part.clone()))
@@ -188,46 +216,55 @@ impl Precision {
                     .map(|(n, p)| (*n, p.clone()))
                     .collect(),
             ),
+            located: Arc::new(
+                self.located
+                    .iter()
+                    .filter(|((name, _), _)| function(*name))
+                    .map(|(place, here)| (*place, here.iter().filter(|(v, _)| in_scope(v))))
+                    .map(|(place, here)| (place, here.map(|(v, part)| (*v, part.clone())).collect()))
+                    .filter(|(_, here): &(_, BTreeMap<Variable, Part>)| !here.is_empty())
+                    .collect(),
+            ),
             abandoned: Arc::new(
                 self.abandoned.iter().filter(|variable| in_scope(variable)).copied().collect(),
             ),
         }
     }
 
-    /// Forgets what is not tracked, in the innermost frame and in memory.
-    pub fn restrict<V: AbstractValue>(&self, function: &Function, state: &mut State<V>) {
+    /// Forgets what is not tracked at a location, in the innermost frame and in memory.
+    pub fn restrict<V: AbstractValue>(&self, function: &Function, loc: Loc, state: &mut State<V>) {
         if self.everything && self.abandoned.is_empty() {
             return;
         }
         let none = BTreeMap::new();
         let tracked = self.locals.get(&function.name).unwrap_or(&none);
-        let mut locals = Vec::new();
-        for (id, region) in &state.frame.locals {
-            let variable = Variable::Local(function.name, *id);
-            let part = if function.local(*id).role == Role::Temporary {
-                Some(&Part::Whole)
-            } else if !self.abandoned.is_empty() && self.abandoned.contains(&variable) {
+        let nowhere = BTreeMap::new();
+        let here = self.located.get(&(function.name, loc)).unwrap_or(&nowhere);
+        let part_of = |variable: Variable, scoped: Option<&Part>| {
+            if !self.abandoned.is_empty() && self.abandoned.contains(&variable) {
                 None
             } else if self.everything {
-                Some(&Part::Whole)
+                Some(Part::Whole)
             } else {
-                tracked.get(id)
+                union(scoped, here.get(&variable))
+            }
+        };
+        let mut locals = Vec::new();
+        for (id, region) in &state.frame.locals {
+            let part = if function.local(*id).role == Role::Temporary {
+                Some(Part::Whole)
+            } else {
+                part_of(Variable::Local(function.name, *id), tracked.get(id))
             };
-            change(*id, region, part, &mut locals);
+            change(*id, region, part.as_ref(), &mut locals);
         }
         for (id, region) in locals {
             Arc::make_mut(&mut state.frame).set_local(id, region);
         }
         let mut objects = Vec::new();
         for (object, region) in state.memory.objects() {
-            let part = if self.abandoned.contains(&Variable::Object(*object)) {
-                None
-            } else if self.everything {
-                Some(&Part::Whole)
-            } else {
-                self.objects.get(object)
-            };
-            change(*object, region, part, &mut objects);
+            let part = part_of(Variable::Object(*object), self.objects.get(object));
+            change(*object, region, part.as_ref(), &mut objects);
         }
         match objects.len() {
             0 => {}
@@ -241,6 +278,18 @@ impl Precision {
                 state.memory = crate::store::state::Memory::new(all.collect());
             }
         }
+    }
+}
+
+/// What either tracks.
+fn union(one: Option<&Part>, other: Option<&Part>) -> Option<Part> {
+    match (one, other) {
+        (Some(one), Some(other)) => {
+            let mut both = one.clone();
+            both.join(other);
+            Some(both)
+        }
+        (one, other) => one.or(other).cloned(),
     }
 }
 

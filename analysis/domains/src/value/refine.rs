@@ -5,7 +5,8 @@
 //! that were ever known along it, variables are dropped, the costly ones first, in halves and then one by one, as long as a run
 //! that tracks only the rest ends in a contradiction. Running from the start with the final set is at once the proof that
 //! the path cannot come back. Among the infeasible prefixes of the path (each found by leaving out the contradictory conditions before) the one
-//! whose variables cost least is taken.
+//! whose variables cost least is taken. With located precision these variables are the candidates of the interpolants (`interpolate.rs`), and
+//! each is tracked where an interpolant speaks of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,8 +19,6 @@ use crate::{
     value::{ExplicitValue, Part, Precision, ValueAnalysis, ValueState, Variable},
 };
 
-/// So many prefixes are compared.
-const PREFIXES: usize = 6;
 /// On long paths fewer: about so many steps are spent on all of them.
 const STEPS: usize = 400_000;
 /// Objects with more known parts than this are tracked as a whole.
@@ -28,11 +27,14 @@ const PARTS: usize = 64;
 /// What was ever known along a path: runs of bits per variable.
 type Seen = BTreeMap<Variable, BTreeSet<(i64, i64)>>;
 
-struct Run<'r> {
-    analysis: &'r ValueAnalysis,
-    steps: &'r [Step<'r>],
-    entry: ValueState,
-    budget: &'r Budget,
+/// A path that is run, or a prefix of it.
+pub(super) struct Run<'r> {
+    pub(super) analysis: &'r ValueAnalysis,
+    pub(super) steps: &'r [Step<'r>],
+    /// Conditions that are left out.
+    pub(super) skipped: BTreeSet<usize>,
+    pub(super) entry: ValueState,
+    pub(super) budget: &'r Budget,
 }
 
 /// An infeasible prefix: its length, and conditions in it that are left out.
@@ -43,18 +45,17 @@ struct Prefix {
     seen: Seen,
 }
 
-impl Run<'_> {
+impl<'r> Run<'r> {
     /// Runs the path; the step at which it is contradictory.
     fn contradiction(
         &self,
         precision: &Precision,
-        skipped: &BTreeSet<usize>,
         mut visit: impl FnMut(&[ValueState]),
     ) -> Result<Option<usize>, Unknown> {
         let mut states = vec![self.entry.clone()];
         for (index, step) in self.steps.iter().enumerate() {
             self.budget.spend(states.len() as u64)?;
-            if !skipped.contains(&index) {
+            if !self.skipped.contains(&index) {
                 states = step.run(self.analysis, &states, precision);
                 if states.is_empty() {
                     return Ok(Some(index));
@@ -68,32 +69,32 @@ impl Run<'_> {
         Ok(None)
     }
 
+    /// The path up to where a prefix of it ends.
+    fn up_to(&self, prefix: &Prefix) -> Run<'r> {
+        let steps = &self.steps[..=prefix.end];
+        Run { steps, skipped: prefix.skipped.clone(), entry: self.entry.clone(), ..*self }
+    }
+
     fn refutes(&self, prefix: &Prefix, precision: &Precision) -> Result<bool, Unknown> {
-        let cut = Run {
-            analysis: self.analysis,
-            steps: &self.steps[..=prefix.end],
-            entry: self.entry.clone(),
-            budget: self.budget,
-        };
-        Ok(cut.contradiction(precision, &prefix.skipped, |_| {})?.is_some())
+        Ok(self.up_to(prefix).contradiction(precision, |_| {})?.is_some())
     }
 
     /// The infeasible prefixes, shortest first.
     fn prefixes(&self, full: &Precision) -> Result<Vec<Prefix>, Unknown> {
-        let most = (STEPS / (self.steps.len() + 1) / 8).clamp(1, PREFIXES);
-        let (mut skipped, mut result) = (BTreeSet::new(), Vec::new());
+        let wanted = self.analysis.options.refinement.prefixes.max(1);
+        let most = (STEPS / (self.steps.len() + 1) / 8).clamp(1, wanted);
+        let (mut run, mut result) =
+            (Run { skipped: BTreeSet::new(), entry: self.entry.clone(), ..*self }, Vec::new());
         while result.len() < most {
             let mut seen = Seen::new();
-            let Some(end) =
-                self.contradiction(full, &skipped, |states| note(states, self.analysis, &mut seen))?
-            else {
+            let Some(end) = run.contradiction(full, |states| note(states, self.analysis, &mut seen))? else {
                 break;
             };
-            result.push(Prefix { end, skipped: skipped.clone(), seen });
+            result.push(Prefix { end, skipped: run.skipped.clone(), seen });
             if !self.steps[end].is_assume() {
                 break;
             }
-            skipped.insert(end);
+            run.skipped.insert(end);
         }
         Ok(result)
     }
@@ -201,25 +202,36 @@ impl Refine for ValueAnalysis {
             entry =
                 ValueState { frame: std::sync::Arc::new(Frame::new(path.entry, None)), ..entry.forgotten() };
         }
-        let run = Run { analysis: self, steps: &steps, entry, budget };
+        let run = Run { analysis: self, steps: &steps, skipped: BTreeSet::new(), entry, budget };
         // What was given up stays given up: then the path is for others to exclude.
         let full = Precision::everything().join_abandoned(precision);
         let prefixes = run.prefixes(&full)?;
         if prefixes.is_empty() {
             return Ok(Refinement::Feasible(path.clone()));
         }
-        if run.contradiction(precision, &BTreeSet::new(), |_| {})?.is_some() {
+        if run.contradiction(precision, |_| {})?.is_some() {
             // Tracked already and yet found: not for this precision to exclude.
             return Ok(Refinement::Spurious(precision.clone()));
         }
-        let mut best: Option<(u64, Vec<(Variable, Part)>)> = None;
+        let mut best: Option<(u64, &Prefix, Vec<(Variable, Part)>)> = None;
         for prefix in &prefixes {
             let (needed, cost) = run.needed(prefix, precision)?;
-            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
-                best = Some((cost, needed));
+            if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
+                best = Some((cost, prefix, needed));
             }
         }
-        let needed = best.map(|(_, needed)| needed).unwrap_or_default();
-        Ok(Refinement::Spurious(precision.with(needed)))
+        let Some((_, prefix, mut needed)) = best else {
+            return Ok(Refinement::Spurious(precision.clone()));
+        };
+        let scoped = precision.with(needed.iter().cloned());
+        if self.options.refinement.located {
+            needed.sort_by_key(|(variable, _)| (std::cmp::Reverse(self.roles.cost(*variable)), *variable));
+            let located = precision.with_located(run.up_to(prefix).interpolants(&scoped, &needed)?);
+            // Where an operator is not monotonous, this need not be enough.
+            if run.refutes(prefix, &located)? {
+                return Ok(Refinement::Spurious(located));
+            }
+        }
+        Ok(Refinement::Spurious(scoped))
     }
 }

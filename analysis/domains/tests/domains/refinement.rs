@@ -3,7 +3,7 @@
 use proofline_cfa::{Entry, Name, Object};
 use proofline_cpa::{Budget, Cpa, Path, Refine, Refinement, Unknown};
 use proofline_domains::{
-    ValueAnalysis, ValueOptions,
+    ValueAnalysis, ValueOptions, ValueRefinement,
     value::{Precision, Variable},
 };
 
@@ -23,6 +23,8 @@ struct Run {
     tracked: String,
     /// States explored in the last round.
     states: usize,
+    /// Refinements before it.
+    rounds: usize,
 }
 
 fn cegar(code: &str, options: impl FnOnce(&mut ValueOptions)) -> Run {
@@ -35,11 +37,15 @@ fn cegar(code: &str, options: impl FnOnce(&mut ValueOptions)) -> Run {
         env.function(name)
             .is_some_and(|f| f.labels.iter().any(|(label, at)| &**label == "ERROR" && *at == loc))
     };
-    for _ in 0..60 {
+    for rounds in 0..60 {
         let (explored, target) =
             explore(&analysis, &env, Name::new("main"), precision.clone(), 50_000, is_target);
-        let done =
-            |verdict| Run { verdict, tracked: tracked(&env, &precision), states: explored.nodes.len() };
+        let done = |verdict| Run {
+            verdict,
+            tracked: tracked(&env, &precision),
+            states: explored.nodes.len(),
+            rounds,
+        };
         let Some(target) = target else { return done(Verdict::Holds) };
         let mut steps = Vec::new();
         let mut at = Some(target);
@@ -190,4 +196,64 @@ fn a_budget_ends_a_refinement() {
     let path = Path { entry: function.name, steps, target: None };
     let ended = analysis.refine(&path, &Precision::nothing(), &Budget::steps(3));
     assert!(matches!(ended, Err(Unknown::OutOfBudget)));
+}
+
+/// [EXP12 §III-E]: precision per location.
+fn located(code: &str) -> Run {
+    cegar(code, |options| options.refinement = ValueRefinement { located: true, ..options.refinement })
+}
+
+#[test]
+fn located_precision_tracks_a_variable_where_an_interpolant_speaks_of_it_only() {
+    let code = "int main(void) { int x = 1; if (x != 1) { ERROR: return 1; } x = 0; while (x < 2000) x = x + 1; return x; }";
+    let (here, everywhere) = (located(code), cegar(code, |_| {}));
+    assert_eq!(
+        (here.verdict, here.tracked.as_str()),
+        (Verdict::Holds, ""),
+        "nothing is tracked in all of its scope"
+    );
+    assert_eq!((everywhere.verdict, everywhere.tracked.as_str()), (Verdict::Holds, "main.x"));
+    assert!(here.states < 40 && everywhere.states > 2000, "{} {}", here.states, everywhere.states);
+}
+
+#[test]
+fn scoped_precision_finds_at_once_what_located_precision_finds_way_by_way() {
+    let code = format!(
+        "{INPUT}int main(void) {{ int x = 1, y = 0; if (input()) {{ y = 1; y = 2; if (x != 1) goto ERROR; }}
+         else {{ y = 3; y = 4; if (x != 1) goto ERROR; }} return 0; ERROR: return y; }}"
+    );
+    let (way_by_way, at_once) = (located(&code), cegar(&code, |_| {}));
+    assert_eq!((way_by_way.verdict, way_by_way.rounds), (Verdict::Holds, 2));
+    assert_eq!((at_once.verdict, at_once.rounds), (Verdict::Holds, 1));
+}
+
+#[test]
+fn interpolants_go_into_calls_and_back() {
+    let code = "static int g; static int less(int n) { g = g + 1; return n - 1; }
+        int main(void) { g = 3; int r = less(6); r = less(r); if (r + g != 9) { ERROR: return r; } g = r = 0; while (g < 3000) g = g + 1; return g; }";
+    let run = located(code);
+    assert_eq!(run.verdict, Verdict::Holds);
+    assert!(run.states < 100, "{}", run.states);
+}
+
+#[test]
+fn located_precision_refutes_whatever_scoped_precision_refutes() {
+    let loops = "int main(void) { int i = 0; while (i < 100) i = i + 1; if (i != 100) { ERROR: return i; } return 0; }";
+    let records = "struct p { int a, b; }; int main(void) { struct p p; p.a = 1; p.b = 2; struct p *q = &p; q->b = 7; if (p.b != 7) { ERROR: return 1; } return 0; }";
+    let recursion = "static int down(int n) { if (n > 0) return down(n - 1); return n; } int main(void) { if (down(5) != 0) { ERROR: return 1; } return 0; }";
+    for code in [loops, records, recursion] {
+        assert_eq!(located(code).verdict, Verdict::Holds, "{code}");
+        let wrong = code.replace("!= 100", "== 100").replace("!= 7", "== 7").replace("(5) != 0", "(5) == 0");
+        assert_eq!(located(&wrong).verdict, Verdict::Feasible, "{wrong}");
+    }
+}
+
+#[test]
+fn the_first_prefix_may_cost_more_than_another() {
+    let code = "int main(void) { int flag = 0, i = 0; while (i < 1000) { i = i + 1; flag = 1; } if (i == 5) { if (flag == 2) { ERROR: return 1; } } return 0; }";
+    let first =
+        cegar(code, |options| options.refinement = ValueRefinement { prefixes: 1, ..options.refinement });
+    assert_eq!((first.verdict, first.tracked.as_str()), (Verdict::Holds, "main.i"));
+    assert!(first.states > 1000);
+    assert!(holds(code, "main.flag") < 60);
 }

@@ -14,7 +14,7 @@ use proofline_cpa::{
     BlockCpa, Budget, Certificate, Checker, Config, Order, Outcome, Path, Refine, Unknown, bam::Blocks,
 };
 use proofline_domains::{
-    IntervalAnalysis, RelationAnalysis, ShapeAnalysis, ValueAnalysis, ValueOptions,
+    IntervalAnalysis, RelationAnalysis, ShapeAnalysis, ValueAnalysis, ValueOptions, ValueRefinement,
     interval::IntervalValue,
     shape::{has_linked_heap, has_trees},
     store::Abstract,
@@ -60,7 +60,16 @@ pub struct Abstraction {
     trees: bool,
     /// No more steps than these.
     steps: Option<u64>,
+    /// How values are refined.
+    refinement: ValueRefinement,
+    /// The graph is forgotten at a refinement, instead of being cut.
+    restart: bool,
+    /// After so many paths to a mistake that no run confirms it gives up.
+    unconfirmed: u32,
 }
+
+/// So many paths that no run confirms are looked at, unless a configuration says otherwise.
+pub(super) const UNCONFIRMED: u32 = 16;
 
 impl Abstraction {
     /// Without blocks (calls are inlined) and without refinement.
@@ -75,6 +84,9 @@ impl Abstraction {
             fold: None,
             trees: false,
             steps: None,
+            refinement: ValueRefinement::default(),
+            restart: false,
+            unconfirmed: UNCONFIRMED,
         }
     }
     /// With these blocks.
@@ -110,6 +122,15 @@ impl Abstraction {
         self
     }
 
+    /// With these choices of refinement [EXP12 §III-F]: how values are refined, whether the graph is forgotten then, and after how many paths that no
+    /// run confirms it gives up.
+    pub fn refining(mut self, refinement: ValueRefinement, restart: bool, unconfirmed: u32) -> Abstraction {
+        self.refinement = refinement;
+        self.restart = restart;
+        self.unconfirmed = unconfirmed;
+        self
+    }
+
     fn holds(&self) -> Answer {
         Answer::Holds(format!("no error location is reachable with {}", self.name))
     }
@@ -127,6 +148,7 @@ impl Abstraction {
             order: self.order,
             blocks: self.blocks,
             cegar: self.refines,
+            restart: self.restart,
             certificate: true,
             ..Config::default()
         };
@@ -152,10 +174,28 @@ impl Abstraction {
         {
             return Decision::new(self.holds());
         }
-        let (checker, outcome) = match from(None, budget) {
+        let (mut checker, mut outcome) = match from(None, budget) {
             Ok(run) => run,
             Err(why) => return Decision::new(Answer::Unknown(why)),
         };
+        let mut unconfirmed = 0;
+        while let Outcome::Reaches(witness) = outcome {
+            match path(witness).map(|path| concrete::follow(question, &path)).transpose() {
+                Ok(Some(Some(counterexample))) => return Decision::new(Answer::Violated(counterexample)),
+                Ok(Some(None) | None) => unconfirmed += 1,
+                Err(why) => return Decision::new(Answer::Unknown(why)),
+            }
+            // Another path may be a real one. A run that goes on after a path never answers that nothing is reached.
+            outcome = match unconfirmed < self.unconfirmed {
+                true => checker.run(budget),
+                false => Outcome::Unknown(Unknown::Unconfirmed(String::new())),
+            };
+        }
+        if unconfirmed > 0 && matches!(outcome, Outcome::Holds | Outcome::Unknown(Unknown::Unconfirmed(_))) {
+            return Decision::new(Answer::Unknown(Unknown::Unconfirmed(
+                "the mistake seems possible, and no inputs were found that lead to it".into(),
+            )));
+        }
         if outcome == Outcome::Holds
             && let Some(summaries) = summaries
         {
@@ -180,15 +220,7 @@ impl Abstraction {
                 Err(why) => Answer::Unknown(why),
             },
             Outcome::Unknown(why) => Answer::Unknown(why),
-            Outcome::Reaches(witness) => {
-                match path(witness).map(|path| concrete::follow(question, &path)).transpose() {
-                    Ok(Some(Some(counterexample))) => Answer::Violated(counterexample),
-                    Ok(Some(None) | None) => Answer::Unknown(Unknown::Unconfirmed(
-                        "the mistake seems possible, and no inputs were found that lead to it".into(),
-                    )),
-                    Err(why) => Answer::Unknown(why),
-                }
-            }
+            Outcome::Reaches(_) => Answer::Unknown(Unknown::InternalError("a path was not looked at".into())),
         })
     }
 }
@@ -214,7 +246,7 @@ fn collected<A: BlockCpa>(
             "the ranges of the values allow the mistake, and nothing more exact was found".into(),
         ))
     };
-    Ok(Decision { answer, proved })
+    Ok(Decision { proved, ..Decision::new(answer) })
 }
 
 /// Whether executions make structures of objects on the heap.
@@ -287,8 +319,12 @@ impl Abstraction {
         match self.domain {
             Domain::Values | Domain::Constants => {
                 let joins = self.domain == Domain::Constants;
-                let options =
-                    ValueOptions { track_everything: !self.refines, joins, ..subject.value_options(entry) };
+                let options = ValueOptions {
+                    track_everything: !self.refines,
+                    joins,
+                    refinement: self.refinement,
+                    ..subject.value_options(entry)
+                };
                 let kept = of_values(&options);
                 self.run(&Arc::new(ValueAnalysis::new(environment, options)), kept, Some, question)
             }

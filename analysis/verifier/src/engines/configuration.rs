@@ -7,13 +7,15 @@ use std::{
 };
 
 use proofline_cpa::{Order, bam::Blocks};
+use proofline_domains::ValueRefinement;
 use proofline_encoding::Encoding;
 use proofline_smt::horn::{Cells, Split};
 use serde::Deserialize;
 
 use super::{
-    Abstraction, Assuming, Bounded, Cases, Concrete, CpaRec, Decision, Domain, Engine, Equations, Features,
-    Horn, KInduction, Method, OldInvariants, Polynomials, Predicate, Question, Sequences, horn::View,
+    Abstraction, Assuming, Bounded, Cases, Concrete, CpaRec, CpaRecFixpoint, Decision, Domain, Engine,
+    Equations, Features, Horn, KInduction, Method, OldInvariants, Polynomials, Predicate, Question, Sequences,
+    abstraction::UNCONFIRMED, cparec::Inner, horn::View, own,
 };
 
 /// The file.
@@ -84,7 +86,7 @@ fn plainly() -> Vec<ViewName> {
 
 /// What an engine is made of.
 #[derive(Deserialize, Clone, PartialEq, Debug)]
-#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case", deny_unknown_fields)]
 pub(super) enum Parts {
     /// Runs the program.
     Concrete {
@@ -118,6 +120,18 @@ pub(super) enum Parts {
         /// No more steps than these.
         #[serde(default)]
         steps: Option<u64>,
+        /// Of values: what refinement asks for is tracked wherever it is in scope, or only where an interpolant speaks of it.
+        #[serde(default)]
+        precision: PrecisionName,
+        /// Of values: so many infeasible prefixes of a path are compared.
+        #[serde(default = "six")]
+        prefixes: usize,
+        /// The graph is forgotten at a refinement, instead of being cut.
+        #[serde(default)]
+        restart: bool,
+        /// After so many paths to a mistake that no run confirms it gives up.
+        #[serde(default = "usual_unconfirmed")]
+        unconfirmed: u32,
     },
     /// One pass over a domain, with calls that only assume something as conditions.
     Assuming { domain: Domain },
@@ -165,8 +179,89 @@ pub(super) enum Parts {
     },
     /// Predicate analysis.
     Predicate(super::predicate::Settings),
-    /// Unwinding of recursion around a predicate analysis.
-    Cparec { most: u32, inner: super::predicate::Settings },
+    /// Unwinding of recursion around an analysis of programs without recursion.
+    Cparec { most: u32, inner: super::cparec::Inner },
+    /// The same around a predicate analysis, whose predicates are completed to summaries by a fixpoint over blocks.
+    CparecFixpoint { most: u32, inner: super::predicate::Settings },
+}
+
+impl Parts {
+    /// Whether an engine of a user's own asks for no more than those that come with the program.
+    ///
+    /// # Errors
+    /// Which number is too large, and what it may be.
+    pub(super) fn within_bounds(&self) -> Result<(), String> {
+        let most = |what: &str, is: u64, most: u64| match is <= most {
+            true => Ok(()),
+            false => Err(format!("{what}: at most {most}, not {is}")),
+        };
+        let resource = |is: u32| most("resource", u64::from(is), 4_000_000_000);
+        match self {
+            Parts::Concrete { total_steps, first_steps, run_steps, compiled_steps } => {
+                most("total-steps", *total_steps, 60_000_000)?;
+                most("first-steps", *first_steps, 200_000_000)?;
+                most("run-steps", *run_steps, 6_000_000)?;
+                most("compiled-steps", *compiled_steps, 100_000_000_000)
+            }
+            Parts::Sequences { run_steps } => most("run-steps", *run_steps, 6_000_000),
+            Parts::Abstraction { fold, prefixes, unconfirmed, .. } => {
+                most("fold", u64::from(fold.unwrap_or(0)), 100)?;
+                most("prefixes", *prefixes as u64, 100)?;
+                most("unconfirmed", u64::from(*unconfirmed), 10_000)
+            }
+            Parts::Assuming { .. } | Parts::Cases | Parts::Polynomials => Ok(()),
+            Parts::Horn { resource: units, with_arrays, views } => {
+                resource((*units).max(with_arrays.unwrap_or(0)))?;
+                most("views", views.len() as u64, 10)
+            }
+            Parts::OldInvariants { resource: units } => resource(*units),
+            Parts::Equations { attempts, resource: units, questions, spacer, views } => {
+                resource((*units).max(*spacer))?;
+                most("questions", u64::from(*questions), 10_000)?;
+                most("attempts", attempts.len() as u64, 10)?;
+                let degree = attempts.iter().map(|(degree, _)| *degree).max().unwrap_or(1);
+                most("the degree of an attempt", u64::from(degree), 3)?;
+                most("views", views.len() as u64, 10)
+            }
+            Parts::Bounded { layers, resource: units, .. } => {
+                resource(*units)?;
+                most("layers", u64::from(*layers), 1000)
+            }
+            Parts::KInduction { most: k, resource: units, .. } => {
+                resource(*units)?;
+                most("most", u64::from(*k), 50)
+            }
+            Parts::Predicate(settings) => settings.within_bounds(&most),
+            Parts::Cparec { most: k, inner } => {
+                most("most", u64::from(*k), 50)?;
+                match inner {
+                    Inner::Predicate(settings) => settings.within_bounds(&most),
+                    Inner::Intervals | Inner::Values => Ok(()),
+                }
+            }
+            Parts::CparecFixpoint { most: k, inner } => {
+                most("most", u64::from(*k), 50)?;
+                inner.within_bounds(&most)
+            }
+        }
+    }
+}
+
+fn six() -> usize {
+    ValueRefinement::default().prefixes
+}
+
+pub(super) fn usual_unconfirmed() -> u32 {
+    UNCONFIRMED
+}
+
+/// Where a variable is tracked.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum PrecisionName {
+    #[default]
+    Scoped,
+    Located,
 }
 
 /// Which states are explored first.
@@ -339,15 +434,28 @@ pub fn groups() -> [(&'static str, &'static [&'static str]); 3] {
     [("portfolio", portfolio()), ("solver-free", solver_free()), ("library", library())]
 }
 
+/// Whether an engine of this name comes with the program.
+pub(super) fn is_shipped(name: &str) -> bool {
+    TABLE.engines.contains_key(name)
+}
+
+/// The name of an engine that there is, one of a user's own or not.
+pub fn name(name: &str) -> Option<&'static str> {
+    let shipped = TABLE.engines.get_key_value(name).map(|(name, _)| *name);
+    shipped.or_else(|| own::parts(name).map(|(name, _)| name))
+}
+
 /// The engine with this name.
 pub fn by_name(name: &str) -> Option<Box<dyn Engine>> {
-    let (&name, parts) = TABLE.engines.get_key_value(name)?;
-    Some(Box::new(Configured { name, engine: build(name, parts) }))
+    let shipped = TABLE.engines.get_key_value(name).map(|(name, parts)| (*name, parts.clone()));
+    let (name, parts) = shipped.or_else(|| own::parts(name))?;
+    Some(Box::new(Configured { name, engine: build(name, &parts) }))
 }
 
 /// The kind of reason that the engine with this name has for what it proves.
 pub(super) fn method_of(name: &str) -> Option<Method> {
-    TABLE.engines.get(name).map(Parts::method)
+    let shipped = TABLE.engines.get(name).map(Parts::method);
+    shipped.or_else(|| own::parts(name).map(|(_, parts)| parts.method()))
 }
 
 fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
@@ -356,12 +464,27 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
             Box::new(Concrete { total_steps, first_steps, run_steps, compiled_steps })
         }
         Parts::Sequences { run_steps } => Box::new(Sequences { run_steps }),
-        Parts::Abstraction { domain, blocks, refines, collects, order, fold, trees, steps } => {
+        Parts::Abstraction {
+            domain,
+            blocks,
+            refines,
+            collects,
+            order,
+            fold,
+            trees,
+            steps,
+            precision,
+            prefixes,
+            restart,
+            unconfirmed,
+        } => {
+            let refinement = ValueRefinement { located: precision == PrecisionName::Located, prefixes };
             let mut engine = Abstraction::new(name, domain)
                 .with_blocks(blocks.blocks())
                 .with_order(order.order())
                 .folding(fold, trees)
-                .with_steps(steps);
+                .with_steps(steps)
+                .refining(refinement, restart, unconfirmed);
             if refines {
                 engine = engine.with_refinement();
             }
@@ -393,7 +516,8 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
             Box::new(KInduction { most, resource, encoding: encoding.encoding(), only_beyond_integers })
         }
         Parts::Predicate(settings) => Box::new(Predicate::new(name, settings)),
-        Parts::Cparec { most, inner } => Box::new(CpaRec::new(name, inner, most)),
+        Parts::Cparec { most, inner } => Box::new(CpaRec::new(inner, most)),
+        Parts::CparecFixpoint { most, inner } => Box::new(CpaRecFixpoint::new(name, inner, most)),
     }
 }
 

@@ -75,7 +75,7 @@ impl Engine for Equations {
     fn decide(&self, question: &Question<'_>) -> Decision {
         let mut proved = BTreeSet::new();
         let answer = self.prove(question, &mut proved);
-        Decision { answer: answer.unwrap_or_else(Answer::Unknown), proved }
+        Decision { proved, ..Decision::new(answer.unwrap_or_else(Answer::Unknown)) }
     }
 }
 

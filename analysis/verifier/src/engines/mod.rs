@@ -1,5 +1,5 @@
-//! The engines that decide obligations, behind one trait. **To add one: a file, a variant of `configuration::Parts`, and lines in
-//! `configurations.yml`.**
+//! The engines that decide obligations, behind one trait. **To add one: a file, a variant of `configuration::Parts`, what its numbers may be
+//! (`Parts::within_bounds`), and lines in `configurations.yml`.**
 
 mod abstraction;
 mod assumptions;
@@ -14,6 +14,7 @@ mod horn;
 mod kinduction;
 mod method;
 pub(crate) mod old_invariants;
+mod own;
 mod polynomials;
 mod predicate;
 mod question;
@@ -35,16 +36,17 @@ pub use bounded::Bounded;
 pub use cases::Cases;
 pub use concrete::Concrete;
 pub use configuration::{
-    RoundOf, alone_rounds, by_name, groups, library, library_rounds, names, portfolio, portfolio_of,
+    RoundOf, alone_rounds, by_name, groups, library, library_rounds, name, names, portfolio, portfolio_of,
     program_rounds, side_by_side,
 };
-pub use cparec::CpaRec;
+pub use cparec::{CpaRec, CpaRecFixpoint};
 pub use equations::Equations;
 pub use features::Features;
 pub use horn::Horn;
 pub use kinduction::KInduction;
 pub use method::{Method, method};
 pub use old_invariants::OldInvariants;
+pub use own::{MOST_BYTES, NoConfiguration, define, definition};
 pub use polynomials::Polynomials;
 pub use predicate::Predicate;
 pub use question::{Question, Targets};
@@ -68,12 +70,22 @@ pub struct Decision {
     pub answer: Answer,
     /// Targets that were shown to hold although the answer is not `Holds`.
     pub proved: BTreeSet<(Name, ObligationId)>,
+    /// How often recursion was unwound for the answer, by engines that do that.
+    pub depth: Option<u32>,
 }
 
 impl Decision {
     /// Just an answer.
     pub fn new(answer: Answer) -> Decision {
-        Decision { answer, proved: BTreeSet::new() }
+        Decision { answer, proved: BTreeSet::new(), depth: None }
+    }
+
+    /// An answer about a program whose recursion was unwound so often.
+    fn at_depth(found: Result<(Answer, u32), Unknown>) -> Decision {
+        match found {
+            Ok((answer, depth)) => Decision { depth: Some(depth), ..Decision::new(answer) },
+            Err(why) => Decision::new(Answer::Unknown(why)),
+        }
     }
 }
 

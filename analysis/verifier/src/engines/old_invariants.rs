@@ -154,6 +154,6 @@ impl OldInvariants {
             return Ok(Decision::new(Answer::Holds(why.into())));
         }
         let why = "what was proved of an older text does not show it any more";
-        Ok(Decision { answer: Answer::Unknown(Unknown::NotApplicable(why.into())), proved })
+        Ok(Decision { proved, ..Decision::new(Answer::Unknown(Unknown::NotApplicable(why.into()))) })
     }
 }

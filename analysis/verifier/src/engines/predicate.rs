@@ -34,6 +34,12 @@ pub(super) struct Settings {
     explicit: bool,
     /// Together with intervals, combined in one of the ways that [CPA10] §3.3 compares; predicates are the key.
     intervals: Option<VariantName>,
+    /// After so many paths to a mistake that no run confirms it gives up.
+    #[serde(default = "super::configuration::usual_unconfirmed")]
+    unconfirmed: u32,
+    /// The graph is forgotten at a refinement, instead of being cut.
+    #[serde(default)]
+    restart: bool,
     /// How interpolants are looked for, in this order; empty: as [`PredicateOptions::new`] says.
     #[serde(default)]
     interpolants: Vec<(Strategy, Method)>,
@@ -90,6 +96,16 @@ impl Settings {
     /// What is summarised.
     pub(super) fn blocks(&self) -> proofline_cpa::bam::Blocks {
         self.blocks.blocks()
+    }
+
+    /// Whether numbers are no larger than `most` says of each, by name.
+    pub(super) fn within_bounds(
+        &self,
+        most: &dyn Fn(&str, u64, u64) -> Result<(), String>,
+    ) -> Result<(), String> {
+        most("values", u64::from(self.values.unwrap_or(0)), 10_000)?;
+        most("unconfirmed", u64::from(self.unconfirmed), 10_000)?;
+        most("interpolants", self.interpolants.len() as u64, 20)
     }
 
     /// For the analysis.
@@ -159,24 +175,37 @@ impl Predicate {
         question: &Question<'_>,
     ) -> Result<Answer, Unknown> {
         let Question { subject, entry, targets, budget } = *question;
-        let config = Config { blocks: self.settings.blocks.blocks(), certificate: true, ..Config::default() };
+        let config = Config {
+            blocks: self.settings.blocks.blocks(),
+            restart: self.settings.restart,
+            certificate: true,
+            ..Config::default()
+        };
         let run = reachability(subject.env(), entry, config, targets.set().clone());
         let mut checker = Checker::new(analysis, &run, None, MemoryStore::default())?;
-        match checker.run(budget) {
-            Outcome::Holds => certified(checker, analysis, subject.env(), entry, budget)
-                .map(|_| Answer::Holds(format!("no error location is reachable with {}", self.name))),
-            Outcome::Unknown(why) => Err(why),
-            Outcome::Reaches(witness) => {
-                let witness = of_predicates(witness);
-                match witness.and_then(|witness| witness::confirm(question, &witness)) {
-                    Some(counterexample) => Ok(Answer::Violated(counterexample)),
-                    None => {
-                        let why = "the inputs found for an abstract path do not show it";
-                        Err(Unknown::Unconfirmed(why.into()))
+        let mut unconfirmed = 0;
+        while unconfirmed < self.settings.unconfirmed {
+            match checker.run(budget) {
+                Outcome::Reaches(witness) => {
+                    let witness = of_predicates(witness);
+                    if let Some(shown) = witness.and_then(|witness| witness::confirm(question, &witness)) {
+                        return Ok(Answer::Violated(shown));
                     }
+                    // Another path may be a real one. A run that goes on after a path never answers that nothing is reached.
+                    unconfirmed += 1;
                 }
+                Outcome::Holds if unconfirmed == 0 => {
+                    return certified(checker, analysis, subject.env(), entry, budget).map(|_| {
+                        Answer::Holds(format!("no error location is reachable with {}", self.name))
+                    });
+                }
+                Outcome::Unknown(why) if unconfirmed == 0 || !matches!(why, Unknown::Unconfirmed(_)) => {
+                    return Err(why);
+                }
+                Outcome::Holds | Outcome::Unknown(_) => break,
             }
         }
+        Err(Unknown::Unconfirmed("the inputs found for an abstract path do not show it".into()))
     }
 }
 

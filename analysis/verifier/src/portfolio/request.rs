@@ -59,8 +59,9 @@ pub type Listener = dyn Fn(&Doing) + Send + Sync;
 /// Hears of a violation that no caller can prevent as soon as it is known; of one obligation perhaps more than once.
 pub type FindingListener = dyn Fn(&Finding) + Send + Sync;
 
-/// Hears which engine was asked once, and how long it took. What is known from before is not asked.
-pub type AskedListener = dyn Fn(&'static str, Duration) + Send + Sync;
+/// Hears which engine was asked once, how long it took, and how often it had to unwind recursion for an answer. What is known from before is not
+/// asked.
+pub type AskedListener = dyn Fn(&'static str, Duration, Option<u32>) + Send + Sync;
 
 /// What ends the work on an answer, and where progress is reported.
 #[derive(Clone, Default)]

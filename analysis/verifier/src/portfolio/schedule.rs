@@ -423,7 +423,8 @@ impl<'r> Schedule<'r> {
         let began = Instant::now();
         let decision = catch_unwind(AssertUnwindSafe(decide));
         if let Some(asked) = &self.control.asked {
-            asked(engine.name(), began.elapsed());
+            let depth = decision.as_ref().ok().and_then(|decision| decision.depth);
+            asked(engine.name(), began.elapsed(), depth);
         }
         decision.unwrap_or_else(|panic| {
             if panic.downcast_ref::<&str>().is_none() && panic.downcast_ref::<String>().is_none() {

@@ -111,6 +111,7 @@ fn result(program: Option<&Program>, sources: &Sources, answer: &Answer) -> Valu
         "result": text,
         "exit": exit,
         "decided_by": report.last_engine,
+        "unwound": answer.depth(),
         "checks": answer.checks(),
         "rests_on": report.rests_on,
         "proved_if_nothing_fails_before": report.resting.iter().map(|name| name.as_str()).collect::<Vec<_>>(),

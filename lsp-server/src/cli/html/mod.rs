@@ -109,6 +109,7 @@ fn engines(answer: &Answer) -> Value {
             "decided": decided.get(name).copied().unwrap_or_default(),
             "questions": took.questions,
             "seconds": took.time.as_secs_f64(),
+            "unwound": took.depth,
         })
     });
     all.collect()

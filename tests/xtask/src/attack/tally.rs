@@ -48,6 +48,7 @@ impl Answer {
             cpu: run.cpu.as_secs_f64(),
             memory: run.memory,
             engine: engine.to_owned(),
+            unwound: None,
         };
         Answer { row, engine: engine.to_owned(), question }
     }

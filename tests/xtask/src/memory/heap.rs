@@ -150,6 +150,7 @@ fn ask(proofline: &Proofline, question: &Question) -> Result<Reply> {
             cpu: run.cpu.as_secs_f64(),
             memory: run.memory,
             engine: said(&run.output, "decided by: ").unwrap_or_default().to_owned(),
+            unwound: None,
         },
         folder: question.folder.clone(),
         property: question.property.clone(),

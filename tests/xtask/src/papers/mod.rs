@@ -21,7 +21,7 @@ use crate::{
 /// `cargo xtask papers`
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Which tables (`BAM15`, `BAM20`, `EXP12`, `REC14`, `CPA10`); none: all.
+    /// Which tables (`BAM15`, `BAM20`, `EXP12`, `REC14`, `CPA10`, `interpolation`); none: all.
     tables: Vec<String>,
     /// The folder with the folders of tasks.
     #[arg(long, default_value = "../shared/bench")]
@@ -174,7 +174,10 @@ fn text(name: &str, paper: &Paper, tables: &[Table], limit: u64) -> String {
             let ours = tables.iter().map(|table| {
                 let same = table.rows.iter().find(|other| other.task == row.task);
                 same.map_or(String::new(), |row| match row.is_solved() {
-                    true => format!("{:.2} s", row.cpu),
+                    true => match row.unwound {
+                        Some(depth) => format!("k = {depth}, {:.2} s", row.cpu),
+                        None => format!("{:.2} s", row.cpu),
+                    },
                     false => "unknown".to_owned(),
                 })
             });

@@ -59,7 +59,7 @@ impl Engine for Polynomials {
     fn decide(&self, question: &Question<'_>) -> Decision {
         let mut proved = BTreeSet::new();
         let answer = prove(question, &mut proved).unwrap_or_else(Answer::Unknown);
-        Decision { answer, proved }
+        Decision { proved, ..Decision::new(answer) }
     }
 }
 

@@ -115,6 +115,9 @@ pub(super) enum Parts {
         /// Of shapes: objects that may be parts of trees are folded to trees, not to lists.
         #[serde(default)]
         trees: bool,
+        /// Functions are summarised where the program has recursion, whatever `blocks` says.
+        #[serde(default)]
+        recursion: bool,
         /// No more steps than these.
         #[serde(default)]
         steps: Option<u64>,
@@ -351,11 +354,12 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
             Box::new(Concrete { total_steps, first_steps, run_steps, compiled_steps })
         }
         Parts::Sequences { run_steps } => Box::new(Sequences { run_steps }),
-        Parts::Abstraction { domain, blocks, refines, collects, order, fold, trees, steps } => {
+        Parts::Abstraction { domain, blocks, refines, collects, order, fold, trees, recursion, steps } => {
             let mut engine = Abstraction::new(name, domain)
                 .with_blocks(blocks.blocks())
                 .with_order(order.order())
                 .folding(fold, trees)
+                .following_recursion(recursion)
                 .with_steps(steps);
             if refines {
                 engine = engine.with_refinement();

@@ -118,19 +118,25 @@ impl<'h> Part<'h> {
         }
     }
 
-    /// The pointers from outside into the part.
+    /// The pointers from outside into the part, as far as the block may end or fold what they lead to.
     fn cuts(&self) -> impl Iterator<Item = Pointer> {
+        self.from_outside().filter(|pointer| self.place(pointer.to).is_some())
+    }
+
+    fn from_outside(&self) -> impl Iterator<Item = Pointer> {
         let callers = self.heap.frames.iter().take(self.depth as usize);
         let registers = callers.flat_map(|frame| frame.registers.values());
         let outside = self.heap.nodes.iter().filter(|(node, _)| !self.inside.contains(node));
         let cells = outside.flat_map(|(_, region)| region.cells.values().map(|cell| &cell.value));
-        let pointers = registers.chain(cells).flat_map(Value::pointers);
-        pointers.filter(|pointer| self.place(pointer.to).is_some())
+        registers.chain(cells).flat_map(Value::pointers)
     }
 
-    /// What each object of a segment says of itself is not said from outside.
+    /// Whether nothing outside knows what only the callee's frame or a segment itself knows; at calls nothing does.
     fn has_plain_cuts(&self) -> bool {
-        self.cuts().all(|pointer| pointer.end != End::Each)
+        let is_callees = |node: Node| matches!(node, Node::Local(of, _) if of == self.depth);
+        self.from_outside().all(|pointer| {
+            !is_callees(pointer.to) && (pointer.end != End::Each || self.place(pointer.to).is_none())
+        })
     }
 
     /// The register of the callers' frame for pointers to an end of a node.
@@ -260,6 +266,8 @@ impl<'h> Part<'h> {
         let numbers = exit.numbers.iter().map(|(name, ranges)| (first_name + name, ranges.clone()));
         result.numbers.extend(numbers);
         result.lost |= exit.lost;
+        // What nothing leads to is lost, by whichever name.
+        result.normalise();
         Some(result)
     }
 }

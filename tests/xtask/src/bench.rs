@@ -11,13 +11,14 @@ use serde::Deserialize;
 
 use crate::{
     limited::{self, Output, each},
+    sheet,
     table::{Row, Table},
 };
 
 /// `cargo xtask bench`
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Folders with task definitions (`*.yml`), task definitions, or lists of them (`*.txt`, one a line). With `--compare`: two tables.
+    /// Folders with task definitions (`*.yml`), task definitions, sheets of tasks (`*.md`), or lists of them (`*.txt`, one a line). With `--compare`: two tables.
     #[arg(required = true)]
     tasks: Vec<PathBuf>,
     /// CPU seconds per task.
@@ -106,7 +107,7 @@ pub(crate) fn rows(program: &Path, tasks: &[PathBuf], arguments: &Arguments) -> 
     Ok(table)
 }
 
-/// The task definitions in a folder, a list or a file.
+/// The task definitions in a folder, a sheet, a list or a file.
 pub(crate) fn collect(path: &Path, out: &mut Vec<PathBuf>) -> Result<()> {
     if path.is_dir() {
         let mut inside: Vec<PathBuf> = fs::read_dir(path)?.filter_map(|e| e.ok().map(|e| e.path())).collect();
@@ -114,6 +115,8 @@ pub(crate) fn collect(path: &Path, out: &mut Vec<PathBuf>) -> Result<()> {
         out.extend(inside.into_iter().filter(|p| p.extension().is_some_and(|e| e == "yml")));
     } else if path.extension().is_some_and(|e| e == "yml") {
         out.push(path.to_path_buf());
+    } else if let (true, Some(name)) = (path.extension().is_some_and(|e| e == "md"), path.file_stem()) {
+        out.extend(sheet::unfold(path, &std::env::temp_dir().join("proofline-sheets").join(name))?);
     } else {
         let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         let folder = path.parent().unwrap_or(Path::new("."));

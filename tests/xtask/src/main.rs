@@ -14,6 +14,7 @@ mod papers;
 mod scale;
 mod second_eye;
 mod server;
+mod sheet;
 mod table;
 mod team;
 mod tidy;

@@ -41,6 +41,10 @@ def test_nothing_is_proved_for_some_callers_only(server, tmp_path):
     client = server()
     uri = client.open(tmp_path / "large.c", program())
     assert states(client, uri, 1)["by"] != "proved"
+    for m in client.messages:
+        if m.get("method") == "proofline/functions":
+            # Not even before anything was asked.
+            assert all(f["state"] != "proved" for f in m["params"]["functions"] if f["name"] == "by")
     bad = client.open(tmp_path / "bad.c", program().replace("by(2) % 7", "by(x) % 7"))
     assert states(client, bad, 1)["by"] != "proved"
 

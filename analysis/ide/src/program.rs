@@ -177,9 +177,8 @@ impl Program {
     fn find_plan(&self) -> &Arc<Plan> {
         self.plan.get_or_init(|| {
             let subject = self.subject().zip(self.sources());
-            let plan = subject.map(|(subject, sources)| {
-                Plan::new(subject, sources, &self.settings, &self.companions)
-            });
+            let plan = subject
+                .map(|(subject, sources)| Plan::new(subject, sources, &self.settings, &self.companions));
             Arc::new(plan.unwrap_or_default())
         })
     }

@@ -332,9 +332,9 @@ impl FileResults {
             && self.program.as_ref().is_some_and(|program| {
                 program.is_planned()
                     && program
-                    .entries()
-                    .iter()
-                    .all(|e| self.entries.get(&e.name).is_some_and(|known| known.is_final))
+                        .entries()
+                        .iter()
+                        .all(|e| self.entries.get(&e.name).is_some_and(|known| known.is_final))
             })
     }
 

@@ -235,7 +235,10 @@ pub(crate) fn verify(
         reason: report.reason.as_ref().map(ToString::to_string),
         functions,
         // A library entry also runs into what `main` decides; that is told from `main`.
-        findings: findings.into_iter().filter(|finding| plan.decides.contains(&Name::new(&finding.function))).collect(),
+        findings: findings
+            .into_iter()
+            .filter(|finding| plan.decides.contains(&Name::new(&finding.function)))
+            .collect(),
         rests_on: report.rests_on.iter().cloned().collect(),
         contracts: report
             .kept

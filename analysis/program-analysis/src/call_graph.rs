@@ -52,8 +52,10 @@ impl CallGraph {
         }
         let names: Vec<Name> = callees.keys().copied().collect();
         let places: FxHashMap<Name, u32> = names.iter().zip(0..).map(|(name, at)| (*name, at)).collect();
-        let edges =
-            callees.values().map(|to| to.iter().filter_map(|name| places.get(name).copied()).collect()).collect();
+        let edges = callees
+            .values()
+            .map(|to| to.iter().filter_map(|name| places.get(name).copied()).collect())
+            .collect();
         let none = BTreeSet::new();
         CallGraph { calls, callees, callers, components, component_of, none, names, places, edges }
     }
@@ -96,7 +98,8 @@ impl CallGraph {
 
     /// The functions that the given ones may call, through any number of others, themselves included.
     pub fn reachable(&self, from: impl IntoIterator<Item = Name>) -> BTreeSet<Name> {
-        let mut open: Vec<u32> = from.into_iter().filter_map(|name| self.places.get(&name).copied()).collect();
+        let mut open: Vec<u32> =
+            from.into_iter().filter_map(|name| self.places.get(&name).copied()).collect();
         let mut is_found = vec![false; self.names.len()];
         while let Some(at) = open.pop() {
             if !std::mem::replace(&mut is_found[at as usize], true) {

@@ -107,7 +107,13 @@ fn bytes(folder: &Path) -> u64 {
 }
 
 /// Verdicts, and seconds of processor time.
-fn check(arguments: &Arguments, program: &Path, file: &Path, root: &Path, cache: &Path) -> Result<(Verdicts, f64)> {
+fn check(
+    arguments: &Arguments,
+    program: &Path,
+    file: &Path,
+    root: &Path,
+    cache: &Path,
+) -> Result<(Verdicts, f64)> {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let include = format!("-I{}", root.display());
     let (file, cache) = (text(file), text(cache));
@@ -173,7 +179,9 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         ));
         wrong += all.contradicted;
     }
-    println!("\n| file | lines | commits | first, CPU s | KB | each commit, CPU s | fresh | part | KB more | lost | more |");
+    println!(
+        "\n| file | lines | commits | first, CPU s | KB | each commit, CPU s | fresh | part | KB more | lost | more |"
+    );
     println!("|---|---|---|---|---|---|---|---|---|---|---|");
     rows.iter().for_each(|row| println!("{row}"));
     ensure!(wrong == 0, "{wrong} verdicts contradict those of a fresh run");
@@ -187,7 +195,10 @@ mod tests {
     #[test]
     fn only_decided_verdicts_contradict_each_other() {
         let of = |verdicts: [&str; 4]| -> Verdicts {
-            (0..).zip(verdicts).map(|(number, verdict)| (("f".to_owned(), number), verdict.to_owned())).collect()
+            (0..)
+                .zip(verdicts)
+                .map(|(number, verdict)| (("f".to_owned(), number), verdict.to_owned()))
+                .collect()
         };
         let remembered = of(["proved", "unknown", "proved", "unknown"]);
         let fresh = of(["violated", "proved", "unknown", "unknown"]);

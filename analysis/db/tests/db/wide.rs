@@ -47,7 +47,9 @@ fn verdicts(db: &Database, function: &str) -> Vec<(&'static str, bool)> {
     let report = alone(db, function);
     let known = report.verdicts.iter().filter(|((of, _), _)| *of == name);
     known
-        .map(|((_, id), verdict)| (obligations[id.index()].check.code(), matches!(verdict, Verdict::Proved(_))))
+        .map(|((_, id), verdict)| {
+            (obligations[id.index()].check.code(), matches!(verdict, Verdict::Proved(_)))
+        })
         .collect()
 }
 
@@ -80,7 +82,11 @@ fn an_edit_is_answered_as_by_a_fresh_process() {
         db.set_text(&edited[0].0, &edited[0].1);
         let fresh = database(&edited);
         for function in ["f0", "f229", "inner", "set_limit", "top"] {
-            assert_eq!(told(&alone(&db, function)), told(&alone(&fresh, function)), "{function} with `{new}`");
+            assert_eq!(
+                told(&alone(&db, function)),
+                told(&alone(&fresh, function)),
+                "{function} with `{new}`"
+            );
         }
     }
     let brief = proofline_verifier::portfolio::Request { steps: 500, ..question() };

@@ -215,7 +215,11 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     }
     if let Some(lines) = arguments.lines {
         let million = 1e6 / lines;
-        println!("\na million lines: {:.2} CPU hours, {:.1} MB", sum * million / 3600.0, bytes * million / 1e6);
+        println!(
+            "\na million lines: {:.2} CPU hours, {:.1} MB",
+            sum * million / 3600.0,
+            bytes * million / 1e6
+        );
     }
     if let Some(path) = &arguments.svg {
         fs::write(path, plot::curves("How long a plan takes", &curves))?;

@@ -16,7 +16,8 @@ pub(super) fn curves(title: &str, curves: &[(String, Vec<(usize, f64)>)]) -> Str
     let shortest = points().map(|(_, seconds)| *seconds).fold(longest / 10.0, f64::min).max(1e-3);
     let (low, high) = (shortest.log10().floor(), longest.log10().ceil());
     let x = |workers: f64| LEFT + workers.log10() / most.log10() * (WIDTH - LEFT - 16.0);
-    let y = |seconds: f64| 24.0 + (high - seconds.max(1e-3).log10()) / (high - low) * (HEIGHT - BOTTOM - 24.0);
+    let y =
+        |seconds: f64| 24.0 + (high - seconds.max(1e-3).log10()) / (high - low) * (HEIGHT - BOTTOM - 24.0);
     let (floor, right) = (HEIGHT - BOTTOM, WIDTH - 16.0);
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" font-size=\"12\">\n\
@@ -39,7 +40,11 @@ pub(super) fn curves(title: &str, curves: &[(String, Vec<(usize, f64)>)]) -> Str
     }
     for (workers, _) in curves.first().into_iter().flat_map(|(_, points)| points) {
         let at = x(*workers as f64);
-        let _ = writeln!(out, "<text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{workers}</text>", floor + 16.0);
+        let _ = writeln!(
+            out,
+            "<text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{workers}</text>",
+            floor + 16.0
+        );
     }
     for ((name, points), (at, colour)) in curves.iter().zip(COLOURS.iter().cycle().enumerate()) {
         let line: Vec<String> =

@@ -19,7 +19,7 @@ use proofline_verifier::{
     Cancel, Entry, Name, Subject, Unknown,
     blocks::BlockRun,
     facts::Facts,
-    load::{self, LoadError, Options, Source},
+    load::{self, LoadError, Options, Source, Surroundings, VolatileReads},
     portfolio::{Control, Programs, Request},
     report::{Judgement, Report},
     sources::Sources,
@@ -50,6 +50,28 @@ pub enum Stopped {
     OutOfTime,
     /// Nothing could be read.
     Load(LoadError),
+}
+
+/// A whole program with its obligations, of which nothing else was found out yet.
+#[derive(Clone)]
+pub struct Prepared {
+    program: Arc<Program>,
+    surroundings: Surroundings,
+    volatile: VolatileReads,
+    wrapv: bool,
+}
+
+impl Prepared {
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// What is found out about all of it. Takes a while: pointers are followed everywhere.
+    pub fn subject(&self) -> Subject {
+        let environment = load::of_whole(&self.program, self.surroundings, self.volatile);
+        Subject::new(Arc::new(environment), self.wrapv)
+    }
 }
 
 /// What is known from an entry, with the automata that its locations are of.
@@ -302,11 +324,18 @@ impl Database {
     /// # Errors
     /// If the text changed meanwhile.
     pub fn subject(&self) -> Result<Subject, Stopped> {
+        self.prepared().map(|prepared| prepared.subject())
+    }
+
+    /// The whole program with its obligations, of which more can be found out later, without the database.
+    ///
+    /// # Errors
+    /// If the text changed meanwhile.
+    pub fn prepared(&self) -> Result<Prepared, Stopped> {
         let db = self.clone();
         let (program, surroundings) = db.caught(|db| prepared(db, db.project()).clone())?;
-        let options = db.caught(|db| db.project().options(db).clone())?;
-        let environment = load::of_whole(&program, surroundings, options.volatile);
-        Ok(Subject::new(Arc::new(environment), options.wrapv))
+        let Options { volatile, wrapv, .. } = db.caught(|db| db.project().options(db).clone())?;
+        Ok(Prepared { program, surroundings, volatile, wrapv })
     }
 
     /// One of the program's files, read.

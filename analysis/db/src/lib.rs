@@ -23,9 +23,10 @@ mod store;
 mod stored;
 mod team;
 mod verdict;
+mod wide;
 mod work;
 
-pub use database::{Database, KnownFrom, Stopped};
+pub use database::{Database, KnownFrom, Prepared, Stopped};
 pub use files::Texts;
 pub use store::Store;
 pub use stored::ENGINES;

@@ -30,6 +30,7 @@ use crate::{
         users, whole,
     },
     shared::Db,
+    wide::entered,
     work::Work,
 };
 
@@ -125,7 +126,7 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
-    fn new(db: &dyn Db, environment: Environment, entry: Name) -> Ready {
+    pub(crate) fn new(db: &dyn Db, environment: Environment, entry: Name) -> Ready {
         let functions = &db.shared().functions;
         let fingerprint = fingerprint(environment.program(), entry, environment.is_open(), functions);
         Ready { environment: Arc::new(environment), fingerprint }
@@ -143,6 +144,9 @@ impl PartialEq for Ready {
 #[salsa::tracked]
 pub(crate) fn ready<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> Arc<Ready> {
     let name = entry.name(db);
+    if let Some(ready) = entered(db, project, name) {
+        return Arc::new(ready);
+    }
     let sliced = |around| Program::clone(slice(db, project, entry, around == Surroundings::Open));
     let conventions = conventions(db, project);
     let annotations = |name| annotation(db, project, Symbol::new(db, name)).clone();
@@ -161,7 +165,7 @@ pub(crate) fn ready<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) 
 
 /// What a read of a volatile object gives.
 #[salsa::tracked(returns(copy))]
-fn volatile(db: &dyn Db, project: Project) -> VolatileReads {
+pub(crate) fn volatile(db: &dyn Db, project: Project) -> VolatileReads {
     project.options(db).volatile
 }
 

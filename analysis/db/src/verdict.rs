@@ -20,6 +20,7 @@ use crate::{
     program::{Ready, ready, ready_for, ready_past},
     shared::Db,
     stored,
+    wide::slice_of,
     work::Work,
 };
 
@@ -78,7 +79,8 @@ pub(crate) fn judgement<'db>(
     let team = db.shared().team.get();
     let claim = team.and_then(|team| team.find(ready.fingerprint, key, request.steps, &control.cancel));
     let claim = claim.and_then(|bytes| stored::judgement(&bytes));
-    let blocks = SliceBlocks::new(db, (project, name, request.property.passed_over()));
+    let slice = slice_of(db, project, name);
+    let blocks = SliceBlocks::new(db, (project, slice, request.property.passed_over()));
     let subject = subject(db, project, ready).with_summaries(db.shared().summaries.clone(), blocks);
     let started = Instant::now();
     // Engines end by their budgets, with what they know by then.
@@ -136,7 +138,8 @@ fn remember(db: &dyn Db, request: &Request, judgement: &Judgement) {
 pub(crate) fn known<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> (Option<Arc<Facts>>, u64) {
     // What verdicts asked of intervals is known already.
     let passed_over = passed_over(ready(db, project, entry).environment.program());
-    let blocks = SliceBlocks::new(db, (project, entry.name(db), passed_over.clone()));
+    let slice = slice_of(db, project, entry.name(db));
+    let blocks = SliceBlocks::new(db, (project, slice, passed_over.clone()));
     let ready = ready_past(db, project, entry, &passed_over);
     let subject = subject(db, project, ready).with_summaries(db.shared().summaries.clone(), blocks);
     let control = db.control();

@@ -299,7 +299,7 @@ impl WholeProgram {
         let db = self.db.within(control);
         let mut out = Facts::default();
         for file in &self.files {
-            let read = ((db.subject()?, db.sources()?), Index::of(&*db.source(file)?), Vec::new());
+            let read = ((db.prepared()?, db.sources()?), Index::of(&*db.source(file)?), Vec::new());
             let program = Arc::new(Read::new(file, &[], Ok(Ok(read)), &Settings::default()));
             let known = knowledge(&program, &db, &control.cancel).map_err(|_| CheckError::Stopped)?;
             let whole = std::path::absolute(file).unwrap_or_else(|_| file.clone());

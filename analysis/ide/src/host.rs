@@ -62,6 +62,8 @@ struct Graph {
     db: Database,
     /// The program, once it was read. Another one with every write that may change it.
     program: Arc<Remembered>,
+    /// The program that was read last.
+    last: Arc<Mutex<Option<Arc<Program>>>>,
 }
 
 /// What snapshots of the same inputs share.
@@ -157,7 +159,7 @@ impl AnalysisHost {
             if let Some(place) = &self.team {
                 db.set_team(place.clone());
             }
-            Graph { db, program: Arc::default() }
+            Graph { db, program: Arc::default(), last: Arc::default() }
         });
         let small = self.texts.iter().filter(|(_, text)| text.len() <= LARGEST);
         graph.db.set_buffers(small.map(|(path, text)| (path.as_path(), text)));
@@ -194,6 +196,7 @@ impl AnalysisHost {
             companions: self.companions.get(file).cloned().unwrap_or_default(),
             db: graph.db.clone(),
             program: graph.program.clone(),
+            last: graph.last.clone(),
         }
     }
 }
@@ -207,6 +210,7 @@ pub struct Analysis {
     companions: Arc<[PathBuf]>,
     db: Database,
     program: Arc<Remembered>,
+    last: Arc<Mutex<Option<Arc<Program>>>>,
 }
 
 impl Analysis {
@@ -284,7 +288,16 @@ impl Analysis {
         if cancel.is_cancelled() {
             return Err(Cancelled);
         }
-        Ok(known.insert(ReadProgram { program: Arc::new(program), is_alone }).clone())
+        let mut last = self.last.lock();
+        if let Some(last) = &*last {
+            program.begin_with(last);
+        }
+        if program.is_planned() {
+            program.find_plan_unless(cancel)?;
+        }
+        let program = Arc::new(program);
+        *last = Some(program.clone());
+        Ok(known.insert(ReadProgram { program, is_alone }).clone())
     }
 
     fn read_from(&self, db: &Database, companions: &[PathBuf]) -> Cancellable<Program> {
@@ -295,17 +308,17 @@ impl Analysis {
             let sources = db.sources()?;
             let source = db.source(&self.file)?;
             // Both take a while, and neither needs the other.
-            let (subject, index) = std::thread::scope(|scope| {
+            let (prepared, index) = std::thread::scope(|scope| {
                 let index =
                     std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || Index::of(&source));
-                let subject = db.subject();
+                let prepared = db.prepared();
                 let index = match index {
                     Ok(index) => index.join().unwrap_or_else(|panic| resume_unwind(panic)),
                     Err(_) => Index::of(&source),
                 };
-                (subject, index)
+                (prepared, index)
             });
-            Ok(((subject?, sources), index, others))
+            Ok(((prepared?, sources), index, others))
         }));
         let loaded: Result<Result<_, LoadError>, _> = match loaded {
             Ok(Ok(loaded)) => Ok(Ok(loaded)),

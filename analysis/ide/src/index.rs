@@ -227,14 +227,15 @@ impl Index {
 
     /// The macro whose name is at a point of a file.
     pub fn expansion(&self, path: &Path, point: Point) -> Option<&Expansion> {
-        self.expansions.iter().find(|e| *e.place.path == *path && e.place.range.touches(point))
+        self.expansions.iter().find(|e| e.place.range.touches(point) && *e.place.path == *path)
     }
 
     /// The names inside a place, in the order of the text.
     pub fn inside(&self, place: &Place) -> impl Iterator<Item = &Occurrence> {
         let (path, range) = (place.path.clone(), place.range);
+        // Comparing paths is what takes time.
         self.occurrences.iter().filter(move |o| {
-            o.place.path == path && range.start <= o.place.range.start && o.place.range.end <= range.end
+            range.start <= o.place.range.start && o.place.range.end <= range.end && o.place.path == path
         })
     }
 
@@ -261,7 +262,7 @@ impl Index {
 
     /// The name at a point of a file.
     pub fn at(&self, path: &Path, point: Point) -> Option<&Occurrence> {
-        let here = |o: &&Occurrence| *o.place.path == *path && o.place.range.touches(point);
+        let here = |o: &&Occurrence| o.place.range.touches(point) && *o.place.path == *path;
         self.occurrences.iter().filter(here).min_by_key(|o| o.place.range.size())
     }
 

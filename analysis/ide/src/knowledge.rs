@@ -62,7 +62,7 @@ pub(crate) fn knowledge(program: &Arc<Program>, db: &Database, cancel: &Cancel) 
     let mut left = STEPS;
     let mut lost: BTreeSet<Name> = BTreeSet::new();
     for entry in program.entries().iter().filter(|entry| !entry.is_alone) {
-        let decided = || entry.decides.iter().map(|name| Name::new(name));
+        let decided = || entry.decides.iter().copied();
         if left == 0 {
             lost.extend(decided());
             continue;

@@ -21,6 +21,7 @@ mod knowledge;
 pub mod layers;
 mod navigation;
 mod place;
+mod plan;
 mod program;
 mod proof;
 mod reproduce;

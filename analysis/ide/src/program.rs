@@ -2,27 +2,32 @@
 
 use std::{
     any::Any,
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
 };
 
+use proofline_db::Prepared;
+use proofline_syntax::interrupt::{self, Interrupt, Interrupted};
 use proofline_verifier::{
-    EntryKind, Name, Subject,
-    entry_points::{Scope, Whole, entry_points},
-    load::LoadError,
-    portfolio::panic_text,
-    property::Property,
-    sources::Sources,
+    Cancel, Program as Code, Subject, load::LoadError, portfolio::panic_text, sources::Sources,
 };
 
+pub use crate::plan::EntryPoint;
 use crate::{
+    cancel::{Cancellable, Cancelled},
     index::Index,
     place::{Place, Range},
+    plan::Plan,
     settings::Settings,
 };
 
+/// From so many functions on, a program begins with the plan of the text before.
+const LARGE: usize = 300;
+
 /// What reading gives: the program, the names of its file, the names of its companions.
-pub(crate) type Read = ((Subject, Sources), Index, Vec<Index>);
+pub(crate) type Read = ((Prepared, Sources), Index, Vec<Index>);
 
 /// Something wrong with the text.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,34 +51,28 @@ pub struct FunctionItem {
     pub range: Range,
 }
 
-/// A function that executions start in, with those it decides.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct EntryPoint {
-    /// The function.
-    pub name: String,
-    /// What a failure from here means: what fails in a program fails; from a function that unknown code may call with any arguments it may
-    /// be the caller's fault.
-    pub kind: EntryKind,
-    /// Functions whose obligations it decides (itself included).
-    pub decides: BTreeSet<String>,
-    /// It is judged on its own, although others call it: what is known then is known for all callers. The rest is decided where they are.
-    pub is_alone: bool,
-}
-
 /// The program of one file.
 pub struct Program {
     path: PathBuf,
-    code: Option<(Subject, Sources)>,
-    /// What is asked of it.
-    property: Property,
+    code: Option<ReadCode>,
     index: Index,
     undefined: BTreeSet<String>,
     files: BTreeSet<PathBuf>,
     functions: Vec<FunctionItem>,
-    entries: Vec<EntryPoint>,
-    /// The numbers of the entries that decide a function.
-    deciding: BTreeMap<String, Vec<usize>>,
+    plan: OnceLock<Arc<Plan>>,
+    /// Of an older text with the same functions, to begin with.
+    older_plan: Option<Arc<Plan>>,
+    settings: Settings,
+    companions: Vec<PathBuf>,
     problems: Vec<Problem>,
+}
+
+/// The program behind the text.
+struct ReadCode {
+    prepared: Prepared,
+    /// What was found out about all of it, once somebody has asked.
+    subject: OnceLock<Subject>,
+    sources: Sources,
 }
 
 impl Program {
@@ -88,16 +87,17 @@ impl Program {
         let nothing = Program {
             path: path.clone(),
             code: None,
-            property: settings.property.clone(),
             index: Index::default(),
             undefined: BTreeSet::new(),
             files: BTreeSet::from([path.clone()]),
             functions: Vec::new(),
-            entries: Vec::new(),
-            deciding: BTreeMap::new(),
+            plan: OnceLock::new(),
+            older_plan: None,
+            settings: settings.clone(),
+            companions: companions.to_vec(),
             problems: Vec::new(),
         };
-        let ((subject, sources), mut index, others) = match loaded {
+        let ((prepared, sources), mut index, others) = match loaded {
             Ok(Ok(loaded)) => loaded,
             Ok(Err(error)) => return Program { problems: whole(error.to_string()), ..nothing },
             Err(panic) => {
@@ -122,18 +122,15 @@ impl Program {
                 place: problem.position.as_ref().map(Place::of),
             })
             .collect();
-        let entries = entries(&subject, &sources, settings, companions);
         Program {
             path,
             files: sources.files(),
-            functions: functions(&subject, &sources),
-            deciding: deciding(&entries),
-            entries,
+            functions: functions(&prepared, &sources),
             problems,
             index,
             undefined,
-            code: Some((subject, sources)),
-            property: settings.property.clone(),
+            code: Some(ReadCode { prepared, subject: OnceLock::new(), sources }),
+            ..nothing
         }
     }
 
@@ -149,13 +146,54 @@ impl Program {
     pub fn functions(&self) -> &[FunctionItem] {
         &self.functions
     }
-    /// From where it is checked: functions on their own, then `main`, then by name.
+    /// From where it is checked: functions on their own, then `main`, then by name. As in an older text, until it [is planned](Program::is_planned).
     pub fn entries(&self) -> &[EntryPoint] {
-        &self.entries
+        &self.plan().entries
     }
     /// Those of them that decide a function.
     pub fn deciding(&self, function: &str) -> impl Iterator<Item = &EntryPoint> {
-        self.deciding.get(function).into_iter().flatten().filter_map(|at| self.entries.get(*at))
+        self.plan().deciding(function)
+    }
+    fn plan(&self) -> &Plan {
+        match (self.plan.get(), &self.older_plan) {
+            (Some(plan), _) | (None, Some(plan)) => plan,
+            (None, None) => self.find_plan(),
+        }
+    }
+    /// Finds out from where this very text is checked. In a large program that takes a while.
+    ///
+    /// # Errors
+    /// If it was cancelled.
+    pub fn find_plan_unless(&self, cancel: &Cancel) -> Cancellable<()> {
+        let is_over = cancel.clone();
+        let interrupt = Interrupt::new(move || is_over.is_cancelled());
+        let find = || interrupt::within(Some(interrupt), || self.find_plan());
+        match catch_unwind(AssertUnwindSafe(find)) {
+            Ok(_) => Ok(()),
+            Err(panic) if panic.is::<Interrupted>() => Err(Cancelled),
+            Err(panic) => resume_unwind(panic),
+        }
+    }
+    fn find_plan(&self) -> &Arc<Plan> {
+        self.plan.get_or_init(|| {
+            let subject = self.subject().zip(self.sources());
+            let plan = subject
+                .map(|(subject, sources)| Plan::new(subject, sources, &self.settings, &self.companions));
+            Arc::new(plan.unwrap_or_default())
+        })
+    }
+    /// Whether that was found out.
+    pub fn is_planned(&self) -> bool {
+        self.plan.get().is_some() || self.older_plan.is_none()
+    }
+    /// The plan of an older text does for the beginning, if this one is large and has the same functions.
+    pub(crate) fn begin_with(&mut self, older: &Program) {
+        let plan = older.plan.get().or(older.older_plan.as_ref());
+        let names = |program: &Program| program.functions.iter().map(|f| f.name.clone()).collect::<Vec<_>>();
+        let is_alike = self.settings == older.settings && self.companions == older.companions;
+        if self.functions.len() >= LARGE && is_alike && names(self) == names(older) {
+            self.older_plan = plan.cloned();
+        }
     }
     /// What is wrong with the text.
     pub fn problems(&self) -> &[Problem] {
@@ -178,17 +216,25 @@ impl Program {
         let own = |function: &&FunctionItem| *function.selection.path == *self.path;
         self.functions.iter().filter(own).any(|function| function.name.contains(':'))
     }
-    /// The program itself.
+    /// The program itself, without what is found out about all of it.
+    pub(crate) fn prepared(&self) -> Option<&Code> {
+        self.code.as_ref().map(|code| code.prepared.program())
+    }
+    /// The program itself. The first time, that takes a while where it is large.
     pub(crate) fn subject(&self) -> Option<&Subject> {
-        self.code.as_ref().map(|(subject, _)| subject)
+        self.code.as_ref().map(|code| code.subject.get_or_init(|| code.prepared.subject()))
+    }
+    /// The same, if it was asked for before.
+    pub(crate) fn known_subject(&self) -> Option<&Subject> {
+        self.code.as_ref()?.subject.get()
     }
     /// The program as failures were found in it: what nobody asks about ends no execution.
     pub(crate) fn asked(&self) -> Option<Subject> {
-        Some(self.subject()?.for_question(&self.property))
+        Some(self.subject()?.for_question(&self.settings.property))
     }
     /// Where its parts are in the text.
     pub(crate) fn sources(&self) -> Option<&Sources> {
-        self.code.as_ref().map(|(_, sources)| sources)
+        self.code.as_ref().map(|code| &code.sources)
     }
     /// The function with this name.
     pub fn function(&self, name: &str) -> Option<&FunctionItem> {
@@ -196,8 +242,8 @@ impl Program {
     }
 }
 
-fn functions(subject: &Subject, sources: &Sources) -> Vec<FunctionItem> {
-    let mut out: Vec<FunctionItem> = subject
+fn functions(prepared: &Prepared, sources: &Sources) -> Vec<FunctionItem> {
+    let mut out: Vec<FunctionItem> = prepared
         .program()
         .functions
         .keys()
@@ -218,54 +264,4 @@ fn functions(subject: &Subject, sources: &Sources) -> Vec<FunctionItem> {
         (&a.selection.path, a.range.start, &a.name).cmp(&(&b.selection.path, b.range.start, &b.name))
     });
     out
-}
-
-fn deciding(entries: &[EntryPoint]) -> BTreeMap<String, Vec<usize>> {
-    let mut out: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for (at, entry) in entries.iter().enumerate() {
-        for function in &entry.decides {
-            out.entry(function.clone()).or_default().push(at);
-        }
-    }
-    out
-}
-
-/// Where the program of a file is entered: all of its own functions are to be decided.
-fn entries(
-    subject: &Subject,
-    sources: &Sources,
-    settings: &Settings,
-    companions: &[PathBuf],
-) -> Vec<EntryPoint> {
-    // Functions of companions are decided where this file's executions reach them, and else where their own file is open.
-    let is_own = |name: Name| {
-        companions.is_empty()
-            || sources
-                .definition(name)
-                .is_none_or(|at| !companions.contains(&Place::of(&at).path.to_path_buf()))
-    };
-    let scope = if settings.library { Scope::Library } else { Scope::Everything };
-    let points = entry_points(&Whole::new(subject), scope, &is_own);
-    let mut inner: BTreeSet<Name> = BTreeSet::new();
-    // Whoever names engines asks these alone.
-    if settings.engines.is_empty() {
-        let of_library = points.iter().filter(|point| point.entry.is_library());
-        inner.extend(of_library.flat_map(|point| &point.decides).filter(|name| is_own(**name)));
-    }
-    for point in &points {
-        inner.remove(&point.entry.name);
-    }
-    let alone = inner.into_iter().map(|name| EntryPoint {
-        name: name.to_string(),
-        kind: EntryKind::Library,
-        decides: BTreeSet::from([name.to_string()]),
-        is_alone: true,
-    });
-    let entry = |point: proofline_verifier::entry_points::EntryPoint| EntryPoint {
-        name: point.entry.name.to_string(),
-        kind: point.entry.kind,
-        decides: point.decides.iter().map(ToString::to_string).collect(),
-        is_alone: false,
-    };
-    alone.chain(points.into_iter().map(entry)).collect()
 }

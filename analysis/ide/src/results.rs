@@ -170,7 +170,7 @@ impl FileResults {
         if program.has_errors() && self.entries.values().any(|entry| entry.older.is_some()) {
             return false;
         }
-        self.entries.retain(|name, _| program.entries().iter().any(|entry| entry.name == *name));
+        self.keep_entries(&program);
         for older in self.entries.values_mut().filter_map(|entry| entry.older.as_mut()) {
             older.gone = gone(&program, &self.path, &older.report, &older.edits);
         }
@@ -179,6 +179,19 @@ impl FileResults {
         self.edits.clear();
         self.is_current = true;
         true
+    }
+
+    /// It was found out from where the current text is checked.
+    pub fn planned(&mut self) {
+        if let Some(program) = self.program.clone() {
+            self.keep_entries(&program);
+        }
+        *self.merged.get_mut() = Merged::default();
+    }
+
+    fn keep_entries(&mut self, program: &Program) {
+        let names: BTreeSet<&str> = program.entries().iter().map(|entry| entry.name.as_str()).collect();
+        self.entries.retain(|name, _| names.contains(&**name));
     }
 
     /// A job begins to verify an entry.
@@ -201,8 +214,8 @@ impl FileResults {
         let merged = self.merged.get_mut();
         merged.reports = None;
         let plan = self.program.iter().flat_map(|program| program.entries());
-        for function in plan.filter(|entry| entry.name == report.entry).flat_map(|entry| &entry.decides) {
-            merged.functions.remove(function);
+        for function in plan.filter(|entry| entry.name == report.entry).flat_map(|entry| &*entry.decides) {
+            merged.functions.remove(&**function);
         }
         let entry = self.entries.entry(report.entry.clone()).or_default();
         entry.is_final = is_final || report.is_settled;
@@ -285,10 +298,10 @@ impl FileResults {
 
     /// The entries of the program, first the function that was edited last, then those that decide it.
     pub fn entries(&self) -> Vec<&EntryPoint> {
-        let edited = self.edited();
+        let edited = self.edited().map(|function| Name::new(&function.name));
         let distance = |entry: &&EntryPoint| match edited {
-            Some(function) if entry.name == function.name => 0,
-            Some(function) if entry.decides.contains(&function.name) => 1,
+            Some(function) if *entry.name == *function => 0,
+            Some(function) if entry.decides.contains(&function) => 1,
             Some(_) | None => 2,
         };
         let mut all: Vec<&EntryPoint> = self.program.iter().flat_map(|program| program.entries()).collect();
@@ -317,10 +330,11 @@ impl FileResults {
     pub fn is_settled(&self) -> bool {
         self.is_current
             && self.program.as_ref().is_some_and(|program| {
-                program
-                    .entries()
-                    .iter()
-                    .all(|e| self.entries.get(&e.name).is_some_and(|known| known.is_final))
+                program.is_planned()
+                    && program
+                        .entries()
+                        .iter()
+                        .all(|e| self.entries.get(&e.name).is_some_and(|known| known.is_final))
             })
     }
 
@@ -463,12 +477,12 @@ impl FileResults {
 
 /// The findings of an older text that are about functions or obligations which the program does not have.
 fn gone(program: &Program, file: &Path, report: &EntryReport, edits: &[Edit]) -> BTreeSet<String> {
-    let (Some(subject), Some(sources)) = (program.subject(), program.sources()) else {
+    let (Some(code), Some(sources)) = (program.prepared(), program.sources()) else {
         return BTreeSet::new();
     };
     let is_there = |finding: &Finding| {
         let name = Name::new(&finding.function);
-        let Some(function) = subject.env().function(name) else { return false };
+        let Some(function) = code.functions.get(&name) else { return false };
         let Some(place) = finding.place.as_ref() else { return true };
         let range = if *place.path == *file { range_after(place.range, edits) } else { place.range };
         let mut same = function.obligations.iter().filter(|o| o.check.code() == finding.check);

@@ -6,7 +6,7 @@ use std::{
 };
 
 use proofline_cfa::Object;
-use proofline_verifier::{Name, Unknown};
+use proofline_verifier::{Name, Subject, Unknown};
 
 use crate::{
     finding::{Finding, Nature},
@@ -73,7 +73,8 @@ impl Summary {
         function: &str,
     ) -> Option<Summary> {
         program.function(function)?;
-        let environment = program.subject()?.env();
+        // Nobody waits here until it is found out.
+        let environment = program.known_subject().map(Subject::env);
         let report = report(program, reports, function);
         let findings: BTreeMap<&str, &Finding> = reports
             .values()
@@ -154,8 +155,8 @@ impl Summary {
             hangs_on: hangs_on.into_iter().collect(),
             ensures: knowledge.and_then(|known| known.ensures(function, "result")).into_iter().collect(),
             is_for_all_callers: knowledge.is_some_and(|known| known.is_for_all_callers(function)),
-            reads: shown(environment.reads(name)),
-            writes: shown(environment.writes(name)),
+            reads: environment.map(|environment| shown(environment.reads(name))).unwrap_or_default(),
+            writes: environment.map(|environment| shown(environment.writes(name))).unwrap_or_default(),
             checks,
             rests_on: rests_on.into_iter().map(|text| words::condition(text)).collect(),
             report,
@@ -171,7 +172,7 @@ fn object_text(program: &Program, object: Object, of: Name) -> Option<String> {
         Object::Global(name) => Some(name.written().to_owned()),
         Object::Local(function, _) if function == of => None,
         Object::Local(function, id) => {
-            let automaton = program.subject()?.env().function(function)?;
+            let automaton = program.prepared()?.functions.get(&function)?;
             Some(format!("{} of {}", automaton.local(id).name, function.written()))
         }
         Object::Heap(function, _) => Some(format!("what {} allocates", function.written())),

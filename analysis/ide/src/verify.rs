@@ -141,7 +141,7 @@ pub(crate) fn verify(
     let Some(plan) = program.entries().iter().find(|e| e.name == entry) else { return Err(Cancelled) };
     let rounds = effort.rounds;
     let is_in_rounds = settings.engines.is_empty() || rounds == Rounds::Cheap;
-    let (Some(subject), Some(sources)) = (program.subject(), program.sources()) else {
+    let (Some(code), Some(sources)) = (program.prepared(), program.sources()) else {
         return Err(Cancelled);
     };
     let name = Name::new(entry);
@@ -184,13 +184,13 @@ pub(crate) fn verify(
     db.save_now_and_then();
     let millis = db.millis(name);
     let mut functions: BTreeMap<String, Vec<Obligation>> =
-        plan.decides.iter().map(|name| (name.clone(), Vec::new())).collect();
+        plan.decides.iter().map(|name| (name.to_string(), Vec::new())).collect();
     let findings: Vec<Finding> = report.findings.iter().map(Finding::new).collect();
     if plan.is_alone
-        && let Some(automaton) = subject.env().function(name)
+        && let Some(automaton) = code.functions.get(&name)
     {
         // What is not known for all callers is known where they are.
-        let asked = request.property.targets(subject.program(), [automaton]);
+        let asked = request.property.targets(code, [&**automaton]);
         let open = || verdict::Verdict::Unknown(Unknown::Unconfirmed("it depends on the callers".into()));
         for target in asked.iter() {
             report.verdicts.entry(target).or_insert_with(open);
@@ -199,7 +199,7 @@ pub(crate) fn verify(
     let mut is_settled = report.reason.is_none() && !(plan.is_alone && report.resting.contains(&name));
     for ((function, id), verdict) in &report.verdicts {
         let Some(list) = functions.get_mut(function.as_str()) else { continue };
-        let Some(automaton) = subject.env().function(*function) else { continue };
+        let Some(automaton) = code.functions.get(function) else { continue };
         let Some(obligation) = automaton.obligations.get(id.index()) else { continue };
         let verdict = match verdict {
             verdict::Verdict::Proved(engine) => Verdict::Proved(engine),
@@ -236,7 +236,10 @@ pub(crate) fn verify(
         reason: report.reason.as_ref().map(|why| words::why(why).reason),
         functions,
         // A library entry also runs into what `main` decides; that is told from `main`.
-        findings: findings.into_iter().filter(|finding| plan.decides.contains(&finding.function)).collect(),
+        findings: findings
+            .into_iter()
+            .filter(|finding| plan.decides.contains(&Name::new(&finding.function)))
+            .collect(),
         rests_on: report.rests_on.iter().cloned().collect(),
         contracts: report
             .kept

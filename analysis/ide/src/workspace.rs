@@ -20,7 +20,7 @@ use crate::{
 /// Files that are looked at.
 const MOST_FILES: usize = 50_000;
 /// Bytes of a file that is looked at.
-const LARGEST: u64 = 4 << 20;
+const LARGEST: u64 = 16 << 20;
 /// Files that are linked with one.
 const MOST_COMPANIONS: usize = 24;
 /// Folders without sources of the project.

@@ -25,6 +25,10 @@ pub struct CallGraph {
     components: Vec<Vec<Name>>,
     component_of: FxHashMap<Name, usize>,
     none: BTreeSet<Name>,
+    /// The functions in order, and whom each calls by places there: what is reached is asked for every function of a large program.
+    names: Vec<Name>,
+    places: FxHashMap<Name, u32>,
+    edges: Vec<Vec<u32>>,
 }
 
 impl CallGraph {
@@ -46,7 +50,14 @@ impl CallGraph {
                 component_of.insert(*member, index);
             }
         }
-        CallGraph { calls, callees, callers, components, component_of, none: BTreeSet::new() }
+        let names: Vec<Name> = callees.keys().copied().collect();
+        let places: FxHashMap<Name, u32> = names.iter().zip(0..).map(|(name, at)| (*name, at)).collect();
+        let edges = callees
+            .values()
+            .map(|to| to.iter().filter_map(|name| places.get(name).copied()).collect())
+            .collect();
+        let none = BTreeSet::new();
+        CallGraph { calls, callees, callers, components, component_of, none, names, places, edges }
     }
 
     /// Strongly connected components, callees before callers, members sorted. The order depends on names only.
@@ -87,14 +98,15 @@ impl CallGraph {
 
     /// The functions that the given ones may call, through any number of others, themselves included.
     pub fn reachable(&self, from: impl IntoIterator<Item = Name>) -> BTreeSet<Name> {
-        let mut open: Vec<Name> = from.into_iter().collect();
-        let mut found = BTreeSet::new();
-        while let Some(function) = open.pop() {
-            if self.callees.contains_key(&function) && found.insert(function) {
-                open.extend(self.callees(function));
+        let mut open: Vec<u32> =
+            from.into_iter().filter_map(|name| self.places.get(&name).copied()).collect();
+        let mut is_found = vec![false; self.names.len()];
+        while let Some(at) = open.pop() {
+            if !std::mem::replace(&mut is_found[at as usize], true) {
+                open.extend(&self.edges[at as usize]);
             }
         }
-        found
+        self.names.iter().zip(is_found).filter(|(_, is_found)| *is_found).map(|(name, _)| *name).collect()
     }
 }
 

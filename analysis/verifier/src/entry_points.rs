@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proofline_cfa::{Call, Callee, Entry, Expr, Linkage, Name, Op, Program, visit};
 use proofline_program_analysis::{Environment, Mentions};
+use rustc_hash::FxHashSet;
 
 use crate::subject::Subject;
 
@@ -67,7 +68,7 @@ pub fn entry_points(
     let rest = all.into_iter().filter(|name| !by_main.contains(name) && wanted(*name));
     let (mentioned, free): (Vec<Name>, Vec<Name>) = rest.partition(|name| functions.is_mentioned(*name));
     let mut found = BTreeMap::new();
-    let mut seen = by_main.clone();
+    let mut seen: FxHashSet<Name> = by_main.iter().copied().collect();
     for name in free.into_iter().chain(mentioned.iter().copied()) {
         if !seen.contains(&name) {
             let reached = functions.reached_from(name);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use proofline_cfa::{CheckId, Program};
+use proofline_cfa::{CheckId, Name, ObligationId, Program};
 
 use crate::{
     checks::{
@@ -221,15 +221,18 @@ impl Property {
 
     /// The checks it selects in this program. The label `ERROR` counts only where the program has no call that says the same.
     pub fn checks(&self, program: &Program) -> BTreeSet<CheckId> {
-        let has_call = program
-            .functions
-            .values()
-            .any(|function| function.obligations.iter().any(|o| reach_error::CHECK.is(o.check)));
+        // Few checks have many obligations.
+        let mut present: Vec<CheckId> = Vec::new();
+        for obligation in program.functions.values().flat_map(|function| &function.obligations) {
+            if !present.contains(&obligation.check) {
+                present.push(obligation.check);
+            }
+        }
+        let has_call = present.iter().any(|check| reach_error::CHECK.is(*check));
         match self {
             Property::Everything => {
                 let asked = self.asked().filter(|check| !has_call || *check != &error_label::CHECK);
-                let obligations = program.functions.values().flat_map(|function| &function.obligations);
-                let of_monitors = obligations.map(|o| o.check).filter(|check| monitor::is_one(*check));
+                let of_monitors = present.into_iter().filter(|check| monitor::is_one(*check));
                 asked.map(Check::id).chain(of_monitors).collect()
             }
             Property::UnreachCall if has_call => [reach_error::CHECK.id()].into(),
@@ -247,11 +250,17 @@ impl Property {
         functions: impl IntoIterator<Item = &'f proofline_cfa::Function>,
     ) -> Targets {
         let checks = self.checks(program);
-        Targets::new(functions.into_iter().flat_map(|function| {
-            let selected = function.obligations.iter().enumerate().filter(|(_, o)| checks.contains(&o.check));
-            selected.map(|(i, _)| (function.name, proofline_cfa::ObligationId(i as u32))).collect::<Vec<_>>()
-        }))
+        Targets::new(functions.into_iter().flat_map(|function| targets_of(&checks, function)))
     }
+}
+
+/// The obligations of a function that are of these checks.
+pub(crate) fn targets_of<'f>(
+    checks: &'f BTreeSet<CheckId>,
+    function: &'f proofline_cfa::Function,
+) -> impl Iterator<Item = (Name, ObligationId)> + 'f {
+    let selected = function.obligations.iter().enumerate().filter(|(_, o)| checks.contains(&o.check));
+    selected.map(|(at, _)| (function.name, ObligationId(at as u32)))
 }
 
 /// The property of memory that a property file says: one line for each part.

@@ -8,6 +8,7 @@ mod results;
 mod testing;
 
 use std::{
+    cell::Cell,
     collections::{BTreeMap, BTreeSet},
     panic::{AssertUnwindSafe, catch_unwind},
     path::PathBuf,
@@ -75,6 +76,8 @@ pub(super) struct Actor {
     hints_changed: bool,
     progress: Progress,
     memory: Memory,
+    /// How often the client has asked about a buffer.
+    questions: Cell<u64>,
     /// Grows with everything that jobs may see.
     last_revision: u64,
     is_shut_down: bool,
@@ -120,6 +123,7 @@ pub(super) fn start(
         hints_changed: false,
         progress: Progress::default(),
         memory: Memory::default(),
+        questions: Cell::new(0),
         last_revision: 0,
         is_shut_down: false,
     };
@@ -276,8 +280,12 @@ impl Actor {
         self.last_revision
     }
 
+    /// A buffer that the client asks about.
     pub(super) fn document(&self, uri: &Uri) -> Option<&Document> {
-        self.documents.get(&path_of(uri)?)
+        let document = self.documents.get(&path_of(uri)?)?;
+        self.questions.set(self.questions.get() + 1);
+        document.used.set(self.questions.get());
+        Some(document)
     }
 }
 

@@ -1,6 +1,6 @@
 //! A buffer: its text as the client edits it, and what is known about it.
 
-use std::path::PathBuf;
+use std::{cell::Cell, path::PathBuf};
 
 use proofline_ide::{Edit, FileResults, Point};
 use ropey::Rope;
@@ -26,6 +26,8 @@ pub(super) struct Document {
     pub(super) companions: Vec<PathBuf>,
     /// What is known.
     pub(super) results: FileResults,
+    /// When the client last asked about it, among all its questions: editors ask about what they show.
+    pub(super) used: Cell<u64>,
 }
 
 impl Document {
@@ -41,6 +43,7 @@ impl Document {
             linked: None,
             companions: Vec::new(),
             results,
+            used: Cell::new(0),
         }
     }
 

@@ -94,6 +94,12 @@ pub(super) enum Outcome {
         report: Cancellable<Arc<EntryReport>>,
         effort: Effort,
     },
+    /// It was found out from where a large file is checked.
+    Planned {
+        path: PathBuf,
+        revision: u64,
+        planned: Cancellable<()>,
+    },
     /// The C files of the roots were looked at.
     Looked(Cancellable<Arc<Workspace>>),
     Known {
@@ -122,6 +128,7 @@ impl Outcome {
         match self {
             Outcome::Loaded { program, .. } => program.is_err(),
             Outcome::Verified { report, .. } => report.is_err(),
+            Outcome::Planned { planned, .. } => planned.is_err(),
             Outcome::Looked(workspace) => workspace.is_err(),
             Outcome::Known { knowledge, .. } => knowledge.is_err(),
             Outcome::Tested { .. } | Outcome::Panicked { .. } => false,

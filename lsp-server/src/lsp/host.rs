@@ -74,7 +74,7 @@ fn give(
 ) {
     // Who looks at folders reads nothing that is edited.
     let analysis = match &job.task {
-        Task::Look { .. } => Ok(None),
+        Task::Look { .. } | Task::Plan { .. } => Ok(None),
         Task::Load { .. } | Task::Verify { .. } | Task::Know | Task::Test { .. } => {
             catch_unwind(AssertUnwindSafe(|| Some(host.analysis(&job.path))))
         }

@@ -16,11 +16,14 @@ use super::{host::Host, reproduce::Permission};
 #[derive(Clone)]
 pub(super) enum Task {
     /// Read the file; what its program consists of was found out before for these undefined functions.
-    Load { workspace: Option<Arc<Workspace>>, linked: Linked },
+    /// If it `is_urgent`, somebody has edited or opened it.
+    Load { workspace: Option<Arc<Workspace>>, linked: Linked, is_urgent: bool },
     /// Decide what an entry decides.
     Verify { entry: String, effort: Effort },
     /// Look at the C files under the roots, again if there is something to start from.
     Look { roots: Vec<PathBuf>, program: Vec<PathBuf>, before: Option<Arc<Workspace>> },
+    /// Find out from where the text of a large file is checked.
+    Plan { program: Arc<Program> },
     /// Find out what holds where in the file.
     Know,
     /// Write the test of a finding, and run it.
@@ -118,7 +121,9 @@ impl Jobs {
     /// Adds a job.
     pub(super) fn push(&mut self, path: &Path, revision: u64, task: Task, place: usize) {
         let class = match &task {
-            Task::Load { .. } | Task::Test { .. } => LOAD,
+            Task::Load { is_urgent: true, .. } | Task::Test { .. } => LOAD,
+            // One buffer after the other, with the first answers about it.
+            Task::Load { is_urgent: false, .. } | Task::Plan { .. } => QUICK,
             Task::Look { .. } => LOOK,
             Task::Know => KNOW,
             Task::Verify { effort, .. } => match effort.rounds {
@@ -203,7 +208,7 @@ impl Jobs {
 
 fn is_large(task: &Task) -> bool {
     match task {
-        Task::Know | Task::Look { .. } => true,
+        Task::Know | Task::Look { .. } | Task::Plan { .. } => true,
         Task::Verify { effort, .. } => effort.rounds != Rounds::Cheap,
         Task::Load { .. } | Task::Test { .. } => false,
     }

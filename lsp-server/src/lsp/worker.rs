@@ -51,7 +51,7 @@ pub(super) fn panic_text(panic: &(dyn Any + Send)) -> String {
 fn perform(work: Work, events: &mpsc::Sender<Event>) -> Outcome {
     let Work { job: Job { id, path, revision, task, cancel }, analysis } = work;
     match task {
-        Task::Load { workspace, linked } => {
+        Task::Load { workspace, linked, is_urgent: _ } => {
             let program = analysis.ok_or(Cancelled).and_then(|analysis| analysis.program(&cancel));
             let linked = program.as_ref().ok().zip(workspace).map(|(program, workspace)| {
                 let undefined = program.undefined();
@@ -61,6 +61,12 @@ fn perform(work: Work, events: &mpsc::Sender<Event>) -> Outcome {
                 }
             });
             Outcome::Loaded { path, revision, program, linked }
+        }
+        Task::Plan { program } => {
+            // No edit waits for this.
+            drop(analysis);
+            let planned = program.find_plan_unless(&cancel);
+            Outcome::Planned { path, revision, planned }
         }
         Task::Look { roots, program, before } => {
             Outcome::Looked(Workspace::look(&roots, &program, before.as_deref(), &cancel).map(Arc::new))

@@ -7,6 +7,7 @@ mod demo;
 mod dist;
 mod exhaustive;
 mod fuzz;
+mod history;
 mod limited;
 mod memory;
 mod module_cycles;
@@ -58,6 +59,17 @@ enum Chore {
     Scale(scale::Arguments),
     /// Tries the project commands on cJSON and zlib with their own build systems: `tests/projects`.
     Projects,
+    /// What commits of real projects cost, with what was verified before and without; see `--help`.
+    History(history::Arguments),
+    /// Prints how long people wait in a workspace of a million lines (release build), and what it costs in memory.
+    Million {
+        /// Programs that `cargo xtask corpus` has fetched.
+        #[arg(default_value = "target/corpus")]
+        corpus: String,
+        /// Fails when a limit is missed.
+        #[arg(long)]
+        check: bool,
+    },
     /// Tests a team's store on Redis and S3 servers, and batches on a cluster: `tests/team`.
     Team,
     /// Kills the solver's processes at random under a busy server; every verdict must stay what it is (release build).
@@ -108,11 +120,13 @@ fn main() -> Result<()> {
             let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
             run(&root, "tests/editors/run.sh", &arguments)
         }
-        Chore::Scale(arguments) => scale::run(&arguments),
         Chore::Projects => {
             run(&root, "cargo", &["test", "--quiet", "--workspace", "--no-run", "--test", "command_line"])?;
             run(&root, "tests/projects/run.sh", &["target/debug/proofline"])
         }
+        Chore::Scale(arguments) => scale::run(&root, &arguments),
+        Chore::History(arguments) => history::run(&root, &arguments),
+        Chore::Million { corpus, check } => server::million(&root, &corpus, check),
         Chore::Team => team::test(&root),
         Chore::Server => server::test(&root),
         Chore::Chaos { minutes } => server::chaos(&root, minutes),

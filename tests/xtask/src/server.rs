@@ -71,3 +71,15 @@ pub(crate) fn latency(root: &Path, check: bool, real: Option<&str>) -> Result<()
     }
     crate::run(root, "env", &arguments)
 }
+
+/// Builds the release binary and prints how long people wait in a workspace of a million lines, with these programs of others in it.
+pub(crate) fn million(root: &Path, corpus: &str, check: bool) -> Result<()> {
+    crate::run(root, "cargo", &["build", "--quiet", "--release", "--package", "proofline"])?;
+    let python = python(root)?;
+    let binary = format!("PROOFLINE={}", root.join("target/release/proofline").display());
+    let mut arguments = vec![binary.as_str(), python.as_str(), "tests/lsp/million.py", corpus];
+    if check {
+        arguments.push("--check");
+    }
+    crate::run(root, "env", &arguments)
+}

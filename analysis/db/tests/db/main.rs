@@ -9,3 +9,4 @@ mod hints;
 mod incremental;
 mod linking;
 mod sessions;
+mod wide;

@@ -40,7 +40,8 @@ impl Parts {
             | Parts::Equations { .. }
             | Parts::Polynomials
             | Parts::Predicate(_)
-            | Parts::Cparec { .. } => Method::Invariants,
+            | Parts::Cparec { .. }
+            | Parts::CparecFixpoint { .. } => Method::Invariants,
             Parts::OldInvariants { .. } => Method::OlderProof,
             Parts::Bounded { .. } => Method::Paths,
             Parts::KInduction { .. } => Method::Induction,

@@ -7,7 +7,7 @@ use std::{
     time::Instant,
 };
 
-use proofline_cfa::{Entry, Name, ObligationId};
+use proofline_cfa::{Entry, Function, Name, ObligationId};
 use proofline_cpa::{Budget, Cancel, Unknown};
 use proofline_smt::{Reason, worker::take_incident};
 
@@ -18,6 +18,7 @@ use crate::{
     counterexample::Counterexample,
     engines::{self, Answer, Decision, Engine, Features, Question, Targets},
     interpret::{Code, Machine, Script},
+    property::targets_of,
     report::{BY_CONTRACTS, Judgement, not_replayed},
     rests_on::Basis,
     subject::Subject,
@@ -56,14 +57,19 @@ impl<'r> Schedule<'r> {
     ) -> Schedule<'r> {
         let functions = subject.reachable_from(entry.name);
         let concerned = subject.env().concerned(entry);
-        let targets = |functions: &BTreeSet<Name>| {
-            let automata = functions.iter().filter_map(|name| subject.env().function(*name));
-            request.property.targets(subject.program(), automata)
+        let checks = request.property.checks(subject.program());
+        let automata = |names: &BTreeSet<Name>| {
+            names.iter().filter_map(|name| subject.env().function(*name)).collect::<Vec<_>>()
         };
-        let with_targets: BTreeSet<Name> =
-            concerned.iter().filter(|name| !targets(&BTreeSet::from([**name])).is_empty()).copied().collect();
-        let has_targets = |name: &Name| !subject.reachable_from(*name).is_disjoint(&with_targets);
-        let called = subject.env().called_from_outside(entry).into_iter().filter(has_targets).collect();
+        let mut called = subject.env().called_from_outside(entry);
+        if !called.is_empty() {
+            let has_own = |function: &&Function| targets_of(&checks, function).next().is_some();
+            let with_targets: BTreeSet<Name> =
+                automata(&concerned).into_iter().filter(has_own).map(|function| function.name).collect();
+            called.retain(|name| !subject.reachable_from(*name).is_disjoint(&with_targets));
+        }
+        let open = automata(&functions).into_iter().flat_map(|function| targets_of(&checks, function));
+        let open = Targets::new(open);
         let rests_on = subject.assumptions(&concerned);
         let mut schedule = Schedule {
             subject,
@@ -71,7 +77,7 @@ impl<'r> Schedule<'r> {
             entry,
             control: control.clone(),
             blocked: subject.unsupported(&concerned),
-            open: targets(&functions),
+            open,
             others: Targets::default(),
             judgement: Judgement { rests_on, called_from_outside: called, ..Judgement::default() },
             reason: None,

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use proofline_ide::Effort;
+use proofline_ide::{Effort, check::Name};
 use serde_json::Value;
 use tower_lsp_server::{jsonrpc, ls_types::*};
 
@@ -88,10 +88,10 @@ impl Actor {
     pub(super) fn verify(&mut self, argument: &Value) -> jsonrpc::Result<Value> {
         let document = self.argument(argument)?;
         let (path, revision) = (document.path.clone(), document.revision);
-        let function = argument.get("function").and_then(Value::as_str);
+        let function = argument.get("function").and_then(Value::as_str).map(Name::new);
         let program = document.results.program().ok_or_else(|| wrong("the file is still being read"))?;
         let wanted =
-            program.entries().iter().filter(|e| function.is_none_or(|name| e.decides.contains(name)));
+            program.entries().iter().filter(|e| function.is_none_or(|name| e.decides.contains(&name)));
         let effort = Effort::most(self.settings.budget.saturating_mul(10));
         let entries: Vec<String> = wanted.map(|entry| entry.name.clone()).collect();
         for (place, entry) in entries.into_iter().enumerate() {

@@ -53,8 +53,8 @@ impl Folders {
 
 impl Actor {
     /// The job that reads a buffer.
-    pub(super) fn reading(&self, linked: &Linked) -> Task {
-        Task::Load { workspace: self.folders.known.clone(), linked: linked.clone() }
+    pub(super) fn reading(&self, linked: &Linked, is_urgent: bool) -> Task {
+        Task::Load { workspace: self.folders.known.clone(), linked: linked.clone(), is_urgent }
     }
 
     /// Looks at the C files, unless that was done or is being done.
@@ -87,7 +87,7 @@ impl Actor {
         for path in users {
             // Nothing is forgotten: if its program stays as it is, so do its answers.
             if let Some(document) = self.documents.get(&path) {
-                let task = self.reading(&None);
+                let task = self.reading(&None, false);
                 self.jobs.push(&path, document.revision, task, 0);
             }
         }

@@ -1,6 +1,7 @@
 //! What the client changes: settings, buffers, files on disk. Everything that was made from what changed is done again.
 
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     time::Instant,
 };
@@ -123,7 +124,7 @@ impl Actor {
         self.news.insert(path.clone(), News { at: Instant::now() + MARK_AFTER });
         // The seeded fault: every other text is never looked at, so that the answers about the one before count for it.
         if has_fault("stale") && params.text_document.version % 2 == 1 {
-            self.read_again(&path);
+            self.read_again(&path, true);
             return;
         }
         self.text_changed(&path);
@@ -134,19 +135,29 @@ impl Actor {
         let Some(document) = self.documents.get(path) else { return };
         let texts = vec![(path.to_path_buf(), Some(document.results.text().clone()))];
         self.host.apply(Change { texts, ..Change::default() });
-        self.read_again(path);
         self.touch_users(path);
+        // After its users, so that it comes first.
+        let revision = self.next_revision();
+        if let Some(document) = self.documents.get_mut(path) {
+            document.revision = revision;
+        }
+        self.read_again(path, true);
     }
 
-    /// Programs of other buffers that have the file in them are other programs now.
+    /// Programs of other buffers that have the file in them are other programs now. The one that was used last is looked at first.
     fn touch_users(&mut self, path: &Path) {
         let uses = |document: &Document| {
             document.path != path
                 && document.results.program().is_some_and(|program| program.files().contains(path))
         };
-        let users: Vec<PathBuf> =
-            self.documents.values().filter(|document| uses(document)).map(|d| d.path.clone()).collect();
-        for user in users {
+        let mut users: Vec<(u64, PathBuf)> = self
+            .documents
+            .values()
+            .filter(|document| uses(document))
+            .map(|document| (document.used.get(), document.path.clone()))
+            .collect();
+        users.sort();
+        for (_, user) in users {
             self.touch(&user);
         }
     }
@@ -157,18 +168,21 @@ impl Actor {
         let Some(document) = self.documents.get_mut(path) else { return };
         document.revision = revision;
         document.results.invalidate();
-        self.read_again(path);
+        self.read_again(path, false);
     }
 
-    pub(super) fn read_again(&mut self, path: &Path) {
+    /// Reads a buffer, before anything else if somebody waits for it.
+    pub(super) fn read_again(&mut self, path: &Path, is_urgent: bool) {
         self.jobs.cancel(path);
         if let Some(document) = self.documents.get(path) {
-            self.jobs.push(path, document.revision, self.reading(&document.linked), 0);
+            self.jobs.push(path, document.revision, self.reading(&document.linked, is_urgent), 0);
         }
     }
 
     pub(super) fn read_all_again(&mut self) {
-        for path in self.documents.keys().cloned().collect::<Vec<_>>() {
+        let all = self.documents.values().map(|document| (document.used.get(), document.path.clone()));
+        let all: BTreeSet<(u64, PathBuf)> = all.collect();
+        for (_, path) in all {
             self.touch(&path);
         }
     }

@@ -30,7 +30,9 @@ impl Actor {
     /// A job ended that was not asked to: stopped by a write on behalf of another buffer, or with work that it waited for.
     pub(super) fn again(&mut self, ended: Running) {
         match ended.task {
-            Task::Load { .. } | Task::Look { .. } | Task::Test { .. } => self.jobs.again(ended),
+            Task::Load { .. } | Task::Plan { .. } | Task::Look { .. } | Task::Test { .. } => {
+                self.jobs.again(ended);
+            }
             // The program may be another one now.
             Task::Verify { .. } | Task::Know => self.touch(&ended.path),
         }
@@ -57,12 +59,28 @@ impl Actor {
                 let is_verified = document.results.loaded(program.clone());
                 let at = if is_verified { Instant::now() + SOON } else { Instant::now() };
                 self.has_news(&path, at);
-                let Some(document) = self.documents.get_mut(&path).filter(|_| is_verified) else { return };
-                self.jobs.push(&path, revision, Task::Know, 0);
-                let effort = Effort::quick(self.settings.budget);
-                for (place, entry) in document.results.entries().into_iter().enumerate() {
-                    let task = Task::Verify { entry: entry.name.clone(), effort };
-                    self.jobs.push(&path, revision, task, place);
+                if !is_verified {
+                    return;
+                }
+                if program.is_planned() {
+                    self.verify_all(&path);
+                    return;
+                }
+                // What was edited does not wait for the plan.
+                let Some(document) = self.documents.get(&path) else { return };
+                let entries = document.results.entries();
+                let first = entries.first().filter(|entry| document.results.is_about_edit(&entry.name));
+                if let Some(entry) = first.map(|entry| entry.name.clone()) {
+                    let effort = Effort::quick(self.settings.budget);
+                    self.jobs.push(&path, revision, Task::Verify { entry, effort }, 0);
+                }
+                self.jobs.push(&path, revision, Task::Plan { program }, 1);
+            }
+            Outcome::Planned { path, revision, planned } => {
+                let document = self.documents.get_mut(&path).filter(|d| d.revision == revision);
+                if let (Some(document), Ok(())) = (document, planned) {
+                    document.results.planned();
+                    self.verify_all(&path);
                 }
             }
             Outcome::Verified { path, revision, entry, report, effort } => {
@@ -118,6 +136,17 @@ impl Actor {
                     self.news.insert(path, News { at: Instant::now() });
                 }
             }
+        }
+    }
+
+    /// Everything about a buffer is to be found out, with little effort at first.
+    fn verify_all(&mut self, path: &Path) {
+        let Some(document) = self.documents.get(path) else { return };
+        self.jobs.push(path, document.revision, Task::Know, 0);
+        let effort = Effort::quick(self.settings.budget);
+        for (place, entry) in document.results.entries().into_iter().enumerate() {
+            let task = Task::Verify { entry: entry.name.clone(), effort };
+            self.jobs.push(path, document.revision, task, place);
         }
     }
 

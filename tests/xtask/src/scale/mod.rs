@@ -1,16 +1,22 @@
 //! How long a solved plan would take on many machines: a simulation from the measured times and sizes of its jobs. Each worker takes the next
 //! job from a list (the largest program first, as `solve` and the scheduler do), fetches it, solves it, and leaves its answer. A worker may die
 //! in the middle: the job goes back to the end of the list, and another worker is there after a while.
+//! With `--solve` the jobs are solved first, each in a process of its own, so that their processor time is known.
+
+mod plot;
 
 use std::{
     cmp::Reverse,
-    collections::{BinaryHeap, VecDeque},
+    collections::{BTreeMap, BinaryHeap, VecDeque},
     fs,
     path::{Path, PathBuf},
+    time::Instant,
 };
 
 use anyhow::{Context, Result, ensure};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+
+use crate::limited::{self, Output};
 
 /// `cargo xtask scale`
 #[derive(clap::Args)]
@@ -23,6 +29,31 @@ pub(crate) struct Arguments {
     /// Of a hundred jobs, how many die with their worker.
     #[arg(long, default_value_t = 1.0)]
     deaths: f64,
+    /// Solves the jobs first, so many at a time.
+    #[arg(long, value_name = "WORKERS")]
+    solve: Option<usize>,
+    /// The program that does (default: the release build).
+    #[arg(long)]
+    proofline: Option<PathBuf>,
+    /// Lines of the programs: what a million of them cost is printed, too.
+    #[arg(long)]
+    lines: Option<f64>,
+    /// Draws the curve.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+}
+
+/// Beside the plan: what solving took, by job.
+const MEASURED: &str = "measured.json";
+
+#[derive(Serialize, Deserialize, Default)]
+struct Measured {
+    /// How many jobs were solved at a time.
+    workers: usize,
+    /// Seconds from the first to the last.
+    elapsed: f64,
+    /// Processor time of each, in seconds.
+    jobs: BTreeMap<String, f64>,
 }
 
 const WORKERS: [usize; 8] = [1, 2, 4, 16, 64, 256, 512, 1000];
@@ -105,9 +136,37 @@ fn simulate(jobs: &[Job], workers: usize, latency: f64, deaths: f64) -> Outcome 
     Outcome { elapsed, worked }
 }
 
-fn measured(folder: &Path) -> Result<Vec<Job>> {
+fn plan(folder: &Path) -> Result<Plan> {
     let text = fs::read(folder.join("plan.json")).context("cannot read plan.json")?;
-    let mut plan: Plan = serde_json::from_slice(&text)?;
+    Ok(serde_json::from_slice(&text)?)
+}
+
+/// Solves all jobs and remembers what each took.
+fn solve(folder: &Path, program: &Path, workers: usize) -> Result<()> {
+    let mut plan = plan(folder)?;
+    plan.jobs.sort_by_key(|job| (Reverse(job.bytes), job.number.clone()));
+    let began = Instant::now();
+    let of = folder.to_string_lossy();
+    let solved = limited::each(&plan.jobs, workers, |job| -> Result<(String, f64)> {
+        let done = limited::run(program, &["solve", &of, &job.number], 36_000, Output::Results)?;
+        ensure!(done.status.success(), "job {} was not solved", job.number);
+        Ok((job.number.clone(), done.cpu.as_secs_f64()))
+    });
+    let elapsed = began.elapsed().as_secs_f64();
+    let jobs = solved.into_iter().collect::<Result<_>>()?;
+    fs::write(folder.join(MEASURED), serde_json::to_vec_pretty(&Measured { workers, elapsed, jobs })?)?;
+    Ok(())
+}
+
+fn measured(folder: &Path) -> Result<Vec<Job>> {
+    let mut plan = plan(folder)?;
+    let known: Measured = match fs::read(folder.join(MEASURED)) {
+        Ok(text) => serde_json::from_slice(&text)?,
+        Err(_) => Measured::default(),
+    };
+    if known.workers > 0 {
+        println!("solved with {} at a time: {:.1} s", known.workers, known.elapsed);
+    }
     plan.jobs.sort_by_key(|job| (Reverse(job.bytes), job.number.clone()));
     let mut jobs = Vec::new();
     for planned in &plan.jobs {
@@ -115,6 +174,7 @@ fn measured(folder: &Path) -> Result<Vec<Job>> {
             .with_context(|| format!("job {} has no answer", planned.number))?;
         let head = answer.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let Answered { seconds } = serde_json::from_slice(head)?;
+        let seconds = known.jobs.get(&planned.number).copied().unwrap_or(seconds);
         let job = fs::metadata(folder.join("jobs").join(format!("{}.json", planned.number)))?.len();
         // Headers are the same for many jobs, and stay with a worker; its own texts it has to fetch.
         jobs.push(Job { seconds, bytes: (job + planned.bytes + answer.len() as u64) as f64 });
@@ -123,7 +183,11 @@ fn measured(folder: &Path) -> Result<Vec<Job>> {
 }
 
 /// Prints the table.
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
+    if let Some(workers) = arguments.solve {
+        let program = arguments.proofline.clone().unwrap_or_else(|| root.join("target/release/proofline"));
+        solve(&arguments.plan, &program, workers)?;
+    }
     let jobs = measured(&arguments.plan)?;
     ensure!(!jobs.is_empty(), "the plan has no jobs");
     let sum: f64 = jobs.iter().map(|job| job.seconds).sum();
@@ -138,11 +202,27 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     println!("{} % of jobs die with their worker\n", arguments.deaths);
     println!("| workers | {} | CPU hours |", LATENCIES.map(|ms| format!("{ms} ms")).join(" | "));
     println!("|---|{}---|", "---|".repeat(LATENCIES.len()));
+    let mut curves: Vec<(String, Vec<(usize, f64)>)> =
+        LATENCIES.iter().map(|ms| (format!("{ms} ms to the store"), Vec::new())).collect();
     for workers in WORKERS {
         let outcomes = LATENCIES.map(|ms| simulate(&jobs, workers, ms / 1000.0, arguments.deaths / 100.0));
         let cells: Vec<String> =
             outcomes.iter().map(|outcome| format!("{:.1} s", outcome.elapsed + arguments.alone)).collect();
         println!("| {workers} | {} | {:.2} |", cells.join(" | "), outcomes[1].worked / 3600.0);
+        for ((_, points), outcome) in curves.iter_mut().zip(&outcomes) {
+            points.push((workers, outcome.elapsed + arguments.alone));
+        }
+    }
+    if let Some(lines) = arguments.lines {
+        let million = 1e6 / lines;
+        println!(
+            "\na million lines: {:.2} CPU hours, {:.1} MB",
+            sum * million / 3600.0,
+            bytes * million / 1e6
+        );
+    }
+    if let Some(path) = &arguments.svg {
+        fs::write(path, plot::curves("How long a plan takes", &curves))?;
     }
     Ok(())
 }

@@ -1,0 +1,59 @@
+"""Files with many functions: what was edited is answered first, before it is found out again from where everything is checked; and what is
+said in the end is what a server says that has only seen the last text."""
+from client import at
+from test_programs import says
+
+# Every `f` reaches all with smaller numbers: more than are decided together.
+COUNT = 320
+
+
+def program(divisor="2", call="f9(x)"):
+    parts = ["static int half(int x) {\n    return x / 2;\n}\n", "static int by(int d) {\n    return 8 / d;\n}\n"]
+    for n in range(COUNT):
+        inner = f"f{n - 1}(x)" if n else "by(2)"
+        parts.append(f"int f{n}(int x) {{\n    return {inner} % 7 + half(x) % 5;\n}}\n")
+    parts.append(f"int small(int x) {{\n    return by({divisor});\n}}\n")
+    parts.append(f"int last(int x) {{\n    int y = {call};\n    return y;\n}}\n")
+    return "".join(parts)
+
+
+def states(client, uri, version):
+    return {name: f["state"] for name, f in client.settled(uri, version, 100).items()}
+
+
+def test_what_was_edited_is_shown_and_gone(server, tmp_path):
+    client = server()
+    text = program()
+    uri = client.open(tmp_path / "large.c", text)
+    client.settled(uri, 1, 100)
+    line = next(n for n, l in enumerate(text.split("\n")) if "return x / 2;" in l)
+    before = len(client.messages)
+    client.change(uri, 2, at(line, 0, 0, "int z = 0; z = 1 / z;\n"))
+    says(client, uri, "division-by-zero", after=before)
+    before = len(client.messages)
+    client.change(uri, 3, {"range": {"start": {"line": line, "character": 0}, "end": {"line": line + 1, "character": 0}}, "text": ""})
+    says(client, uri, after=before)
+    assert states(client, uri, 3)["half"] == "proved"
+
+
+def test_nothing_is_proved_for_some_callers_only(server, tmp_path):
+    # `small` and `f0` give `by` a 2; nobody asks every `f` about it, so it is not proved, and no caller that breaks it is overlooked.
+    client = server()
+    uri = client.open(tmp_path / "large.c", program())
+    assert states(client, uri, 1)["by"] != "proved"
+    for m in client.messages:
+        if m.get("method") == "proofline/functions":
+            # Not even before anything was asked.
+            assert all(f["state"] != "proved" for f in m["params"]["functions"] if f["name"] == "by")
+    bad = client.open(tmp_path / "bad.c", program().replace("by(2) % 7", "by(x) % 7"))
+    assert states(client, bad, 1)["by"] != "proved"
+
+
+def test_an_edit_that_changes_who_calls_whom(server, tmp_path):
+    edited, text = server(), program()
+    uri = edited.open(tmp_path / "large.c", text)
+    edited.settled(uri, 1, 100)
+    new = program(divisor="x", call="small(x)")
+    edited.change(uri, 2, {"text": new})
+    fresh = server(env={"PROOFLINE_CACHE": ""})
+    assert states(edited, uri, 2) == states(fresh, fresh.open(tmp_path / "large.c", new), 1)

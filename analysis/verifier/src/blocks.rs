@@ -393,7 +393,8 @@ impl<A: SharedAnalysis> Session<A> {
 
     /// For one run, whose blocks nobody remembers.
     pub(crate) fn alone() -> Session<A> {
-        Session { own: MemoryStore::default(), remembered: None, refused: RefCell::default() }
+        let own = MemoryStore::default();
+        Session { own, remembered: None, is_private: true, refused: RefCell::default() }
     }
 
     /// What was done, by function.

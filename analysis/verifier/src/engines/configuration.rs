@@ -14,8 +14,8 @@ use serde::Deserialize;
 
 use super::{
     Abstraction, Assuming, Bounded, Cases, Concrete, CpaRec, CpaRecFixpoint, Decision, Domain, Engine,
-    Equations, Features, Horn, KInduction, Method, OldInvariants, Polynomials, Predicate, Question, Sequences,
-    abstraction::UNCONFIRMED, cparec::Inner, horn::View, own,
+    Equations, Features, Horn, KInduction, Method, OldInvariants, Polynomials, Predicate, Question,
+    Sequences, abstraction::UNCONFIRMED, cparec::Inner, horn::View, own,
 };
 
 /// The file.

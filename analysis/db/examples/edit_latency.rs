@@ -11,7 +11,7 @@ use proofline_db::Database;
 use proofline_verifier::{
     Cancel,
     load::Options,
-    portfolio::{self, Control, Request, Round},
+    portfolio::{self, Control, Doing, Request, Round},
     property::Property,
 };
 
@@ -41,7 +41,7 @@ fn main() {
                         under: Arc::default(),
                     };
                     let doing = doing.clone();
-                    let progress = move |text: &str| text.clone_into(&mut doing.lock());
+                    let progress = move |now: &Doing| *doing.lock() = format!("{}: {}", now.entry, now.engines);
                     let control = Control {
                         cancel: cancel.clone(),
                         progress: Some(Arc::new(progress)),

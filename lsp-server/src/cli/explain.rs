@@ -102,8 +102,9 @@ fn verified(
     progress.say("reading the program");
     let analysis = host.analysis(file.path());
     let program = analysis.program(cancel).map_err(stopped)?;
-    let wanted = |decides: &std::collections::BTreeSet<String>| {
-        arguments.functions.is_empty() || arguments.functions.iter().any(|name| decides.contains(name))
+    let wanted = |decides: &std::collections::BTreeSet<proofline_ide::check::Name>| {
+        let is_wanted = |name: &String| decides.iter().any(|decided| decided.as_str() == name);
+        arguments.functions.is_empty() || arguments.functions.iter().any(is_wanted)
     };
     let entries: Vec<String> = program
         .entries()

@@ -75,6 +75,7 @@ impl Running {
         match &self.task {
             Task::Load { .. } => format!("reading {}", file()),
             Task::Look { .. } => "looking at the folder's files".to_owned(),
+            Task::Plan { .. } => format!("finding out where to begin in {}", file()),
             Task::Know => format!("finding out what holds in {}", file()),
             Task::Test { .. } => "writing a test".to_owned(),
             Task::Verify { entry, .. } if self.text.is_empty() => entry.clone(),

@@ -391,12 +391,6 @@ impl<A: SharedAnalysis> Session<A> {
         Session { own: MemoryStore::default(), remembered, is_private, refused: RefCell::default() }
     }
 
-    /// For one run, whose blocks nobody remembers.
-    pub(crate) fn alone() -> Session<A> {
-        let own = MemoryStore::default();
-        Session { own, remembered: None, is_private: true, refused: RefCell::default() }
-    }
-
     /// What was done, by function.
     pub(crate) fn work(&self) -> BTreeMap<Name, BlockWork> {
         self.remembered.as_ref().map(|(run, _)| run.work.lock().clone()).unwrap_or_default()

@@ -2,8 +2,8 @@
 //! operation begins again.
 
 use proofline_cfa::{
-    Base, BinaryOp, CompareOp, Expr, Function, IntType, LocalId, Lvalue, Name, Scalar, Step as PathStep,
-    UnaryOp, eval::Overflow,
+    Base, BinaryOp, CompareOp, Expr, Function, IntType, LocalId, Lvalue, Scalar, Step as PathStep, UnaryOp,
+    eval::Overflow,
 };
 
 use super::{
@@ -69,9 +69,6 @@ impl Step<'_> {
             Base::Global(name) => Value::Pointer(Pointer::to(Node::Global(*name))),
             Base::Deref(pointer, _) => self.eval(pointer)?,
         };
-        if let (Base::Deref(..), Some(PathStep::Field { record, .. })) = (&lvalue.base, lvalue.path.first()) {
-            self.note_record(&start, *record);
-        }
         let (mut low, mut high) = (0i128, 0i128);
         for step in &lvalue.path {
             let (from, to) = match step {
@@ -103,21 +100,6 @@ impl Step<'_> {
         })
     }
 
-    /// What is used as a record is one, if nothing else is known and it is as large. (`void *` hides what an object is allocated for.)
-    fn note_record(&mut self, start: &Value, record: Name) {
-        if let Value::Pointer(pointer) = start
-            && pointer.offset() == Some(0)
-            && let Node::Heap(_) = pointer.to
-            && let Some(region) = self.heap.node(pointer.to)
-            && region.record.is_none()
-            && let Some(known) = self.program.env.program().records.get(&record)
-            && region.exact_size() == Some(known.size)
-            && let Some(region) = self.heap.node_mut(pointer.to)
-        {
-            region.record = Some(record);
-        }
-    }
-
     /// The address of a place.
     fn address(&mut self, lvalue: &Lvalue) -> Result<Value> {
         Ok(match self.resolve(lvalue)? {
@@ -146,7 +128,19 @@ impl Step<'_> {
 
     /// Bounds of the size of a node.
     pub(super) fn extent(&self, node: Node) -> (u64, u64) {
-        extent(self.program, &self.heap, node)
+        if let Some(region) = self.heap.node(node) {
+            return region.size;
+        }
+        match node {
+            Node::Global(name) => self.program.constant(name).map_or((0, u64::MAX), |region| region.size),
+            Node::Local(depth, id) => {
+                let frame = self.heap.frames.get(depth as usize);
+                let function = frame.and_then(|frame| self.program.env.function(frame.function));
+                let size = function.and_then(|f| f.locals.get(id.index())).map_or(0, |local| local.size);
+                if size == 0 { (0, u64::MAX) } else { (size, size) }
+            }
+            Node::Heap(_) => (0, u64::MAX),
+        }
     }
 
     /// What bytes at a pointer hold, all together.
@@ -565,21 +559,4 @@ fn moved(pointer: Pointer, low: i128, high: i128) -> Pointer {
         return Pointer { low: -(1 << 61), high: 1 << 61, ..pointer };
     }
     Pointer { low: low as i64, high: high as i64, ..pointer }
-}
-
-/// Bounds of the size of a node.
-pub(super) fn extent(program: &Program, heap: &Heap, node: Node) -> (u64, u64) {
-    if let Some(region) = heap.node(node) {
-        return region.size;
-    }
-    match node {
-        Node::Global(name) => program.constant(name).map_or((0, u64::MAX), |region| region.size),
-        Node::Local(depth, id) => {
-            let frame = heap.frames.get(depth as usize);
-            let function = frame.and_then(|frame| program.env.function(frame.function));
-            let size = function.and_then(|f| f.locals.get(id.index())).map_or(0, |local| local.size);
-            if size == 0 { (0, u64::MAX) } else { (size, size) }
-        }
-        Node::Heap(_) => (0, u64::MAX),
-    }
 }

@@ -108,7 +108,6 @@ impl Pair<'_> {
             || !self.is_suitable(first, back)
             || !self.is_suitable(second, back)
             || first.size != second.size
-            || first.record != second.record
         {
             return None;
         }

@@ -10,7 +10,6 @@ use proofline_cfa::{LocalId, Name};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    block::is_callers,
     region::{Life, Region},
     value::{End, Node, Pointer, Value},
 };
@@ -46,8 +45,6 @@ pub struct Heap {
     pub numbers: BTreeMap<u32, Ranges>,
     /// There may be heap objects that are not here: nothing here refers to them.
     pub lost: bool,
-    /// There may be heap objects that are not here, and callers of this block refer to them.
-    pub elsewhere: bool,
 }
 
 /// Where a value stands.
@@ -275,13 +272,6 @@ impl Heap {
             *value = Value::Symbol(new);
         });
         self.numbers = numbers;
-    }
-
-    /// The variables of callers that a block can reach.
-    pub(super) fn callers_variables(&self) -> impl Iterator<Item = Node> {
-        let is_there = self.frames.first().is_some_and(|frame| is_callers(frame.function));
-        let variables = self.nodes.keys().filter(|node| matches!(node, Node::Local(0, _))).copied();
-        variables.filter(move |_| is_there)
     }
 
     /// A pointer to an end of a node.

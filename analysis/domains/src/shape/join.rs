@@ -262,29 +262,8 @@ impl Join<'_> {
                 let to = Node::Heap(self.own_nodes(a, b)?);
                 Some(Some(Value::Pointer(Pointer { to, end, ..*p })))
             }
-            // An empty cyclic list leads to itself, another one to its objects.
-            (Kind::Itself, Kind::Own(_) | Kind::Other)
-            | (Kind::Own(_) | Kind::Other, Kind::Itself)
-            | (Kind::Own(_), Kind::Other)
-            | (Kind::Other, Kind::Own(_))
-                if self.lossy =>
-            {
-                Some(None)
-            }
-            (Kind::Itself | Kind::Own(_) | Kind::Other, _) => None,
+            _ => None,
         }
-    }
-
-    /// Which of its owner's cells lead to an own node; `None` if something else leads there, too.
-    fn leads(&self, side: usize, id: u32, region: &Region) -> Option<BTreeSet<u64>> {
-        let node = Node::Heap(id);
-        let owner = Node::Heap(region.owner.unwrap_or(self.sides[side].id));
-        let others = self.old.nodes.iter().filter(|(other, _)| **other != owner && **other != node);
-        let is_led_to = |region: &Region| !region.mentions(node).is_empty();
-        if others.into_iter().any(|(_, region)| is_led_to(region)) {
-            return None;
-        }
-        self.old.node(owner).map(|region| region.mentions(node))
     }
 
     fn kind(&self, side: usize, pointer: &Pointer) -> Kind {
@@ -338,9 +317,6 @@ impl Join<'_> {
         let mut region = self.regions(&ours, &theirs, &[])?;
         region.segment = segment;
         region.owner = Some(owner);
-        region.together = ours.together
-            && theirs.together
-            && self.leads(0, a, &ours).is_some_and(|cells| self.leads(1, b, &theirs) == Some(cells));
         self.new.nodes.insert(Node::Heap(id), Arc::new(region));
         Some(id)
     }

@@ -9,16 +9,15 @@
 //! never joined (`merge_sep`), and one covers another if its graph is found in the other's (`order.rs`). With `fold: None` nothing is folded: then
 //! these are the explicit heaps of [CPA10] §2.3, equal up to the names of addresses, without garbage.
 //!
-//! Calls are inlined (a state has the frames of all open calls), or functions are blocks: then a reduced graph is what the callee's frame and the
-//! globals that it uses reach, with the callers' pointers into that part as cut points, and `expand` puts the callee's result in the place
-//! of that part (`block.rs`). So recursion over lists and trees has summaries; where a recursive function begins and ends, graphs are folded, too.
+//! Calls are inlined: a state has the frames of all open calls. So `reduce` and `expand` change nothing yet. A reduced graph would be
+//! what parameters and globals reach, with the nodes where the caller's pointers enter that part from outside as cut points, which fold into
+//! nothing; `expand` puts the callee's result in the place of that part.
 //!
 //! What is not known is all or nothing: a write through a pointer that may lead anywhere gives the state `Unknown`, which describes every
 //! memory. With `trees` set, objects of records with two or three members that point to such records are folded to trees (`tree.rs`), and to no
 //! lists; what else links objects twice (skip lists) has no summary, so that only such structures of bounded size are decided.
 
 mod assume;
-mod block;
 mod calls;
 mod eval;
 mod fold;
@@ -44,8 +43,8 @@ use proofline_cfa::{
     Constant, Entry, Expr, Function, Global, LocalId, Name, Object, Op, Scalar, dataflow::Liveness,
 };
 use proofline_cpa::{
-    Adjusted, BlockContext, BlockCpa, BlockId, Budget, CallContext, Cpa, Domain, EdgeContext, Facts,
-    LocationContext, Path, Reduced, Refine, Refinement, Unknown,
+    Adjusted, BlockContext, BlockCpa, Budget, CallContext, Cpa, Domain, EdgeContext, Facts, LocationContext,
+    Path, Reduced, Refine, Refinement, Unknown,
 };
 use proofline_program_analysis::Environment;
 
@@ -165,7 +164,7 @@ impl ShapeAnalysis {
         let frame = Frame { function: self.options.entry.name, registers };
         // Earlier calls, or constructors, may have allocated something.
         let lost = is_library || !early.is_empty();
-        Heap { frames: vec![Arc::new(frame)], nodes, numbers: BTreeMap::new(), lost, elsewhere: false }
+        Heap { frames: vec![Arc::new(frame)], nodes, numbers: BTreeMap::new(), lost }
     }
 
     /// Whether it is covered when its objects in a row are segments, too.
@@ -185,26 +184,6 @@ impl ShapeAnalysis {
             fold::fold(&mut folded, self.folding(most, pairs));
             order::covers(&folded, upper).is_ok()
         })
-    }
-
-    /// Where a recursive function begins or ends: its summaries must not grow for ever.
-    fn is_recursion_border(&self, at: LocationContext<'_>) -> bool {
-        let function = at.function;
-        (at.loc == function.entry || at.loc == function.exit)
-            && self.program.env.call_graph().is_recursive(function.name)
-    }
-
-    /// What a block needs of a state; `None` if that is not told apart from the rest.
-    fn with_part(
-        &self,
-        heap: &Heap,
-        at: BlockContext<'_>,
-        work: &dyn Fn(&block::Part<'_>) -> Option<Heap>,
-    ) -> Option<Heap> {
-        let mut heap = heap.clone();
-        heap.normalise();
-        let used = |name| at.objects.is_none_or(|objects| objects.contains(&Object::Global(name)));
-        work(&block::Part::of(&heap, &used, self.program.env.escaped())?)
     }
 
     fn drop_dead(&self, heap: &mut Heap, function: &Function, at: LocationContext<'_>) {
@@ -392,7 +371,7 @@ impl Cpa for ShapeAnalysis {
         }
         self.drop_dead(&mut heap, at.function, at);
         heap.normalise();
-        if (at.is_loop_head || self.is_recursion_border(at))
+        if at.is_loop_head
             && let Some(most) = self.options.fold
         {
             fold::fold(&mut heap, self.folding(most, fold::Pairs::InRows));
@@ -408,42 +387,16 @@ impl Cpa for ShapeAnalysis {
 
 /// Blocks see all there is.
 impl BlockCpa for ShapeAnalysis {
-    fn reduce(&self, entry: &Shapes, at: BlockContext<'_>) -> Reduced<Shapes> {
-        let reduced = match (entry, at.id) {
-            (_, BlockId::Loop(..)) => return Reduced(entry.clone()),
-            (Shapes::Unknown(_), BlockId::Function(_)) => None,
-            (Shapes::Known(heap), BlockId::Function(_)) => self.with_part(heap, at, &|part| {
-                let extents = |node| eval::extent(&self.program, heap, node);
-                part.reduced(&extents)
-            }),
-        };
-        Reduced(reduced.map_or(Shapes::Unknown(block::INNER), Shapes::Known))
+    fn reduce(&self, entry: &Shapes, _: BlockContext<'_>) -> Reduced<Shapes> {
+        Reduced(entry.clone())
     }
 
-    fn expand(&self, before: &Shapes, at: BlockContext<'_>, exit: &Reduced<Shapes>) -> Option<Shapes> {
-        if let BlockId::Loop(..) = at.id {
-            return Some(exit.0.clone());
-        }
-        let (Shapes::Known(before), Shapes::Known(exit)) = (before, &exit.0) else {
-            let depth = match before {
-                Shapes::Known(heap) => heap.depth(),
-                Shapes::Unknown(depth) => *depth,
-            };
-            return Some(Shapes::Unknown(depth));
-        };
-        let result = self.with_part(before, at, &|part| part.expanded(exit));
-        Some(result.map_or(Shapes::Unknown(before.depth()), Shapes::Known))
+    fn expand(&self, _: &Shapes, _: BlockContext<'_>, exit: &Reduced<Shapes>) -> Option<Shapes> {
+        Some(exit.0.clone())
     }
 
     fn reduce_precision(&self, (): &(), _: BlockContext<'_>) -> Reduced<()> {
         Reduced(())
-    }
-
-    fn widen_entry(&self, open: &Reduced<Shapes>, new: &Reduced<Shapes>, _: u32) -> Reduced<Shapes> {
-        match (&open.0, &new.0) {
-            (Shapes::Known(open), Shapes::Known(new)) => Reduced(Shapes::Known(widen::entry(open, new))),
-            _ => new.clone(),
-        }
     }
 }
 

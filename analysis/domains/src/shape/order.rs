@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::{
     heap::Heap,
-    region::{Cell, Life, Region, Rest},
+    region::{Life, Region},
     value::{End, Node, Pointer, Value},
 };
 
@@ -63,9 +63,6 @@ impl Matching<'_> {
         if lower.lost && !upper.lost {
             return Err("something may be lost".to_owned());
         }
-        if lower.elsewhere && !upper.elsewhere {
-            return Err("callers may have more".to_owned());
-        }
         if lower.frames.len() != upper.frames.len() {
             return Err("other calls are open".to_owned());
         }
@@ -81,15 +78,7 @@ impl Matching<'_> {
             }
         }
         for (node, region) in upper.nodes.range(..Node::Heap(0)) {
-            let Some(known) = lower.node(*node) else {
-                // A variable without a node holds anything, or nothing.
-                let is_open = region.rest == Rest::Uninit
-                    && region.cells.values().all(|cell| cell.value == Value::Uninit);
-                if is_open && matches!(node, Node::Local(..)) {
-                    continue;
-                }
-                return Err(format!("{node:?} is not known"));
-            };
+            let Some(known) = lower.node(*node) else { return Err(format!("{node:?} is not known")) };
             if known.life != region.life || !is_within(known.size, region.size) {
                 return Err(format!("{node:?} is another kind of object"));
             }
@@ -100,9 +89,6 @@ impl Matching<'_> {
                 return Err(format!("{node:?} is not known above"));
             }
         }
-        if let Some(node) = lower.callers_variables().find(|node| !upper.nodes.contains_key(node)) {
-            return Err(format!("callers' {node:?} is not known above"));
-        }
         while let Some((ours, theirs)) = self.open.pop() {
             let (Some(known), Some(region)) = (lower.node(Node::Heap(ours)), upper.node(Node::Heap(theirs)))
             else {
@@ -110,7 +96,6 @@ impl Matching<'_> {
             };
             self.bytes(known, region).map_err(|why| format!("node {ours} as {theirs}: {why}"))?;
         }
-        self.choices()?;
         if !upper.lost {
             let alive = lower.allocated().filter(|(_, region)| region.life == Life::Heap);
             if let Some((id, _)) = alive.into_iter().find(|(id, _)| !self.back.contains_key(id)) {
@@ -130,35 +115,6 @@ impl Matching<'_> {
             let ours = known.read(at, size);
             if !self.value(&ours, &value) {
                 return Err(format!("at {at}: {ours:?}, not {value:?}"));
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether the cells that lead to a node all together do so below, too.
-    fn choices(&self) -> Result<(), String> {
-        for (above, below) in &self.nodes {
-            let (Some(known), Some(region)) =
-                (self.lower.node(Node::Heap(*below)), self.upper.node(Node::Heap(*above)))
-            else {
-                return Err("a node is missing".to_owned());
-            };
-            let choices = region.cells.values().filter(|cell| matches!(cell.value, Value::Choice(_)));
-            for pointer in choices.flat_map(|cell| cell.value.pointers()) {
-                let Node::Heap(own) = pointer.to else { continue };
-                if !self.upper.node(pointer.to).is_some_and(|region| region.together) {
-                    continue;
-                }
-                let Some(matched) = self.nodes.get(&own).map(|id| Node::Heap(*id)) else { continue };
-                let is_choice = |cell: &Cell| {
-                    matches!(cell.value, Value::Choice(_))
-                        && cell.value.pointers().any(|pointer| pointer.to == matched)
-                };
-                let is_loose = known.cells.values().any(is_choice)
-                    && !self.lower.node(matched).is_some_and(|region| region.together);
-                if is_loose || known.mentions(matched) != region.mentions(pointer.to) {
-                    return Err(format!("node {below} as {above}: only some cells lead to {matched:?}"));
-                }
             }
         }
         Ok(())

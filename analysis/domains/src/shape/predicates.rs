@@ -30,11 +30,7 @@ impl Step<'_> {
             }
             MemoryPredicate::NothingLeft => {
                 let is_left = self.heap.allocated().any(|(_, region)| region.life == Life::Heap);
-                return Ok(if is_left {
-                    Some(false)
-                } else {
-                    (!self.heap.lost && !self.heap.elsewhere).then_some(true)
-                });
+                return Ok(if is_left { Some(false) } else { (!self.heap.lost).then_some(true) });
             }
             MemoryPredicate::SameObject => {
                 let (a, b) = (self.eval(pointer)?, self.eval(size)?);

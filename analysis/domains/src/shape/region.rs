@@ -1,11 +1,11 @@
 //! One node: an object with its bytes, or a segment with what is kept of each of its objects. Knows no other node.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use proofline_cfa::Name;
 use serde::{Deserialize, Serialize};
 
-use super::value::{Node, Value};
+use super::value::Value;
 
 /// How long it lives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -91,26 +91,14 @@ pub struct Region {
     pub segment: Option<Segment>,
     /// The segment each of whose objects has one like this.
     pub owner: Option<u32>,
-    /// The record that it was allocated for, or is used as, as far as the text tells. Says nothing of the bytes: lists and trees are made of
-    /// objects of one record.
+    /// The record that it was allocated for, as far as the text tells. Says nothing of the bytes: trees are made of objects of one record.
     pub record: Option<Name>,
-    /// Of a node that only some of its owner's objects have: in each of them, all of the owner's cells that may lead to it do, or none.
-    pub together: bool,
 }
 
 impl Region {
     /// An object with nothing in it but `rest`.
     pub fn new(size: (u64, u64), life: Life, rest: Rest) -> Region {
-        Region {
-            size,
-            life,
-            rest,
-            cells: BTreeMap::new(),
-            segment: None,
-            owner: None,
-            record: None,
-            together: true,
-        }
+        Region { size, life, rest, cells: BTreeMap::new(), segment: None, owner: None, record: None }
     }
 
     /// The size, if it is known.
@@ -204,12 +192,6 @@ impl Region {
             pieces.push((from, end - from, self.rest.value()));
         }
         pieces
-    }
-
-    /// The cells that lead, or may lead, to a node.
-    pub(super) fn mentions(&self, node: Node) -> BTreeSet<u64> {
-        let leads = |cell: &Cell| cell.value.pointers().any(|pointer| pointer.to == node);
-        self.cells.iter().filter(|(_, cell)| leads(cell)).map(|(at, _)| *at).collect()
     }
 
     /// Whether the cell is one of the links of a segment.

@@ -132,31 +132,6 @@ pub(super) fn copy(heap: &mut Heap, id: u32, region: &Region) -> Option<u32> {
     Some(object)
 }
 
-/// What was chosen for one cell is chosen for the object's others, too, where they lead to the same nodes all together or not at all. Whether
-/// that is possible.
-fn agree(case: &mut Heap, node: Node, chosen: &Value, all: &[Value]) -> Option<bool> {
-    let is_chosen = |to: Node| chosen.pointers().any(|pointer| pointer.to == to);
-    let nodes: Vec<Node> = all.iter().flat_map(Value::pointers).map(|pointer| pointer.to).collect();
-    let is_together =
-        |to: &Node| matches!(to, Node::Heap(_)) && case.node(*to).is_some_and(|region| region.together);
-    let nodes: Vec<Node> = nodes.into_iter().filter(is_together).collect();
-    for cell in case.node_mut(node)?.cells.values_mut() {
-        let Value::Choice(others) = &mut cell.value else { continue };
-        for to in &nodes {
-            let leads = |value: &Value| value.pointers().any(|pointer| pointer.to == *to);
-            if others.iter().any(leads) {
-                others.retain(|value| leads(value) == is_chosen(*to));
-            }
-        }
-        match others.as_slice() {
-            [] => return Some(false),
-            [one] => cell.value = one.clone(),
-            _ => {}
-        }
-    }
-    Some(true)
-}
-
 /// Makes each choice of single objects.
 fn choose(heap: Heap, result: &mut Vec<Heap>) -> Option<()> {
     let of_object = |region: &Region| {
@@ -177,9 +152,6 @@ fn choose(heap: Heap, result: &mut Vec<Heap>) -> Option<()> {
     for chosen in &all {
         let mut case = heap.clone();
         put(case.node_mut(node)?, at, chosen.clone());
-        if !agree(&mut case, node, chosen, &all)? {
-            continue;
-        }
         // What the others lead to does not exist here.
         let others = all.iter().filter(|other| *other != chosen).flat_map(Value::pointers);
         let absent = case.reach(others.map(|pointer| pointer.to));

@@ -25,9 +25,6 @@ pub(super) fn line(env: &Environment, state: &Shapes) -> String {
     for (node, region) in &heap.nodes {
         parts.push(format!("{}: {}", shown.node(*node), shown.region(region)));
     }
-    if heap.elsewhere {
-        parts.push("callers have more".to_owned());
-    }
     if heap.lost {
         parts.push("something may be lost".to_owned());
     }

@@ -327,7 +327,7 @@ impl Step<'_> {
         let mut roots: Vec<Node> = Vec::new();
         for value in values {
             let value = self.eval(value)?;
-            if matches!(value, Value::Any | Value::Uninit) && self.has_heap() {
+            if matches!(value, Value::Any | Value::Uninit) && !self.is_harmless(&value) {
                 return Err(Stop::Unknown);
             }
             roots.extend(value.pointers().map(|pointer| pointer.to));
@@ -339,12 +339,11 @@ impl Step<'_> {
                     let frames = self.heap.frames.iter().enumerate();
                     let open = frames.filter(|(_, frame)| frame.function == *name);
                     roots.extend(open.map(|(depth, _)| Node::Local(depth as u32, *id)));
-                    roots.extend(self.heap.callers_variables());
                 }
                 Object::Heap(..) | Object::External => {}
             }
         }
-        if escaped.iter().any(is_heap) && self.has_heap() {
+        if escaped.iter().any(is_heap) && self.heap.allocated().next().is_some() {
             return Err(Stop::Unknown);
         }
         let reached: BTreeSet<Node> = self.heap.reach(roots);
@@ -361,8 +360,8 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Whether there may be allocated objects.
-    fn has_heap(&self) -> bool {
-        self.heap.allocated().next().is_some() || self.heap.elsewhere
+    /// Whether code outside can do nothing by it.
+    fn is_harmless(&self, _: &Value) -> bool {
+        self.heap.allocated().next().is_none()
     }
 }

@@ -62,34 +62,10 @@ pub(super) fn widen(mut state: Heap, here: &[&Shapes]) -> Heap {
     state
 }
 
-/// An entry of a block that covers another one of the same shape, whose numbers differ from those of the open one: they go to the next bounds.
-pub(super) fn entry(open: &Heap, new: &Heap) -> Heap {
-    let mut widened = new.clone();
-    let Some(old) = numbers_of(open, new) else { return widened };
-    let mut old = old.into_iter();
-    let numbers = new.numbers.clone();
-    widened.values_mut(&mut |value| {
-        let now = match value {
-            Value::Number(ranges) => Some(ranges.clone()),
-            Value::Symbol(name) => numbers.get(name).cloned(),
-            _ => None,
-        };
-        if is_number(value)
-            && let (Some(before), Some(now)) = (old.next(), now)
-            && !now.leq(&before)
-        {
-            *value = Value::Number(number::widen(&before, &now));
-        }
-    });
-    widened.normalise();
-    widened
-}
-
 /// The numbers of a state in order, if it differs from the other one in nothing else.
 fn numbers_of(state: &Heap, like: &Heap) -> Option<Vec<Ranges>> {
     let is_same = state.frames.len() == like.frames.len()
         && state.lost == like.lost
-        && state.elsewhere == like.elsewhere
         && state.nodes.len() == like.nodes.len();
     if !is_same {
         return None;

@@ -58,8 +58,6 @@ pub struct Abstraction {
     fold: Option<u32>,
     /// Of shapes: [`ShapeOptions::trees`](proofline_domains::ShapeOptions::trees).
     trees: bool,
-    /// Functions are blocks where the program has recursion.
-    follows_recursion: bool,
     /// No more steps than these.
     steps: Option<u64>,
     /// How values are refined.
@@ -85,7 +83,6 @@ impl Abstraction {
             collects: false,
             fold: None,
             trees: false,
-            follows_recursion: false,
             steps: None,
             refinement: ValueRefinement::default(),
             restart: false,
@@ -119,11 +116,6 @@ impl Abstraction {
         self.trees = trees;
         self
     }
-    /// With functions as blocks, whatever the blocks are otherwise, in programs with recursion.
-    pub fn following_recursion(mut self, follows: bool) -> Abstraction {
-        self.follows_recursion = follows;
-        self
-    }
     /// With no more steps than these.
     pub fn with_steps(mut self, steps: Option<u64>) -> Abstraction {
         self.steps = steps;
@@ -137,13 +129,6 @@ impl Abstraction {
         self.restart = restart;
         self.unconfirmed = unconfirmed;
         self
-    }
-
-    fn blocks_for(&self, question: &Question<'_>) -> Blocks {
-        let graph = question.subject.env().call_graph();
-        let has_recursion =
-            || graph.reachable([question.entry.name]).iter().any(|name| graph.is_recursive(*name));
-        if self.follows_recursion && has_recursion() { Blocks::FUNCTIONS } else { self.blocks }
     }
 
     fn holds(&self) -> Answer {
@@ -161,7 +146,7 @@ impl Abstraction {
         let Question { subject, entry, targets, budget } = *question;
         let config = Config {
             order: self.order,
-            blocks: self.blocks_for(question),
+            blocks: self.blocks,
             cegar: self.refines,
             restart: self.restart,
             certificate: true,
@@ -174,13 +159,7 @@ impl Abstraction {
         let summaries = subject.summaries().filter(|_| self.refines);
         let hint = summaries.and_then(|s| s.precision(self.name, subject.env(), entry.name));
         let from = |precision: Option<A::Precision>, budget: &Budget| {
-            let store = Rc::new(match self.domain {
-                // What shapes ask about the program is in no footprint.
-                Domain::Shapes => Session::alone(),
-                Domain::Values | Domain::Constants | Domain::Intervals | Domain::Relations => {
-                    Session::new(subject, analysis, options, &run, budget)
-                }
-            });
+            let store = Rc::new(Session::new(subject, analysis, options, &run, budget));
             let mut checker = Checker::new(&**analysis, &run, precision, store.clone())?;
             let outcome = checker.run(budget);
             if let Some(summaries) = subject.summaries() {

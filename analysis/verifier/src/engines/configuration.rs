@@ -117,9 +117,6 @@ pub(super) enum Parts {
         /// Of shapes: objects that may be parts of trees are folded to trees, not to lists.
         #[serde(default)]
         trees: bool,
-        /// Functions are summarised where the program has recursion, whatever `blocks` says.
-        #[serde(default)]
-        recursion: bool,
         /// No more steps than these.
         #[serde(default)]
         steps: Option<u64>,
@@ -475,7 +472,6 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
             order,
             fold,
             trees,
-            recursion,
             steps,
             precision,
             prefixes,
@@ -487,7 +483,6 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
                 .with_blocks(blocks.blocks())
                 .with_order(order.order())
                 .folding(fold, trees)
-                .following_recursion(recursion)
                 .with_steps(steps)
                 .refining(refinement, restart, unconfirmed);
             if refines {

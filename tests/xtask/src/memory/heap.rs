@@ -18,14 +18,13 @@ use crate::{
 };
 
 /// Properties that are asked about.
-const PROPERTIES: [&str; 8] = [
+const PROPERTIES: [&str; 7] = [
     "valid-memsafety",
     "valid-deref",
     "valid-free",
     "valid-memtrack",
     "valid-memcleanup",
     "unreach-call",
-    "unreach-label",
     "no-overflow",
 ];
 
@@ -133,9 +132,8 @@ fn questions(folder: &Path, only: &[String]) -> Result<Vec<Question>> {
 
 fn ask(proofline: &Proofline, question: &Question) -> Result<Reply> {
     let (limit, task) = ((proofline.limit * proofline.patience).to_string(), question.task.to_string_lossy());
-    // The label `ERROR` is one of the errors that may not be reached.
-    let property = if question.property == "unreach-label" { "unreach-call" } else { &question.property };
-    let mut line = vec!["check", "--no-cache", "--statistics", "--property", property, "--color", "never"];
+    let mut line =
+        vec!["check", "--no-cache", "--statistics", "--property", &question.property, "--color", "never"];
     line.extend(["--limit", &limit, "--task", &task]);
     line.extend(proofline.flags.iter().map(String::as_str));
     let run = limited::run(&proofline.binary, &line, proofline.limit + 7, Output::Results)?;

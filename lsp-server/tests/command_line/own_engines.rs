@@ -12,7 +12,7 @@ fn engines_of_a_file_are_asked_by_name_or_in_its_order() {
     let scratch = Scratch::new();
     scratch.write("test.c", PROGRAM);
     scratch.write("rules/own.yml", OWN);
-    let check = ["check", "--property", "assertion", "--budget", "20000", "test.c"];
+    let check = ["check", "--statistics", "--property", "assertion", "--budget", "20000", "test.c"];
     let file = ["--configuration", "rules/own.yml"];
     let located = [&check[..], &file].concat();
     scratch.run(&located).expect(0, &["decided by: our-located", "RESULT: true"]);
@@ -33,6 +33,7 @@ fn an_answer_is_remembered_for_what_an_engine_is_and_not_for_its_name() {
     scratch.write("own.yml", &OWN.replace("our-located", "ours"));
     let check = [
         "check",
+        "--statistics",
         "--property",
         "assertion",
         "--budget",

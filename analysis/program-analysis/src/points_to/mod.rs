@@ -179,7 +179,16 @@ impl PointsTo {
     /// Adds what `EXTERNAL` stands for.
     pub(crate) fn expand(&self, set: &mut Set) {
         if set.contains(EXTERNAL.0) {
-            set.extend(&self.escaped);
+            // What callers pass is alive: of what earlier runs have left nobody promises that.
+            let left = self.object(left()).filter(|left| !set.contains(left.0));
+            match left {
+                Some(left) => self.escaped.iter().filter(|id| *id != left.0).for_each(|id| {
+                    set.insert(id);
+                }),
+                None => {
+                    set.extend(&self.escaped);
+                }
+            }
         }
     }
 

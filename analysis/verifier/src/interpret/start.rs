@@ -43,6 +43,10 @@ impl<'c, O: Oracle> Machine<'c, O> {
         if self.trace.is_some() {
             self.memory.remember_ended();
         }
+        // Another function of the library may have closed a stream, or put another one in its place.
+        if entry.is_library() && code.program.globals.values().any(|global| is_stream(global)) {
+            self.is_determined = false;
+        }
         let Some(&index) = code.by_name.get(&entry.name) else {
             return stuck(format!("{entry} has no body"));
         };

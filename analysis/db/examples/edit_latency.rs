@@ -41,7 +41,8 @@ fn main() {
                         under: Arc::default(),
                     };
                     let doing = doing.clone();
-                    let progress = move |now: &Doing| *doing.lock() = format!("{}: {}", now.entry, now.engines);
+                    let progress =
+                        move |now: &Doing| *doing.lock() = format!("{}: {}", now.entry, now.engines);
                     let control = Control {
                         cancel: cancel.clone(),
                         progress: Some(Arc::new(progress)),

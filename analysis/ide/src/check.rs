@@ -158,10 +158,8 @@ pub fn models_for(files: &[PathBuf], models: &[PathBuf]) -> Vec<PathBuf> {
     let mut open: Vec<(&PathBuf, _)> = models.iter().map(|path| (path, seen(path))).collect();
     let mut out = Vec::new();
     loop {
-        let is_wanted = |(_, (own, _)): &(&PathBuf, (BTreeSet<Box<str>>, BTreeSet<Box<str>>))| {
-            own.is_disjoint(&defined) && !own.is_disjoint(&called)
-        };
-        let Some(at) = open.iter().position(is_wanted) else { return out };
+        let is_wanted = |own: &BTreeSet<Box<str>>| own.is_disjoint(&defined) && !own.is_disjoint(&called);
+        let Some(at) = open.iter().position(|(_, (own, _))| is_wanted(own)) else { return out };
         let (path, (own, calls)) = open.remove(at);
         out.push(path.clone());
         defined.extend(own);

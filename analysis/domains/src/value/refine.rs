@@ -213,7 +213,8 @@ impl Refine for ValueAnalysis {
             // Tracked already and yet found: not for this precision to exclude.
             return Ok(Refinement::Spurious(precision.clone()));
         }
-        let mut best: Option<(u64, &Prefix, Vec<(Variable, Part)>)> = None;
+        type Candidate<'p> = (u64, &'p Prefix, Vec<(Variable, Part)>);
+        let mut best: Option<Candidate<'_>> = None;
         for prefix in &prefixes {
             let (needed, cost) = run.needed(prefix, precision)?;
             if best.as_ref().is_none_or(|(least, ..)| cost < *least) {

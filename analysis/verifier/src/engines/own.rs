@@ -152,6 +152,10 @@ fn said_of(text: &str, line: u64, error: &str) -> String {
         Some(rest) => rest.split_once(": ").map_or(rest, |(_, said)| said),
         None => error,
     };
+    let said = match said {
+        "expected mapping start" => "expected engines by name, such as `mine: { kind: cases }`",
+        said => said,
+    };
     let engine = said.strip_prefix("engine `").and_then(|rest| rest.split_once('`'));
     let begin = engine.map_or(line, |(name, _)| line_of(text, name));
     // `unknown field `block`, expected …`: the first word in quotes behind the engine's name.

@@ -205,7 +205,7 @@ pub(super) fn summaries(
     form: Form,
     millis: Option<u32>,
 ) -> BTreeMap<Name, Vec<Term>> {
-    let limits = Limits { resource: Some(ELIMINATION), millis, ..Limits::NONE };
+    let limits = Limits { resource: Some(ELIMINATION), millis };
     let options = ProjectOptions { limits, ..ProjectOptions::default() };
     let mut found: BTreeMap<Name, Vec<Term>> = interfaces.keys().map(|name| (*name, Vec::new())).collect();
     for pair in pairs {

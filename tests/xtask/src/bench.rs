@@ -145,7 +145,6 @@ fn one(program: &Path, task: &Path, arguments: &Arguments) -> Result<Option<Row>
         &arguments.property,
         "--limit",
         &limit,
-        "--statistics",
         "--color",
         "never",
         "--task",

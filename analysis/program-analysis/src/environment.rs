@@ -407,7 +407,12 @@ impl Environment {
                 let is_array = matches!(object, Object::Global(name) if matches!(name.as_str(), ARGV | ENVP));
                 is_array || texts::is_text(*object)
             };
-            self.program.functions.keys().all(|name| !self.writes(*name).iter().any(is_theirs))
+            // What the library keeps, code that is not here may have it change, `putenv` and `setenv` among it.
+            let has_library = self.program.globals.contains_key(&Name::new(texts::LIBRARY));
+            self.program.functions.values().all(|function| {
+                let may_change = has_library && self.runs_outside(function);
+                !may_change && !self.writes(function.name).iter().any(is_theirs)
+            })
         })
     }
 

@@ -31,9 +31,14 @@ impl Pass<'_, '_> {
         let (Some(ty), Some(size)) = (record, size) else {
             return self.emitter.havoc(dst, cause);
         };
+        // Files that mean something else by the type have another record.
+        let known = self.kept.get(&Name::new(&format!("#{}", kept.of)));
+        if known.is_some_and(|known| known.ty != ty) {
+            return self.emitter.havoc(dst, cause);
+        }
         let [first, second] = ["", "'"].map(|mark| {
             let name = Name::new(&format!("#{}{mark}", kept.of));
-            self.kept.insert(name, object(name, ty, size));
+            self.kept.entry(name).or_insert_with(|| object(name, ty, size));
             Lvalue { base: Base::Global(name), path: Vec::new(), ty, scalar: None, bits: None, size }
         });
         // Any values may be what was there before, too.

@@ -75,8 +75,8 @@ impl Characters {
 }
 
 impl Emitter<'_> {
-    /// The pointer gets an address [inside](Self::inside_of) something. In a string that is not before the place where the search began, and not
-    /// behind the end.
+    /// The pointer gets an address [inside](Self::inside_of) something. In a string that is not before the place where the search began, and, if a
+    /// string is there, not behind its end.
     pub(super) fn put_inside(&mut self, dst: Lvalue, address: Expr, inside: Inside) {
         if let (Inside::String, Expr::Address(Lvalue { path, .. })) = (inside, &address)
             && let Some(Step::Index { index, .. }) = path.last()
@@ -84,10 +84,25 @@ impl Emitter<'_> {
             let index = Expr::clone(index);
             self.assume_range(&index, 0, LONGEST.min(self.types.ptrdiff_t().max()));
         }
-        self.emit(Op::Assign(dst.clone(), address));
-        if inside == Inside::String {
-            let (pointer, size) = (Arc::new(Expr::Load(dst)), Arc::new(Expr::Int(0, self.types.size_t())));
-            self.emit(Op::Assume(Expr::Memory(MemoryPredicate::Terminated, pointer, size)));
+        let size = Arc::new(Expr::Int(0, self.types.size_t()));
+        let ends =
+            |pointer: Expr| Expr::Memory(MemoryPredicate::Terminated, Arc::new(pointer), Arc::clone(&size));
+        let searched = match &address {
+            Expr::Address(Lvalue { base: Base::Deref(pointer, _), .. }) => Some(Expr::clone(pointer)),
+            _ => None,
+        };
+        let assign = Op::Assign(dst.clone(), address);
+        match searched.filter(|_| inside == Inside::String) {
+            // Whoever does not ask whether it is one loses no runs in which it is none.
+            Some(string) => self.if_else(
+                ends(string),
+                |emitter| {
+                    emitter.emit(assign.clone());
+                    emitter.emit(Op::Assume(ends(Expr::Load(dst))));
+                },
+                |emitter| emitter.emit(assign.clone()),
+            ),
+            None => self.emit(assign),
         }
     }
 }

@@ -413,7 +413,9 @@ impl<'p> Generator<'p> {
             Cause::Text(_) => {
                 let strings = self.global(Name::new(texts::LIBRARY));
                 let value = self.solver.address_node(Address::of(strings));
-                return self.store(function, to, value);
+                self.store(function, to, value);
+                // After `putenv` the environment has strings of the program's own.
+                return self.store(function, to, self.solver.outside);
             }
             // Using it is undefined.
             Cause::Indeterminate => false,

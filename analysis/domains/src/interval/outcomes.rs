@@ -1,6 +1,6 @@
 //! Outcomes: what calls and allocations give (0 or −1, null or an address), and variables that it is put into. States in which a live one certainly
-//! differs in its sign, or in whether it is null, can be kept apart until somebody has looked at it ("trace partitioning", Rival and Mauborgne,
-//! TOPLAS 2007). There are only so many such differences, so loops still end.
+//! differs in its sign, or in whether it is null, can be kept apart until somebody has looked at it (trace partitioning [RM07]). There are only so many
+//! such differences, so loops still end.
 
 use std::collections::BTreeSet;
 

@@ -146,6 +146,12 @@ pub(super) fn leave(
     let passed = passed(&view, callee, call);
     left(&view, &mut state, exit, &passed, written)?;
     let Some(dst) = &call.call.dst else { return Ok(state) };
+    if view.whole(dst).is_none() {
+        // The result goes into memory.
+        state.retain_units(|id| caller.local(id).ty.pointee().is_none());
+        state.lose_zeros(|_| true);
+        state.lose_values(|_| true);
+    }
     let result = callee.result.filter(|id| {
         let local = callee.local(*id);
         !local.address_taken && scalar_of(local.ty, env.program().data_model) == dst.scalar

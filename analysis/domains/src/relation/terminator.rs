@@ -7,7 +7,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use proofline_cfa::{Base, CompareOp, Expr, LocalId, Lvalue, Object, Scalar, Step as PathStep};
+use proofline_cfa::{Base, CompareOp, Expr, LocalId, Lvalue, Name, Object, Scalar, Step as PathStep, texts};
 
 use super::{
     filled::is_array,
@@ -131,10 +131,21 @@ impl Step<'_> {
         is_other || !self.may_lead_into(id, &self.env.targets(self.at.function.name, address).objects)
     }
 
+    /// A library function gives a string that it keeps: it may have written it where another one was.
+    pub(super) fn library_writes(&self, state: &mut Relations) {
+        let kept: BTreeSet<Object> = [Object::Global(Name::new(texts::LIBRARY))].into();
+        let lost: Vec<LocalId> =
+            state.pointers.keys().copied().filter(|id| self.may_lead_into(*id, &kept)).collect();
+        state.lose_zeros(|id| lost.contains(&id));
+        state.lose_values(|id| lost.contains(&id));
+    }
+
     /// Whether unknown code that has these values reaches the object of the pointer.
     pub(super) fn is_reached(&self, id: LocalId, values: &[Expr]) -> bool {
         let name = self.at.function.name;
-        self.may_lead_into(id, self.env.escaped())
+        let outside = [texts::LIBRARY, texts::ARGUMENTS].map(|text| Object::Global(Name::new(text)));
+        self.may_lead_into(id, &outside.into_iter().chain([Object::External]).collect())
+            || self.may_lead_into(id, self.env.escaped())
             || values.iter().any(|value| self.may_lead_into(id, &self.env.targets(name, value).objects))
     }
 

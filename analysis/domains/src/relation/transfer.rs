@@ -59,9 +59,12 @@ impl Step<'_> {
                 self.changed(&mut state, dst, false)?;
                 forget(&mut state, dst);
             }
-            Op::Havoc(dst, _) => {
+            Op::Havoc(dst, cause) => {
                 self.changed(&mut state, dst, true)?;
                 forget(&mut state, dst);
+                if matches!(cause, Cause::Text(_)) {
+                    self.library_writes(&mut state);
+                }
                 self.computes(&mut state, dst)?;
             }
             Op::Clobber(values, cause) => {

@@ -7,8 +7,10 @@
 
 mod facts;
 mod ideal;
+mod inequalities;
 mod paths;
 mod polynomial;
+mod refutation;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -46,6 +48,9 @@ const MOST_ROUNDS: usize = 24;
 const STEPS_OF_RANGES: u64 = 20_000;
 /// Steps of the budget for one question about an ideal.
 const STEPS_OF_QUESTION: u64 = 100;
+/// Sums of inequalities are looked for so many times, and not in programs with more paths than this.
+const MOST_REFUTATIONS: u32 = 3_000;
+const MOST_PATHS: usize = 300;
 
 impl Engine for Polynomials {
     fn name(&self) -> &'static str {
@@ -77,26 +82,26 @@ fn prove(question: &Question<'_>, proved: &mut BTreeSet<(Name, ObligationId)>) -
     search.keep_inductive()?;
     search.find()?;
     search.keep_inductive()?;
-    let mut open = BTreeSet::new();
-    for (at, path) in paths.paths.iter().enumerate() {
-        match path.to {
-            Target::Cut(..) => {}
-            Target::Error(function, id) => {
-                if !search.is_impossible(at)? {
-                    open.insert((function, id));
-                }
-            }
-            Target::Unmodelled => {
-                if !search.is_impossible(at)? {
-                    return Err(Unknown::Unsupported("a construct that may be reached".into()));
-                }
-            }
+    let mut open = search.open()?;
+    let are_proved = |open: &BTreeSet<(Name, ObligationId)>| -> Vec<(Name, ObligationId)> {
+        question.targets.iter().filter(|target| !open.contains(target)).collect()
+    };
+    if !open.is_empty() && search.may_refute()? {
+        // Stays, if the budget does not suffice for what comes now.
+        if !search.reaches_unmodelled()? {
+            proved.extend(are_proved(&open));
         }
+        search.find_inequalities()?;
+        search.keep_inductive()?;
+        open = search.open()?;
+    }
+    if search.reaches_unmodelled()? {
+        return Err(Unknown::Unsupported("a construct that may be reached".into()));
     }
     if open.is_empty() {
         return Ok(Answer::Holds("polynomial equations were found that are invariants".into()));
     }
-    proved.extend(question.targets.iter().filter(|target| !open.contains(target)));
+    proved.extend(are_proved(&open));
     Err(Unknown::Unconfirmed("no polynomial equations were found that exclude the error".into()))
 }
 
@@ -118,6 +123,9 @@ struct Candidates {
     powers: Vec<(Symbol, BigInt)>,
     /// What does not hold.
     refuted: BTreeSet<Equation>,
+    /// What is at most 0, and what was thought to be.
+    at_most: Vec<Polynomial>,
+    refuted_at_most: BTreeSet<Polynomial>,
     /// Grows with each change.
     version: u64,
 }
@@ -128,12 +136,15 @@ struct Search<'p> {
     candidates: Vec<Candidates>,
     /// What follows on each path, with the version of the candidates that it rests on.
     closed: BTreeMap<usize, (u64, Closed)>,
+    /// Questions about sums of inequalities that may still be asked.
+    refutations: u32,
 }
 
 impl<'p> Search<'p> {
     fn new(paths: &'p Paths, budget: &'p Budget) -> Search<'p> {
         let candidates = vec![Candidates::default(); paths.cuts.len()];
-        let mut search = Search { paths, budget, candidates, closed: BTreeMap::new() };
+        let refutations = if paths.paths.len() <= MOST_PATHS { MOST_REFUTATIONS } else { 0 };
+        let mut search = Search { paths, budget, candidates, closed: BTreeMap::new(), refutations };
         search.guess_powers();
         search
     }
@@ -146,7 +157,7 @@ impl<'p> Search<'p> {
         let before = path.from.map_or(&nothing, |cut| &self.candidates[cut]);
         let version = before.version;
         if self.closed.get(&at).is_none_or(|(known, _)| *known != version) {
-            let closed = path.facts.closed(&before.equations, &before.powers);
+            let closed = path.facts.closed(&before.equations, &before.at_most, &before.powers);
             self.closed.insert(at, (version, closed));
         }
         match self.closed.get_mut(&at) {
@@ -157,6 +168,40 @@ impl<'p> Search<'p> {
 
     fn is_impossible(&mut self, at: usize) -> Result<bool, Unknown> {
         Ok(self.closed(at)?.is_impossible())
+    }
+
+    /// Whether a path is impossible, and inequalities say so.
+    fn is_refuted(&mut self, at: usize) -> Result<bool, Unknown> {
+        Ok(self.is_impossible(at)? || self.may_refute()? && self.closed(at)?.is_refuted())
+    }
+
+    /// Whether another question about sums of inequalities may be asked.
+    fn may_refute(&mut self) -> Result<bool, Unknown> {
+        self.budget.spend(10 * STEPS_OF_QUESTION)?;
+        self.refutations = self.refutations.saturating_sub(1);
+        Ok(self.refutations > 0)
+    }
+
+    /// What is not proved.
+    fn open(&mut self) -> Result<BTreeSet<(Name, ObligationId)>, Unknown> {
+        let mut open = BTreeSet::new();
+        for (at, path) in self.paths.paths.iter().enumerate() {
+            if let Target::Error(function, id) = path.to
+                && !self.is_refuted(at)?
+            {
+                open.insert((function, id));
+            }
+        }
+        Ok(open)
+    }
+
+    fn reaches_unmodelled(&mut self) -> Result<bool, Unknown> {
+        for (at, path) in self.paths.paths.iter().enumerate() {
+            if matches!(path.to, Target::Unmodelled) && !self.is_refuted(at)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Adds candidates until nothing is missing, or too much.
@@ -257,6 +302,7 @@ impl<'p> Search<'p> {
                         stable = false;
                     }
                 }
+                stable &= !self.drop_inequalities(at, *cut, values)?;
                 stable &= !self.drop_powers(at, *cut, values)?;
             }
             if stable {

@@ -1,10 +1,10 @@
 //! What a state says of an expression's value: bounds, and bounds of its distance from numbers of the state. Values are mathematical: an operation
 //! whose result may wrap around says nothing but its type. Changes nothing.
 
-use std::cell::Cell;
+use std::{cell::Cell, collections::BTreeSet};
 
 use proofline_cfa::{
-    Base, BinaryOp, Expr, Function, LocalId, Lvalue, Object, Program, Scalar, Step, UnaryOp, scalar_of,
+    Base, BinaryOp, Expr, Function, LocalId, Lvalue, Name, Object, Program, Scalar, Step, UnaryOp, scalar_of,
 };
 use proofline_cpa::Facts;
 use smallvec::SmallVec;
@@ -110,6 +110,8 @@ pub(super) struct View<'a> {
     pub(super) function: &'a Function,
     pub(super) state: &'a Relations,
     pub(super) facts: &'a dyn Facts,
+    /// Globals that relations speak of.
+    globals: &'a BTreeSet<Name>,
     fuel: Cell<u32>,
 }
 
@@ -119,8 +121,9 @@ impl<'a> View<'a> {
         function: &'a Function,
         state: &'a Relations,
         facts: &'a dyn Facts,
+        globals: &'a BTreeSet<Name>,
     ) -> View<'a> {
-        View { program, function, state, facts, fuel: Cell::new(FUEL) }
+        View { program, function, state, facts, globals, fuel: Cell::new(FUEL) }
     }
 
     /// The local that an lvalue is, with its format, if nothing else can change it.
@@ -128,12 +131,26 @@ impl<'a> View<'a> {
         whole(self.program, self.function, lvalue)
     }
 
-    /// The number that a local is.
+    /// The number that a local or a global is.
     pub(super) fn dim(&self, lvalue: &Lvalue) -> Option<Dim> {
+        if let Base::Global(name) = lvalue.base {
+            return self.global(name, lvalue);
+        }
         match self.whole(lvalue)? {
             (id, Scalar::Int(ty)) if ty.bits <= 64 => Some(Dim::Value(id, ty)),
             (_, Scalar::Int(_) | Scalar::Float(_) | Scalar::Pointer) => None,
         }
+    }
+
+    /// The number that a global is of which the lvalue is all.
+    fn global(&self, name: Name, lvalue: &Lvalue) -> Option<Dim> {
+        let Some(Scalar::Int(ty)) = lvalue.scalar.filter(|_| self.globals.contains(&name)) else {
+            return None;
+        };
+        let global = self.program.globals.get(&name)?;
+        let is_whole = lvalue.path.is_empty() && lvalue.bits.is_none();
+        let is_number = scalar_of(global.ty, self.program.data_model) == lvalue.scalar && ty.bits <= 64;
+        (is_whole && is_number).then_some(Dim::Global(name, ty))
     }
 
     /// The number itself.

@@ -181,7 +181,9 @@ impl Relations {
             Dim::Offset(id) | Dim::Size(id) => !pointers.contains_key(&id),
             Dim::Zero(id) => !pointers.get(&id).is_some_and(|pointer| pointer.has_zero),
             Dim::From(id) | Dim::Stop(id) => !tested.contains(&id),
-            Dim::Value(..) | Dim::First(..) | Dim::FirstOffset(_) | Dim::Scratch(_) => false,
+            Dim::Value(..) | Dim::Global(..) | Dim::First(..) | Dim::FirstOffset(_) | Dim::Scratch(_) => {
+                false
+            }
         };
         if self.zone.mentions(is_lost) {
             Arc::make_mut(&mut self.zone).retain(|dim| !is_lost(dim));
@@ -225,7 +227,7 @@ impl Relations {
             | Dim::Zero(id)
             | Dim::From(id)
             | Dim::Stop(id) => !keep(id),
-            Dim::First(..) | Dim::FirstOffset(_) => false,
+            Dim::Global(..) | Dim::First(..) | Dim::FirstOffset(_) => false,
             Dim::Scratch(_) => true,
         };
         self.retain_units(&keep);
@@ -233,6 +235,14 @@ impl Relations {
             Arc::make_mut(&mut self.zone).retain(|dim| !is_lost(dim));
         }
         self.retain_pointers(|id, _| keep(id));
+    }
+
+    /// Forgets what is known of the globals for which `keep` does not hold.
+    pub fn retain_globals(&mut self, keep: impl Fn(Name) -> bool) {
+        let is_lost = |dim: Dim| matches!(dim, Dim::Global(name, _) if !keep(name));
+        if self.zone.mentions(is_lost) {
+            Arc::make_mut(&mut self.zone).retain(|dim| !is_lost(dim));
+        }
     }
 
     /// Something was freed, and what leads there is not known: pointers to named objects stay.

@@ -1,9 +1,10 @@
 //! What operations do to relations: assignments, conditions, and the lives of what pointers lead to. Knows no calls of functions with bodies.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
-    Allocation, BinaryOp, Cause, CompareOp, Expr, LocalId, Lvalue, MemoryPredicate, Object, Op, Role, Scalar,
+    Allocation, Base, BinaryOp, Cause, CompareOp, Expr, LocalId, Lvalue, MemoryPredicate, Name, Object, Op,
+    Role, Scalar,
 };
 use proofline_cpa::{EdgeContext, Facts};
 use proofline_program_analysis::Environment;
@@ -26,11 +27,12 @@ pub(super) struct Step<'a> {
     pub(super) at: EdgeContext<'a>,
     pub(super) from: &'a Relations,
     pub(super) facts: &'a dyn Facts,
+    pub(super) globals: &'a BTreeSet<Name>,
 }
 
 impl Step<'_> {
     pub(super) fn view(&self) -> View<'_> {
-        View::new(self.env.program(), self.at.function, self.from, self.facts)
+        View::new(self.env.program(), self.at.function, self.from, self.facts, self.globals)
     }
 
     /// The state behind the edge.
@@ -55,12 +57,14 @@ impl Step<'_> {
             }
             Op::Clobber(_, cause) => {
                 self.wrote(&mut state, &Written::Anything)?;
+                state.retain_globals(|_| false);
                 if !matches!(cause, Cause::Keeping(_)) {
                     self.clobbered(&mut state);
                 }
             }
             Op::Call(call) => {
                 self.wrote(&mut state, &Written::Anything)?;
+                state.retain_globals(|_| false);
                 self.clobbered(&mut state);
                 if let Some(dst) = &call.dst {
                     forget(&mut state, dst);
@@ -81,8 +85,14 @@ impl Step<'_> {
     fn assign(&self, state: &mut Relations, dst: &Lvalue, value: &Expr) -> Result<()> {
         let view = self.view();
         if view.whole(dst).is_none() {
-            forget(state, dst);
-            return self.wrote(state, &Written::Object(dst, Some(value)));
+            self.wrote(state, &Written::Object(dst, Some(value)))?;
+            return match view.dim(dst).and_then(|dim| Some((dim, view.form(value)?))) {
+                Some((dim, form)) => set(state, &[(dim, &form)]),
+                None => {
+                    forget(state, dst);
+                    Ok(())
+                }
+            };
         }
         let number = view.dim(dst).and_then(|dim| Some((dim, view.form(value)?)));
         let place = match view.whole(dst) {
@@ -403,10 +413,12 @@ pub(super) fn point(state: &mut Relations, id: LocalId, place: &Place) -> Result
     Ok(())
 }
 
-/// Nothing is known of what is written there. (Only locals whose address nobody has are known.)
+/// Nothing is known of what is written there. (Only locals and globals whose address nobody has are known.)
 pub(super) fn forget(state: &mut Relations, dst: &Lvalue) {
-    if let proofline_cfa::Base::Local(id) = dst.base {
-        state.retain_locals(|other| other != id);
+    match dst.base {
+        Base::Local(id) => state.retain_locals(|other| other != id),
+        Base::Global(name) => state.retain_globals(|other| other != name),
+        Base::Deref(..) => {}
     }
 }
 

@@ -357,7 +357,7 @@ impl Abstraction {
                 };
                 let options = subject.interval_options(entry);
                 let kept = of_relations_by_values(&values, &options);
-                let relations = RelationAnalysis::new(environment.clone(), entry);
+                let relations = RelationAnalysis::new(environment.clone(), entry).with_globals();
                 let ranges = IntervalAnalysis::new(environment.clone(), options);
                 let all = (ValueAnalysis::new(environment, values), (ranges, relations));
                 self.run(&Arc::new(all), kept, |witness| witness.left, question)

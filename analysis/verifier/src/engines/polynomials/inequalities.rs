@@ -23,24 +23,34 @@ const MOST_TERMS: usize = 12;
 const MOST_DEGREE: u32 = 4;
 const MOST_ROUNDS: usize = 6;
 
+/// Equations at the beginning of a path with which its end would have what is wanted there.
+type Gap = (usize, Vec<Equation>);
+
 impl Search<'_> {
-    /// Adds candidates until nothing is missing, or too much.
-    pub(super) fn find_inequalities(&mut self) -> Result<(), Unknown> {
+    /// Adds candidates until nothing is missing, or too much. Whether there are new ones.
+    pub(super) fn find_inequalities(&mut self) -> Result<bool, Unknown> {
+        let mut is_new = false;
         for _ in 0..MOST_ROUNDS {
             let mut grew = false;
+            let mut gaps = Vec::new();
             for (at, path) in self.paths.paths.iter().enumerate() {
                 match &path.to {
                     Target::Error(..) | Target::Unmodelled => {
                         if !self.is_refuted(at)? {
-                            grew |= self.want_one_of(at)?;
+                            grew |= self.want_one_of(at, &mut gaps)?;
                         }
+                    }
+                    // What does not hold at first never will.
+                    Target::Cut(cut, values) if path.from.is_none() => {
+                        self.drop_inequalities(at, *cut, values)?;
+                        grew |= self.hand_on(at, *cut, values)?;
                     }
                     Target::Cut(cut, values) => {
                         grew |= self.hand_on(at, *cut, values)?;
                         for candidate in self.candidates[*cut].at_most.clone() {
                             if !self.keeps(at, &candidate, values)? {
                                 grew |= match after(&candidate, values) {
-                                    Some(after) => self.want_at_most(at, &after)?,
+                                    Some(after) => self.want_at_most(at, &after, &mut gaps)?,
                                     None => false,
                                 };
                             }
@@ -48,13 +58,19 @@ impl Search<'_> {
                     }
                 }
             }
+            // Behind all inequalities: these are not to be rewritten by equations that are only hoped for.
+            for (at, wanted) in gaps {
+                grew |= self.propose_equations(at, wanted);
+            }
             if !grew {
                 break;
             }
+            is_new = true;
             // What the equations that would close gaps need.
             self.find()?;
+            self.keep_equations()?;
         }
-        Ok(())
+        Ok(is_new)
     }
 
     /// Drops inequalities that the path does not keep. Whether there were any.
@@ -89,7 +105,7 @@ impl Search<'_> {
     }
 
     /// One of the things that are at most 0 on this path must not be, or what differs must be on one side.
-    fn want_one_of(&mut self, at: usize) -> Result<bool, Unknown> {
+    fn want_one_of(&mut self, at: usize, gaps: &mut Vec<Gap>) -> Result<bool, Unknown> {
         let facts = &self.paths.paths[at].facts;
         let one = Polynomial::constant(1);
         let mut wanted: Vec<Polynomial> = facts.at_most.iter().map(|fact| one.minus(fact)).collect();
@@ -98,16 +114,16 @@ impl Search<'_> {
         }
         let mut grew = false;
         for wanted in wanted.iter().rev() {
-            grew |= self.want_at_most(at, wanted)?;
+            grew |= self.want_at_most(at, wanted, gaps)?;
         }
         Ok(grew)
     }
 
     /// Adds what must hold where the path begins so that something is at most 0 at its end. Whether that is new.
-    fn want_at_most(&mut self, at: usize, after: &Polynomial) -> Result<bool, Unknown> {
+    fn want_at_most(&mut self, at: usize, after: &Polynomial, gaps: &mut Vec<Gap>) -> Result<bool, Unknown> {
         let Path { from: Some(cut), .. } = self.paths.paths[at] else { return Ok(false) };
         let count = self.paths.cuts[cut].cells.len() as u32;
-        let grew = self.want_no_gap(at, after)?;
+        self.want_no_gap(at, after, gaps)?;
         let closed = self.closed(at)?;
         let mut wanted = closed.ideal(Ring::Integers).normal_form(after);
         // Of what is not known at the beginning, the worst.
@@ -115,27 +131,27 @@ impl Search<'_> {
         for symbol in unknown {
             let factor = wanted.coefficient(&Monomial::of(symbol));
             if wanted.symbols().filter(|other| *other == symbol).count() != 1 || factor == BigInt::ZERO {
-                return Ok(grew);
+                return Ok(false);
             }
             let (low, high) = &closed.facts.bounds[symbol.0 as usize];
             let worst = if factor > BigInt::ZERO { high } else { low };
             let worst = Polynomial::constant(worst.clone());
             wanted = wanted.substituted(&|other| (other == symbol).then(|| worst.clone()));
         }
-        Ok(self.propose(cut, wanted) || grew)
+        Ok(self.propose(cut, wanted))
     }
 
     /// What is wanted, and something that is at most 0 on the path, would be the same if their difference, which is not linear, were zero: `n < s` is
     /// known and `n < (a + 1) * (a + 1)` is wanted.
-    fn want_no_gap(&mut self, at: usize, wanted: &Polynomial) -> Result<bool, Unknown> {
-        let mut grew = false;
+    fn want_no_gap(&mut self, at: usize, wanted: &Polynomial, gaps: &mut Vec<Gap>) -> Result<(), Unknown> {
         for fact in self.paths.paths[at].facts.at_most.clone() {
             let gap = wanted.minus(&fact);
             if gap.degree() > 1 && gap.len() < wanted.len() + fact.len() {
-                grew |= self.want(at, &Equation { polynomial: gap, ring: Ring::Integers })?;
+                let equation = Equation { polynomial: gap, ring: Ring::Integers };
+                gaps.push((at, self.wanted(at, &equation)?));
             }
         }
-        Ok(grew)
+        Ok(())
     }
 
     /// What is at most 0 on the path, and only speaks of what cells have at its end, may be so in every round.

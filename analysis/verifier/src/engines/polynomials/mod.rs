@@ -44,6 +44,8 @@ const MOST_TERMS: usize = 50;
 const MOST_DEGREE: u32 = 8;
 /// Rounds of looking for candidates.
 const MOST_ROUNDS: usize = 24;
+/// Times that inequalities are looked for.
+const MOST_HOPES: usize = 4;
 /// Steps for ranges of locals. Where that is not enough, calls are entered again and again.
 const STEPS_OF_RANGES: u64 = 20_000;
 /// Steps of the budget for one question about an ideal.
@@ -91,9 +93,15 @@ fn prove(question: &Question<'_>, proved: &mut BTreeSet<(Name, ObligationId)>) -
         if !search.reaches_unmodelled()? {
             proved.extend(are_proved(&open));
         }
-        search.find_inequalities()?;
-        search.keep_inductive()?;
-        open = search.open()?;
+        // What another hope that was given up had made look needless is looked for once more.
+        for _ in 0..MOST_HOPES {
+            let grew = search.find_inequalities()?;
+            search.keep_inductive()?;
+            open = search.open()?;
+            if open.is_empty() || !grew {
+                break;
+            }
+        }
     }
     if search.reaches_unmodelled()? {
         return Err(Unknown::Unsupported("a construct that may be reached".into()));
@@ -263,29 +271,43 @@ impl<'p> Search<'p> {
 
     /// Adds what must hold where the path begins so that something is zero at its end. Whether that is new.
     fn want(&mut self, at: usize, equation: &Equation) -> Result<bool, Unknown> {
-        let Path { from: Some(cut), .. } = self.paths.paths[at] else { return Ok(false) };
+        let wanted = self.wanted(at, equation)?;
+        Ok(self.propose_equations(at, wanted))
+    }
+
+    /// What must hold where the path begins so that something is zero at its end.
+    fn wanted(&mut self, at: usize, equation: &Equation) -> Result<Vec<Equation>, Unknown> {
+        let Path { from: Some(cut), .. } = self.paths.paths[at] else { return Ok(Vec::new()) };
         let count = self.paths.cuts[cut].cells.len() as u32;
         let normal = self.closed(at)?.ideal(equation.ring).normal_form(&equation.polynomial);
-        let mut grew = false;
+        let mut wanted = Vec::new();
         for part in normal.split(&|symbol| symbol.0 < count) {
             let part = match equation.ring {
                 Ring::Integers if part.content() > BigInt::from(1) => part.map(|c| c / part.content()),
                 Ring::Integers | Ring::Modulo(_) => part,
             };
-            let fits = part.len() <= MOST_TERMS && part.degree() <= MOST_DEGREE && part.degree() > 0;
-            let wanted = Equation { polynomial: part, ring: equation.ring };
-            let candidates = &mut self.candidates[cut];
-            if fits
-                && candidates.equations.len() < MOST_CANDIDATES
+            if part.len() <= MOST_TERMS && part.degree() <= MOST_DEGREE && part.degree() > 0 {
+                wanted.push(Equation { polynomial: part, ring: equation.ring });
+            }
+        }
+        Ok(wanted)
+    }
+
+    /// Adds candidates where the path begins. Whether one is new.
+    fn propose_equations(&mut self, at: usize, wanted: Vec<Equation>) -> bool {
+        let Path { from: Some(cut), .. } = self.paths.paths[at] else { return false };
+        let candidates = &mut self.candidates[cut];
+        let before = candidates.version;
+        for wanted in wanted {
+            if candidates.equations.len() < MOST_CANDIDATES
                 && !candidates.equations.contains(&wanted)
                 && !candidates.refuted.contains(&wanted)
             {
                 candidates.equations.push(wanted);
                 candidates.version += 1;
-                grew = true;
             }
         }
-        Ok(grew)
+        candidates.version != before
     }
 
     /// Drops candidates until every path keeps the others.
@@ -294,14 +316,7 @@ impl<'p> Search<'p> {
             let mut stable = true;
             for (at, path) in self.paths.paths.iter().enumerate() {
                 let Target::Cut(cut, values) = &path.to else { continue };
-                for equation in self.candidates[*cut].equations.clone() {
-                    let after = at_values(&equation, values);
-                    let closed = self.closed(at)?;
-                    if !(after.is_some_and(|after| closed.entails(&after)) || closed.is_impossible()) {
-                        self.refute(*cut, &equation);
-                        stable = false;
-                    }
-                }
+                stable &= !self.drop_equations(at, *cut, values)?;
                 stable &= !self.drop_inequalities(at, *cut, values)?;
                 stable &= !self.drop_powers(at, *cut, values)?;
             }
@@ -309,6 +324,39 @@ impl<'p> Search<'p> {
                 return Ok(());
             }
         }
+    }
+
+    /// Drops equations until every path keeps the others, if the inequalities hold.
+    fn keep_equations(&mut self) -> Result<(), Unknown> {
+        loop {
+            let mut stable = true;
+            for (at, path) in self.paths.paths.iter().enumerate() {
+                let Target::Cut(cut, values) = &path.to else { continue };
+                stable &= !self.drop_equations(at, *cut, values)?;
+            }
+            if stable {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Drops equations that the path does not keep. Whether there were any.
+    fn drop_equations(
+        &mut self,
+        at: usize,
+        cut: usize,
+        values: &[(Number, IntType)],
+    ) -> Result<bool, Unknown> {
+        let mut dropped = false;
+        for equation in self.candidates[cut].equations.clone() {
+            let after = at_values(&equation, values);
+            let closed = self.closed(at)?;
+            if !(after.is_some_and(|after| closed.entails(&after)) || closed.is_impossible()) {
+                self.refute(cut, &equation);
+                dropped = true;
+            }
+        }
+        Ok(dropped)
     }
 
     /// Every cell may be a power of 2, until a path shows that it is not.

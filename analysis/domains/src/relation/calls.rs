@@ -76,8 +76,8 @@ pub(super) fn enter(
     let mut holds = true;
     for (x, left) in &numbers {
         holds &= relate_to_globals(zone, *x, left);
-        // Ranges of numbers others know.
-        if !matches!(x, Dim::Value(..)) {
+        // Ranges of numbers others know, but for the truth of what is compared.
+        if !matches!(x, Dim::Value(..)) || left.low == left.high {
             holds &= zone.bound(*x, left.low, left.high);
         }
         for (y, right) in numbers.iter().filter(|(y, _)| y != x) {

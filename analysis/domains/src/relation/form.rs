@@ -4,7 +4,8 @@
 use std::{cell::Cell, collections::BTreeSet};
 
 use proofline_cfa::{
-    Base, BinaryOp, Expr, Function, LocalId, Lvalue, Name, Object, Program, Scalar, Step, UnaryOp, scalar_of,
+    Base, BinaryOp, CompareOp, Expr, Function, LocalId, Lvalue, Name, Object, Program, Scalar, Step, UnaryOp,
+    scalar_of,
 };
 use proofline_cpa::Facts;
 use smallvec::SmallVec;
@@ -202,7 +203,11 @@ impl<'a> View<'a> {
                 let form = self.form(arg)?;
                 Some(Form::between(-form.high, -form.low))
             }
-            Expr::Compare(..) | Expr::Overflows(..) | Expr::Memory(..) => Some(Form::between(0, 1)),
+            Expr::Compare(op, lhs, rhs) => Some(match self.truth(*op, lhs, rhs) {
+                Some(truth) => Form::constant(i128::from(truth)),
+                None => Form::between(0, 1),
+            }),
+            Expr::Overflows(..) | Expr::Memory(..) => Some(Form::between(0, 1)),
             Expr::PointerDifference(lhs, rhs, stride, _) => {
                 let (left, right) = (self.place(lhs)?, self.place(rhs)?);
                 let is_one = self.is_one_object(&left, &right) && left.pointer.unit == *stride;
@@ -214,6 +219,22 @@ impl<'a> View<'a> {
             | Expr::Address(_)
             | Expr::Function(_) => None,
         }
+    }
+
+    /// Whether two integers compare so, where that is known.
+    fn truth(&self, op: CompareOp, lhs: &Expr, rhs: &Expr) -> Option<bool> {
+        let (left, right) = (self.form(lhs)?, self.form(rhs)?);
+        let (over, under) = (self.distance(&left, &right), self.distance(&right, &left));
+        let (is_less, is_more, is_at_most, is_at_least) = (over < 0, under < 0, over <= 0, under <= 0);
+        let (yes, no) = match op {
+            CompareOp::Lt => (is_less, is_at_least),
+            CompareOp::Le => (is_at_most, is_more),
+            CompareOp::Gt => (is_more, is_at_most),
+            CompareOp::Ge => (is_at_least, is_less),
+            CompareOp::Eq => (is_at_most && is_at_least, is_less || is_more),
+            CompareOp::Ne => (is_less || is_more, is_at_most && is_at_least),
+        };
+        (yes || no).then_some(yes)
     }
 
     /// The mathematical result; of operations on bits what is simple.

@@ -152,6 +152,7 @@ static int next(void) { ga = ga + 1; return ga; }
 static int last(int x) { int old = gb; gb = x; return old; }
 static void move(int by) { if (by > gb) gb = by; else gc = gb; gu = gu + 1; }
 static unsigned unchanged(unsigned n) { return n + (gu < 9); }
+static void checked(int condition) { if (!condition) gc = gc + 1; }
 static void twice(int x) { move(x); ga = x; move(ga); }
 static void deep(int n) { if (n > 0) { gc = gc + 1; deep(n - 1); gb = gc; } }
 static void through(int *p, int x) { *p = x; ga = *p; }
@@ -169,7 +170,8 @@ int a = 1, b = __VERIFIER_nondet_int(); unsigned n = __VERIFIER_nondet_uchar(), 
         let k = one(&["1", "2", "3", "-1", "255", "4294967295u", "-2"]);
         let compared = one(&["<", "<=", ">", "!=", "=="]);
         let calls = ["next()", "last(a)", "move(gb)", "unchanged(gu)", "twice(b)", "deep(3)"];
-        text += &match one(&["=", "+", "-", "for", "while", "if", "do", "get", "with", "put", "far"]).as_str()
+        text += &match one(&["=", "+", "-", "for", "while", "if", "do", "get", "with", "put", "far", "cmp"])
+            .as_str()
         {
             "=" => format!("{x} = {y};\n"),
             "+" => format!("{x} = {y} + {k};\n"),
@@ -190,6 +192,7 @@ int a = 1, b = __VERIFIER_nondet_int(); unsigned n = __VERIFIER_nondet_uchar(), 
             ),
             "with" => format!("{}({x});\n", one(&["last", "move", "twice", "unchanged"])),
             "put" => format!("*p = {x}; {y} = *which;\n"),
+            "cmp" => format!("{x} = {y} {compared} {z} + ({k}); checked({y} {compared} {z});\n"),
             _ => format!("through(p, {x}); if ({y} {compared} {z}) which = p;\n"),
         };
     }

@@ -101,7 +101,7 @@ impl Search<'_> {
         values: &[(Number, IntType)],
     ) -> Result<bool, Unknown> {
         let Some(after) = after(candidate, values) else { return Ok(false) };
-        Ok(self.may_refute()? && self.closed(at)?.is_at_most_zero(&after))
+        Ok(self.may_refute(at)? && self.closed(at)?.is_at_most_zero(&after))
     }
 
     /// One of the things that are at most 0 on this path must not be, or what differs must be on one side.

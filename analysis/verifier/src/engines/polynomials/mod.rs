@@ -51,7 +51,7 @@ const STEPS_OF_RANGES: u64 = 20_000;
 /// Steps of the budget for one question about an ideal.
 const STEPS_OF_QUESTION: u64 = 100;
 /// Sums of inequalities are looked for so many times, and not in programs with more paths than this.
-const MOST_REFUTATIONS: u32 = 3_000;
+const MOST_REFUTATIONS: u32 = 1_000;
 const MOST_PATHS: usize = 300;
 
 impl Engine for Polynomials {
@@ -88,7 +88,7 @@ fn prove(question: &Question<'_>, proved: &mut BTreeSet<(Name, ObligationId)>) -
     let are_proved = |open: &BTreeSet<(Name, ObligationId)>| -> Vec<(Name, ObligationId)> {
         question.targets.iter().filter(|target| !open.contains(target)).collect()
     };
-    if !open.is_empty() && search.may_refute()? {
+    if !open.is_empty() && search.refutations > 0 {
         // Stays, if the budget does not suffice for what comes now.
         if !search.reaches_unmodelled()? {
             proved.extend(are_proved(&open));
@@ -180,12 +180,15 @@ impl<'p> Search<'p> {
 
     /// Whether a path is impossible, and inequalities say so.
     fn is_refuted(&mut self, at: usize) -> Result<bool, Unknown> {
-        Ok(self.is_impossible(at)? || self.may_refute()? && self.closed(at)?.is_refuted())
+        Ok(self.is_impossible(at)? || self.may_refute(at)? && self.closed(at)?.is_refuted())
     }
 
-    /// Whether another question about sums of inequalities may be asked.
-    fn may_refute(&mut self) -> Result<bool, Unknown> {
-        self.budget.spend(10 * STEPS_OF_QUESTION)?;
+    /// Whether another question about sums of inequalities may be asked of a path.
+    fn may_refute(&mut self, at: usize) -> Result<bool, Unknown> {
+        let path = &self.paths.paths[at];
+        let known = path.from.map_or(0, |cut| self.candidates[cut].at_most.len());
+        let facts = (path.facts.at_most.len() + known) as u64;
+        self.budget.spend(STEPS_OF_QUESTION + facts * facts)?;
         self.refutations = self.refutations.saturating_sub(1);
         Ok(self.refutations > 0)
     }

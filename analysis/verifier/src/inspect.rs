@@ -59,7 +59,7 @@ pub fn view(
             let values = values(subject, entry, domain == Domain::Constants);
             show(&finished(&values, subject, entry, budget)?, view, &mut out)?;
         }
-        Domain::Relations => {
+        Domain::Relations | Domain::RelationsByValues => {
             show(&finished(&relations(subject, entry), subject, entry, budget)?, view, &mut out)?;
         }
         Domain::Shapes => {
@@ -150,7 +150,7 @@ pub fn reveal(
             let value = |state: &_, f: &_, e: &_| analysis.reveal(state, f, e);
             revealed(&checker, subject, sources, entry, value)
         }
-        Domain::Relations => {
+        Domain::Relations | Domain::RelationsByValues => {
             let analysis = relations(subject, entry);
             let checker = finished(&analysis, subject, entry, budget)?;
             type State = <(IntervalAnalysis, RelationAnalysis) as proofline_cpa::Domain>::State;

@@ -203,6 +203,11 @@ pub(crate) fn of_relations(options: &IntervalOptions) -> ContentHash {
     content_hash(&("relations", of_intervals(options)))
 }
 
+/// The same for both beside values.
+pub(crate) fn of_relations_by_values(values: &ValueOptions, intervals: &IntervalOptions) -> ContentHash {
+    content_hash(&("relations by values", of_values(values), of_intervals(intervals)))
+}
+
 /// The same for shapes.
 pub(crate) fn of_shapes(options: &ShapeOptions) -> ContentHash {
     let ShapeOptions { entry: _, wrapv, fold, trees } = options;

@@ -21,9 +21,12 @@ pub(super) fn outcomes(function: &Function) -> BTreeSet<LocalId> {
     };
     // `$0 := null` where a library function fails, `$0 := 1` where the first part of `a || b` holds.
     let is_constant = |value: &Expr| matches!(value, Expr::Null | Expr::Int(..) | Expr::Address(_));
-    let is_temporary = |id: &LocalId| function.local(*id).role == Role::Temporary;
+    // A variable that gets null somewhere is told apart, too: `c = strchr(s, ',')`.
+    let is_told = |id: &LocalId, value: &Expr| {
+        *value == Expr::Null || function.local(*id).role == Role::Temporary && is_constant(value)
+    };
     let given = function.edges.iter().filter_map(|edge| match &edge.op {
-        Op::Assign(dst, value) if is_constant(value) => whole(dst).filter(is_temporary),
+        Op::Assign(dst, value) => whole(dst).filter(|id| is_told(id, value)),
         Op::Call(call) => call.dst.as_ref().and_then(whole),
         Op::Allocate(allocation) => whole(&allocation.dst),
         Op::Havoc(dst, cause) if is_decided(cause) => whole(dst),

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use proofline_cfa::{Argument, Base, Expr, Function, LocalId, Lvalue, Object, Scalar, scalar_of};
+use proofline_cfa::{Argument, Base, Expr, Function, LocalId, Lvalue, Name, Object, Scalar, scalar_of};
 use proofline_cpa::{BlockContext, BlockId, CallContext, NoFacts};
 use proofline_program_analysis::Environment;
 
@@ -47,9 +47,10 @@ pub(super) fn enter(
     from: &Relations,
     call: CallContext<'_>,
     written: &BTreeSet<LocalId>,
+    globals: &BTreeSet<Name>,
 ) -> Result<Relations, Impossible> {
     let (caller, callee) = (call.at.function, call.callee);
-    let view = View::new(env.program(), caller, from, &NoFacts);
+    let view = View::new(env.program(), caller, from, &NoFacts, globals);
     let mut state =
         Relations::new(callee.name, Some((caller.name, call.at.id)), Some(Arc::new(from.clone())));
     let passed = passed(&view, callee, call);
@@ -77,8 +78,10 @@ pub(super) fn enter(
         }
     }
     let zone = Arc::make_mut(&mut state.zone);
+    *zone = from.zone.renamed(|dim| matches!(dim, Dim::Global(..)).then_some(dim));
     let mut holds = true;
     for (x, left) in &numbers {
+        holds &= relate_to_globals(zone, *x, left);
         holds &= zone.bound(*x, left.low, left.high);
         for (y, right) in numbers.iter().filter(|(y, _)| y != x) {
             let most = view.distance(left, right);
@@ -89,6 +92,18 @@ pub(super) fn enter(
     }
     holds &= first_values(zone, &numbers, written);
     if holds { Ok(state) } else { Err(Impossible) }
+}
+
+/// What a number is compared with globals.
+fn relate_to_globals(zone: &mut Zone, dim: Dim, form: &Form) -> bool {
+    let mut holds = true;
+    for (near, most) in form.above.iter().filter(|(near, _)| matches!(near, Dim::Global(..))) {
+        holds &= zone.constrain(dim, *near, *most);
+    }
+    for (near, most) in form.below.iter().filter(|(near, _)| matches!(near, Dim::Global(..))) {
+        holds &= zone.constrain(*near, dim, *most);
+    }
+    holds
 }
 
 /// What parameters that change were at first.
@@ -121,6 +136,7 @@ fn first(dim: Dim, written: &BTreeSet<LocalId>) -> Option<Dim> {
         | Dim::Filled(_)
         | Dim::From(_)
         | Dim::Stop(_)
+        | Dim::Global(..)
         | Dim::First(..)
         | Dim::FirstOffset(_)
         | Dim::Scratch(_) => None,
@@ -134,6 +150,7 @@ pub(super) fn leave(
     exit: &Relations,
     call: CallContext<'_>,
     written: &BTreeSet<LocalId>,
+    globals: &BTreeSet<Name>,
 ) -> Result<Relations, Impossible> {
     let (caller, callee) = (call.at.function, call.callee);
     let mut state = exit.below.as_deref().unwrap_or(at_call).clone();
@@ -142,7 +159,10 @@ pub(super) fn leave(
         state.freed();
     }
     wrote(env, &mut state, caller, callee, exit.frees);
-    let view = View::new(env.program(), caller, &before, &NoFacts);
+    let kept = unwritten(env, callee, globals);
+    global_values(&mut state, exit, &kept);
+    // Of other globals the arguments had the values from before.
+    let view = View::new(env.program(), caller, &before, &NoFacts, &kept);
     let passed = passed(&view, callee, call);
     left(&view, &mut state, exit, &passed, written)?;
     let Some(dst) = &call.call.dst else { return Ok(state) };
@@ -156,16 +176,19 @@ pub(super) fn leave(
         let local = callee.local(*id);
         !local.address_taken && scalar_of(local.ty, env.program().data_model) == dst.scalar
     });
+    let received = |dim: Dim| received(&exit.zone, dim, &passed, written);
+    if let (Some(result), Some(Scalar::Int(ty))) = (result, dst.scalar)
+        && let Some(to) = View::new(env.program(), caller, &before, &NoFacts, globals).dim(dst)
+    {
+        set(&mut state, &[(to, &received(Dim::Value(result, ty)))])?;
+        state.drop_untracked();
+        return Ok(state);
+    }
     let (Some(result), Some((to, scalar))) = (result, view.whole(dst)) else {
         forget(&mut state, dst);
         return Ok(state);
     };
-    let received = |dim: Dim| received(&exit.zone, dim, &passed, written);
     match scalar {
-        Scalar::Int(ty) if ty.bits <= 64 => {
-            let form = received(Dim::Value(result, ty));
-            set(&mut state, &[(Dim::Value(to, ty), &form)])?;
-        }
         Scalar::Pointer => match place(exit, result, &received, &passed) {
             Some(mut place) => {
                 if matches!(exit.pointers.get(&result).and_then(|known| known.tag), Some(Tag::Allocated(..)))
@@ -183,6 +206,27 @@ pub(super) fn leave(
     }
     state.drop_untracked();
     Ok(state)
+}
+
+/// Globals that the callee does not change, with all that it calls.
+fn unwritten(env: &Environment, callee: &Function, globals: &BTreeSet<Name>) -> BTreeSet<Name> {
+    let written = env.writes(callee.name);
+    // Code outside may name any.
+    if written.contains(&Object::External) {
+        return BTreeSet::new();
+    }
+    globals.iter().copied().filter(|name| !written.contains(&Object::Global(*name))).collect()
+}
+
+/// Globals that the callee changes have the values that they have at its exit.
+fn global_values(state: &mut Relations, exit: &Relations, kept: &BTreeSet<Name>) {
+    state.retain_globals(|name| kept.contains(&name));
+    let is_new = |dim: Dim| matches!(dim, Dim::Global(name, _) if !kept.contains(&name));
+    let of_globals = exit.zone.renamed(|dim| matches!(dim, Dim::Global(..)).then_some(dim));
+    let new = of_globals.about(is_new);
+    if new.mentions(is_new) {
+        Arc::make_mut(&mut state.zone).add_all(&new);
+    }
 }
 
 /// The numbers about a pointer that is returned are as they were to each other.
@@ -277,6 +321,13 @@ fn wrote(env: &Environment, state: &mut Relations, caller: &Function, callee: &F
 fn received(zone: &Zone, dim: Dim, passed: &[Passed], written: &BTreeSet<LocalId>) -> Form {
     let (low, high) = zone.bounds(dim);
     let mut form = Form::between(low, high);
+    for (x, y, most) in zone.differences() {
+        match (x, y) {
+            (x, Dim::Global(..)) if x == dim => form.above.push((y, most)),
+            (Dim::Global(..), y) if y == dim => form.below.push((x, most)),
+            _ => {}
+        }
+    }
     let arguments = passed.iter().map(|one| match one {
         Passed::Number(dim, form) => (*dim, form),
         Passed::Pointer(id, place, _) => (Dim::Offset(*id), &place.offset),

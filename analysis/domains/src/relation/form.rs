@@ -1,11 +1,11 @@
 //! What a state says of an expression's value: bounds, and bounds of its distance from numbers of the state. Values are mathematical: an operation
 //! whose result may wrap around says nothing but its type. Changes nothing.
 
-use std::cell::Cell;
+use std::{cell::Cell, collections::BTreeSet};
 
 use proofline_cfa::{
-    Base, BinaryOp, Constant, Expr, Function, Global, IntType, LocalId, Lvalue, Object, Program, Scalar,
-    Step, UnaryOp, scalar_of,
+    Base, BinaryOp, CompareOp, Constant, Expr, Function, Global, IntType, LocalId, Lvalue, Name, Object,
+    Program, Scalar, Step, UnaryOp, scalar_of,
 };
 use proofline_cpa::Facts;
 use smallvec::SmallVec;
@@ -113,6 +113,8 @@ pub(super) struct View<'a> {
     pub(super) function: &'a Function,
     pub(super) state: &'a Relations,
     pub(super) facts: &'a dyn Facts,
+    /// Globals that relations speak of.
+    globals: &'a BTreeSet<Name>,
     fuel: Cell<u32>,
 }
 
@@ -122,8 +124,9 @@ impl<'a> View<'a> {
         function: &'a Function,
         state: &'a Relations,
         facts: &'a dyn Facts,
+        globals: &'a BTreeSet<Name>,
     ) -> View<'a> {
-        View { program, function, state, facts, fuel: Cell::new(FUEL) }
+        View { program, function, state, facts, globals, fuel: Cell::new(FUEL) }
     }
 
     /// The local that an lvalue is, with its format, if nothing else can change it.
@@ -131,12 +134,26 @@ impl<'a> View<'a> {
         whole(self.program, self.function, lvalue)
     }
 
-    /// The number that a local is.
+    /// The number that a local or a global is.
     pub(super) fn dim(&self, lvalue: &Lvalue) -> Option<Dim> {
+        if let Base::Global(name) = lvalue.base {
+            return self.global(name, lvalue);
+        }
         match self.whole(lvalue)? {
             (id, Scalar::Int(ty)) if ty.bits <= 64 => Some(Dim::Value(id, ty)),
             (_, Scalar::Int(_) | Scalar::Float(_) | Scalar::Pointer) => None,
         }
+    }
+
+    /// The number that a global is of which the lvalue is all.
+    fn global(&self, name: Name, lvalue: &Lvalue) -> Option<Dim> {
+        let Some(Scalar::Int(ty)) = lvalue.scalar.filter(|_| self.globals.contains(&name)) else {
+            return None;
+        };
+        let global = self.program.globals.get(&name)?;
+        let is_whole = lvalue.path.is_empty() && lvalue.bits.is_none();
+        let is_number = scalar_of(global.ty, self.program.data_model) == lvalue.scalar && ty.bits <= 64;
+        (is_whole && is_number).then_some(Dim::Global(name, ty))
     }
 
     /// The number itself.
@@ -188,7 +205,11 @@ impl<'a> View<'a> {
                 let form = self.form(arg)?;
                 Some(Form::between(-form.high, -form.low))
             }
-            Expr::Compare(..) | Expr::Overflows(..) | Expr::Memory(..) => Some(Form::between(0, 1)),
+            Expr::Compare(op, lhs, rhs) => Some(match self.truth(*op, lhs, rhs) {
+                Some(truth) => Form::constant(i128::from(truth)),
+                None => Form::between(0, 1),
+            }),
+            Expr::Overflows(..) | Expr::Memory(..) => Some(Form::between(0, 1)),
             Expr::PointerDifference(lhs, rhs, stride, _) => {
                 let (left, right) = (self.place(lhs)?, self.place(rhs)?);
                 let is_one = self.is_one_object(&left, &right) && left.pointer.unit == *stride;
@@ -200,6 +221,22 @@ impl<'a> View<'a> {
             | Expr::Address(_)
             | Expr::Function(_) => None,
         }
+    }
+
+    /// Whether two integers compare so, where that is known.
+    fn truth(&self, op: CompareOp, lhs: &Expr, rhs: &Expr) -> Option<bool> {
+        let (left, right) = (self.form(lhs)?, self.form(rhs)?);
+        let (over, under) = (self.distance(&left, &right), self.distance(&right, &left));
+        let (is_less, is_more, is_at_most, is_at_least) = (over < 0, under < 0, over <= 0, under <= 0);
+        let (yes, no) = match op {
+            CompareOp::Lt => (is_less, is_at_least),
+            CompareOp::Le => (is_at_most, is_more),
+            CompareOp::Gt => (is_more, is_at_most),
+            CompareOp::Ge => (is_at_least, is_less),
+            CompareOp::Eq => (is_at_most && is_at_least, is_less || is_more),
+            CompareOp::Ne => (is_less || is_more, is_at_most && is_at_least),
+        };
+        (yes || no).then_some(yes)
     }
 
     /// The mathematical result; of operations on bits what is simple.

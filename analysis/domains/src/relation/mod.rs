@@ -1,4 +1,5 @@
-//! Relations between numbers: bounds of differences of integer locals, and of how far pointers are into their objects against how large these
+//! Relations between numbers: bounds of differences of integer locals (and of globals that only their names lead to, where that is asked for),
+//! and of how far pointers are into their objects against how large these
 //! are, to where they hold a 0, and to how many of their units have values. That is what decides `i < n` against `malloc(n)`, `while (*s)` against
 //! `s[n - 1] = 0`, and `a[i]` against a loop that has read `n` numbers. Meant to run beside intervals, which it asks for ranges; it excludes what neither
 //! excludes alone. Joined where control flow meets, widened at loop heads and at entries of recursive blocks.
@@ -17,7 +18,10 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use proofline_cfa::{Entry, Expr, Function, LocalId, Name, dataflow::Liveness};
+use proofline_cfa::{
+    Base, Constant, Entry, Expr, Function, LocalId, Name, Program, Scalar, Type, dataflow::Liveness,
+    scalar_of, visit,
+};
 use proofline_cpa::{
     Adjusted, BlockContext, BlockCpa, Budget, CallContext, Cpa, Domain, EdgeContext, Facts, LocationContext,
     Merge, NoFacts, Path, Reduced, Refine, Refinement, Unknown,
@@ -44,13 +48,20 @@ pub struct RelationAnalysis {
     env: Arc<Environment>,
     entry: Entry,
     bodies: BTreeMap<Name, OnceLock<Body>>,
+    globals: BTreeSet<Name>,
 }
 
 impl RelationAnalysis {
     /// The analysis of `env`'s program.
     pub fn new(env: Arc<Environment>, entry: Entry) -> RelationAnalysis {
         let bodies = env.program().functions.keys().map(|name| (*name, OnceLock::new())).collect();
-        RelationAnalysis { env, entry, bodies }
+        RelationAnalysis { env, entry, bodies, globals: BTreeSet::new() }
+    }
+
+    /// The same, for numbers in objects with static storage, too, as far as nobody has their address.
+    #[must_use]
+    pub fn with_globals(self) -> RelationAnalysis {
+        RelationAnalysis { globals: named_only(self.env.program()), ..self }
     }
 
     fn body(&self, function: &Function) -> Option<&Body> {
@@ -65,11 +76,12 @@ impl RelationAnalysis {
 
     /// What is known of an expression's value beside its range, for people: `<= n - 1, >= lo`.
     pub fn reveal(&self, state: &Relations, function: &Function, expr: &Expr) -> String {
-        let view = View::new(self.env.program(), function, state, &NoFacts);
+        let view = View::new(self.env.program(), function, state, &NoFacts, &self.globals);
         let Some(form) = view.form(expr) else { return "unknown".to_owned() };
         let dims: BTreeSet<Dim> = state.zone.differences().flat_map(|(x, y, _)| [x, y]).collect();
         let mut parts = Vec::new();
-        for dim in dims.into_iter().filter(|dim| form.above.first() != Some(&(*dim, 0))) {
+        let is_listed = |dim: &Dim| form.above.first() != Some(&(*dim, 0)) && !matches!(dim, Dim::Filled(_));
+        for dim in dims.into_iter().filter(is_listed) {
             let other = view.number(dim);
             let (over, under) = (view.distance(&form, &other), view.distance(&other, &form));
             if over < form.high.saturating_sub(other.low) {
@@ -88,6 +100,7 @@ impl RelationAnalysis {
         let name = |id: LocalId| function.map_or_else(|| id.to_string(), |f| f.local(id).name.to_string());
         let text = match dim {
             Dim::Value(id, _) => name(id),
+            Dim::Global(name, _) => name.to_string(),
             Dim::First(id, _) => format!("first({})", name(id)),
             Dim::Offset(id) => format!("offset({})", name(id)),
             Dim::FirstOffset(id) => format!("first(offset({}))", name(id)),
@@ -108,6 +121,36 @@ impl RelationAnalysis {
     fn widened(old: &Relations, new: &Relations) -> Relations {
         old.upper(new, &Zone::widen)
     }
+}
+
+/// Globals that are numbers, and whose address is taken nowhere.
+fn named_only(program: &Program) -> BTreeSet<Name> {
+    let is_number =
+        |ty: Type| matches!(scalar_of(ty, program.data_model), Some(Scalar::Int(ty)) if ty.bits <= 64);
+    let mut names: BTreeSet<Name> = BTreeSet::new();
+    names.extend(program.globals.values().filter(|global| is_number(global.ty)).map(|global| global.name));
+    for function in program.functions.values() {
+        for edge in &function.edges {
+            visit::exprs(&edge.op, &mut |expr| {
+                if let Expr::Address(lvalue) = expr
+                    && let Base::Global(name) = lvalue.base
+                {
+                    names.remove(&name);
+                }
+            });
+        }
+    }
+    for global in program.globals.values() {
+        for name in &global.hidden {
+            names.remove(name);
+        }
+        for initial in &global.init {
+            if let Constant::Address(name, ..) = &initial.value {
+                names.remove(name);
+            }
+        }
+    }
+    names
 }
 
 impl Domain for RelationAnalysis {
@@ -148,17 +191,17 @@ impl Cpa for RelationAnalysis {
     }
 
     fn transfer(&self, from: &Relations, (): &(), at: EdgeContext<'_>, facts: &dyn Facts) -> Vec<Relations> {
-        Step { env: &self.env, at, from, facts }.run().into_iter().collect()
+        Step { env: &self.env, at, from, facts, globals: &self.globals }.run().into_iter().collect()
     }
 
     fn enter(&self, from: &Relations, (): &(), call: CallContext<'_>) -> Vec<Relations> {
         let Some(body) = self.body(call.callee) else { return Vec::new() };
-        calls::enter(&self.env, from, call, &body.written).into_iter().collect()
+        calls::enter(&self.env, from, call, &body.written, &self.globals).into_iter().collect()
     }
 
     fn leave(&self, at_call: &Relations, exit: &Relations, (): &(), call: CallContext<'_>) -> Vec<Relations> {
         let Some(body) = self.body(call.callee) else { return Vec::new() };
-        calls::leave(&self.env, at_call, exit, call, &body.written).into_iter().collect()
+        calls::leave(&self.env, at_call, exit, call, &body.written, &self.globals).into_iter().collect()
     }
 
     fn merge(&self, new: &Relations, reached: &Relations, (): &()) -> Merge<Relations> {
@@ -216,7 +259,13 @@ impl Facts for RelationFacts<'_> {
         if self.state.function != self.function.name {
             return None;
         }
-        let view = View::new(self.analysis.env.program(), self.function, self.state, &NoFacts);
+        let view = View::new(
+            self.analysis.env.program(),
+            self.function,
+            self.state,
+            &NoFacts,
+            &self.analysis.globals,
+        );
         view.form(expr).map(|form| (form.low, form.high))
     }
 }

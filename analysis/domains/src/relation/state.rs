@@ -198,7 +198,9 @@ impl Relations {
             Dim::Zero(id) => !pointers.get(&id).is_some_and(|pointer| pointer.has_zero),
             Dim::Filled(id) => !pointers.get(&id).is_some_and(|pointer| pointer.is_filled),
             Dim::From(id) | Dim::Stop(id) => !tested.contains(&id),
-            Dim::Value(..) | Dim::First(..) | Dim::FirstOffset(_) | Dim::Scratch(_) => false,
+            Dim::Value(..) | Dim::Global(..) | Dim::First(..) | Dim::FirstOffset(_) | Dim::Scratch(_) => {
+                false
+            }
         };
         if self.zone.mentions(is_lost) {
             Arc::make_mut(&mut self.zone).retain(|dim| !is_lost(dim));
@@ -261,7 +263,7 @@ impl Relations {
             | Dim::Filled(id)
             | Dim::From(id)
             | Dim::Stop(id) => !keep(id),
-            Dim::First(..) | Dim::FirstOffset(_) => false,
+            Dim::Global(..) | Dim::First(..) | Dim::FirstOffset(_) => false,
             Dim::Scratch(_) => true,
         };
         self.retain_units(&keep);
@@ -277,6 +279,14 @@ impl Relations {
         if self.pointers.values().any(|pointer| pointer.tag == Some(tag)) {
             let pointers = Arc::make_mut(&mut self.pointers).values_mut();
             pointers.filter(|pointer| pointer.tag == Some(tag)).for_each(|pointer| pointer.tag = None);
+        }
+    }
+
+    /// Forgets what is known of the globals for which `keep` does not hold.
+    pub fn retain_globals(&mut self, keep: impl Fn(Name) -> bool) {
+        let is_lost = |dim: Dim| matches!(dim, Dim::Global(name, _) if !keep(name));
+        if self.zone.mentions(is_lost) {
+            Arc::make_mut(&mut self.zone).retain(|dim| !is_lost(dim));
         }
     }
 

@@ -1,10 +1,10 @@
 //! What operations do to relations: assignments, conditions, and the lives of what pointers lead to. Knows no calls of functions with bodies.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
-    Allocation, BinaryOp, Cause, CompareOp, Expr, IntType, LocalId, Lvalue, MemoryPredicate, Object, Op,
-    Role, Scalar, copied_character,
+    Allocation, Base, BinaryOp, Cause, CompareOp, Expr, IntType, LocalId, Lvalue, MemoryPredicate, Name,
+    Object, Op, Role, Scalar, copied_character,
 };
 use proofline_cpa::{EdgeContext, Facts};
 use proofline_program_analysis::Environment;
@@ -27,11 +27,12 @@ pub(super) struct Step<'a> {
     pub(super) at: EdgeContext<'a>,
     pub(super) from: &'a Relations,
     pub(super) facts: &'a dyn Facts,
+    pub(super) globals: &'a BTreeSet<Name>,
 }
 
 impl Step<'_> {
     pub(super) fn view(&self) -> View<'_> {
-        View::new(self.env.program(), self.at.function, self.from, self.facts)
+        View::new(self.env.program(), self.at.function, self.from, self.facts, self.globals)
     }
 
     /// The state behind the edge.
@@ -69,12 +70,14 @@ impl Step<'_> {
             }
             Op::Clobber(values, cause) => {
                 self.wrote(&mut state, &Written::Reached(values))?;
+                state.retain_globals(|_| false);
                 if !matches!(cause, Cause::Keeping(_)) {
                     self.clobbered(&mut state);
                 }
             }
             Op::Call(call) => {
                 self.wrote(&mut state, &Written::Anything)?;
+                state.retain_globals(|_| false);
                 self.clobbered(&mut state);
                 if let Some(dst) = &call.dst {
                     forget(&mut state, dst);
@@ -102,12 +105,18 @@ impl Step<'_> {
     fn assign(&self, state: &mut Relations, dst: &Lvalue, value: &Expr) -> Result<()> {
         let view = self.view();
         if view.whole(dst).is_none() {
-            forget(state, dst);
             let one = Expr::Int(1, IntType { bits: 64, signed: false });
             // What is copied as a character may have no value.
             let has_value = copied_character(self.at.function, dst, value)
                 .is_none_or(|from| view.is_filled(&Expr::Address(from.clone()), &one));
-            return self.wrote(state, &Written::Object { dst, value: Some(value), has_value });
+            self.wrote(state, &Written::Object { dst, value: Some(value), has_value })?;
+            return match view.dim(dst).and_then(|dim| Some((dim, view.form(value)?))) {
+                Some((dim, form)) => set(state, &[(dim, &form)]),
+                None => {
+                    forget(state, dst);
+                    Ok(())
+                }
+            };
         }
         let number = view.dim(dst).and_then(|dim| Some((dim, view.form(value)?)));
         let place = match view.whole(dst) {
@@ -456,14 +465,18 @@ pub(super) fn point(state: &mut Relations, id: LocalId, place: &Place) -> Result
     Ok(())
 }
 
-/// Nothing is known of what is written there. (Only locals whose address nobody has are known, and of arrays what `wrote` keeps.)
+/// Nothing is known of what is written there. (Only locals and globals whose address nobody has are known, and of arrays what `wrote` keeps.)
 pub(super) fn forget(state: &mut Relations, dst: &Lvalue) {
-    if let proofline_cfa::Base::Local(id) = dst.base {
-        let tag = state.pointers.get(&id).and_then(|known| known.tag);
-        let is_array = matches!(tag, Some(Tag::Named(Object::Local(_, array))) if array == id);
-        if !is_array {
-            state.retain_locals(|other| other != id);
+    match dst.base {
+        Base::Local(id) => {
+            let tag = state.pointers.get(&id).and_then(|known| known.tag);
+            let is_array = matches!(tag, Some(Tag::Named(Object::Local(_, array))) if array == id);
+            if !is_array {
+                state.retain_locals(|other| other != id);
+            }
         }
+        Base::Global(name) => state.retain_globals(|other| other != name),
+        Base::Deref(..) => {}
     }
 }
 

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofline_cfa::{IntType, LocalId};
+use proofline_cfa::{IntType, LocalId, Name};
 use serde::{Deserialize, Serialize};
 
 /// So many differences are stored at most; further ones that only follow from others are not.
@@ -24,6 +24,8 @@ const THRESHOLDS: [i128; 3] = [-1, 0, 1];
 pub enum Dim {
     /// The value of a local.
     Value(LocalId, IntType),
+    /// The value of an object with static storage that only edges which name it change.
+    Global(Name, IntType),
     /// The value of a parameter that the function changes, when it was called.
     First(LocalId, IntType),
     /// How far the pointer in a local is from the start of its object, in the units of that pointer.
@@ -54,7 +56,7 @@ impl Dim {
     /// Every value that it may have.
     pub fn range(self) -> (i128, i128) {
         match self {
-            Dim::Value(_, ty) | Dim::First(_, ty) => (ty.min(), ty.max()),
+            Dim::Value(_, ty) | Dim::First(_, ty) | Dim::Global(_, ty) => (ty.min(), ty.max()),
             Dim::Size(_) | Dim::Zero(_) | Dim::Filled(_) | Dim::Stop(_) => (0, 1 << 64),
             Dim::Offset(_) | Dim::FirstOffset(_) | Dim::From(_) | Dim::Scratch(_) => (-FAR, FAR),
         }
@@ -72,7 +74,7 @@ impl Dim {
             | Dim::Filled(id)
             | Dim::From(id)
             | Dim::Stop(id) => Some(id),
-            Dim::Scratch(_) => None,
+            Dim::Global(..) | Dim::Scratch(_) => None,
         }
     }
 }
@@ -129,6 +131,17 @@ impl Zone {
     pub fn retain(&mut self, keep: impl Fn(Dim) -> bool) {
         self.differences.retain(|(x, y), _| keep(*x) && keep(*y));
         self.bounds.retain(|dim, _| keep(*dim));
+    }
+
+    /// What is said about numbers of which one, at least, is such a number.
+    #[must_use]
+    pub fn about(&self, is_one: impl Fn(Dim) -> bool) -> Zone {
+        let differences = self.differences.iter().filter(|((x, y), _)| is_one(*x) || is_one(*y));
+        let bounds = self.bounds.iter().filter(|(dim, _)| is_one(**dim));
+        Zone {
+            differences: differences.map(|(xy, most)| (*xy, *most)).collect(),
+            bounds: bounds.map(|(dim, bounds)| (*dim, *bounds)).collect(),
+        }
     }
 
     /// Whether something is said about such a number.

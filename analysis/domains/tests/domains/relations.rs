@@ -3,7 +3,9 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use proofline_cfa::{Entry, Function, IntType, LocalId, Name, Op, Scalar, eval, scalar_of};
+use proofline_cfa::{
+    Base, Entry, Expr, Function, IntType, LocalId, Lvalue, Name, Op, Scalar, eval, scalar_of,
+};
 use proofline_cpa::{Adjusted, CallContext, Cpa, EdgeContext, LocationContext, NoFacts};
 use proofline_domains::{
     IntervalAnalysis, RelationAnalysis,
@@ -125,10 +127,76 @@ proptest! {
     fn runs_of_loops_over_arrays_are_followed(choices in vec(any::<u8>(), 0..60), seed in any::<u64>()) {
         follow(&arrays(&choices), seed);
     }
+
+    #[test]
+    fn runs_that_change_globals_are_followed(choices in vec(any::<u8>(), 0..60), seed in any::<u64>()) {
+        follow(&globals(&choices), seed);
+    }
 }
 
 fn relations(env: &Arc<Environment>) -> RelationAnalysis {
-    RelationAnalysis::new(env.clone(), Entry::main())
+    RelationAnalysis::new(env.clone(), Entry::main()).with_globals()
+}
+
+/// Programs about numbers in objects with static storage, which functions change and give back; of two of them somebody has the address.
+fn globals(choices: &[u8]) -> String {
+    let mut choices = choices.iter().copied().chain(std::iter::repeat(0));
+    let mut one = |of: &[&str]| {
+        let at = choices.next().unwrap_or(0);
+        of[usize::from(at) % of.len()].to_owned()
+    };
+    let mut text = "
+extern int __VERIFIER_nondet_int(void); extern unsigned char __VERIFIER_nondet_uchar(void);
+int ga, gb = 3, gc; unsigned gu = 7; unsigned char gk = 250; static long gl; int seen, *which = &seen;
+static int next(void) { ga = ga + 1; return ga; }
+static int last(int x) { int old = gb; gb = x; return old; }
+static void move(int by) { if (by > gb) gb = by; else gc = gb; gu = gu + 1; }
+static unsigned unchanged(unsigned n) { return n + (gu < 9); }
+static void checked(int condition) { if (!condition) gc = gc + 1; }
+static void twice(int x) { move(x); ga = x; move(ga); }
+static void deep(int n) { if (n > 0) { gc = gc + 1; deep(n - 1); gb = gc; } }
+static void through(int *p, int x) { *p = x; ga = *p; }
+int main(void) {
+int a = 1, b = __VERIFIER_nondet_int(); unsigned n = __VERIFIER_nondet_uchar(), i = 0; unsigned char u = 250; long d = 0; int *p = &gc;
+"
+    .to_owned();
+    if one(&["p", "q"]) == "q" {
+        // Then nobody has its address.
+        text = text.replace("*p = &gc;", "*p = &seen;");
+    }
+    let numbers = ["ga", "gb", "gc", "gu", "gk", "gl", "seen", "a", "b", "n", "i", "u", "d"];
+    for _ in 0..11 {
+        let (x, y, z) = (one(&numbers), one(&numbers), one(&numbers));
+        let k = one(&["1", "2", "3", "-1", "255", "4294967295u", "-2"]);
+        let compared = one(&["<", "<=", ">", "!=", "=="]);
+        let calls = ["next()", "last(a)", "move(gb)", "unchanged(gu)", "twice(b)", "deep(3)"];
+        text += &match one(&["=", "+", "-", "for", "while", "if", "do", "get", "with", "put", "far", "cmp"])
+            .as_str()
+        {
+            "=" => format!("{x} = {y};\n"),
+            "+" => format!("{x} = {y} + {k};\n"),
+            "-" => format!("{x} = {y} - {z};\n"),
+            "for" => {
+                format!("for ({x} = 0; {x} < {y} && __VERIFIER_nondet_uchar() > 9; {x}++) {z} = {x} + 1;\n")
+            }
+            "while" => {
+                format!("while ({x} {compared} {y} && __VERIFIER_nondet_uchar() > 99) {{ {x}++; {z}--; }}\n")
+            }
+            "if" => {
+                format!("if ({x} {compared} {y}) {z} = {x}; else {{ {z} = {y} + {k}; {}; }}\n", one(&calls))
+            }
+            "do" => format!("{};\n", one(&calls)),
+            "get" => format!(
+                "{x} = {};\n",
+                one(&["next()", "last(gb)", "last(gc)", "unchanged(gu)", "unchanged(n)"])
+            ),
+            "with" => format!("{}({x});\n", one(&["last", "move", "twice", "unchanged"])),
+            "put" => format!("*p = {x}; {y} = *which;\n"),
+            "cmp" => format!("{x} = {y} {compared} {z} + ({k}); checked({y} {compared} {z});\n"),
+            _ => format!("through(p, {x}); if ({y} {compared} {z}) which = p;\n"),
+        };
+    }
+    text + "return 0; }\n"
 }
 
 /// Programs about indices, lengths and pointers into objects whose size is a number of the program.
@@ -222,6 +290,13 @@ fn value_of(machine: &Machine<'_>, function: &Function, id: LocalId) -> Option<e
     machine.eval(machine.frames.len() - 1, &local(function, &function.local(id).name)).ok()
 }
 
+fn global(machine: &Machine<'_>, name: Name) -> Expr {
+    let declared = &machine.env.program().globals[&name];
+    let scalar = scalar_of(declared.ty, proofline_syntax::DataModel::Lp64);
+    let (path, bits) = (Vec::new(), None);
+    Expr::Load(Lvalue { base: Base::Global(name), path, ty: declared.ty, scalar, bits, size: declared.size })
+}
+
 /// The numbers of a state in a run: `None` where they may be anything.
 fn number(
     machine: &Machine<'_>,
@@ -240,6 +315,7 @@ fn number(
     let address = |id: LocalId| address_of(machine, function, id).filter(|address| *address != 0);
     match dim {
         Dim::Value(id, _) => value_of(machine, function, id)?.int(),
+        Dim::Global(name, _) => machine.eval(machine.frames.len() - 1, &global(machine, name)).ok()?.int(),
         Dim::First(id, _) => first.get(&id)?.int(),
         Dim::Offset(id) => place(id, address(id)?).map(|(offset, _)| offset),
         Dim::Size(id) => place(id, address(id)?).map(|(_, size)| size),
@@ -428,6 +504,16 @@ fn a_loop_keeps_the_order_of_index_and_length() {
     let code = "extern unsigned __VERIFIER_nondet_uint(void);
         int main(void) { unsigned n = __VERIFIER_nondet_uint(), i = 0; while (i < n) { i++; here: ; } return n + i; }";
     assert_eq!(relation_here(code, "i"), "<= n");
+}
+
+#[test]
+fn globals_are_related_across_calls() {
+    let code = "extern int __VERIFIER_nondet_int(void);
+        int token, local, other, *p = &other;
+        static void pass(void) { token = token + 1; }
+        static int get(void) { return token; }
+        int main(void) { token = __VERIFIER_nondet_int() & 255; local = token; pass(); other = token; pass(); int x = get(); here: return x; }";
+    assert_eq!(relation_here(code, "x"), "<= local + 2, >= local + 2, <= token, >= token");
 }
 
 #[test]

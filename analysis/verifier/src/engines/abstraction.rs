@@ -1,4 +1,4 @@
-//! Configurable program analyses as engines: explicit values, intervals, relations and shapes, with or without blocks and refinement.
+//! Configurable program analyses as engines: explicit values, intervals, relations (by values) and shapes, with or without blocks and refinement.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,8 +26,11 @@ use super::{Answer, Decision, Engine, Question, concrete};
 use crate::{
     blocks::{Session, SharedAnalysis},
     pass::{self, interval_pass, reachability},
-    summaries::{of_intervals, of_relations, of_shapes, of_values},
+    summaries::{of_intervals, of_relations, of_relations_by_values, of_shapes, of_values},
 };
+
+/// Variables that have more values than this at one place tell no states apart.
+const MOST_VALUES: u32 = 10;
 
 /// Which domain; `configurations.yml` calls them by their names in kebab case.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +44,8 @@ pub enum Domain {
     Intervals,
     /// Ranges, and beside them bounds of differences.
     Relations,
+    /// The same for each combination of known values, as far as variables have few: which states processes are in, and what they agree about.
+    RelationsByValues,
     /// Graphs of memory.
     Shapes,
 }
@@ -342,7 +347,7 @@ impl Abstraction {
                 let kept = of_intervals(&options);
                 self.run(&Arc::new(IntervalAnalysis::new(environment, options)), kept, Some, question)
             }
-            Domain::Relations if !relates(question) => {
+            Domain::Relations | Domain::RelationsByValues if !relates(question) => {
                 let why = "nothing that is asked is a matter of numbers and of objects of the program";
                 Decision::new(Answer::Unknown(Unknown::Unconfirmed(why.into())))
             }
@@ -352,6 +357,19 @@ impl Abstraction {
                 let relations = RelationAnalysis::new(environment.clone(), entry);
                 let both = (IntervalAnalysis::new(environment, options), relations);
                 self.run(&Arc::new(both), kept, |witness| witness.left.or(witness.right), question)
+            }
+            Domain::RelationsByValues => {
+                let values = ValueOptions {
+                    track_everything: true,
+                    threshold: Some(MOST_VALUES),
+                    ..subject.value_options(entry)
+                };
+                let options = subject.interval_options(entry);
+                let kept = of_relations_by_values(&values, &options);
+                let relations = RelationAnalysis::new(environment.clone(), entry).with_globals();
+                let ranges = IntervalAnalysis::new(environment.clone(), options);
+                let all = (ValueAnalysis::new(environment, values), (ranges, relations));
+                self.run(&Arc::new(all), kept, |witness| witness.left, question)
             }
             Domain::Shapes if !is_linked(question) => {
                 let why = "no structures of objects on the heap";

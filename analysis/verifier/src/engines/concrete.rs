@@ -6,7 +6,7 @@ use std::{
     collections::{BTreeSet, BinaryHeap},
 };
 
-use proofline_cfa::{Entry, Expr, Program, Scalar, visit};
+use proofline_cfa::{Entry, Expr, Name, Program, Scalar, Site, visit};
 use proofline_cpa::{Budget, Path, Unknown};
 
 use super::{Answer, Decision, Engine, Question, Targets};
@@ -78,6 +78,9 @@ const COMPILED_AFTER: u64 = 1 << 20;
 /// Steps of machine code that count as one.
 const COMPILED: u64 = 1 << 12;
 
+/// Places at which a choice is remembered.
+const MOST_PLACES: usize = 64;
+
 struct Search<'s> {
     code: &'s Code,
     pool: &'s Pool,
@@ -110,7 +113,10 @@ impl Search<'_> {
             // The first run may be long because it decides a program without inputs. One that asks and asks goes round in a loop.
             let questions = (limits.run_steps / 4) as usize;
             let systematic = random_source.is_none();
-            let oracle = Chooser { pool: self.pool, choices: &choices, next: 0, random: random_source };
+            let mut oracle = Chooser::new(self.pool, &choices);
+            oracle.random = random_source;
+            // Long sums of what is read need the same again and again.
+            oracle.is_steady = round % 4 == 2;
             let run = Machine::new(
                 self.code,
                 oracle,
@@ -217,18 +223,35 @@ struct Chooser<'s> {
     choices: &'s Choices,
     next: usize,
     random: Option<Random>,
+    /// What was chosen at random at a place is chosen there again.
+    is_steady: bool,
+    chosen: Vec<((Name, Site), u64)>,
+}
+
+impl<'s> Chooser<'s> {
+    fn new(pool: &'s Pool, choices: &'s Choices) -> Chooser<'s> {
+        Chooser { pool, choices, next: 0, random: None, is_steady: false, chosen: Vec::new() }
+    }
 }
 
 impl Oracle for Chooser<'_> {
     fn choose(&mut self, choice: &Choice) -> i128 {
-        let index = match &mut self.random {
-            Some(random) => {
+        let place = (choice.function, choice.site);
+        let chosen = self.chosen.iter().find(|(at, _)| self.is_steady && *at == place);
+        let before = chosen.map(|(_, index)| *index);
+        let index = match (&mut self.random, before) {
+            (Some(_), Some(before)) => before,
+            (Some(random), None) => {
                 let r = random.next();
                 // Small indices are likelier: they hold the values that matter.
                 let len = self.pool.candidates(choice) as u64;
-                if r & 3 == 0 { (r >> 8 & 7) % len } else { (r >> 8) % len }
+                let index = if r & 3 == 0 { (r >> 8 & 7) % len } else { (r >> 8) % len };
+                if self.is_steady && self.chosen.len() < MOST_PLACES {
+                    self.chosen.push((place, index));
+                }
+                index
             }
-            None => u64::from(self.choices.get(self.next).copied().unwrap_or(0)),
+            (None, _) => u64::from(self.choices.get(self.next).copied().unwrap_or(0)),
         };
         self.next += 1;
         self.pool.value(index as usize, choice)
@@ -252,21 +275,40 @@ impl Random {
 #[derive(Clone, Debug)]
 pub(crate) struct Pool {
     values: Vec<i128>,
+    /// Of floating numbers.
+    numbers: Vec<f64>,
 }
 
 impl Pool {
     pub(crate) fn of(program: &Program) -> Pool {
         let mut constants = BTreeSet::new();
+        let mut numbers = Vec::new();
         for function in program.functions.values() {
             for edge in &function.edges {
                 visit::exprs(&edge.op, &mut |expr| {
                     if let Expr::Int(value, _) = expr {
                         constants.insert(*value);
                     }
+                    if let Expr::Float(value) = expr {
+                        numbers.extend(value.to_f64());
+                    }
                 });
             }
         }
-        Pool::new(constants)
+        Pool::new(constants).with_numbers(&numbers)
+    }
+
+    /// With these floating numbers, and what lies on the other side of 0.
+    fn with_numbers(mut self, numbers: &[f64]) -> Pool {
+        let known = &mut self.numbers;
+        let constants = numbers.iter().filter(|number| number.is_finite()).take(100);
+        let more = constants.flat_map(|number| [*number, -number]);
+        for number in more.chain([0.5, 1e10, f64::INFINITY, f64::NEG_INFINITY, f64::NAN]) {
+            if !known.iter().any(|other| other.to_bits() == number.to_bits()) {
+                known.push(number);
+            }
+        }
+        self
     }
 
     pub(crate) fn new(constants: impl IntoIterator<Item = i128>) -> Pool {
@@ -305,7 +347,9 @@ impl Pool {
         ]);
         let mut seen = BTreeSet::new();
         values.retain(|value| seen.insert(*value));
-        Pool { values }
+        // Small ones; those of the program are added.
+        let numbers = values.iter().take(11).map(|value| *value as f64).collect();
+        Pool { values, numbers }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -315,7 +359,8 @@ impl Pool {
     /// How many different candidates there are for a question.
     fn candidates(&self, choice: &Choice) -> usize {
         match choice.scalar {
-            Scalar::Int(_) | Scalar::Float(_) => self.len(),
+            Scalar::Int(_) => self.len(),
+            Scalar::Float(_) => self.numbers.len(),
             Scalar::Pointer if choice.may_be_made_up => 2,
             Scalar::Pointer => 1,
         }
@@ -323,12 +368,11 @@ impl Pool {
 
     /// The candidate for a question; out of range ones are brought into range.
     fn value(&self, index: usize, choice: &Choice) -> i128 {
-        let value = self.values[index % self.values.len()];
         match choice.scalar {
-            Scalar::Int(ty) => ty.wrap(value),
+            Scalar::Int(ty) => ty.wrap(self.values[index % self.values.len()]),
             // An address that means something cannot be invented.
             Scalar::Pointer => i128::from(choice.may_be_made_up && index > 0),
-            Scalar::Float(_) => i128::from((value as f64).to_bits()),
+            Scalar::Float(_) => i128::from(self.numbers[index % self.numbers.len()].to_bits()),
         }
     }
 }
@@ -343,7 +387,7 @@ pub(crate) fn follow(question: &Question<'_>, path: &Path) -> Result<Option<Coun
     // Depth-first over the answers; an answer that makes the run leave the path before the next question is wrong.
     let mut answers: Vec<u32> = Vec::new();
     loop {
-        let oracle = Chooser { pool: &pool, choices: &answers, next: 0, random: None };
+        let oracle = Chooser::new(&pool, &answers);
         let limits = Limits { steps: path.steps.len() as u64 * 2 + 1000, ..Limits::default() };
         let run = Machine::new(&code, oracle, limits).with_budget(budget).with_guide(path).run(entry);
         budget.spend(run.steps / 16 + 1)?;

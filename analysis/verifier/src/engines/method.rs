@@ -51,7 +51,11 @@ impl Parts {
 
 fn of_domain(domain: Domain) -> Method {
     match domain {
-        Domain::Values | Domain::Constants | Domain::Intervals | Domain::Relations => Method::Values,
+        Domain::Values
+        | Domain::Constants
+        | Domain::Intervals
+        | Domain::Relations
+        | Domain::RelationsByValues => Method::Values,
         Domain::Shapes => Method::Memory,
     }
 }

@@ -43,6 +43,9 @@ pub(super) struct Settings {
     /// How interpolants are looked for, in this order; empty: as [`PredicateOptions::new`] says.
     #[serde(default)]
     interpolants: Vec<(Strategy, Method)>,
+    /// No more steps than these.
+    #[serde(default)]
+    steps: Option<u64>,
 }
 
 macro_rules! names {
@@ -215,6 +218,12 @@ impl Engine for Predicate {
     }
 
     fn decide(&self, question: &Question<'_>) -> Decision {
-        self.ask(question).into()
+        match self.settings.steps {
+            Some(steps) => {
+                let budget = question.own_budget(question.budget.left().min(steps));
+                self.ask(&Question { budget: &budget, ..*question }).into()
+            }
+            None => self.ask(question).into(),
+        }
     }
 }

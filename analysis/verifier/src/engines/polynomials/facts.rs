@@ -6,6 +6,7 @@ use num_bigint::BigInt;
 use super::{
     ideal::{Equation, Ideal, Ring},
     polynomial::{Monomial, Polynomial, Symbol},
+    refutation,
 };
 
 /// Rounds in which one kind of fact sharpens the others.
@@ -72,10 +73,28 @@ impl Facts {
         sum
     }
 
-    /// All that follows, together with equations that hold where the path begins.
-    pub(super) fn closed(&self, invariants: &[Equation], powers: &[(Symbol, BigInt)]) -> Closed {
+    /// Bounds that follow from ranges and one of the inequalities: `i + 1` is at most `n` where `i < n`.
+    pub(super) fn range_of_sum(&self, polynomial: &Polynomial) -> Bounds {
+        let (mut low, mut high) = self.range(polynomial);
+        // Of `f <= 0`: `p + f <= p <= p - f`.
+        for at_most in &self.at_most {
+            low = low.max(self.range(&polynomial.plus(at_most)).0);
+            high = high.min(self.range(&polynomial.minus(at_most)).1);
+        }
+        (low, high)
+    }
+
+    /// All that follows, together with what holds where the path begins.
+    pub(super) fn closed(
+        &self,
+        invariants: &[Equation],
+        at_most: &[Polynomial],
+        powers: &[(Symbol, BigInt)],
+    ) -> Closed {
         let mut facts = self.clone();
         facts.equations.extend(invariants.iter().cloned());
+        // Before the path's own conditions, of which the last one is what was asserted.
+        facts.at_most.splice(0..0, at_most.iter().cloned());
         facts.powers.extend(powers.iter().cloned());
         let mut is_impossible = false;
         for _ in 0..MOST_ROUNDS {
@@ -216,7 +235,7 @@ impl Facts {
 }
 
 /// `value / by` rounded down, of a positive `by`.
-fn floor(value: &BigInt, by: &BigInt) -> BigInt {
+pub(super) fn floor(value: &BigInt, by: &BigInt) -> BigInt {
     let quotient: BigInt = value / by;
     if value % by < BigInt::ZERO { quotient - 1 } else { quotient }
 }
@@ -302,5 +321,55 @@ impl Closed {
         let cannot = |p: &Polynomial| self.facts.range(p).0 > BigInt::ZERO;
         normal.iter().any(cannot)
             || normal.iter().enumerate().any(|(i, a)| normal[..i].iter().any(|b| cannot(&a.plus(b))))
+    }
+
+    /// Whether something is found to be at most 0.
+    pub(super) fn is_at_most_zero(&mut self, polynomial: &Polynomial) -> bool {
+        // An integer that is not is at least 1.
+        let least = Polynomial::constant(1).minus(polynomial);
+        self.is_impossible || self.excludes(&least)
+    }
+
+    /// Whether a sum of inequalities was found that cannot hold together with what was asserted last.
+    pub(super) fn is_refuted(&mut self) -> bool {
+        if self.is_impossible() {
+            return true;
+        }
+        let last = self.facts.at_most.last().cloned();
+        self.is_impossible = last.is_some_and(|last| self.excludes(&last));
+        let one = Polynomial::constant(1);
+        for different in self.facts.different.clone() {
+            if !self.is_impossible && different.ring == Ring::Integers {
+                let less = one.plus(&different.polynomial);
+                let more = one.minus(&different.polynomial);
+                self.is_impossible = self.excludes(&less) && self.excludes(&more);
+            }
+        }
+        self.is_impossible
+    }
+
+    /// Whether something is never at most 0.
+    fn excludes(&mut self, goal: &Polynomial) -> bool {
+        let (facts, ideal) = (self.facts.clone(), self.ideal(Ring::Integers));
+        let goal = ideal.normal_form(goal);
+        if facts.range(&goal).0 > BigInt::ZERO {
+            return true;
+        }
+        let mut known: Vec<Polynomial> = facts.at_most.iter().map(|one| ideal.normal_form(one)).collect();
+        for generator in ideal.generators() {
+            known.extend([generator.clone(), generator.scaled(&BigInt::from(-1))]);
+        }
+        // Bounds of types say little, and cost as much as others.
+        let far = BigInt::from(i32::MAX);
+        for (symbol, (low, high)) in (0..).map(Symbol).zip(&facts.bounds) {
+            let value = ideal.normal_form(&Polynomial::symbol(symbol));
+            if low.magnitude() < far.magnitude() {
+                known.push(Polynomial::constant(low.clone()).minus(&value));
+            }
+            if high.magnitude() < far.magnitude() {
+                known.push(value.minus(&Polynomial::constant(high.clone())));
+            }
+        }
+        refutation::is_refuted(&known, &goal)
     }
 }

@@ -210,6 +210,11 @@ impl Ideal {
         self.by_generators(&self.without_eliminated(polynomial), true).is_zero()
     }
 
+    /// What is zero and was not solved for a symbol.
+    pub(super) fn generators(&self) -> &[Polynomial] {
+        &self.generators
+    }
+
     /// Whether the equations have no solution.
     pub(super) fn is_contradictory(&self) -> bool {
         self.generators.iter().any(|g| g.as_constant().is_some_and(|value| value != BigInt::ZERO))

@@ -7,8 +7,10 @@
 
 mod facts;
 mod ideal;
+mod inequalities;
 mod paths;
 mod polynomial;
+mod refutation;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -42,10 +44,15 @@ const MOST_TERMS: usize = 50;
 const MOST_DEGREE: u32 = 8;
 /// Rounds of looking for candidates.
 const MOST_ROUNDS: usize = 24;
+/// Times that inequalities are looked for.
+const MOST_HOPES: usize = 4;
 /// Steps for ranges of locals. Where that is not enough, calls are entered again and again.
 const STEPS_OF_RANGES: u64 = 20_000;
 /// Steps of the budget for one question about an ideal.
 const STEPS_OF_QUESTION: u64 = 100;
+/// Sums of inequalities are looked for so many times, and not in programs with more paths than this.
+const MOST_REFUTATIONS: u32 = 1_000;
+const MOST_PATHS: usize = 300;
 
 impl Engine for Polynomials {
     fn name(&self) -> &'static str {
@@ -77,26 +84,32 @@ fn prove(question: &Question<'_>, proved: &mut BTreeSet<(Name, ObligationId)>) -
     search.keep_inductive()?;
     search.find()?;
     search.keep_inductive()?;
-    let mut open = BTreeSet::new();
-    for (at, path) in paths.paths.iter().enumerate() {
-        match path.to {
-            Target::Cut(..) => {}
-            Target::Error(function, id) => {
-                if !search.is_impossible(at)? {
-                    open.insert((function, id));
-                }
-            }
-            Target::Unmodelled => {
-                if !search.is_impossible(at)? {
-                    return Err(Unknown::Unsupported("a construct that may be reached".into()));
-                }
+    let mut open = search.open()?;
+    let are_proved = |open: &BTreeSet<(Name, ObligationId)>| -> Vec<(Name, ObligationId)> {
+        question.targets.iter().filter(|target| !open.contains(target)).collect()
+    };
+    if !open.is_empty() && search.refutations > 0 {
+        // Stays, if the budget does not suffice for what comes now.
+        if !search.reaches_unmodelled()? {
+            proved.extend(are_proved(&open));
+        }
+        // What another hope that was given up had made look needless is looked for once more.
+        for _ in 0..MOST_HOPES {
+            let grew = search.find_inequalities()?;
+            search.keep_inductive()?;
+            open = search.open()?;
+            if open.is_empty() || !grew {
+                break;
             }
         }
+    }
+    if search.reaches_unmodelled()? {
+        return Err(Unknown::Unsupported("a construct that may be reached".into()));
     }
     if open.is_empty() {
         return Ok(Answer::Holds("polynomial equations were found that are invariants".into()));
     }
-    proved.extend(question.targets.iter().filter(|target| !open.contains(target)));
+    proved.extend(are_proved(&open));
     Err(Unknown::Unconfirmed("no polynomial equations were found that exclude the error".into()))
 }
 
@@ -118,6 +131,9 @@ struct Candidates {
     powers: Vec<(Symbol, BigInt)>,
     /// What does not hold.
     refuted: BTreeSet<Equation>,
+    /// What is at most 0, and what was thought to be.
+    at_most: Vec<Polynomial>,
+    refuted_at_most: BTreeSet<Polynomial>,
     /// Grows with each change.
     version: u64,
 }
@@ -128,12 +144,15 @@ struct Search<'p> {
     candidates: Vec<Candidates>,
     /// What follows on each path, with the version of the candidates that it rests on.
     closed: BTreeMap<usize, (u64, Closed)>,
+    /// Questions about sums of inequalities that may still be asked.
+    refutations: u32,
 }
 
 impl<'p> Search<'p> {
     fn new(paths: &'p Paths, budget: &'p Budget) -> Search<'p> {
         let candidates = vec![Candidates::default(); paths.cuts.len()];
-        let mut search = Search { paths, budget, candidates, closed: BTreeMap::new() };
+        let refutations = if paths.paths.len() <= MOST_PATHS { MOST_REFUTATIONS } else { 0 };
+        let mut search = Search { paths, budget, candidates, closed: BTreeMap::new(), refutations };
         search.guess_powers();
         search
     }
@@ -146,7 +165,7 @@ impl<'p> Search<'p> {
         let before = path.from.map_or(&nothing, |cut| &self.candidates[cut]);
         let version = before.version;
         if self.closed.get(&at).is_none_or(|(known, _)| *known != version) {
-            let closed = path.facts.closed(&before.equations, &before.powers);
+            let closed = path.facts.closed(&before.equations, &before.at_most, &before.powers);
             self.closed.insert(at, (version, closed));
         }
         match self.closed.get_mut(&at) {
@@ -157,6 +176,43 @@ impl<'p> Search<'p> {
 
     fn is_impossible(&mut self, at: usize) -> Result<bool, Unknown> {
         Ok(self.closed(at)?.is_impossible())
+    }
+
+    /// Whether a path is impossible, and inequalities say so.
+    fn is_refuted(&mut self, at: usize) -> Result<bool, Unknown> {
+        Ok(self.is_impossible(at)? || self.may_refute(at)? && self.closed(at)?.is_refuted())
+    }
+
+    /// Whether another question about sums of inequalities may be asked of a path.
+    fn may_refute(&mut self, at: usize) -> Result<bool, Unknown> {
+        let path = &self.paths.paths[at];
+        let known = path.from.map_or(0, |cut| self.candidates[cut].at_most.len());
+        let facts = (path.facts.at_most.len() + known) as u64;
+        self.budget.spend(STEPS_OF_QUESTION + facts * facts)?;
+        self.refutations = self.refutations.saturating_sub(1);
+        Ok(self.refutations > 0)
+    }
+
+    /// What is not proved.
+    fn open(&mut self) -> Result<BTreeSet<(Name, ObligationId)>, Unknown> {
+        let mut open = BTreeSet::new();
+        for (at, path) in self.paths.paths.iter().enumerate() {
+            if let Target::Error(function, id) = path.to
+                && !self.is_refuted(at)?
+            {
+                open.insert((function, id));
+            }
+        }
+        Ok(open)
+    }
+
+    fn reaches_unmodelled(&mut self) -> Result<bool, Unknown> {
+        for (at, path) in self.paths.paths.iter().enumerate() {
+            if matches!(path.to, Target::Unmodelled) && !self.is_refuted(at)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Adds candidates until nothing is missing, or too much.
@@ -218,29 +274,43 @@ impl<'p> Search<'p> {
 
     /// Adds what must hold where the path begins so that something is zero at its end. Whether that is new.
     fn want(&mut self, at: usize, equation: &Equation) -> Result<bool, Unknown> {
-        let Path { from: Some(cut), .. } = self.paths.paths[at] else { return Ok(false) };
+        let wanted = self.wanted(at, equation)?;
+        Ok(self.propose_equations(at, wanted))
+    }
+
+    /// What must hold where the path begins so that something is zero at its end.
+    fn wanted(&mut self, at: usize, equation: &Equation) -> Result<Vec<Equation>, Unknown> {
+        let Path { from: Some(cut), .. } = self.paths.paths[at] else { return Ok(Vec::new()) };
         let count = self.paths.cuts[cut].cells.len() as u32;
         let normal = self.closed(at)?.ideal(equation.ring).normal_form(&equation.polynomial);
-        let mut grew = false;
+        let mut wanted = Vec::new();
         for part in normal.split(&|symbol| symbol.0 < count) {
             let part = match equation.ring {
                 Ring::Integers if part.content() > BigInt::from(1) => part.map(|c| c / part.content()),
                 Ring::Integers | Ring::Modulo(_) => part,
             };
-            let fits = part.len() <= MOST_TERMS && part.degree() <= MOST_DEGREE && part.degree() > 0;
-            let wanted = Equation { polynomial: part, ring: equation.ring };
-            let candidates = &mut self.candidates[cut];
-            if fits
-                && candidates.equations.len() < MOST_CANDIDATES
+            if part.len() <= MOST_TERMS && part.degree() <= MOST_DEGREE && part.degree() > 0 {
+                wanted.push(Equation { polynomial: part, ring: equation.ring });
+            }
+        }
+        Ok(wanted)
+    }
+
+    /// Adds candidates where the path begins. Whether one is new.
+    fn propose_equations(&mut self, at: usize, wanted: Vec<Equation>) -> bool {
+        let Path { from: Some(cut), .. } = self.paths.paths[at] else { return false };
+        let candidates = &mut self.candidates[cut];
+        let before = candidates.version;
+        for wanted in wanted {
+            if candidates.equations.len() < MOST_CANDIDATES
                 && !candidates.equations.contains(&wanted)
                 && !candidates.refuted.contains(&wanted)
             {
                 candidates.equations.push(wanted);
                 candidates.version += 1;
-                grew = true;
             }
         }
-        Ok(grew)
+        candidates.version != before
     }
 
     /// Drops candidates until every path keeps the others.
@@ -249,20 +319,47 @@ impl<'p> Search<'p> {
             let mut stable = true;
             for (at, path) in self.paths.paths.iter().enumerate() {
                 let Target::Cut(cut, values) = &path.to else { continue };
-                for equation in self.candidates[*cut].equations.clone() {
-                    let after = at_values(&equation, values);
-                    let closed = self.closed(at)?;
-                    if !(after.is_some_and(|after| closed.entails(&after)) || closed.is_impossible()) {
-                        self.refute(*cut, &equation);
-                        stable = false;
-                    }
-                }
+                stable &= !self.drop_equations(at, *cut, values)?;
+                stable &= !self.drop_inequalities(at, *cut, values)?;
                 stable &= !self.drop_powers(at, *cut, values)?;
             }
             if stable {
                 return Ok(());
             }
         }
+    }
+
+    /// Drops equations until every path keeps the others, if the inequalities hold.
+    fn keep_equations(&mut self) -> Result<(), Unknown> {
+        loop {
+            let mut stable = true;
+            for (at, path) in self.paths.paths.iter().enumerate() {
+                let Target::Cut(cut, values) = &path.to else { continue };
+                stable &= !self.drop_equations(at, *cut, values)?;
+            }
+            if stable {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Drops equations that the path does not keep. Whether there were any.
+    fn drop_equations(
+        &mut self,
+        at: usize,
+        cut: usize,
+        values: &[(Number, IntType)],
+    ) -> Result<bool, Unknown> {
+        let mut dropped = false;
+        for equation in self.candidates[cut].equations.clone() {
+            let after = at_values(&equation, values);
+            let closed = self.closed(at)?;
+            if !(after.is_some_and(|after| closed.entails(&after)) || closed.is_impossible()) {
+                self.refute(cut, &equation);
+                dropped = true;
+            }
+        }
+        Ok(dropped)
     }
 
     /// Every cell may be a power of 2, until a path shows that it is not.

@@ -6,6 +6,7 @@ use super::{
     facts::{Division, Facts},
     ideal::{Equation, Ideal, Ring},
     polynomial::{Polynomial, Symbol},
+    refutation::is_refuted,
 };
 
 /// Numbers that look random and are the same in every run.
@@ -84,7 +85,7 @@ fn what_follows_from_equations_holds_where_they_hold() {
 
 #[test]
 fn facts_that_hold_somewhere_do_not_contradict_each_other() {
-    let (mut random, mut narrowed) = (Random(11), 0);
+    let (mut random, mut narrowed, mut at_most) = (Random(11), 0, 0);
     for _ in 0..400 {
         let mut point: Vec<BigInt> = (0..3).map(|_| random.small()).collect();
         let mut facts = Facts::default();
@@ -116,14 +117,25 @@ fn facts_that_hold_somewhere_do_not_contradict_each_other() {
                 }
             }
         }
-        let mut closed = facts.closed(&[], &[]);
-        assert!(!closed.is_impossible(), "{facts:?} hold at {point:?}");
+        let mut closed = facts.closed(&[], &[], &[]);
+        assert!(!closed.is_refuted(), "{facts:?} hold at {point:?}");
+        let any = random.polynomial(3);
+        let sum = facts
+            .at_most
+            .iter()
+            .fold(Polynomial::default(), |sum, one| sum.plus(&one.scaled(&BigInt::from(random.below(3)))));
+        for candidate in [any.minus(&Polynomial::constant(5)), sum] {
+            if closed.is_at_most_zero(&candidate) {
+                at_most += 1;
+                assert!(value(&candidate, &point) <= BigInt::ZERO, "{candidate:?}: {facts:?} at {point:?}");
+            }
+        }
         for (symbol, (low, high)) in closed.facts.bounds.iter().enumerate().take(point.len()) {
             assert!(*low <= point[symbol] && point[symbol] <= *high, "{symbol} of {facts:?} at {point:?}");
             narrowed += usize::from(facts.bounds[symbol] != (low.clone(), high.clone()));
         }
     }
-    assert!(narrowed > 100, "{narrowed}");
+    assert!(narrowed > 100 && at_most > 200, "{narrowed} {at_most}");
 }
 
 #[test]
@@ -135,11 +147,46 @@ fn powers_are_products_of_powers() {
         .different
         .push(Equation { polynomial: Polynomial::symbol(symbol).minus(&one), ring: Ring::Integers });
     let two = BigInt::from(2);
-    let mut closed = facts.closed(&[], &[(symbol, two.clone())]);
+    let mut closed = facts.closed(&[], &[], &[(symbol, two.clone())]);
     assert!(!closed.is_impossible());
     assert!(closed.is_power(&Polynomial::symbol(symbol).scaled(&BigInt::from(4)), &two));
     assert!(!closed.is_power(&Polynomial::symbol(symbol).scaled(&BigInt::from(6)), &two));
     assert!(!closed.is_power(&Polynomial::symbol(symbol).plus(&one), &two));
     // It is even.
     assert!(closed.facts.bounds[symbol.0 as usize].0 >= two);
+}
+
+#[test]
+fn what_holds_somewhere_is_not_refuted() {
+    let mut random = Random(13);
+    for _ in 0..200 {
+        let point: Vec<BigInt> = (0..3).map(|_| random.small()).collect();
+        let mut holding = || {
+            let any = random.polynomial(3);
+            let at = value(&any, &point);
+            any.minus(&Polynomial::constant(at + random.below(2)))
+        };
+        let facts: Vec<Polynomial> = (0..4).map(|_| holding()).collect();
+        let goal = holding();
+        assert!(!is_refuted(&facts, &goal), "{facts:?} and {goal:?} hold at {point:?}");
+    }
+}
+
+#[test]
+fn sums_and_products_refute() {
+    let [x, y, n] = [0, 1, 2].map(|symbol| Polynomial::symbol(Symbol(symbol)));
+    let number = |value: i32| Polynomial::constant(value);
+    let at_least = |polynomial: &Polynomial, least: i32| number(least).minus(polynomial);
+    // x <= y, y <= n and n < x.
+    let chain = [x.minus(&y), y.minus(&n)];
+    assert!(is_refuted(&chain, &n.minus(&x).plus(&number(1))));
+    assert!(!is_refuted(&chain, &n.minus(&x)));
+    // x >= 1, y >= 2 and x * y <= 1: the product of (x - 1) and (y - 2) is at least 0.
+    let positive = [at_least(&x, 1), at_least(&y, 2)];
+    assert!(is_refuted(&positive, &x.times(&y).minus(&number(1))));
+    assert!(!is_refuted(&positive, &x.times(&y).minus(&number(2))));
+    // 3 <= x <= 5 and x * x >= 26.
+    let range = [at_least(&x, 3), x.minus(&number(5))];
+    assert!(is_refuted(&range, &at_least(&x.times(&x), 26)));
+    assert!(!is_refuted(&range, &at_least(&x.times(&x), 25)));
 }

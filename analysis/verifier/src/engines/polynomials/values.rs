@@ -98,9 +98,15 @@ impl Algebra {
         if exact && ty.signed && !self.wrapv {
             return Number::exact(polynomial);
         }
-        let (low, high) = self.facts.range(&polynomial);
+        let exact = exact && self.fits(&polynomial, ty);
+        Number { exact, polynomial }
+    }
+
+    /// Whether it is known to be in a type's range.
+    fn fits(&self, polynomial: &Polynomial, ty: IntType) -> bool {
         let (least, greatest) = bounds_of(ty);
-        Number { exact: exact && least <= low && high <= greatest, polynomial }
+        let is_inside = |(low, high): Bounds| least <= low && high <= greatest;
+        is_inside(self.facts.range(polynomial)) || is_inside(self.facts.range_of_sum(polynomial))
     }
 
     /// The value as a number.
@@ -213,10 +219,10 @@ impl Algebra {
             self.exactly(number, from)
         };
         let exact = number.exact || to.bits > from.bits;
-        let (low, high) = self.facts.range(&polynomial);
         let ((least, greatest), source) = (bounds_of(to), bounds_of(from));
         let of_type = least <= source.0 && source.1 <= greatest;
-        Number { exact: exact && (of_type || least <= low && high <= greatest), polynomial }
+        let exact = exact && (of_type || self.fits(&polynomial, to));
+        Number { exact, polynomial }
     }
 
     /// Goes on only where the comparison holds (or, not `holds`, fails).

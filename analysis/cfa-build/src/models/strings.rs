@@ -92,13 +92,17 @@ impl Emitter<'_> {
             _ => None,
         };
         let assign = Op::Assign(dst.clone(), address);
+        let found = match self.finds_character() {
+            true => behind(&Expr::Load(dst), Expr::Int(1, self.types.size_t()), self.site),
+            false => Expr::Load(dst),
+        };
         match searched.filter(|_| inside == Inside::String) {
             // Whoever does not ask whether it is one loses no runs in which it is none.
             Some(string) => self.if_else(
                 ends(string),
                 |emitter| {
                     emitter.emit(assign.clone());
-                    emitter.emit(Op::Assume(ends(Expr::Load(dst))));
+                    emitter.emit(Op::Assume(ends(found)));
                 },
                 |emitter| emitter.emit(assign.clone()),
             ),
@@ -106,6 +110,24 @@ impl Emitter<'_> {
         }
     }
 }
+
+impl Emitter<'_> {
+    /// Whether what is found is a character that does not end the string, so that the string goes on behind it.
+    fn finds_character(&self) -> bool {
+        match &self.exactly {
+            Some((Quantity::FirstCharacter | Quantity::LastCharacter, arguments)) => {
+                let character =
+                    arguments.get(1).map(|character| fold::cast(BYTE, character.clone(), self.site));
+                matches!(character, Some(Expr::Int(code, _)) if code != 0)
+            }
+            Some((Quantity::FirstOfSet, _)) => true,
+            _ => false,
+        }
+    }
+}
+
+/// A character.
+const BYTE: Scalar = Scalar::Int(IntType { bits: 8, signed: true });
 
 impl Pass<'_, '_> {
     /// The length of a string in characters, of `size_t`; at most so much.

@@ -6,6 +6,7 @@
 mod arithmetic;
 mod floats;
 mod operators;
+mod outcomes;
 mod pointers;
 mod ranges;
 mod scalar;
@@ -13,7 +14,7 @@ mod thresholds;
 
 use std::{
     borrow::Cow,
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, OnceLock},
 };
 
@@ -57,6 +58,8 @@ pub struct IntervalOptions {
     pub wrapv: bool,
     /// Keep states of different paths apart instead of joining them. Then loops must be bounded by the program.
     pub separate: bool,
+    /// Keep states apart while what calls have given differs, and may still be looked at.
+    pub outcomes: bool,
     /// Entries of a recursive block that are unrolled before they are widened.
     pub unrollings: u32,
     /// Only executions in which the entry function's inputs (by the edge of their `havoc`) lie in these ranges are covered: smallest and
@@ -73,6 +76,7 @@ impl IntervalOptions {
             entry,
             wrapv: false,
             separate: false,
+            outcomes: false,
             unrollings: 2,
             input_ranges: BTreeMap::new(),
             weakest_recursion: false,
@@ -86,6 +90,7 @@ pub struct IntervalAnalysis {
     model: Model<Intervals>,
     options: IntervalOptions,
     thresholds: BTreeMap<Name, OnceLock<Thresholds>>,
+    outcomes: BTreeMap<Name, OnceLock<BTreeSet<LocalId>>>,
 }
 
 impl IntervalAnalysis {
@@ -94,8 +99,21 @@ impl IntervalAnalysis {
         let overflow = if options.wrapv { Overflow::Wraps } else { Overflow::Undefined };
         let semantics = Semantics { overflow, pointer_bits: env.program().pointer_bits() };
         let thresholds = env.program().functions.keys().map(|name| (*name, OnceLock::new())).collect();
+        let outcomes = env.program().functions.keys().map(|name| (*name, OnceLock::new())).collect();
         let model = Model::new(env, Intervals { semantics }, options.entry);
-        IntervalAnalysis { model, options, thresholds }
+        IntervalAnalysis { model, options, thresholds, outcomes }
+    }
+
+    /// What is told apart in a function.
+    fn outcomes(&self, name: Name) -> Option<&BTreeSet<LocalId>> {
+        let cell = self.outcomes.get(&name).filter(|_| self.options.outcomes)?;
+        let function = self.model.env.function(name)?;
+        Some(cell.get_or_init(|| outcomes::outcomes(function)))
+    }
+
+    fn differ(&self, one: &IntervalState, other: &IntervalState) -> bool {
+        let outcomes = self.outcomes(one.frame.function);
+        outcomes.is_some_and(|outcomes| outcomes::differ(outcomes, one, other))
     }
 
     /// The value of an expression for people: `[-2147483648, -1] | [1, 2147483647]`.
@@ -309,7 +327,7 @@ impl Cpa for IntervalAnalysis {
     }
 
     fn merge(&self, new: &IntervalState, reached: &IntervalState, (): &()) -> Merge<IntervalState> {
-        if self.options.separate {
+        if self.options.separate || self.differ(new, reached) {
             return Merge::Separate;
         }
         match reached.combine(new, &mut |scalar, old, new| old.join(new, scalar)) {
@@ -337,12 +355,15 @@ impl Cpa for IntervalAnalysis {
             } else {
                 // What the programmer named is kept for people.
                 let transient = |id| matches!(at.function.local(id).role, Role::Temporary | Role::Shadow);
-                state.retain_locals(at.function, |id| !transient(id) || is_live(id));
+                let outcomes = self.outcomes(at.function.name);
+                let is_outcome = |id| outcomes.is_some_and(|outcomes| outcomes.contains(&id));
+                state.retain_locals(at.function, |id| !transient(id) && !is_outcome(id) || is_live(id));
             }
         }
         if at.is_loop_head
             && !self.options.separate
-            && let Some(old) = here.iter().rev().find(|old| old.has_same_stack(&state))
+            && let Some(old) =
+                here.iter().rev().find(|old| old.has_same_stack(&state) && !self.differ(old, &state))
             && !state.leq(old)
             && let Some(widened) = self.widen(old, &state)
         {

@@ -8,8 +8,10 @@ use proofline_cpa::{BlockContext, BlockId, CallContext, NoFacts};
 use proofline_program_analysis::Environment;
 
 use super::{
+    filled::is_array,
     form::{Form, Place, View},
     state::{Pointer, Relations, Tag},
+    terminator::{has_tag, hold_zero},
     transfer::{Impossible, add, forget, point, set},
     zone::{Dim, Zone},
 };
@@ -17,7 +19,8 @@ use super::{
 /// An argument, as its parameter receives it.
 enum Passed {
     Number(Dim, Form),
-    Pointer(LocalId, Box<Place>),
+    /// And the local that the caller has it from.
+    Pointer(LocalId, Box<Place>, Option<LocalId>),
 }
 
 fn passed(view: &View<'_>, callee: &Function, call: CallContext<'_>) -> Vec<Passed> {
@@ -31,7 +34,7 @@ fn passed(view: &View<'_>, callee: &Function, call: CallContext<'_>) -> Vec<Pass
         }
         match scalar {
             Scalar::Int(ty) if ty.bits <= 64 => Some(Passed::Number(Dim::Value(*id, ty), view.form(value)?)),
-            Scalar::Pointer => Some(Passed::Pointer(*id, Box::new(view.place(value)?))),
+            Scalar::Pointer => Some(Passed::Pointer(*id, Box::new(view.place(value)?), view.base(value))),
             Scalar::Int(_) | Scalar::Float(_) => None,
         }
     });
@@ -56,9 +59,10 @@ pub(super) fn enter(
     for one in &passed {
         match one {
             Passed::Number(dim, form) => numbers.push((*dim, form)),
-            Passed::Pointer(id, place) => {
+            Passed::Pointer(id, place, _) => {
                 numbers.extend([(Dim::Offset(*id), &place.offset), (Dim::Size(*id), &place.size)]);
                 numbers.extend(place.zero.as_ref().map(|zero| (Dim::Zero(*id), zero)));
+                numbers.extend(place.filled.as_ref().map(|filled| (Dim::Filled(*id), filled)));
                 let first = place.pointer.tag.map(|tag| match tags.iter().find(|(known, _)| *known == tag) {
                     Some((_, first)) => *first,
                     None => {
@@ -67,7 +71,9 @@ pub(super) fn enter(
                     }
                 });
                 let tag = Some(Tag::Passed(first.unwrap_or(*id)));
-                Arc::make_mut(&mut state.pointers).insert(*id, Pointer { tag, ..place.pointer });
+                let (has_zero, is_filled) = (place.zero.is_some(), place.filled.is_some());
+                let pointer = Pointer { tag, has_zero, is_filled, ..place.pointer };
+                Arc::make_mut(&mut state.pointers).insert(*id, pointer);
             }
         }
     }
@@ -76,10 +82,7 @@ pub(super) fn enter(
     let mut holds = true;
     for (x, left) in &numbers {
         holds &= relate_to_globals(zone, *x, left);
-        // Ranges of numbers others know, but for the truth of what is compared.
-        if !matches!(x, Dim::Value(..)) || left.low == left.high {
-            holds &= zone.bound(*x, left.low, left.high);
-        }
+        holds &= zone.bound(*x, left.low, left.high);
         for (y, right) in numbers.iter().filter(|(y, _)| y != x) {
             let most = view.distance(left, right);
             if most < left.high.saturating_sub(right.low) {
@@ -130,6 +133,7 @@ fn first(dim: Dim, written: &BTreeSet<LocalId>) -> Option<Dim> {
         Dim::Value(..) | Dim::Offset(_) => Some(dim),
         Dim::Size(_)
         | Dim::Zero(_)
+        | Dim::Filled(_)
         | Dim::From(_)
         | Dim::Stop(_)
         | Dim::Global(..)
@@ -157,10 +161,11 @@ pub(super) fn leave(
     wrote(env, &mut state, caller, callee, exit.frees);
     let kept = unwritten(env, callee, globals);
     global_values(&mut state, exit, &kept);
-    let Some(dst) = &call.call.dst else { return Ok(state) };
     // Of other globals the arguments had the values from before.
     let view = View::new(env.program(), caller, &before, &NoFacts, &kept);
     let passed = passed(&view, callee, call);
+    left(&view, &mut state, exit, &passed, written)?;
+    let Some(dst) = &call.call.dst else { return Ok(state) };
     let result = callee.result.filter(|id| {
         let local = callee.local(*id);
         !local.address_taken && scalar_of(local.ty, env.program().data_model) == dst.scalar
@@ -179,7 +184,16 @@ pub(super) fn leave(
     };
     match scalar {
         Scalar::Pointer => match place(exit, result, &received, &passed) {
-            Some(place) => point(&mut state, to, &place)?,
+            Some(mut place) => {
+                if matches!(exit.pointers.get(&result).and_then(|known| known.tag), Some(Tag::Allocated(..)))
+                {
+                    let tag = Tag::Allocated(call.at.id, true);
+                    state.retag(tag);
+                    place.pointer.tag = Some(tag);
+                }
+                point(&mut state, to, &place)?;
+                related(&mut state, to, exit, result)?;
+            }
             None => forget(&mut state, dst),
         },
         Scalar::Int(_) | Scalar::Float(_) => forget(&mut state, dst),
@@ -209,7 +223,68 @@ fn global_values(state: &mut Relations, exit: &Relations, kept: &BTreeSet<Name>)
     }
 }
 
-/// What the callee may have written holds no known zeros any more.
+/// The numbers about a pointer that is returned are as they were to each other.
+fn related(state: &mut Relations, to: LocalId, exit: &Relations, result: LocalId) -> Result<(), Impossible> {
+    let Some(known) = state.pointers.get(&to).copied() else { return Ok(()) };
+    let received = |dim: Dim| match dim {
+        Dim::Offset(id) if id == result => Some(Dim::Offset(to)),
+        Dim::Size(id) if id == result => Some(Dim::Size(to)),
+        Dim::Zero(id) if id == result && known.has_zero => Some(Dim::Zero(to)),
+        Dim::Filled(id) if id == result && known.is_filled => Some(Dim::Filled(to)),
+        _ => None,
+    };
+    let zone = Arc::make_mut(&mut state.zone);
+    let mut holds = true;
+    for (x, y, most) in exit.zone.differences() {
+        if let (Some(x), Some(y)) = (received(x), received(y)) {
+            holds &= zone.constrain(x, y, most);
+        }
+    }
+    if holds { Ok(()) } else { Err(Impossible) }
+}
+
+/// What the callee knows at its end of the units of objects that were passed to it.
+fn left(
+    view: &View<'_>,
+    state: &mut Relations,
+    exit: &Relations,
+    passed: &[Passed],
+    written: &BTreeSet<LocalId>,
+) -> Result<(), Impossible> {
+    for one in passed {
+        let Passed::Pointer(id, place, base) = one else { continue };
+        let Some(known) = exit.pointers.get(id).filter(|_| !written.contains(id)) else { continue };
+        let is_same = matches!(known.tag, Some(Tag::Passed(_))) && known.unit == place.pointer.unit;
+        let is_one = |holder: &LocalId, pointer: &Pointer| {
+            pointer.unit == place.pointer.unit && (has_tag(view, *holder, place) || Some(*holder) == *base)
+        };
+        let holders: Vec<(LocalId, Pointer)> = state
+            .pointers
+            .iter()
+            .filter(|(holder, pointer)| is_same && is_one(holder, pointer))
+            .map(|(holder, pointer)| (*holder, *pointer))
+            .collect();
+        for (holder, pointer) in holders {
+            if known.has_zero && !pointer.has_zero {
+                let mut zero = received(&exit.zone, Dim::Zero(*id), passed, written);
+                if matches!(place.pointer.tag, Some(Tag::Named(_))) {
+                    zero.high = zero.high.min(place.size.high - 1);
+                }
+                hold_zero(state, holder, &zero)?;
+            }
+            if known.is_filled && !pointer.is_filled {
+                let filled = received(&exit.zone, Dim::Filled(*id), passed, written);
+                set(state, &[(Dim::Filled(holder), &filled)])?;
+                if let Some(pointer) = Arc::make_mut(&mut state.pointers).get_mut(&holder) {
+                    pointer.is_filled = true;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Of what the callee may have written neither zeros nor values are known any more.
 fn wrote(env: &Environment, state: &mut Relations, caller: &Function, callee: &Function, is_clobbered: bool) {
     let written = env.writes(callee.name);
     if written.is_empty() && !is_clobbered {
@@ -218,6 +293,9 @@ fn wrote(env: &Environment, state: &mut Relations, caller: &Function, callee: &F
     state.retain_units(|id| caller.local(id).ty.pointee().is_none());
     let is_anything = is_clobbered || written.contains(&Object::External);
     let is_lost = |id: LocalId| {
+        if is_array(caller, id) {
+            return is_anything || written.contains(&Object::Local(caller.name, id));
+        }
         let local = caller.local(id);
         let pointer = Expr::Load(Lvalue {
             base: Base::Local(id),
@@ -230,6 +308,7 @@ fn wrote(env: &Environment, state: &mut Relations, caller: &Function, callee: &F
         is_anything || !env.targets(caller.name, &pointer).objects.is_disjoint(written)
     };
     state.lose_zeros(is_lost);
+    state.lose_values(is_lost);
 }
 
 /// A number of the exit, by what was passed.
@@ -245,7 +324,7 @@ fn received(zone: &Zone, dim: Dim, passed: &[Passed], written: &BTreeSet<LocalId
     }
     let arguments = passed.iter().map(|one| match one {
         Passed::Number(dim, form) => (*dim, form),
-        Passed::Pointer(id, place) => (Dim::Offset(*id), &place.offset),
+        Passed::Pointer(id, place, _) => (Dim::Offset(*id), &place.offset),
     });
     for (parameter, argument) in arguments {
         let Some(first) = first(parameter, written) else { continue };
@@ -274,23 +353,24 @@ fn place(
     let pointer = *exit.pointers.get(&result)?;
     let offset = received(Dim::Offset(result));
     let zero = pointer.has_zero.then(|| received(Dim::Zero(result)));
+    let filled = pointer.is_filled.then(|| received(Dim::Filled(result)));
     match pointer.tag? {
         Tag::Passed(id) => {
             let argument = passed.iter().find_map(|one| match one {
-                Passed::Pointer(parameter, place) if *parameter == id => Some(place),
+                Passed::Pointer(parameter, place, _) if *parameter == id => Some(place),
                 Passed::Pointer(..) | Passed::Number(..) => None,
             })?;
             let pointer = Pointer { tag: argument.pointer.tag, ..pointer };
             let is_same = argument.pointer.unit == pointer.unit;
-            is_same.then(|| Place { pointer, offset, size: argument.size.clone(), zero })
+            is_same.then(|| Place { pointer, offset, size: argument.size.clone(), zero, filled })
         }
         Tag::Allocated(_, true) => {
             let pointer = Pointer { tag: None, ..pointer };
-            Some(Place { pointer, offset, size: received(Dim::Size(result)), zero })
+            Some(Place { pointer, offset, size: received(Dim::Size(result)), zero, filled })
         }
         Tag::Named(Object::Global(_)) => {
             let pointer = Pointer { tag: None, ..pointer };
-            Some(Place { pointer, offset, size: received(Dim::Size(result)), zero })
+            Some(Place { pointer, offset, size: received(Dim::Size(result)), zero, filled })
         }
         Tag::Allocated(_, false) | Tag::Named(_) => None,
     }
@@ -306,6 +386,7 @@ pub(super) fn reduce(entry: &Relations, block: BlockContext<'_>) -> Relations {
         }
         state.retain_pointers(|id, _| locals.contains(&id));
         state.retain_units(|id| locals.contains(&id));
+        state.retain_rests(|id, of| locals.contains(&id) && locals.contains(&of));
     }
     state
 }
@@ -331,6 +412,7 @@ pub(super) fn expand(before: &Relations, block: BlockContext<'_>, exit: &Relatio
     });
     // The loop may have written there.
     rest.lose_zeros(|_| true);
+    rest.lose_values(|_| true);
     Arc::make_mut(&mut rest.zone).retain(|dim| dim.local().is_some_and(|id| !locals.contains(&id)));
     Arc::make_mut(&mut state.zone).add_all(&rest.zone);
     for (id, pointer) in rest.pointers.iter() {

@@ -4,8 +4,8 @@
 use std::{cell::Cell, collections::BTreeSet};
 
 use proofline_cfa::{
-    Base, BinaryOp, CompareOp, Expr, Function, LocalId, Lvalue, Name, Object, Program, Scalar, Step, UnaryOp,
-    scalar_of,
+    Base, BinaryOp, CompareOp, Constant, Expr, Function, Global, IntType, LocalId, Lvalue, Name, Object,
+    Program, Scalar, Step, UnaryOp, scalar_of,
 };
 use proofline_cpa::Facts;
 use smallvec::SmallVec;
@@ -51,6 +51,8 @@ pub(super) struct Place {
     pub(super) size: Form,
     /// Units from the start to one that holds 0, if there is one.
     pub(super) zero: Option<Form>,
+    /// So many units from the start on have values, at least.
+    pub(super) filled: Option<Form>,
 }
 
 impl Form {
@@ -318,7 +320,7 @@ impl<'a> View<'a> {
     }
 
     /// `a − b`.
-    fn difference(&self, left: &Form, right: &Form) -> Form {
+    pub(super) fn difference(&self, left: &Form, right: &Form) -> Form {
         let low = left.low.saturating_sub(right.high).max(self.distance(right, left).saturating_neg());
         let high = left.high.saturating_sub(right.low).min(self.distance(left, right));
         left.clone().map(
@@ -341,7 +343,8 @@ impl<'a> View<'a> {
                 let pointer = *self.state.pointers.get(&id)?;
                 let (offset, size) = (self.number(Dim::Offset(id)), self.number(Dim::Size(id)));
                 let zero = pointer.has_zero.then(|| self.number(Dim::Zero(id)));
-                Some(Place { pointer, offset, size, zero })
+                let filled = pointer.is_filled.then(|| self.number(Dim::Filled(id)));
+                Some(Place { pointer, offset, size, zero, filled })
             }
             Expr::Cast(Scalar::Pointer, arg, _) if arg.scalar() == Scalar::Pointer => self.place(arg),
             Expr::Address(lvalue) => self.address(lvalue),
@@ -371,30 +374,79 @@ impl<'a> View<'a> {
                 place
             }
             Base::Local(id) => {
-                let size = self.function.local(*id).size;
-                let is_object = self.function.local(*id).address_taken && size > 0;
-                self.start(Object::Local(self.function.name, *id), size, &lvalue.path)
-                    .filter(|_| is_object)?
+                let local = self.function.local(*id);
+                let known = self.state.pointers.get(id);
+                let unit = known.map(|known| known.unit);
+                let object = Object::Local(self.function.name, *id);
+                let start = start(object, local.size, unit, &lvalue.path);
+                let mut start = Some(start).filter(|_| local.address_taken && local.size > 0)?;
+                if let Some(known) = known.filter(|known| known.unit == start.pointer.unit) {
+                    start.pointer = *known;
+                    start.zero = known.has_zero.then(|| self.number(Dim::Zero(*id)));
+                    start.filled = known.is_filled.then(|| self.number(Dim::Filled(*id)));
+                }
+                start
             }
             Base::Global(name) => {
                 let global = self.program.globals.get(name).filter(|global| global.size > 0)?;
-                self.start(Object::Global(*name), global.size, &lvalue.path)?
+                let mut start = start(Object::Global(*name), global.size, None, &lvalue.path);
+                if global.constant && global.defined {
+                    start.filled = Some(start.size.clone());
+                    start.pointer.is_filled = true;
+                    start.zero = if start.pointer.unit == 1 { first_zero(global) } else { None };
+                    start.pointer.has_zero = start.zero.is_some();
+                }
+                start
             }
         };
         let moved = self.moved(&base, &lvalue.path);
-        moved.or_else(|| self.moved(&in_bytes(&base), &lvalue.path))
+        let mut place = moved.or_else(|| self.moved(&in_bytes(&base), &lvalue.path))?;
+        if let Base::Deref(pointer, _) = &lvalue.base
+            && let Some(zero) = self.end_of_rest(pointer, &lvalue.path)
+        {
+            place.offset.above.push((zero, 0));
+        }
+        Some(place)
     }
 
-    /// The start of an object of known size, in the units of its elements.
-    fn start(&self, object: Object, size: u64, path: &[Step]) -> Option<Place> {
-        let unit = path.iter().find_map(|step| match step {
-            Step::Index { stride, .. } if *stride > 0 => Some(*stride),
-            Step::Index { .. } | Step::Field { .. } => None,
-        });
-        let unit = unit.unwrap_or(1);
-        let pointer = Pointer { unit, tag: Some(Tag::Named(object)), is_there: true, has_zero: false };
-        let size = Form::constant(i128::from(size / unit));
-        Some(Place { pointer, offset: Form::constant(0), size, zero: None })
+    /// The zero that an address is not behind, because it is so far from a pointer as a string there is long, at most.
+    fn end_of_rest(&self, pointer: &Expr, path: &[Step]) -> Option<Dim> {
+        let [Step::Index { index, stride, .. }] = path else { return None };
+        let id = self.register(pointer)?;
+        let known = self.state.pointers.get(&id).filter(|known| known.has_zero && known.unit == *stride)?;
+        let (number, _) = self.number_of(index)?;
+        (known.has_zero && self.state.rests.get(&number) == Some(&id)).then_some(Dim::Zero(id))
+    }
+
+    /// The register that a pointer is.
+    pub(super) fn register(&self, pointer: &Expr) -> Option<LocalId> {
+        match pointer {
+            Expr::Load(lvalue) => self.whole(lvalue).map(|(id, _)| id),
+            Expr::Cast(Scalar::Pointer, arg, _) if arg.scalar() == Scalar::Pointer => self.register(arg),
+            _ => None,
+        }
+    }
+
+    /// The register, or the local array, that an address is made from.
+    pub(super) fn base(&self, address: &Expr) -> Option<LocalId> {
+        match address {
+            Expr::Address(Lvalue { base: Base::Deref(pointer, _), .. }) => self.base(pointer),
+            Expr::Address(Lvalue { base: Base::Local(id), .. }) => Some(*id),
+            Expr::Cast(Scalar::Pointer, arg, _) if arg.scalar() == Scalar::Pointer => self.base(arg),
+            _ => self.register(address),
+        }
+    }
+
+    /// The register that a number is, whatever it is converted to, if that does not change it.
+    pub(super) fn number_of(&self, expr: &Expr) -> Option<(LocalId, Scalar)> {
+        match expr {
+            Expr::Load(lvalue) => self.whole(lvalue).filter(|(_, scalar)| matches!(scalar, Scalar::Int(_))),
+            Expr::Cast(Scalar::Int(to), arg, _) => {
+                let (form, to) = (self.form(arg)?, *to);
+                (to.min() <= form.low && form.high <= to.max()).then(|| self.number_of(arg))?
+            }
+            _ => None,
+        }
     }
 
     /// Steps further; `None` if these are no whole units.
@@ -451,12 +503,7 @@ impl<'a> View<'a> {
                 || self.distance(&end, &place.size) <= 0 || place.zero.as_ref().is_some_and(is_before);
             place.offset.low >= 0 && is_before_end()
         };
-        let unit = i128::from(place.pointer.unit);
-        let length = if bytes.is_constant() {
-            Some(Form::constant((bytes.low + unit - 1) / unit))
-        } else {
-            self.in_units(size, place.pointer.unit)
-        };
+        let length = self.length(&bytes, size, place.pointer.unit);
         length.is_some_and(|length| fits(&place, &length)) || fits(&in_bytes(&place), &bytes)
     }
 
@@ -468,6 +515,30 @@ impl<'a> View<'a> {
             && place.pointer.unit == 1
             && place.offset.low >= 0
             && self.distance(&place.offset, zero) <= 0
+    }
+
+    /// Whether so many bytes from the pointer on certainly have values.
+    pub(super) fn is_filled(&self, pointer: &Expr, size: &Expr) -> bool {
+        let (Some(place), Some(bytes)) = (self.place(pointer), self.form(size)) else { return false };
+        if !place.pointer.is_there || bytes.low < 0 {
+            return false;
+        }
+        let fits = |place: &Place, length: &Form| {
+            let end = place.offset.plus(length);
+            place.offset.low >= 0
+                && place.filled.as_ref().is_some_and(|filled| self.distance(&end, filled) <= 0)
+        };
+        self.length(&bytes, size, place.pointer.unit).is_some_and(|length| fits(&place, &length))
+            || fits(&in_bytes(&place), &bytes)
+    }
+
+    /// So many bytes in units, rounded up.
+    pub(super) fn length(&self, bytes: &Form, size: &Expr, unit: u64) -> Option<Form> {
+        let by = i128::from(unit);
+        match bytes.is_constant() {
+            true => Some(Form::constant((bytes.low + by - 1) / by)),
+            false => self.in_units(size, unit),
+        }
     }
 
     /// A number of bytes as a number of whole units: `n * 4` is `n` units of 4.
@@ -520,7 +591,34 @@ fn in_bytes(place: &Place) -> Place {
         return place.clone();
     }
     let pointer = Pointer { unit: 1, has_zero: false, ..place.pointer };
-    Place { pointer, offset: place.offset.times(unit), size: place.size.times(unit), zero: None }
+    let filled = place.filled.as_ref().map(|filled| filled.times(unit));
+    Place { pointer, offset: place.offset.times(unit), size: place.size.times(unit), zero: None, filled }
+}
+
+/// The start of an object of known size, in the units of its elements, or in those that are asked for.
+fn start(object: Object, size: u64, unit: Option<u64>, path: &[Step]) -> Place {
+    let index = path.iter().find_map(|step| match step {
+        Step::Index { stride, .. } if *stride > 0 => Some(*stride),
+        Step::Index { .. } | Step::Field { .. } => None,
+    });
+    let unit = index.or(unit).unwrap_or(1);
+    let tag = Some(Tag::Named(object));
+    let pointer = Pointer { unit, tag, is_there: true, has_zero: false, is_filled: false };
+    let size = Form::constant(i128::from(size / unit));
+    Place { pointer, offset: Form::constant(0), size, zero: None, filled: None }
+}
+
+/// Where the first byte 0 of an object is that keeps its initial value.
+fn first_zero(global: &Global) -> Option<Form> {
+    let mut at = 0;
+    for value in &global.init {
+        match (value.scalar, &value.value) {
+            _ if value.offset > at => break,
+            (Scalar::Int(IntType { bits: 8, .. }), Constant::Int(_)) if value.bits.is_none() => at += 1,
+            _ => return None,
+        }
+    }
+    (at < global.size).then(|| Form::constant(i128::from(at)))
 }
 
 /// The local that an lvalue is, with its format, if nothing else can change it.

@@ -1,9 +1,13 @@
-//! Relations between numbers: bounds of differences of integer locals (and globals that only their names lead to, where that is asked for), and of how far pointers are into their objects against how large these
-//! are, and to where they hold a 0. That is what decides `i < n` against `malloc(n)`, and `while (*s)` against `s[n - 1] = 0`. Meant to run beside intervals, which it asks for ranges; it excludes what neither
+//! Relations between numbers: bounds of differences of integer locals (and of globals that only their names lead to, where that is
+//! asked for), and of how far pointers are into their objects against how large these
+//! are, to where they hold a 0, and to how many of their units have values. That is what decides `i < n` against `malloc(n)`, `while (*s)` against
+//! `s[n - 1] = 0`, and `a[i]` against a loop that has read `n` numbers. Meant to run beside intervals, which it asks for ranges; it excludes what neither
 //! excludes alone. Joined where control flow meets, widened at loop heads and at entries of recursive blocks.
 
 mod calls;
+mod filled;
 mod form;
+mod lengths;
 mod state;
 mod terminator;
 mod transfer;
@@ -101,6 +105,7 @@ impl RelationAnalysis {
             Dim::FirstOffset(id) => format!("first(offset({}))", name(id)),
             Dim::Size(id) => format!("size({})", name(id)),
             Dim::Zero(id) => format!("zero({})", name(id)),
+            Dim::Filled(id) => format!("filled({})", name(id)),
             Dim::From(id) => format!("from({})", name(id)),
             Dim::Stop(id) => format!("stop({})", name(id)),
             Dim::Scratch(at) => format!("#{at}"),
@@ -218,7 +223,11 @@ impl Cpa for RelationAnalysis {
             state.retain_locals(|id| {
                 // What callers know it by.
                 let is_argument = at.function.parameters.contains(&id) && !body.written.contains(&id);
-                is_argument || is_exit && at.function.result == Some(id) || body.liveness.is_live(at.loc, id)
+                let is_result = is_exit && at.function.result == Some(id);
+                is_argument
+                    || is_result
+                    || body.liveness.is_live(at.loc, id)
+                    || filled::is_array(at.function, id)
             });
         }
         if at.is_loop_head

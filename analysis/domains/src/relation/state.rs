@@ -15,7 +15,8 @@ use super::zone::{Dim, Zone};
 ///
 /// **Meaning.** There are numbers for all dimensions that satisfy the zone, such that values of locals are their values, and every listed pointer
 /// that is not null leads to an object that is alive, of at least `Size` units, `Offset` units from its start; `terminator.rs` says what is
-/// known of the zeros in it.
+/// known of the zeros in it, `filled.rs` which units have values. The object may be a part of one, such as the rest of a string. A local array is listed
+/// like a pointer to its start.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Relations {
     /// Of the innermost frame.
@@ -24,8 +25,10 @@ pub struct Relations {
     pub called_at: Option<(Name, EdgeId)>,
     /// Bounds of its numbers.
     pub zone: Arc<Zone>,
-    /// What its pointers lead to.
+    /// What its pointers lead to, and its arrays.
     pub pointers: Arc<BTreeMap<LocalId, Pointer>>,
+    /// Numbers that are at most so large as it is far from where a pointer leads to the zero that is known of its object: `strlen(p)`.
+    pub rests: Arc<BTreeMap<LocalId, LocalId>>,
     /// Numbers that were read from a string: locals, and units that pointers lead to.
     pub tested: Arc<BTreeSet<LocalId>>,
     /// Pointers that lead to a unit which is not 0.
@@ -47,6 +50,8 @@ pub struct Pointer {
     pub is_there: bool,
     /// A unit of its object holds 0.
     pub has_zero: bool,
+    /// The first units of its object have values.
+    pub is_filled: bool,
 }
 
 /// Names an object for the time of a frame.
@@ -54,7 +59,7 @@ pub struct Pointer {
 pub enum Tag {
     /// A global, or a local of the innermost frame.
     Named(Object),
-    /// What this edge allocated last in this activation, and whether that is on the heap.
+    /// What this edge, or what it calls, allocated last in this activation, and whether that is on the heap.
     Allocated(EdgeId, bool),
     /// What this parameter pointed to when the function was called.
     Passed(LocalId),
@@ -72,6 +77,7 @@ impl Relations {
             called_at,
             zone: Arc::default(),
             pointers: Arc::default(),
+            rests: Arc::default(),
             tested: Arc::default(),
             not_zero: Arc::default(),
             frees: false,
@@ -122,10 +128,14 @@ impl Relations {
                     || pointer.tag.is_some() && own.tag != pointer.tag
                     || pointer.is_there && !own.is_there
                     || pointer.has_zero && !own.has_zero
+                    || pointer.is_filled && !own.is_filled
             })
         });
         if let Some((id, pointer)) = missing {
             return Some(format!("{id} is not {pointer:?}"));
+        }
+        if upper.rests.iter().any(|(id, of)| self.rests.get(id) != Some(of)) {
+            return Some("of other numbers it is known that they are in a string".to_owned());
         }
         if !upper.tested.is_subset(&self.tested) || !upper.not_zero.is_subset(&self.not_zero) {
             return Some("of other numbers it is known where they were read".to_owned());
@@ -152,7 +162,8 @@ impl Relations {
             if let Some(new) = other.pointers.get(id).filter(|new| new.unit == own.unit) {
                 let tag = own.tag.filter(|tag| Some(*tag) == new.tag);
                 let (is_there, has_zero) = (own.is_there && new.is_there, own.has_zero && new.has_zero);
-                pointers.insert(*id, Pointer { tag, is_there, has_zero, ..*own });
+                let is_filled = own.is_filled && new.is_filled;
+                pointers.insert(*id, Pointer { tag, is_there, has_zero, is_filled, ..*own });
             }
         }
         let zone = if Arc::ptr_eq(&self.zone, &other.zone) {
@@ -168,8 +179,13 @@ impl Relations {
         let frees = self.frees || other.frees;
         let tested = both(&self.tested, &other.tested);
         let not_zero = both(&self.not_zero, &other.not_zero);
+        let rests = self.rests.iter().filter(|(id, of)| other.rests.get(id) == Some(of));
+        let rests = match self.rests == other.rests {
+            true => self.rests.clone(),
+            false => Arc::new(rests.map(|(id, of)| (*id, *of)).collect()),
+        };
         let pointers = Arc::new(pointers);
-        let mut joined = Relations { zone, pointers, tested, not_zero, frees, below, ..self.clone() };
+        let mut joined = Relations { zone, pointers, rests, tested, not_zero, frees, below, ..self.clone() };
         joined.drop_untracked();
         joined
     }
@@ -180,6 +196,7 @@ impl Relations {
         let is_lost = |dim: Dim| match dim {
             Dim::Offset(id) | Dim::Size(id) => !pointers.contains_key(&id),
             Dim::Zero(id) => !pointers.get(&id).is_some_and(|pointer| pointer.has_zero),
+            Dim::Filled(id) => !pointers.get(&id).is_some_and(|pointer| pointer.is_filled),
             Dim::From(id) | Dim::Stop(id) => !tested.contains(&id),
             Dim::Value(..) | Dim::Global(..) | Dim::First(..) | Dim::FirstOffset(_) | Dim::Scratch(_) => {
                 false
@@ -187,6 +204,15 @@ impl Relations {
         };
         if self.zone.mentions(is_lost) {
             Arc::make_mut(&mut self.zone).retain(|dim| !is_lost(dim));
+        }
+        let pointers = self.pointers.clone();
+        self.retain_rests(|_, of| pointers.get(&of).is_some_and(|pointer| pointer.has_zero));
+    }
+
+    /// Forgets of numbers that they are in strings, if `keep` does not hold of number and pointer.
+    pub(super) fn retain_rests(&mut self, keep: impl Fn(LocalId, LocalId) -> bool) {
+        if self.rests.iter().any(|(id, of)| !keep(*id, *of)) {
+            Arc::make_mut(&mut self.rests).retain(|id, of| keep(*id, *of));
         }
     }
 
@@ -218,6 +244,15 @@ impl Relations {
         }
     }
 
+    /// Forgets which units of the objects of these pointers have values.
+    pub(super) fn lose_values(&mut self, is_lost: impl Fn(LocalId) -> bool) {
+        if self.pointers.iter().any(|(id, pointer)| pointer.is_filled && is_lost(*id)) {
+            let pointers = Arc::make_mut(&mut self.pointers).iter_mut();
+            pointers.filter(|(id, _)| is_lost(**id)).for_each(|(_, pointer)| pointer.is_filled = false);
+            self.drop_untracked();
+        }
+    }
+
     /// Forgets what is known of the locals for which `keep` does not hold, but for their values at the call.
     pub fn retain_locals(&mut self, keep: impl Fn(LocalId) -> bool) {
         let is_lost = |dim: Dim| match dim {
@@ -225,12 +260,14 @@ impl Relations {
             | Dim::Offset(id)
             | Dim::Size(id)
             | Dim::Zero(id)
+            | Dim::Filled(id)
             | Dim::From(id)
             | Dim::Stop(id) => !keep(id),
             Dim::Global(..) | Dim::First(..) | Dim::FirstOffset(_) => false,
             Dim::Scratch(_) => true,
         };
         self.retain_units(&keep);
+        self.retain_rests(|id, of| keep(id) && keep(of));
         if self.zone.mentions(is_lost) {
             Arc::make_mut(&mut self.zone).retain(|dim| !is_lost(dim));
         }
@@ -242,6 +279,14 @@ impl Relations {
         let is_lost = |dim: Dim| matches!(dim, Dim::Global(name, _) if !keep(name));
         if self.zone.mentions(is_lost) {
             Arc::make_mut(&mut self.zone).retain(|dim| !is_lost(dim));
+        }
+    }
+
+    /// From here on the tag names another object.
+    pub(super) fn retag(&mut self, tag: Tag) {
+        if self.pointers.values().any(|pointer| pointer.tag == Some(tag)) {
+            let pointers = Arc::make_mut(&mut self.pointers).values_mut();
+            pointers.filter(|pointer| pointer.tag == Some(tag)).for_each(|pointer| pointer.tag = None);
         }
     }
 

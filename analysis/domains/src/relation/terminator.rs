@@ -10,6 +10,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use proofline_cfa::{Base, CompareOp, Expr, LocalId, Lvalue, Object, Scalar, Step as PathStep};
 
 use super::{
+    filled::is_array,
     form::{Form, Place, View},
     state::{Relations, Tag},
     transfer::{Result, Step, restrict, set},
@@ -18,12 +19,18 @@ use super::{
 
 /// What is written.
 pub(super) enum Written<'e> {
-    /// An object, or a part of one, and with what value, if that is a scalar's.
-    Object(&'e Lvalue, Option<&'e Expr>),
+    /// An object, or a part of one, with what value, if that is a scalar's, and whether it certainly has one.
+    Object { dst: &'e Lvalue, value: Option<&'e Expr>, has_value: bool },
     /// Bytes from here on.
     Bytes(&'e Expr),
+    /// The same, so many bytes, which get values.
+    Values(&'e Expr, &'e Expr),
     /// Zeros from here on, so many bytes.
     Zeros(&'e Expr, &'e Expr),
+    /// Bytes that lie elsewhere are copied.
+    Copied { to: &'e Expr, from: &'e Expr, size: &'e Expr },
+    /// What unknown code reaches that has these values.
+    Reached(&'e [Expr]),
     /// Any object.
     Anything,
 }
@@ -39,10 +46,16 @@ impl Step<'_> {
     pub(super) fn wrote(&self, state: &mut Relations, written: &Written<'_>) -> Result<()> {
         let view = self.view();
         let kept = match written {
-            Written::Object(dst, Some(value)) => {
+            Written::Object { dst, value: Some(value), .. } => {
                 unit_of(&view, dst).and_then(|id| Some((id, self.tested(&view, value)?)))
             }
-            Written::Object(_, None) | Written::Bytes(_) | Written::Zeros(..) | Written::Anything => None,
+            Written::Object { value: None, .. }
+            | Written::Bytes(_)
+            | Written::Values(..)
+            | Written::Zeros(..)
+            | Written::Copied { .. }
+            | Written::Reached(_)
+            | Written::Anything => None,
         };
         state.retain_units(|id| !is_pointer(self, id));
         let lost: BTreeSet<LocalId> = state
@@ -53,6 +66,7 @@ impl Step<'_> {
             .collect();
         state.lose_zeros(|id| lost.contains(&id));
         self.ends_string(&view, state, written)?;
+        self.fills(&view, state, written)?;
         if let Some((id, tested)) = kept {
             test(state, id, &tested)?;
         }
@@ -83,8 +97,11 @@ impl Step<'_> {
         let (dst, value) = match written {
             Written::Zeros(..) => return true,
             Written::Anything => return false,
-            Written::Bytes(to) => return self.is_apart(view, id, to),
-            Written::Object(dst, value) => (*dst, *value),
+            Written::Reached(values) => return !self.is_reached(id, values),
+            Written::Bytes(to) | Written::Values(to, _) | Written::Copied { to, .. } => {
+                return self.is_apart(view, id, to);
+            }
+            Written::Object { dst, value, .. } => (*dst, *value),
         };
         let address = Expr::Address(dst.clone());
         if self.is_apart(view, id, &address) || value.is_some_and(|value| is_zero(view, value)) {
@@ -98,7 +115,7 @@ impl Step<'_> {
     }
 
     /// Whether the object of the pointer in a local is another one than that of an address.
-    fn is_apart(&self, view: &View<'_>, id: LocalId, address: &Expr) -> bool {
+    pub(super) fn is_apart(&self, view: &View<'_>, id: LocalId, address: &Expr) -> bool {
         let ours = view.state.pointers.get(&id).and_then(|pointer| pointer.tag);
         let theirs = view.place(address).and_then(|place| place.pointer.tag);
         let is_other = match (ours, theirs) {
@@ -111,19 +128,38 @@ impl Step<'_> {
             }
             (Some(Tag::Passed(_)), Some(Tag::Passed(_))) | (None, _) | (_, None) => false,
         };
+        is_other || !self.may_lead_into(id, &self.env.targets(self.at.function.name, address).objects)
+    }
+
+    /// Whether unknown code that has these values reaches the object of the pointer.
+    pub(super) fn is_reached(&self, id: LocalId, values: &[Expr]) -> bool {
         let name = self.at.function.name;
-        let pointer = Expr::Load(local(self, id));
-        is_other
-            || self.env.targets(name, &pointer).objects.is_disjoint(&self.env.targets(name, address).objects)
+        self.may_lead_into(id, self.env.escaped())
+            || values.iter().any(|value| self.may_lead_into(id, &self.env.targets(name, value).objects))
+    }
+
+    fn may_lead_into(&self, id: LocalId, objects: &BTreeSet<Object>) -> bool {
+        let name = self.at.function.name;
+        match is_array(self.at.function, id) {
+            true => objects.contains(&Object::Local(name, id)),
+            false => {
+                let pointer = Expr::Load(local(self, id));
+                !self.env.targets(name, &pointer).objects.is_disjoint(objects)
+            }
+        }
     }
 
     /// Zeros that were written end strings.
     fn ends_string(&self, view: &View<'_>, state: &mut Relations, written: &Written<'_>) -> Result<()> {
         let (place, at, base) = match written {
-            Written::Object(dst, Some(value)) if is_zero(view, value) => {
+            Written::Object { dst, value: Some(value), .. } if is_zero(view, value) => {
                 let Some(place) = unit_written(view, dst) else { return Ok(()) };
                 let offset = place.offset.clone();
                 (place, offset, Some(*dst))
+            }
+            Written::Copied { to, from, size } => {
+                let Some((place, zero)) = self.copied_zero(view, to, from, size) else { return Ok(()) };
+                (place, zero, None)
             }
             Written::Zeros(to, size) => {
                 let (Some(place), Some(size)) = (view.place(to), view.form(size)) else { return Ok(()) };
@@ -133,7 +169,11 @@ impl Step<'_> {
                 let last = place.offset.plus(&size).plus(&Form::constant(-1));
                 (place, last, None)
             }
-            Written::Object(..) | Written::Bytes(_) | Written::Anything => return Ok(()),
+            Written::Object { .. }
+            | Written::Bytes(_)
+            | Written::Values(..)
+            | Written::Reached(_)
+            | Written::Anything => return Ok(()),
         };
         let is_one = |id: LocalId| match base {
             Some(dst) => leads_there(view, id, dst, &place),
@@ -146,10 +186,7 @@ impl Step<'_> {
             .map(|(id, _)| *id)
             .collect();
         for id in held {
-            set(state, &[(Dim::Zero(id), &at)])?;
-            if let Some(pointer) = Arc::make_mut(&mut state.pointers).get_mut(&id) {
-                pointer.has_zero = true;
-            }
+            hold_zero(state, id, &at)?;
         }
         Ok(())
     }
@@ -177,6 +214,15 @@ impl Step<'_> {
         }
         Ok(())
     }
+}
+
+/// The object of the pointer holds a 0 there.
+pub(super) fn hold_zero(state: &mut Relations, id: LocalId, at: &Form) -> Result<()> {
+    set(state, &[(Dim::Zero(id), at)])?;
+    if let Some(pointer) = Arc::make_mut(&mut state.pointers).get_mut(&id) {
+        pointer.has_zero = true;
+    }
+    Ok(())
 }
 
 /// The number of the local was read so.
@@ -238,19 +284,10 @@ fn unit_of(view: &View<'_>, lvalue: &Lvalue) -> Option<LocalId> {
     let Base::Deref(pointer, _) = &lvalue.base else { return None };
     let is_start = lvalue.path.iter().all(|step| matches!(step, PathStep::Field { offset: 0, .. }));
     let is_unit = |id: &LocalId| view.state.pointers.get(id).is_some_and(|known| known.unit == lvalue.size);
-    pointer_local(view, pointer).filter(|id| is_start && lvalue.bits.is_none() && is_unit(id))
+    view.register(pointer).filter(|id| is_start && lvalue.bits.is_none() && is_unit(id))
 }
 
-/// The register that a pointer is.
-fn pointer_local(view: &View<'_>, pointer: &Expr) -> Option<LocalId> {
-    match pointer {
-        Expr::Load(lvalue) => view.whole(lvalue).map(|(id, _)| id),
-        Expr::Cast(Scalar::Pointer, arg, _) if arg.scalar() == Scalar::Pointer => pointer_local(view, arg),
-        _ => None,
-    }
-}
-
-fn local(step: &Step<'_>, id: LocalId) -> Lvalue {
+pub(super) fn local(step: &Step<'_>, id: LocalId) -> Lvalue {
     let local = step.at.function.local(id);
     Lvalue {
         base: Base::Local(id),
@@ -271,7 +308,7 @@ fn is_zero(view: &View<'_>, value: &Expr) -> bool {
 }
 
 /// Which whole unit of which object is written.
-fn unit_written(view: &View<'_>, dst: &Lvalue) -> Option<Place> {
+pub(super) fn unit_written(view: &View<'_>, dst: &Lvalue) -> Option<Place> {
     let is_unit = |place: &Place| place.pointer.unit == dst.size && place.pointer.is_there;
     view.place(&Expr::Address(dst.clone())).filter(|place| dst.bits.is_none() && is_unit(place))
 }
@@ -283,16 +320,16 @@ fn in_string(view: &View<'_>, lvalue: &Lvalue) -> Option<(Place, Form)> {
     Some((place, zero))
 }
 
-fn has_tag(view: &View<'_>, id: LocalId, place: &Place) -> bool {
+pub(super) fn has_tag(view: &View<'_>, id: LocalId, place: &Place) -> bool {
     view.state.pointers.get(&id).is_some_and(|pointer| {
         pointer.tag.is_some() && pointer.tag == place.pointer.tag && pointer.unit == place.pointer.unit
     })
 }
 
 /// Whether the pointer in a local, if it is not null, leads to the object that an lvalue, whose place this is, is in.
-fn leads_there(view: &View<'_>, id: LocalId, lvalue: &Lvalue, place: &Place) -> bool {
+pub(super) fn leads_there(view: &View<'_>, id: LocalId, lvalue: &Lvalue, place: &Place) -> bool {
     let is_base = match &lvalue.base {
-        Base::Deref(pointer, _) => pointer_local(view, pointer) == Some(id),
+        Base::Deref(pointer, _) => view.register(pointer) == Some(id),
         Base::Local(_) | Base::Global(_) => false,
     };
     let is_unit = view.state.pointers.get(&id).is_some_and(|pointer| pointer.unit == place.pointer.unit);

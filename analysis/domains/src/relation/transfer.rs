@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
-    Allocation, Base, BinaryOp, Cause, CompareOp, Expr, LocalId, Lvalue, MemoryPredicate, Name, Object, Op,
-    Role, Scalar,
+    Allocation, Base, BinaryOp, Cause, CompareOp, Expr, IntType, LocalId, Lvalue, MemoryPredicate, Name,
+    Object, Op, Role, Scalar, copied_character,
 };
 use proofline_cpa::{EdgeContext, Facts};
 use proofline_program_analysis::Environment;
@@ -43,20 +43,30 @@ impl Step<'_> {
         let mut state = self.from.clone();
         match &self.at.edge.op {
             Op::Skip => {}
-            Op::CopyBytes(to, ..) | Op::HavocBytes(to, ..) => self.wrote(&mut state, &Written::Bytes(to))?,
+            Op::CopyBytes(to, from, size) => self.wrote(&mut state, &Written::Copied { to, from, size })?,
+            Op::HavocBytes(to, size, cause) => {
+                let may_stay = matches!(cause, Cause::Within(_));
+                let written = if may_stay { Written::Bytes(to) } else { Written::Values(to, size) };
+                self.wrote(&mut state, &written)?;
+            }
             Op::FillBytes(to, byte, size) => {
                 let is_zero = matches!(byte, Expr::Int(0, _));
-                let written = if is_zero { Written::Zeros(to, size) } else { Written::Bytes(to) };
+                let written = if is_zero { Written::Zeros(to, size) } else { Written::Values(to, size) };
                 self.wrote(&mut state, &written)?;
             }
             Op::Assume(condition) => self.assume(&mut state, condition, true)?,
             Op::Assign(dst, value) => self.assign(&mut state, dst, value)?,
-            Op::Copy(dst, _) | Op::Havoc(dst, _) => {
-                self.changed(&mut state, dst)?;
+            Op::Copy(dst, _) | Op::Havoc(dst, Cause::Indeterminate) => {
+                self.changed(&mut state, dst, false)?;
                 forget(&mut state, dst);
             }
-            Op::Clobber(_, cause) => {
-                self.wrote(&mut state, &Written::Anything)?;
+            Op::Havoc(dst, _) => {
+                self.changed(&mut state, dst, true)?;
+                forget(&mut state, dst);
+                self.computes(&mut state, dst)?;
+            }
+            Op::Clobber(values, cause) => {
+                self.wrote(&mut state, &Written::Reached(values))?;
                 state.retain_globals(|_| false);
                 if !matches!(cause, Cause::Keeping(_)) {
                     self.clobbered(&mut state);
@@ -72,42 +82,68 @@ impl Step<'_> {
             }
             Op::Allocate(allocation) => self.allocate(&mut state, allocation)?,
             Op::Free(pointer) => self.free(&mut state, pointer),
-            Op::Begin(id) | Op::End(id) => self.ends(&mut state, *id),
+            Op::End(id) => self.ends(&mut state, *id),
+            Op::Begin(id) => {
+                self.ends(&mut state, *id);
+                self.begins(&mut state, *id)?;
+            }
         }
         Ok(state)
     }
 
-    /// Something else than a register changes.
-    fn changed(&self, state: &mut Relations, dst: &Lvalue) -> Result<()> {
-        if self.view().whole(dst).is_some() { Ok(()) } else { self.wrote(state, &Written::Object(dst, None)) }
+    /// Something else than a register changes. `has_value`: it certainly has one then.
+    fn changed(&self, state: &mut Relations, dst: &Lvalue, has_value: bool) -> Result<()> {
+        if self.view().whole(dst).is_some() {
+            return Ok(());
+        }
+        self.wrote(state, &Written::Object { dst, value: None, has_value })
     }
 
     fn assign(&self, state: &mut Relations, dst: &Lvalue, value: &Expr) -> Result<()> {
         let view = self.view();
         if view.whole(dst).is_none() {
-            self.wrote(state, &Written::Object(dst, Some(value)))?;
-            return match view.dim(dst).and_then(|dim| Some((dim, view.form(value)?))) {
+            let one = Expr::Int(1, IntType { bits: 64, signed: false });
+            // What is copied as a character may have no value.
+            let has_value = copied_character(self.at.function, dst, value)
+                .is_none_or(|from| view.is_filled(&Expr::Address(from.clone()), &one));
+            let number = view.dim(dst).and_then(|dim| Some((dim, view.form(value)?)));
+            if number.is_none() {
+                forget(state, dst);
+            }
+            self.wrote(state, &Written::Object { dst, value: Some(value), has_value })?;
+            return match number {
                 Some((dim, form)) => set(state, &[(dim, &form)]),
-                None => {
-                    forget(state, dst);
-                    Ok(())
-                }
+                None => Ok(()),
             };
         }
         let number = view.dim(dst).and_then(|dim| Some((dim, view.form(value)?)));
         let place = match view.whole(dst) {
-            Some((id, Scalar::Pointer)) => view.place(value).map(|place| (id, place)),
+            Some((id, Scalar::Pointer)) => {
+                let place = view.place(value);
+                if place.is_none()
+                    && let Some(is_there) = self.is_string(dst, value)
+                {
+                    return self.leads_to_string(state, id, value, is_there);
+                }
+                place.map(|place| (id, place))
+            }
             Some((_, Scalar::Int(_) | Scalar::Float(_))) | None => None,
         };
         match (number, place) {
-            (Some((dim @ Dim::Value(id, _), form)), _) => match self.tested(&view, value) {
-                Some(Tested { from, stop }) => {
-                    set(state, &[(dim, &form), (Dim::From(id), &from), (Dim::Stop(id), &stop)])?;
-                    Arc::make_mut(&mut state.tested).insert(id);
-                    Ok(())
+            (Some((dim @ Dim::Value(id, _), form)), _) => {
+                let rest = self.rest_of(&view, value);
+                match self.tested(&view, value) {
+                    Some(Tested { from, stop }) => {
+                        set(state, &[(dim, &form), (Dim::From(id), &from), (Dim::Stop(id), &stop)])?;
+                        Arc::make_mut(&mut state.tested).insert(id);
+                    }
+                    None => set(state, &[(dim, &form)])?,
                 }
-                None => set(state, &[(dim, &form)]),
-            },
+                if let Some(pointer) = rest.filter(|_| !state.rests.contains_key(&id)) {
+                    Arc::make_mut(&mut state.rests).insert(id, pointer);
+                }
+                Ok(())
+            }
             (Some((dim, form)), _) => set(state, &[(dim, &form)]),
             (None, Some((id, place))) => point(state, id, &place),
             (None, None) => {
@@ -120,16 +156,12 @@ impl Step<'_> {
     /// A fresh object. If that may fail, the pointer may be null.
     fn allocate(&self, state: &mut Relations, allocation: &Allocation) -> Result<()> {
         let tag = Tag::Allocated(self.at.id, allocation.on_heap);
-        Arc::make_mut(&mut state.pointers).values_mut().for_each(|pointer| {
-            if pointer.tag == Some(tag) {
-                pointer.tag = None;
-            }
-        });
+        state.retag(tag);
         let view = self.view();
         let dst = &allocation.dst;
         let Some((id, Scalar::Pointer)) = view.whole(dst) else {
             forget(state, dst);
-            return self.changed(state, dst);
+            return self.changed(state, dst, true);
         };
         let unit = factor(&allocation.size).unwrap_or(1);
         let in_units = view.in_units(&allocation.size, unit).map(|size| (unit, size));
@@ -138,9 +170,11 @@ impl Step<'_> {
             return Ok(());
         };
         let has_zero = allocation.zeroed && size.low >= 1;
-        let pointer = Pointer { unit, tag: Some(tag), is_there: !allocation.may_fail, has_zero };
+        let pointer =
+            Pointer { unit, tag: Some(tag), is_there: !allocation.may_fail, has_zero, is_filled: true };
         let zero = has_zero.then(|| size.plus(&Form::constant(-1)));
-        point(state, id, &Place { pointer, offset: Form::constant(0), size, zero })
+        let filled = Some(if allocation.zeroed { size.clone() } else { Form::constant(0) });
+        point(state, id, &Place { pointer, offset: Form::constant(0), size, zero, filled })
     }
 
     /// Whatever unknown code can reach may be freed.
@@ -213,8 +247,13 @@ impl Step<'_> {
             Expr::Memory(MemoryPredicate::InBounds, pointer, size) => {
                 if !truth && self.view().is_inside(pointer, size) { Err(Impossible) } else { Ok(()) }
             }
-            Expr::Memory(MemoryPredicate::Terminated, pointer, _) => {
-                if !truth && self.view().is_terminated(pointer) { Err(Impossible) } else { Ok(()) }
+            Expr::Memory(MemoryPredicate::Terminated, pointer, _) => match truth {
+                true => self.ends_there(state, pointer),
+                false if self.view().is_terminated(pointer) => Err(Impossible),
+                false => Ok(()),
+            },
+            Expr::Memory(MemoryPredicate::Initialised, pointer, size) => {
+                if !truth && self.view().is_filled(pointer, size) { Err(Impossible) } else { Ok(()) }
             }
             Expr::Binary(BinaryOp::BitAnd, lhs, rhs, _) if truth && is_truth(lhs) && is_truth(rhs) => {
                 self.assume(state, lhs, true)?;
@@ -373,6 +412,15 @@ pub(super) fn set(state: &mut Relations, values: &[(Dim, &Form)]) -> Result<()> 
             (new, old) => new == old,
         })
     };
+    state.retain_rests(|id, of| {
+        let is_changed = |(dim, _): &(Dim, &Form)| match *dim {
+            Dim::Value(value, _) => value == id,
+            Dim::Offset(pointer) | Dim::Zero(pointer) => pointer == of,
+            _ => false,
+        };
+        !values.iter().any(is_changed)
+    });
+    let zone = Arc::make_mut(&mut state.zone);
     *zone = zone.renamed(|dim| match dim {
         Dim::Scratch(at) => values.get(usize::from(at)).map(|(new, _)| *new),
         old if is_old(old) => None,
@@ -406,17 +454,25 @@ pub(super) fn add(zone: &mut Zone, dim: Dim, form: &Form) -> bool {
 pub(super) fn point(state: &mut Relations, id: LocalId, place: &Place) -> Result<()> {
     let bounds = [(Dim::Offset(id), &place.offset), (Dim::Size(id), &place.size)];
     let zero = place.zero.as_ref().map(|zero| (Dim::Zero(id), zero));
-    let numbers: Vec<(Dim, &Form)> = bounds.into_iter().chain(zero).collect();
+    let filled = place.filled.as_ref().map(|filled| (Dim::Filled(id), filled));
+    let numbers: Vec<(Dim, &Form)> = bounds.into_iter().chain(zero).chain(filled).collect();
     set(state, &numbers)?;
-    Arc::make_mut(&mut state.pointers).insert(id, Pointer { has_zero: zero.is_some(), ..place.pointer });
+    let pointer = Pointer { has_zero: zero.is_some(), is_filled: filled.is_some(), ..place.pointer };
+    Arc::make_mut(&mut state.pointers).insert(id, pointer);
     state.drop_untracked();
     Ok(())
 }
 
-/// Nothing is known of what is written there. (Only locals and globals whose address nobody has are known.)
+/// Nothing is known of what is written there. (Only locals and globals whose address nobody has are known, and of arrays what `wrote` keeps.)
 pub(super) fn forget(state: &mut Relations, dst: &Lvalue) {
     match dst.base {
-        Base::Local(id) => state.retain_locals(|other| other != id),
+        Base::Local(id) => {
+            let tag = state.pointers.get(&id).and_then(|known| known.tag);
+            let is_array = matches!(tag, Some(Tag::Named(Object::Local(_, array))) if array == id);
+            if !is_array {
+                state.retain_locals(|other| other != id);
+            }
+        }
         Base::Global(name) => state.retain_globals(|other| other != name),
         Base::Deref(..) => {}
     }

@@ -36,6 +36,8 @@ pub enum Dim {
     Size(LocalId),
     /// How far from the start of its object, in the units of that pointer, a unit holds 0.
     Zero(LocalId),
+    /// So many units from the start of its object on have values, at least.
+    Filled(LocalId),
     /// How far from the start of its object the unit was that the local was read from.
     From(LocalId),
     /// Where that object held 0 then.
@@ -55,7 +57,7 @@ impl Dim {
     pub fn range(self) -> (i128, i128) {
         match self {
             Dim::Value(_, ty) | Dim::First(_, ty) | Dim::Global(_, ty) => (ty.min(), ty.max()),
-            Dim::Size(_) | Dim::Zero(_) | Dim::Stop(_) => (0, 1 << 64),
+            Dim::Size(_) | Dim::Zero(_) | Dim::Filled(_) | Dim::Stop(_) => (0, 1 << 64),
             Dim::Offset(_) | Dim::FirstOffset(_) | Dim::From(_) | Dim::Scratch(_) => (-FAR, FAR),
         }
     }
@@ -69,6 +71,7 @@ impl Dim {
             | Dim::FirstOffset(id)
             | Dim::Size(id)
             | Dim::Zero(id)
+            | Dim::Filled(id)
             | Dim::From(id)
             | Dim::Stop(id) => Some(id),
             Dim::Global(..) | Dim::Scratch(_) => None,
@@ -285,9 +288,28 @@ impl Zone {
         pairs
     }
 
+    /// The pairs of a number that has grown and one that has not, which it is not above yet: the bound that is about to go was one by that number, maybe.
+    fn overtaken(&self, new: &Zone) -> BTreeSet<(Dim, Dim)> {
+        let bounded = || self.bounds.keys().filter(|dim| new.bounds.contains_key(dim)).copied();
+        let has_grown = |dim: &Dim| new.bounds(*dim).1 > self.bounds(*dim).1;
+        let stays = |dim: &Dim| {
+            let (own, range) = (self.bounds(*dim), dim.range());
+            own == new.bounds(*dim) && own.0 > range.0 && own.1 < range.1
+        };
+        let limits: Vec<Dim> = bounded().filter(stays).take(MOVED).collect();
+        let grown = bounded().filter(has_grown).take(MOVED);
+        let pairs = grown.flat_map(|x| limits.iter().map(move |y| (x, *y)));
+        pairs.filter(|(x, y)| new.distance(*x, *y) <= 0).collect()
+    }
+
     /// A zone with all valuations of both.
     pub fn join(&self, other: &Zone) -> Zone {
-        self.upper(other, |old, new| old.max(new), |old, new, _| (old.0.min(new.0), old.1.max(new.1)))
+        self.upper(
+            other,
+            self.pairs(other),
+            |old, new| old.max(new),
+            |old, new, _| (old.0.min(new.0), old.1.max(new.1)),
+        )
     }
 
     /// The same, and what grew, grows no further than over a few numbers: chains of such zones end.
@@ -307,12 +329,15 @@ impl Zone {
             let high = if new.1 <= old.1 { old.1 } else { range.1 };
             (low, high)
         };
-        self.upper(new, difference, bounds)
+        let mut pairs = self.pairs(new);
+        pairs.extend(self.overtaken(new));
+        self.upper(new, pairs, difference, bounds)
     }
 
     fn upper(
         &self,
         other: &Zone,
+        pairs: BTreeSet<(Dim, Dim)>,
         difference: impl Fn(i128, i128) -> i128,
         bounds: impl Fn((i128, i128), (i128, i128), Dim) -> (i128, i128),
     ) -> Zone {
@@ -323,7 +348,7 @@ impl Zone {
                 zone.bounds.insert(*dim, both);
             }
         }
-        for (x, y) in self.pairs(other) {
+        for (x, y) in pairs {
             let most = difference(self.distance(x, y), other.distance(x, y));
             let is_stored = self.differences.contains_key(&(x, y)) || other.differences.contains_key(&(x, y));
             let by_bounds = zone.bounds(x).1 - zone.bounds(y).0;

@@ -41,7 +41,13 @@ impl<A: Arithmetic> Refiner<'_, A> {
 
     /// The pointer leads into a string, at or before its end.
     pub(super) fn is_in_text(&mut self, pointer: &Expr) -> Result<(), Impossible> {
-        self.is_before_end(pointer, 0)
+        let Expr::Address(Lvalue { base: Base::Deref(start, _), path, .. }) = pointer else {
+            return self.is_before_end(pointer, 0);
+        };
+        match self.view().path_offsets(path, true)?.single() {
+            Some(bytes @ 0..) => self.is_before_end(start, bytes),
+            _ => Ok(()),
+        }
     }
 
     /// So many bytes behind the pointer are in the string, and behind them its end, at the latest.

@@ -4,8 +4,8 @@
 use std::{cell::Cell, collections::BTreeMap};
 
 use proofline_cfa::{
-    Argument, Base, Constant, EdgeId, Expr, Function, Loc, LocalId, Lvalue, Name, Object, Op, Scalar, Step,
-    Type, copied_character, eval,
+    Argument, Base, CompareOp, Constant, EdgeId, Expr, Function, LibraryResult, Loc, LocalId, Lvalue,
+    MemoryPredicate, Name, Object, Op, Quantity, Scalar, Step, Type, copied_character, eval,
 };
 use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
@@ -299,7 +299,7 @@ impl<'e> Machine<'e> {
         for id in edges {
             let edge = function.edge(id);
             if let Op::Assume(condition) = &edge.op {
-                if self.eval(top, condition)?.truth() {
+                if self.holds(top, condition)? {
                     self.frames[top].loc = edge.to;
                     return Ok(Did::Edge(id));
                 }
@@ -308,6 +308,50 @@ impl<'e> Machine<'e> {
             return self.run(id);
         }
         Err(Stuck)
+    }
+
+    /// Whether a condition holds, of memory too.
+    fn holds(&self, top: usize, condition: &Expr) -> Result<bool, Stuck> {
+        match condition {
+            Expr::Compare(CompareOp::Eq, inside, zero)
+                if matches!((&**inside, &**zero), (Expr::Memory(..), Expr::Int(0, _))) =>
+            {
+                Ok(!self.holds(top, inside)?)
+            }
+            Expr::Memory(MemoryPredicate::Terminated, pointer, _) => Ok(self.string(top, pointer)?.is_some()),
+            Expr::Memory(MemoryPredicate::Initialised, pointer, size) => {
+                let size = self.eval(top, size)?.int().ok_or(Stuck)?;
+                let (instance, at) = self.place(self.eval(top, pointer)?.int().ok_or(Stuck)?, 0)?;
+                Ok(self.has_values(instance, at as i64 * 8, (at as i128 + size) as i64 * 8))
+            }
+            _ => Ok(self.eval(top, condition)?.truth()),
+        }
+    }
+
+    /// The characters of a string, without its end; `None` if there is no end.
+    fn string(&self, top: usize, pointer: &Expr) -> Result<Option<&[u8]>, Stuck> {
+        let (instance, at) = self.place(self.eval(top, pointer)?.int().ok_or(Stuck)?, 0)?;
+        let bytes = &self.instances[instance].bytes[at..];
+        Ok(bytes.iter().position(|byte| *byte == 0).map(|length| &bytes[..length]))
+    }
+
+    /// What a library function computes, as far as this machine knows.
+    fn computed(&self, top: usize, result: &LibraryResult) -> Result<Option<i128>, Stuck> {
+        let string =
+            |at: usize| self.string(top, &result.arguments[at]).and_then(|string| string.ok_or(Stuck));
+        Ok(match result.quantity {
+            Quantity::StringLength => Some(string(0)?.len() as i128),
+            Quantity::BoundedLength => {
+                let most = self.eval(top, &result.arguments[1])?.int().ok_or(Stuck)?;
+                Some(most.min(string(0)?.len() as i128))
+            }
+            Quantity::Span | Quantity::ComplementSpan => {
+                let (text, set) = (string(0)?, string(1)?);
+                let goes_on = |byte: &&u8| set.contains(byte) == (result.quantity == Quantity::Span);
+                Some(text.iter().take_while(goes_on).count() as i128)
+            }
+            _ => None,
+        })
     }
 
     fn run(&mut self, id: EdgeId) -> Result<Did, Stuck> {
@@ -332,7 +376,13 @@ impl<'e> Machine<'e> {
             }
             Op::Havoc(dst, _) => {
                 let Some(scalar) = dst.scalar else { return Err(Stuck) };
-                let value = self.some_value(dst.ty, scalar);
+                let result =
+                    function.library_results.iter().find(|result| dst.base == Base::Local(result.dst));
+                let known = match result.filter(|result| !result.is_absence) {
+                    Some(result) => self.computed(top, result)?,
+                    None => None,
+                };
+                let value = known.map_or_else(|| self.some_value(dst.ty, scalar), eval::Value::Int);
                 self.store(dst, value)?;
             }
             Op::Clobber(..) => {}
@@ -419,7 +469,14 @@ impl<'e> Machine<'e> {
                 self.instances[to].bytes[at..at + size as usize].fill(byte);
                 self.instances[to].given[at..at + size as usize].fill(Cell::new(true));
             }
-            Op::HavocBytes(..) => return Err(Stuck),
+            Op::HavocBytes(to, size, _) => {
+                let size = self.eval(top, size)?.int().ok_or(Stuck)? as u64;
+                let (instance, at) = self.place(self.eval(top, to)?.int().ok_or(Stuck)?, size)?;
+                for byte in at..at + size as usize {
+                    self.instances[instance].bytes[byte] = self.next_random() as u8;
+                    self.instances[instance].given[byte].set(true);
+                }
+            }
             Op::Begin(local) | Op::End(local) => {
                 // A new object in the same place.
                 let instance = self.frames[top].locals[local.index()];

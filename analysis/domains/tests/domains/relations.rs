@@ -16,7 +16,7 @@ use proptest::{collection::vec, prelude::*};
 
 use crate::{
     common::{environment, explore, explore_some, intervals, local},
-    concrete::{Did, Machine},
+    concrete::{Did, Instance, Machine},
     driver::laws,
     generate,
 };
@@ -214,10 +214,13 @@ static unsigned part(unsigned n) { n = n / 2; return n; }
 static char *skip(char *s, char *e) { while (s < e && __VERIFIER_nondet_uchar() > 99) s++; return s; }
 static int *make(unsigned n) { return malloc(n * sizeof(int)); }
 static char *string(unsigned n) { char *s = malloc(n + 1); if (!s) return 0; for (unsigned i = 0; i < n; i++) s[i] = __VERIFIER_nondet_uchar(); s[n] = 0; return s; }
+unsigned long strlen(const char *); unsigned long strcspn(const char *, const char *); char *strchr(const char *, int);
+void *memcpy(void *, const void *, unsigned long); void *memset(void *, int, unsigned long);
+static int total(const int *r, int n) { int t = 0; for (int i = 0; i < n; i++) t ^= r[i]; return t; }
 static int length(const char *s) { const char *p = s; while (*p) p++; return (int)(p - s); }
 int main(void) {
 unsigned n = __VERIFIER_nondet_uchar(), m = 3, i = 0, j = 0; int a = 1, b = __VERIFIER_nondet_int(), c = 0; unsigned char u = 250; signed char h = 3;
-char t[12] = {0}, *p = t, *e = t + sizeof t, *f = 0; int *w = make(n), v[5] = {0}, *x = v; char *g = malloc(n + 1);
+char t[12] = {0}, *p = t, *e = t + sizeof t, *f = 0; int *w = make(n), v[5] = {0}, *x = v, r[7]; char *g = malloc(n + 1);
 long d = 0; unsigned long z = 7;
 "
     .to_owned();
@@ -229,7 +232,8 @@ long d = 0; unsigned long z = 7;
         let compared = one(&["<", "<=", ">", "!=", "=="]);
         text += &match one(&[
             "=", "+", "-", "for", "while", "if", "min", "part", "move", "until", "skip", "diff", "cast",
-            "mod", "mid", "new", "int", "end", "walk", "put", "copy", "string", "set", "length",
+            "mod", "mid", "new", "int", "end", "walk", "put", "copy", "string", "set", "length", "strlen",
+            "span", "memcpy", "memset", "fill", "read", "find",
         ])
         .as_str()
         {
@@ -258,6 +262,13 @@ long d = 0; unsigned long z = 7;
                 format!("if ({p} && {q}) {{ c = *{p}; {p}++; if (c == *{q}) {q}++; else if (c) {z}++; }}\n")
             }
             "length" => format!("if ({p}) {x} = length({p});\n"),
+            "strlen" => format!("if ({p}) z = strlen({p});\n"),
+            "span" => format!("if ({p}) {{ z = strcspn({p}, \"a\"); {q} = {p} + z; *{q} = 0; }}\n"),
+            "memcpy" => format!("if ({p} && {q} && {x} < 9) memcpy({p}, {q}, {x});\n"),
+            "memset" => format!("if ({p} && {x} < 9) memset({p}, {y}, {x});\n"),
+            "fill" => format!("for ({x} = 0; {x} < 7 && {x} >= 0; {x}++) r[{x}] = {y};\n"),
+            "read" => format!("if ({x} < 7) c = total(r, {x});\n"),
+            "find" => format!("if ({p}) {{ {q} = strchr({p}, 'a'); if ({q}) *{q}++ = 0; }}\n"),
             _ => format!("x = v + ({x} & 3); if (w && {x} < n) w[{x}] = 1;\n"),
         };
     }
@@ -266,6 +277,14 @@ long d = 0; unsigned long z = 7;
 
 /// What an open call was given.
 type First = BTreeMap<LocalId, eval::Value>;
+
+/// Where a pointer leads, or where an array is.
+fn address_of(machine: &Machine<'_>, function: &Function, id: LocalId) -> Option<i128> {
+    match function.local(id).ty.pointee() {
+        Some(_) => value_of(machine, function, id)?.int(),
+        None => Some(machine.instances[machine.frames.last()?.locals[id.index()]].base),
+    }
+}
 
 fn value_of(machine: &Machine<'_>, function: &Function, id: LocalId) -> Option<eval::Value> {
     machine.eval(machine.frames.len() - 1, &local(function, &function.local(id).name)).ok()
@@ -293,44 +312,68 @@ fn number(
         let unit = i128::from(pointer.unit);
         Some(((address - at.base).div_euclid(unit), at.bytes.len() as i128 / unit))
     };
-    let address = |id: LocalId| value_of(machine, function, id)?.int().filter(|address| *address != 0);
+    let address = |id: LocalId| address_of(machine, function, id).filter(|address| *address != 0);
     match dim {
         Dim::Value(id, _) => value_of(machine, function, id)?.int(),
         Dim::Global(name, _) => machine.eval(machine.frames.len() - 1, &global(machine, name)).ok()?.int(),
         Dim::First(id, _) => first.get(&id)?.int(),
         Dim::Offset(id) => place(id, address(id)?).map(|(offset, _)| offset),
         Dim::Size(id) => place(id, address(id)?).map(|(_, size)| size),
-        // Of several zeros any one may be meant: `has_zero` looks.
-        Dim::Zero(_) | Dim::From(_) | Dim::Stop(_) | Dim::FirstOffset(_) | Dim::Scratch(_) => None,
+        // Of several zeros any one may be meant, and fewer units may be said to have values than have: `is_one_of` looks.
+        Dim::Zero(_)
+        | Dim::Filled(_)
+        | Dim::From(_)
+        | Dim::Stop(_)
+        | Dim::FirstOffset(_)
+        | Dim::Scratch(_) => None,
     }
 }
 
-/// Whether the object of a pointer has a unit of zeros at a place where the state says that there is one.
-fn has_zero(
+/// The object of a pointer, if it is not null.
+fn object_of<'m>(machine: &'m Machine<'_>, function: &Function, id: LocalId) -> Option<&'m Instance> {
+    let address = address_of(machine, function, id).filter(|address| *address != 0)?;
+    let inside = |base: i128, size: i128| base <= address && address <= base + size;
+    machine.instances.iter().find(|i| i.live && inside(i.base, i.bytes.len() as i128))
+}
+
+/// Where the object of a pointer has units of zeros; `None`: there is no object.
+fn zeros(machine: &Machine<'_>, function: &Function, state: &Relations, id: LocalId) -> Option<Vec<i128>> {
+    let unit = state.pointers[&id].unit as usize;
+    let units = object_of(machine, function, id)?.bytes.chunks_exact(unit).enumerate();
+    let zeros = units.filter(|(_, bytes)| bytes.iter().all(|byte| *byte == 0));
+    Some(zeros.map(|(at, _)| at as i128).collect())
+}
+
+/// How many of the first units of an object may be said to have values.
+fn filled(machine: &Machine<'_>, function: &Function, state: &Relations, id: LocalId) -> Option<Vec<i128>> {
+    let unit = state.pointers[&id].unit as usize;
+    let given: Vec<bool> = object_of(machine, function, id)?.given.iter().map(std::cell::Cell::get).collect();
+    let filled = given.chunks_exact(unit).take_while(|unit| unit.iter().all(|given| *given)).count();
+    Some((0..=filled as i128).collect())
+}
+
+/// Whether one of these values of a number is allowed.
+fn is_one_of(
     machine: &Machine<'_>,
     function: &Function,
     state: &Relations,
     first: &First,
-    id: LocalId,
+    dim: Dim,
+    values: Option<Vec<i128>>,
 ) -> bool {
-    let Some(address) = value_of(machine, function, id).and_then(eval::Value::int) else { return true };
-    let inside = |base: i128, size: i128| base <= address && address <= base + size;
-    let mut objects = machine.instances.iter();
-    let Some(object) = objects.find(|i| i.live && inside(i.base, i.bytes.len() as i128)) else { return true };
-    let unit = state.pointers[&id].unit as usize;
-    let units = object.bytes.chunks_exact(unit).enumerate();
-    let mut zeros = units.filter(|(_, bytes)| bytes.iter().all(|byte| *byte == 0)).map(|(at, _)| at as i128);
     let of = |dim: Dim| number(machine, function, state, first, dim);
-    zeros.any(|zero| {
-        let (low, high) = state.zone.bounds(Dim::Zero(id));
-        let mut near = state.zone.differences();
-        low <= zero
-            && zero <= high
-            && near.all(|(x, y, most)| match (x == Dim::Zero(id), y == Dim::Zero(id)) {
-                (true, false) => of(y).is_none_or(|y| zero - y <= most),
-                (false, true) => of(x).is_none_or(|x| x - zero <= most),
-                (true, true) | (false, false) => true,
-            })
+    values.is_none_or(|values| {
+        values.into_iter().any(|value| {
+            let (low, high) = state.zone.bounds(dim);
+            let mut near = state.zone.differences();
+            low <= value
+                && value <= high
+                && near.all(|(x, y, most)| match (x == dim, y == dim) {
+                    (true, false) => of(y).is_none_or(|y| value - y <= most),
+                    (false, true) => of(x).is_none_or(|x| x - value <= most),
+                    (true, true) | (false, false) => true,
+                })
+        })
     })
 }
 
@@ -356,12 +399,15 @@ fn is_in(state: &Relations, machine: &Machine<'_>, first: &First) -> Result<(), 
         }
     }
     for (id, pointer) in state.pointers.iter() {
-        let address = value_of(machine, function, *id).and_then(eval::Value::int);
-        if address == Some(0) && pointer.is_there {
+        if address_of(machine, function, *id) == Some(0) && pointer.is_there {
             return Err(format!("{id} is null"));
         }
-        if pointer.has_zero && !has_zero(machine, function, state, first, *id) {
+        let is_one_of = |dim: Dim, values| is_one_of(machine, function, state, first, dim, values);
+        if pointer.has_zero && !is_one_of(Dim::Zero(*id), zeros(machine, function, state, *id)) {
             return Err(format!("no zero where {id} leads"));
+        }
+        if pointer.is_filled && !is_one_of(Dim::Filled(*id), filled(machine, function, state, *id)) {
+            return Err(format!("units without values where {id} leads"));
         }
     }
     Ok(())

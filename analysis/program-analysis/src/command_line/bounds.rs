@@ -1,9 +1,9 @@
 //! Which elements of `argv` there are, where `main` reads them: an obligation that speaks of bounds says this of the index instead.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use proofline_cfa::{
-    Base, BinaryOp, CompareOp, Expr, Function, IntType, LocalId, Lvalue, MemoryPredicate, Op, Scalar, Site,
+    Base, CompareOp, Edge, Expr, Function, IntType, Loc, LocalId, Lvalue, MemoryPredicate, Op, Scalar, Site,
     Step,
     visit::{self, Mention},
 };
@@ -11,7 +11,7 @@ use proofline_cfa::{
 use super::compare;
 
 /// `main` with bounds of `argv` in numbers: an index is at most `argc`, or 1 (systems give two pointers at least). `None` if that changes
-/// nothing, or if `main` changes one of the two.
+/// nothing, or if `main` changes one of the two. Each comparison is an edge, so that every engine understands it.
 pub(super) fn in_numbers(
     main: &Function,
     argc: LocalId,
@@ -21,24 +21,53 @@ pub(super) fn in_numbers(
     if [argc, argv].into_iter().any(|id| is_written(main, id)) {
         return None;
     }
-    let mut out = None;
+    let mut out = Function::clone(main);
+    // Where control is once the index is known not to be negative, and once it is known to be greater than `argc`.
+    let mut inner: BTreeMap<Loc, (Loc, Loc)> = BTreeMap::new();
     for (id, edge) in main.edge_ids() {
         let Op::Assume(condition) = &edge.op else { continue };
-        let known = match condition {
+        let (index, is_inside) = match condition {
             Expr::Compare(CompareOp::Eq, inside, zero) if matches!(**zero, Expr::Int(0, _)) => {
-                bounds(inside, argc_value, argv).map(|inside| inside.negated())
+                (index(inside, argv), false)
             }
-            _ => bounds(condition, argc_value, argv),
+            _ => (index(condition, argv), true),
         };
-        if let Some(known) = known {
-            out.get_or_insert_with(|| Function::clone(main)).edges[id.index()].op = Op::Assume(known);
-        }
+        let Some(index) = index else { continue };
+        let (after, beyond) = *inner.entry(edge.from).or_insert_with(|| {
+            out.locations += 2;
+            (Loc(out.locations - 2), Loc(out.locations - 1))
+        });
+        let index = widened(index);
+        let is_after = compare(CompareOp::Ge, index.clone(), Expr::Int(0, WIDE));
+        let is_counted = compare(CompareOp::Le, index.clone(), widened(argc_value));
+        let is_second = compare(CompareOp::Le, index, Expr::Int(1, WIDE));
+        let ways = match is_inside {
+            true => {
+                [(edge.from, after, is_after), (after, edge.to, is_counted), (beyond, edge.to, is_second)]
+            }
+            false => [
+                (edge.from, edge.to, is_after.negated()),
+                (after, beyond, is_counted.negated()),
+                (beyond, edge.to, is_second.negated()),
+            ],
+        };
+        let [first, rest @ ..] =
+            ways.map(|(from, to, condition)| Edge { from, to, op: Op::Assume(condition), site: edge.site });
+        out.edges[id.index()] = first;
+        out.edges.extend(rest);
     }
-    out
+    (!inner.is_empty()).then_some(out)
 }
 
-/// What "the element is inside" means.
-fn bounds(inside: &Expr, argc: &Expr, argv: LocalId) -> Option<Expr> {
+/// A type that has all values of `int`, and of every index into an array that there can be.
+const WIDE: IntType = IntType { bits: 64, signed: true };
+
+fn widened(value: &Expr) -> Expr {
+    Expr::Cast(Scalar::Int(WIDE), Arc::new(value.clone()), Site::NOWHERE)
+}
+
+/// The index, where a condition says that an element of `argv` is inside.
+fn index(inside: &Expr, argv: LocalId) -> Option<&Expr> {
     let Expr::Memory(MemoryPredicate::InBounds, address, _) = inside else { return None };
     let Expr::Address(Lvalue { base: Base::Deref(pointer, _), path, scalar: Some(Scalar::Pointer), .. }) =
         &**address
@@ -46,19 +75,8 @@ fn bounds(inside: &Expr, argc: &Expr, argv: LocalId) -> Option<Expr> {
         return None;
     };
     let (Expr::Load(array), [Step::Index { index, .. }]) = (&**pointer, &path[..]) else { return None };
-    if array.base != Base::Local(argv) || !array.path.is_empty() || index.int_type().is_none() {
-        return None;
-    }
-    // A type that has all values of both.
-    let wide = IntType { bits: 64, signed: true };
-    let widened = |value: &Expr| Expr::Cast(Scalar::Int(wide), Arc::new(value.clone()), Site::NOWHERE);
-    let number = |value| Expr::Int(value, wide);
-    let both = |op, a, b| Expr::Binary(op, Arc::new(a), Arc::new(b), Site::NOWHERE);
-    let index = widened(index);
-    let is_counted = compare(CompareOp::Le, index.clone(), widened(argc));
-    let is_first = compare(CompareOp::Le, index.clone(), number(1));
-    let is_after = compare(CompareOp::Ge, index, number(0));
-    Some(both(BinaryOp::BitAnd, is_after, both(BinaryOp::BitOr, is_counted, is_first)))
+    let is_argv = array.base == Base::Local(argv) && array.path.is_empty();
+    (is_argv && index.int_type().is_some()).then_some(&**index)
 }
 
 fn is_written(function: &Function, id: LocalId) -> bool {

@@ -14,7 +14,8 @@ use proofline_cpa::{
     BlockCpa, Budget, Certificate, Checker, Config, Order, Outcome, Path, Refine, Unknown, bam::Blocks,
 };
 use proofline_domains::{
-    IntervalAnalysis, RelationAnalysis, ShapeAnalysis, ValueAnalysis, ValueOptions, ValueRefinement,
+    IntervalAnalysis, IntervalOptions, RelationAnalysis, ShapeAnalysis, ValueAnalysis, ValueOptions,
+    ValueRefinement,
     interval::IntervalValue,
     shape::{has_linked_heap, has_trees},
     store::Abstract,
@@ -63,6 +64,8 @@ pub struct Abstraction {
     fold: Option<u32>,
     /// Of shapes: [`ShapeOptions::trees`](proofline_domains::ShapeOptions::trees).
     trees: bool,
+    /// Of intervals and relations: [`IntervalOptions::outcomes`](proofline_domains::IntervalOptions::outcomes).
+    outcomes: bool,
     /// No more steps than these.
     steps: Option<u64>,
     /// How values are refined.
@@ -88,6 +91,7 @@ impl Abstraction {
             collects: false,
             fold: None,
             trees: false,
+            outcomes: false,
             steps: None,
             refinement: ValueRefinement::default(),
             restart: false,
@@ -119,6 +123,11 @@ impl Abstraction {
     pub fn folding(mut self, fold: Option<u32>, trees: bool) -> Abstraction {
         self.fold = fold;
         self.trees = trees;
+        self
+    }
+    /// Keeping states apart while what calls have given differs.
+    pub fn by_outcomes(mut self, outcomes: bool) -> Abstraction {
+        self.outcomes = outcomes;
         self
     }
     /// With no more steps than these.
@@ -334,7 +343,7 @@ impl Abstraction {
                 self.run(&Arc::new(ValueAnalysis::new(environment, options)), kept, Some, question)
             }
             Domain::Intervals => {
-                let options = subject.interval_options(entry);
+                let options = IntervalOptions { outcomes: self.outcomes, ..subject.interval_options(entry) };
                 let kept = of_intervals(&options);
                 self.run(&Arc::new(IntervalAnalysis::new(environment, options)), kept, Some, question)
             }
@@ -343,7 +352,7 @@ impl Abstraction {
                 Decision::new(Answer::Unknown(Unknown::Unconfirmed(why.into())))
             }
             Domain::Relations => {
-                let options = subject.interval_options(entry);
+                let options = IntervalOptions { outcomes: self.outcomes, ..subject.interval_options(entry) };
                 let kept = of_relations(&options);
                 let relations = RelationAnalysis::new(environment.clone(), entry);
                 let both = (IntervalAnalysis::new(environment, options), relations);

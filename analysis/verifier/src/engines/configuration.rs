@@ -117,6 +117,9 @@ pub(super) enum Parts {
         /// Of shapes: objects that may be parts of trees are folded to trees, not to lists.
         #[serde(default)]
         trees: bool,
+        /// Of intervals and relations: states are kept apart while what calls have given differs.
+        #[serde(default)]
+        outcomes: bool,
         /// No more steps than these.
         #[serde(default)]
         steps: Option<u64>,
@@ -472,6 +475,7 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
             order,
             fold,
             trees,
+            outcomes,
             steps,
             precision,
             prefixes,
@@ -483,6 +487,7 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
                 .with_blocks(blocks.blocks())
                 .with_order(order.order())
                 .folding(fold, trees)
+                .by_outcomes(outcomes)
                 .with_steps(steps)
                 .refining(refinement, restart, unconfirmed);
             if refines {

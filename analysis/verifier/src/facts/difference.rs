@@ -106,6 +106,7 @@ pub(super) fn named(zone: &Zone, function: &Function) -> Zone {
         | Dim::FirstOffset(_)
         | Dim::Size(_)
         | Dim::Zero(_)
+        | Dim::Filled(_)
         | Dim::From(_)
         | Dim::Stop(_)
         | Dim::Scratch(_) => false,

@@ -1,0 +1,142 @@
+//! Which units of an object have values: the first ones, so many as only relations know. So `a[i]` has one wherever `i < n` and a loop has read `n` of
+//! them, and a buffer where `fread` says how much it gave. Local arrays are listed like pointers to their start. Decides what memory operations do to
+//! such facts. Knows no calls.
+//!
+//! **Law.** A pointer that `is_filled`, and is not null, leads to an object of which every whole unit before `Filled` has a value.
+
+use std::sync::Arc;
+
+use proofline_cfa::{Expr, Function, IntType, LocalId, Object, scalar_of};
+use proofline_hir::{TypeKind, types::ArrayLength};
+
+use super::{
+    form::{Form, Place, View},
+    state::{Pointer, Relations, Tag},
+    terminator::{Written, has_tag},
+    transfer::{Result, Step, set},
+    zone::Dim,
+};
+
+/// Whether the local is an array that is listed.
+pub(super) fn is_array(function: &Function, id: LocalId) -> bool {
+    let local = function.local(id);
+    let is_fixed = matches!(local.ty.kind(), TypeKind::Array(_, ArrayLength::Fixed(_)));
+    is_fixed && local.address_taken && local.size > 0
+}
+
+/// What certainly has values behind a write, in bytes.
+struct Given {
+    address: Expr,
+    size: Expr,
+    has_values: bool,
+}
+
+impl Step<'_> {
+    /// An array of scalars begins: none of its elements has a value.
+    pub(super) fn begins(&self, state: &mut Relations, id: LocalId) -> Result<()> {
+        let local = self.at.function.local(id);
+        let TypeKind::Array(element, ArrayLength::Fixed(length)) = local.ty.kind() else { return Ok(()) };
+        if !is_array(self.at.function, id) || scalar_of(*element, self.env.program().data_model).is_none() {
+            return Ok(());
+        }
+        let Some(unit) = local.size.checked_div(*length).filter(|unit| *unit > 0) else { return Ok(()) };
+        let tag = Some(Tag::Named(Object::Local(self.at.function.name, id)));
+        let pointer = Pointer { unit, tag, is_there: true, has_zero: false, is_filled: true };
+        Arc::make_mut(&mut state.pointers).insert(id, pointer);
+        set(state, &[(Dim::Filled(id), &Form::constant(0))])
+    }
+
+    /// Memory changes: units get values, or may have none any more.
+    pub(super) fn fills(&self, view: &View<'_>, state: &mut Relations, written: &Written<'_>) -> Result<()> {
+        let Some(given) = self.given(view, state, written) else { return Ok(()) };
+        let place = view.place(&given.address);
+        let known: Vec<LocalId> =
+            state.pointers.iter().filter(|(_, pointer)| pointer.is_filled).map(|(id, _)| *id).collect();
+        for id in known {
+            let there = place.as_ref().filter(|place| leads_into(view, id, &given.address, place));
+            match self.filled(view, id, &given, there) {
+                Filled::Same => {}
+                Filled::Lost => state.lose_values(|lost| lost == id),
+                Filled::To(end) => set(state, &[(Dim::Filled(id), &end)])?,
+            }
+        }
+        Ok(())
+    }
+
+    /// What gets values. `None`: nothing, and nothing is lost beside what this forgets.
+    fn given(&self, view: &View<'_>, state: &mut Relations, written: &Written<'_>) -> Option<Given> {
+        let given = |address: &Expr, size: &Expr, has_values| {
+            Some(Given { address: address.clone(), size: size.clone(), has_values })
+        };
+        match written {
+            // What changes has a value then; what does not has what it had.
+            Written::Bytes(_) => None,
+            Written::Object { dst, has_value, .. } => {
+                let size = Expr::Int(i128::from(dst.size), IntType { bits: 64, signed: false });
+                // Of a unit that holds bit-fields only some bits get values.
+                let is_partial = *has_value && dst.bits.is_some();
+                given(&Expr::Address((*dst).clone()), &size, *has_value).filter(|_| !is_partial)
+            }
+            Written::Values(to, size) | Written::Zeros(to, size) => given(to, size, true),
+            Written::Copied { to, from, size } => given(to, size, view.is_filled(from, size)),
+            Written::Reached(values) => {
+                let lost: Vec<LocalId> =
+                    state.pointers.keys().copied().filter(|id| self.is_reached(*id, values)).collect();
+                state.lose_values(|id| lost.contains(&id));
+                None
+            }
+            Written::Anything => {
+                state.lose_values(|_| true);
+                None
+            }
+        }
+    }
+
+    /// How far the object of a pointer has values then. `there`: the place that is written, if it certainly is in that object.
+    fn filled(&self, view: &View<'_>, id: LocalId, given: &Given, there: Option<&Place>) -> Filled {
+        let now = view.number(Dim::Filled(id));
+        let unit = view.state.pointers.get(&id).map(|pointer| pointer.unit);
+        let Some(place) = there.filter(|place| Some(place.pointer.unit) == unit) else {
+            let stays = given.has_values || self.is_apart(view, id, &given.address);
+            return if stays { Filled::Same } else { Filled::Lost };
+        };
+        let starts_inside = place.offset.low >= 0 && view.distance(&place.offset, &now) <= 0;
+        match given.has_values {
+            true => {
+                let Some(length) = whole_units(view, &given.size, place.pointer.unit) else {
+                    return Filled::Same;
+                };
+                let end = place.offset.plus(&length);
+                // Of two ends of which nobody knows which is further, the one of many units is more likely to be asked for.
+                let is_further = view.distance(&now, &end) <= 0 || length.low != length.high;
+                let is_new = view.distance(&end, &now) > 0;
+                if starts_inside && is_further && is_new { Filled::To(end) } else { Filled::Same }
+            }
+            false if view.distance(&now, &place.offset) <= 0 => Filled::Same,
+            false if starts_inside => Filled::To(place.offset.clone()),
+            false => Filled::Lost,
+        }
+    }
+}
+
+/// What a write does to the units that have values.
+enum Filled {
+    Same,
+    Lost,
+    To(Form),
+}
+
+/// So many whole units bytes make, at least.
+fn whole_units(view: &View<'_>, size: &Expr, unit: u64) -> Option<Form> {
+    let bytes = view.form(size)?;
+    match bytes.low == bytes.high {
+        true => Some(Form::constant(bytes.low / i128::from(unit))),
+        false => view.in_units(size, unit),
+    }
+}
+
+/// Whether the pointer in a local, if it is not null, leads to the object that an address is in, whose place this is.
+pub(super) fn leads_into(view: &View<'_>, id: LocalId, address: &Expr, place: &Place) -> bool {
+    let unit = view.state.pointers.get(&id).map(|pointer| pointer.unit);
+    has_tag(view, id, place) || view.base(address) == Some(id) && unit == Some(place.pointer.unit)
+}

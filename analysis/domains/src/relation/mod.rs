@@ -8,6 +8,7 @@ mod calls;
 mod filled;
 mod form;
 mod lengths;
+mod numbers;
 mod state;
 mod terminator;
 mod transfer;

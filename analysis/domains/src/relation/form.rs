@@ -4,8 +4,8 @@
 use std::{cell::Cell, collections::BTreeSet};
 
 use proofline_cfa::{
-    Base, BinaryOp, CompareOp, Constant, Expr, Function, Global, IntType, LocalId, Lvalue, Name, Object,
-    Program, Scalar, Step, UnaryOp, scalar_of,
+    Base, BinaryOp, Constant, Expr, Function, Global, IntType, LocalId, Lvalue, Name, Object, Program,
+    Scalar, Step, UnaryOp,
 };
 use proofline_cpa::Facts;
 use smallvec::SmallVec;
@@ -114,7 +114,7 @@ pub(super) struct View<'a> {
     pub(super) state: &'a Relations,
     pub(super) facts: &'a dyn Facts,
     /// Globals that relations speak of.
-    globals: &'a BTreeSet<Name>,
+    pub(super) globals: &'a BTreeSet<Name>,
     fuel: Cell<u32>,
 }
 
@@ -127,33 +127,6 @@ impl<'a> View<'a> {
         globals: &'a BTreeSet<Name>,
     ) -> View<'a> {
         View { program, function, state, facts, globals, fuel: Cell::new(FUEL) }
-    }
-
-    /// The local that an lvalue is, with its format, if nothing else can change it.
-    pub(super) fn whole(&self, lvalue: &Lvalue) -> Option<(LocalId, Scalar)> {
-        whole(self.program, self.function, lvalue)
-    }
-
-    /// The number that a local or a global is.
-    pub(super) fn dim(&self, lvalue: &Lvalue) -> Option<Dim> {
-        if let Base::Global(name) = lvalue.base {
-            return self.global(name, lvalue);
-        }
-        match self.whole(lvalue)? {
-            (id, Scalar::Int(ty)) if ty.bits <= 64 => Some(Dim::Value(id, ty)),
-            (_, Scalar::Int(_) | Scalar::Float(_) | Scalar::Pointer) => None,
-        }
-    }
-
-    /// The number that a global is of which the lvalue is all.
-    fn global(&self, name: Name, lvalue: &Lvalue) -> Option<Dim> {
-        let Some(Scalar::Int(ty)) = lvalue.scalar.filter(|_| self.globals.contains(&name)) else {
-            return None;
-        };
-        let global = self.program.globals.get(&name)?;
-        let is_whole = lvalue.path.is_empty() && lvalue.bits.is_none();
-        let is_number = scalar_of(global.ty, self.program.data_model) == lvalue.scalar && ty.bits <= 64;
-        (is_whole && is_number).then_some(Dim::Global(name, ty))
     }
 
     /// The number itself.
@@ -221,22 +194,6 @@ impl<'a> View<'a> {
             | Expr::Address(_)
             | Expr::Function(_) => None,
         }
-    }
-
-    /// Whether two integers compare so, where that is known.
-    fn truth(&self, op: CompareOp, lhs: &Expr, rhs: &Expr) -> Option<bool> {
-        let (left, right) = (self.form(lhs)?, self.form(rhs)?);
-        let (over, under) = (self.distance(&left, &right), self.distance(&right, &left));
-        let (is_less, is_more, is_at_most, is_at_least) = (over < 0, under < 0, over <= 0, under <= 0);
-        let (yes, no) = match op {
-            CompareOp::Lt => (is_less, is_at_least),
-            CompareOp::Le => (is_at_most, is_more),
-            CompareOp::Gt => (is_more, is_at_most),
-            CompareOp::Ge => (is_at_least, is_less),
-            CompareOp::Eq => (is_at_most && is_at_least, is_less || is_more),
-            CompareOp::Ne => (is_less || is_more, is_at_most && is_at_least),
-        };
-        (yes || no).then_some(yes)
     }
 
     /// The mathematical result; of operations on bits what is simple.
@@ -619,13 +576,4 @@ fn first_zero(global: &Global) -> Option<Form> {
         }
     }
     (at < global.size).then(|| Form::constant(i128::from(at)))
-}
-
-/// The local that an lvalue is, with its format, if nothing else can change it.
-pub(super) fn whole(program: &Program, function: &Function, lvalue: &Lvalue) -> Option<(LocalId, Scalar)> {
-    let Base::Local(id) = lvalue.base else { return None };
-    let local = function.local(id);
-    let scalar = lvalue.scalar?;
-    let is_whole = lvalue.path.is_empty() && lvalue.bits.is_none() && !local.address_taken;
-    (is_whole && scalar_of(local.ty, program.data_model) == Some(scalar)).then_some((id, scalar))
 }

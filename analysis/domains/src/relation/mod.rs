@@ -1,5 +1,5 @@
-//! Relations between numbers: bounds of differences of integer locals (and of globals that only their names lead to, where that is asked for),
-//! and of how far pointers are into their objects against how large these
+//! Relations between numbers: bounds of differences of integer locals (and of globals that only their names lead to, where that is
+//! asked for), and of how far pointers are into their objects against how large these
 //! are, to where they hold a 0, and to how many of their units have values. That is what decides `i < n` against `malloc(n)`, `while (*s)` against
 //! `s[n - 1] = 0`, and `a[i]` against a loop that has read `n` numbers. Meant to run beside intervals, which it asks for ranges; it excludes what neither
 //! excludes alone. Joined where control flow meets, widened at loop heads and at entries of recursive blocks.
@@ -8,6 +8,7 @@ mod calls;
 mod filled;
 mod form;
 mod lengths;
+mod numbers;
 mod state;
 mod terminator;
 mod transfer;

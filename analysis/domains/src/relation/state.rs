@@ -274,19 +274,19 @@ impl Relations {
         self.retain_pointers(|id, _| keep(id));
     }
 
-    /// From here on the tag names another object.
-    pub(super) fn retag(&mut self, tag: Tag) {
-        if self.pointers.values().any(|pointer| pointer.tag == Some(tag)) {
-            let pointers = Arc::make_mut(&mut self.pointers).values_mut();
-            pointers.filter(|pointer| pointer.tag == Some(tag)).for_each(|pointer| pointer.tag = None);
-        }
-    }
-
     /// Forgets what is known of the globals for which `keep` does not hold.
     pub fn retain_globals(&mut self, keep: impl Fn(Name) -> bool) {
         let is_lost = |dim: Dim| matches!(dim, Dim::Global(name, _) if !keep(name));
         if self.zone.mentions(is_lost) {
             Arc::make_mut(&mut self.zone).retain(|dim| !is_lost(dim));
+        }
+    }
+
+    /// From here on the tag names another object.
+    pub(super) fn retag(&mut self, tag: Tag) {
+        if self.pointers.values().any(|pointer| pointer.tag == Some(tag)) {
+            let pointers = Arc::make_mut(&mut self.pointers).values_mut();
+            pointers.filter(|pointer| pointer.tag == Some(tag)).for_each(|pointer| pointer.tag = None);
         }
     }
 

@@ -109,13 +109,14 @@ impl Step<'_> {
             // What is copied as a character may have no value.
             let has_value = copied_character(self.at.function, dst, value)
                 .is_none_or(|from| view.is_filled(&Expr::Address(from.clone()), &one));
+            let number = view.dim(dst).and_then(|dim| Some((dim, view.form(value)?)));
+            if number.is_none() {
+                forget(state, dst);
+            }
             self.wrote(state, &Written::Object { dst, value: Some(value), has_value })?;
-            return match view.dim(dst).and_then(|dim| Some((dim, view.form(value)?))) {
+            return match number {
                 Some((dim, form)) => set(state, &[(dim, &form)]),
-                None => {
-                    forget(state, dst);
-                    Ok(())
-                }
+                None => Ok(()),
             };
         }
         let number = view.dim(dst).and_then(|dim| Some((dim, view.form(value)?)));

@@ -24,12 +24,14 @@ use super::{
         self, MOST, and, at_most, compare, difference, is_not_null, is_null, number, or, plus, sum, times,
         truth, widened,
     },
+    fresh::Fresh,
     guards,
     hooks::{self, HookPlace},
     named::{Named, named},
     obligations,
     origin::{Offset, Origin, Origins, Place, is_character, types, whole_pointer},
     replaced, text,
+    whole::Wholes,
     writes::{Stays, stays},
 };
 use crate::checks::{library_call, precondition};
@@ -149,12 +151,30 @@ impl<'a> Maker<'a> {
         };
         let asked = own.pointers.iter().filter(|(at, _)| is_known(at));
         let may_be_null: Vec<(usize, bool)> = asked.clone().map(|(at, asked)| (*at, asked.or_null)).collect();
-        let stays = stays(env, function.name);
         let structures = asked.filter(|(_, asked)| asked.memory == Memory::Structure);
-        let structures = structures.map(|(at, _)| *at).collect();
+        let structures: BTreeSet<usize> = structures.map(|(at, _)| *at).collect();
         let ends = ends(own, &is_known);
-        let known = |at: Loc| stays.structures(named.before(at));
-        let origins = Origins::of(program, function, &may_be_null, structures, &ends, &known);
+        // Stores keep structures whole if what they store leads to whole ones, which hangs on what was stored before. Where all of them that are left
+        // are such, each is by induction over the steps of a run.
+        let fresh = Fresh::of(env, function.name);
+        let wholes = Wholes::of(env, &fresh, function.name);
+        let candidates = function.edge_ids().filter(|(_, edge)| Wholes::is_candidate(&edge.op));
+        let mut whole: BTreeSet<EdgeId> = candidates.map(|(id, _)| id).collect();
+        let (stays, origins) = loop {
+            let stays = stays(env, function.name, &fresh, &whole);
+            let known = |at: Loc| stays.structures(named.before(at));
+            let origins = Origins::of(program, function, &may_be_null, structures.clone(), &ends, &known);
+            let is_text =
+                |at: usize| own.pointers.get(&at).is_some_and(|asked| asked.memory == Memory::String);
+            let count = whole.len();
+            whole.retain(|id| {
+                let edge = function.edge(*id);
+                known(edge.from) && wholes.keeps(&origins, &edge.op, &is_text)
+            });
+            if whole.len() == count {
+                break (stays, origins);
+            }
+        };
         let mut maker = Maker {
             env,
             program,

@@ -19,7 +19,9 @@ pub(crate) mod obligations;
 mod opaque;
 mod origin;
 pub(crate) mod promises;
+mod punned;
 mod text;
+mod whole;
 mod writes;
 
 use std::collections::BTreeMap;

@@ -1,14 +1,14 @@
-//! What a function, with everything that it calls, may write into memory of its callers: whether strings that were there still end where they did, and
-//! whether pointers that were there still point where they did.
+//! What a function, with everything that it calls, may do to memory of its callers: whether strings that were there still end where they did, whether
+//! pointers that were there still point where they did, and whether all of it is still alive.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use proofline_cfa::{
-    Base, Callee, Cause, EdgeId, Expr, Function, Loc, Lvalue, Name, Object, Op, Scalar, Step,
+    Base, Callee, Cause, Edge, EdgeId, Expr, Function, Loc, Lvalue, Name, Object, Op, Scalar, Step,
 };
 use proofline_program_analysis::Environment;
 
-use super::fresh::Fresh;
+use super::{fresh::Fresh, punned::Punned};
 
 /// What stays of callers' memory while a function runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,6 +17,8 @@ pub(super) struct Stays {
     written: BTreeSet<Loc>,
     /// Places that are reached after a write behind which pointers in structures, and strings, may be others than they were.
     changed: BTreeSet<Loc>,
+    /// Places that are reached after something was freed that may be callers'.
+    freed: BTreeSet<Loc>,
     /// Memory of callers that has values keeps having them: nothing is copied there that may have none.
     pub(super) values: bool,
 }
@@ -31,19 +33,29 @@ impl Stays {
     pub(super) fn structures(&self, at: Loc) -> bool {
         !self.changed.contains(&at)
     }
+
+    /// Whether everything is alive that was alive when the function was called, when it gets there.
+    pub(super) fn lives(&self, at: Loc) -> bool {
+        !self.freed.contains(&at)
+    }
 }
 
-/// Of a run of the function.
-pub(super) fn stays(env: &Environment, function: Name) -> Stays {
+/// Of a run of the function, some edges of which change pointers in structures, with all that is called there, and keep these whole (`whole`).
+pub(super) fn stays(env: &Environment, function: Name, fresh: &Fresh, whole: &BTreeSet<EdgeId>) -> Stays {
     let graph = env.call_graph();
-    let fresh = Fresh::of(env, function);
-    let env = &Memory { env, fresh: &fresh };
-    let reached: BTreeMap<Name, Vec<Effect>> = graph
+    let env = &Memory::of(env, fresh, function);
+    let reached: BTreeMap<Name, Vec<Did>> = graph
         .reachable([function])
         .into_iter()
         .filter_map(|name| Some((name, env.env.function(name)?)))
         .map(|(name, body)| {
-            (name, body.edge_ids().map(|(id, edge)| of_edge(env, body, id, &edge.op)).collect())
+            let did = |(id, edge): (EdgeId, &Edge)| {
+                let did = of_edge(env, body, id, &edge.op);
+                let is_store = matches!(edge.op, Op::Assign(..)) && did.write == Effect::Anything;
+                let is_whole = is_store && name == function && whole.contains(&id);
+                if is_whole { Did { write: Effect::Member, ..did } } else { did }
+            };
+            (name, body.edge_ids().map(did).collect())
         })
         .collect();
     let copies = |name: &Name| {
@@ -51,7 +63,7 @@ pub(super) fn stays(env: &Environment, function: Name) -> Stays {
         body.is_some_and(|body| body.edges.iter().any(|edge| is_copy(env, body, &edge.op)))
     };
     let values = !reached.keys().any(copies);
-    let behind = |breaks: &dyn Fn(&Effect) -> bool| {
+    let behind = |breaks: &dyn Fn(&Did) -> bool, passed_over: &dyn Fn(EdgeId) -> bool| {
         let may_break: BTreeSet<Name> =
             reached.iter().filter(|(_, all)| all.iter().any(breaks)).map(|(name, _)| *name).collect();
         let mut written = BTreeSet::new();
@@ -60,8 +72,10 @@ pub(super) fn stays(env: &Environment, function: Name) -> Stays {
         };
         let called =
             |id: EdgeId| graph.call(function, id).into_iter().flat_map(|to| to.functions.iter().copied());
-        let is_write =
-            |id: EdgeId| breaks(&effects[id.index()]) || !graph.reachable(called(id)).is_disjoint(&may_break);
+        let is_write = |id: EdgeId| {
+            breaks(&effects[id.index()])
+                || !passed_over(id) && !graph.reachable(called(id)).is_disjoint(&may_break)
+        };
         let mut open: Vec<Loc> =
             body.edge_ids().filter(|(id, _)| is_write(*id)).map(|(_, edge)| edge.to).collect();
         let successors = body.successors();
@@ -72,9 +86,10 @@ pub(super) fn stays(env: &Environment, function: Name) -> Stays {
         }
         written
     };
-    let written = behind(&|effect| !matches!(effect, Effect::None | Effect::Zero));
-    let changed = behind(&|effect| !matches!(effect, Effect::None | Effect::Member));
-    Stays { written, changed, values }
+    let written = behind(&|did| !matches!(did.write, Effect::None | Effect::Zero), &|_| false);
+    let changed = behind(&Did::changes_pointers, &|id| whole.contains(&id));
+    let freed = behind(&|did| did.frees, &|_| false);
+    Stays { written, changed, freed, values }
 }
 
 /// Whether bits come into memory of callers that need not have a value: nobody asks whether what is only copied has one.
@@ -102,19 +117,74 @@ fn is_copy(env: &Memory<'_>, body: &Function, op: &Op) -> bool {
 }
 
 /// Of an edge, without what it calls.
-fn of_edge(env: &Memory<'_>, body: &Function, id: EdgeId, op: &Op) -> Effect {
-    let Op::Call(call) = op else { return of_operation(env, body, op) };
+fn of_edge(env: &Memory<'_>, body: &Function, id: EdgeId, op: &Op) -> Did {
+    let Op::Call(call) = op else {
+        return Did { write: of_operation(env, body, op), frees: frees(env, body, op) };
+    };
     let runs_unknown = env.env.call_graph().call(body.name, id).is_none_or(|to| to.may_be_external);
     // The result is written by the caller.
     let result = call.dst.as_ref().map_or(Effect::None, |dst| of_place(env, body, dst, None));
     let is_here = matches!(call.callee, Callee::Direct(name) if env.env.function(name).is_some());
-    if runs_unknown && !is_here { Effect::Anything } else { result }
+    if runs_unknown && !is_here {
+        Did { write: Effect::Anything, frees: true }
+    } else {
+        Did { write: result, frees: false }
+    }
+}
+
+/// Whether an edge, without what it calls, may change pointers in structures of callers.
+pub(super) fn changes_pointers(env: &Memory<'_>, body: &Function, id: EdgeId, op: &Op) -> bool {
+    of_edge(env, body, id, op).changes_pointers()
+}
+
+/// Whether an operation that is no call may end the life of memory of callers. Their automatic objects live longer than the call.
+fn frees(env: &Memory<'_>, body: &Function, op: &Op) -> bool {
+    match op {
+        Op::Free(pointer) => of_bytes(env, body, pointer) != Effect::None,
+        Op::Clobber(_, Cause::Keeping(_)) => false,
+        Op::Clobber(..) => true,
+        Op::Skip
+        | Op::Assume(_)
+        | Op::Assign(..)
+        | Op::Copy(..)
+        | Op::Havoc(..)
+        | Op::Allocate(_)
+        | Op::Call(_)
+        | Op::CopyBytes(..)
+        | Op::FillBytes(..)
+        | Op::HavocBytes(..)
+        | Op::Begin(_)
+        | Op::End(_) => false,
+    }
 }
 
 /// The program, and what is the run's own.
-struct Memory<'e> {
+pub(super) struct Memory<'e> {
     env: &'e Environment,
     fresh: &'e Fresh,
+    punned: Punned,
+}
+
+impl<'e> Memory<'e> {
+    /// Of a run of the function.
+    pub(super) fn of(env: &'e Environment, fresh: &'e Fresh, function: Name) -> Memory<'e> {
+        let punned = Punned::of(env, fresh, &env.call_graph().reachable([function]));
+        Memory { env, fresh, punned }
+    }
+}
+
+/// What an edge may do to memory of callers, without what it calls.
+#[derive(Clone, Copy, Debug)]
+struct Did {
+    write: Effect,
+    /// Something may not be alive any more.
+    frees: bool,
+}
+
+impl Did {
+    fn changes_pointers(&self) -> bool {
+        !matches!(self.write, Effect::None | Effect::Member)
+    }
 }
 
 /// What a write may do to memory of callers.
@@ -124,7 +194,7 @@ enum Effect {
     None,
     /// One byte becomes 0.
     Zero,
-    /// A member of a structure changes that is neither a pointer nor a character.
+    /// A member of a structure changes that is no pointer.
     Member,
     Anything,
 }
@@ -169,11 +239,31 @@ fn of_place(env: &Memory<'_>, body: &Function, place: &Lvalue, value: Option<&Ex
     if !is_theirs {
         return Effect::None;
     }
-    let is_member = matches!(place.path.last(), Some(Step::Field { .. }));
+    let is_member = is_in_member(&place.path)
+        && match &place.base {
+            Base::Deref(pointer, _) => !env.punned.may_be_other(env.env.program(), pointer, &place.path),
+            Base::Local(_) | Base::Global(_) => true,
+        };
     match place.scalar {
-        Some(Scalar::Int(ty)) if ty.bits == 8 && matches!(value, Some(Expr::Int(0, _))) => Effect::Zero,
-        Some(Scalar::Int(ty)) if ty.bits > 8 && is_member => Effect::Member,
-        Some(Scalar::Float(_)) if is_member => Effect::Member,
+        Some(Scalar::Int(ty)) if ty.bits == 8 && matches!(value, Some(Expr::Int(0, _))) => {
+            if is_member {
+                Effect::None
+            } else {
+                Effect::Zero
+            }
+        }
+        Some(Scalar::Int(_) | Scalar::Float(_)) if is_member => Effect::Member,
         Some(_) | None => Effect::Anything,
     }
+}
+
+/// Whether the steps lead to a member, or to an element of one that is an array; that the index is one of its elements, `array-bounds` asks.
+fn is_in_member(path: &[Step]) -> bool {
+    let member = path.iter().skip_while(|step| matches!(step, Step::Index { .. }));
+    let mut steps = member.peekable();
+    steps.peek().is_some()
+        && steps.all(|step| match step {
+            Step::Field { .. } => true,
+            Step::Index { length, .. } => length.is_some_and(|length| length > 0),
+        })
 }

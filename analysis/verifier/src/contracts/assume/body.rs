@@ -69,6 +69,9 @@ impl Maker<'_> {
                 at = self.lives(at, condition, id);
             }
             self.dead.extend(ids.iter().map(|id| id.index()));
+            if new == truth(false) {
+                (at, new) = self.unsaid(at);
+            }
             self.branch(at, &new, Some(passes.to), Some(fails.to));
         }
     }
@@ -84,7 +87,10 @@ impl Maker<'_> {
         for pointer in pointers {
             let what = format!("what `{}` leads to is alive", expr_text(self.function, &pointer));
             for predicate in [MemoryPredicate::NotFreed, MemoryPredicate::NotEnded] {
-                let lives = Expr::Memory(predicate, pointer.clone(), Arc::new(Expr::int(0)));
+                let known =
+                    self.predicate(predicate, &pointer, &Expr::int(0)).map(|(condition, _)| condition);
+                let unknown = || Expr::Memory(predicate, pointer.clone(), Arc::new(Expr::int(0)));
+                let lives = known.unwrap_or_else(unknown);
                 self.parts.insert(ObligationId(self.out.obligations.len() as u32), of);
                 at = self.obliged(at, lives, &what, None);
             }

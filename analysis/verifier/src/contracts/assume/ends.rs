@@ -92,7 +92,9 @@ impl Maker<'_> {
         let pointer = Arc::new(value.clone());
         let nothing = Arc::new(Expr::int(0));
         for predicate in [MemoryPredicate::NotFreed, MemoryPredicate::NotEnded] {
-            at = self.obliged(at, Expr::Memory(predicate, pointer.clone(), nothing.clone()), what, about);
+            let known = self.predicate(predicate, value, &nothing).map(|(condition, _)| condition);
+            let unknown = || Expr::Memory(predicate, pointer.clone(), nothing.clone());
+            at = self.obliged(at, known.unwrap_or_else(unknown), what, about);
         }
         let bytes = |size: Expr| {
             let size_t =
@@ -102,13 +104,16 @@ impl Maker<'_> {
             known
                 .unwrap_or_else(|| Expr::Memory(MemoryPredicate::InBounds, pointer.clone(), Arc::new(size_t)))
         };
-        let condition = match &asked.memory {
+        let mut condition = match &asked.memory {
             Memory::Nothing => truth(true),
             Memory::Bytes(size) => bytes(number(i128::from(*size))),
             Memory::Elements(count, stride) => match at_call(callee, count, arguments) {
                 Some(count) => {
                     let is_size = at_most(widened(&count), number(MOST / i128::from((*stride).max(1))));
-                    let is_there = and(is_size, bytes(times(widened(&count), *stride)));
+                    let mut is_there = and(is_size, bytes(times(widened(&count), *stride)));
+                    if is_there == truth(false) {
+                        (at, is_there) = self.unsaid(at);
+                    }
                     match count.int_type() {
                         Some(ty) => or(compare(CompareOp::Le, count, Expr::Int(0, ty)), is_there),
                         None => truth(false),
@@ -129,6 +134,9 @@ impl Maker<'_> {
         };
         if condition == truth(true) {
             return at;
+        }
+        if condition == truth(false) {
+            (at, condition) = self.unsaid(at);
         }
         let is_null = if asked.or_null { is_null(value) } else { truth(false) };
         self.obliged(at, or(is_null, condition), what, about)
@@ -207,6 +215,7 @@ impl Maker<'_> {
             && place.offset.is_zero()
             && self.origins.opaque().is_clear()
             && self.structures_stay(self.at)
+            && self.stays.lives(self.named.before(self.at))
             && self.memory(place.origin) == Memory::Structure
     }
 
@@ -235,10 +244,26 @@ impl Maker<'_> {
         });
     }
 
+    /// A condition that nobody can show. It may hold all the same, so executions go on behind it.
+    pub(super) fn unsaid(&mut self, at: Loc) -> (Loc, Expr) {
+        let ghost = self.fresh("unsaid");
+        let at = self.then(at, Op::Havoc(bytes::local(ghost), Cause::Indeterminate));
+        (at, compare(CompareOp::Ne, bytes::load(ghost), number(0)))
+    }
+
     /// One more obligation.
-    pub(super) fn obliged(&mut self, at: Loc, condition: Expr, what: &str, about: Option<usize>) -> Loc {
+    pub(super) fn obliged(
+        &mut self,
+        mut at: Loc,
+        mut condition: Expr,
+        what: &str,
+        about: Option<usize>,
+    ) -> Loc {
         if condition == truth(true) {
             return at;
+        }
+        if condition == truth(false) {
+            (at, condition) = self.unsaid(at);
         }
         let (error, next) = (self.location(), self.location());
         let id = ObligationId(self.out.obligations.len() as u32);

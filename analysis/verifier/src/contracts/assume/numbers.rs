@@ -172,6 +172,7 @@ impl Maker<'_> {
             MemoryPredicate::Terminated => self.ends(&place)?,
             // What callers lead to has values.
             MemoryPredicate::Initialised if self.stays.values && self.is_given(&place) => truth(true),
+            MemoryPredicate::NotFreed | MemoryPredicate::NotEnded if self.is_alive(&place) => truth(true),
             // Whether it may be written, callers in sight are asked by themselves.
             MemoryPredicate::Writable if self.is_given(&place) => truth(true),
             MemoryPredicate::Writable
@@ -197,6 +198,11 @@ impl Maker<'_> {
     fn is_hook(&self, pointer: &Expr) -> bool {
         let place = hooks::place_of(&self.named.unnamed(pointer), self.function);
         place.is_some_and(|place| self.own.hooks.contains_key(&place))
+    }
+
+    /// Whether a pointer leads to memory that the contract speaks of, and nothing has ended since. (What else comes from a parameter is null.)
+    fn is_alive(&self, place: &Place) -> bool {
+        self.stays.lives(self.named.before(self.at)) && self.is_given(place)
     }
 
     /// Whether a pointer leads to memory that the contract speaks of.

@@ -91,6 +91,10 @@ impl Maker<'_> {
                     self.predicate(predicate, &pointer, &Expr::int(0)).map(|(condition, _)| condition);
                 let unknown = || Expr::Memory(predicate, pointer.clone(), Arc::new(Expr::int(0)));
                 let lives = known.unwrap_or_else(unknown);
+                // It is no obligation then, and a part without one would stay open.
+                if lives == truth(true) {
+                    continue;
+                }
                 self.parts.insert(ObligationId(self.out.obligations.len() as u32), of);
                 at = self.obliged(at, lives, &what, None);
             }

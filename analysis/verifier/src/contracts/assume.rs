@@ -13,7 +13,7 @@ use std::{
 use proofline_cfa::{
     Allocation, Base, BinaryOp, Call, Callee, Cause, CompareOp, Edge, EdgeId, Expr, Function, Loc, Local,
     LocalId, Lvalue, MemoryPredicate, Name, Obligation, ObligationId, Op, Program, Quantity, Role, Scalar,
-    Site, Step, expr_text, visit,
+    Site, Step, Type, expr_text, visit,
 };
 use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
@@ -29,10 +29,10 @@ use super::{
     hooks::{self, HookPlace},
     named::{Named, named},
     obligations,
-    origin::{Offset, Origin, Origins, Place, is_character, types, whole_pointer},
+    origin::{Offset, Origin, Origins, Place, element, is_character, types, whole_pointer},
     replaced, text,
     whole::Wholes,
-    writes::{Stays, stays},
+    writes::{self, Stays, stays},
 };
 use crate::checks::{library_call, precondition};
 
@@ -157,18 +157,20 @@ impl<'a> Maker<'a> {
         // Stores keep structures whole if what they store leads to whole ones, which hangs on what was stored before. Where all of them that are left
         // are such, each is by induction over the steps of a run.
         let fresh = Fresh::of(env, function.name);
-        let wholes = Wholes::of(env, &fresh, function.name);
+        let memory = writes::Memory::of(env, &fresh, function.name);
+        let wholes = Wholes::of(env, &memory);
         let candidates = function.edge_ids().filter(|(_, edge)| Wholes::is_candidate(&edge.op));
         let mut whole: BTreeSet<EdgeId> = candidates.map(|(id, _)| id).collect();
         let (stays, origins) = loop {
-            let stays = stays(env, function.name, &fresh, &whole);
+            let stays = stays(&memory, function.name, &whole);
             let known = |at: Loc| stays.structures(named.before(at));
             let origins = Origins::of(program, function, &may_be_null, structures.clone(), &ends, &known);
-            let is_text =
+            let is_string =
                 |at: usize| own.pointers.get(&at).is_some_and(|asked| asked.memory == Memory::String);
             let count = whole.len();
             whole.retain(|id| {
                 let edge = function.edge(*id);
+                let is_text = |at: usize| is_string(at) && stays.strings(named.before(edge.from));
                 known(edge.from) && wholes.keeps(&origins, &edge.op, &is_text)
             });
             if whole.len() == count {

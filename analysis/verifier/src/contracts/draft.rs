@@ -7,7 +7,7 @@ use std::{
 };
 
 use proofline_cfa::{
-    Callee, CompareOp, Expr, Function, LocalId, Lvalue, MemoryPredicate, Name, Obligation, Op, Scalar, visit,
+    Callee, CompareOp, Expr, Function, Lvalue, MemoryPredicate, Name, Obligation, Op, Scalar, visit,
 };
 use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;

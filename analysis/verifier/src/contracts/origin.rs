@@ -362,6 +362,15 @@ pub(super) fn types(program: &Program) -> proofline_cfa::Types<'_> {
     proofline_cfa::Types { records: &program.records, model: program.data_model }
 }
 
+/// The type of the elements of an array, of other types itself.
+pub(super) fn element(ty: Type) -> Type {
+    let mut ty = ty.unqualified();
+    while let TypeKind::Array(element, _) = ty.kind() {
+        ty = element.unqualified();
+    }
+    ty
+}
+
 /// Characters: what strings are made of.
 pub(super) fn is_character(ty: Type) -> bool {
     matches!(proofline_cfa::scalar_of(ty, proofline_syntax::DataModel::Lp64), Some(Scalar::Int(int)) if int.bits == 8)

@@ -9,14 +9,13 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use proofline_cfa::{Base, Call, Callee, Expr, Function, Lvalue, Name, Op, Scalar};
+use proofline_cfa::{Base, Call, Callee, EdgeId, Expr, Function, Lvalue, Name, Op, Scalar};
 use proofline_program_analysis::Environment;
 
 use super::{
-    fresh::Fresh,
     obligations,
     origin::Origins,
-    writes::{Memory, changes_pointers},
+    writes::{Memory, changes_pointers, changes_strings},
 };
 
 /// What a function is given as a parameter.
@@ -32,14 +31,14 @@ enum Given {
 /// Of a function and what it calls.
 pub(super) struct Wholes<'e> {
     env: &'e Environment,
-    memory: Memory<'e>,
+    memory: &'e Memory<'e>,
     /// Whether a function that is given this keeps structures whole; `None` while it is looked at.
     known: RefCell<BTreeMap<(Name, Vec<Given>), Option<bool>>>,
 }
 
 impl<'e> Wholes<'e> {
-    pub(super) fn of(env: &'e Environment, fresh: &'e Fresh, function: Name) -> Wholes<'e> {
-        Wholes { env, memory: Memory::of(env, fresh, function), known: RefCell::default() }
+    pub(super) fn of(env: &'e Environment, memory: &'e Memory<'e>) -> Wholes<'e> {
+        Wholes { env, memory, known: RefCell::default() }
     }
 
     /// Whether an operation may be one that changes pointers in structures and keeps these whole.
@@ -92,28 +91,42 @@ impl<'e> Wholes<'e> {
             .map(|at| (at, true))
             .collect();
         let origins = Origins::of(self.env.program(), body, &looked_at, structures, &[], &|_| true);
-        let is_text = |at: usize| given.get(at) == Some(&Given::Text);
         let graph = self.env.call_graph();
+        // What it does before may end strings elsewhere.
+        let is_calm = given.contains(&Given::Text) && self.all_reached([body.name], changes_no_string);
+        let is_text = |at: usize| is_calm && given.get(at) == Some(&Given::Text);
         body.edge_ids().all(|(id, edge)| {
-            let itself = !changes_pointers(&self.memory, body, id, &edge.op);
+            let itself = !changes_pointers(self.memory, body, id, &edge.op);
             let stores = || stored(&edge.op).is_some() && self.keeps(&origins, &edge.op, &is_text);
             let is_kept = itself || stores();
             let callees = graph.call(body.name, id).into_iter().flat_map(|to| to.functions.iter().copied());
             is_kept
                 && (edge.op.call().is_none()
-                    || self.reaches_no_change(callees)
+                    || self.all_reached(callees, changes_no_pointer)
                     || direct(&edge.op).is_some() && self.keeps(&origins, &edge.op, &is_text))
         })
     }
 
-    /// Whether neither these functions nor what they call change pointers of callers.
-    fn reaches_no_change(&self, functions: impl Iterator<Item = Name>) -> bool {
+    /// Whether all edges of these functions, and of what they call, are like this.
+    fn all_reached(&self, functions: impl IntoIterator<Item = Name>, is_like: Like) -> bool {
         self.env.call_graph().reachable(functions).into_iter().all(|name| {
-            self.env.function(name).is_some_and(|body| {
-                body.edge_ids().all(|(id, edge)| !changes_pointers(&self.memory, body, id, &edge.op))
+            let body = self.env.function(name);
+            body.is_some_and(|body| {
+                body.edge_ids().all(|(id, edge)| is_like(self.memory, body, id, &edge.op))
             })
         })
     }
+}
+
+/// What an edge does not do.
+type Like = fn(&Memory<'_>, &Function, EdgeId, &Op) -> bool;
+
+fn changes_no_pointer(memory: &Memory<'_>, body: &Function, id: EdgeId, op: &Op) -> bool {
+    !changes_pointers(memory, body, id, op)
+}
+
+fn changes_no_string(memory: &Memory<'_>, body: &Function, id: EdgeId, op: &Op) -> bool {
+    !changes_strings(memory, body, id, op)
 }
 
 fn given(

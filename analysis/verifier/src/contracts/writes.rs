@@ -4,19 +4,26 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proofline_cfa::{
-    Base, Callee, Cause, Edge, EdgeId, Expr, Function, Loc, Lvalue, Name, Object, Op, Scalar, Step,
+    Base, Callee, Cause, Edge, EdgeId, Expr, Function, Loc, Lvalue, Name, Object, Op, Program, Scalar, Step,
 };
+use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
 
-use super::{fresh::Fresh, punned::Punned};
+use super::{
+    fresh::Fresh,
+    origin::{element, is_character, types},
+    punned::Punned,
+};
 
 /// What stays of callers' memory while a function runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Stays {
     /// Places that are reached after a write behind which strings may end later than they did.
     written: BTreeSet<Loc>,
-    /// Places that are reached after a write behind which pointers in structures, and strings, may be others than they were.
+    /// Places that are reached after a write behind which pointers in structures may be others than they were.
     changed: BTreeSet<Loc>,
+    /// Places that are reached after a write behind which what pointers in structures lead to may be no string any more.
+    texts: BTreeSet<Loc>,
     /// Places that are reached after something was freed that may be callers'.
     freed: BTreeSet<Loc>,
     /// Memory of callers that has values keeps having them: nothing is copied there that may have none.
@@ -29,9 +36,14 @@ impl Stays {
         !self.written.contains(&at)
     }
 
-    /// Whether pointers in structures, and strings that these lead to, are what they were when it gets there.
+    /// Whether pointers in structures are what they were when it gets there, or lead to what is as good.
     pub(super) fn structures(&self, at: Loc) -> bool {
         !self.changed.contains(&at)
+    }
+
+    /// Whether strings that pointers in structures lead to are still strings.
+    pub(super) fn texts(&self, at: Loc) -> bool {
+        !self.texts.contains(&at)
     }
 
     /// Whether everything is alive that was alive when the function was called, when it gets there.
@@ -41,9 +53,8 @@ impl Stays {
 }
 
 /// Of a run of the function, some edges of which change pointers in structures, with all that is called there, and keep these whole (`whole`).
-pub(super) fn stays(env: &Environment, function: Name, fresh: &Fresh, whole: &BTreeSet<EdgeId>) -> Stays {
-    let graph = env.call_graph();
-    let env = &Memory::of(env, fresh, function);
+pub(super) fn stays(env: &Memory<'_>, function: Name, whole: &BTreeSet<EdgeId>) -> Stays {
+    let graph = env.env.call_graph();
     let reached: BTreeMap<Name, Vec<Did>> = graph
         .reachable([function])
         .into_iter()
@@ -53,7 +64,7 @@ pub(super) fn stays(env: &Environment, function: Name, fresh: &Fresh, whole: &BT
                 let did = of_edge(env, body, id, &edge.op);
                 let is_store = matches!(edge.op, Op::Assign(..)) && did.write == Effect::Anything;
                 let is_whole = is_store && name == function && whole.contains(&id);
-                if is_whole { Did { write: Effect::Member, ..did } } else { did }
+                if is_whole { Did { write: Effect::Number, ..did } } else { did }
             };
             (name, body.edge_ids().map(did).collect())
         })
@@ -86,10 +97,11 @@ pub(super) fn stays(env: &Environment, function: Name, fresh: &Fresh, whole: &BT
         }
         written
     };
-    let written = behind(&|did| !matches!(did.write, Effect::None | Effect::Zero), &|_| false);
+    let written = behind(&Did::changes_strings, &|_| false);
     let changed = behind(&Did::changes_pointers, &|id| whole.contains(&id));
+    let texts = behind(&Did::changes_texts, &|_| false);
     let freed = behind(&|did| did.frees, &|_| false);
-    Stays { written, changed, freed, values }
+    Stays { written, changed, texts, freed, values }
 }
 
 /// Whether bits come into memory of callers that need not have a value: nobody asks whether what is only copied has one.
@@ -137,6 +149,11 @@ pub(super) fn changes_pointers(env: &Memory<'_>, body: &Function, id: EdgeId, op
     of_edge(env, body, id, op).changes_pointers()
 }
 
+/// Whether strings of callers may end later behind it than they did.
+pub(super) fn changes_strings(env: &Memory<'_>, body: &Function, id: EdgeId, op: &Op) -> bool {
+    of_edge(env, body, id, op).changes_strings()
+}
+
 /// Whether an operation that is no call may end the life of memory of callers. Their automatic objects live longer than the call.
 fn frees(env: &Memory<'_>, body: &Function, op: &Op) -> bool {
     match op {
@@ -182,20 +199,41 @@ struct Did {
 }
 
 impl Did {
+    fn changes_strings(&self) -> bool {
+        match self.write {
+            Effect::None | Effect::Zero | Effect::Number => false,
+            Effect::Character | Effect::Whole | Effect::Anything => true,
+        }
+    }
+
     fn changes_pointers(&self) -> bool {
-        !matches!(self.write, Effect::None | Effect::Member)
+        match self.write {
+            Effect::None | Effect::Number | Effect::Character | Effect::Whole => false,
+            Effect::Zero | Effect::Anything => true,
+        }
+    }
+
+    fn changes_texts(&self) -> bool {
+        match self.write {
+            Effect::None | Effect::Zero | Effect::Number | Effect::Whole => false,
+            Effect::Character | Effect::Anything => true,
+        }
     }
 }
 
-/// What a write may do to memory of callers.
+/// What a write may do to memory of callers. Memory is of one type: what is a pointer or a string is no number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Effect {
     /// Nothing.
     None,
     /// One byte becomes 0.
     Zero,
-    /// A member of a structure changes that is no pointer.
-    Member,
+    /// A number changes, or a pointer to something as good.
+    Number,
+    /// A member changes that is a character.
+    Character,
+    /// Strings may end elsewhere, but those that structures lead to are strings, and structures are whole.
+    Whole,
     Anything,
 }
 
@@ -205,8 +243,7 @@ fn of_operation(env: &Memory<'_>, body: &Function, op: &Op) -> Effect {
         Op::Assign(dst, value) => of_place(env, body, dst, Some(value)),
         Op::Copy(dst, _) | Op::Havoc(dst, _) => of_place(env, body, dst, None),
         Op::Allocate(allocation) => of_place(env, body, &allocation.dst, None),
-        // Structures stay whole, strings may end elsewhere.
-        Op::Clobber(_, Cause::Keeping(_)) => Effect::Member,
+        Op::Clobber(_, Cause::Keeping(_)) => Effect::Whole,
         Op::Clobber(..) => Effect::Anything,
         Op::CopyBytes(to, ..) | Op::FillBytes(to, ..) | Op::HavocBytes(to, ..) => of_bytes(env, body, to),
     }
@@ -217,53 +254,71 @@ fn of_bytes(env: &Memory<'_>, body: &Function, pointer: &Expr) -> Effect {
         return Effect::None;
     }
     let targets = env.env.targets(body.name, pointer);
-    let is_theirs = targets.objects.iter().any(|object| may_be_callers(env, *object));
+    let is_theirs = targets.objects.iter().any(|object| may_be_callers(env.env, *object));
     if is_theirs { Effect::Anything } else { Effect::None }
 }
 
-/// Whether callers' pointers may lead there.
-fn may_be_callers(env: &Memory<'_>, object: Object) -> bool {
-    object == Object::External || env.env.escaped().contains(&object)
+/// Whether callers' pointers may lead there. So they may to what earlier runs have left in static pointers.
+pub(super) fn may_be_callers(env: &Environment, object: Object) -> bool {
+    object == Object::External || env.is_left(object) || env.escaped().contains(&object)
 }
 
 fn of_place(env: &Memory<'_>, body: &Function, place: &Lvalue, value: Option<&Expr>) -> Effect {
-    let is_theirs = match &place.base {
-        Base::Local(id) if !body.local(*id).address_taken => false,
-        Base::Local(id) => may_be_callers(env, Object::Local(body.name, *id)),
-        Base::Global(name) => may_be_callers(env, Object::Global(*name)),
-        Base::Deref(pointer, _) if env.fresh.is_fresh(body, pointer) => false,
+    let is_left = match &place.base {
+        Base::Local(id) if !body.local(*id).address_taken => return Effect::None,
+        Base::Local(id) if !may_be_callers(env.env, Object::Local(body.name, *id)) => return Effect::None,
+        Base::Global(name) if !may_be_callers(env.env, Object::Global(*name)) => return Effect::None,
+        Base::Local(_) | Base::Global(_) => false,
+        Base::Deref(pointer, _) if env.fresh.is_fresh(body, pointer) => return Effect::None,
         Base::Deref(pointer, _) => {
-            env.env.targets(body.name, pointer).objects.iter().any(|object| may_be_callers(env, *object))
+            let targets = env.env.targets(body.name, pointer);
+            let objects = &targets.objects;
+            if !objects.iter().any(|object| may_be_callers(env.env, *object)) {
+                return Effect::None;
+            }
+            // What was left there, functions that are not looked at have left, and may have taken for something else.
+            objects.iter().any(|object| env.env.is_left(*object))
         }
     };
-    if !is_theirs {
-        return Effect::None;
-    }
-    let is_member = is_in_member(&place.path)
-        && match &place.base {
-            Base::Deref(pointer, _) => !env.punned.may_be_other(env.env.program(), pointer, &place.path),
-            Base::Local(_) | Base::Global(_) => true,
-        };
+    let is_typed = !is_left && env.punned.is_typed(env.env.program(), body, place);
+    let is_certain = is_typed && is_bounded(place) && !shares_pointers(env.env.program(), &place.path);
+    // Any memory may be looked at through a pointer to characters.
+    let is_declared = !matches!(place.base, Base::Deref(..))
+        || place.path.iter().any(|step| matches!(step, Step::Field { .. }));
+    let is_character = is_character(place.ty) && !matches!(place.ty.kind(), TypeKind::Bool);
     match place.scalar {
-        Some(Scalar::Int(ty)) if ty.bits == 8 && matches!(value, Some(Expr::Int(0, _))) => {
-            if is_member {
-                Effect::None
-            } else {
-                Effect::Zero
-            }
-        }
-        Some(Scalar::Int(_) | Scalar::Float(_)) if is_member => Effect::Member,
+        Some(Scalar::Int(_)) if is_character => match (value, is_declared && is_certain) {
+            (Some(Expr::Int(0, _)), true) => Effect::None,
+            (Some(Expr::Int(0, _)), false) => Effect::Zero,
+            (_, true) => Effect::Character,
+            (_, false) => Effect::Anything,
+        },
+        Some(Scalar::Int(_) | Scalar::Float(_)) if is_certain => Effect::Number,
         Some(_) | None => Effect::Anything,
     }
 }
 
-/// Whether the steps lead to a member, or to an element of one that is an array; that the index is one of its elements, `array-bounds` asks.
-fn is_in_member(path: &[Step]) -> bool {
-    let member = path.iter().skip_while(|step| matches!(step, Step::Index { .. }));
-    let mut steps = member.peekable();
-    steps.peek().is_some()
-        && steps.all(|step| match step {
-            Step::Field { .. } => true,
-            Step::Index { length, .. } => length.is_some_and(|length| length > 0),
-        })
+/// Whether each step to an element is one of an array, and `array-bounds` asks whether it has that element; how far pointers step, `punned` has looked at.
+fn is_bounded(place: &Lvalue) -> bool {
+    let is_step = |step: &&Step| matches!(step, Step::Index { .. });
+    let along = match place.base {
+        Base::Deref(..) => place.path.iter().take_while(is_step).count(),
+        Base::Local(_) | Base::Global(_) => 0,
+    };
+    place.path[along..].iter().all(|step| match step {
+        Step::Field { .. } => true,
+        Step::Index { length, .. } => length.is_some_and(|length| length > 0),
+    })
+}
+
+/// Whether a union on the way holds a structure with pointers: these are known for what its type says, though another member may have been written.
+fn shares_pointers(program: &Program, path: &[Step]) -> bool {
+    let types = types(program);
+    path.iter().any(|step| match step {
+        Step::Field { record, .. } => types.record(*record).is_none_or(|record| {
+            record.is_union
+                && record.fields.iter().any(|field| matches!(element(field.ty).kind(), TypeKind::Record(_)))
+        }),
+        Step::Index { .. } => false,
+    })
 }

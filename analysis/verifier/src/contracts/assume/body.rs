@@ -69,10 +69,13 @@ impl Maker<'_> {
                 at = self.lives(at, condition, id);
             }
             self.dead.extend(ids.iter().map(|id| id.index()));
-            if new == truth(false) {
-                (at, new) = self.unsaid(at);
+            // What is asked of a pointer that the contract speaks of, nothing is kept without (`leaves` of the portfolio). Of others, the numbers say
+            // what is enough, and it need not be needed.
+            if about.is_some_and(|at| self.own.pointers.contains_key(&at)) && new != truth(false) {
+                self.branch(at, &new, Some(passes.to), Some(fails.to));
+            } else {
+                self.asked(at, &new, passes.to, fails.to);
             }
-            self.branch(at, &new, Some(passes.to), Some(fails.to));
         }
     }
 

@@ -104,16 +104,13 @@ impl Maker<'_> {
             known
                 .unwrap_or_else(|| Expr::Memory(MemoryPredicate::InBounds, pointer.clone(), Arc::new(size_t)))
         };
-        let mut condition = match &asked.memory {
+        let condition = match &asked.memory {
             Memory::Nothing => truth(true),
             Memory::Bytes(size) => bytes(number(i128::from(*size))),
             Memory::Elements(count, stride) => match at_call(callee, count, arguments) {
                 Some(count) => {
                     let is_size = at_most(widened(&count), number(MOST / i128::from((*stride).max(1))));
-                    let mut is_there = and(is_size, bytes(times(widened(&count), *stride)));
-                    if is_there == truth(false) {
-                        (at, is_there) = self.unsaid(at);
-                    }
+                    let is_there = and(is_size, bytes(times(widened(&count), *stride)));
                     match count.int_type() {
                         Some(ty) => or(compare(CompareOp::Le, count, Expr::Int(0, ty)), is_there),
                         None => truth(false),
@@ -134,9 +131,6 @@ impl Maker<'_> {
         };
         if condition == truth(true) {
             return at;
-        }
-        if condition == truth(false) {
-            (at, condition) = self.unsaid(at);
         }
         let is_null = if asked.or_null { is_null(value) } else { truth(false) };
         self.obliged(at, or(is_null, condition), what, about)
@@ -215,6 +209,8 @@ impl Maker<'_> {
             && place.offset.is_zero()
             && self.origins.opaque().is_clear()
             && self.structures_stay(self.at)
+            && (self.stays.texts(self.named.before(self.at))
+                || !own.is_some_and(|ty| has_texts(self.program, ty)))
             && self.stays.lives(self.named.before(self.at))
             && self.memory(place.origin) == Memory::Structure
     }
@@ -244,30 +240,14 @@ impl Maker<'_> {
         });
     }
 
-    /// A condition that nobody can show. It may hold all the same, so executions go on behind it.
-    pub(super) fn unsaid(&mut self, at: Loc) -> (Loc, Expr) {
-        let ghost = self.fresh("unsaid");
-        let at = self.then(at, Op::Havoc(bytes::local(ghost), Cause::Indeterminate));
-        (at, compare(CompareOp::Ne, bytes::load(ghost), number(0)))
-    }
-
-    /// One more obligation.
-    pub(super) fn obliged(
-        &mut self,
-        mut at: Loc,
-        mut condition: Expr,
-        what: &str,
-        about: Option<usize>,
-    ) -> Loc {
+    /// One more obligation. What it asks for is enough and need not be needed: where it does not hold, executions go on.
+    pub(super) fn obliged(&mut self, at: Loc, condition: Expr, what: &str, about: Option<usize>) -> Loc {
         if condition == truth(true) {
             return at;
         }
-        if condition == truth(false) {
-            (at, condition) = self.unsaid(at);
-        }
         let (error, next) = (self.location(), self.location());
         let id = ObligationId(self.out.obligations.len() as u32);
-        self.branch(at, &condition, Some(next), Some(error));
+        self.asked(at, &condition, next, error);
         let (check, site) = (precondition::CHECK.id(), Site::NOWHERE);
         self.out.obligations.push(Obligation { check, error, site, text: Name::new(what) });
         self.calls.insert(id);
@@ -275,6 +255,12 @@ impl Maker<'_> {
             self.about.insert(id, at);
         }
         next
+    }
+
+    /// Goes on, and where the condition does not hold, to the error as well.
+    pub(super) fn asked(&mut self, at: Loc, condition: &Expr, next: Loc, error: Loc) {
+        self.push(at, next, Op::Skip);
+        self.branch(at, condition, None, Some(error));
     }
 
     /// What the contract says, where the function is entered.
@@ -345,6 +331,32 @@ impl Maker<'_> {
         self.push(at, old, Op::Skip);
         self.out.entry = start;
     }
+}
+
+/// Whether strings are what a structure of this type leads to.
+fn has_texts(program: &Program, ty: Type) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut open = vec![ty];
+    while let Some(ty) = open.pop() {
+        let ty = element(ty);
+        if ty.pointee().is_some_and(is_character) {
+            return true;
+        }
+        if !seen.insert(ty) {
+            continue;
+        }
+        open.extend(ty.pointee());
+        if let TypeKind::Record(tag) = ty.kind() {
+            open.extend(
+                types(program)
+                    .record(*tag)
+                    .into_iter()
+                    .flat_map(|record| &record.fields)
+                    .map(|field| field.ty),
+            );
+        }
+    }
+    false
 }
 
 /// Whether an obligation of the function is that a parameter is not null.

@@ -248,6 +248,9 @@ impl Random {
     }
 }
 
+/// Floating numbers that no integer is: comparisons with the first one are all false.
+const FLOATS: &[f64] = &[f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.5];
+
 /// Candidate values, most telling first: small ones, then the program's own constants and their neighbours, then limits.
 #[derive(Clone, Debug)]
 pub(crate) struct Pool {
@@ -315,7 +318,8 @@ impl Pool {
     /// How many different candidates there are for a question.
     fn candidates(&self, choice: &Choice) -> usize {
         match choice.scalar {
-            Scalar::Int(_) | Scalar::Float(_) => self.len(),
+            Scalar::Int(_) => self.len(),
+            Scalar::Float(_) => self.len() + FLOATS.len(),
             Scalar::Pointer if choice.may_be_made_up => 2,
             Scalar::Pointer => 1,
         }
@@ -324,11 +328,12 @@ impl Pool {
     /// The candidate for a question; out of range ones are brought into range.
     fn value(&self, index: usize, choice: &Choice) -> i128 {
         let value = self.values[index % self.values.len()];
+        let special = index.checked_sub(self.values.len()).and_then(|index| FLOATS.get(index));
         match choice.scalar {
             Scalar::Int(ty) => ty.wrap(value),
             // An address that means something cannot be invented.
             Scalar::Pointer => i128::from(choice.may_be_made_up && index > 0),
-            Scalar::Float(_) => i128::from((value as f64).to_bits()),
+            Scalar::Float(_) => i128::from(special.copied().unwrap_or(value as f64).to_bits()),
         }
     }
 }

@@ -86,8 +86,10 @@ pub(crate) fn under(env: &Environment, name: Name, contracts: &Contracts) -> Opt
     });
     let env = looked.as_ref().map_or(env, |(env, _)| env);
     let function = env.function(name)?;
-    let named = named(env, function);
-    let mut maker = Maker::new(env, &named, own, contracts);
+    let fresh = Fresh::of(env, name);
+    let memory = writes::Memory::of(env, &fresh, name);
+    let named = named(env, &memory, function);
+    let mut maker = Maker::new(&memory, &named, own, contracts);
     maker.freed = freed;
     maker.calls.extend(looked.iter().flat_map(|(_, calls)| calls));
     maker.edges();
@@ -141,7 +143,13 @@ struct Maker<'a> {
 }
 
 impl<'a> Maker<'a> {
-    fn new(env: &'a Environment, named: &'a Named, own: &'a Contract, contracts: &'a Contracts) -> Maker<'a> {
+    fn new(
+        memory: &'a writes::Memory<'a>,
+        named: &'a Named,
+        own: &'a Contract,
+        contracts: &'a Contracts,
+    ) -> Maker<'a> {
+        let env = memory.env();
         let (program, function) = (env.program(), &named.function);
         let is_known = |at: &usize| {
             function.parameters.get(*at).is_some_and(|id| {
@@ -156,13 +164,11 @@ impl<'a> Maker<'a> {
         let ends = ends(own, &is_known);
         // Stores keep structures whole if what they store leads to whole ones, which hangs on what was stored before. Where all of them that are left
         // are such, each is by induction over the steps of a run.
-        let fresh = Fresh::of(env, function.name);
-        let memory = writes::Memory::of(env, &fresh, function.name);
-        let wholes = Wholes::of(env, &memory);
+        let wholes = Wholes::of(env, memory);
         let candidates = function.edge_ids().filter(|(_, edge)| Wholes::is_candidate(&edge.op));
         let mut whole: BTreeSet<EdgeId> = candidates.map(|(id, _)| id).collect();
         let (stays, origins) = loop {
-            let stays = stays(&memory, function.name, &whole);
+            let stays = stays(memory, function.name, &whole);
             let known = |at: Loc| stays.structures(named.before(at));
             let origins = Origins::of(program, function, &may_be_null, structures.clone(), &ends, &known);
             let is_string =

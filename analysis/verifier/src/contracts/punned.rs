@@ -94,13 +94,13 @@ impl Punned {
 
 /// A type: so many pointers in front of one that is no pointer, whatever arrays are between.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Shape {
+pub(super) struct Shape {
     pointers: usize,
-    last: Type,
+    pub(super) last: Type,
 }
 
 impl Shape {
-    fn of(ty: Type) -> Shape {
+    pub(super) fn of(ty: Type) -> Shape {
         let (mut pointers, mut last) = (0, element(ty));
         while let Some(pointee) = last.pointee() {
             (pointers, last) = (pointers + 1, element(pointee));
@@ -109,7 +109,7 @@ impl Shape {
     }
 
     /// Of the object that a place is a part of: the record of the first member, or what is there itself.
-    fn of_place(place: &Lvalue) -> Shape {
+    pub(super) fn of_place(place: &Lvalue) -> Shape {
         let record = place.path.iter().find_map(|step| match step {
             Step::Field { record, .. } => Some(Type::new(TypeKind::Record(*record))),
             Step::Index { .. } => None,
@@ -117,8 +117,8 @@ impl Shape {
         Shape::of(record.unwrap_or(place.ty))
     }
 
-    fn is_record(self) -> bool {
-        matches!(self.last.kind(), TypeKind::Record(_))
+    pub(super) fn is_record(self) -> bool {
+        self.pointers == 0 && matches!(self.last.kind(), TypeKind::Record(_))
     }
 
     /// Whether it has, or is, a pointer.
@@ -358,7 +358,7 @@ fn source_of(pointer: Type) -> Source {
     pointer.pointee().map_or(Source::Anything, |pointee| Source::Only(element(pointee)))
 }
 
-fn through_union(program: &Program, place: &Lvalue) -> bool {
+pub(super) fn through_union(program: &Program, place: &Lvalue) -> bool {
     place.path.iter().any(|step| match step {
         Step::Field { record, .. } => types(program).record(*record).is_none_or(|record| record.is_union),
         Step::Index { .. } => false,

@@ -26,8 +26,8 @@ pub(super) struct Stays {
     texts: BTreeSet<Loc>,
     /// Places that are reached after something was freed that may be callers'.
     freed: BTreeSet<Loc>,
-    /// Memory of callers that has values keeps having them: nothing is copied there that may have none.
-    pub(super) values: bool,
+    /// Places that are reached after something was copied to memory of callers that may have no value.
+    copied: BTreeSet<Loc>,
 }
 
 impl Stays {
@@ -44,6 +44,11 @@ impl Stays {
     /// Whether strings that pointers in structures lead to are still strings.
     pub(super) fn texts(&self, at: Loc) -> bool {
         !self.texts.contains(&at)
+    }
+
+    /// Whether memory of callers still has values where it had them.
+    pub(super) fn values(&self, at: Loc) -> bool {
+        !self.copied.contains(&at)
     }
 
     /// Whether everything is alive that was alive when the function was called, when it gets there.
@@ -69,11 +74,6 @@ pub(super) fn stays(env: &Memory<'_>, function: Name, whole: &BTreeSet<EdgeId>) 
             (name, body.edge_ids().map(did).collect())
         })
         .collect();
-    let copies = |name: &Name| {
-        let body = env.env.function(*name);
-        body.is_some_and(|body| body.edges.iter().any(|edge| is_copy(env, body, &edge.op)))
-    };
-    let values = !reached.keys().any(copies);
     let behind = |breaks: &dyn Fn(&Did) -> bool, passed_over: &dyn Fn(EdgeId) -> bool| {
         let may_break: BTreeSet<Name> =
             reached.iter().filter(|(_, all)| all.iter().any(breaks)).map(|(name, _)| *name).collect();
@@ -101,7 +101,8 @@ pub(super) fn stays(env: &Memory<'_>, function: Name, whole: &BTreeSet<EdgeId>) 
     let changed = behind(&Did::changes_pointers, &|id| whole.contains(&id));
     let texts = behind(&Did::changes_texts, &|_| false);
     let freed = behind(&|did| did.frees, &|_| false);
-    Stays { written, changed, texts, freed, values }
+    let copied = behind(&|did| did.copies, &|_| false);
+    Stays { written, changed, texts, freed, copied }
 }
 
 /// Whether bits come into memory of callers that need not have a value: nobody asks whether what is only copied has one.
@@ -131,16 +132,17 @@ fn is_copy(env: &Memory<'_>, body: &Function, op: &Op) -> bool {
 /// Of an edge, without what it calls.
 fn of_edge(env: &Memory<'_>, body: &Function, id: EdgeId, op: &Op) -> Did {
     let Op::Call(call) = op else {
-        return Did { write: of_operation(env, body, op), frees: frees(env, body, op) };
+        let (write, frees) = (of_operation(env, body, op), frees(env, body, op));
+        return Did { write, frees, copies: is_copy(env, body, op) };
     };
     let runs_unknown = env.env.call_graph().call(body.name, id).is_none_or(|to| to.may_be_external);
     // The result is written by the caller.
     let result = call.dst.as_ref().map_or(Effect::None, |dst| of_place(env, body, dst, None));
     let is_here = matches!(call.callee, Callee::Direct(name) if env.env.function(name).is_some());
     if runs_unknown && !is_here {
-        Did { write: Effect::Anything, frees: true }
+        Did { write: Effect::Anything, frees: true, copies: false }
     } else {
-        Did { write: result, frees: false }
+        Did { write: result, frees: false, copies: false }
     }
 }
 
@@ -188,6 +190,42 @@ impl<'e> Memory<'e> {
         let punned = Punned::of(env, fresh, &env.call_graph().reachable([function]));
         Memory { env, fresh, punned }
     }
+
+    pub(super) fn env(&self) -> &'e Environment {
+        self.env
+    }
+
+    pub(super) fn program(&self) -> &'e Program {
+        self.env.program()
+    }
+
+    /// Whether a place holds what its type says.
+    pub(super) fn is_certain(&self, body: &Function, place: &Lvalue) -> bool {
+        // What was left there, functions that are not looked at have left, and may have taken for something else.
+        let is_left = |pointer: &Expr| {
+            let targets = self.env.targets(body.name, pointer);
+            targets.objects.iter().any(|object| self.env.is_left(*object))
+        };
+        let is_known = match &place.base {
+            Base::Local(_) | Base::Global(_) => true,
+            Base::Deref(pointer, _) => !is_left(pointer),
+        };
+        is_known && is_bounded(place) && self.punned.is_typed(self.program(), body, place)
+    }
+
+    /// Whether a pointer leads to what the function has allocated since it was called.
+    pub(super) fn leads_to_new(&self, body: &Function, pointer: &Expr) -> bool {
+        self.fresh.is_fresh(body, pointer)
+    }
+
+    /// Whether a place is the function's own since it was called.
+    pub(super) fn is_new(&self, body: &Function, place: &Lvalue) -> bool {
+        match &place.base {
+            Base::Local(id) => !body.local(*id).address_taken,
+            Base::Global(_) => false,
+            Base::Deref(pointer, _) => self.leads_to_new(body, pointer),
+        }
+    }
 }
 
 /// What an edge may do to memory of callers, without what it calls.
@@ -196,13 +234,15 @@ struct Did {
     write: Effect,
     /// Something may not be alive any more.
     frees: bool,
+    /// Something is copied that may have no value.
+    copies: bool,
 }
 
 impl Did {
     fn changes_strings(&self) -> bool {
         match self.write {
-            Effect::None | Effect::Zero | Effect::Number => false,
-            Effect::Character | Effect::Whole | Effect::Anything => true,
+            Effect::None | Effect::Zero => false,
+            Effect::Number | Effect::Character | Effect::Whole | Effect::Anything => true,
         }
     }
 
@@ -221,14 +261,14 @@ impl Did {
     }
 }
 
-/// What a write may do to memory of callers. Memory is of one type: what is a pointer or a string is no number.
+/// What a write may do to memory of callers. What a structure holds, or leads to, is of the type that it says: no pointer, and no string, is a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Effect {
     /// Nothing.
     None,
     /// One byte becomes 0.
     Zero,
-    /// A number changes, or a pointer to something as good.
+    /// A member changes that is a number, or a pointer becomes one to something as good.
     Number,
     /// A member changes that is a character.
     Character,
@@ -264,36 +304,27 @@ pub(super) fn may_be_callers(env: &Environment, object: Object) -> bool {
 }
 
 fn of_place(env: &Memory<'_>, body: &Function, place: &Lvalue, value: Option<&Expr>) -> Effect {
-    let is_left = match &place.base {
-        Base::Local(id) if !body.local(*id).address_taken => return Effect::None,
-        Base::Local(id) if !may_be_callers(env.env, Object::Local(body.name, *id)) => return Effect::None,
-        Base::Global(name) if !may_be_callers(env.env, Object::Global(*name)) => return Effect::None,
-        Base::Local(_) | Base::Global(_) => false,
-        Base::Deref(pointer, _) if env.fresh.is_fresh(body, pointer) => return Effect::None,
-        Base::Deref(pointer, _) => {
-            let targets = env.env.targets(body.name, pointer);
-            let objects = &targets.objects;
-            if !objects.iter().any(|object| may_be_callers(env.env, *object)) {
-                return Effect::None;
-            }
-            // What was left there, functions that are not looked at have left, and may have taken for something else.
-            objects.iter().any(|object| env.env.is_left(*object))
-        }
+    let is_theirs = match &place.base {
+        Base::Local(id) if !body.local(*id).address_taken => false,
+        Base::Local(id) => may_be_callers(env.env, Object::Local(body.name, *id)),
+        Base::Global(name) => may_be_callers(env.env, Object::Global(*name)),
+        Base::Deref(pointer, _) => of_bytes(env, body, pointer) != Effect::None,
     };
-    let is_typed = !is_left && env.punned.is_typed(env.env.program(), body, place);
-    let is_certain = is_typed && is_bounded(place) && !shares_pointers(env.env.program(), &place.path);
-    // Any memory may be looked at through a pointer to characters.
-    let is_declared = !matches!(place.base, Base::Deref(..))
-        || place.path.iter().any(|step| matches!(step, Step::Field { .. }));
+    if !is_theirs {
+        return Effect::None;
+    }
+    let is_certain = env.is_certain(body, place) && !shares_pointers(env.program(), &place.path);
+    // Where a plain number is written, a caller may have a pointer.
+    let is_member = is_certain && place.path.iter().any(|step| matches!(step, Step::Field { .. }));
     let is_character = is_character(place.ty) && !matches!(place.ty.kind(), TypeKind::Bool);
     match place.scalar {
-        Some(Scalar::Int(_)) if is_character => match (value, is_declared && is_certain) {
+        Some(Scalar::Int(_)) if is_character => match (value, is_member) {
             (Some(Expr::Int(0, _)), true) => Effect::None,
             (Some(Expr::Int(0, _)), false) => Effect::Zero,
             (_, true) => Effect::Character,
             (_, false) => Effect::Anything,
         },
-        Some(Scalar::Int(_) | Scalar::Float(_)) if is_certain => Effect::Number,
+        Some(Scalar::Int(_) | Scalar::Float(_)) if is_member => Effect::Number,
         Some(_) | None => Effect::Anything,
     }
 }

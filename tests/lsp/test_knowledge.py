@@ -226,3 +226,47 @@ def test_a_suppressed_check_s_hover_and_link_are_its_page(server, tmp_path):
     client.settled(uri, 3)
     assert client.diagnostics(uri) == []
     assert hover(client, uri, suppressed, 1, "division-by-zero") == page
+
+
+ASKS = """#include <stddef.h>
+
+int ratio(int a, int b) {
+    return a > 100 ? 100 / b : 0;
+}
+
+int first(int *p) {
+    return *p;
+}
+"""
+
+
+@pytest.mark.parametrize("line, title, clause", [
+    (3, "Insert the contract `requires b != 0`", "/*@ requires b != 0; */"),
+    (7, "Insert the contract `requires p != NULL`", "/*@ requires p != NULL; */"),
+])
+def test_a_contract_that_is_inserted_is_read_back(server, tmp_path, line, title, clause):
+    client = server()
+    uri = client.open(tmp_path / "asks.c", ASKS)
+    client.settled(uri, 1)
+    found = [d for d in client.diagnostics(uri) if d["range"]["start"]["line"] == line]
+    assert found, client.diagnostics(uri)
+    offered = actions(client, uri, line, found)
+    assert title in offered, list(offered)
+    text = applied(ASKS, offered[title])
+    assert clause in text.split("\n") and "`" not in text
+    client.change(uri, 2, {"text": text})
+    client.settled(uri, 2)
+    left = [d for d in client.diagnostics(uri) if d["range"]["start"]["line"] == line + 1 and d["code"] in {f["code"] for f in found}]
+    assert left == [], left
+
+
+def test_a_whole_contract_that_is_inserted_is_read_back(server, tmp_path):
+    client = server()
+    uri = client.open(tmp_path / "asks.c", ASKS)
+    client.settled(uri, 1)
+    hover_with(client, uri, ASKS, 2, "ratio", "requires")
+    text = applied(ASKS, actions(client, uri, 2)["Insert the proved contract"])
+    assert "requires b != 0;" in text and "`" not in text
+    client.change(uri, 2, {"text": text})
+    states = client.settled(uri, 2)
+    assert states["ratio"]["asked"] == 0 and states["ratio"]["unknown"] == 0, states["ratio"]

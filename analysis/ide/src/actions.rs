@@ -2,6 +2,7 @@
 //! take it back with a reason. Knows no client: which of these it can do, and how they are asked for, is the server's.
 
 use crate::{
+    annotations::in_annotation,
     finding::{Finding, Nature},
     fix::{condition_of, fixes},
     results::{FileResults, ShownFinding},
@@ -127,7 +128,8 @@ fn include_assert(text: &str, before: u32) -> Insertion {
 
 /// What the entry asks of its callers, as a comment before it.
 fn contract(file: &FileResults, finding: &Finding) -> Option<Action> {
-    let contract = finding.condition.as_ref().filter(|_| finding.nature == Nature::Latent)?;
+    let condition = finding.condition.as_ref().filter(|_| finding.nature == Nature::Latent)?;
+    let contract = in_annotation(file, &finding.entry, condition)?;
     let function = file.functions().find(|function| function.name == finding.entry)?;
     let line = file.now(function.range).start.line;
     let text = format!("{}/*@ requires {contract}; */\n", indentation(file.text(), line));

@@ -1,5 +1,8 @@
 //! Comments in ACSL that write down what was proved: a function's contract, a loop's invariant.
 
+use proofline_cfa::Name;
+use proofline_verifier::contracts::acsl;
+
 use crate::{
     actions::Insertion,
     place::Point,
@@ -74,10 +77,10 @@ fn contract(file: &FileResults, point: Point) -> Option<Annotation> {
     if is_annotated(file, line) {
         return None;
     }
-    let mut clauses: Vec<String> =
-        summary.conditions.iter().map(|text| format!("requires {text};")).collect();
+    let conditions = summary.conditions.iter().filter_map(|text| in_annotation(file, &function.name, text));
+    let mut clauses: Vec<String> = conditions.map(|text| format!("requires {text};")).collect();
     // A condition that C cannot say is missing: then nothing is promised either.
-    let is_whole = summary.conditions.len() == summary.requires.len() && summary.hangs_on.is_empty();
+    let is_whole = clauses.len() == summary.requires.len() && summary.hangs_on.is_empty();
     if summary.is_for_all_callers && is_whole {
         let result = file.knowledge()?.ensures(&function.name, "\\result");
         clauses.extend(result.map(|text| format!("ensures {text};")));
@@ -93,6 +96,16 @@ fn contract(file: &FileResults, point: Point) -> Option<Annotation> {
     }
     let text = comment(indentation(file.text(), line), &clauses);
     Some(Annotation { kind: AnnotationKind::Contract, insertion: Insertion { line, text } })
+}
+
+/// What a function asks of its callers as an annotation says it; `None` if it would not be read back as that.
+pub(crate) fn in_annotation(file: &FileResults, function: &str, condition: &str) -> Option<String> {
+    let code = file.program()?.prepared()?;
+    let body = code.function(Name::new(function))?;
+    let marked = condition.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
+    let text = marked.unwrap_or(condition);
+    let written = acsl::read(code, body, &format!("requires {text};"));
+    (written.problems.is_empty() && !written.contract.is_empty()).then(|| text.to_owned())
 }
 
 /// Clauses as an ACSL comment.

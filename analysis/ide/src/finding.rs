@@ -171,7 +171,7 @@ impl Finding {
         match (self.nature, &self.condition, &self.unknown) {
             (Nature::Manifest, ..) => format!("{}{when}", self.title),
             (Nature::Latent, Some(condition), _) => {
-                format!("callers of `{}` must see to `{condition}`: {} otherwise", self.entry, self.title)
+                format!("callers of `{}` must see to {condition}: {} otherwise", self.entry, self.title)
             }
             (Nature::Latent, None, Some(unknown)) => match &self.fails_when {
                 Some(fails_when) => format!("possible when {fails_when}: {}", self.title),

@@ -42,27 +42,51 @@ impl<A: Arithmetic> StateView<'_, A> {
     }
 
     /// Whether the function, or what it calls, writes over a pointer that may be all that refers to an object that was there before: any that is not in
-    /// a local of its own.
+    /// a local of its own. In what it allocates itself there is none, unless it ends the life of what held it.
     fn may_lose_older(&self) -> bool {
         let env = &self.model.env;
-        let holds_pointers = |to: &Lvalue| {
-            !matches!(to.base, Base::Local(_)) && matches!(to.scalar, Some(Scalar::Pointer) | None)
+        let reached = env.call_graph().reachable([self.function.name]);
+        let functions: Vec<_> = reached.iter().filter_map(|name| env.function(*name)).collect();
+        let ends_lives = |op: &Op| matches!(op, Op::Free(_) | Op::Clobber(..));
+        let keeps_lives = functions.iter().all(|function| {
+            !function.edges.iter().any(|edge| ends_lives(&edge.op))
+                && !env.call_graph().calls(function.name).any(|(_, callees)| callees.may_be_external)
+        });
+        let is_new = |object: &Object| match object {
+            Object::Heap(by, _) => !env.is_left(*object) && reached.contains(by),
+            Object::Local(..) => true,
+            Object::Global(_) | Object::External => false,
+        };
+        let leads_to_new = |function: &Function, pointer: &Expr| {
+            let targets = env.targets(function.name, pointer);
+            keeps_lives && !targets.objects.is_empty() && targets.objects.iter().all(is_new)
+        };
+        let holds_pointers = |function: &Function, to: &Lvalue| {
+            let is_pointer = matches!(to.scalar, Some(Scalar::Pointer) | None);
+            is_pointer
+                && match &to.base {
+                    Base::Local(_) => false,
+                    Base::Global(_) => true,
+                    Base::Deref(pointer, _) => !leads_to_new(function, pointer),
+                }
         };
         let is_loss = |function: &Function, op: &Op| match op {
-            Op::Assign(to, _) | Op::Havoc(to, _) | Op::Copy(to, _) => holds_pointers(to),
-            Op::Allocate(Allocation { dst, .. }) => holds_pointers(dst),
-            Op::Call(call) => call.dst.as_ref().is_some_and(holds_pointers),
+            Op::Assign(to, _) | Op::Havoc(to, _) | Op::Copy(to, _) => holds_pointers(function, to),
+            Op::Allocate(Allocation { dst, .. }) => holds_pointers(function, dst),
+            Op::Call(call) => call.dst.as_ref().is_some_and(|dst| holds_pointers(function, dst)),
             Op::CopyBytes(to, ..) | Op::FillBytes(to, ..) | Op::HavocBytes(to, ..) => {
                 let targets = env.targets(function.name, to);
                 let is_new =
                     |object: &Object| matches!(object, Object::Heap(..)) && !matches!(op, Op::FillBytes(..));
-                targets.objects.iter().any(|object| !matches!(object, Object::Local(..)) && !is_new(object))
+                !leads_to_new(function, to)
+                    && targets
+                        .objects
+                        .iter()
+                        .any(|object| !matches!(object, Object::Local(..)) && !is_new(object))
             }
             Op::Skip | Op::Assume(_) | Op::Clobber(..) | Op::Free(_) | Op::Begin(_) | Op::End(_) => false,
         };
-        let reached = env.call_graph().reachable([self.function.name]);
-        let mut functions = reached.iter().filter_map(|name| env.function(*name));
-        functions.any(|function| function.edges.iter().any(|edge| is_loss(function, &edge.op)))
+        functions.into_iter().any(|function| function.edges.iter().any(|edge| is_loss(function, &edge.op)))
     }
 
     /// What refers to heap objects when the function has returned: its result, and objects with static storage.

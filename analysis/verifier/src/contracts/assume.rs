@@ -13,7 +13,7 @@ use std::{
 use proofline_cfa::{
     Allocation, Base, BinaryOp, Call, Callee, Cause, CompareOp, Edge, EdgeId, Expr, Function, Loc, Local,
     LocalId, Lvalue, MemoryPredicate, Name, Obligation, ObligationId, Op, Program, Quantity, Role, Scalar,
-    Site, Step, expr_text, visit,
+    Site, Step, Type, expr_text, visit,
 };
 use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
@@ -24,13 +24,15 @@ use super::{
         self, MOST, and, at_most, compare, difference, is_not_null, is_null, number, or, plus, sum, times,
         truth, widened,
     },
+    fresh::Fresh,
     guards,
     hooks::{self, HookPlace},
     named::{Named, named},
     obligations,
-    origin::{Offset, Origin, Origins, Place, is_character, types, whole_pointer},
+    origin::{Offset, Origin, Origins, Place, element, is_character, types, whole_pointer},
     replaced, text,
-    writes::{Stays, stays},
+    whole::Wholes,
+    writes::{self, Stays, stays},
 };
 use crate::checks::{library_call, precondition};
 
@@ -84,8 +86,10 @@ pub(crate) fn under(env: &Environment, name: Name, contracts: &Contracts) -> Opt
     });
     let env = looked.as_ref().map_or(env, |(env, _)| env);
     let function = env.function(name)?;
-    let named = named(env, function);
-    let mut maker = Maker::new(env, &named, own, contracts);
+    let fresh = Fresh::of(env, name);
+    let memory = writes::Memory::of(env, &fresh, name);
+    let named = named(env, &memory, function);
+    let mut maker = Maker::new(&memory, &named, own, contracts);
     maker.freed = freed;
     maker.calls.extend(looked.iter().flat_map(|(_, calls)| calls));
     maker.edges();
@@ -139,7 +143,13 @@ struct Maker<'a> {
 }
 
 impl<'a> Maker<'a> {
-    fn new(env: &'a Environment, named: &'a Named, own: &'a Contract, contracts: &'a Contracts) -> Maker<'a> {
+    fn new(
+        memory: &'a writes::Memory<'a>,
+        named: &'a Named,
+        own: &'a Contract,
+        contracts: &'a Contracts,
+    ) -> Maker<'a> {
+        let env = memory.env();
         let (program, function) = (env.program(), &named.function);
         let is_known = |at: &usize| {
             function.parameters.get(*at).is_some_and(|id| {
@@ -149,12 +159,30 @@ impl<'a> Maker<'a> {
         };
         let asked = own.pointers.iter().filter(|(at, _)| is_known(at));
         let may_be_null: Vec<(usize, bool)> = asked.clone().map(|(at, asked)| (*at, asked.or_null)).collect();
-        let stays = stays(env, function.name);
         let structures = asked.filter(|(_, asked)| asked.memory == Memory::Structure);
-        let structures = structures.map(|(at, _)| *at).collect();
+        let structures: BTreeSet<usize> = structures.map(|(at, _)| *at).collect();
         let ends = ends(own, &is_known);
-        let known = |at: Loc| stays.structures(named.before(at));
-        let origins = Origins::of(program, function, &may_be_null, structures, &ends, &known);
+        // Stores keep structures whole if what they store leads to whole ones, which hangs on what was stored before. Where all of them that are left
+        // are such, each is by induction over the steps of a run.
+        let wholes = Wholes::of(env, memory);
+        let candidates = function.edge_ids().filter(|(_, edge)| Wholes::is_candidate(&edge.op));
+        let mut whole: BTreeSet<EdgeId> = candidates.map(|(id, _)| id).collect();
+        let (stays, origins) = loop {
+            let stays = stays(memory, function.name, &whole);
+            let known = |at: Loc| stays.structures(named.before(at));
+            let origins = Origins::of(program, function, &may_be_null, structures.clone(), &ends, &known);
+            let is_string =
+                |at: usize| own.pointers.get(&at).is_some_and(|asked| asked.memory == Memory::String);
+            let count = whole.len();
+            whole.retain(|id| {
+                let edge = function.edge(*id);
+                let is_text = |at: usize| is_string(at) && stays.strings(named.before(edge.from));
+                known(edge.from) && wholes.keeps(&origins, &edge.op, &is_text)
+            });
+            if whole.len() == count {
+                break (stays, origins);
+            }
+        };
         let mut maker = Maker {
             env,
             program,

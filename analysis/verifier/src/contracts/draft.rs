@@ -7,7 +7,7 @@ use std::{
 };
 
 use proofline_cfa::{
-    Callee, CompareOp, Expr, Function, LocalId, Lvalue, MemoryPredicate, Name, Obligation, Op, Scalar, visit,
+    Callee, CompareOp, Expr, Function, Lvalue, MemoryPredicate, Name, Obligation, Op, Scalar, visit,
 };
 use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
@@ -23,6 +23,10 @@ use super::{
     origin::{Origin, Origins, is_character, types},
 };
 
+mod parameters;
+
+use parameters::{counts, is_moved, over_parameters, starts, stored, walked};
+
 /// So many numbers of elements are tried for a pointer.
 const COUNTS: usize = 3;
 
@@ -37,6 +41,8 @@ pub(crate) struct Draft {
     hooks: Hooks,
     /// Some of them the function calls itself.
     is_hooked: bool,
+    /// Parameters that the function puts into structures: whatever reads them there wants them to lead to whole ones.
+    stored: BTreeSet<usize>,
     /// Functions that are not in the program, of which nothing else is known than that they free nothing.
     keeping: Hooks,
     /// A person has written it: nothing else is tried.
@@ -68,6 +74,19 @@ impl Draft {
             hooks.entry(place.clone()).or_insert(*hook);
         }
         (hooks != last.hooks).then(|| Contract { hooks, ..last.clone() })
+    }
+
+    /// The contract where pointers that are put into structures lead to whole ones, if it does not say so, and there are any.
+    pub(crate) fn with_stored(&self, last: &Contract) -> Option<Contract> {
+        if self.is_written() {
+            return None;
+        }
+        let mut next = last.clone();
+        for at in &self.stored {
+            let asked = next.pointers.entry(*at);
+            asked.or_insert(Asked { memory: Memory::Nothing, or_null: true }).memory = Memory::Structure;
+        }
+        (next != *last).then_some(next)
     }
 
     /// Whether there are functions which are not in the program.
@@ -261,75 +280,9 @@ pub(crate) fn draft(env: &Environment, name: Name, callees: &Contracts) -> Draft
         (at, ladder(env, function, at, &uses))
     });
     let ladders = ladders.filter(|(_, ladder)| !ladder.is_empty()).collect();
-    Draft { ladders, starts: starts(function, &origins), hooks, is_hooked, keeping, written: None }
-}
-
-/// Parameters that lead to one element of several: pointers to other ones are computed from them.
-fn walked(env: &Environment, function: &Function, parameters: &[(usize, bool)]) -> BTreeSet<usize> {
-    let origins = Origins::of(env.program(), function, parameters, BTreeSet::new(), &[], &|_| true);
-    let walks = function.edges.iter().filter_map(|edge| {
-        let Op::Assign(dst, value) = &edge.op else { return None };
-        super::origin::whole_pointer(function, dst)?;
-        let place = origins.place(value)?;
-        let size = i128::from(types(env.program()).size(origins.pointee(place.origin)?)?);
-        let is_step = !place.offset.terms.is_empty() || place.offset.bytes != 0;
-        let is_whole = size > 0
-            && place.offset.bytes % size == 0
-            && place.offset.terms.iter().all(|(_, stride)| i128::from(*stride) % size == 0);
-        match place.origin {
-            Origin::Parameter(at) if is_step && is_whole => Some(at),
-            Origin::Parameter(_) | Origin::Loaded(_) | Origin::Allocated => None,
-        }
-    });
-    walks.collect()
-}
-
-/// Signed parameters that the indices in the function's places are computed from.
-fn starts(function: &Function, origins: &Origins<'_>) -> Vec<Expr> {
-    let mut read: BTreeSet<LocalId> = BTreeSet::new();
-    let see = |expr: &Expr, read: &mut BTreeSet<LocalId>| {
-        visit::reads_of_expr(expr, &mut |lvalue| {
-            if let proofline_cfa::Base::Local(id) = lvalue.base {
-                read.insert(id);
-            }
-        });
-    };
-    for edge in &function.edges {
-        visit::exprs(&edge.op, &mut |part| {
-            if let Expr::Memory(MemoryPredicate::InBounds, pointer, _) = part
-                && let Some(place) = origins.place(pointer)
-            {
-                place.offset.terms.iter().for_each(|(index, _)| see(index, &mut read));
-            }
-        });
-    }
-    loop {
-        let before = read.len();
-        for edge in &function.edges {
-            if let Op::Assign(Lvalue { base: proofline_cfa::Base::Local(id), .. }, value) = &edge.op
-                && read.contains(id)
-            {
-                see(value, &mut read);
-            }
-        }
-        if read.len() == before {
-            break;
-        }
-    }
-    let is_start = |count: &Expr| {
-        let Expr::Load(Lvalue { base: proofline_cfa::Base::Local(id), .. }) = count else { return false };
-        read.contains(id)
-    };
-    numbers(function, 0..function.parameters.len()).filter(is_start).collect()
-}
-
-fn is_moved(function: &Function, origins: &Origins<'_>, id: proofline_cfa::LocalId) -> bool {
-    function.edges.iter().any(|edge| match &edge.op {
-        Op::Assign(dst, value) if super::origin::whole_pointer(function, dst) == Some(id) => {
-            origins.place(value).is_some_and(|place| !place.offset.is_zero())
-        }
-        _ => false,
-    })
+    let starts = starts(function, &origins);
+    let stored = stored(env, function, &origins);
+    Draft { ladders, starts, hooks, is_hooked, stored, keeping, written: None }
 }
 
 struct Look<'a> {
@@ -555,22 +508,6 @@ impl Look<'_> {
     }
 }
 
-/// Whether an expression reads nothing but parameters, which nobody else can change.
-fn over_parameters(function: &Function, expr: &Expr) -> bool {
-    let mut is_plain = true;
-    visit::reads_of_expr(expr, &mut |lvalue| {
-        is_plain &= match lvalue.base {
-            proofline_cfa::Base::Local(id) => {
-                lvalue.path.is_empty()
-                    && function.parameters.contains(&id)
-                    && !function.local(id).address_taken
-            }
-            proofline_cfa::Base::Global(_) | proofline_cfa::Base::Deref(..) => false,
-        };
-    });
-    is_plain && super::replaced(expr, &|load| Some(load.clone())).is_some()
-}
-
 /// What to try for one pointer, weakest first where there is an order.
 fn ladder(env: &Environment, function: &Function, at: usize, uses: &Uses) -> Vec<Memory> {
     let local = function.local(function.parameters[at]);
@@ -626,22 +563,4 @@ fn ladder(env: &Environment, function: &Function, at: usize, uses: &Uses) -> Vec
         ladder.push(Memory::Bytes(bytes));
     }
     ladder
-}
-
-/// Integer parameters that may say how many elements there are: those behind the pointer first.
-fn counts(function: &Function, pointer: usize) -> Vec<Expr> {
-    let count = function.parameters.len();
-    numbers(function, (pointer + 1..count).chain(0..pointer)).collect()
-}
-
-/// Integer parameters that nobody else can change.
-fn numbers(function: &Function, order: impl Iterator<Item = usize>) -> impl Iterator<Item = Expr> {
-    order.filter_map(|at| {
-        let id = function.parameters[at];
-        let local = function.local(id);
-        let scalar = proofline_cfa::scalar_of(local.ty, proofline_syntax::DataModel::Lp64)?;
-        let is_number = matches!(scalar, Scalar::Int(ty) if ty.bits >= 16 && ty.bits <= 64);
-        (is_number && !local.address_taken)
-            .then(|| Expr::Load(Lvalue::local(id, local.ty, scalar, local.size)))
-    })
 }

@@ -7,6 +7,7 @@
 //! over the open calls no execution from an entry fails whose caller keeps the entry's contract.
 
 pub mod acsl;
+mod apart;
 pub(crate) mod assume;
 mod bytes;
 pub(crate) mod draft;
@@ -19,7 +20,9 @@ pub(crate) mod obligations;
 mod opaque;
 mod origin;
 pub(crate) mod promises;
+mod punned;
 mod text;
+mod whole;
 mod writes;
 
 use std::collections::BTreeMap;

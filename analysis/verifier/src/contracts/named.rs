@@ -2,10 +2,12 @@
 //! is known of `p->next` behind `if (p->next)` is known at its next use, to engines that know nothing of memory without a name, and pointers in
 //! structures are locals with an origin. Knows no contracts.
 //!
-//! **Law.** The new function has the executions of the old one, with variables beside them that nobody else sees.
+//! **Law.** The new function has the executions of the old one, with variables beside them that nobody else sees, as far as memory is of one type (`apart`).
 
 use std::{
+    cell::RefCell,
     collections::{BTreeMap, BTreeSet},
+    rc::Rc,
     sync::Arc,
 };
 
@@ -14,6 +16,11 @@ use proofline_cfa::{
     Role, Scalar, Site, Step, visit,
 };
 use proofline_program_analysis::Environment;
+
+use super::{
+    apart::{self, Access},
+    writes::Memory,
+};
 
 /// A function whose reads have names.
 #[derive(Debug)]
@@ -41,8 +48,9 @@ impl Named {
 }
 
 /// The function with names for what it reads.
-pub(super) fn named(env: &Environment, function: &Function) -> Named {
-    let mut reads = Reads { env, function, all: Vec::new(), at: BTreeMap::new() };
+pub(super) fn named(env: &Environment, memory: &Memory<'_>, function: &Function) -> Named {
+    let written = RefCell::default();
+    let mut reads = Reads { env, memory, function, all: Vec::new(), at: BTreeMap::new(), written };
     let mut at = reads.by_location();
     let known = reads.known(&at);
     reads.forget(&mut at, &known);
@@ -63,13 +71,24 @@ struct Read {
 struct Place {
     lvalue: Lvalue,
     objects: BTreeSet<Object>,
+    access: Option<Access>,
+}
+
+impl Place {
+    /// Whether types say that a write does not meet it.
+    fn is_apart(&self, write: &Access, memory: &Memory<'_>) -> bool {
+        self.access.as_ref().is_some_and(|access| access.is_apart(write, memory.program()))
+    }
 }
 
 struct Reads<'a> {
     env: &'a Environment,
+    memory: &'a Memory<'a>,
     function: &'a Function,
     all: Vec<Read>,
     at: BTreeMap<Lvalue, usize>,
+    /// What functions that are called write.
+    written: RefCell<BTreeMap<Name, Rc<Option<Vec<Access>>>>>,
 }
 
 impl Reads<'_> {
@@ -137,7 +156,12 @@ impl Reads<'_> {
             Base::Local(id) if !self.function.local(*id).address_taken => {
                 read.registers.insert(*id);
             }
-            _ => read.places.push(Place { lvalue: lvalue.clone(), objects: self.objects(lvalue) }),
+            _ => {
+                // Numbers have names enough.
+                let is_pointer = lvalue.scalar == Some(Scalar::Pointer);
+                let access = is_pointer.then(|| Access::of(self.memory, self.function, lvalue)).flatten();
+                read.places.push(Place { lvalue: lvalue.clone(), objects: self.objects(lvalue), access });
+            }
         }
         true
     }
@@ -205,8 +229,8 @@ impl Reads<'_> {
                 self.write(dst, &mut ends);
                 ends.given = self.at.get(&plain_place(dst)).copied().filter(|read| {
                     let inner = self.all[*read].places.split_last().map_or(&[][..], |(_, inner)| inner);
-                    let objects = self.objects(dst);
-                    inner.iter().all(|place| !overlap(dst, &objects, place))
+                    let meets = self.meets(dst);
+                    !inner.iter().any(meets)
                 });
             }
             Op::Copy(dst, _) | Op::Havoc(dst, _) => self.write(dst, &mut ends),
@@ -231,7 +255,7 @@ impl Reads<'_> {
                     self.everything(&mut ends);
                 }
                 for name in &callees.functions {
-                    self.objects_written(self.env.writes(*name), &mut ends);
+                    self.written_by(*name, &mut ends);
                 }
                 if let Some(dst) = &call.dst {
                     self.write(dst, &mut ends);
@@ -262,9 +286,36 @@ impl Reads<'_> {
         {
             return self.register(id, ends);
         }
+        let meets = self.meets(dst);
+        let changed = self.all.iter().enumerate().filter(|(_, read)| read.places.iter().any(&meets));
+        ends.changed.extend(changed.map(|(at, _)| at));
+    }
+
+    /// Whether a write may change what is at a place.
+    fn meets<'s>(&'s self, dst: &'s Lvalue) -> impl Fn(&Place) -> bool + 's {
         let objects = self.objects(dst);
-        let is_changed = |read: &Read| read.places.iter().any(|place| overlap(dst, &objects, place));
-        let changed = self.all.iter().enumerate().filter(|(_, read)| is_changed(read));
+        let access = Access::of(self.memory, self.function, dst);
+        move |place: &Place| {
+            let is_apart = || access.as_ref().is_some_and(|write| place.is_apart(write, self.memory));
+            overlap(dst, &objects, place) && !is_apart()
+        }
+    }
+
+    /// What a function that is called may change.
+    fn written_by(&self, name: Name, ends: &mut Ends) {
+        let objects = self.env.writes(name);
+        let known = self.written.borrow().get(&name).cloned();
+        let written = known.unwrap_or_else(|| {
+            let written = Rc::new(apart::written(self.memory, name));
+            self.written.borrow_mut().insert(name, written.clone());
+            written
+        });
+        let is_met = |place: &Place| match &*written {
+            Some(all) => all.iter().any(|write| !place.is_apart(write, self.memory)),
+            None => true,
+        };
+        let meets = |place: &Place| !place.objects.is_disjoint(objects) && is_met(place);
+        let changed = self.all.iter().enumerate().filter(|(_, read)| read.places.iter().any(&meets));
         ends.changed.extend(changed.map(|(at, _)| at));
     }
 
@@ -358,7 +409,7 @@ struct Ends {
     given: Option<usize>,
 }
 
-/// Whether a write may change what is at a place.
+/// Whether a write may change what is at a place, whatever types say.
 fn overlap(dst: &Lvalue, objects: &BTreeSet<Object>, place: &Place) -> bool {
     if let (Base::Deref(a, _), Base::Deref(b, _)) = (&dst.base, &place.lvalue.base)
         && plain(a) == **b

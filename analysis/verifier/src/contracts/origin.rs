@@ -286,6 +286,40 @@ impl<'f> Origins<'f> {
         if is_sized { Some(pointee) } else { self.opaque().taken(self.program, pointee) }
     }
 
+    /// Whether a pointer that is put into a member of a structure is null, or leads to what the member's type says: another structure, or a string, whole
+    /// ones. (`is_text`: which parameters lead to strings.)
+    pub(super) fn keeps_whole(&self, dst: &Lvalue, value: &Expr, is_text: &dyn Fn(usize) -> bool) -> bool {
+        let Base::Deref(pointer, _) = &dst.base else { return false };
+        let Some(to) = self.place(pointer) else { return false };
+        if !self.is_member(to.origin, &dst.path) || !to.offset.is_zero() {
+            return false;
+        }
+        let Some(member) = dst.ty.pointee().map(Type::unqualified) else { return false };
+        self.leads_to_whole(value, member) || is_character(member) && self.leads_to_text(value, is_text)
+    }
+
+    /// Whether a pointer is null, or leads to a whole structure of this type.
+    pub(super) fn leads_to_whole(&self, value: &Expr, pointee: Type) -> bool {
+        if is_null(value) {
+            return true;
+        }
+        let Some(from) = self.place(value) else { return false };
+        let is_sized = types(self.program).size(pointee).is_some_and(|size| size > 0);
+        let is_same = is_sized && self.pointee(from.origin).map(Type::unqualified) == Some(pointee);
+        is_same && self.is_structure(from.origin) && from.offset.is_zero()
+    }
+
+    /// Whether a pointer is null, or leads to a string.
+    pub(super) fn leads_to_text(&self, value: &Expr, is_text: &dyn Fn(usize) -> bool) -> bool {
+        let Some(from) = self.place(value) else { return is_null(value) };
+        let is_string = match from.origin {
+            Origin::Parameter(at) => is_text(at),
+            Origin::Loaded(ty) => is_character(ty),
+            Origin::Allocated => false,
+        };
+        is_string && from.offset.is_zero()
+    }
+
     /// What incomplete types are taken for.
     pub(super) fn opaque(&self) -> &Opaque {
         self.opaque.get_or_init(|| Opaque::of(self.program))
@@ -326,6 +360,15 @@ impl<'f> Origins<'f> {
 /// Sizes of the program's types.
 pub(super) fn types(program: &Program) -> proofline_cfa::Types<'_> {
     proofline_cfa::Types { records: &program.records, model: program.data_model }
+}
+
+/// The type of the elements of an array, of other types itself.
+pub(super) fn element(ty: Type) -> Type {
+    let mut ty = ty.unqualified();
+    while let TypeKind::Array(element, _) = ty.kind() {
+        ty = element.unqualified();
+    }
+    ty
 }
 
 /// Characters: what strings are made of.

@@ -1,24 +1,33 @@
-//! What a function, with everything that it calls, may write into memory of its callers: whether strings that were there still end where they did, and
-//! whether pointers that were there still point where they did.
+//! What a function, with everything that it calls, may do to memory of its callers: whether strings that were there still end where they did, whether
+//! pointers that were there still point where they did, and whether all of it is still alive.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use proofline_cfa::{
-    Base, Callee, Cause, EdgeId, Expr, Function, Loc, Lvalue, Name, Object, Op, Scalar, Step,
+    Base, Callee, Cause, Edge, EdgeId, Expr, Function, Loc, Lvalue, Name, Object, Op, Program, Scalar, Step,
 };
+use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
 
-use super::fresh::Fresh;
+use super::{
+    fresh::Fresh,
+    origin::{element, is_character, types},
+    punned::Punned,
+};
 
 /// What stays of callers' memory while a function runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Stays {
     /// Places that are reached after a write behind which strings may end later than they did.
     written: BTreeSet<Loc>,
-    /// Places that are reached after a write behind which pointers in structures, and strings, may be others than they were.
+    /// Places that are reached after a write behind which pointers in structures may be others than they were.
     changed: BTreeSet<Loc>,
-    /// Memory of callers that has values keeps having them: nothing is copied there that may have none.
-    pub(super) values: bool,
+    /// Places that are reached after a write behind which what pointers in structures lead to may be no string any more.
+    texts: BTreeSet<Loc>,
+    /// Places that are reached after something was freed that may be callers'.
+    freed: BTreeSet<Loc>,
+    /// Places that are reached after something was copied to memory of callers that may have no value.
+    copied: BTreeSet<Loc>,
 }
 
 impl Stays {
@@ -27,31 +36,45 @@ impl Stays {
         !self.written.contains(&at)
     }
 
-    /// Whether pointers in structures, and strings that these lead to, are what they were when it gets there.
+    /// Whether pointers in structures are what they were when it gets there, or lead to what is as good.
     pub(super) fn structures(&self, at: Loc) -> bool {
         !self.changed.contains(&at)
     }
+
+    /// Whether strings that pointers in structures lead to are still strings.
+    pub(super) fn texts(&self, at: Loc) -> bool {
+        !self.texts.contains(&at)
+    }
+
+    /// Whether memory of callers still has values where it had them.
+    pub(super) fn values(&self, at: Loc) -> bool {
+        !self.copied.contains(&at)
+    }
+
+    /// Whether everything is alive that was alive when the function was called, when it gets there.
+    pub(super) fn lives(&self, at: Loc) -> bool {
+        !self.freed.contains(&at)
+    }
 }
 
-/// Of a run of the function.
-pub(super) fn stays(env: &Environment, function: Name) -> Stays {
-    let graph = env.call_graph();
-    let fresh = Fresh::of(env, function);
-    let env = &Memory { env, fresh: &fresh };
-    let reached: BTreeMap<Name, Vec<Effect>> = graph
+/// Of a run of the function, some edges of which change pointers in structures, with all that is called there, and keep these whole (`whole`).
+pub(super) fn stays(env: &Memory<'_>, function: Name, whole: &BTreeSet<EdgeId>) -> Stays {
+    let graph = env.env.call_graph();
+    let reached: BTreeMap<Name, Vec<Did>> = graph
         .reachable([function])
         .into_iter()
         .filter_map(|name| Some((name, env.env.function(name)?)))
         .map(|(name, body)| {
-            (name, body.edge_ids().map(|(id, edge)| of_edge(env, body, id, &edge.op)).collect())
+            let did = |(id, edge): (EdgeId, &Edge)| {
+                let did = of_edge(env, body, id, &edge.op);
+                let is_store = matches!(edge.op, Op::Assign(..)) && did.write == Effect::Anything;
+                let is_whole = is_store && name == function && whole.contains(&id);
+                if is_whole { Did { write: Effect::Number, ..did } } else { did }
+            };
+            (name, body.edge_ids().map(did).collect())
         })
         .collect();
-    let copies = |name: &Name| {
-        let body = env.env.function(*name);
-        body.is_some_and(|body| body.edges.iter().any(|edge| is_copy(env, body, &edge.op)))
-    };
-    let values = !reached.keys().any(copies);
-    let behind = |breaks: &dyn Fn(&Effect) -> bool| {
+    let behind = |breaks: &dyn Fn(&Did) -> bool, passed_over: &dyn Fn(EdgeId) -> bool| {
         let may_break: BTreeSet<Name> =
             reached.iter().filter(|(_, all)| all.iter().any(breaks)).map(|(name, _)| *name).collect();
         let mut written = BTreeSet::new();
@@ -60,8 +83,10 @@ pub(super) fn stays(env: &Environment, function: Name) -> Stays {
         };
         let called =
             |id: EdgeId| graph.call(function, id).into_iter().flat_map(|to| to.functions.iter().copied());
-        let is_write =
-            |id: EdgeId| breaks(&effects[id.index()]) || !graph.reachable(called(id)).is_disjoint(&may_break);
+        let is_write = |id: EdgeId| {
+            breaks(&effects[id.index()])
+                || !passed_over(id) && !graph.reachable(called(id)).is_disjoint(&may_break)
+        };
         let mut open: Vec<Loc> =
             body.edge_ids().filter(|(id, _)| is_write(*id)).map(|(_, edge)| edge.to).collect();
         let successors = body.successors();
@@ -72,9 +97,12 @@ pub(super) fn stays(env: &Environment, function: Name) -> Stays {
         }
         written
     };
-    let written = behind(&|effect| !matches!(effect, Effect::None | Effect::Zero));
-    let changed = behind(&|effect| !matches!(effect, Effect::None | Effect::Member));
-    Stays { written, changed, values }
+    let written = behind(&Did::changes_strings, &|_| false);
+    let changed = behind(&Did::changes_pointers, &|id| whole.contains(&id));
+    let texts = behind(&Did::changes_texts, &|_| false);
+    let freed = behind(&|did| did.frees, &|_| false);
+    let copied = behind(&|did| did.copies, &|_| false);
+    Stays { written, changed, texts, freed, copied }
 }
 
 /// Whether bits come into memory of callers that need not have a value: nobody asks whether what is only copied has one.
@@ -102,30 +130,150 @@ fn is_copy(env: &Memory<'_>, body: &Function, op: &Op) -> bool {
 }
 
 /// Of an edge, without what it calls.
-fn of_edge(env: &Memory<'_>, body: &Function, id: EdgeId, op: &Op) -> Effect {
-    let Op::Call(call) = op else { return of_operation(env, body, op) };
+fn of_edge(env: &Memory<'_>, body: &Function, id: EdgeId, op: &Op) -> Did {
+    let Op::Call(call) = op else {
+        let (write, frees) = (of_operation(env, body, op), frees(env, body, op));
+        return Did { write, frees, copies: is_copy(env, body, op) };
+    };
     let runs_unknown = env.env.call_graph().call(body.name, id).is_none_or(|to| to.may_be_external);
     // The result is written by the caller.
     let result = call.dst.as_ref().map_or(Effect::None, |dst| of_place(env, body, dst, None));
     let is_here = matches!(call.callee, Callee::Direct(name) if env.env.function(name).is_some());
-    if runs_unknown && !is_here { Effect::Anything } else { result }
+    if runs_unknown && !is_here {
+        Did { write: Effect::Anything, frees: true, copies: false }
+    } else {
+        Did { write: result, frees: false, copies: false }
+    }
+}
+
+/// Whether an edge, without what it calls, may change pointers in structures of callers.
+pub(super) fn changes_pointers(env: &Memory<'_>, body: &Function, id: EdgeId, op: &Op) -> bool {
+    of_edge(env, body, id, op).changes_pointers()
+}
+
+/// Whether strings of callers may end later behind it than they did.
+pub(super) fn changes_strings(env: &Memory<'_>, body: &Function, id: EdgeId, op: &Op) -> bool {
+    of_edge(env, body, id, op).changes_strings()
+}
+
+/// Whether an operation that is no call may end the life of memory of callers. Their automatic objects live longer than the call.
+fn frees(env: &Memory<'_>, body: &Function, op: &Op) -> bool {
+    match op {
+        Op::Free(pointer) => of_bytes(env, body, pointer) != Effect::None,
+        Op::Clobber(_, Cause::Keeping(_)) => false,
+        Op::Clobber(..) => true,
+        Op::Skip
+        | Op::Assume(_)
+        | Op::Assign(..)
+        | Op::Copy(..)
+        | Op::Havoc(..)
+        | Op::Allocate(_)
+        | Op::Call(_)
+        | Op::CopyBytes(..)
+        | Op::FillBytes(..)
+        | Op::HavocBytes(..)
+        | Op::Begin(_)
+        | Op::End(_) => false,
+    }
 }
 
 /// The program, and what is the run's own.
-struct Memory<'e> {
+pub(super) struct Memory<'e> {
     env: &'e Environment,
     fresh: &'e Fresh,
+    punned: Punned,
 }
 
-/// What a write may do to memory of callers.
+impl<'e> Memory<'e> {
+    /// Of a run of the function.
+    pub(super) fn of(env: &'e Environment, fresh: &'e Fresh, function: Name) -> Memory<'e> {
+        let punned = Punned::of(env, fresh, &env.call_graph().reachable([function]));
+        Memory { env, fresh, punned }
+    }
+
+    pub(super) fn env(&self) -> &'e Environment {
+        self.env
+    }
+
+    pub(super) fn program(&self) -> &'e Program {
+        self.env.program()
+    }
+
+    /// Whether a place holds what its type says.
+    pub(super) fn is_certain(&self, body: &Function, place: &Lvalue) -> bool {
+        // What was left there, functions that are not looked at have left, and may have taken for something else.
+        let is_left = |pointer: &Expr| {
+            let targets = self.env.targets(body.name, pointer);
+            targets.objects.iter().any(|object| self.env.is_left(*object))
+        };
+        let is_known = match &place.base {
+            Base::Local(_) | Base::Global(_) => true,
+            Base::Deref(pointer, _) => !is_left(pointer),
+        };
+        is_known && is_bounded(place) && self.punned.is_typed(self.program(), body, place)
+    }
+
+    /// Whether a pointer leads to what the function has allocated since it was called.
+    pub(super) fn leads_to_new(&self, body: &Function, pointer: &Expr) -> bool {
+        self.fresh.is_fresh(body, pointer)
+    }
+
+    /// Whether a place is the function's own since it was called.
+    pub(super) fn is_new(&self, body: &Function, place: &Lvalue) -> bool {
+        match &place.base {
+            Base::Local(id) => !body.local(*id).address_taken,
+            Base::Global(_) => false,
+            Base::Deref(pointer, _) => self.leads_to_new(body, pointer),
+        }
+    }
+}
+
+/// What an edge may do to memory of callers, without what it calls.
+#[derive(Clone, Copy, Debug)]
+struct Did {
+    write: Effect,
+    /// Something may not be alive any more.
+    frees: bool,
+    /// Something is copied that may have no value.
+    copies: bool,
+}
+
+impl Did {
+    fn changes_strings(&self) -> bool {
+        match self.write {
+            Effect::None | Effect::Zero => false,
+            Effect::Number | Effect::Character | Effect::Whole | Effect::Anything => true,
+        }
+    }
+
+    fn changes_pointers(&self) -> bool {
+        match self.write {
+            Effect::None | Effect::Number | Effect::Character | Effect::Whole => false,
+            Effect::Zero | Effect::Anything => true,
+        }
+    }
+
+    fn changes_texts(&self) -> bool {
+        match self.write {
+            Effect::None | Effect::Zero | Effect::Number | Effect::Whole => false,
+            Effect::Character | Effect::Anything => true,
+        }
+    }
+}
+
+/// What a write may do to memory of callers. What a structure holds, or leads to, is of the type that it says: no pointer, and no string, is a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Effect {
     /// Nothing.
     None,
     /// One byte becomes 0.
     Zero,
-    /// A member of a structure changes that is neither a pointer nor a character.
-    Member,
+    /// A member changes that is a number, or a pointer becomes one to something as good.
+    Number,
+    /// A member changes that is a character.
+    Character,
+    /// Strings may end elsewhere, but those that structures lead to are strings, and structures are whole.
+    Whole,
     Anything,
 }
 
@@ -135,8 +283,7 @@ fn of_operation(env: &Memory<'_>, body: &Function, op: &Op) -> Effect {
         Op::Assign(dst, value) => of_place(env, body, dst, Some(value)),
         Op::Copy(dst, _) | Op::Havoc(dst, _) => of_place(env, body, dst, None),
         Op::Allocate(allocation) => of_place(env, body, &allocation.dst, None),
-        // Structures stay whole, strings may end elsewhere.
-        Op::Clobber(_, Cause::Keeping(_)) => Effect::Member,
+        Op::Clobber(_, Cause::Keeping(_)) => Effect::Whole,
         Op::Clobber(..) => Effect::Anything,
         Op::CopyBytes(to, ..) | Op::FillBytes(to, ..) | Op::HavocBytes(to, ..) => of_bytes(env, body, to),
     }
@@ -147,33 +294,62 @@ fn of_bytes(env: &Memory<'_>, body: &Function, pointer: &Expr) -> Effect {
         return Effect::None;
     }
     let targets = env.env.targets(body.name, pointer);
-    let is_theirs = targets.objects.iter().any(|object| may_be_callers(env, *object));
+    let is_theirs = targets.objects.iter().any(|object| may_be_callers(env.env, *object));
     if is_theirs { Effect::Anything } else { Effect::None }
 }
 
-/// Whether callers' pointers may lead there.
-fn may_be_callers(env: &Memory<'_>, object: Object) -> bool {
-    object == Object::External || env.env.escaped().contains(&object)
+/// Whether callers' pointers may lead there. So they may to what earlier runs have left in static pointers.
+pub(super) fn may_be_callers(env: &Environment, object: Object) -> bool {
+    object == Object::External || env.is_left(object) || env.escaped().contains(&object)
 }
 
 fn of_place(env: &Memory<'_>, body: &Function, place: &Lvalue, value: Option<&Expr>) -> Effect {
     let is_theirs = match &place.base {
         Base::Local(id) if !body.local(*id).address_taken => false,
-        Base::Local(id) => may_be_callers(env, Object::Local(body.name, *id)),
-        Base::Global(name) => may_be_callers(env, Object::Global(*name)),
-        Base::Deref(pointer, _) if env.fresh.is_fresh(body, pointer) => false,
-        Base::Deref(pointer, _) => {
-            env.env.targets(body.name, pointer).objects.iter().any(|object| may_be_callers(env, *object))
-        }
+        Base::Local(id) => may_be_callers(env.env, Object::Local(body.name, *id)),
+        Base::Global(name) => may_be_callers(env.env, Object::Global(*name)),
+        Base::Deref(pointer, _) => of_bytes(env, body, pointer) != Effect::None,
     };
     if !is_theirs {
         return Effect::None;
     }
-    let is_member = matches!(place.path.last(), Some(Step::Field { .. }));
+    let is_certain = env.is_certain(body, place) && !shares_pointers(env.program(), &place.path);
+    // Where a plain number is written, a caller may have a pointer.
+    let is_member = is_certain && place.path.iter().any(|step| matches!(step, Step::Field { .. }));
+    let is_character = is_character(place.ty) && !matches!(place.ty.kind(), TypeKind::Bool);
     match place.scalar {
-        Some(Scalar::Int(ty)) if ty.bits == 8 && matches!(value, Some(Expr::Int(0, _))) => Effect::Zero,
-        Some(Scalar::Int(ty)) if ty.bits > 8 && is_member => Effect::Member,
-        Some(Scalar::Float(_)) if is_member => Effect::Member,
+        Some(Scalar::Int(_)) if is_character => match (value, is_member) {
+            (Some(Expr::Int(0, _)), true) => Effect::None,
+            (Some(Expr::Int(0, _)), false) => Effect::Zero,
+            (_, true) => Effect::Character,
+            (_, false) => Effect::Anything,
+        },
+        Some(Scalar::Int(_) | Scalar::Float(_)) if is_member => Effect::Number,
         Some(_) | None => Effect::Anything,
     }
+}
+
+/// Whether each step to an element is one of an array, and `array-bounds` asks whether it has that element; how far pointers step, `punned` has looked at.
+fn is_bounded(place: &Lvalue) -> bool {
+    let is_step = |step: &&Step| matches!(step, Step::Index { .. });
+    let along = match place.base {
+        Base::Deref(..) => place.path.iter().take_while(is_step).count(),
+        Base::Local(_) | Base::Global(_) => 0,
+    };
+    place.path[along..].iter().all(|step| match step {
+        Step::Field { .. } => true,
+        Step::Index { length, .. } => length.is_some_and(|length| length > 0),
+    })
+}
+
+/// Whether a union on the way holds a structure with pointers: these are known for what its type says, though another member may have been written.
+fn shares_pointers(program: &Program, path: &[Step]) -> bool {
+    let types = types(program);
+    path.iter().any(|step| match step {
+        Step::Field { record, .. } => types.record(*record).is_none_or(|record| {
+            record.is_union
+                && record.fields.iter().any(|field| matches!(element(field.ty).kind(), TypeKind::Record(_)))
+        }),
+        Step::Index { .. } => false,
+    })
 }

@@ -271,6 +271,9 @@ impl Random {
     }
 }
 
+/// Floating numbers that no integer is: comparisons with the first one are all false.
+const FLOATS: &[f64] = &[f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.5];
+
 /// Candidate values, most telling first: small ones, then the program's own constants and their neighbours, then limits.
 #[derive(Clone, Debug)]
 pub(crate) struct Pool {
@@ -348,7 +351,8 @@ impl Pool {
         let mut seen = BTreeSet::new();
         values.retain(|value| seen.insert(*value));
         // Small ones; those of the program are added.
-        let numbers = values.iter().take(11).map(|value| *value as f64).collect();
+        let few = values.iter().take(11).map(|value| *value as f64);
+        let numbers = few.chain(FLOATS.iter().copied()).collect();
         Pool { values, numbers }
     }
 

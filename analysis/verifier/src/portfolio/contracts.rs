@@ -299,6 +299,7 @@ impl<P: Programs> Known<'_, P> {
         let next = one.draft.next(&one.contract, &null);
         let next = next.or_else(|| one.draft.next(&one.contract, &about(&of_memory)));
         if next.is_some() || !of_memory.is_empty() {
+            let next = next.or_else(|| one.draft.with_stored(&one.contract));
             let next = next.or_else(|| one.draft.with_keeping(&one.contract));
             one.go_on(next);
             return Ok(());

@@ -69,7 +69,13 @@ impl Maker<'_> {
                 at = self.lives(at, condition, id);
             }
             self.dead.extend(ids.iter().map(|id| id.index()));
-            self.branch(at, &new, Some(passes.to), Some(fails.to));
+            // What is asked of a pointer that the contract speaks of, nothing is kept without (`leaves` of the portfolio). Of others, the numbers say
+            // what is enough, and it need not be needed.
+            if about.is_some_and(|at| self.own.pointers.contains_key(&at)) && new != truth(false) {
+                self.branch(at, &new, Some(passes.to), Some(fails.to));
+            } else {
+                self.asked(at, &new, passes.to, fails.to);
+            }
         }
     }
 
@@ -84,7 +90,14 @@ impl Maker<'_> {
         for pointer in pointers {
             let what = format!("what `{}` leads to is alive", expr_text(self.function, &pointer));
             for predicate in [MemoryPredicate::NotFreed, MemoryPredicate::NotEnded] {
-                let lives = Expr::Memory(predicate, pointer.clone(), Arc::new(Expr::int(0)));
+                let known =
+                    self.predicate(predicate, &pointer, &Expr::int(0)).map(|(condition, _)| condition);
+                let unknown = || Expr::Memory(predicate, pointer.clone(), Arc::new(Expr::int(0)));
+                let lives = known.unwrap_or_else(unknown);
+                // It is no obligation then, and a part without one would stay open.
+                if lives == truth(true) {
+                    continue;
+                }
                 self.parts.insert(ObligationId(self.out.obligations.len() as u32), of);
                 at = self.obliged(at, lives, &what, None);
             }

@@ -92,7 +92,9 @@ impl Maker<'_> {
         let pointer = Arc::new(value.clone());
         let nothing = Arc::new(Expr::int(0));
         for predicate in [MemoryPredicate::NotFreed, MemoryPredicate::NotEnded] {
-            at = self.obliged(at, Expr::Memory(predicate, pointer.clone(), nothing.clone()), what, about);
+            let known = self.predicate(predicate, value, &nothing).map(|(condition, _)| condition);
+            let unknown = || Expr::Memory(predicate, pointer.clone(), nothing.clone());
+            at = self.obliged(at, known.unwrap_or_else(unknown), what, about);
         }
         let bytes = |size: Expr| {
             let size_t =
@@ -207,6 +209,9 @@ impl Maker<'_> {
             && place.offset.is_zero()
             && self.origins.opaque().is_clear()
             && self.structures_stay(self.at)
+            && (self.stays.texts(self.named.before(self.at))
+                || !own.is_some_and(|ty| has_texts(self.program, ty)))
+            && self.stays.lives(self.named.before(self.at))
             && self.memory(place.origin) == Memory::Structure
     }
 
@@ -235,14 +240,14 @@ impl Maker<'_> {
         });
     }
 
-    /// One more obligation.
+    /// One more obligation. What it asks for is enough and need not be needed: where it does not hold, executions go on.
     pub(super) fn obliged(&mut self, at: Loc, condition: Expr, what: &str, about: Option<usize>) -> Loc {
         if condition == truth(true) {
             return at;
         }
         let (error, next) = (self.location(), self.location());
         let id = ObligationId(self.out.obligations.len() as u32);
-        self.branch(at, &condition, Some(next), Some(error));
+        self.asked(at, &condition, next, error);
         let (check, site) = (precondition::CHECK.id(), Site::NOWHERE);
         self.out.obligations.push(Obligation { check, error, site, text: Name::new(what) });
         self.calls.insert(id);
@@ -250,6 +255,12 @@ impl Maker<'_> {
             self.about.insert(id, at);
         }
         next
+    }
+
+    /// Goes on, and where the condition does not hold, to the error as well.
+    pub(super) fn asked(&mut self, at: Loc, condition: &Expr, next: Loc, error: Loc) {
+        self.push(at, next, Op::Skip);
+        self.branch(at, condition, None, Some(error));
     }
 
     /// What the contract says, where the function is entered.
@@ -320,6 +331,32 @@ impl Maker<'_> {
         self.push(at, old, Op::Skip);
         self.out.entry = start;
     }
+}
+
+/// Whether strings are what a structure of this type leads to.
+fn has_texts(program: &Program, ty: Type) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut open = vec![ty];
+    while let Some(ty) = open.pop() {
+        let ty = element(ty);
+        if ty.pointee().is_some_and(is_character) {
+            return true;
+        }
+        if !seen.insert(ty) {
+            continue;
+        }
+        open.extend(ty.pointee());
+        if let TypeKind::Record(tag) = ty.kind() {
+            open.extend(
+                types(program)
+                    .record(*tag)
+                    .into_iter()
+                    .flat_map(|record| &record.fields)
+                    .map(|field| field.ty),
+            );
+        }
+    }
+    false
 }
 
 /// Whether an obligation of the function is that a parameter is not null.

@@ -171,7 +171,8 @@ impl Maker<'_> {
             MemoryPredicate::InBounds => self.inside(&place, size)?,
             MemoryPredicate::Terminated => self.ends(&place)?,
             // What callers lead to has values.
-            MemoryPredicate::Initialised if self.stays.values && self.is_given(&place) => truth(true),
+            MemoryPredicate::Initialised if self.has_values(&place) => truth(true),
+            MemoryPredicate::NotFreed | MemoryPredicate::NotEnded if self.is_alive(&place) => truth(true),
             // Whether it may be written, callers in sight are asked by themselves.
             MemoryPredicate::Writable if self.is_given(&place) => truth(true),
             MemoryPredicate::Writable
@@ -197,6 +198,16 @@ impl Maker<'_> {
     fn is_hook(&self, pointer: &Expr) -> bool {
         let place = hooks::place_of(&self.named.unnamed(pointer), self.function);
         place.is_some_and(|place| self.own.hooks.contains_key(&place))
+    }
+
+    /// Whether a pointer leads to memory that the contract speaks of, and nothing has ended since. (What else comes from a parameter is null.)
+    fn is_alive(&self, place: &Place) -> bool {
+        self.stays.lives(self.named.before(self.at)) && self.is_given(place)
+    }
+
+    /// Whether a pointer leads to memory that the contract speaks of, and nothing without a value has come there since.
+    fn has_values(&self, place: &Place) -> bool {
+        self.stays.values(self.named.before(self.at)) && self.is_given(place)
     }
 
     /// Whether a pointer leads to memory that the contract speaks of.

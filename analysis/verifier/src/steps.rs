@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use crate::{
     checks::{Check, Failure},
     finding::{ObjectChange, StepKind, TraceStep, is_theirs, mentioned},
-    interpret::{Event, MadeUp, Passed, Run, Skipped, Trace},
+    interpret::{Event, MadeUp, Moment, Passed, Run, Skipped, Trace},
     objects::Objects,
     picture,
     sources::{Position, Sources},
@@ -52,17 +52,22 @@ pub(crate) fn tell(
         steps: Vec::new(),
         values: FxHashMap::default(),
         open: Vec::new(),
+        moment: Some(Moment::default()),
     };
     teller.arguments(run, entry);
     let mut made_up = trace.made_up.iter().peekable();
     let mut skipped = trace.skipped.iter().peekable();
+    let mut objects = 0;
     for (at, event) in (trace.dropped..).zip(&trace.events) {
         while let Some(skipped) = skipped.next_if(|skipped| skipped.before <= at) {
             teller.skipped(skipped);
         }
         while let Some(made) = made_up.next_if(|made| made.before <= at) {
+            objects += 1;
+            teller.moment = Some(Moment { events: made.before, made_up: objects });
             teller.made_up(made, event);
         }
+        teller.moment = Some(Moment { events: at + 1, made_up: objects });
         teller.event(event);
     }
     let depth = trace.events.last().map_or(0, |event| event.depth);
@@ -81,6 +86,8 @@ pub(crate) fn tell(
         is_global: false,
         arguments: Vec::new(),
         object: None,
+        scene: None,
+        moment: None,
         left_out: 0,
     });
     Told { steps: teller.steps, values }
@@ -118,6 +125,8 @@ struct Teller<'l> {
     values: FxHashMap<(u32, String), String>,
     /// Calls that have been entered and not left.
     open: Vec<(Name, EdgeId)>,
+    /// Behind what is told now.
+    moment: Option<Moment>,
 }
 
 impl Teller<'_> {
@@ -197,6 +206,8 @@ impl Teller<'_> {
             is_global: false,
             arguments: Vec::new(),
             object: None,
+            scene: None,
+            moment: None,
             left_out: usize::try_from(left_out).unwrap_or(usize::MAX),
         });
     }
@@ -212,6 +223,8 @@ impl Teller<'_> {
             is_global: false,
             arguments: Vec::new(),
             object: None,
+            scene: None,
+            moment: self.moment,
             left_out: 0,
         });
     }
@@ -229,6 +242,8 @@ impl Teller<'_> {
             is_global: false,
             arguments: Vec::new(),
             object: None,
+            scene: None,
+            moment: self.moment,
             left_out: 0,
         });
     }
@@ -461,6 +476,8 @@ impl Teller<'_> {
             is_global: false,
             arguments: Vec::new(),
             object: None,
+            scene: None,
+            moment: self.moment,
             left_out: 0,
         });
     }
@@ -513,6 +530,7 @@ pub(crate) fn shorten(steps: Vec<TraceStep>) -> Vec<TraceStep> {
     };
     gap.change = None;
     gap.object = None;
+    gap.moment = None;
     gap.arguments = Vec::new();
     gap.left_out = left_out;
     out.push(gap);

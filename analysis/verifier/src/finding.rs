@@ -13,7 +13,7 @@ use crate::{
     blame::{self, Blame},
     checks::{Check, Failure},
     counterexample::Counterexample,
-    interpret::{Moment, Run},
+    interpret::{Moment, Run, Seen},
     objects::Objects,
     scene::Scene,
     sources::{Position, Sources},
@@ -108,7 +108,7 @@ pub enum StepKind {
 impl Finding {
     /// Explains a counterexample by running it once more. `None` if it cannot be reproduced, which is a defect.
     pub fn explain(subject: &Subject, sources: &Sources, counterexample: Counterexample) -> Option<Finding> {
-        let run = counterexample.replay(subject.program())?;
+        let run = counterexample.watch(subject.program(), &BTreeSet::new())?;
         let function = subject.program().function(counterexample.function)?.clone();
         let obligation = function.obligations.get(counterexample.obligation.index())?.clone();
         let check = Check::of(obligation.check)?;
@@ -152,7 +152,7 @@ fn scenes(subject: &Subject, counterexample: &Counterexample, run: &Run, steps: 
     }
     let moments: BTreeSet<Moment> = steps.iter().filter_map(|step| step.moment).collect();
     let Some(watched) = counterexample.watch(program, &moments) else { return };
-    let (mut seen, last) = watched.seen;
+    let Seen { at: mut seen, last, values: _ } = watched.seen;
     let Some(trace) = watched.trace else { return };
     let objects = Objects::new(program, &trace.objects);
     let mut ready: BTreeMap<Moment, Arc<Scene>> = BTreeMap::new();

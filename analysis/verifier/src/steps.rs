@@ -71,7 +71,7 @@ pub(crate) fn tell(
         teller.event(event);
     }
     let depth = trace.events.last().map_or(0, |event| event.depth);
-    let values = teller.values_at_failure(trace, obligation, at, depth);
+    let values = teller.values_at_failure(run, obligation, at, depth);
     let position = sources.position(at.name, obligation.site);
     let source = position.as_ref().map(|place| sources.text_at(place)).unwrap_or_default();
     let picture = trace.touched.as_ref().filter(|_| is_about_memory(obligation, at));
@@ -484,7 +484,7 @@ impl Teller<'_> {
 
     fn values_at_failure(
         &self,
-        _trace: &Trace,
+        run: &Run,
         obligation: &Obligation,
         at: &Function,
         depth: u32,
@@ -504,9 +504,19 @@ impl Teller<'_> {
                 continue;
             }
             let name = lvalue_text(at, lvalue);
-            if let Some(value) = self.values.get(&(if is_local { depth } else { 0 }, name.clone())) {
-                out.push((name, value.clone()));
-            }
+            let Some(told) = self.values.get(&(if is_local { depth } else { 0 }, name.clone())) else {
+                continue;
+            };
+            // Others may have written there since, by another name.
+            let now = run.seen.values.iter().find(|(known, ..)| known == lvalue);
+            let value = match now {
+                // The strings of the command line are told as what they say.
+                Some((_, _, Scalar::Pointer)) if told.starts_with('"') => told.clone(),
+                Some((_, value, scalar)) => self.objects.value_text(*value, *scalar),
+                None if run.seen.last.is_none() || is_register(at, lvalue) => told.clone(),
+                None => continue,
+            };
+            out.push((name, value));
         }
         out
     }
@@ -536,6 +546,11 @@ pub(crate) fn shorten(steps: Vec<TraceStep>) -> Vec<TraceStep> {
     out.push(gap);
     out.extend(steps[steps.len() - tail..].iter().cloned());
     out
+}
+
+/// Whether nothing but its name leads there.
+fn is_register(function: &Function, lvalue: &Lvalue) -> bool {
+    matches!(lvalue.base, Base::Local(id) if !function.local(id).address_taken && lvalue.path.is_empty())
 }
 
 /// Whether a condition reads something, and nothing but such locals.

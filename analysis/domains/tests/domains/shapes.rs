@@ -149,41 +149,34 @@ fn pointers(env: &Environment, analysis: &ShapeAnalysis) -> Vec<Asked> {
     asked.filter(|asked| !asked.links.is_empty()).collect()
 }
 
-/// What is said of a graph is true of every graph that it covers; and of explicit heaps, everything that is said is exact.
+/// What is said of a graph is said, or more, of every graph that it covers.
 #[test]
 fn forms_of_folded_graphs_hold_for_what_they_cover() {
     let mut said = 0;
     for code in PROGRAMS {
         let env = environment(&format!("{START}{code}"));
         let main = env.function(Name::new("main")).expect("a body");
-        let explicit = analysis(&env, None, false);
-        let runs = explored(&env, &explicit, 500);
-        for trees in [false, code.contains("struct t {")] {
-            let folding = analysis(&env, Some(0), trees);
-            let asked = pointers(&env, &folding);
-            let reached = explored(&env, &folding, 20_000);
-            for low in runs.nodes.iter().filter(|node| node.function == Name::new("main")) {
-                let forms = folding.forms(&low.state, main, &asked);
-                let same =
-                    reached.nodes.iter().filter(|high| high.function == low.function && high.loc == low.loc);
-                for high in same.filter(|high| folding.leq(&low.state, &high.state)) {
-                    for (form, above) in forms.iter().zip(folding.forms(&high.state, main, &asked)) {
-                        let Some(above) = above else { continue };
-                        let joined = form.as_ref().and_then(|form| above.join(form));
-                        assert_eq!(
-                            joined.as_ref(),
-                            Some(&above),
-                            "{form:?} of {}\nbut {}\n{code}",
-                            folding.show(&low.state),
-                            folding.show(&high.state)
-                        );
-                        said += 1;
-                    }
+        let runs = explored(&env, &analysis(&env, None, false), 300);
+        let folding = analysis(&env, Some(0), code.contains("struct t {"));
+        let asked = pointers(&env, &folding);
+        let reached = explored(&env, &folding, 20_000);
+        let in_main = |name: Name| name == Name::new("main");
+        for low in runs.nodes.iter().filter(|node| in_main(node.function)).step_by(5) {
+            let forms = folding.forms(&low.state, main, &asked);
+            let same = reached.nodes.iter().filter(|high| in_main(high.function) && high.loc == low.loc);
+            let upper = same.take(25).filter(|high| folding.leq(&low.state, &high.state));
+            for high in upper {
+                for (form, above) in forms.iter().zip(folding.forms(&high.state, main, &asked)) {
+                    let Some(above) = above else { continue };
+                    let joined = form.as_ref().and_then(|form| above.join(form));
+                    let [lower, upper] = [low, high].map(|node| folding.show(&node.state));
+                    assert_eq!(joined.as_ref(), Some(&above), "{form:?} of {lower}\nbut {upper}\n{code}");
+                    said += 1;
                 }
             }
         }
     }
-    assert!(said > 500, "{said} forms were compared");
+    assert!(said > 50, "{said} forms were compared");
 }
 
 proptest! {

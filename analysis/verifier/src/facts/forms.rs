@@ -15,8 +15,8 @@ use crate::{
     subject::Subject,
 };
 
-/// Steps of a pass.
-const STEPS: u64 = 20_000;
+/// Steps of a pass. Usual programs take some hundreds; whoever hovers waits for it.
+const STEPS: u64 = 5_000;
 
 /// What pointers lead to at a location; nothing of pointers that may lead anywhere.
 pub type Forms = BTreeMap<Variable, Form>;
@@ -39,7 +39,8 @@ pub(super) fn add(
     let mut found: Option<Found> = None;
     if has_linked_heap(reached.iter().filter_map(|name| subject.env().function(*name))) {
         for trees in [false, true] {
-            if trees && !has_trees(subject.env()) {
+            // Lists that are linked in both directions might be trees, too: where a pass that folds to lists ends, it has said what there is.
+            if trees && (found.is_some() || !has_trees(subject.env())) {
                 continue;
             }
             let own = Budget::steps(STEPS.min(budget.left()))
@@ -48,10 +49,7 @@ pub(super) fn add(
             let before = own.left();
             let new = forms(subject, entry, trees, called, &own);
             budget.spend(before - own.left())?;
-            found = match (found, new.ok()) {
-                (Some(known), Some(new)) => Some(both(known, new)),
-                (known, new) => known.or(new),
-            };
+            found = found.or(new.ok());
         }
     }
     for (name, facts) in &mut facts.functions {
@@ -118,24 +116,4 @@ pub(super) fn join(known: &mut Forms, other: &Forms) {
         }
         None => false,
     });
-}
-
-/// What two passes say together: what only one says something of is known, too.
-fn both(mut one: Found, other: Found) -> Found {
-    for (name, places) in other {
-        let known = one.entry(name).or_default();
-        for (loc, forms) in places {
-            let here = known.entry(loc).or_default();
-            for (variable, form) in forms {
-                match here.entry(variable) {
-                    btree_map::Entry::Vacant(place) => drop(place.insert(form)),
-                    btree_map::Entry::Occupied(mut place) => {
-                        let joined = place.get().and(&form);
-                        place.insert(joined);
-                    }
-                }
-            }
-        }
-    }
-    one
 }

@@ -1,9 +1,6 @@
 //! The machine: frames, budgets, the main loop.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
     Cause, EdgeId, Entry, Float, FloatType, Loc, LocalId, Lvalue, Name, ObligationId, Op, Rounding, Scalar,
@@ -22,9 +19,8 @@ use super::{
     oracle::{Choice, Oracle, Passing},
     predicates::Outside,
     trace::{Event, Passed, Skipped, Trace},
-    watch::{Moment, Watch},
+    watch::{Moment, Seen, Watch},
 };
-use crate::scene::Scene;
 
 /// How a run ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -99,7 +95,7 @@ pub struct Run {
     /// The strings that `main` was given.
     pub arguments: Vec<Vec<u8>>,
     /// What memory was like where somebody looked, and at the end.
-    pub(crate) seen: (BTreeMap<Moment, Scene>, Option<Scene>),
+    pub(crate) seen: Seen,
 }
 
 pub(super) enum Stop {
@@ -271,18 +267,11 @@ impl<'c, O: Oracle> Machine<'c, O> {
         let started = self.start(entry);
         self.watch(None);
         let Err(Stop::End(end)) = started.and_then(|()| self.go());
-        let last = self.watch.is_some().then(|| {
-            let last = self.trace.as_ref().and_then(|trace| trace.events.last());
-            let edge = last.and_then(|event| {
-                let index = self.code.by_name.get(&event.function)?;
-                Some(self.code.functions[*index as usize].function.edge(event.edge))
-            });
-            self.look(edge)
-        });
         if let Some(trace) = &mut self.trace {
             trace.objects = self.memory.all();
             trace.objects.sort_by_key(|extent| extent.base);
         }
+        self.watch_end();
         Run {
             end,
             steps: self.steps,
@@ -293,7 +282,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             is_guess: self.is_guess,
             trace: self.trace,
             arguments: self.arguments.texts(),
-            seen: (self.watch.map(|watch| watch.seen).unwrap_or_default(), last),
+            seen: self.watch.map(|watch| watch.seen).unwrap_or_default(),
         }
     }
 

@@ -28,4 +28,4 @@ pub(crate) use memory::Extent;
 pub use oracle::{Choice, Oracle, Passing, Script};
 pub(crate) use trace::Touched;
 pub use trace::{Event, Passed, Skipped, Trace};
-pub(crate) use watch::Moment;
+pub(crate) use watch::{Moment, Seen};

@@ -15,8 +15,8 @@ use crate::{
     subject::Subject,
 };
 
-/// Steps of a pass. Usual programs take some hundreds; whoever hovers waits for it.
-const STEPS: u64 = 5_000;
+/// Steps of a pass. Usual programs take some hundreds; whoever hovers waits for it, and what a step costs grows with their number.
+const STEPS: u64 = 2_000;
 
 /// What pointers lead to at a location; nothing of pointers that may lead anywhere.
 pub type Forms = BTreeMap<Variable, Form>;

@@ -110,7 +110,14 @@
        (cl-loop for step across (plist-get trace :steps)
                 do (insert (proofline--place (plist-get step :uri) (plist-get step :range))
                            (make-string (* 2 (plist-get step :depth)) ?\s)
-                           (format "%d: %s\n" (plist-get step :number) (plist-get step :text))))))))
+                           (format "%d: %s\n" (plist-get step :number) (plist-get step :text))))
+       (let* ((steps (plist-get trace :steps))
+              (last (and (> (length steps) 0) (aref steps (1- (length steps)))))
+              (number (plist-get last :picture)))
+         (when (natnump number)
+           (insert "\nMemory there:\n")
+           (cl-loop for line across (plist-get (aref (plist-get trace :pictures) number) :text)
+                    do (insert "  " line "\n"))))))))
 
 (defun proofline-summary ()
   "Show the summary of the function at point."

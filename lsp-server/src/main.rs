@@ -5,6 +5,7 @@ mod cli;
 mod dap;
 mod lsp;
 mod memory;
+mod picture;
 mod platform;
 mod project_file;
 mod sandbox;

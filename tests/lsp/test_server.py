@@ -42,6 +42,60 @@ def test_a_diagnostic_has_its_path_and_the_path_is_data(server, average, tmp_pat
     assert "int average(int, int)" in hover["contents"]["value"] and "the one check fails" in hover["contents"]["value"]
 
 
+LIST = """void *malloc(unsigned long);
+void free(void *);
+extern int __VERIFIER_nondet_int(void);
+struct node { int value; struct node *next; };
+int main(void) {
+    struct node *l = 0;
+    while (__VERIFIER_nondet_int()) {
+        struct node *made = malloc(sizeof *made);
+        if (!made) break;
+        made->value = 7;
+        made->next = l;
+        l = made;
+    }
+    while (l) {
+        struct node *rest = l->next;
+        free(l);
+        l = rest;
+    }
+    return 0;
+}
+"""
+
+
+def test_memory_at_a_step_is_a_picture_and_a_text(server, tmp_path):
+    client = server()
+    text = LIST.replace("        l = rest;", "        l = l->next;")
+    uri = client.open(tmp_path / "list.c", text)
+    client.settled(uri, 1)
+    found = next(d for d in client.diagnostics(uri) if d["code"] == "use-after-free")
+    trace = client.ask("workspace/executeCommand", {"command": "proofline.trace", "arguments": [{"uri": uri, "finding": found["data"]["finding"]}]})
+    assert trace["steps"][0]["picture"] is None, "nothing leads anywhere yet"
+    picture = trace["pictures"][trace["steps"][-1]["picture"]]
+    kinds = {o["kind"] for o in picture["objects"]}
+    assert "freed" in kinds and "variable" in kinds, kinds
+    assert any(a["isDangling"] for a in picture["arrows"]) and any("freed" in line for line in picture["text"])
+    assert "memory there:" in trace["text"]
+    alive = next(p for p in trace["pictures"] if any(c["name"] == "value" and c["value"] == "7" for o in p["objects"] for c in o["cells"]))
+    assert any(line.startswith("made → heap object 1 (16 bytes) {value = 7") for line in alive["text"]), alive["text"]
+
+
+def test_a_pointer_s_hover_says_which_list_it_is_proved_to_lead_to(server, tmp_path):
+    client = server()
+    uri = client.open(tmp_path / "list.c", LIST)
+    client.settled(uri, 1)
+    said = lambda line, character: (client.ask("textDocument/hover", position(uri, line, character)) or {"contents": {"value": ""}})["contents"]["value"]
+    end = time.monotonic() + 60
+    while "acyclic" not in said(13, 11) and time.monotonic() < end:
+        time.sleep(0.2)
+    assert "`l` is NULL or an acyclic list of at least 1 object, linked by `next` here, always" in said(13, 11), said(13, 11)
+    assert "`l` is an acyclic list of at least 1 object, linked by `next` from here on, always" in said(11, 8), said(11, 8)
+    client.change(uri, 2, {"text": LIST.replace("made->next = l;", "made->next = made;")})
+    assert "acyclic" not in said(11, 8), "what was proved of an older text is not shown"
+
+
 def test_a_library_function_asks_its_callers_and_is_no_error(server, tmp_path):
     client = server(options={"inlayHints": True})
     uri = client.open(tmp_path / "ratio.c", RATIO)

@@ -44,6 +44,38 @@ export interface Step {
   uri: string | null;
   range: Range | null;
   values: Value[];
+  /** Which picture shows memory behind the step. */
+  picture: number | null;
+}
+
+/** A line of an object. */
+export interface MemoryCell {
+  y: number;
+  name: string;
+  value: string;
+  kind: 'text' | 'null' | 'pointer' | 'uninitialised' | 'open' | 'more';
+  isNew: boolean;
+}
+
+/** An object: a box, in pixels. */
+export interface MemoryObject {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+  title: string;
+  kind: 'variable' | 'named' | 'heap' | 'outside' | 'freed' | 'ended';
+  cells: MemoryCell[];
+}
+
+/** Memory behind a step; `path` is as SVG writes it, `text` the same in words. */
+export interface MemoryPicture {
+  width: number;
+  height: number;
+  objects: MemoryObject[];
+  arrows: { path: string; isNew: boolean; isDangling: boolean }[];
+  more: string | null;
+  text: string[];
 }
 
 /** Answer of `proofline.trace`. */
@@ -58,6 +90,7 @@ export interface Trace {
   range: Range;
   inputs: Value[];
   steps: Step[];
+  pictures: MemoryPicture[];
   text: string;
 }
 

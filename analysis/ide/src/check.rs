@@ -33,6 +33,7 @@ pub use proofline_verifier::{
     portfolio::{AskedListener, Control, FindingListener, Listener, Request, Round},
     property::Property,
     report::{Overall, Report},
+    scene::Scene,
     sources::{Position, Problem, Sources},
     task::Task,
     verdict::Verdict,

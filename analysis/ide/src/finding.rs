@@ -1,10 +1,13 @@
 //! What fails, in the words and positions of an editor.
 
+use std::sync::Arc;
+
 use proofline_verifier::{
-    EntryKind, blame::Blame, counterexample::Counterexample, finding as verifier, sources::Position,
+    EntryKind, blame::Blame, counterexample::Counterexample, finding as verifier, scene::Scene,
+    sources::Position,
 };
 
-use crate::{place::Place, program::Program, words::negation};
+use crate::{picture::told, place::Place, program::Program, words::negation};
 
 /// Whose fault a failure is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -62,6 +65,8 @@ pub struct Step {
     pub is_global: bool,
     /// Of a call: the parameters with their values.
     pub arguments: Vec<(String, String)>,
+    /// Memory behind the step, where there is something to see.
+    pub scene: Option<Arc<Scene>>,
 }
 
 /// A violation, explained.
@@ -201,6 +206,12 @@ impl Finding {
             }
             out.push('\n');
         }
+        if let Some(scene) = self.steps.last().and_then(|step| step.scene.as_ref()) {
+            out.push_str("memory there:\n");
+            for line in told(scene) {
+                let _ = writeln!(out, "     {line}");
+            }
+        }
         let _ = writeln!(out, "help: {}", self.help);
         out
     }
@@ -223,6 +234,7 @@ fn steps(steps: &[verifier::TraceStep]) -> Vec<Step> {
         values: step.change.iter().cloned().collect(),
         is_global: step.is_global,
         arguments: step.arguments.clone(),
+        scene: step.scene.clone(),
     };
     steps.iter().zip(1..).map(step).collect()
 }

@@ -39,6 +39,8 @@ pub enum HoverContent {
         when: LoopMoment,
         /// `0 <= i <= 10`
         invariants: Vec<String>,
+        /// Which lists and trees pointers lead to: clauses in which names are marked as code.
+        structures: Vec<String>,
     },
     /// As C declares it: `int *p`.
     Declaration(String),
@@ -46,6 +48,8 @@ pub enum HoverContent {
     Summary(Box<Summary>),
     /// What is proved of the variable here.
     Value(Value),
+    /// Which list or tree a pointer is proved to lead to: a clause in which names are marked as code.
+    Structure(Value),
     /// Values of the variable on the path to a failure.
     OnPath {
         /// The variable.
@@ -77,7 +81,7 @@ pub fn hover(file: &FileResults, point: Point) -> Option<Hover> {
     let contents = if let Some(expansion) = expansion(file, point, word) {
         vec![expansion]
     } else if let Some(when) = loop_keyword(word) {
-        invariants(file, range, when).into_iter().collect()
+        invariants(file, range, when)
     } else {
         of_name(file, point, word, range)
     };
@@ -105,10 +109,15 @@ fn loop_keyword(word: &str) -> Option<LoopMoment> {
 }
 
 /// What holds in every round of the loop whose first word this is.
-fn invariants(file: &FileResults, range: Range, when: LoopMoment) -> Option<HoverContent> {
+fn invariants(file: &FileResults, range: Range, when: LoopMoment) -> Vec<HoverContent> {
     let place = Place { path: file.path().into(), range };
-    let known = file.knowledge()?.loop_at(&place)?;
-    Some(HoverContent::Loop { when, invariants: known.invariants.clone() })
+    let Some(known) = file.knowledge() else { return Vec::new() };
+    let numbers = known.loop_at(&place).map(|known| known.invariants.clone()).unwrap_or_default();
+    let structures = known.structures_of_loop(&place);
+    if numbers.is_empty() && structures.is_empty() {
+        return Vec::new();
+    }
+    vec![HoverContent::Loop { when, invariants: numbers, structures: structures.to_vec() }]
 }
 
 /// A function's or a variable's.
@@ -125,6 +134,7 @@ fn of_name(file: &FileResults, point: Point, word: &str, range: Range) -> Vec<Ho
         Symbol::Function(name) => out.extend(summary(name)),
         Symbol::Local(..) | Symbol::Global(_) => {
             out.extend(value_here(file, range).map(HoverContent::Value));
+            out.extend(structure_here(file, range).map(HoverContent::Structure));
             out.extend(file.findings().iter().filter_map(|shown| on_path(shown, word, symbol)));
         }
     }
@@ -136,6 +146,13 @@ fn value_here(file: &FileResults, range: Range) -> Option<Value> {
     let place = Place { path: file.path().into(), range };
     let function = file.function_at(range.start)?;
     file.knowledge()?.value_at(&function.name, &place)
+}
+
+/// The list or tree that the pointer named here is proved to lead to.
+fn structure_here(file: &FileResults, range: Range) -> Option<Value> {
+    let place = Place { path: file.path().into(), range };
+    let function = file.function_at(range.start)?;
+    file.knowledge()?.structure_at(&function.name, &place)
 }
 
 /// The values a variable takes on the path of a finding.

@@ -12,14 +12,14 @@ use proofline_db::Database;
 use proofline_program_analysis::Environment;
 use proofline_verifier::{
     Cancel, EntryKind, Name,
-    facts::{Difference, FunctionFacts, Here, Known, Variable, between},
+    facts::{Difference, Form, FunctionFacts, Here, Known, Variable, between, structure},
     portfolio::Control,
     sources::Sources,
 };
 
 use crate::{
     cancel::{Cancellable, Cancelled},
-    index::{Statement, Symbol},
+    index::{Declaration, Statement, Symbol},
     place::Place,
     program::Program,
 };
@@ -45,6 +45,8 @@ pub struct Knowledge {
     program: Arc<Program>,
     functions: BTreeMap<Name, (Arc<Environment>, FunctionFacts)>,
     loops: Vec<LoopKnowledge>,
+    /// By loop, the lists and trees that pointers lead to.
+    structures: Vec<(Place, Vec<String>)>,
     ensures: BTreeMap<String, Known>,
     unreachable: Vec<Place>,
 }
@@ -55,6 +57,7 @@ pub(crate) fn knowledge(program: &Arc<Program>, db: &Database, cancel: &Cancel) 
         program: program.clone(),
         functions: BTreeMap::new(),
         loops: Vec::new(),
+        structures: Vec::new(),
         ensures: BTreeMap::new(),
         unreachable: Vec::new(),
     };
@@ -168,8 +171,50 @@ impl Knowledge {
         self.loops.iter().find(|l| l.place.path == place.path && l.place.range.start == place.range.start)
     }
 
-    /// What is known of the variable that is named at a place.
+    /// What is known of the value of the variable that is named at a place.
     pub fn value_at(&self, function: &str, place: &Place) -> Option<Value> {
+        let Named { facts, automaton, variable, locations, is_written, own } =
+            self.named_at(function, place)?;
+        let Some((values, differences)) = facts.at_each(&locations) else { return Some(Value::NeverReached) };
+        let value = values.get(&variable).map(|known| known.text(own));
+        let related = between(&differences).into_iter().filter(|b| b.variables().contains(&variable));
+        let related = related.map(|b| b.text(&|variable| name_of(automaton, variable)));
+        let text = value.into_iter().chain(related).collect::<Vec<_>>().join(" && ");
+        if text.is_empty() {
+            return None;
+        }
+        Some(if is_written { Value::After(text) } else { Value::Before(text) })
+    }
+
+    /// The list or tree that the pointer named at a place leads to, as a clause.
+    pub fn structure_at(&self, function: &str, place: &Place) -> Option<Value> {
+        let Named { facts, automaton, variable, locations, is_written, own } =
+            self.named_at(function, place)?;
+        let form = facts.form_at_each(&locations, variable)?;
+        let text = self.structure(function, automaton, variable, own, &form)?;
+        Some(if is_written { Value::After(text) } else { Value::Before(text) })
+    }
+
+    /// What a form says of a variable with a name.
+    fn structure(
+        &self,
+        function: &str,
+        automaton: &Function,
+        variable: Variable,
+        name: &str,
+        form: &Form,
+    ) -> Option<String> {
+        let (_, (environment, _)) = self.functions.iter().find(|(known, _)| known.written() == function)?;
+        let program = environment.program();
+        let ty = match variable {
+            Variable::Local(id) => automaton.local(id).ty,
+            Variable::Global(global) => program.globals.get(&global)?.ty,
+        };
+        structure(program, name, ty, form)
+    }
+
+    /// The variable that is named at a place, and the locations that the place stands for.
+    fn named_at(&self, function: &str, place: &Place) -> Option<Named<'_>> {
         let sources = self.program.sources()?;
         let index = self.program.index();
         let occurrence = index.at(&place.path, place.range.start)?;
@@ -206,17 +251,45 @@ impl Knowledge {
         edges.retain(|edge| facts.at.contains_key(&edge.from));
         let there = |edge: &&Edge| if written.is_some() { edge.to } else { edge.from };
         // An assignment that does not end tells nothing of what is after it.
-        let places: Vec<Loc> = edges.iter().map(there).collect();
-        let Some((values, differences)) = facts.at_each(&places) else { return Some(Value::NeverReached) };
+        let locations: Vec<Loc> = edges.iter().map(there).collect();
         let own = &index.declaration(&occurrence.symbol)?.name;
-        let value = values.get(&variable).map(|known| known.text(own));
-        let related = between(&differences).into_iter().filter(|b| b.variables().contains(&variable));
-        let related = related.map(|b| b.text(&|variable| name_of(automaton, variable)));
-        let text = value.into_iter().chain(related).collect::<Vec<_>>().join(" && ");
-        if text.is_empty() {
-            return None;
+        Some(Named { facts, automaton, variable, locations, is_written: written.is_some(), own })
+    }
+
+    /// The lists and trees that pointers lead to whenever the condition of a loop is about to be looked at.
+    pub fn structures_of_loop(&self, place: &Place) -> &[String] {
+        let found = self
+            .structures
+            .iter()
+            .find(|(known, _)| known.path == place.path && known.range.start == place.range.start);
+        found.map_or(&[], |(_, texts)| texts)
+    }
+
+    /// The same of one loop, of the variables that it names.
+    fn structures_in(
+        &self,
+        sources: &Sources,
+        name: Name,
+        head: Loc,
+        statement: &Statement,
+    ) -> Option<Vec<String>> {
+        let index = self.program.index();
+        let (environment, facts) = self.functions.get(&name)?;
+        let automaton = environment.function(name)?;
+        let mut seen = BTreeSet::new();
+        let mut out = Vec::new();
+        for occurrence in index.inside(&statement.place) {
+            let Some(variable) = self.variable(sources, name, automaton, &occurrence.symbol) else {
+                continue;
+            };
+            let Some(declared) = index.declaration(&occurrence.symbol) else { continue };
+            if !seen.insert(variable) || is_of_body(declared, statement) {
+                continue;
+            }
+            let Some(form) = facts.form_at_each(&[head], variable) else { continue };
+            out.extend(self.structure(name.written(), automaton, variable, &declared.name, &form));
         }
-        Some(if written.is_some() { Value::After(text) } else { Value::Before(text) })
+        Some(out)
     }
 
     fn variable(
@@ -261,6 +334,13 @@ impl Knowledge {
                 else {
                     continue;
                 };
+                let structures =
+                    self.structures_in(sources, *name, found.head, statement).unwrap_or_default();
+                if !structures.is_empty()
+                    && !self.structures.iter().any(|(place, _)| *place == statement.place)
+                {
+                    self.structures.push((statement.place.clone(), structures));
+                }
                 let related = facts.related.get(&found.head).map_or(&[][..], Vec::as_slice);
                 let invariants = self.invariants(sources, *name, automaton, (here, related), statement);
                 if !invariants.is_empty() && !self.loops.iter().any(|l| l.place == statement.place) {
@@ -301,11 +381,7 @@ impl Knowledge {
                 continue;
             }
             let Some(declared) = index.declaration(&occurrence.symbol) else { continue };
-            // What the body declares is not there yet when the loop is entered; what its first clause declares is.
-            let is_own = declared.place.path == statement.place.path
-                && statement.place.range.start < declared.place.range.start
-                && declared.place.range.start.line > statement.place.range.start.line;
-            if is_own {
+            if is_of_body(declared, statement) {
                 continue;
             }
             let name = &declared.name;
@@ -318,6 +394,25 @@ impl Knowledge {
         out.extend(related.map(|b| (b.text(&name), b.expression(&name))));
         out
     }
+}
+
+/// Whether the body of a loop declares it: that is not there yet when the loop is entered; what its first clause declares is.
+fn is_of_body(declared: &Declaration, statement: &Statement) -> bool {
+    declared.place.path == statement.place.path
+        && statement.place.range.start < declared.place.range.start
+        && declared.place.range.start.line > statement.place.range.start.line
+}
+
+/// A variable that is named at a place.
+struct Named<'k> {
+    facts: &'k FunctionFacts,
+    automaton: &'k Function,
+    variable: Variable,
+    /// Where executions are then.
+    locations: Vec<Loc>,
+    /// The name stands where the variable is written.
+    is_written: bool,
+    own: &'k str,
 }
 
 /// What is known of a variable at a place.

@@ -20,6 +20,7 @@ mod index;
 mod knowledge;
 pub mod layers;
 mod navigation;
+pub mod picture;
 mod place;
 mod plan;
 mod program;

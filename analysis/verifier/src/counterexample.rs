@@ -1,11 +1,13 @@
 //! A confirmed violation: the inputs that make the program violate an obligation. Everything else (the path, the values) follows by
 //! running it again.
 
+use std::collections::BTreeSet;
+
 use proofline_cfa::{Entry, Name, ObligationId, Program};
 
 use crate::{
     engines::Targets,
-    interpret::{Code, End, Limits, Machine, Run, Script},
+    interpret::{Code, End, Limits, Machine, Moment, Run, Script},
 };
 
 /// Inputs of a run that failed, in this text or in an older one.
@@ -77,9 +79,22 @@ impl Counterexample {
 
     /// Runs it again with a trace. `None` if it does not end in the violation: a defect, or not our program.
     pub fn replay(&self, program: &Program) -> Option<Run> {
+        self.replay_with(program, &|machine| machine)
+    }
+
+    /// The same, and looks at memory at these moments and at the end.
+    pub(crate) fn watch(&self, program: &Program, moments: &BTreeSet<Moment>) -> Option<Run> {
+        self.replay_with(program, &|machine| machine.watching(moments.clone()))
+    }
+
+    fn replay_with(
+        &self,
+        program: &Program,
+        prepared: &dyn for<'c> Fn(Machine<'c, Script>) -> Machine<'c, Script>,
+    ) -> Option<Run> {
         let code = Code::new(program);
         let limits = Limits { skips_after: SHOWN_STEPS, ..replay_limits(self.steps) };
-        let machine = || Machine::new(&code, Script::new(self.inputs.clone()), limits);
+        let machine = || prepared(Machine::new(&code, Script::new(self.inputs.clone()), limits));
         let shows =
             |run: &Run| matches!(run.end, End::Violates(f, o) if (f, o) == (self.function, self.obligation));
         // The engine that found it may have executed each pure call once only.

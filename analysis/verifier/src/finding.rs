@@ -1,12 +1,21 @@
 //! What people see of a violation: what fails, where, for which inputs, and the numbered steps that lead there with the values
 //! at each. Plain data; rendering is the front ends' matter.
 
-use proofline_cfa::{Expr, Function, LocalId, Name, Obligation, Role};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use proofline_cfa::{Expr, Function, LocalId, Name, Obligation, Role, Type};
+use proofline_hir::TypeKind;
 
 use crate::{
     blame::{self, Blame},
     checks::{Check, Failure},
     counterexample::Counterexample,
+    interpret::{Moment, Run, Seen},
+    objects::Objects,
+    scene::Scene,
     sources::{Position, Sources},
     steps,
     subject::Subject,
@@ -58,6 +67,9 @@ pub struct TraceStep {
     pub arguments: Vec<(String, String)>,
     /// What becomes of an object of the heap.
     pub object: Option<ObjectChange>,
+    /// Memory behind this step, where there is something to see.
+    pub scene: Option<Arc<Scene>>,
+    pub(crate) moment: Option<Moment>,
     /// So many steps, or rounds of a loop, are left out here; the step says nothing else.
     pub left_out: usize,
 }
@@ -96,7 +108,7 @@ pub enum StepKind {
 impl Finding {
     /// Explains a counterexample by running it once more. `None` if it cannot be reproduced, which is a defect.
     pub fn explain(subject: &Subject, sources: &Sources, counterexample: Counterexample) -> Option<Finding> {
-        let run = counterexample.replay(subject.program())?;
+        let run = counterexample.watch(subject.program(), &BTreeSet::new())?;
         let function = subject.program().function(counterexample.function)?.clone();
         let obligation = function.obligations.get(counterexample.obligation.index())?.clone();
         let check = Check::of(obligation.check)?;
@@ -107,6 +119,8 @@ impl Finding {
         let position = sources.position(function.name, obligation.site);
         let entry = counterexample.entry.name;
         let told = steps::tell(subject, sources, &run, entry, &trace, &obligation, &function);
+        let mut steps = steps::shorten(told.steps);
+        scenes(subject, &counterexample, &run, &mut steps);
         let snippet = position.as_ref().map(|p| sources.text_at(p)).unwrap_or_default();
         Some(Finding {
             check,
@@ -115,11 +129,71 @@ impl Finding {
             position,
             values: told.values,
             help: check.help(),
-            steps: steps::shorten(told.steps),
+            steps,
             blame,
             is_unconditional,
             counterexample,
         })
+    }
+}
+
+/// Longer runs are not repeated for the sake of pictures.
+const LONGEST_WATCHED: u64 = 1_000_000;
+
+/// Looks at memory behind each of the steps, in the same run once more.
+fn scenes(subject: &Subject, counterexample: &Counterexample, run: &Run, steps: &mut [TraceStep]) {
+    // Without objects that a variable leads to there is nothing to see.
+    let program = subject.program();
+    if !program.functions.values().any(|function| function.locals.iter().any(|local| leads(local.ty)))
+        && !program.globals.values().any(|global| leads(global.ty))
+        || run.steps + run.compiled > LONGEST_WATCHED
+    {
+        return;
+    }
+    let moments: BTreeSet<Moment> = steps.iter().filter_map(|step| step.moment).collect();
+    let Some(watched) = counterexample.watch(program, &moments) else { return };
+    let Seen { at: mut seen, last, values: _ } = watched.seen;
+    let Some(trace) = watched.trace else { return };
+    let objects = Objects::new(program, &trace.objects);
+    let mut ready: BTreeMap<Moment, Arc<Scene>> = BTreeMap::new();
+    let mut before: Option<Arc<Scene>> = None;
+    for step in steps {
+        let scene = match step.moment {
+            _ if step.kind == StepKind::Failure => last.clone(),
+            Some(moment) if ready.contains_key(&moment) => {
+                step.scene = ready.get(&moment).cloned();
+                continue;
+            }
+            Some(moment) => seen.remove(&moment),
+            None => None,
+        };
+        let Some(mut scene) = scene.filter(Scene::is_worth_drawing) else { continue };
+        scene.name(objects);
+        scene.compare(before.as_deref().unwrap_or(&Scene::default()));
+        let scene = Arc::new(scene);
+        if let Some(moment) = step.moment {
+            ready.insert(moment, scene.clone());
+        }
+        before = Some(scene.clone());
+        step.scene = Some(scene);
+    }
+}
+
+/// Whether values of the type may lead somewhere.
+fn leads(ty: Type) -> bool {
+    match ty.kind() {
+        TypeKind::Pointer(_) | TypeKind::Record(_) => true,
+        TypeKind::Array(element, _) => leads(*element),
+        TypeKind::Void
+        | TypeKind::Bool
+        | TypeKind::Int(_)
+        | TypeKind::Float(_)
+        | TypeKind::Complex(_)
+        | TypeKind::Function(_)
+        | TypeKind::Enum(..)
+        | TypeKind::Vector(..)
+        | TypeKind::VaList
+        | TypeKind::Error => false,
     }
 }
 

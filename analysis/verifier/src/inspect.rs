@@ -6,7 +6,7 @@ use std::{
     fmt,
 };
 
-use proofline_cfa::{Base, Entry, Expr, Function, Name, ObligationId, Op};
+use proofline_cfa::{Base, Entry, Expr, Function, Lvalue, Name, ObligationId, Op};
 use proofline_cpa::{
     BlockCpa, Budget, Checker, Config, GraphFormat, Outcome, Refine, Unknown,
     bam::{Blocks, MemoryStore},
@@ -19,6 +19,7 @@ use proofline_domains::{
 pub use crate::engines::Domain;
 use crate::{
     checks::Check,
+    facts::{self, Variable, structure},
     pass::{reachability, run_to_end},
     sources::{Position, Sources},
     subject::Subject,
@@ -28,7 +29,7 @@ use crate::{
 pub const REVEAL: &str = "__reveal";
 
 /// How many nodes graphs have before objects that differ are folded (`shapes` in `configurations.yml`).
-const FOLD: u32 = 3;
+pub(crate) const FOLD: u32 = 3;
 
 /// What is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -164,6 +165,41 @@ pub fn reveal(
             revealed(&checker, subject, sources, entry, value)
         }
     }
+}
+
+/// What is proved of the pointer that the program assigns to a local named `__reveal…`, by position: the list or tree that it leads to.
+///
+/// # Errors
+/// If the analyses do not finish.
+pub fn structures(
+    subject: &Subject,
+    sources: &Sources,
+    entry: Entry,
+    budget: &Budget,
+) -> Result<Vec<(Position, String)>, Unknown> {
+    let facts = facts::facts(subject, entry, budget)?;
+    let mut out = BTreeMap::new();
+    for (name, known) in &facts.functions {
+        let Some(function) = subject.env().function(*name) else { continue };
+        for edge in &function.edges {
+            let Op::Assign(Lvalue { base: Base::Local(id), .. }, Expr::Load(value)) = &edge.op else {
+                continue;
+            };
+            if !function.local(*id).name.starts_with(REVEAL) {
+                continue;
+            }
+            let (variable, named) = match &value.base {
+                Base::Local(local) => (Variable::Local(*local), function.local(*local).name.to_string()),
+                Base::Global(global) => (Variable::Global(*global), global.to_string()),
+                Base::Deref(..) => continue,
+            };
+            let Some(position) = sources.position(*name, edge.site) else { continue };
+            let form = known.form_at_each(&[edge.from], variable);
+            let text = form.and_then(|form| structure(subject.program(), &named, value.ty, &form));
+            out.insert(position, text.unwrap_or_else(|| "nothing".to_owned()));
+        }
+    }
+    Ok(out.into_iter().collect())
 }
 
 fn intervals(subject: &Subject, entry: Entry) -> IntervalAnalysis {

@@ -24,6 +24,7 @@ pub mod portfolio;
 pub mod property;
 pub mod report;
 mod rests_on;
+pub mod scene;
 pub mod sources;
 mod steps;
 mod subject;

@@ -8,7 +8,7 @@ use proofline_cpa::{
     BlockCpa, Budget, Certificate, CertificateError, Checker, Config, Outcome, Refine, Unknown,
     bam::{Blocks, SummaryStore},
 };
-use proofline_domains::{IntervalAnalysis, RelationAnalysis};
+use proofline_domains::{IntervalAnalysis, RelationAnalysis, ShapeAnalysis};
 use proofline_program_analysis::Environment;
 use proofline_smt::second_eye;
 
@@ -16,7 +16,7 @@ use crate::{
     blocks::{Session, SharedAnalysis},
     checks::Check,
     subject::Subject,
-    summaries::{of_intervals, of_relations},
+    summaries::{of_intervals, of_relations, of_shapes},
 };
 
 /// What a checker is asked: whether an error location of one of these obligations is reachable from an entry. With none it sees everything.
@@ -128,6 +128,23 @@ pub(crate) fn relation_pass(
     let relations = RelationAnalysis::new(subject.env().clone(), entry);
     let both = (IntervalAnalysis::new(subject.env().clone(), options), relations);
     pass(both, kept, subject, entry, blocks, budget)
+}
+
+/// One pass of shapes, which inlines calls.
+///
+/// # Errors
+/// If the budget ends first.
+pub(crate) fn shape_pass(
+    subject: &Subject,
+    entry: Entry,
+    fold: u32,
+    trees: bool,
+    budget: &Budget,
+) -> Result<Passed<ShapeAnalysis>, Unknown> {
+    let options = subject.shape_options(entry, Some(fold), trees);
+    let kept = of_shapes(&options);
+    let analysis = ShapeAnalysis::new(subject.env().clone(), options);
+    pass(analysis, kept, subject, entry, Blocks::NONE, budget)
 }
 
 /// An analysis with what it has reached.

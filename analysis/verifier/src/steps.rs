@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use crate::{
     checks::{Check, Failure},
     finding::{ObjectChange, StepKind, TraceStep, is_theirs, mentioned},
-    interpret::{Event, MadeUp, Passed, Run, Skipped, Trace},
+    interpret::{Event, MadeUp, Moment, Passed, Run, Skipped, Trace},
     objects::Objects,
     picture,
     sources::{Position, Sources},
@@ -52,21 +52,26 @@ pub(crate) fn tell(
         steps: Vec::new(),
         values: FxHashMap::default(),
         open: Vec::new(),
+        moment: Some(Moment::default()),
     };
     teller.arguments(run, entry);
     let mut made_up = trace.made_up.iter().peekable();
     let mut skipped = trace.skipped.iter().peekable();
+    let mut objects = 0;
     for (at, event) in (trace.dropped..).zip(&trace.events) {
         while let Some(skipped) = skipped.next_if(|skipped| skipped.before <= at) {
             teller.skipped(skipped);
         }
         while let Some(made) = made_up.next_if(|made| made.before <= at) {
+            objects += 1;
+            teller.moment = Some(Moment { events: made.before, made_up: objects });
             teller.made_up(made, event);
         }
+        teller.moment = Some(Moment { events: at + 1, made_up: objects });
         teller.event(event);
     }
     let depth = trace.events.last().map_or(0, |event| event.depth);
-    let values = teller.values_at_failure(trace, obligation, at, depth);
+    let values = teller.values_at_failure(run, obligation, at, depth);
     let position = sources.position(at.name, obligation.site);
     let source = position.as_ref().map(|place| sources.text_at(place)).unwrap_or_default();
     let picture = trace.touched.as_ref().filter(|_| is_about_memory(obligation, at));
@@ -81,6 +86,8 @@ pub(crate) fn tell(
         is_global: false,
         arguments: Vec::new(),
         object: None,
+        scene: None,
+        moment: None,
         left_out: 0,
     });
     Told { steps: teller.steps, values }
@@ -118,6 +125,8 @@ struct Teller<'l> {
     values: FxHashMap<(u32, String), String>,
     /// Calls that have been entered and not left.
     open: Vec<(Name, EdgeId)>,
+    /// Behind what is told now.
+    moment: Option<Moment>,
 }
 
 impl Teller<'_> {
@@ -197,6 +206,8 @@ impl Teller<'_> {
             is_global: false,
             arguments: Vec::new(),
             object: None,
+            scene: None,
+            moment: None,
             left_out: usize::try_from(left_out).unwrap_or(usize::MAX),
         });
     }
@@ -212,6 +223,8 @@ impl Teller<'_> {
             is_global: false,
             arguments: Vec::new(),
             object: None,
+            scene: None,
+            moment: self.moment,
             left_out: 0,
         });
     }
@@ -229,6 +242,8 @@ impl Teller<'_> {
             is_global: false,
             arguments: Vec::new(),
             object: None,
+            scene: None,
+            moment: self.moment,
             left_out: 0,
         });
     }
@@ -461,13 +476,15 @@ impl Teller<'_> {
             is_global: false,
             arguments: Vec::new(),
             object: None,
+            scene: None,
+            moment: self.moment,
             left_out: 0,
         });
     }
 
     fn values_at_failure(
         &self,
-        _trace: &Trace,
+        run: &Run,
         obligation: &Obligation,
         at: &Function,
         depth: u32,
@@ -487,9 +504,19 @@ impl Teller<'_> {
                 continue;
             }
             let name = lvalue_text(at, lvalue);
-            if let Some(value) = self.values.get(&(if is_local { depth } else { 0 }, name.clone())) {
-                out.push((name, value.clone()));
-            }
+            let Some(told) = self.values.get(&(if is_local { depth } else { 0 }, name.clone())) else {
+                continue;
+            };
+            // Others may have written there since, by another name.
+            let now = run.seen.values.iter().find(|(known, ..)| known == lvalue);
+            let value = match now {
+                // The strings of the command line are told as what they say.
+                Some((_, _, Scalar::Pointer)) if told.starts_with('"') => told.clone(),
+                Some((_, value, scalar)) => self.objects.value_text(*value, *scalar),
+                None if run.seen.last.is_none() || is_register(at, lvalue) => told.clone(),
+                None => continue,
+            };
+            out.push((name, value));
         }
         out
     }
@@ -513,11 +540,17 @@ pub(crate) fn shorten(steps: Vec<TraceStep>) -> Vec<TraceStep> {
     };
     gap.change = None;
     gap.object = None;
+    gap.moment = None;
     gap.arguments = Vec::new();
     gap.left_out = left_out;
     out.push(gap);
     out.extend(steps[steps.len() - tail..].iter().cloned());
     out
+}
+
+/// Whether nothing but its name leads there.
+fn is_register(function: &Function, lvalue: &Lvalue) -> bool {
+    matches!(lvalue.base, Base::Local(id) if !function.local(id).address_taken && lvalue.path.is_empty())
 }
 
 /// Whether a condition reads something, and nothing but such locals.

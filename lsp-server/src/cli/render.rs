@@ -6,7 +6,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Snippet};
 use proofline_ide::check::{
     Blame, Finding, Name, Position, Problem, Program, Report, Sources, StepKind, Unknown, Verdict,
 };
-use proofline_ide::{shown, words};
+use proofline_ide::{picture::told, shown, words};
 
 use super::terminal::Style;
 
@@ -36,6 +36,12 @@ pub(crate) fn finding(sources: &Sources, finding: &Finding, style: Style) -> Str
             StepKind::Assign | StepKind::Branch | StepKind::Call | StepKind::Return => step.text.clone(),
         };
         let _ = writeln!(out, "  {:>width$}. {} {indent}{text}", i + 1, style.dim(&format!("{place}:")));
+    }
+    if let Some(scene) = finding.steps.last().and_then(|step| step.scene.as_ref()) {
+        let _ = writeln!(out, "  {}", style.bold("memory there:"));
+        for line in told(scene) {
+            let _ = writeln!(out, "    {line}");
+        }
     }
     let _ = writeln!(out, "  {} {}\n", style.blue("help:"), finding.help);
     out

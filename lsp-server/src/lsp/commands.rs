@@ -4,6 +4,7 @@ use proofline_ide::{Finding, Place, Proof, ShownFinding, Summary};
 use serde_json::{Value, json};
 
 use super::{diagnostics::Places, document::Document, markdown};
+use crate::picture::Pictures;
 
 pub(super) const TRACE: &str = "proofline.trace";
 pub(super) const SUMMARY: &str = "proofline.summary";
@@ -30,6 +31,7 @@ pub(super) fn trace(shown: &ShownFinding<'_>, document: &Document, places: &Plac
         }
         None => (Value::Null, Value::Null),
     };
+    let mut pictures = Pictures::default();
     let steps: Vec<Value> = finding
         .steps
         .iter()
@@ -44,6 +46,7 @@ pub(super) fn trace(shown: &ShownFinding<'_>, document: &Document, places: &Plac
                 "uri": uri,
                 "range": range,
                 "values": step.values.iter().map(pair).collect::<Vec<_>>(),
+                "picture": pictures.add(step.scene.as_ref()),
             })
         })
         .collect();
@@ -61,6 +64,7 @@ pub(super) fn trace(shown: &ShownFinding<'_>, document: &Document, places: &Plac
         "entry": finding.entry,
         "inputs": finding.inputs.iter().map(pair).collect::<Vec<_>>(),
         "steps": steps,
+        "pictures": pictures.all(),
         "text": finding.text(),
     })
 }

@@ -16,19 +16,24 @@ fn content(content: &HoverContent) -> String {
     match content {
         HoverContent::Check(check) => check.page().to_owned(),
         HoverContent::Expansion { name, text } => format!("**{name}** becomes\n```c\n{text}\n```\n"),
-        HoverContent::Loop { when, invariants } => {
+        HoverContent::Loop { when, invariants, structures } => {
             let when = match when {
                 LoopMoment::Body => "Each time its body begins",
                 LoopMoment::Condition => "Each time its condition is looked at",
             };
             let list: String = invariants.iter().map(|text| format!("- `{text}`\n")).collect();
-            format!("**loop** — {when}:\n\n{list}")
+            let structures: String = structures.iter().map(|text| format!("- {text}\n")).collect();
+            format!("**loop** — {when}:\n\n{list}{structures}")
         }
         HoverContent::Declaration(text) => format!("```c\n{text}\n```\n\n"),
         HoverContent::Summary(known) => summary(known),
         HoverContent::Value(Value::Before(text)) => format!("- `{text}` here, always\n"),
         HoverContent::Value(Value::After(text)) => format!("- `{text}` from here on, always\n"),
-        HoverContent::Value(Value::NeverReached) => "- no execution comes here\n".to_owned(),
+        HoverContent::Structure(Value::Before(text)) => format!("- {text} here, always\n"),
+        HoverContent::Structure(Value::After(text)) => format!("- {text} from here on, always\n"),
+        HoverContent::Value(Value::NeverReached) | HoverContent::Structure(Value::NeverReached) => {
+            "- no execution comes here\n".to_owned()
+        }
         HoverContent::OnPath { name, values, title, is_older } => {
             let more = if values.len() > MOST_VALUES { ", …" } else { "" };
             let list = values.iter().take(MOST_VALUES).map(String::as_str).collect::<Vec<_>>().join(", ");

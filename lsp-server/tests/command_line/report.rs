@@ -51,6 +51,50 @@ fn a_report_says_what_json_says() {
     assert!(engines.iter().any(|engine| engine["questions"].as_u64() > Some(0)), "{engines:?}");
 }
 
+const FREED: &str = "#include <stdlib.h>\nstruct node { int value; struct node *next; };\nstatic struct node *list;\nstatic void add(int value) {\n    \
+                     struct node *made = malloc(sizeof *made);\n    if (made == NULL) exit(1);\n    made->value = value;\n    made->next = \
+                     list;\n    list = made;\n}\nint main(void) {\n    for (int i = 1; i <= 30; i++) add(i);\n    struct node *second = \
+                     list->next;\n    free(second);\n    return list->next->value;\n}\n";
+
+#[test]
+fn memory_is_drawn_at_each_step_and_told_at_the_failure() {
+    let scratch = Scratch::new();
+    scratch.write("test.c", FREED);
+    let said = scratch.run(&["check", "--no-cache", "--html", "report", "test.c"]);
+    said.expect(
+        1,
+        &[
+            "memory there:",
+            "list → heap object 30 (16 bytes) {value = 30}",
+            "next → heap object 29 (16 bytes, freed)",
+        ],
+    );
+    let page = page(&scratch.path().join("report"));
+    let shown = data(&page, "results");
+    let finding = &shown["programs"][0]["results"][0]["findings"][0];
+    let pictures = data(&page, &format!("part-{}", finding["pictures"]));
+    let of_step = |step: &Value| step["picture"].as_u64().map(|number| pictures[number as usize].clone());
+    let steps = finding["steps"].as_array().expect("steps");
+    let all: Vec<Value> = steps.iter().filter_map(of_step).collect();
+    assert!(all.len() > 20, "most steps have one: {}", all.len());
+    let kinds = |picture: &Value| -> Vec<String> {
+        let objects = picture["objects"].as_array().expect("objects").iter();
+        objects.map(|object| object["kind"].as_str().expect("a kind").to_owned()).collect()
+    };
+    let last = all.last().expect("a picture of the failure");
+    assert!(kinds(last).contains(&"freed".to_owned()), "{last}");
+    assert!(last["arrows"].as_array().is_some_and(|all| all.iter().any(|arrow| arrow["isDangling"] == true)));
+    // A long list is not drawn as a whole, and what is left out is counted.
+    let longest = all.iter().map(|picture| kinds(picture).len()).max().expect("pictures");
+    assert!(longest <= 24, "{longest} objects");
+    assert!(
+        all.iter().any(|picture| picture["more"].as_str().is_some_and(|more| more.contains("more objects")))
+    );
+    // Before it was freed, it was an object like the others.
+    let alive = all.iter().rev().find(|picture| !kinds(picture).contains(&"freed".to_owned()));
+    assert!(alive.is_some_and(|picture| kinds(picture).iter().filter(|kind| *kind == "heap").count() > 2));
+}
+
 #[test]
 fn nothing_in_a_text_leaves_the_data() {
     let scratch = Scratch::new();

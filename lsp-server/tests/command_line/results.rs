@@ -21,6 +21,14 @@ fn a_time_limit_is_the_reason_where_it_ended_the_work() {
 }
 
 #[test]
+fn a_value_at_a_failure_is_the_one_of_then_by_whichever_name_it_was_written() {
+    let scratch = Scratch::new();
+    scratch
+        .write("test.c", "int main(void) {\n    int x = 1, *p = &x;\n    *p = 0;\n    return 10 / x;\n}\n");
+    scratch.run(&["check", "test.c"]).expect(1, &["when x = 0"]);
+}
+
+#[test]
 fn a_closed_pipe_ends_the_program_quietly() {
     let scratch = Scratch::new();
     scratch.write("test.c", "int main(void) { int z = 0; return 1 / z; }\n");

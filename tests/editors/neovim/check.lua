@@ -245,6 +245,31 @@ check('an unsaved edit of a header reaches the file that includes it', function(
   vim.cmd('buffer ' .. buffer)
 end)
 
+check('memory at a step is in the corner, and goes with the trace', function()
+  vim.cmd.edit('list.c')
+  local other = vim.api.nvim_get_current_buf()
+  wait('a diagnostic', function()
+    return #errors(other) > 0
+  end)
+  vim.api.nvim_win_set_cursor(0, { errors(other)[1].lnum + 1, 0 })
+  local trace = require('proofline.trace')
+  trace.close()
+  vim.cmd('ProoflineTrace')
+  wait('a trace', function()
+    return trace.current() ~= nil
+  end)
+  local memory = require('proofline.memory')
+  for _ = 2, #trace.current().trace.steps do
+    vim.cmd('normal ]t')
+  end
+  local lines = assert(memory.lines(), 'a float')
+  local told = table.concat(lines, '\n')
+  assert(told:find('list → heap object 3', 1, true) and told:find('heap object 2 (16 bytes, freed)', 1, true), told)
+  trace.close()
+  equal(memory.lines(), nil, 'the float after closing')
+  vim.cmd.buffer(buffer)
+end)
+
 check(':checkhealth has no error', function()
   vim.cmd('checkhealth proofline')
   local text = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n')

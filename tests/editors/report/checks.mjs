@@ -56,6 +56,12 @@ const checks = {
     assert.match(await text('.source .row.here.failing'), /top->next/);
     // What is known of the memory: the box that was freed.
     assert.match(await text('.values'), /heap object \d[\s\S]*freed/);
+    // Memory: the list in a row, and what was freed crossed out.
+    await page.locator('.memory .freed .title').first().waitFor();
+    const boxes = await page.locator('.memory g.object').evaluateAll((all) => all.map((g) => { const r = g.querySelector('.frame').getBoundingClientRect(); return { kind: g.getAttribute('class'), left: r.left, right: r.right, top: r.top, bottom: r.bottom }; }));
+    assert.ok(boxes.length > 1, JSON.stringify(boxes));
+    assert.ok(!boxes.some((a, at) => boxes.slice(at + 1).some((b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)), 'boxes lie on one another');
+    assert.ok((await page.locator('.memory path.dangling').count()) > 0, 'a pointer to what is freed');
     await picture('step');
     // The step has an address of its own.
     const address = page.url();

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { Window } from './window.mjs';
 
 const [url, folder, pictures] = process.argv.slice(2);
-const original = Object.fromEntries(['average.c', 'table.c', 'limit.h', 'slow.c'].map((f) => [f, readFileSync(path.join(folder, f), 'utf8')]));
+const original = Object.fromEntries(['average.c', 'table.c', 'limit.h', 'slow.c', 'list.c'].map((f) => [f, readFileSync(path.join(folder, f), 'utf8')]));
 const w = await Window.open(url, pictures);
 const { page } = w;
 /** Where the path begins in average.c. */
@@ -90,6 +90,31 @@ const checks = {
     await w.picture('trace');
     await w.command('Proofline: Close the Counterexample');
     await w.until('values are gone', () => w.behindLines(), (b) => b.length === 0);
+  },
+  async 'memory at a step is drawn: a list in a row, what is freed crossed out'() {
+    await w.go('list.c');
+    await w.until('the squiggle', () => w.squiggles(), (n) => n > 0);
+    await w.go('list.c:25:12');
+    await w.command('Proofline: Show Counterexample Trace');
+    const rows = await w.until('steps in the tree', () => w.rows('.pane-body'), (r) => r.length > 4);
+    for (let at = 0; at < 40; at++) await w.key('Alt+]');
+    assert.ok(rows.length > 0);
+    const drawn = async () => {
+      for (const frame of page.frames()) {
+        const boxes = await frame.locator('svg g.object').evaluateAll((all) => all.map((g) => { const r = g.querySelector('rect.frame').getBoundingClientRect(); return { kind: g.getAttribute('class'), title: g.querySelector('.title').textContent, left: r.left, top: r.top }; })).catch(() => []);
+        if (boxes.length > 0) return boxes;
+      }
+      return [];
+    };
+    const boxes = await w.until('the picture', drawn, (all) => Array.isArray(all) && all.some((box) => /freed/.test(box.kind)));
+    const heap = boxes.filter((box) => /heap|freed/.test(box.kind));
+    assert.ok(heap.some((box) => /heap object 2.*freed/.test(box.title)), JSON.stringify(boxes));
+    assert.ok(boxes.some((box) => /named/.test(box.kind) && box.title === 'list'), JSON.stringify(boxes));
+    const [list, first, second] = [boxes.find((box) => box.title === 'list'), heap.find((box) => /heap object 3/.test(box.title)), heap.find((box) => /heap object 2/.test(box.title))];
+    assert.ok(list.left < first.left && first.left < second.left && Math.abs(first.top - second.top) < 2, JSON.stringify(boxes));
+    await w.picture('memory');
+    await w.command('Proofline: Close the Counterexample');
+    await w.go('average.c');
   },
   async 'keys step through the trace'() {
     await showTrace();

@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import type { Client } from '../client';
 import type { FindingArgument, Trace } from '../protocol';
 import { TraceDecorations } from './decorations';
+import { MemoryView } from './memory';
 import { OpenTrace } from './open';
 import { TraceView } from './view';
 
@@ -13,6 +14,7 @@ export class Traces implements vscode.Disposable {
   readonly open = new OpenTrace();
   private readonly view = new TraceView(this.open);
   private readonly decorations = new TraceDecorations(this.open);
+  private readonly memory = new MemoryView(this.open);
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(private readonly client: Client) {
@@ -93,6 +95,7 @@ export class Traces implements vscode.Disposable {
     this.subscriptions.forEach((s) => s.dispose());
     this.view.dispose();
     this.decorations.dispose();
+    this.memory.dispose();
     this.open.dispose();
   }
 }

@@ -37,7 +37,7 @@ export class OpenTrace implements vscode.Disposable {
       if (step.uri !== null && step.range !== null) place = { uri: vscode.Uri.parse(step.uri), range: range(step.range) };
       return { step, ...place, touched: false };
     });
-    const last: Step = { number: 0, depth: 0, kind: 'failure', text: '', uri: trace.uri, range: trace.range, values: [] };
+    const last: Step = { number: 0, depth: 0, kind: 'failure', text: '', uri: trace.uri, range: trace.range, values: [], picture: null };
     this.failure = { step: last, uri: vscode.Uri.parse(trace.uri), range: range(trace.range), touched: false };
     this.current = Math.max(0, Math.min(current, this.steps.length - 1));
     void vscode.commands.executeCommand('setContext', 'proofline.traceOpen', true);

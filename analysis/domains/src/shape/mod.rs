@@ -21,6 +21,7 @@ mod assume;
 mod calls;
 mod eval;
 mod fold;
+mod form;
 mod heap;
 mod join;
 mod number;
@@ -49,6 +50,7 @@ use proofline_cpa::{
 use proofline_program_analysis::Environment;
 
 pub use self::{
+    form::{Asked, Form, List, Tree},
     heap::{Frame, Heap, Shapes},
     region::{Branches, Cell, Life, Region, Rest, Segment},
     value::{End, Node, Pointer, Value},

@@ -3,9 +3,13 @@
 
 use std::sync::Arc;
 
-use proofline_cfa::{Entry, Name};
+use proofline_cfa::{Entry, Expr, LocalId, Lvalue, Name, Scalar};
 use proofline_cpa::{Adjusted, Cpa, Domain, LocationContext};
-use proofline_domains::{ShapeAnalysis, ShapeOptions, shape::Shapes};
+use proofline_domains::{
+    ShapeAnalysis, ShapeOptions,
+    shape::{Asked, Shapes},
+};
+use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
 use proptest::{collection::vec, prelude::*};
 
@@ -131,6 +135,48 @@ fn explicit_heaps_are_among_the_folded_ones() {
             assert!(compared > 10, "{compared} states were compared: {code}");
         }
     }
+}
+
+/// The pointers of `main` to records that are linked.
+fn pointers(env: &Environment, analysis: &ShapeAnalysis) -> Vec<Asked> {
+    let main = env.function(Name::new("main")).expect("a body");
+    let asked = (0..).map(LocalId).zip(&main.locals).filter_map(|(id, local)| {
+        let pointee = local.ty.pointee()?;
+        let TypeKind::Record(tag) = pointee.kind() else { return None };
+        let pointer = Expr::Load(Lvalue::local(id, local.ty, Scalar::Pointer, local.size));
+        Some(Asked { pointer, links: analysis.links(*tag) })
+    });
+    asked.filter(|asked| !asked.links.is_empty()).collect()
+}
+
+/// What is said of a graph is said, or more, of every graph that it covers.
+#[test]
+fn forms_of_folded_graphs_hold_for_what_they_cover() {
+    let mut said = 0;
+    for code in PROGRAMS {
+        let env = environment(&format!("{START}{code}"));
+        let main = env.function(Name::new("main")).expect("a body");
+        let runs = explored(&env, &analysis(&env, None, false), 300);
+        let folding = analysis(&env, Some(0), code.contains("struct t {"));
+        let asked = pointers(&env, &folding);
+        let reached = explored(&env, &folding, 20_000);
+        let in_main = |name: Name| name == Name::new("main");
+        for low in runs.nodes.iter().filter(|node| in_main(node.function)).step_by(5) {
+            let forms = folding.forms(&low.state, main, &asked);
+            let same = reached.nodes.iter().filter(|high| in_main(high.function) && high.loc == low.loc);
+            let upper = same.take(25).filter(|high| folding.leq(&low.state, &high.state));
+            for high in upper {
+                for (form, above) in forms.iter().zip(folding.forms(&high.state, main, &asked)) {
+                    let Some(above) = above else { continue };
+                    let joined = form.as_ref().and_then(|form| above.join(form));
+                    let [lower, upper] = [low, high].map(|node| folding.show(&node.state));
+                    assert_eq!(joined.as_ref(), Some(&above), "{form:?} of {lower}\nbut {upper}\n{code}");
+                    said += 1;
+                }
+            }
+        }
+    }
+    assert!(said > 50, "{said} forms were compared");
 }
 
 proptest! {

@@ -59,7 +59,7 @@ fn a_variable_s_hover_is_its_declaration_its_values_here_and_those_on_paths() {
 fn a_loop_s_hover_is_its_invariant_and_only_the_current_text_s() {
     let mut session = Session::verified("a.c", SUM);
     let has_invariant = |contents: &[HoverContent]| {
-        let [HoverContent::Loop { when, invariants }] = contents else { return false };
+        let [HoverContent::Loop { when, invariants, .. }] = contents else { return false };
         *when == LoopMoment::Condition && invariants.iter().any(|text| text == "0 <= i <= 10")
     };
     assert!(has_invariant(&contents(&session, "for (")));
@@ -131,4 +131,60 @@ fn what_is_proved_can_be_written_down_once() {
     session.replace("    for (", &format!("{text}    for ("));
     session.verify(true);
     assert!(annotations(&session.file, session.at("for (")).is_empty());
+}
+
+const LIST: &str = "\
+extern int __VERIFIER_nondet_int(void);
+void *malloc(unsigned long);
+void free(void *);
+struct node { int value; struct node *next; };
+int main(void) {
+    struct node *l = 0;
+    while (__VERIFIER_nondet_int()) {
+        struct node *made = malloc(sizeof *made);
+        if (!made) break;
+        made->next = l;
+        l = made;
+    }
+    while (l) {
+        struct node *rest = l->next;
+        free(l);
+        l = rest;
+    }
+    return 0;
+}
+";
+
+fn structures(session: &Session, at: &str) -> Vec<Value> {
+    let structure = |content| match content {
+        HoverContent::Structure(value) => Some(value),
+        _ => None,
+    };
+    contents(session, at).into_iter().filter_map(structure).collect()
+}
+
+#[test]
+fn a_pointer_s_hover_says_which_list_it_leads_to_and_only_of_the_current_text() {
+    let mut session = Session::verified("a.c", LIST);
+    let some = "an acyclic list of at least 1 object, linked by `next`";
+    assert_eq!(structures(&session, "l = made"), [Value::After(format!("`l` is {some}"))]);
+    assert_eq!(structures(&session, "l->next;"), [Value::Before(format!("`l` is {some}"))]);
+    assert_eq!(structures(&session, "l) {"), [Value::Before(format!("`l` is NULL or {some}"))]);
+    // What the record's other members hold is no structure.
+    assert_eq!(structures(&session, "made->next"), []);
+    let at_loop = contents(&session, "while (l)");
+    let [HoverContent::Loop { structures: said, .. }] = at_loop.as_slice() else { panic!("a loop's") };
+    assert_eq!(said, &[format!("`l` is NULL or {some}")]);
+    session.replace("made->next = l;", "made->next = made;");
+    assert_eq!(structures(&session, "l = made"), [], "what was proved of another text is not said");
+    session.verify(true);
+    let ring = "a cyclic list of 1 object, linked by `next`";
+    assert_eq!(structures(&session, "l = made"), [Value::After(format!("`l` is {ring}"))]);
+}
+
+#[test]
+fn of_a_pointer_that_may_lead_anywhere_no_structure_is_said() {
+    let library = "struct node { struct node *next; };\nint length(struct node *l) {\n    int n = 0;\n    for (; l && n < 9; l = l->next) n++;\n    return n;\n}\n";
+    let session = Session::verified("a.c", library);
+    assert_eq!(structures(&session, "l && n"), []);
 }

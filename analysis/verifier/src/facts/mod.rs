@@ -2,6 +2,8 @@
 //! relations whose reached set was checked again by the certificate's checker. For hovers, hints and contracts; decides nothing. Without positions.
 
 mod difference;
+mod forms;
+mod structures;
 
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map},
@@ -27,7 +29,12 @@ use crate::{
     subject::Subject,
 };
 
-pub use self::difference::{Between, Difference, between};
+pub use self::{
+    difference::{Between, Difference, between},
+    forms::Forms,
+    structures::structure,
+};
+pub use proofline_domains::shape::{Form, List, Tree};
 
 /// More entries than this are not kept: they take memory and are too many to read.
 const MOST: usize = 2_000_000;
@@ -146,12 +153,21 @@ fn literal(value: i128) -> String {
 pub type Here = BTreeMap<Variable, Known>;
 
 /// What is known of a function, for all callers.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FunctionFacts {
     /// By location. No execution reaches the others.
     pub at: BTreeMap<Loc, Here>,
     /// How variables differ, by location, where that says more than their values.
     pub related: BTreeMap<Loc, Vec<Difference>>,
+    /// What pointers lead to, by location; `None`: of no location is anything known. No execution reaches locations that are missing.
+    pub forms: Option<BTreeMap<Loc, Forms>>,
+}
+
+impl Default for FunctionFacts {
+    /// No execution reaches the function.
+    fn default() -> FunctionFacts {
+        FunctionFacts { at: BTreeMap::new(), related: BTreeMap::new(), forms: Some(BTreeMap::new()) }
+    }
 }
 
 impl FunctionFacts {
@@ -172,8 +188,34 @@ impl FunctionFacts {
         all
     }
 
+    /// What a pointer leads to at all those of these places that an execution reaches.
+    pub fn form_at_each(&self, places: &[Loc], variable: Variable) -> Option<Form> {
+        let forms = self.forms.as_ref()?;
+        let mut all: Option<Form> = None;
+        for here in places.iter().filter_map(|loc| forms.get(loc)) {
+            let form = here.get(&variable)?;
+            all = Some(match all {
+                None => form.clone(),
+                Some(known) => known.join(form)?,
+            });
+        }
+        all
+    }
+
     /// What is known if either is the case.
     pub fn join(&mut self, other: &FunctionFacts) {
+        self.forms = match (self.forms.take(), &other.forms) {
+            (Some(mut known), Some(others)) => {
+                for (loc, here) in others {
+                    match known.entry(*loc) {
+                        btree_map::Entry::Vacant(place) => drop(place.insert(here.clone())),
+                        btree_map::Entry::Occupied(mut place) => forms::join(place.get_mut(), here),
+                    }
+                }
+                Some(known)
+            }
+            (None, _) | (_, None) => None,
+        };
         self.related.retain(|loc, known| {
             match (other.at.contains_key(loc), other.related.get(loc)) {
                 (true, Some(others)) => difference::join(known, others),
@@ -266,6 +308,7 @@ pub fn facts(subject: &Subject, entry: Entry, budget: &Budget) -> Result<Facts, 
             facts.related.insert(loc, differences);
         }
     }
+    forms::add(&mut facts, subject, entry, &called, budget)?;
     Ok(facts)
 }
 

@@ -19,6 +19,7 @@ use super::{
     oracle::{Choice, Oracle, Passing},
     predicates::Outside,
     trace::{Event, Passed, Skipped, Trace},
+    watch::{Moment, Seen, Watch},
 };
 
 /// How a run ended.
@@ -93,6 +94,8 @@ pub struct Run {
     pub trace: Option<Trace>,
     /// The strings that `main` was given.
     pub arguments: Vec<Vec<u8>>,
+    /// What memory was like where somebody looked, and at the end.
+    pub(crate) seen: Seen,
 }
 
 pub(super) enum Stop {
@@ -150,6 +153,8 @@ pub struct Machine<'c, O> {
     pub(super) is_determined: bool,
     pub(super) is_guess: bool,
     pub(super) trace: Option<Trace>,
+    /// Somebody looks at its memory.
+    pub(super) watch: Option<Watch>,
     /// The trace leaves out what a pure call does again.
     is_short: bool,
     pub(super) written: Option<(Value, proofline_cfa::Scalar)>,
@@ -206,6 +211,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             is_determined: true,
             is_guess: false,
             trace: None,
+            watch: None,
             is_short: false,
             written: None,
             memo: FxHashMap::default(),
@@ -250,13 +256,22 @@ impl<'c, O: Oracle> Machine<'c, O> {
         self.with_trace()
     }
 
+    /// Looks at memory at these moments of the trace, and at the end.
+    pub(crate) fn watching(mut self, moments: BTreeSet<Moment>) -> Machine<'c, O> {
+        self.watch = Some(Watch::at(moments));
+        self
+    }
+
     /// Runs the function to its end.
     pub fn run(mut self, entry: Entry) -> Run {
-        let Err(Stop::End(end)) = self.start(entry).and_then(|()| self.go());
+        let started = self.start(entry);
+        self.watch(None);
+        let Err(Stop::End(end)) = started.and_then(|()| self.go());
         if let Some(trace) = &mut self.trace {
             trace.objects = self.memory.all();
             trace.objects.sort_by_key(|extent| extent.base);
         }
+        self.watch_end();
         Run {
             end,
             steps: self.steps,
@@ -267,6 +282,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             is_guess: self.is_guess,
             trace: self.trace,
             arguments: self.arguments.texts(),
+            seen: self.watch.map(|watch| watch.seen).unwrap_or_default(),
         }
     }
 
@@ -387,6 +403,9 @@ impl<'c, O: Oracle> Machine<'c, O> {
         if let Some(trace) = &mut self.trace {
             let function = code.function.name;
             trace.push(Event { function, edge, depth, value, arguments: Vec::new(), is_input: false });
+        }
+        if self.watch.is_some() {
+            self.watch(Some(code.function.edge(edge)));
         }
     }
 

@@ -93,6 +93,7 @@ impl<O: Oracle> Machine<'_, O> {
         {
             let before = trace.dropped + trace.events.len() as u64;
             trace.made_up.push(MadeUp { before, function: code.function.name, at: at.clone() });
+            self.watch(None);
         }
         Ok(value)
     }

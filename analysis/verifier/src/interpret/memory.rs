@@ -377,6 +377,23 @@ impl Memory {
         Ok((value, known))
     }
 
+    /// The same, for somebody who only looks.
+    pub(super) fn peek(&self, address: u64, size: u64, mask: u128) -> Option<(u128, u128)> {
+        let (_, block) = self.slot_of(address)?;
+        let at = address.checked_sub(block.base)? as usize;
+        let bytes = block.bytes.get(at..at + size as usize)?;
+        let known = block.known.get(at..at + size as usize)?;
+        let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |all, byte| all << 8 | u128::from(*byte));
+        let known = number(known) & mask;
+        Some((number(bytes) & known, known))
+    }
+
+    /// The object that had the address when it ended: the last one.
+    pub(super) fn ended_at(&self, address: u64) -> Option<Extent> {
+        let holds = |extent: &&Extent| (extent.base..=extent.base + extent.size).contains(&address);
+        self.ended.as_ref()?.iter().rev().find(holds).copied()
+    }
+
     /// Writes up to 16 bytes, little endian.
     pub(super) fn write(&mut self, address: u64, size: u64, value: u128) -> Result<(), Fault> {
         self.write_bits(address, size, u128::MAX, value)

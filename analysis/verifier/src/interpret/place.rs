@@ -308,7 +308,15 @@ fn in_bits(value: Value, scalar: Scalar, bits: Option<proofline_cfa::BitField>) 
 }
 
 fn decode(raw: u128, scalar: Scalar, bits: Option<proofline_cfa::BitField>) -> Step<Value> {
-    Ok(match scalar {
+    match decode_bits(raw, scalar, bits) {
+        Some(value) => Ok(value),
+        None => stuck("bytes that are no long double"),
+    }
+}
+
+/// The value of bytes; `None` if they are no long double.
+pub(super) fn decode_bits(raw: u128, scalar: Scalar, bits: Option<proofline_cfa::BitField>) -> Option<Value> {
+    Some(match scalar {
         Scalar::Int(ty) => match bits {
             Some(bits) => {
                 let value = raw >> bits.first & ((1u128 << bits.width) - 1);
@@ -317,10 +325,7 @@ fn decode(raw: u128, scalar: Scalar, bits: Option<proofline_cfa::BitField>) -> S
             None => Value::Int(ty.wrap(raw as i128)),
         },
         Scalar::Pointer => Value::Int(raw as i128),
-        Scalar::Float(ty) => match Float::from_bits(ty, raw) {
-            Some(value) => Value::Float(value),
-            None => return stuck("bytes that are no long double"),
-        },
+        Scalar::Float(ty) => Value::Float(Float::from_bits(ty, raw)?),
     })
 }
 

@@ -5,6 +5,7 @@ M.config = {
   cmd = { 'proofline', 'lsp' }, -- the server
   settings = {}, -- the server's own: see the manual's chapter on configuration
   signs = true, -- a sign per function with its verdict
+  memory = true, -- while a counterexample is open, memory at its current step, in the corner
   keys = { next = ']t', previous = '[t' }, -- while a counterexample is open; false for none
 }
 

@@ -81,6 +81,7 @@ function M.close()
   end
   local was = open
   open = nil
+  require('proofline.memory').close()
   for buffer in pairs(was.buffers) do
     if vim.api.nvim_buf_is_valid(buffer) then
       vim.api.nvim_buf_clear_namespace(buffer, namespace, 0, -1)
@@ -123,6 +124,11 @@ local function go(index)
   vim.api.nvim_win_set_cursor(0, { row + 1, math.min(column, #vim.api.nvim_buf_get_lines(buffer, row, row + 1, false)[1]) })
   vim.fn.setloclist(open.window, {}, 'a', { idx = open.current, title = open.title })
   draw()
+  if proofline().config.memory then
+    local step = open.trace.steps[open.current]
+    local picture = type(step.picture) == 'number' and (open.trace.pictures or {})[step.picture + 1] or nil
+    require('proofline.memory').show(picture, step.number)
+  end
 end
 
 function M.next()

@@ -6,12 +6,14 @@ async function findingView(which, wanted) {
   const steps = finding.steps;
   // Files by name: the path may go through several.
   const texts = new Map();
+  const pictures = finding.pictures === undefined ? [] : await part(finding.pictures);
   for (const path of new Set(steps.map((step) => step.place?.file).filter((file) => byFile.has(file)))) texts.set(path, await part(byFile.get(path).part));
   let current = Math.min(Math.max(0, wanted ?? 0), steps.length - 1);
   const sources = new Map();
   const source = h('div', { class: 'scroll path-source', tabindex: '0', 'aria-label': 'Source' });
   const title = h('div', { class: 'file-title' });
   const values = h('div', { class: 'values', 'aria-live': 'polite' });
+  const memory = h('div', { class: 'memory-box' });
   const rows = steps.map((step, at) => h('li', {}, h('button', { class: `step ${step.kind}`, style: `--depth:${Math.min(step.depth, 12)}`, onclick: () => go(at) },
     h('span', { class: 'at' }, String(at + 1)), h('span', { class: 'icon', title: step.kind, 'aria-label': step.kind }, step.left_out > 0 ? '⋮' : ICONS[step.kind]), h('span', { class: 'what' }, step.left_out > 0 ? `${several(step.left_out, 'step is', 'steps are')} left out` : prose(step.text)), h('span', { class: 'line' }, step.place ? `:${step.place.line}` : ''))));
   const list = h('ol', { class: 'steps' }, rows);
@@ -65,6 +67,9 @@ async function findingView(which, wanted) {
     }
     counter.textContent = `${current + 1} of ${steps.length}`;
     refill(values, stateView(finding, current));
+    const shownMemory = pictures[step.picture];
+    memory.hidden = shownMemory === undefined;
+    refill(memory, shownMemory && memoryPicture(shownMemory));
   }
   function go(at, keep) {
     current = Math.min(Math.max(0, at), steps.length - 1);
@@ -93,7 +98,7 @@ async function findingView(which, wanted) {
       h('button', { class: 'button', onclick: () => go(steps.length - 1), title: 'the failure (End)', 'aria-label': 'the failure' }, '⇥'),
       counter, h('span', { class: 'spacer' }), inputs.length > 0 ? h('span', { class: 'hint' }, several(inputs.length, 'input', 'inputs')) : '',
       findings.length > 1 ? [h('button', { class: 'button', onclick: () => other(-1), title: 'previous finding (p)' }, '‹ finding'), h('button', { class: 'button', onclick: () => other(1), title: 'next finding (n)' }, 'finding ›')] : ''),
-    h('div', { class: 'walk' }, listBox, h('div', { class: 'pane' }, title, source), values),
+    h('div', { class: 'walk' }, listBox, h('div', { class: 'pane' }, title, source, memory), values),
   ];
 }
 

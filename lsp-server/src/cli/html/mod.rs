@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use proofline_ide::{
-    check::{Automaton, Check, Facts, Shape, Sources, shapes},
+    check::{Automaton, Check, Facts, Finding, Shape, Sources, shapes},
     shown,
 };
 use serde_json::{Value, json};
@@ -19,6 +19,7 @@ use super::{
     check::{Answer, Checked},
     formats,
 };
+use crate::picture::Pictures;
 use page::Part;
 
 /// Writes the report. `not_read` names programs that could not be checked.
@@ -48,6 +49,25 @@ fn add_to_program(checked: &Checked, program: &mut Value, parts: &mut Vec<Part>)
     program["ensures"] = json!(facts.ensures);
     for (answer, result) in answers.iter().zip(program["results"].as_array_mut().into_iter().flatten()) {
         result["engines"] = engines(answer);
+        let findings = result["findings"].as_array_mut().into_iter().flatten();
+        for (finding, shown) in answer.report.findings.iter().zip(findings) {
+            add_pictures(finding, shown, parts);
+        }
+    }
+}
+
+/// Memory behind the steps of a path: the pictures of a path are one part.
+fn add_pictures(finding: &Finding, shown: &mut Value, parts: &mut Vec<Part>) {
+    let mut pictures = Pictures::default();
+    for (step, shown) in finding.steps.iter().zip(shown["steps"].as_array_mut().into_iter().flatten()) {
+        if let Some(number) = pictures.add(step.scene.as_ref()) {
+            shown["picture"] = json!(number);
+        }
+    }
+    let pictures = pictures.all();
+    if !pictures.is_empty() {
+        shown["pictures"] = json!(parts.len());
+        parts.push(Part::new(&json!(pictures)));
     }
 }
 

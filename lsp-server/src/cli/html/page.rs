@@ -24,11 +24,12 @@ const MOST_INSIDE: usize = 6_000_000;
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
 /// One scope together, in this order.
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 10] = [
     include_str!("data.js"),
     include_str!("elements.js"),
     include_str!("overview.js"),
     include_str!("source.js"),
+    include_str!("memory.js"),
     include_str!("finding.js"),
     include_str!("layout.js"),
     include_str!("graph.js"),

@@ -30,7 +30,17 @@ pub(super) fn outcomes(function: &Function) -> BTreeSet<LocalId> {
         Op::Call(call) => call.dst.as_ref().and_then(whole),
         Op::Allocate(allocation) => whole(&allocation.dst),
         Op::Havoc(dst, cause) if is_decided(cause) => whole(dst),
-        _ => None,
+        Op::Skip
+        | Op::Assume(_)
+        | Op::Copy(..)
+        | Op::Havoc(..)
+        | Op::Clobber(..)
+        | Op::Free(_)
+        | Op::CopyBytes(..)
+        | Op::FillBytes(..)
+        | Op::HavocBytes(..)
+        | Op::Begin(_)
+        | Op::End(_) => None,
     });
     let mut found: BTreeSet<LocalId> = given.chain(function.result).collect();
     loop {

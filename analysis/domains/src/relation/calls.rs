@@ -18,7 +18,7 @@ use super::{
 
 /// An argument, as its parameter receives it.
 enum Passed {
-    Number(Dim, Form),
+    Number(Dim, Box<Form>),
     /// And the local that the caller has it from.
     Pointer(LocalId, Box<Place>, Option<LocalId>),
 }
@@ -33,7 +33,9 @@ fn passed(view: &View<'_>, callee: &Function, call: CallContext<'_>) -> Vec<Pass
             return None;
         }
         match scalar {
-            Scalar::Int(ty) if ty.bits <= 64 => Some(Passed::Number(Dim::Value(*id, ty), view.form(value)?)),
+            Scalar::Int(ty) if ty.bits <= 64 => {
+                Some(Passed::Number(Dim::Value(*id, ty), Box::new(view.form(value)?)))
+            }
             Scalar::Pointer => Some(Passed::Pointer(*id, Box::new(view.place(value)?), view.base(value))),
             Scalar::Int(_) | Scalar::Float(_) => None,
         }
@@ -329,7 +331,7 @@ fn received(zone: &Zone, dim: Dim, passed: &[Passed], written: &BTreeSet<LocalId
         }
     }
     let arguments = passed.iter().map(|one| match one {
-        Passed::Number(dim, form) => (*dim, form),
+        Passed::Number(dim, form) => (*dim, &**form),
         Passed::Pointer(id, place, _) => (Dim::Offset(*id), &place.offset),
     });
     for (parameter, argument) in arguments {

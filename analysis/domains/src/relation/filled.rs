@@ -110,10 +110,10 @@ impl Step<'_> {
                 // Of two ends of which nobody knows which is further, the one of many units is more likely to be asked for.
                 let is_further = view.distance(&now, &end) <= 0 || length.low != length.high;
                 let is_new = view.distance(&end, &now) > 0;
-                if starts_inside && is_further && is_new { Filled::To(end) } else { Filled::Same }
+                if starts_inside && is_further && is_new { Filled::To(Box::new(end)) } else { Filled::Same }
             }
             false if view.distance(&now, &place.offset) <= 0 => Filled::Same,
-            false if starts_inside => Filled::To(place.offset.clone()),
+            false if starts_inside => Filled::To(Box::new(place.offset.clone())),
             false => Filled::Lost,
         }
     }
@@ -123,7 +123,7 @@ impl Step<'_> {
 enum Filled {
     Same,
     Lost,
-    To(Form),
+    To(Box<Form>),
 }
 
 /// So many whole units bytes make, at least.

@@ -265,7 +265,7 @@ impl<O: Oracle> Look<'_, '_, O> {
         let ty = pointee.filter(|ty| *ty.kind() != TypeKind::Void)?;
         let size = self.types().size(ty).filter(|size| *size > 0)?;
         let offset = u64::try_from(offset).ok()?;
-        let is_array = offset % size == 0 && (offset == 0 || extent.size % size == 0);
+        let is_array = offset.is_multiple_of(size) && (offset == 0 || extent.size.is_multiple_of(size));
         match extent.object {
             // How many there are, callers know. What a pointer into the middle says is known of that place only.
             Object::External => Some((ty, offset, 1)),

@@ -77,6 +77,36 @@ impl Form {
         joined.says_something().then_some(joined)
     }
 
+    /// What is known where both hold.
+    pub fn and(&self, other: &Form) -> Form {
+        let mut lists = self.lists.clone();
+        for (next, list) in &other.lists {
+            let known = lists.entry(*next).or_insert_with(|| list.clone());
+            known.least = known.least.max(list.least);
+            known.most = known.most.into_iter().chain(list.most).min();
+            known.back.extend(&list.back);
+        }
+        let mut trees = self.trees.clone();
+        for (links, tree) in &other.trees {
+            let known = trees.entry(*links).or_insert_with(|| tree.clone());
+            known.least = known.least.max(tree.least);
+            known.most = known.most.into_iter().chain(tree.most).min();
+        }
+        Form {
+            may_be_null: self.may_be_null && other.may_be_null,
+            may_lead: self.may_lead && other.may_lead,
+            is_freed: self.is_freed || other.is_freed,
+            lists,
+            trees,
+        }
+    }
+
+    /// Whether it is a structure of any size.
+    pub fn is_unbounded(&self) -> bool {
+        let lists = self.lists.values().any(|list| list.most.is_none());
+        lists || self.trees.values().any(|tree| tree.most.is_none())
+    }
+
     fn says_something(&self) -> bool {
         !self.may_lead || self.is_freed || !self.lists.is_empty() || !self.trees.is_empty()
     }

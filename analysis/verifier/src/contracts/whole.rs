@@ -28,12 +28,15 @@ enum Given {
     Anything,
 }
 
+/// A function, and what it is given.
+type Activation = (Name, Vec<Given>);
+
 /// Of a function and what it calls.
 pub(super) struct Wholes<'e> {
     env: &'e Environment,
     memory: &'e Memory<'e>,
     /// Whether a function that is given this keeps structures whole; `None` while it is looked at.
-    known: RefCell<BTreeMap<(Name, Vec<Given>), Option<bool>>>,
+    known: RefCell<BTreeMap<Activation, Option<bool>>>,
 }
 
 impl<'e> Wholes<'e> {

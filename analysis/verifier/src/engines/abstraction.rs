@@ -270,7 +270,8 @@ fn is_linked(question: &Question<'_>) -> bool {
     has_linked_heap(reached.iter().filter_map(|name| subject.env().function(*name)))
 }
 
-/// Whether relations may say more than ranges: numbers are compared, or bytes must be in an object that the program has made.
+/// Whether relations may say more than ranges: numbers are compared, or bytes must be in an object that the program has made, have values there, or end a
+/// string.
 fn relates(question: &Question<'_>) -> bool {
     let Question { subject, targets, .. } = *question;
     let env = subject.env();
@@ -288,9 +289,13 @@ fn relates(question: &Question<'_>) -> bool {
             visit::walk(condition, &mut |part| {
                 is_related |= match part {
                     Expr::Overflows(..) => true,
-                    Expr::Memory(MemoryPredicate::InBounds, pointer, _) => {
-                        env.targets(name, pointer).objects.iter().any(|object| *object != Object::External)
-                    }
+                    Expr::Memory(
+                        MemoryPredicate::InBounds
+                        | MemoryPredicate::Initialised
+                        | MemoryPredicate::Terminated,
+                        pointer,
+                        _,
+                    ) => env.targets(name, pointer).objects.iter().any(|object| *object != Object::External),
                     Expr::Compare(_, lhs, _) => {
                         lhs.int_type().is_some() && !matches!(**lhs, Expr::Memory(..) | Expr::Overflows(..))
                     }

@@ -19,6 +19,8 @@ pub struct Interface {
     pub(crate) parameters: Vec<Type>,
     result: Option<Type>,
     variadic: bool,
+    /// Whether some path leads to its end.
+    pub(crate) may_return: bool,
 }
 
 impl Interface {
@@ -26,8 +28,21 @@ impl Interface {
     pub(crate) fn of(function: &Function) -> Interface {
         let parameters = function.parameters.iter().map(|id| function.local(*id).ty).collect();
         let result = function.result.map(|id| function.local(id).ty);
-        Interface { parameters, result, variadic: function.variadic }
+        let may_return = returns(function);
+        Interface { parameters, result, variadic: function.variadic, may_return }
     }
+}
+
+/// Whether the edges lead from the function's entry to its exit.
+fn returns(function: &Function) -> bool {
+    let successors = function.successors();
+    let (mut seen, mut todo) = (vec![false; function.locations as usize], vec![function.entry]);
+    while let Some(at) = todo.pop() {
+        if !std::mem::replace(&mut seen[at.index()], true) {
+            todo.extend(successors[at.index()].iter().map(|edge| function.edge(*edge).to));
+        }
+    }
+    seen[function.exit.index()]
 }
 
 /// The function with direct calls that agree with their callees; `interface` knows every function with a body.

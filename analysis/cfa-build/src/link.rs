@@ -9,13 +9,20 @@ mod layouts;
 mod renames;
 mod symbols;
 
-use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use proofline_hir::{Name, Records, Type};
 use proofline_syntax::{DataModel, Span};
 
 use crate::{Unit, UnitMap, call_coercion};
-use proofline_cfa::{Function, FunctionMap, Global, Program, Types};
+use proofline_cfa::{
+    Callee, Function, FunctionMap, Global, IntType, Loc, Op, Program, Scalar, Types, scalar_of,
+    types::innermost,
+};
 
 pub use crate::call_coercion::Interface;
 pub use layouts::Layouts;
@@ -33,12 +40,12 @@ pub struct ProgramMap {
     pub problems: Vec<LinkProblem>,
 }
 
-/// A definition that another one contradicts.
+/// A definition or declaration that another one contradicts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LinkProblem {
-    /// What is defined twice.
+    /// What is defined twice, or declared in two ways.
     pub name: Name,
-    /// Number of the unit whose definition is not used.
+    /// Number of the unit that says something else than the one before it.
     pub unit: usize,
     /// Its place there.
     pub span: Option<Span>,
@@ -83,6 +90,7 @@ pub fn function(linking: &dyn Linking, name: Name) -> Option<Arc<Function>> {
     let types = Types { records: linking.records(), model: linking.data_model() };
     let interface = |name| linking.interface(name).map(Cow::Borrowed);
     let mut function = call_coercion::coerce_calls(definition(linking, name)?, types, &interface);
+    comes_back(&mut function, &interface);
     // Nothing that `main` alone does is known to happen where something runs before it.
     if name.as_str() == "main"
         && let Some(what) = linking.outside_main().first()
@@ -91,6 +99,24 @@ pub fn function(linking: &dyn Linking, name: Name) -> Option<Arc<Function>> {
         main.unsupported.push((main.entry, outside(*what)));
     }
     Some(function)
+}
+
+/// Nothing goes on behind the call of a function that is declared to be one that does not return. Where its body may return all the same, nothing
+/// is known of what comes then.
+fn comes_back<'s>(function: &mut Arc<Function>, interface: &dyn Fn(Name) -> Option<Cow<'s, Interface>>) {
+    let goes_on: BTreeSet<Loc> = function.edges.iter().map(|edge| edge.from).collect();
+    let callee = |op: &Op| match op.call()?.callee {
+        Callee::Direct(name) => interface(name),
+        Callee::Indirect(..) => None,
+    };
+    let ends = function.edges.iter().filter(|edge| edge.to != function.exit && !goes_on.contains(&edge.to));
+    let marks: Vec<(Loc, Name)> = ends
+        .filter(|edge| callee(&edge.op).is_some_and(|callee| callee.may_return))
+        .map(|edge| (edge.to, Name::new("return of a function that is declared noreturn")))
+        .collect();
+    if !marks.is_empty() {
+        Arc::make_mut(function).unsupported.extend(marks);
+    }
 }
 
 fn outside(name: Name) -> Name {
@@ -106,9 +132,39 @@ fn other_definitions(linking: &dyn Linking, name: Name) -> Vec<usize> {
     rest.iter().copied().filter(|unit| of_unit(*unit) != of_unit(*first)).collect()
 }
 
-/// What makes every verdict unknown that rests on this function; sorted.
+/// How declarations of an object in several units contradict each other, and the units that say something else than the first.
+fn contradiction(linking: &dyn Linking, name: Name) -> Option<(Name, Vec<usize>)> {
+    let places = linking.places(name)?;
+    let of_unit = |unit: &usize| Some((*unit, linking.unit(*unit)?.global(name)?));
+    let all: Vec<(usize, &Arc<Global>)> = places.globals.iter().filter_map(of_unit).collect();
+    let [(_, first), rest @ ..] = &all[..] else { return None };
+    // Of a declaration that does not say how large the object is another one may.
+    let size = |global: &Arc<Global>| Some(global.size).filter(|size| *size > 0);
+    let known_size = std::iter::once(*first).chain(rest.iter().map(|(_, global)| *global)).find_map(size);
+    let number = |global: &Arc<Global>| kind(scalar_of(innermost(global.ty), linking.data_model()));
+    let differs = |what: &str, is_other: &dyn Fn(&Arc<Global>) -> bool| {
+        let others: Vec<usize> =
+            rest.iter().filter(|(_, global)| is_other(global)).map(|(unit, _)| *unit).collect();
+        let what = || Name::new(&format!("declarations in different files with different {what}"));
+        (!others.is_empty()).then(|| (what(), others))
+    };
+    differs("sizes", &|global| size(global).is_some() && size(global) != known_size)
+        .or_else(|| differs("types", &|global| number(global) != number(first)))
+        .or_else(|| differs("qualifiers (`const`)", &|global| global.constant != first.constant))
+}
+
+/// What scalars of one size and kind have in common.
+fn kind(scalar: Option<Scalar>) -> Option<Scalar> {
+    scalar.map(|scalar| match scalar {
+        Scalar::Int(ty) => Scalar::Int(IntType { signed: false, ..ty }),
+        Scalar::Float(_) | Scalar::Pointer => scalar,
+    })
+}
+
+/// What makes every verdict unknown that rests on this function, or on a program with this object; sorted.
 pub fn unsupported(linking: &dyn Linking, name: Name) -> Vec<Name> {
     let mut found = Vec::new();
+    found.extend(contradiction(linking, name).map(|(what, _)| what));
     if !other_definitions(linking, name).is_empty() {
         found.push(Name::new("two different definitions"));
     }
@@ -217,7 +273,9 @@ pub fn link(units: Vec<(Unit, UnitMap)>) -> (Program, ProgramMap) {
         if let Some(Chosen { winners, losers, .. }) = chosen(&whole, name) {
             let last = winners.iter().rev().find_map(|unit| Some((*unit, span(*unit)?)));
             map.globals.extend(last.map(|place| (name, place)));
-            of_objects.extend(losers.into_iter().map(|unit| LinkProblem { name, unit, span: span(unit) }));
+            let others = contradiction(&whole, name).map(|(_, units)| units).unwrap_or_default();
+            let units: BTreeSet<usize> = losers.into_iter().chain(others).collect();
+            of_objects.extend(units.into_iter().map(|unit| LinkProblem { name, unit, span: span(unit) }));
         }
         let positions = |unit: usize| maps.get(unit).and_then(|map| map.functions.get(&own(unit)).cloned());
         if let Some((unit, _)) = own_name(&whole, name) {

@@ -67,6 +67,41 @@ fn what_two_units_disagree_about_a_third_does_not_settle() {
 }
 
 #[test]
+fn declarations_that_contradict_each_other_take_the_verdict() {
+    let why = |texts: [&str; 2]| {
+        let (program, map) = linked(&texts);
+        assert!(map.problems.iter().all(|problem| problem.unit == 1));
+        assert_eq!(map.problems.len(), program.unsupported.len());
+        program.unsupported.first().map(|(_, what)| what.to_string())
+    };
+    let of = |what: &str| Some(format!("declarations in different files with different {what}"));
+    assert_eq!(why(["extern int a[8]; int f(void) { return a[7]; }", "int a[2];"]), of("sizes"));
+    assert_eq!(why(["extern int a[]; int f(void) { return a[7]; }", "char a[16];"]), of("types"));
+    assert_eq!(why(["extern float x; float f(void) { return x; }", "int x;"]), of("types"));
+    assert_eq!(
+        why(["extern int k; void f(void) { k = 3; }", "const int k = 7;"]),
+        of("qualifiers (`const`)")
+    );
+    // These say less, not something else.
+    assert_eq!(why(["extern int a[]; int f(void) { return a[1]; }", "int a[2];"]), None);
+    assert_eq!(why(["extern unsigned n; unsigned f(void) { return n; }", "int n = 1;"]), None);
+    assert_eq!(why(["extern const int k; int f(void) { return k; }", "const int k = 7;"]), None);
+}
+
+#[test]
+fn what_is_declared_not_to_return_and_does_is_marked() {
+    let marks = |definition: &str| {
+        let use_it = "extern _Noreturn void die(int); int f(int n) { if (n) die(n); return n; }";
+        function(&program(&[use_it, definition]), "f").unsupported.len()
+    };
+    assert_eq!(marks("void die(int n) { }"), 1);
+    assert_eq!(marks("void die(int n) { if (n) for (;;) ; }"), 1);
+    assert_eq!(marks("void die(int n) { for (;;) ; }"), 0);
+    assert_eq!(marks("extern _Noreturn void exit(int); void die(int n) { exit(n); }"), 0);
+    assert_eq!(marks("int other;"), 0);
+}
+
+#[test]
 fn equal_inline_definitions_are_one() {
     let header = "static inline int one(void) { return 1; } inline int two(void) { return 2; }";
     let (program, map) = linked(&[header, header]);

@@ -71,6 +71,8 @@ pub enum Quantity {
     WideBounded,
     /// 1 if the `n` bytes from `p` on and those from `q` on have one in common, else 0: `p`, `q`, `n`.
     Overlap,
+    /// 1 if the `n` bytes from `p` on and the `m` bytes from `q` on have one in common, else 0: `p`, `n`, `q`, `m`.
+    Meeting,
     /// How many characters `printf` makes of a number: the number, a [`Conversion`](crate::Conversion).
     PrintedLength,
     /// These characters, from the start of an array on: the same arguments.
@@ -79,7 +81,7 @@ pub enum Quantity {
 
 impl Quantity {
     /// With name and number of arguments.
-    pub const ALL: [(&'static str, Quantity, usize); 28] = [
+    pub const ALL: [(&'static str, Quantity, usize); 29] = [
         ("string_length", Quantity::StringLength, 1),
         ("bounded_length", Quantity::BoundedLength, 2),
         ("string_size", Quantity::StringSize, 1),
@@ -106,6 +108,7 @@ impl Quantity {
         ("wide_length", Quantity::WideLength, 1),
         ("wide_bounded", Quantity::WideBounded, 2),
         ("overlap", Quantity::Overlap, 3),
+        ("meeting", Quantity::Meeting, 4),
         ("printed_length", Quantity::PrintedLength, 2),
         ("printed_text", Quantity::PrintedText, 2),
     ];

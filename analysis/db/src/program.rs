@@ -94,8 +94,8 @@ impl SliceSource for Queried<'_> {
     fn record(&self, tag: Name) -> Option<Arc<Record>> {
         record(self.db, self.project, self.symbol(tag)).clone()
     }
-    fn unsupported(&self, function: Name) -> Vec<Name> {
-        unsupported(self.db, self.project, self.symbol(function)).clone()
+    fn unsupported(&self, name: Name) -> Vec<Name> {
+        unsupported(self.db, self.project, self.symbol(name)).clone()
     }
     fn outside_main(&self) -> Vec<Name> {
         outside_main(self.db, self.project).clone()

@@ -6,6 +6,7 @@ use proofline_smt::{Sort, Term, build as t};
 use crate::{
     encoding::{Encoding, float_sort},
     floats, integers,
+    pointers::{self, Extent},
     state::Fresh,
     vectors,
 };
@@ -20,6 +21,8 @@ pub(crate) trait ExprContext {
     fn function(&mut self, name: Name) -> Term;
     /// Fresh variables.
     fn fresh(&mut self) -> &mut Fresh;
+    /// Where the objects are that a pointer may point into.
+    fn extents(&self, pointer: &Expr) -> Vec<Extent>;
     /// Something that must hold because of how a fresh variable was introduced.
     fn assume(&mut self, condition: Term);
     /// How values become terms.
@@ -71,7 +74,7 @@ pub(crate) fn value(expr: &Expr, context: &mut dyn ExprContext) -> Term {
             let (a, b) = (value(lhs, context), value(rhs, context));
             let difference = encoding.minus(a, b);
             let stride = (*stride).max(1);
-            match encoding {
+            let number = match encoding {
                 Encoding::Integers if stride == 1 => integers::fit(difference, *ty, false),
                 Encoding::Integers => integers::fit(t::div(difference, t::int(stride)), *ty, false),
                 Encoding::BitVectors => {
@@ -83,6 +86,12 @@ pub(crate) fn value(expr: &Expr, context: &mut dyn ExprContext) -> Term {
                     let from = IntType { bits: crate::encoding::ADDRESS_BITS, signed: true };
                     vectors::resize(elements, from, *ty)
                 }
+            };
+            // Which other object lies where is not known.
+            let together = pointers::in_one_object((&**lhs, a), (&**rhs, b), context);
+            match together.is_true() {
+                true => number,
+                false => t::ite(together, number, unknown(context, expr.scalar())),
             }
         }
     }
@@ -123,9 +132,9 @@ pub(crate) fn condition(expr: &Expr, context: &mut dyn ExprContext) -> Term {
                     floats::compare(*op, a, b)
                 }
                 (_, Scalar::Float(_)) => context.fresh().variable(Sort::Bool),
+                (_, Scalar::Pointer) => pointers::compare(*op, (&**lhs, a), (&**rhs, b), context),
                 (Encoding::BitVectors, Scalar::Int(ty)) => vectors::compare(*op, ty.signed, a, b),
-                (Encoding::BitVectors, Scalar::Pointer) => vectors::compare(*op, false, a, b),
-                (Encoding::Integers, Scalar::Int(_) | Scalar::Pointer) => integers::compare(*op, a, b),
+                (Encoding::Integers, Scalar::Int(_)) => integers::compare(*op, a, b),
             }
         }
         Expr::Overflows(op, lhs, rhs) => {

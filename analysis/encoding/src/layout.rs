@@ -90,8 +90,8 @@ impl MemoryLayout {
         self.objects.iter().map(|(object, representation)| (*object, representation))
     }
 
-    /// The address of an object: fixed and apart from all others. Formulas compare addresses only for being equal, or inside one
-    /// object, so the choice does not matter.
+    /// The address of an object: fixed and apart from all others. What formulas say of addresses in different objects does not depend on it
+    /// ([`crate::pointers`]), so the choice does not matter.
     pub fn address(&self, object: Object) -> Option<u64> {
         self.addresses.get(&object).copied()
     }

@@ -19,6 +19,7 @@ mod layout;
 mod memory;
 mod needs_bit_vectors;
 mod place;
+mod pointers;
 mod state;
 mod unrolling;
 mod vectors;

@@ -12,6 +12,7 @@ use crate::{
     encoding::Encoding,
     layout::{self, MemoryLayout, Representation},
     place::{Place, Target},
+    pointers::Extent,
     state::{Fresh, Key, State},
 };
 
@@ -409,6 +410,25 @@ impl Executor<'_> {
 }
 
 impl ExprContext for Executor<'_> {
+    fn extents(&self, pointer: &Expr) -> Vec<Extent> {
+        let extent = |object: Object| {
+            let (start, size) = (self.layout.address(object), self.extent(object).unwrap_or(0));
+            Extent { object, start, size }
+        };
+        match pointer {
+            Expr::Cast(_, arg, _) if arg.scalar() == Scalar::Pointer => self.extents(arg),
+            Expr::Address(Lvalue { base: Base::Local(id), .. }) => {
+                vec![extent(Object::Local(self.function.name, *id))]
+            }
+            Expr::Address(Lvalue { base: Base::Global(name), .. }) => vec![extent(Object::Global(*name))],
+            Expr::Address(Lvalue { base: Base::Deref(inner, _), .. }) => self.extents(inner),
+            _ => {
+                let targets = self.environment.targets(self.function.name, pointer);
+                targets.objects.iter().map(|object| extent(*object)).collect()
+            }
+        }
+    }
+
     fn load(&mut self, lvalue: &Lvalue) -> Term {
         let scalar = lvalue.scalar.unwrap_or(Scalar::Pointer);
         self.read(lvalue, scalar)

@@ -37,6 +37,8 @@ pub struct Environment<'p> {
     pub globals: &'p FxHashMap<Name, u64>,
     /// The address of a function.
     pub address_of: fn(FunctionIndex) -> i128,
+    /// Addresses from the first on that are nearer to each other than the second compare as they do on every machine.
+    pub near: (u64, u64),
     /// Some pointer may lead to an object that must not be written.
     pub(crate) has_read_only: bool,
 }
@@ -47,11 +49,12 @@ impl<'p> Environment<'p> {
         program: &'p Program,
         globals: &'p FxHashMap<Name, u64>,
         address_of: fn(FunctionIndex) -> i128,
+        near: (u64, u64),
     ) -> Environment<'p> {
         let functions: Vec<&Function> = program.functions.values().map(|function| &**function).collect();
         let numbers = functions.iter().zip(0..).map(|(function, at)| (function.name, at)).collect();
         let has_read_only = has_read_only(program);
-        Environment { program, functions, numbers, globals, address_of, has_read_only }
+        Environment { program, functions, numbers, globals, address_of, near, has_read_only }
     }
 
     /// The functions that it calls by name.
@@ -129,7 +132,7 @@ pub(crate) fn compile(
         signature.params.extend(vec![AbiParam::new(I64); parameters - 1]);
         signature
     });
-    // Of `release`, `allocate` and `lookup`, which take the context, too.
+    // Of `release`, `allocate` (and `compare`) and `lookup`, which take the context, too.
     for (signature, has_result) in helpers.iter_mut().zip([false, true, true]) {
         signature.params.extend(has_result.then(|| AbiParam::new(I64)));
         signature.returns.extend(has_result.then(|| AbiParam::new(I64)));

@@ -41,6 +41,8 @@ pub unsafe trait Objects {
     fn object(&mut self, address: u64) -> Option<Object>;
     /// A fresh object without a value for a local; where it is.
     fn allocate(&mut self, function: FunctionIndex, local: LocalId, size: u64) -> Option<u64>;
+    /// Whether two addresses compare in the same way wherever objects lie.
+    fn is_comparable(&mut self, is_order: bool, one: u64, other: u64) -> bool;
     /// Ends the life of the object with this base.
     fn release(&mut self, base: u64);
 }
@@ -53,7 +55,7 @@ pub(crate) struct Context {
     stack_limit: u64,
     /// Frames may be used up to here.
     frames_end: u64,
-    /// Not 0: the run has looked at an address as a number.
+    /// Not 0: the run has looked at an address as a number, or at where objects lie.
     undetermined: u64,
     /// The frame in which the run stopped.
     exit_frame: u64,
@@ -63,6 +65,7 @@ pub(crate) struct Context {
     lookup: extern "C" fn(*mut Context, u64, u64, u64, u64) -> u64,
     allocate: extern "C" fn(*mut Context, u64, u64, u64) -> u64,
     release: extern "C" fn(*mut Context, u64),
+    compare: extern "C" fn(*mut Context, u64, u64, u64) -> u64,
 }
 
 /// Where the fields are.
@@ -77,6 +80,7 @@ pub(crate) mod field {
     pub(crate) const LOOKUP: i32 = offset_of!(Context, lookup) as i32;
     pub(crate) const ALLOCATE: i32 = offset_of!(Context, allocate) as i32;
     pub(crate) const RELEASE: i32 = offset_of!(Context, release) as i32;
+    pub(crate) const COMPARE: i32 = offset_of!(Context, compare) as i32;
 }
 
 /// The object that an access found last. All zero: none.
@@ -273,6 +277,7 @@ impl Native {
             lookup,
             allocate,
             release,
+            compare,
         };
         code(&raw mut context, frames.start, u64::from(entry));
         let top = (context.exit_frame - frames.start as u64) / 8;
@@ -333,6 +338,13 @@ extern "C" fn allocate(context: *mut Context, function: u64, local: u64, size: u
     // SAFETY: called by running code only.
     let host = unsafe { host(context) };
     host.objects.allocate(function as FunctionIndex, LocalId(local as u32), size).unwrap_or(0)
+}
+
+/// Whether how two addresses compare depends on where objects lie.
+extern "C" fn compare(context: *mut Context, one: u64, other: u64, is_order: u64) -> u64 {
+    // SAFETY: called by running code only.
+    let host = unsafe { host(context) };
+    u64::from(!host.objects.is_comparable(is_order != 0, one, other))
 }
 
 extern "C" fn release(context: *mut Context, base: u64) {

@@ -93,6 +93,41 @@ impl Translator<'_> {
         self.put(known, self.context, field::UNDETERMINED);
     }
 
+    /// The run compares two addresses: notes whether that depends on where objects lie. Of addresses that are near to each other, and of null, it does
+    /// not.
+    fn compare_addresses(&mut self, is_order: bool, lhs: Value, rhs: Value) {
+        let (start, near) = self.job.environment.near;
+        let mut is_known = self.b.ins().icmp(IntCC::Equal, lhs, rhs);
+        let (first, least) = (self.number(start as i64), self.number(near as i64 - 1));
+        let distance = self.b.ins().isub(lhs, rhs);
+        let moved = self.b.ins().iadd(distance, least);
+        let width = self.number(2 * near as i64 - 1);
+        let mut is_near = self.b.ins().icmp(IntCC::UnsignedLessThan, moved, width);
+        for address in [lhs, rhs] {
+            let is_object = self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, address, first);
+            is_near = self.b.ins().band(is_near, is_object);
+        }
+        is_known = self.b.ins().bor(is_known, is_near);
+        let zero = self.number(0);
+        for address in [lhs, rhs].into_iter().filter(|_| !is_order) {
+            let is_null = self.b.ins().icmp(IntCC::Equal, address, zero);
+            is_known = self.b.ins().bor(is_known, is_null);
+        }
+        let (asks, goes_on) = (self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(asks);
+        self.b.ins().brif(is_known, goes_on, &[], asks, &[]);
+        self.b.seal_block(asks);
+        self.b.switch_to_block(asks);
+        let helper = self.get(self.context, field::COMPARE);
+        let order = self.number(i64::from(is_order));
+        let call = self.b.ins().call_indirect(self.helpers[1], helper, &[self.context, lhs, rhs, order]);
+        let depends = self.b.inst_results(call)[0];
+        self.look_at_address(depends);
+        self.b.ins().jump(goes_on, &[]);
+        self.b.seal_block(goes_on);
+        self.b.switch_to_block(goes_on);
+    }
+
     pub(crate) fn value(&mut self, expr: &Expr) -> Emit<Value> {
         if !Self::is_plain(expr.scalar()) {
             return Err(NotPlain);
@@ -146,6 +181,7 @@ impl Translator<'_> {
             Expr::PointerDifference(lhs, rhs, stride, ty) => {
                 let stride = i64::try_from((*stride).max(1)).map_err(|_| NotPlain)?;
                 let (lhs, rhs) = (self.value(lhs)?, self.value(rhs)?);
+                self.compare_addresses(true, lhs, rhs);
                 let distance = self.b.ins().isub(lhs, rhs);
                 let stride = self.number(stride);
                 let distance = self.b.ins().sdiv(distance, stride);
@@ -159,9 +195,8 @@ impl Translator<'_> {
         let (lhs, rhs) = (self.value(lhs)?, self.value(rhs)?);
         let is_signed = matches!(scalar, Scalar::Int(IntType { signed: true, .. }));
         let is_order = !matches!(op, CompareOp::Eq | CompareOp::Ne);
-        if scalar == Scalar::Pointer && is_order {
-            let one = self.number(1);
-            self.look_at_address(one);
+        if scalar == Scalar::Pointer {
+            self.compare_addresses(is_order, lhs, rhs);
         }
         let code = match (op, is_signed) {
             (CompareOp::Eq, _) => IntCC::Equal,

@@ -123,8 +123,8 @@ pub trait SliceSource {
     fn external(&self, name: Name) -> Option<Type>;
     /// A record's definition.
     fn record(&self, tag: Name) -> Option<Arc<Record>>;
-    /// What makes every verdict unknown that rests on this function.
-    fn unsupported(&self, function: Name) -> Vec<Name>;
+    /// What makes every verdict unknown that rests on this function, or on a program with this object.
+    fn unsupported(&self, name: Name) -> Vec<Name>;
     /// Functions that run before or after `main`.
     fn outside_main(&self) -> Vec<Name>;
     /// Functions with bodies and objects that have external linkage.
@@ -162,6 +162,7 @@ pub fn slice(source: &dyn SliceSource, entry: Name, is_open: bool) -> Program {
             let mentions = Mentions::of_global(&global);
             open.extend(&mentions.names);
             tags.extend(&mentions.tags);
+            program.unsupported.extend(source.unsupported(name).into_iter().map(|what| (name, what)));
             program.globals.insert(name, global);
         } else if let Some(ty) = source.external(name) {
             tags.extend(&Mentions::of_type(ty).tags);

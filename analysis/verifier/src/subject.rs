@@ -125,9 +125,12 @@ impl Subject {
     /// What makes every proof about these functions impossible. (Whether their text was understood, [`Programs`](crate::portfolio::Programs)
     /// knows.)
     pub fn unsupported(&self, functions: &BTreeSet<Name>) -> Option<Unknown> {
+        // An object is anybody's.
+        let is_object = |name: &Name| self.program().globals.contains_key(name);
         let mut all = self.program().unsupported.iter();
-        let (function, what) = all.find(|(function, _)| functions.contains(function))?;
-        Some(Unknown::Unsupported(format!("{what} in `{function}`")))
+        let (name, what) = all.find(|(name, _)| functions.contains(name) || is_object(name))?;
+        let of = if is_object(name) { "of" } else { "in" };
+        Some(Unknown::Unsupported(format!("{what} {of} `{name}`")))
     }
 
     /// Intervals of the executions from an entry.

@@ -20,7 +20,7 @@ pub(super) fn of_block(body: &Body, stmts: &[StmtId]) -> Vec<LocalId> {
     walk.found
 }
 
-/// Of what a `for` evaluates in each round.
+/// Of what a loop evaluates in each round.
 pub(super) fn of_loop(body: &Body, exprs: impl Iterator<Item = ExprId>) -> Vec<LocalId> {
     let mut walk = Walk { body, is_labelled: true, addressed: None, found: Vec::new() };
     exprs.for_each(|expr| walk.literals(expr));
@@ -53,25 +53,15 @@ impl Walk<'_> {
                 values.for_each(|value| self.once(value, is_own));
             }
             Stmt::Block(stmts) => stmts.iter().for_each(|stmt| self.statement(*stmt, false)),
-            Stmt::If { condition, then, otherwise } => {
-                self.once(*condition, is_own);
-                self.statement(*then, is_own);
-                otherwise.iter().for_each(|stmt| self.statement(*stmt, is_own));
+            // Each is a block of its own, and so are its parts.
+            Stmt::If { then, otherwise, .. } => {
+                self.statement(*then, false);
+                otherwise.iter().for_each(|stmt| self.statement(*stmt, false));
             }
-            Stmt::While { condition, body } => {
-                self.again(*condition, is_own);
-                self.statement(*body, is_own);
-            }
-            Stmt::DoWhile { body, condition } => {
-                self.statement(*body, is_own);
-                self.again(*condition, is_own);
-            }
-            // It is a block of its own.
-            Stmt::For { body, .. } => self.statement(*body, false),
-            Stmt::Switch { value, body } => {
-                self.once(*value, is_own);
-                self.statement(*body, is_own);
-            }
+            Stmt::While { body, .. }
+            | Stmt::DoWhile { body, .. }
+            | Stmt::For { body, .. }
+            | Stmt::Switch { body, .. } => self.statement(*body, false),
             Stmt::Case { body, .. } | Stmt::Default(body) => self.statement(*body, is_own),
             Stmt::Label(_, body) => {
                 self.is_labelled = true;
@@ -85,12 +75,6 @@ impl Walk<'_> {
 
     fn once(&mut self, expr: ExprId, is_own: bool) {
         if is_own && self.is_labelled {
-            self.literals(expr);
-        }
-    }
-
-    fn again(&mut self, expr: ExprId, is_own: bool) {
-        if is_own {
             self.literals(expr);
         }
     }

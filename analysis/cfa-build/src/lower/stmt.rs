@@ -27,20 +27,24 @@ impl Lowering<'_> {
                 self.close_block(id);
             }
             Stmt::If { condition, then, otherwise } => {
+                self.open_scope();
                 let (yes, no, join) = (self.location(), self.location(), self.location());
                 let site = self.site(*condition);
                 self.branch(*condition, yes, no);
                 self.at = yes;
-                self.statement(*then);
+                self.substatement(*then);
                 self.connect(Op::Skip, join, site);
                 self.at = no;
                 if let Some(otherwise) = otherwise {
-                    self.statement(*otherwise);
+                    self.substatement(*otherwise);
                 }
                 self.enter(join, site);
+                self.close_scope(site);
             }
             Stmt::While { condition, body } => {
                 let site = self.site(*condition);
+                self.open_scope();
+                self.begin_early(|body| early::of_loop(body, [*condition].into_iter()));
                 let (head, end, inside) = (self.target(), self.target(), self.location());
                 self.enter(head.loc, site);
                 self.branch(*condition, inside, end.loc);
@@ -48,15 +52,19 @@ impl Lowering<'_> {
                 self.looped(*body, end, head);
                 self.connect(Op::Skip, head.loc, site);
                 self.at = end.loc;
+                self.close_scope(site);
             }
             Stmt::DoWhile { body, condition } => {
                 let site = self.site(*condition);
+                self.open_scope();
+                self.begin_early(|body| early::of_loop(body, [*condition].into_iter()));
                 let (head, test, end) = (self.location(), self.target(), self.target());
                 self.enter(head, site);
                 self.looped(*body, end, test);
                 self.enter(test.loc, site);
                 self.branch(*condition, head, end.loc);
                 self.at = end.loc;
+                self.close_scope(site);
             }
             Stmt::For { init, condition, step, body } => self.for_loop(id, *init, *condition, *step, *body),
             Stmt::Switch { value, body } => self.switch(id, *value, *body),
@@ -133,10 +141,21 @@ impl Lowering<'_> {
         self.close_scope(site);
     }
 
+    /// A statement that is a part of another one is a block (C11 6.8.4p3, 6.8.5p5), also without braces.
+    pub(crate) fn substatement(&mut self, id: StmtId) {
+        if matches!(self.body.stmt(id), Stmt::Block(_)) {
+            return self.statement(id);
+        }
+        self.open_scope();
+        self.begin_early(|body| early::of_block(body, &[id]));
+        self.statement(id);
+        self.close_block(id);
+    }
+
     fn looped(&mut self, body: StmtId, on_break: super::jump::Target, on_continue: super::jump::Target) {
         self.jumps.breaks.push(on_break);
         self.jumps.continues.push(on_continue);
-        self.statement(body);
+        self.substatement(body);
         self.jumps.breaks.pop();
         self.jumps.continues.pop();
     }

@@ -18,6 +18,7 @@ pub(crate) struct Cases {
 impl Lowering<'_> {
     pub(crate) fn switch(&mut self, stmt: StmtId, value: ExprId, body: StmtId) {
         let site = self.site(value);
+        self.open_scope();
         let mut value = self.value(value);
         if !is_plain(&value) {
             value = self.save(value, site);
@@ -27,7 +28,7 @@ impl Lowering<'_> {
         self.jumps.switches.push(Cases::default());
         self.jumps.breaks.push(end);
         self.at = self.location();
-        self.statement(body);
+        self.substatement(body);
         self.jumps.breaks.pop();
         let cases = self.jumps.switches.pop().unwrap_or_default();
         let close = self.stmt_site(stmt);
@@ -48,6 +49,7 @@ impl Lowering<'_> {
             None => self.connect(Op::Skip, end.loc, site),
         }
         self.at = end.loc;
+        self.close_scope(site);
     }
 
     /// `first <= value <= last` goes where `found` says; here becomes the other way.

@@ -10,7 +10,10 @@ use super::{
     effect::{Characters, Factor, Size},
 };
 use crate::lower::fold;
-use proofline_cfa::{Allocation, Argument, BinaryOp, Cause, CompareOp, Expr, Lvalue, Op, Quantity, Scalar};
+use proofline_cfa::{
+    Allocation, Argument, BinaryOp, Cause, CompareOp, Expr, IntType, Lvalue, MemoryPredicate, Op, Quantity,
+    Scalar,
+};
 
 /// What a new object is to be.
 #[derive(Clone, Copy)]
@@ -111,6 +114,54 @@ impl Pass<'_, '_> {
         }
     }
 
+    /// What `posix_memalign` does: 0, and the address of a new object behind the pointer; or the number of an error, and there is null, or what
+    /// was there before.
+    pub(super) fn allocate_at(
+        &mut self,
+        place: usize,
+        requested: Requested<'_>,
+        arguments: &[Argument],
+        dst: Option<Lvalue>,
+        cause: Cause,
+    ) {
+        let Some(place) = pointer(arguments, place) else { return };
+        let (site, size_t) = (self.emitter.site, self.emitter.types.size_t());
+        let size = self.size(requested.size, arguments, cause);
+        let bytes = i128::from(self.emitter.types.pointer_bits() / 8);
+        self.ask(MemoryPredicate::InBounds, place.clone(), Expr::Int(bytes, size_t), false);
+        let place = self.pointee(&place, Type::void().pointer_to());
+        let new = self.emitter.temporary(Type::void().pointer_to());
+        let Requested { on_heap, zeroed, may_fail, .. } = requested;
+        self.emitter.emit(Op::Allocate(Allocation {
+            dst: new.clone(),
+            size,
+            site,
+            on_heap,
+            zeroed,
+            may_fail,
+        }));
+        let new = Expr::Load(new);
+        let number = |value: Expr| {
+            let dst = dst.clone()?;
+            let value = fold::cast(dst.scalar.unwrap_or(Scalar::Pointer), value, site);
+            Some(Op::Assign(dst, value))
+        };
+        self.emitter.if_else(
+            fold::compare(CompareOp::Ne, new.clone(), Expr::Null),
+            |emitter| {
+                emitter.emit(Op::Assign(place.clone(), new));
+                number(Expr::int(0)).into_iter().for_each(|op| emitter.emit(op));
+            },
+            |emitter| {
+                let error = emitter.any(Scalar::Int(IntType::INT), cause);
+                emitter.assume_range(&error, 1, IntType::INT.max());
+                let null = Op::Assign(place.clone(), Expr::Null);
+                emitter.either(cause, |_| {}, |emitter| emitter.emit(null));
+                number(error).into_iter().for_each(|op| emitter.emit(op));
+            },
+        );
+    }
+
     /// What `realloc` does.
     pub(super) fn reallocate(
         &mut self,
@@ -141,8 +192,35 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// A new object with some of the old one's bytes; on failure the old one stays.
+    /// No bytes of an object: glibc frees it and gives null, other libraries do what they do for other sizes (C17 7.22.3.5 leaves it to
+    /// them, C23 calls it undefined).
     fn move_object(&mut self, old: &Expr, size: Expr, may_fail: bool, dst: Option<Lvalue>, cause: Cause) {
+        let is_given = fold::compare(CompareOp::Ne, old.clone(), Expr::Null);
+        let is_empty = fold::compare(CompareOp::Eq, size.clone(), size.zero());
+        if matches!(is_given, Expr::Int(0, _)) || matches!(is_empty, Expr::Int(0, _)) {
+            return self.move_bytes(old, size, may_fail, dst, cause);
+        }
+        let (otherwise, join) = (self.emitter.location(), self.emitter.location());
+        for condition in [is_empty, is_given] {
+            if !matches!(condition, Expr::Int(..)) {
+                self.emitter.connect(Op::Assume(condition.clone().negated()), otherwise);
+                self.emitter.emit(Op::Assume(condition));
+            }
+        }
+        let frees = self.emitter.any(Scalar::Int(IntType::INT), cause.within());
+        self.emitter.connect(Op::Assume(frees.clone().negated()), otherwise);
+        self.emitter.emit(Op::Assume(frees));
+        self.emitter.emit(Op::Free(old.clone()));
+        self.emitter.give_null(dst.clone());
+        self.emitter.connect(Op::Skip, join);
+        self.emitter.at = otherwise;
+        self.move_bytes(old, size, may_fail, dst, cause);
+        self.emitter.connect(Op::Skip, join);
+        self.emitter.at = join;
+    }
+
+    /// A new object with some of the old one's bytes; on failure the old one stays.
+    fn move_bytes(&mut self, old: &Expr, size: Expr, may_fail: bool, dst: Option<Lvalue>, cause: Cause) {
         let new = self.emitter.temporary(Type::void().pointer_to());
         let allocation = Allocation {
             dst: new.clone(),

@@ -293,6 +293,10 @@ impl Pass<'_, '_> {
             (Some(Outcome::Filled { argument, member, low, high }), dst) => {
                 self.filled(*argument, *member, (*low, *high), arguments, dst, cause);
             }
+            (Some(Outcome::FreshAt { place, size, may_fail }), dst) => {
+                let requested = Requested { size, on_heap: true, zeroed: false, may_fail: *may_fail };
+                self.allocate_at(*place, requested, arguments, dst, cause);
+            }
             (Some(Outcome::Line { object, size, may_fail }), dst) => {
                 self.line((*object, *size), *may_fail, arguments, dst, cause);
             }

@@ -46,13 +46,18 @@ impl Pass<'_, '_> {
         out
     }
 
-    /// Whether no check looks at its evaluation.
+    /// Whether no check looks at its evaluation: of a variable in memory, and of parts of one, it is asked whether they have a value.
     fn is_harmless(&self, value: &Expr) -> bool {
         let mut harmless = !fold::is_partial(value);
         visit::reads_of_expr(value, &mut |lvalue| {
-            if let Base::Local(id) = lvalue.base {
-                harmless &= !self.has_shadow(self.emitter.function.local(id).name);
-            }
+            harmless &= match lvalue.base {
+                Base::Local(id) => {
+                    let local = self.emitter.function.local(id);
+                    lvalue.path.is_empty() && !local.address_taken && !self.has_shadow(local.name)
+                }
+                Base::Global(_) => true,
+                Base::Deref(..) => false,
+            };
         });
         harmless
     }
@@ -66,7 +71,8 @@ impl Pass<'_, '_> {
             stable &= match lvalue.base {
                 Base::Local(id) => {
                     let local = self.emitter.function.local(id);
-                    !local.address_taken
+                    lvalue.path.is_empty()
+                        && !local.address_taken
                         && !self.has_shadow(local.name)
                         && dst.is_none_or(|dst| dst.base != lvalue.base)
                 }

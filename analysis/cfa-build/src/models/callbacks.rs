@@ -2,10 +2,43 @@
 
 use std::sync::Arc;
 
-use proofline_cfa::{Argument, Cause, Expr};
-use proofline_hir::{Type, TypeKind};
+use proofline_cfa::{Argument, Base, BinaryOp, Cause, CompareOp, Expr, IntType, Lvalue, Op, Scalar, Step};
+use proofline_hir::{Type, TypeKind, types::IntKind};
 
-use super::{apply::Pass, arguments::pointer, effect::Passed, external};
+use super::{
+    apply::Pass,
+    arguments::{pointer, value},
+    effect::{Element, Passed},
+    emit::Emitter,
+    external,
+};
+use crate::lower::fold;
+
+impl Emitter<'_> {
+    /// The address of some element of an array. Executions go on only where there is one.
+    pub(super) fn element_of(
+        &mut self,
+        element: Element,
+        arguments: &[Argument],
+        cause: Cause,
+    ) -> Option<Expr> {
+        let array = pointer(arguments, element.array)?;
+        let (count, bytes) = (value(arguments, element.count)?, value(arguments, element.size)?);
+        let (site, size_t) = (self.site, Scalar::Int(self.types.size_t()));
+        let [count, bytes] = [count, bytes].map(|number| fold::cast(size_t, number, site));
+        let number = self.any_size(cause);
+        self.emit(Op::Assume(fold::compare(CompareOp::Lt, number.clone(), count)));
+        let (index, stride) = match &bytes {
+            Expr::Int(bytes, _) => (number, u64::try_from(*bytes).ok()?),
+            bytes => (fold::binary(BinaryOp::Mul, number, bytes.clone(), site), 1),
+        };
+        let step = Step::Index { index: Arc::new(index), stride, length: None, site };
+        let scalar = Some(Scalar::Int(IntType { bits: 8, signed: true }));
+        let ty = Type::new(TypeKind::Int(IntKind::Char));
+        let base = Base::Deref(Arc::new(array), site);
+        Some(Expr::Address(Lvalue { base, path: vec![step], ty, scalar, bits: None, size: 1 }))
+    }
+}
 
 impl Pass<'_, '_> {
     /// Calls the function pointer any number of times.
@@ -21,6 +54,10 @@ impl Pass<'_, '_> {
                     Passed::Into(at) => {
                         let inside = pointer(arguments, *at).map(|object| emitter.inside_of(object, cause));
                         inside.map(|inside| Argument::Value(emitter.save(inside)))
+                    }
+                    Passed::Element(element) => {
+                        let address = emitter.element_of(*element, arguments, cause);
+                        address.map(|address| Argument::Value(emitter.save(address)))
                     }
                     Passed::Any => None,
                 })

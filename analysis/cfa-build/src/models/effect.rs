@@ -80,6 +80,19 @@ pub(super) struct Termination {
     pub(super) characters: Characters,
     /// A character comes before the end, if there is room for one.
     pub(super) is_line: bool,
+    pub(super) done: Done,
+}
+
+/// Where a call has done what is said of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Done {
+    /// Where it has not failed: where it does not return null, or, of wide characters, a negative number.
+    #[default]
+    NotFailed,
+    /// Where it returns a positive number.
+    Positive,
+    /// Where it returns 0.
+    Zero,
 }
 
 /// What is written where a call succeeds: where its result is a positive number, or not null.
@@ -87,8 +100,10 @@ pub(super) struct Termination {
 pub(super) struct Given {
     /// Behind which argument.
     pub(super) pointer: usize,
-    /// So many bytes.
+    /// So many bytes; the one object that the pointer points to, by its type, if that is not said.
     pub(super) size: Size,
+    /// Members of that object with their ranges.
+    pub(super) ranges: Vec<MemberRange>,
     /// So many for each that the result counts.
     pub(super) is_counted: bool,
 }
@@ -158,6 +173,8 @@ pub(super) enum Passed {
     Argument(usize),
     /// An address inside the object that the argument points into.
     Into(usize),
+    /// The address of some element of an array.
+    Element(Element),
     /// Anything.
     Any,
 }
@@ -219,13 +236,16 @@ pub(super) enum Outcome {
     Text { or_null: bool },
     /// The address of a record of the type that the result points to, which the library keeps: under this name there are two, and one of them is
     /// written anew. Its members are any values; those that point to characters point to strings, if it says so.
-    Record { of: Name, has_texts: bool, or_null: bool },
+    /// Members that are numbers may have ranges.
+    Record { of: Name, has_texts: bool, ranges: Vec<MemberRange>, or_null: bool },
     /// A new object.
     Fresh { size: Size, on_heap: bool, zeroed: bool, may_fail: bool },
     /// A new object on the heap with a copy of a string, at most so many characters.
     Copy { string: usize, within: Option<Size>, characters: Characters, may_fail: bool },
     /// What `strtok_r` and `strsep` do.
     Token(Tokens),
+    /// What `posix_memalign` does: 0, and `*place` is the address of a new object; or the number of an error.
+    FreshAt { place: usize, size: Size, may_fail: bool },
     /// What `realloc` does: pointer, size.
     Reallocated { pointer: usize, size: Size, may_fail: bool },
     /// The address of `errno`.
@@ -234,6 +254,8 @@ pub(super) enum Outcome {
     NotNull,
     /// The absolute value of an argument.
     Absolute(usize),
+    /// The address of some element of an array.
+    Element { element: Element, or_null: bool },
     /// The length of a string; known for literals.
     Length(usize),
     /// The address of the pointer to one of the tables behind `ctype.h`.
@@ -248,6 +270,22 @@ pub(super) enum Outcome {
     Line { object: usize, size: usize, may_fail: bool },
     /// What `getopt` returns.
     Option(Options),
+}
+
+/// An element of an array: where the array is, how many elements it has, and how large they are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Element {
+    pub(super) array: usize,
+    pub(super) count: usize,
+    pub(super) size: usize,
+}
+
+impl Element {
+    fn uses(&self, see: &mut dyn FnMut(usize, Use)) {
+        see(self.array, Use::Pointer);
+        see(self.count, Use::Number);
+        see(self.size, Use::Number);
+    }
 }
 
 /// Where an address inside something is.
@@ -265,10 +303,20 @@ pub(super) enum Instead {
     Nothing,
     Null,
     Any,
-    /// A string that the library keeps.
-    Text,
+    /// A string that the library keeps. Where it is the argument, that becomes a string within so many bytes, if an argument says how many.
+    Text {
+        within: Option<usize>,
+    },
     /// Null; if the argument is null, anything.
     NullOrNew,
+}
+
+/// The least and the largest value of a member of a record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct MemberRange {
+    pub(super) member: Name,
+    pub(super) low: i128,
+    pub(super) high: i128,
 }
 
 /// How `getopt` is called: count and array of the program's arguments, the letters.
@@ -335,6 +383,7 @@ impl Model {
                         match passed {
                             Passed::Argument(at) => see(*at, Use::Any),
                             Passed::Into(at) => see(*at, Use::Pointer),
+                            Passed::Element(element) => element.uses(see),
                             Passed::Any => {}
                         }
                     }
@@ -412,14 +461,22 @@ impl Model {
                 see(options.letters, Use::Pointer);
                 options.long.iter().for_each(|long| see(*long, Use::Pointer));
             }
+            Some(Outcome::Argument { argument, instead }) => {
+                see(*argument, Use::Any);
+                if let Instead::Text { within: Some(within) } = instead {
+                    see(*within, Use::Number);
+                }
+            }
             Some(
-                Outcome::Argument { argument, .. }
-                | Outcome::Absolute(argument)
-                | Outcome::Length(argument)
-                | Outcome::Entry(_, argument, _),
+                Outcome::Absolute(argument) | Outcome::Length(argument) | Outcome::Entry(_, argument, _),
             ) => see(*argument, Use::Any),
             Some(Outcome::Into { argument, .. }) => see(*argument, Use::Pointer),
+            Some(Outcome::Element { element, .. }) => element.uses(see),
             Some(Outcome::Fresh { size, .. }) => in_size(size, see),
+            Some(Outcome::FreshAt { place, size, .. }) => {
+                see(*place, Use::Pointer);
+                in_size(size, see);
+            }
             Some(Outcome::Copy { string, within, .. }) => {
                 see(*string, Use::Pointer);
                 within.iter().for_each(|size| in_size(size, see));

@@ -1,6 +1,6 @@
 //! What comes from outside goes to memory only where the call succeeds, and its result says how much. Also by formats of `scanf`.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
     Argument, Base, BinaryOp, Cause, CompareOp, Expr, Function, IntType, LocalId, Lvalue, MemoryPredicate,
@@ -11,7 +11,7 @@ use proofline_hir::Type;
 use super::{
     apply::Pass,
     arguments::{pointer, pointers_from, value},
-    effect::{Bound, Characters, Given, Model, Outcome, Scan},
+    effect::{Bound, Characters, Given, Model, Outcome, Scan, Size},
     format::{self, Directive, Specification},
     strings::behind,
 };
@@ -79,12 +79,18 @@ impl Pass<'_, '_> {
     ) {
         let (Some(to), Some(result)) = (pointer(arguments, given.pointer), result) else { return };
         let site = self.emitter.site;
-        let mut size = self.size(&given.size, arguments, cause);
         let number = Expr::Load(result.clone());
         let is_done = match number.scalar() {
             Scalar::Pointer => fold::compare(CompareOp::Ne, number.clone(), Expr::Null),
             Scalar::Int(_) | Scalar::Float(_) => fold::compare(CompareOp::Gt, number.clone(), number.zero()),
         };
+        if given.size == Size::Any {
+            return self.in_case(is_done, |pass| {
+                pass.write_object(&to, cause);
+                pass.members_in_range(&to, &given.ranges);
+            });
+        }
+        let mut size = self.size(&given.size, arguments, cause);
         let mut whole = None;
         if given.is_counted && matches!(number.scalar(), Scalar::Int(_)) {
             let count = fold::cast(Scalar::Int(self.emitter.types.size_t()), number, site);
@@ -116,6 +122,14 @@ impl Pass<'_, '_> {
         let number = Expr::Load(result.clone());
         let Some(ty) = number.int_type() else { return self.scan_anything(scan, arguments, cause) };
         let (mut at, mut count, mut is_behind_text) = (scan.first, 0, false);
+        let counts = |directive: &Directive| match directive {
+            Directive::Text { .. } => false,
+            Directive::Conversion(specification) => specification.letter == b'n',
+        };
+        // No more characters are read than there are.
+        let string = scan.string.filter(|_| directives.iter().any(counts));
+        let all = string.and_then(|string| value(arguments, string));
+        let all = all.map(|string| self.length_of(&string, None, Characters::Bytes));
         for directive in &directives {
             let specification = match directive {
                 Directive::Text { .. } => {
@@ -146,6 +160,9 @@ impl Pass<'_, '_> {
             // That text in between was as it should be nothing says.
             let cause = if is_count && is_behind_text { cause.within() } else { cause };
             self.scan_one(specification, &to, scan.string, arguments, cause);
+            if let (true, Some(all)) = (is_count, &all) {
+                self.count_at_most(&specification.length, &to, all);
+            }
             self.emitter.connect(Op::Skip, join);
             self.emitter.at = join;
             is_behind_text = false;
@@ -202,6 +219,31 @@ impl Pass<'_, '_> {
                 self.write_scanned(to, Expr::Int(bytes, size_t), cause);
             }
         }
+    }
+
+    /// What `%n` has stored is no negative number, and not more than there is to read.
+    fn count_at_most(&mut self, length: &[u8], to: &Expr, all: &Expr) {
+        let bytes = self.scanned_bytes(length, b'n');
+        let ty = IntType { bits: (bytes * 8) as u8, signed: true };
+        let place = match to {
+            Expr::Address(lvalue) if lvalue.scalar == Some(Scalar::Int(ty)) => lvalue.clone(),
+            _ => {
+                let (of, scalar) = (self.emitter.types.of_scalar(Scalar::Int(ty)), Some(Scalar::Int(ty)));
+                let base = Base::Deref(Arc::new(to.clone()), self.emitter.site);
+                Lvalue { base, path: Vec::new(), ty: of, scalar, bits: None, size: bytes as u64 }
+            }
+        };
+        let size_t = Scalar::Int(self.emitter.types.size_t());
+        let number = Expr::Load(place);
+        let counted = fold::cast(size_t, number.clone(), self.emitter.site);
+        // A larger number does not fit; what is stored then is not known.
+        let fits =
+            fold::compare(CompareOp::Le, all.clone(), Expr::Int(ty.max(), self.emitter.types.size_t()));
+        let is_in_string = Op::Assume(fold::compare(CompareOp::Le, counted, all.clone()));
+        self.emitter.where_holds(fits, |emitter| {
+            emitter.assume_range(&number, 0, ty.max());
+            emitter.emit(is_in_string);
+        });
     }
 
     /// The size of the number that the conversion gives.

@@ -9,22 +9,24 @@ use proofline_hir::{
     types::{ArrayLength, IntKind},
 };
 
-use super::{apply::Pass, emit::Emitter};
+use super::{apply::Pass, effect::MemberRange, emit::Emitter};
 use crate::lower::fold;
 
 /// Which records, and who gives them.
 #[derive(Clone, Copy)]
-pub(super) struct Kept {
+pub(super) struct Kept<'m> {
     /// Functions with this name share them.
     pub(super) of: Name,
     pub(super) by: Name,
     /// Members that point to characters point to strings.
     pub(super) has_texts: bool,
+    /// Members that are numbers of a range.
+    pub(super) ranges: &'m [MemberRange],
 }
 
 impl Pass<'_, '_> {
     /// The pointer gets the address of one of the records, whose members are any values then; or null.
-    pub(super) fn kept_record(&mut self, kept: Kept, or_null: bool, dst: Lvalue, cause: Cause) {
+    pub(super) fn kept_record(&mut self, kept: Kept<'_>, or_null: bool, dst: Lvalue, cause: Cause) {
         let record = dst.ty.pointee().map(Type::unqualified);
         let size = record.filter(|ty| matches!(ty.kind(), TypeKind::Record(_)));
         let size = size.and_then(|ty| self.emitter.types.size(ty)).filter(|size| *size > 0);
@@ -45,6 +47,7 @@ impl Pass<'_, '_> {
         for record in [&first, &second] {
             self.emitter.emit(Op::Havoc(record.clone(), cause));
             self.emitter.fill_texts(record, kept, cause);
+            self.members_in_range(&Expr::Address(record.clone()), kept.ranges);
         }
         let either = |emitter: &mut Emitter<'_>| {
             let [one, other] = [first, second].map(|record| Op::Assign(dst.clone(), Expr::Address(record)));
@@ -59,7 +62,7 @@ impl Pass<'_, '_> {
 
 impl Emitter<'_> {
     /// Members of a record that are strings, or point to strings.
-    fn fill_texts(&mut self, record: &Lvalue, kept: Kept, cause: Cause) {
+    fn fill_texts(&mut self, record: &Lvalue, kept: Kept<'_>, cause: Cause) {
         let TypeKind::Record(tag) = record.ty.kind() else { return };
         let Some(layout) = self.types.record(*tag).filter(|layout| !layout.is_union) else { return };
         for field in layout.fields.iter().filter(|field| field.bits.is_none()) {

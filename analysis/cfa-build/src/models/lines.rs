@@ -9,7 +9,7 @@ use proofline_hir::Type;
 use super::{
     apply::Pass,
     arguments::pointer,
-    effect::{Characters, Termination},
+    effect::{Characters, Done, Termination},
     strings::behind,
 };
 use crate::lower::fold;
@@ -23,10 +23,19 @@ impl Pass<'_, '_> {
         result: Option<Lvalue>,
         cause: Cause,
     ) {
-        let Termination { to, within, characters, is_line } = termination;
+        let Termination { to, within, characters, is_line, done } = termination;
         let Some(to) = pointer(arguments, *to) else { return };
         let within = self.size(within, arguments, cause);
         let is_room = fold::compare(CompareOp::Ne, within.clone(), within.zero());
+        let is_done = result.as_ref().and_then(|result| is_done(*done, Expr::Load(result.clone())));
+        if let Some(is_done) = is_done {
+            return self.emitter.where_holds(is_room, |emitter| {
+                emitter.where_holds(is_done, |emitter| {
+                    let end = emitter.characters(&to, &within, *characters, *is_line, cause);
+                    emitter.end_text(&to, end, *characters);
+                });
+            });
+        }
         match result {
             // A pointer that is returned says whether the call has failed.
             Some(result) if result.scalar == Some(Scalar::Pointer) => {
@@ -164,7 +173,28 @@ impl Pass<'_, '_> {
     }
 }
 
+/// Where the call has done it, if that is not where it has not failed.
+fn is_done(done: Done, result: Expr) -> Option<Expr> {
+    let is_number = matches!(result.scalar(), Scalar::Int(_));
+    match done {
+        Done::Positive if is_number => Some(fold::compare(CompareOp::Gt, result.clone(), result.zero())),
+        Done::Zero if is_number => Some(fold::compare(CompareOp::Eq, result.clone(), result.zero())),
+        Done::NotFailed => None,
+        // A result of another kind says nothing.
+        Done::Positive | Done::Zero => Some(Expr::int(0)),
+    }
+}
+
 impl super::emit::Emitter<'_> {
+    /// Characters with an end behind them, together at most so many, if there is room.
+    pub(super) fn write_text(&mut self, to: &Expr, within: &Expr, cause: Cause) {
+        let is_room = fold::compare(CompareOp::Ne, within.clone(), within.zero());
+        self.where_holds(is_room, |emitter| {
+            let end = emitter.characters(to, within, Characters::Bytes, false, cause);
+            emitter.end_text(to, end, Characters::Bytes);
+        });
+    }
+
     /// Writes characters, fewer than so many; how many.
     fn characters(
         &mut self,

@@ -42,6 +42,8 @@ pub(super) enum Need {
     Printed { format: usize, first: usize },
     /// The argument is a stream (`FILE *`): not null.
     Stream { pointer: usize },
+    /// The argument is a number other than 0.
+    NotZero { number: usize },
 }
 
 impl Need {
@@ -59,6 +61,7 @@ impl Need {
                 see(*byte, Use::Number);
             }
             Need::Printed { format, .. } => see(*format, Use::Pointer),
+            Need::NotZero { number } => see(*number, Use::Number),
             Need::Apart { to, from, .. } | Need::PutApart(Put { to, from, .. }) => {
                 see(*to, Use::Pointer);
                 see(*from, Use::Pointer);
@@ -80,7 +83,7 @@ impl Need {
             Need::String { within, .. } | Need::Room { within, .. } | Need::PutApart(Put { within, .. }) => {
                 within.as_ref()
             }
-            Need::Printed { .. } | Need::Line { .. } | Need::Stream { .. } => None,
+            Need::Printed { .. } | Need::Line { .. } | Need::Stream { .. } | Need::NotZero { .. } => None,
         }
     }
 }
@@ -159,6 +162,13 @@ impl Pass<'_, '_> {
                 let Some(stream) = pointer(arguments, *at) else { return };
                 let condition = fold::compare(CompareOp::Ne, stream, Expr::Null);
                 self.emitter.demand_stream(condition);
+            }
+            Need::NotZero { number: at } => {
+                let Some(number) = value(arguments, *at) else { return };
+                match fold::compare(CompareOp::Ne, number.clone(), number.zero()) {
+                    Expr::Int(known, _) if known != 0 => {}
+                    condition => self.emitter.demand_that(condition, "the argument is not 0"),
+                }
             }
             Need::Printed { format: at, first } => self.need_printed(*at, *first, arguments),
             Need::Room { pointer: at, strings, within, characters } => {

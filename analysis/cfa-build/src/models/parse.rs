@@ -13,7 +13,9 @@ pub use self::tokens::ModelError;
 use self::tokens::{Token, tokens};
 use super::{
     Library, Model,
-    effect::{Characters, Effect, Factor, Given, Passed, Print, Room, Scan, Size, Termination},
+    effect::{
+        Characters, Done, Effect, Element, Factor, Given, Passed, Print, Room, Scan, Size, Termination,
+    },
     needs::Need,
 };
 
@@ -109,7 +111,8 @@ impl Parser {
                 self.word("within")?;
                 let within = Size::Product(self.factors()?);
                 let (characters, is_line) = (self.characters(), token.text == "reads-line");
-                model.terminates = Some(Termination { to, within, characters, is_line });
+                let done = self.done()?;
+                model.terminates = Some(Termination { to, within, characters, is_line, done });
             }
             "needs" => model.needs.push(self.need()?),
             "changes-locale" => model.changes_locale = true,
@@ -131,6 +134,11 @@ impl Parser {
                 let effect = self.writes()?;
                 model.effects.push(effect);
             }
+            "gives" if self.peek().is_some_and(|token| token.text.starts_with('*')) => {
+                let (pointer, _) = self.deref_argument()?;
+                let ranges = self.ranges()?;
+                model.given.push(Given { pointer, size: Size::Any, ranges, is_counted: false });
+            }
             "gives" => {
                 let pointer = self.argument()?;
                 self.word("size")?;
@@ -139,7 +147,7 @@ impl Parser {
                     true => Size::Product(vec![Factor::Number(1)]),
                     false => Size::Product(self.factors()?),
                 };
-                model.given.push(Given { pointer, size, is_counted });
+                model.given.push(Given { pointer, size, ranges: Vec::new(), is_counted });
             }
             "scans" => {
                 self.word("to")?;
@@ -240,6 +248,19 @@ impl Parser {
         Ok(Effect::Writes(to, self.size_clause()?))
     }
 
+    /// `where positive`, `where zero`
+    fn done(&mut self) -> Result<Done, ModelError> {
+        if !self.take("where") {
+            return Ok(Done::NotFailed);
+        }
+        let token = self.next("positive or zero")?;
+        match token.text.as_str() {
+            "positive" => Ok(Done::Positive),
+            "zero" => Ok(Done::Zero),
+            other => Err(token.error(format!("expected positive or zero, found `{other}`"))),
+        }
+    }
+
     fn number(&mut self) -> Result<i128, ModelError> {
         let token = self.next("a number")?;
         let number = token.text.parse();
@@ -302,11 +323,22 @@ impl Parser {
                 Passed::Any
             } else if self.take("into") {
                 Passed::Into(self.argument()?)
+            } else if self.take("element") {
+                Passed::Element(self.element()?)
             } else {
                 Passed::Argument(self.argument()?)
             });
         }
         Ok(passed)
+    }
+
+    /// `$1 of $2 size $3`
+    fn element(&mut self) -> Result<Element, ModelError> {
+        let array = self.argument()?;
+        self.word("of")?;
+        let count = self.argument()?;
+        self.word("size")?;
+        Ok(Element { array, count, size: self.argument()? })
     }
 
     fn argument(&mut self) -> Result<usize, ModelError> {

@@ -126,6 +126,7 @@ impl Pass<'_, '_> {
                 return self.print_new(&to, (&format, &pieces, &starts), total, *may_fail, dst);
             }
             Room::Enough => {
+                self.demand_strings_apart(&to, &pieces, &whole);
                 self.ask(MemoryPredicate::InBounds, to.clone(), whole, false);
                 self.write_pieces(&to, &format, &pieces, &starts, None);
                 self.end_at(&to, total.clone());
@@ -134,7 +135,8 @@ impl Pass<'_, '_> {
                 let size = self.size(size, arguments, cause);
                 let is_room = fold::compare(CompareOp::Ne, size.clone(), size.zero());
                 let fits = fold::compare(CompareOp::Lt, total.clone(), size.clone());
-                let most = fold::binary(BinaryOp::Sub, size, one, site);
+                let most = fold::binary(BinaryOp::Sub, size.clone(), one, site);
+                self.demand_strings_apart(&to, &pieces, &size);
                 self.in_case(is_room, |pass| {
                     pass.in_case(fits.clone(), |pass| {
                         pass.write_pieces(&to, &format, &pieces, &starts, None);
@@ -148,6 +150,18 @@ impl Pass<'_, '_> {
             }
         }
         self.printed(total, dst, cause);
+    }
+
+    /// Strings that are printed have no byte among those that are written (C11 7.21.6.6p2).
+    fn demand_strings_apart(&mut self, to: &Expr, pieces: &[Piece], room: &Expr) {
+        for piece in pieces {
+            if let Printed::String { from, length, .. } = &piece.what
+                && Characters::Bytes.literal(self.program, from).is_none()
+            {
+                let written = (to.clone(), room.clone());
+                self.demand_none_in_common(written, (from.clone(), length.clone()));
+            }
+        }
     }
 
     /// How much was printed is the result, if it is an `int`.
@@ -208,7 +222,7 @@ impl Pass<'_, '_> {
     }
 
     /// Does it where the condition holds, which may be known.
-    fn in_case(&mut self, condition: Expr, then: impl FnOnce(&mut Self)) {
+    pub(super) fn in_case(&mut self, condition: Expr, then: impl FnOnce(&mut Self)) {
         match condition {
             Expr::Int(0, _) => {}
             Expr::Int(..) => then(self),

@@ -7,7 +7,7 @@ use proofline_hir::{Name, TypeKind};
 use super::{
     apply::Pass,
     arguments::{pointer, value},
-    effect::Bound,
+    effect::{Bound, MemberRange},
     format,
 };
 use crate::lower::fold;
@@ -88,6 +88,14 @@ impl Pass<'_, '_> {
         give(self, 0);
         self.emitter.connect(Op::Skip, join);
         self.emitter.at = join;
+    }
+
+    /// Members of the record behind a pointer are in ranges, if it is not null.
+    pub(super) fn members_in_range(&mut self, to: &Expr, ranges: &[MemberRange]) {
+        for MemberRange { member, low, high } in ranges {
+            let Some(place) = self.member(to, *member) else { continue };
+            self.emitter.if_not_null(to, |emitter| emitter.assume_range(&Expr::Load(place), *low, *high));
+        }
     }
 
     /// A member, of integer type, of the record behind a pointer.

@@ -8,7 +8,7 @@ use super::{
     allocation::Requested,
     apply::Pass,
     arguments::{pointer, value},
-    effect::{Instead, Outcome},
+    effect::{Factor, Instead, Outcome, Size},
     emit::Emitter,
     format,
     kept::Kept,
@@ -47,7 +47,7 @@ impl Pass<'_, '_> {
             Some(Outcome::Argument { argument, instead }) if is_pointer || *instead == Instead::Nothing => {
                 match value(arguments, *argument) {
                     Some(value) if Some(value.scalar()) == dst.scalar => {
-                        self.put(dst, value, *instead, cause)
+                        self.put(dst, value, *instead, arguments, cause)
                     }
                     _ => self.emitter.havoc(dst, cause),
                 }
@@ -66,6 +66,17 @@ impl Pass<'_, '_> {
                     None => self.emitter.havoc(dst, cause),
                 }
             }
+            Some(Outcome::Element { element, or_null }) if is_pointer => {
+                let null = Op::Assign(dst.clone(), Expr::Null);
+                let found = |emitter: &mut Emitter<'_>| match emitter.element_of(*element, arguments, cause) {
+                    Some(address) => emitter.emit(Op::Assign(dst, address)),
+                    None => emitter.havoc(dst, cause),
+                };
+                match or_null {
+                    true => self.emitter.either(cause, |e| e.emit(null), found),
+                    false => found(&mut self.emitter),
+                }
+            }
             Some(Outcome::Text { or_null }) if is_pointer => {
                 let text = Op::Havoc(dst.clone(), Cause::Text(name));
                 match or_null {
@@ -73,8 +84,8 @@ impl Pass<'_, '_> {
                     false => self.emitter.emit(text),
                 }
             }
-            Some(Outcome::Record { of, has_texts, or_null }) if is_pointer => {
-                let kept = Kept { of: *of, by: name, has_texts: *has_texts };
+            Some(Outcome::Record { of, has_texts, ranges, or_null }) if is_pointer => {
+                let kept = Kept { of: *of, by: name, has_texts: *has_texts, ranges };
                 self.kept_record(kept, *or_null, dst, cause);
             }
             Some(Outcome::Fresh { size, on_heap, zeroed, may_fail }) if is_pointer => {
@@ -146,7 +157,9 @@ impl Pass<'_, '_> {
                 | Outcome::Record { .. }
                 | Outcome::Table(_)
                 | Outcome::Into { .. }
+                | Outcome::Element { .. }
                 | Outcome::Fresh { .. }
+                | Outcome::FreshAt { .. }
                 | Outcome::Copy { .. }
                 | Outcome::Errno
                 | Outcome::Range(..)
@@ -178,19 +191,28 @@ impl Pass<'_, '_> {
         self.emitter.at = join;
     }
 
-    fn put(&mut self, dst: Lvalue, value: Expr, instead: Instead, cause: Cause) {
+    fn put(&mut self, dst: Lvalue, value: Expr, instead: Instead, arguments: &[Argument], cause: Cause) {
         let null = Op::Assign(dst.clone(), Expr::Null);
         let op = Op::Assign(dst.clone(), value.clone());
         match instead {
             Instead::Nothing => self.emitter.emit(op),
             Instead::Null => self.emitter.either(cause, |e| e.emit(null), |e| e.emit(op)),
             Instead::Any => self.emitter.either(cause, |e| e.havoc(dst, cause), |e| e.emit(op)),
-            Instead::Text => {
+            Instead::Text { within } => {
                 let text = match cause {
                     Cause::External(name) | Cause::Unmodelled(name) => Cause::Text(name),
                     other => other,
                 };
-                self.emitter.either(cause, |e| e.emit(Op::Havoc(dst, text)), |e| e.emit(op));
+                let within =
+                    within.map(|at| self.size(&Size::Product(vec![Factor::Argument(at)]), arguments, cause));
+                self.emitter.either(
+                    cause,
+                    |e| e.emit(Op::Havoc(dst, text)),
+                    |e| {
+                        e.emit(op);
+                        within.iter().for_each(|within| e.write_text(&value, within, cause));
+                    },
+                );
             }
             Instead::NullOrNew => {
                 let is_given = fold::compare(CompareOp::Ne, value, Expr::Null);

@@ -323,6 +323,11 @@ impl Pass<'_, '_> {
 
     /// So many bytes behind the one and behind the other pointer have none in common.
     pub(super) fn demand_apart(&mut self, to: Expr, from: Expr, size: Expr) {
+        self.demand_none_in_common((to, size.clone()), (from, size));
+    }
+
+    /// So many bytes behind the one and so many behind the other pointer have none in common.
+    pub(super) fn demand_none_in_common(&mut self, (to, size): (Expr, Expr), (from, read): (Expr, Expr)) {
         let is_register = |pointer: &Expr| match pointer {
             Expr::Address(Lvalue { base: Base::Local(id), path, scalar: Some(_), .. }) => {
                 path.is_empty() && !self.emitter.function.local(*id).address_taken
@@ -334,7 +339,10 @@ impl Pass<'_, '_> {
         if are_apart || matches!(size, Expr::Int(0, _)) || self.is_matter_of_callers(&to, &from) {
             return;
         }
-        let overlap = self.computed_size(Quantity::Overlap, vec![to, from, size]);
+        let overlap = match size == read {
+            true => self.computed_size(Quantity::Overlap, vec![to, from, size]),
+            false => self.computed_size(Quantity::Meeting, vec![to, size, from, read]),
+        };
         self.emitter.assume_range(&overlap, 0, 1);
         let none = fold::compare(CompareOp::Eq, overlap.clone(), overlap.zero());
         self.emitter.demand_that(none, "source and destination do not overlap");

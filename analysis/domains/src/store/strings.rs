@@ -97,7 +97,7 @@ impl<A: Arithmetic> StateView<'_, A> {
             Quantity::StringSize => (1, 1),
             Quantity::BoundedLength => return self.bounded_length(&result.arguments, 1, ty),
             Quantity::WideBounded => return self.bounded_length(&result.arguments, 4, ty),
-            Quantity::Overlap => return self.overlap(&result.arguments, ty),
+            Quantity::Overlap | Quantity::Meeting => return self.overlap(&result.arguments, ty),
             Quantity::PrintedLength => return self.printed_length(&result.arguments, ty),
             _ => return Ok(Abstract::Any),
         };
@@ -128,9 +128,13 @@ impl<A: Arithmetic> StateView<'_, A> {
         Ok(self.model.arithmetic.between(ty, least, most))
     }
 
-    /// Whether so many bytes behind two pointers have one in common.
+    /// Whether so many bytes behind two pointers, or so many behind each of them, have one in common.
     fn overlap(&self, arguments: &[Expr], ty: IntType) -> Result<Abstract<A::Value>, Impossible> {
-        let [one, other, size] = arguments else { return Ok(Abstract::Any) };
+        let (one, other, sizes) = match arguments {
+            [one, other, size] => (one, other, [size, size]),
+            [one, size, other, other_size] => (one, other, [size, other_size]),
+            _ => return Ok(Abstract::Any),
+        };
         let places = |pointer: &Expr| {
             let value = self.eval(pointer)?.known();
             let known = value.and_then(|value| self.model.arithmetic.addresses(&value));
@@ -140,15 +144,21 @@ impl<A: Arithmetic> StateView<'_, A> {
             }))
         };
         let (ones, others) = (places(one)?, places(other)?);
-        let range = self.eval(size)?.known().and_then(|size| self.model.arithmetic.range(&size));
-        let most = range.map_or(i128::MAX, |(_, most)| most);
+        let most = |size: &Expr| -> Result<i128, Impossible> {
+            let range = self.eval(size)?.known().and_then(|size| self.model.arithmetic.range(&size));
+            Ok(range.map_or(i128::MAX, |(_, most)| most))
+        };
+        let (size, other_size) = (most(sizes[0])?, most(sizes[1])?);
         // Of several objects of one site it is not known whether it is the same.
         let are_apart = |a: &(Object, Offsets), b: &(Object, Offsets)| {
-            let is_far = |low: Offsets, high: Offsets| i128::from(high.lo) - i128::from(low.hi) >= most;
+            let is_far =
+                |low: Offsets, size: i128, high: Offsets| i128::from(high.lo) - i128::from(low.hi) >= size;
             match (a.0, b.0) {
                 // Memory without a name is none that has one.
                 (Object::External, Object::External) => false,
-                (x, y) => x != y || self.is_single(x) && (is_far(a.1, b.1) || is_far(b.1, a.1)),
+                (x, y) => {
+                    x != y || self.is_single(x) && (is_far(a.1, size, b.1) || is_far(b.1, other_size, a.1))
+                }
             }
         };
         let never = ones.iter().all(|a| others.iter().all(|b| are_apart(a, b)));

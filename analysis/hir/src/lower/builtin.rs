@@ -224,10 +224,10 @@ impl<'u> Lowerer<'u> {
                 let name = if short == "c23_va_start" { "va_start" } else { short };
                 self.own_call_with(&format!("__builtin_{name}"), Type::void(), lists, span)
             }
-            ("object_size" | "dynamic_object_size", [_, kind]) => {
-                let least = self.const_int(*kind).is_some_and(|kind| kind & 2 != 0);
+            // How much of it the compiler finds out is up to the compiler.
+            ("object_size" | "dynamic_object_size", [_, _]) => {
                 let size = self.size_type();
-                self.int_expr(if least { 0 } else { -1 }, size, span)
+                self.unmodelled("the size of an object that the compiler finds out", Vec::new(), size, span)
             }
             ("return_address" | "frame_address", [_]) => {
                 self.unmodelled("an address in the call stack", Vec::new(), Type::void().pointer_to(), span)

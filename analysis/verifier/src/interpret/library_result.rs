@@ -71,7 +71,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             let text = self.printed(code, &result.arguments)?;
             return Ok(text.map(|text| Value::Int(ty.wrap(text.len() as i128))));
         }
-        let mut numbers = [0; 3];
+        let mut numbers = [0; 4];
         for (number, argument) in numbers.iter_mut().zip(&result.arguments) {
             match self.eval(code, argument)? {
                 Value::Int(value) => *number = value,
@@ -126,14 +126,26 @@ impl<'c, O: Oracle> Machine<'c, O> {
         })
     }
 
+    /// Whether bytes from one address on and those from another on have one in common.
+    fn overlap(&self, (one, size): (u64, i128), (other, other_size): (u64, i128)) -> Step<Found> {
+        let base = |address: u64| self.memory.object_at(address).map(|(_, base, _)| base);
+        let distance = i128::from(other) - i128::from(one);
+        let is_near = size > 0 && other_size > 0 && distance < size && -distance < other_size;
+        let overlaps = is_near && base(one).is_some() && base(one) == base(other);
+        if overlaps && self.is_made_up(one) {
+            return stuck("whether what callers give overlaps, they know");
+        }
+        Ok(Found::Number(i128::from(overlaps)))
+    }
+
     fn quantity(
         &mut self,
         asker: Asker<'c>,
         quantity: Quantity,
-        numbers: [i128; 3],
+        numbers: [i128; 4],
         width: Option<IntType>,
     ) -> Step<Found> {
-        let [first, second, third] = numbers;
+        let [first, second, third, fourth] = numbers;
         let (from, to) = (first as u64, second as u64);
         let string = Bytes { from, most: LONGEST };
         let bounded = |most: i128| Bytes { from, most: (most as u64).min(LONGEST) };
@@ -143,15 +155,8 @@ impl<'c, O: Oracle> Machine<'c, O> {
             Quantity::WideBounded => {
                 self.length(asker, bounded(second), 4)?.map_or(Found::Unknown, Found::Number)
             }
-            Quantity::Overlap => {
-                let base = |address: u64| self.memory.object_at(address).map(|(_, base, _)| base);
-                let is_near = i128::from(from.abs_diff(to)) < third;
-                let overlaps = third > 0 && is_near && base(from).is_some() && base(from) == base(to);
-                if overlaps && self.is_made_up(from) {
-                    return stuck("whether what callers give overlaps, they know");
-                }
-                Found::Number(i128::from(overlaps))
-            }
+            Quantity::Overlap => self.overlap((from, third), (to, third))?,
+            Quantity::Meeting => self.overlap((from, second), (third as u64, fourth))?,
             Quantity::PrintedLength | Quantity::PrintedText => Found::Unknown,
             Quantity::InternetAddress => match self.text(asker, from)? {
                 Some(text) => internet_address(&text).map_or(Found::Unknown, Found::Number),

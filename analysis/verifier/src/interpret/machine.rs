@@ -8,6 +8,7 @@ use proofline_cfa::{
     eval::{Overflow, Semantics, Value},
 };
 use proofline_cpa::{Budget, Path, PathStep};
+use proofline_hir::TypeKind;
 use rustc_hash::FxHashMap;
 
 use super::{
@@ -151,6 +152,8 @@ pub struct Machine<'c, O> {
     pub(super) semantics: Semantics,
     pub(super) inputs: Vec<(Choice, i128)>,
     pub(super) is_determined: bool,
+    /// Some operation has given a NaN.
+    pub(super) has_computed_nan: bool,
     pub(super) is_guess: bool,
     pub(super) trace: Option<Trace>,
     /// Somebody looks at its memory.
@@ -209,6 +212,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             semantics,
             inputs: Vec::new(),
             is_determined: true,
+            has_computed_nan: false,
             is_guess: false,
             trace: None,
             watch: None,
@@ -443,6 +447,11 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 (Home::Memory(size), Some(Value::Int(base))) => {
                     if code.function.local(parameter).ty.is_scalar() {
                         self.store_scalar_bytes(base as u64, size, value)?;
+                        if let (TypeKind::Pointer(_), Value::Int(raw)) =
+                            (code.function.local(parameter).ty.kind(), value)
+                        {
+                            self.keep_address(base as u64, size, Scalar::Pointer, raw as u128)?;
+                        }
                     } else if let Value::Int(from) = value {
                         self.copy(base as u64, from as u64, size)?;
                     }

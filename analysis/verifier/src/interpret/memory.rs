@@ -28,7 +28,7 @@ pub(super) struct Buffers<'m> {
 }
 
 /// One object.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 struct Block {
     base: u64,
     /// Where its slot ends.
@@ -40,7 +40,17 @@ struct Block {
     unmodelled: Vec<bool>,
     /// Bytes that were given a value which is not known yet: what was read from a file, what a library function wrote. Empty: none.
     given: Vec<bool>,
+    /// Bytes of addresses, whose numbers are no program's to know. Machine code does not note them. Empty: none.
+    addresses: Vec<bool>,
     object: Object,
+}
+
+impl PartialEq for Block {
+    fn eq(&self, other: &Block) -> bool {
+        (self.base, self.end, self.object) == (other.base, other.end, other.object)
+            && (&self.bytes, &self.known) == (&other.bytes, &other.known)
+            && (&self.unmodelled, &self.given) == (&other.unmodelled, &other.given)
+    }
 }
 
 /// All objects that are alive. A copy shares them until one side writes.
@@ -145,6 +155,7 @@ impl Memory {
             known: empty,
             unmodelled: Vec::new(),
             given: Vec::new(),
+            addresses: Vec::new(),
             object,
         };
         self.blocks.insert(start, Arc::new(block));
@@ -245,6 +256,42 @@ impl Memory {
         let size = block.bytes.len() as u64;
         let is_in = address >= block.base && address - block.base <= size;
         is_in.then_some((block.object, block.base, size))
+    }
+
+    /// Addresses that are no objects' lie before the first of these; two of those behind it that are nearer to each other than the second are of one
+    /// object, unless they have left theirs.
+    pub(super) fn neighbourhood(&self) -> (u64, u64) {
+        let near = self.areas.iter().map(|range| range.margins[1]).min();
+        (self.areas[Area::Static as usize].start, near.unwrap_or(0))
+    }
+
+    /// Whether two addresses compare in the same way wherever objects lie, for being equal or in their order. One past the end of an object may be
+    /// where another one begins, an object that has ended may have been where another one is, and literals may share their bytes.
+    pub(super) fn is_comparable(&self, is_order: bool, one: u64, other: u64) -> bool {
+        if one == other {
+            return true;
+        }
+        if one == 0 || other == 0 {
+            return !is_order;
+        }
+        let (start, near) = self.neighbourhood();
+        if one >= start && other >= start && one.abs_diff(other) < near {
+            return true;
+        }
+        let is_inside = |extent: Extent, address: u64| address.wrapping_sub(extent.base) < extent.size;
+        let is_literal = |extent: Extent| matches!(extent.object, Object::Global(name) if name.contains('"'));
+        match [self.provenance(one), self.provenance(other)] {
+            [Provenance::Live(a), Provenance::Live(b)] if a.base == b.base => true,
+            _ if is_order => false,
+            [Provenance::Live(a), Provenance::Live(b)] => {
+                is_inside(a, one) && is_inside(b, other) && !(is_literal(a) && is_literal(b))
+            }
+            // Functions, and numbers where no object is.
+            [Provenance::Nothing, Provenance::Nothing] => true,
+            [Provenance::Live(a), Provenance::Nothing] => is_inside(a, one),
+            [Provenance::Nothing, Provenance::Live(b)] => is_inside(b, other),
+            [Provenance::Ended(_), _] | [_, Provenance::Ended(_)] => false,
+        }
     }
 
     /// Whether the address is the start of a live heap object.
@@ -408,6 +455,7 @@ impl Memory {
         value: u128,
     ) -> Result<(), Fault> {
         let (block, at) = self.block_mut(address, size)?;
+        block.note_addresses(at, size as usize, None);
         for i in 0..size as usize {
             let (mask, value) = ((mask >> (8 * i)) as u8, (value >> (8 * i)) as u8);
             block.bytes[at + i] = block.bytes[at + i] & !mask | value & mask;
@@ -423,6 +471,7 @@ impl Memory {
         let known = source.known[at..at + size as usize].to_vec();
         let unmodelled = source.unmodelled.get(at..at + size as usize).map(<[bool]>::to_vec);
         let given = source.given.get(at..at + size as usize).map(<[bool]>::to_vec);
+        let addresses = source.addresses.get(at..at + size as usize).map(<[bool]>::to_vec);
         let (target, at) = self.block_mut(to, size)?;
         if given.is_some() || !target.given.is_empty() {
             target.given.resize(target.bytes.len(), false);
@@ -432,14 +481,29 @@ impl Memory {
             }
         }
         target.set_unmodelled(at, size as usize, unmodelled.as_deref());
+        target.note_addresses(at, size as usize, addresses.as_deref());
         target.bytes[at..at + size as usize].copy_from_slice(&bytes);
         target.known[at..at + size as usize].copy_from_slice(&known);
         Ok(())
     }
 
+    /// What has just been written there is an address.
+    pub(super) fn mark_address(&mut self, address: u64, size: u64) -> Result<(), Fault> {
+        let (block, at) = self.block_mut(address, size)?;
+        block.note_addresses(at, size as usize, Some(&[true; 16][..size.min(16) as usize]));
+        Ok(())
+    }
+
+    /// Whether some of the bytes are an address's.
+    pub(super) fn has_address(&mut self, address: u64, size: u64) -> Result<bool, Fault> {
+        let (block, at) = self.block(address, size)?;
+        Ok(block.addresses.get(at..at + size as usize).is_some_and(|bytes| bytes.contains(&true)))
+    }
+
     /// Sets every byte.
     pub(super) fn fill(&mut self, to: u64, size: u64, byte: u8) -> Result<(), Fault> {
         let (block, at) = self.block_mut(to, size)?;
+        block.note_addresses(at, size as usize, None);
         block.bytes[at..at + size as usize].fill(byte);
         block.known[at..at + size as usize].fill(u8::MAX);
         Ok(())
@@ -467,6 +531,7 @@ impl Memory {
     /// Each of the bytes gets some value, which is not known yet.
     pub(super) fn forget(&mut self, to: u64, size: u64) -> Result<(), Fault> {
         let (block, at) = self.block_mut(to, size)?;
+        block.note_addresses(at, size as usize, None);
         block.known[at..at + size as usize].fill(0);
         block.given.resize(block.bytes.len(), false);
         block.given[at..at + size as usize].fill(true);
@@ -490,6 +555,19 @@ impl Memory {
 }
 
 impl Block {
+    /// Says of each of the bytes whether it is an address's; `None`: none is.
+    fn note_addresses(&mut self, at: usize, size: usize, which: Option<&[bool]>) {
+        if which.is_some() && self.addresses.is_empty() {
+            self.addresses = vec![false; self.bytes.len()];
+        }
+        if let Some(bytes) = self.addresses.get_mut(at..at + size) {
+            match which {
+                Some(which) => bytes.copy_from_slice(which),
+                None => bytes.fill(false),
+            }
+        }
+    }
+
     /// Says of each of the bytes whether it is unmodelled; `None`: none is.
     fn set_unmodelled(&mut self, at: usize, size: usize, which: Option<&[bool]>) {
         if which.is_some() && self.unmodelled.is_empty() {

@@ -1,7 +1,8 @@
 //! Lvalues and expressions of a running program.
 
 use proofline_cfa::{
-    Base, Cause, Expr, Float, IntType, LocalId, Lvalue, Object, Program, Scalar, Site, Step as PathStep,
+    Base, Cause, CompareOp, Expr, Float, IntType, LocalId, Lvalue, Object, Program, Scalar, Site,
+    Step as PathStep,
     eval::{self, Value},
 };
 
@@ -133,6 +134,9 @@ impl<'c, O: Oracle> Machine<'c, O> {
             Some(bits) => field(bits),
             None => whole(value_bytes(&self.code.program, scalar)),
         };
+        if scalar != Scalar::Pointer && self.memory.has_address(address, size).or_else(refused)? {
+            self.is_determined = false;
+        }
         if let Some(raw) = self.memory.read_bits(address, size, mask).or_else(refused)? {
             return decode(raw, scalar, lvalue.bits);
         }
@@ -176,12 +180,14 @@ impl<'c, O: Oracle> Machine<'c, O> {
     }
 
     fn store_at(&mut self, address: u64, lvalue: &Lvalue, scalar: Scalar, value: Value) -> Step<()> {
+        self.keep_bits(value);
         let Some(raw) = encode(value, scalar) else {
             return stuck(format!("a value of format {scalar} in memory"));
         };
         let Some(bits) = lvalue.bits else {
             let size = value_bytes(&self.code.program, scalar);
-            return self.memory.write(address, size, raw).or_else(refused);
+            self.memory.write(address, size, raw).or_else(refused)?;
+            return self.keep_address(address, size, scalar, raw);
         };
         let (size, mask) = field(bits);
         self.memory.write_bits(address, size, mask, raw << bits.first).or_else(refused)
@@ -189,11 +195,40 @@ impl<'c, O: Oracle> Machine<'c, O> {
 
     /// Writes a parameter that lives in memory.
     pub(super) fn store_scalar_bytes(&mut self, address: u64, size: u64, value: Value) -> Step<()> {
+        self.keep_bits(value);
         let (raw, size) = match value {
             Value::Int(value) => (value as u128, size),
             Value::Float(value) => (value.to_bits(), size.min(u64::from(value.format().width() / 8))),
         };
         self.memory.write(address, size, raw).or_else(refused)
+    }
+
+    /// The result of an operation: which NaN it is, if it is one, is up to the machine (IEEE 754 6.2.3, 6.3).
+    fn computed(&mut self, value: Value) -> Value {
+        self.has_computed_nan |= matches!(value, Value::Float(number) if number.is_nan());
+        value
+    }
+
+    /// Bits of a NaN that was computed can be looked at once it is in memory.
+    fn keep_bits(&mut self, value: Value) {
+        if self.has_computed_nan && matches!(value, Value::Float(number) if number.is_nan()) {
+            self.is_determined = false;
+        }
+    }
+
+    /// An address other than null is in memory: whoever reads its bytes as a number sees where objects lie.
+    pub(super) fn keep_address(&mut self, address: u64, size: u64, scalar: Scalar, raw: u128) -> Step<()> {
+        match scalar == Scalar::Pointer && raw != 0 {
+            true => self.memory.mark_address(address, size).or_else(refused),
+            false => Ok(()),
+        }
+    }
+
+    /// The run has compared two addresses.
+    fn compare_addresses(&mut self, is_order: bool, one: Value, other: Value) {
+        if let (Value::Int(one), Value::Int(other)) = (one, other) {
+            self.is_determined &= self.memory.is_comparable(is_order, one as u64, other as u64);
+        }
     }
 
     /// Evaluates an expression.
@@ -216,23 +251,21 @@ impl<'c, O: Oracle> Machine<'c, O> {
             Expr::Unary(op, arg, _) => {
                 let value = self.eval(code, arg)?;
                 match eval::unary(*op, arg.scalar(), value, self.semantics) {
-                    Some(value) => value,
+                    Some(value) => self.computed(value),
                     None => return undefined("an operation"),
                 }
             }
             Expr::Binary(op, lhs, rhs, _) => {
                 let (a, b) = (self.eval(code, lhs)?, self.eval(code, rhs)?);
                 match eval::binary(*op, lhs.scalar(), a, b, self.semantics) {
-                    Some(value) => value,
+                    Some(value) => self.computed(value),
                     None => return undefined("an operation"),
                 }
             }
             Expr::Compare(op, lhs, rhs) => {
                 let (a, b) = (self.eval(code, lhs)?, self.eval(code, rhs)?);
-                if lhs.scalar() == Scalar::Pointer
-                    && !matches!(op, proofline_cfa::CompareOp::Eq | proofline_cfa::CompareOp::Ne)
-                {
-                    self.is_determined = false;
+                if lhs.scalar() == Scalar::Pointer {
+                    self.compare_addresses(!matches!(op, CompareOp::Eq | CompareOp::Ne), a, b);
                 }
                 match eval::compare(*op, a, b) {
                     Some(truth) => Value::Int(i128::from(truth)),
@@ -248,7 +281,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
                     self.is_determined = false;
                 }
                 match eval::cast(arg.scalar(), *to, value, self.semantics) {
-                    Some(value) => value,
+                    Some(value) => self.computed(value),
                     None => return undefined("a conversion"),
                 }
             }
@@ -262,6 +295,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             Expr::PointerDifference(lhs, rhs, stride, ty) => {
                 match (self.eval(code, lhs)?, self.eval(code, rhs)?) {
                     (Value::Int(a), Value::Int(b)) => {
+                        self.compare_addresses(true, Value::Int(a), Value::Int(b));
                         Value::Int(ty.wrap((a - b) / i128::from(*stride).max(1)))
                     }
                     _ => return undefined("a difference of pointers"),

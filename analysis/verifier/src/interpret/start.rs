@@ -114,7 +114,10 @@ impl<'c, O: Oracle> Machine<'c, O> {
             Constant::Unknown => return self.memory.forget_unmodelled(address, size).or_else(refused),
         };
         match initial.bits {
-            None => self.memory.write(address, size, value).or_else(refused),
+            None => {
+                self.memory.write(address, size, value).or_else(refused)?;
+                self.keep_address(address, size, initial.scalar, value)
+            }
             Some(bits) => {
                 let (size, mask) = super::place::field(bits);
                 self.memory.write_bits(address, size, mask, value << bits.first).or_else(refused)

@@ -7,12 +7,14 @@ use crate::models::{
     strings::{End, Put},
 };
 
+const EXPECTED: &str = "bytes, until, values, string, room, apart, printed, stream or not-zero";
+
 impl Parser {
     /// `$1 bytes $2 * 4`, `$1 values $2 * 4`, `$1 string [wide] [within $2]`, `[or null]` behind these; `$1 room for $2 $3 [within $4] [wide]` or `for input`,
-    /// `$1 apart from $2 bytes $3`, `$1 printed from $2`, `$1 stream`, `$1 until $2 [behind $3] within $4`.
+    /// `$1 apart from $2 bytes $3`, `$1 printed from $2`, `$1 stream`, `$1 not-zero`, `$1 until $2 [behind $3] within $4`.
     pub(super) fn need(&mut self) -> Result<Need, ModelError> {
         let pointer = self.argument()?;
-        let token = self.next("bytes, until, values, string, room, apart, printed or stream")?;
+        let token = self.next(EXPECTED)?;
         Ok(match token.text.as_str() {
             "bytes" => {
                 Need::Bytes { pointer, size: Size::Product(self.factors()?), or_null: self.or_null()? }
@@ -54,9 +56,9 @@ impl Parser {
                 Need::Printed { format: pointer, first: self.argument()? }
             }
             "stream" => Need::Stream { pointer },
+            "not-zero" => Need::NotZero { number: pointer },
             other => {
-                let expected = "expected bytes, until, values, string, room, apart, printed or stream";
-                return Err(token.error(format!("{expected}, found `{other}`")));
+                return Err(token.error(format!("expected {EXPECTED}, found `{other}`")));
             }
         })
     }

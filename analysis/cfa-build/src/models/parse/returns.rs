@@ -7,7 +7,7 @@ use super::{
     tokens::{ModelError, Token},
 };
 use crate::models::{
-    effect::{Bound, Inside, Instead, Options, Outcome, Size, Table},
+    effect::{Bound, Inside, Instead, MemberRange, Options, Outcome, Size, Table},
     tokens::Tokens,
 };
 
@@ -75,12 +75,21 @@ impl Parser {
                 let (argument, inside) = (self.argument()?, self.inside());
                 Outcome::Into { argument, inside, or_null: self.or_null()? }
             }
+            "element" => Outcome::Element { element: self.element()?, or_null: self.or_null()? },
             "text" => Outcome::Text { or_null: self.or_null()? },
             "record" => {
                 let has_texts = self.take("with-texts");
                 self.word("of")?;
                 let of = Name::new(&self.next("a name")?.text);
-                Outcome::Record { of, has_texts, or_null: self.or_null()? }
+                let ranges = self.ranges()?;
+                Outcome::Record { of, has_texts, ranges, or_null: self.or_null()? }
+            }
+            "status" => {
+                self.word("of")?;
+                self.word("fresh")?;
+                self.word("at")?;
+                let (place, _) = self.deref_argument()?;
+                Outcome::FreshAt { place, size: self.size_clause()?, may_fail: self.or_null()? }
             }
             "fresh" => {
                 let size = self.size_clause()?;
@@ -131,6 +140,25 @@ impl Parser {
         Ok(Bound::Argument(argument, Some((self.argument()?, bits))))
     }
 
+    /// `with tm_mon 0..11 tm_hour 0..23`
+    pub(super) fn ranges(&mut self) -> Result<Vec<MemberRange>, ModelError> {
+        let mut ranges = Vec::new();
+        if !self.take("with") {
+            return Ok(ranges);
+        }
+        loop {
+            let member = Name::new(&self.next("a member")?.text);
+            let low = self.number()?;
+            self.word("..")?;
+            ranges.push(MemberRange { member, low, high: self.number()? });
+            // What comes next is another member, unless it ends here.
+            if self.peek().is_none_or(|token| token.starts_entry || matches!(token.text.as_str(), ";" | "or"))
+            {
+                return Ok(ranges);
+            }
+        }
+    }
+
     fn table(&mut self) -> Result<Table, ModelError> {
         let token = self.next("a table")?;
         match token.text.as_str() {
@@ -155,7 +183,8 @@ impl Parser {
             return Ok(Instead::Any);
         }
         if self.take("text") {
-            return Ok(Instead::Text);
+            let within = if self.take("within") { Some(self.argument()?) } else { None };
+            return Ok(Instead::Text { within });
         }
         self.word("null")?;
         if !self.take("or") {
@@ -178,7 +207,7 @@ fn bound(token: &Token) -> Result<Bound, ModelError> {
             Ok(number) => Bound::Number(number),
             Err(_) => {
                 return Err(token.error(format!(
-                    "expected a result (any, input, errno, not-null, absolute, length, table, entry, swapped, filled, line, option, into, text, record, fresh, copy, frame, reallocated, \
+                    "expected a result (any, input, errno, not-null, absolute, length, table, entry, swapped, filled, line, option, into, element, text, record, fresh, status, copy, frame, reallocated, \
                      an argument) or a range such as `0..INT_MAX`, found `{text}`"
                 )));
             }

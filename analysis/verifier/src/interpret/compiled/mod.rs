@@ -95,7 +95,8 @@ impl<'c, O: Oracle> Machine<'c, O> {
         }
         self.machine_code.is_tried = true;
         let program = &self.code.program;
-        let environment = Environment::new(program, &self.globals, super::start::function_address);
+        let near = self.memory.neighbourhood();
+        let environment = Environment::new(program, &self.globals, super::start::function_address, near);
         let open: Vec<FunctionIndex> = self.frames.iter().map(|frame| frame.function).collect();
         self.machine_code.code = Native::compile(&environment, &open);
     }

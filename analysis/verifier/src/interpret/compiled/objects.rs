@@ -34,6 +34,10 @@ unsafe impl native::Objects for Objects<'_> {
         self.memory.allocate(Area::Stack, size, Object::Local(name, local)).ok()
     }
 
+    fn is_comparable(&mut self, is_order: bool, one: u64, other: u64) -> bool {
+        self.memory.is_comparable(is_order, one, other)
+    }
+
     fn release(&mut self, base: u64) {
         self.memory.release(base);
     }

@@ -49,14 +49,14 @@ impl Snapshot {
         machine.is_determined = self.is_determined;
     }
 
-    /// Whether the machine's state is this one.
+    /// Whether the machine's state is this one. Machine code does not see that it reads the bytes of an address as a number; the interpreter does.
     pub(super) fn is_state_of<O: Oracle>(&self, machine: &Machine<'_, O>) -> bool {
         let is_same = |(a, b): (&Frame, &Frame)| {
             (a.function, a.at, a.call, a.heap_from) == (b.function, b.at, b.call, b.heap_from)
                 && a.locals == b.locals
                 && a.extra == b.extra
         };
-        self.is_determined == machine.is_determined
+        (self.is_determined || !machine.is_determined)
             && machine.frames.len() == self.depth + self.frames.len()
             && self.frames.iter().zip(&machine.frames[self.depth..]).all(is_same)
             && self.memory.is_equal(&machine.memory)

@@ -9,9 +9,10 @@ use std::{
 use proofline_db::Database;
 use proofline_verifier::{
     Cancel, Entry, EntryKind, Name, Unknown,
+    blame::Blame,
     portfolio::{
-        Control, Listener, Request, Round, Rounds, check_entry, entry_in_rounds, function_alone, panic_text,
-        program_in_rounds,
+        Control, Listener, Programs as _, Request, Round, Rounds, check_entry, entry_in_rounds,
+        function_alone, panic_text, program_in_rounds,
     },
     report::{Kept, Report},
     verdict,
@@ -197,6 +198,10 @@ pub(crate) fn verify(
         }
     }
     let mut is_settled = report.reason.is_none() && !(plan.is_alone && report.resting.contains(&name));
+    // What callers must see to may stand in a contract, which the last round reads.
+    if !plan.is_alone && rounds < Rounds::All && report.findings.iter().any(|f| f.blame != Blame::Manifest) {
+        is_settled &= db.annotation(name).map_err(|_| Cancelled)?.is_none();
+    }
     for ((function, id), verdict) in &report.verdicts {
         let Some(list) = functions.get_mut(function.as_str()) else { continue };
         let Some(automaton) = code.functions.get(function) else { continue };

@@ -29,6 +29,8 @@ pub struct Kept {
     pub is_shown: bool,
     /// Nothing is asked, or all callers are seen, and so are theirs up to functions that ask nothing: it is proved.
     pub is_met: bool,
+    /// A person has written it.
+    pub is_written: bool,
     /// What is not proved under it, calls that need not keep what they are asked for among it. Then it is a contract in part: what it proves rests on what it does not.
     pub open: BTreeSet<ObligationId>,
 }
@@ -213,7 +215,9 @@ impl Report {
     pub(crate) fn settle_kept(&mut self, not_asked_of_callers: &BTreeSet<(Name, ObligationId)>) {
         let is_covered = |finding: &Finding| {
             let entry = finding.counterexample.entry.name;
-            finding.blame != Blame::Manifest && self.kept.get(&entry).is_some_and(Kept::is_whole)
+            // Of a contract that was found out nobody says that callers keep it, as long as it is not enough.
+            finding.blame != Blame::Manifest
+                && self.kept.get(&entry).is_some_and(|kept| kept.is_whole() || kept.is_written)
         };
         let covered: BTreeSet<usize> =
             (0..self.findings.len()).filter(|at| is_covered(&self.findings[*at])).collect();

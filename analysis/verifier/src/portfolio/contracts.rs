@@ -167,7 +167,7 @@ impl<P: Programs> Known<'_, P> {
                 self.done.insert(name, one.contract.clone());
             }
             if one.is_whole {
-                self.keep(name, one.contract, BTreeSet::new());
+                self.keep(name, one.contract, BTreeSet::new(), one.draft.is_written());
                 continue;
             }
             if !one.not_kept.is_empty() {
@@ -181,7 +181,7 @@ impl<P: Programs> Known<'_, P> {
                 && !one.is_contradictory
                 && self.open(name).iter().any(|id| !open.contains(id))
             {
-                self.keep(name, contract, open);
+                self.keep(name, contract, open, one.draft.is_written());
             }
         }
         Ok(())
@@ -458,7 +458,7 @@ impl<P: Programs> Known<'_, P> {
         open
     }
 
-    fn keep(&mut self, name: Name, contract: Contract, open: BTreeSet<ObligationId>) {
+    fn keep(&mut self, name: Name, contract: Contract, open: BTreeSet<ObligationId>, is_written: bool) {
         let subject = &self.functions[&name].subject;
         let Some(function) = subject.env().function(name) else { return };
         if !contract.is_empty() && open.is_empty() {
@@ -470,6 +470,7 @@ impl<P: Programs> Known<'_, P> {
             contract,
             is_shown: true,
             is_met: false,
+            is_written,
             open,
         };
         self.report.kept.insert(name, kept);
@@ -560,11 +561,12 @@ struct Try {
 impl Try {
     /// What stays open under the contract.
     ///
-    /// What is open of a pointer that it speaks of says that the guess is wrong: where it fails, everything behind would be proved.
+    /// What is open of a pointer that it speaks of says that the guess is wrong: where it fails, everything behind would be proved. What a person has
+    /// written is no guess.
     fn leaves(&mut self, open: &BTreeSet<ObligationId>, assumed: &Assumed) {
         let is_of_guess =
             |id| assumed.about.get(id).is_some_and(|at| self.contract.pointers.contains_key(at));
-        if open.iter().any(is_of_guess) {
+        if !self.draft.is_written() && open.iter().any(is_of_guess) {
             return;
         }
         if self.best.as_ref().is_none_or(|(_, least)| open.len() < least.len()) {

@@ -14,6 +14,7 @@ use super::{
     effects::{self, Effect, Effects, Origin},
     jump::Jumps,
     scope::Scopes,
+    sequence::{self, Unsequenced},
 };
 use proofline_cfa::{
     Approximation, Base, Cause, Edge, Expr, Function, FunctionMap, Loc, Local, LocalId, Lvalue, Op, Role,
@@ -29,6 +30,7 @@ pub(crate) struct Lowering<'h> {
     pub(crate) body: &'h Body,
     map: Option<&'h BodyMap>,
     pub(crate) effects: Effects,
+    pub(crate) unsequenced: Unsequenced,
     pub(crate) function: Function,
     pub(crate) positions: FunctionMap,
     /// Where the next edge starts.
@@ -93,6 +95,7 @@ impl<'h> Lowering<'h> {
             body,
             map,
             effects: Effects::new(body),
+            unsequenced: sequence::unsequenced(body),
             function,
             positions: FunctionMap::default(),
             at: Loc(0),

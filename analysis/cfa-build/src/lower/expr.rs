@@ -27,6 +27,7 @@ impl Lowering<'_> {
         let Some(scalar) = self.types.scalar(ty) else {
             return self.value_without_scalar(id, ty);
         };
+        self.demand_order(id);
         let site = self.site(id);
         match &expr.kind {
             ExprKind::Int(value) => int_constant(*value, scalar, site),
@@ -346,12 +347,15 @@ impl Lowering<'_> {
                 self.effect(*second);
             }
             ExprKind::Assign(target, value) => {
+                self.demand_order(id);
                 self.assign(*target, *value, false, site);
             }
             ExprKind::CompoundAssign { op, target, value, compute } => {
+                self.demand_order(id);
                 self.compound_assign(*op, *target, *value, *compute, false, site);
             }
             ExprKind::IncDec { target, decrement, postfix: _ } => {
+                self.demand_order(id);
                 self.inc_dec(*target, direction(*decrement), IncrementResult::Unused, site);
             }
             ExprKind::Call { callee, arguments } => {

@@ -1,5 +1,5 @@
 //! Lowering: from typed bodies to automata. Says exactly what C says, in the order left to right; knows no analysis and no
-//! library function. The pass over a function: effects of its expressions (`effects`), edges (`stmt`, `switch`, `jump`, `scope`, `init`,
+//! library function. The pass over a function: effects of its expressions (`effects`), changes that C lays down no order for (`sequence`), edges (`stmt`, `switch`, `jump`, `scope`, `init`,
 //! `condition`, `expr`, `assign`, `call`, `builtin`, `atomic`, `aggregate`, `lvalue`), removal of dead locations (`crate::simplify_cfg`),
 //! shadows of locals that may be read too early (`shadow`), removal of what only looked for them.
 
@@ -21,6 +21,7 @@ mod init;
 mod jump;
 mod lvalue;
 mod scope;
+mod sequence;
 mod shadow;
 mod stmt;
 mod switch;
@@ -38,6 +39,7 @@ use proofline_syntax::{
 use rustc_hash::FxHashMap;
 
 pub(crate) use builtin::byte_swapped;
+pub use sequence::{HAS_ORDER, UNSEQUENCED};
 
 use crate::simplify_cfg;
 use proofline_cfa::{Base, Function, FunctionMap, Global, LocalId, Op, Types, visit};

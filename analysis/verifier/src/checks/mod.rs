@@ -49,6 +49,7 @@ checks! {
     memory_leak,
     memory_cleanup,
     unreachable,
+    unsequenced,
 }
 
 /// A kind of obligation. Two are the same if their codes are.
@@ -90,7 +91,7 @@ enum Rule {
     AtEnd(fn() -> Expr),
     /// Must hold there, too, and in libraries where a function returns that allocates.
     AtReturn(fn() -> Expr),
-    /// Models of library functions and contracts in the text say where.
+    /// Lowering, models of library functions and contracts in the text say where.
     Calls,
 }
 

@@ -8,4 +8,4 @@ pub mod models;
 mod simplify_cfg;
 
 pub use link::{LinkProblem, ProgramMap, link};
-pub use lower::{HAS_ORDER, UNSEQUENCED, Unit, UnitMap, lower};
+pub use lower::{HAS_ELEMENTS, HAS_ORDER, INVALID_LENGTH, UNSEQUENCED, Unit, UnitMap, lower};

@@ -17,8 +17,8 @@ use super::{
     sequence::{self, Unsequenced},
 };
 use proofline_cfa::{
-    Approximation, Base, Cause, Edge, Expr, Function, FunctionMap, Loc, Local, LocalId, Lvalue, Op, Role,
-    Scalar, Site, Step, Types,
+    Approximation, Base, Cause, CheckId, Edge, Expr, Function, FunctionMap, Loc, Local, LocalId, Lvalue,
+    Obligation, Op, Role, Scalar, Site, Step, Types,
     types::{innermost, is_variable},
     visit,
 };
@@ -349,6 +349,15 @@ impl<'h> Lowering<'h> {
     pub(crate) fn unsupported(&mut self, what: &str, site: Site) {
         self.emit(Op::Skip, site);
         self.function.unsupported.push((self.at, Name::new(what)));
+    }
+
+    /// Goes on only where the condition holds; where it does not, the check has found a mistake.
+    pub(crate) fn demand(&mut self, check: &'static str, condition: Expr, text: &str, site: Site) {
+        let error = self.location();
+        self.connect(Op::Assume(condition.negated()), error, site);
+        let (check, text) = (CheckId::new(check), Name::new(text));
+        self.function.obligations.push(Obligation { check, error, site, text });
+        self.emit(Op::Assume(condition), site);
     }
 
     /// The write of an lvalue, as an effect.

@@ -10,7 +10,7 @@ use proofline_hir::{
 
 use super::{build::Lowering, effects::root, fold};
 use proofline_cfa::{
-    Base, Cause, Expr, Lvalue, Op, Scalar, Site, Step, UnaryOp,
+    Base, Cause, Expr, Lvalue, Op, Scalar, Site, Step, UnaryOp, is_read_only,
     types::{array, innermost, is_variable},
 };
 
@@ -96,10 +96,11 @@ impl Lowering<'_> {
         Lvalue { base, path: Vec::new(), ty, scalar, bits: None, size }
     }
 
-    /// `*pointer` as an object of the type; `*&x` is `x`.
+    /// `*pointer` as an object of the type; `*&x` is `x`. (Not where a cast has taken `const` away: the check `read-only` looks at pointers.)
     pub(crate) fn deref(&mut self, pointer: Expr, ty: Type, site: Site) -> Lvalue {
         if let Expr::Address(target) = &pointer
             && target.bits.is_none()
+            && (is_read_only(ty) || !is_read_only(target.ty))
         {
             if target.ty.unqualified() == ty.unqualified() {
                 return target.clone();

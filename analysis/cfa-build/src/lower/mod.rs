@@ -40,6 +40,7 @@ use rustc_hash::FxHashMap;
 
 pub(crate) use builtin::byte_swapped;
 pub use sequence::{HAS_ORDER, UNSEQUENCED};
+pub use stmt::{HAS_ELEMENTS, INVALID_LENGTH};
 
 use crate::simplify_cfg;
 use proofline_cfa::{Base, Function, FunctionMap, Global, LocalId, Op, Types, visit};

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use proofline_cfa::{CheckId, Expr, Obligation, Op};
+use proofline_cfa::Expr;
 use proofline_hir::{
     Name,
     body::{Body, ExprId, ExprKind, LocalId},
@@ -214,10 +214,7 @@ impl Lowering<'_> {
     /// Goes on only where the change that comes now has an order with other accesses.
     pub(crate) fn demand_order(&mut self, change: ExprId) {
         let Some((around, name)) = self.unsequenced.get(&change).copied() else { return };
-        let (site, error) = (self.site(around), self.location());
-        self.connect(Op::Assume(Expr::int(1)), error, site);
-        let text = Name::new(&format!("{name}{HAS_ORDER}"));
-        self.function.obligations.push(Obligation { check: CheckId::new(UNSEQUENCED), error, site, text });
-        self.emit(Op::Assume(Expr::int(0)), site);
+        let site = self.site(around);
+        self.demand(UNSEQUENCED, Expr::int(0), &format!("{name}{HAS_ORDER}"), site);
     }
 }

@@ -1,15 +1,21 @@
 //! Statements become locations and edges.
 
 use proofline_hir::{
-    TypeKind,
+    Name, TypeKind,
     body::{ExprId, Initializer, LocalId as BodyLocal, Stmt, StmtId},
 };
 
 use super::{build::Lowering, early, expr::unmodelled, fold};
 use proofline_cfa::{
-    Allocation, BinaryOp, Cause, Expr, Lvalue, Op, Scalar, Site,
+    Allocation, BinaryOp, Cause, CompareOp, Expr, Lvalue, Op, Scalar, Site,
     types::{innermost, is_variable},
 };
+
+/// The check that an array of variable length has elements.
+pub const INVALID_LENGTH: &str = "invalid-length";
+
+/// What must hold of it, behind the array's name.
+pub const HAS_ELEMENTS: &str = " has at least one element";
 
 impl Lowering<'_> {
     pub(crate) fn statement(&mut self, id: StmtId) {
@@ -215,6 +221,9 @@ impl Lowering<'_> {
         let declared = self.body.local(local);
         if is_variable(declared.ty) {
             let length = declared.length.map(|length| self.value(length));
+            if let Some(length) = &length {
+                self.demand_length(declared.name, length, site);
+            }
             self.begin(local, site);
             self.allocate_variable(local, length, site);
         } else {
@@ -226,6 +235,21 @@ impl Lowering<'_> {
         if let Some(init) = init {
             let object = self.local(local, site);
             self.initialise(object, init, site);
+        }
+    }
+
+    /// Goes on only where an array of variable length has elements (C11 6.7.6.2p5).
+    fn demand_length(&mut self, array: Name, length: &Expr, site: Site) {
+        if length.int_type().is_none() {
+            return;
+        }
+        // A negative number has become a huge one of `size_t`.
+        let signed = self.types.ptrdiff_t();
+        let length = fold::cast(Scalar::Int(signed), length.clone(), site);
+        let has_elements = fold::compare(CompareOp::Gt, length, Expr::Int(0, signed));
+        if !matches!(has_elements, Expr::Int(1, _)) {
+            let text = format!("{array}{HAS_ELEMENTS}");
+            self.demand(INVALID_LENGTH, has_elements, &text, site);
         }
     }
 

@@ -290,8 +290,8 @@ impl Pass<'_, '_> {
                 }
             }
             // These change objects, too.
-            (Some(Outcome::Filled { argument, member, low, high }), dst) => {
-                self.filled(*argument, *member, (*low, *high), arguments, dst, cause);
+            (Some(Outcome::Filled { argument, ranges, fails }), dst) => {
+                self.filled(*argument, ranges, *fails, arguments, dst, cause);
             }
             (Some(Outcome::FreshAt { place, size, may_fail }), dst) => {
                 let requested = Requested { size, on_heap: true, zeroed: false, may_fail: *may_fail };

@@ -264,12 +264,23 @@ pub(super) enum Outcome {
     Entry(Table, usize, Option<i128>),
     /// The argument with its bytes in the opposite order, as an unsigned number of so many bits.
     Swapped(usize, u8),
-    /// 0, and then the object behind the argument has any value with this member in a range; or -1, and it stays as it is.
-    Filled { argument: usize, member: Name, low: i128, high: i128 },
+    /// 0, and then the object behind the argument has any value with these members in ranges; or -1, and it stays as it is.
+    Filled { argument: usize, ranges: Vec<MemberRange>, fails: Fails },
     /// -1, or the positive length of a line; `*object` is null or a heap object, and becomes one with the line in it, of `*size` bytes.
     Line { object: usize, size: usize, may_fail: bool },
     /// What `getopt` returns.
     Option(Options),
+}
+
+/// When an object is not filled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Fails {
+    /// In some runs.
+    Sometimes,
+    /// In no run.
+    Never,
+    /// In no run where this argument is a constant of the range, else in some.
+    NeverFor { argument: usize, low: i128, high: i128 },
 }
 
 /// An element of an array: where the array is, how many elements it has, and how large they are.

@@ -32,6 +32,10 @@ pub(super) struct Specification {
     pub(super) width: Option<u32>,
     /// Behind the point; a point alone is 0.
     pub(super) precision: Option<u32>,
+    /// The width is an argument: `*`.
+    pub(super) takes_width: bool,
+    /// The precision is one: `.*`.
+    pub(super) takes_precision: bool,
     /// `hh`, `h`, `l`, `ll`, `j`, `z`, `t`, `L`, `m` or nothing.
     pub(super) length: Vec<u8>,
     /// What is converted.
@@ -39,14 +43,18 @@ pub(super) struct Specification {
 }
 
 impl Specification {
+    /// Arguments before the one that is converted.
+    pub(super) fn taken(&self) -> usize {
+        usize::from(self.takes_width) + usize::from(self.takes_precision)
+    }
+
     /// Whether the flag is there.
     pub(super) fn has(&self, flag: u8) -> bool {
         self.flags.contains(&flag)
     }
 }
 
-/// The directives of a literal format, of bytes or wide characters; `None` if it is not a literal, takes widths from arguments, counts its
-/// arguments, or is no format.
+/// The directives of a literal format, of bytes or wide characters; `None` if it is not a literal, numbers its arguments, or is no format.
 pub(super) fn directives(program: &Program, format: &Expr, is_scanned: bool) -> Option<Vec<Directive>> {
     let text = literal(program, format).or_else(|| wide_literal(program, format))?;
     let (mut out, mut at, mut start) = (Vec::new(), 0, 0);
@@ -90,14 +98,25 @@ fn specification(text: &[u8], mut at: usize, is_scanned: bool) -> Option<(Specif
         out.flags.push(*flag);
         at += 1;
     }
-    let (digits, width) = number(&mut at);
-    if digits > 0 {
-        out.width = Some(width?);
+    let is_star = |at: usize| !is_scanned && text.get(at) == Some(&b'*');
+    if is_star(at) {
+        out.takes_width = true;
+        at += 1;
+    } else {
+        let (digits, width) = number(&mut at);
+        if digits > 0 {
+            out.width = Some(width?);
+        }
     }
     if !is_scanned && text.get(at) == Some(&b'.') {
         at += 1;
-        let (digits, precision) = number(&mut at);
-        out.precision = Some(if digits == 0 { 0 } else { precision? });
+        if is_star(at) {
+            out.takes_precision = true;
+            at += 1;
+        } else {
+            let (digits, precision) = number(&mut at);
+            out.precision = Some(if digits == 0 { 0 } else { precision? });
+        }
     }
     while let Some(modifier) = text.get(at).filter(|c| b"hlLqjztm".contains(c)) {
         // `%m` prints what `errno` says.

@@ -1,6 +1,6 @@
 //! `getopt` and `getopt_long`: which option was found, and what the variables of the C library then hold.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_hir::{Linkage, Name, Type, TypeKind};
 
@@ -12,7 +12,7 @@ use super::{
     format,
 };
 use crate::lower::fold;
-use proofline_cfa::{Argument, Base, Cause, CompareOp, Expr, IntType, Lvalue, Op, Scalar, Step};
+use proofline_cfa::{Argument, Base, Cause, CompareOp, Constant, Expr, IntType, Lvalue, Op, Scalar, Step};
 
 impl Pass<'_, '_> {
     /// The arguments may be reordered, and the library's variables tell about the option that it found.
@@ -40,25 +40,38 @@ impl Pass<'_, '_> {
         if let (Some(index), Some(count)) = (self.variable("optind"), value(arguments, options.count)) {
             let index = Expr::Load(index);
             let has_any = fold::compare(CompareOp::Ge, count.clone(), Expr::int(1));
+            let has_none = fold::compare(CompareOp::Lt, count.clone(), Expr::int(1));
             let is_int = count.int_type() == Some(IntType::INT) && index.int_type() == Some(IntType::INT);
             if is_int {
                 self.emitter.only_if(has_any, |emitter| {
                     emitter.assume_range(&index, 1, IntType::INT.max());
-                    emitter.emit(Op::Assume(fold::compare(CompareOp::Le, index, count)));
+                    emitter.emit(Op::Assume(fold::compare(CompareOp::Le, index.clone(), count)));
                 });
+                // Then it stays as it is: the library begins with 1, and programs that want to begin again set it to 0 or 1.
+                self.emitter.only_if(has_none, |emitter| emitter.assume_range(&index, 0, IntType::INT.max()));
             }
         }
         let Some(dst) = dst else { return };
         self.emitter.havoc(dst.clone(), cause);
         let found = Expr::Load(dst);
-        let Some(ty) = found.int_type().filter(|_| options.long.is_none()) else { return };
-        // A letter is a `char`, which may be negative.
-        self.emitter.assume_range(&found, -128, 255);
+        let Some(ty) = found.int_type() else { return };
+        if options.long.is_none() {
+            // A letter is a `char`, which may be negative.
+            self.emitter.assume_range(&found, -128, 255);
+        }
         let letters = pointer(arguments, options.letters);
         let letters = letters.and_then(|letters| format::literal(self.program, &letters)).unwrap_or_default();
+        let mut with_argument: BTreeSet<i128> = with_argument(&letters).into_iter().map(i128::from).collect();
+        if let Some(long) = options.long {
+            // One of these options may be found by its long name, too.
+            let Some(long) = pointer(arguments, long).and_then(|long| self.descriptions(&long)) else {
+                return;
+            };
+            with_argument.retain(|letter| long.iter().all(|one| one.value != *letter || one.has_argument));
+        }
         let Some(argument) = self.variable("optarg") else { return };
-        for letter in with_argument(&letters) {
-            let is_it = fold::compare(CompareOp::Eq, found.clone(), Expr::Int(i128::from(letter), ty));
+        for letter in with_argument {
+            let is_it = fold::compare(CompareOp::Eq, found.clone(), Expr::Int(letter, ty));
             let is_there = fold::compare(CompareOp::Ne, Expr::Load(argument.clone()), Expr::Null);
             self.emitter.only_if(is_it, |emitter| emitter.emit(Op::Assume(is_there)));
         }
@@ -135,6 +148,37 @@ impl Pass<'_, '_> {
         );
     }
 
+    /// The descriptions of long options, if they stand in a constant table.
+    fn descriptions(&self, table: &Expr) -> Option<Vec<LongOption>> {
+        let (has_argument, value) = (
+            self.member_of_some(table, Name::new("has_arg"))?.place.path.last()?.clone(),
+            self.member_of_some(table, Name::new("val"))?,
+        );
+        let last = self.elements(table, &value)?;
+        let Expr::Address(Lvalue { base: Base::Global(name), .. }) = table else { return None };
+        let global = self.program.globals.get(name).filter(|global| global.constant && global.defined)?;
+        let offset = |step: &Step| match step {
+            Step::Field { offset, .. } => Some(*offset),
+            Step::Index { .. } => None,
+        };
+        let (has_argument, stride) = (offset(&has_argument)?, value.stride);
+        let value = offset(value.place.path.last()?)?;
+        let at = |offset: u64| match global.init.iter().find(|one| one.offset == offset) {
+            // What is not listed is 0.
+            None => Some(0),
+            Some(one) => match one.value {
+                Constant::Int(number) => Some(number),
+                _ => None,
+            },
+        };
+        let rows = 0..=u64::try_from(last).ok()?;
+        rows.map(|row| {
+            let start = row * stride;
+            Some(LongOption { has_argument: at(start + has_argument)? == 1, value: at(start + value)? })
+        })
+        .collect()
+    }
+
     /// A member of the records that a pointer leads to.
     fn member_of_some(&self, to: &Expr, member: Name) -> Option<Member> {
         let ty = match to {
@@ -149,7 +193,7 @@ impl Pass<'_, '_> {
         let field = self.emitter.types.record(*tag)?.fields.iter().find(|field| field.name == member)?;
         let scalar = self.emitter.types.scalar(field.ty);
         let fits = match member.as_str() {
-            "val" => scalar == Some(Scalar::Int(IntType::INT)),
+            "val" | "has_arg" => scalar == Some(Scalar::Int(IntType::INT)),
             _ => scalar == Some(Scalar::Pointer),
         };
         if field.bits.is_some() || !fits {
@@ -197,6 +241,14 @@ impl Pass<'_, '_> {
             size: global.size,
         })
     }
+}
+
+/// What the description of a long option says.
+struct LongOption {
+    /// It always has one: `required_argument`.
+    has_argument: bool,
+    /// What is found then.
+    value: i128,
 }
 
 /// A member of the elements of an array.

@@ -53,12 +53,21 @@ impl Pass<'_, '_> {
             if specification.letter == b'm' {
                 continue;
             }
+            let taken: Option<Vec<Expr>> =
+                (at..at + specification.taken()).map(|at| value(arguments, at).filter(is_int)).collect();
+            at += specification.taken();
             let argument = value(arguments, at);
             at += 1;
-            let Some(argument) = argument.filter(|argument| self.is_of_kind(specification, argument)) else {
+            let argument = argument.filter(|argument| self.is_of_kind(specification, argument));
+            let never =
+                |what: &str| (Expr::Int(0, IntType::INT), format!("{what} has an argument of its kind"));
+            let (Some(taken), Some(argument)) = (&taken, argument) else {
                 let letter = char::from(specification.letter);
-                let never = Expr::Int(0, IntType::INT);
-                self.emitter.demand_that(never, &format!("`%{letter}` has an argument of its kind"));
+                let (never, text) = never(&match taken {
+                    Some(_) => format!("`%{letter}`"),
+                    None => format!("`*` of `%*{letter}`"),
+                });
+                self.emitter.demand_that(never, &text);
                 return;
             };
             let kind = match (&specification.letter, &specification.length[..]) {
@@ -66,7 +75,15 @@ impl Pass<'_, '_> {
                 (b's', b"") => Characters::Bytes,
                 _ => continue,
             };
-            if kind.literal(self.program, &argument).is_none() && specification.precision != Some(0) {
+            if specification.takes_precision
+                && kind == Characters::Bytes
+                && let Some(most) = taken.last()
+            {
+                self.need_printed_within(argument, most.clone());
+            } else if !specification.takes_precision
+                && kind.literal(self.program, &argument).is_none()
+                && specification.precision != Some(0)
+            {
                 let most = i128::from(specification.precision.unwrap_or(0));
                 let size = Expr::Int(most, self.emitter.types.size_t());
                 // Of wide characters it is the bytes that they become which are counted.
@@ -75,6 +92,18 @@ impl Pass<'_, '_> {
                 }
             }
         }
+    }
+
+    /// A string is printed up to so many characters; a negative number is none, and then the whole string is printed.
+    fn need_printed_within(&mut self, string: Expr, most: Expr) {
+        let size_t = Scalar::Int(self.emitter.types.size_t());
+        let size = fold::cast(size_t, most.clone(), self.emitter.site);
+        let whole = size.zero();
+        let is_some = fold::compare(CompareOp::Gt, most.clone(), most.zero());
+        let is_none = fold::compare(CompareOp::Lt, most.clone(), most.zero());
+        let from = string.clone();
+        self.in_case(is_some, |pass| pass.ask(MemoryPredicate::Terminated, from, size, false));
+        self.in_case(is_none, |pass| pass.ask(MemoryPredicate::Terminated, string, whole, false));
     }
 
     /// Whether the conversion is for such an argument. Numbers of one size may differ in their sign.
@@ -253,6 +282,12 @@ impl Pass<'_, '_> {
     fn known_pieces(&mut self, first: usize, format: &Expr, arguments: &[Argument]) -> Option<Vec<Piece>> {
         format::literal(self.program, format)?;
         let directives = format::directives(self.program, format, false)?;
+        // How much is printed then hangs on the arguments.
+        let takes =
+            |directive: &Directive| matches!(directive, Directive::Conversion(one) if one.taken() > 0);
+        if directives.iter().any(takes) {
+            return None;
+        }
         let size_t = self.emitter.types.size_t();
         let (mut out, mut at) = (Vec::new(), first);
         if directives.len() > MOST_PIECES {
@@ -461,6 +496,11 @@ impl Pass<'_, '_> {
             self.emitter.emit(Op::FillBytes(to.clone(), Expr::int(i128::from(byte)), count));
         }
     }
+}
+
+/// Whether it is an `int`, as `*` takes it.
+fn is_int(value: &Expr) -> bool {
+    value.int_type().is_some_and(|ty| ty.bits == IntType::INT.bits)
 }
 
 /// The conversion of a number; width and precision are no more than [`WIDEST`].

@@ -7,7 +7,7 @@ use proofline_hir::{Name, TypeKind};
 use super::{
     apply::Pass,
     arguments::{pointer, value},
-    effect::{Bound, MemberRange},
+    effect::{Bound, Fails, MemberRange},
     format,
 };
 use crate::lower::fold;
@@ -56,14 +56,21 @@ impl Pass<'_, '_> {
     pub(super) fn filled(
         &mut self,
         at: usize,
-        member: Name,
-        (low, high): (i128, i128),
+        ranges: &[MemberRange],
+        fails: Fails,
         arguments: &[Argument],
         dst: Option<Lvalue>,
         cause: Cause,
     ) {
         let Some(to) = pointer(arguments, at) else { return };
-        let place = self.member(&to, member);
+        let may_fail = match fails {
+            Fails::Sometimes => true,
+            Fails::Never => false,
+            Fails::NeverFor { argument, low, high } => {
+                let number = value(arguments, argument);
+                !matches!(number, Some(Expr::Int(number, _)) if (low..=high).contains(&number))
+            }
+        };
         let give = |pass: &mut Self, number: i128| {
             if let Some(dst) = dst.clone() {
                 match dst.scalar {
@@ -74,17 +81,18 @@ impl Pass<'_, '_> {
                 }
             }
         };
-        let fails = self.emitter.any(Scalar::Int(IntType::INT), cause.within());
-        let (start, join) = (self.emitter.at, self.emitter.location());
-        self.emitter.emit(Op::Assume(fails.clone()));
-        give(self, -1);
-        self.emitter.connect(Op::Skip, join);
-        self.emitter.at = start;
-        self.emitter.emit(Op::Assume(fails.negated()));
-        self.write_object(&to, cause);
-        if let Some(place) = place {
-            self.emitter.if_not_null(&to, |emitter| emitter.assume_range(&Expr::Load(place), low, high));
+        let join = self.emitter.location();
+        if may_fail {
+            let fails = self.emitter.any(Scalar::Int(IntType::INT), cause.within());
+            let start = self.emitter.at;
+            self.emitter.emit(Op::Assume(fails.clone()));
+            give(self, -1);
+            self.emitter.connect(Op::Skip, join);
+            self.emitter.at = start;
+            self.emitter.emit(Op::Assume(fails.negated()));
         }
+        self.write_object(&to, cause);
+        self.members_in_range(&to, ranges);
         give(self, 0);
         self.emitter.connect(Op::Skip, join);
         self.emitter.at = join;

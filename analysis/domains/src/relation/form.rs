@@ -474,6 +474,12 @@ impl<'a> View<'a> {
             && self.distance(&place.offset, zero) <= 0
     }
 
+    /// The same, or, if a size is given, whether so many bytes are certainly there.
+    pub(super) fn is_terminated_within(&self, pointer: &Expr, size: &Expr) -> bool {
+        let is_some = || self.form(size).is_some_and(|bytes| bytes.low > 0);
+        self.is_terminated(pointer) || is_some() && self.is_inside(pointer, size)
+    }
+
     /// Whether so many bytes from the pointer on certainly have values.
     pub(super) fn is_filled(&self, pointer: &Expr, size: &Expr) -> bool {
         let (Some(place), Some(bytes)) = (self.place(pointer), self.form(size)) else { return false };

@@ -250,10 +250,11 @@ impl Step<'_> {
             Expr::Memory(MemoryPredicate::InBounds, pointer, size) => {
                 if !truth && self.view().is_inside(pointer, size) { Err(Impossible) } else { Ok(()) }
             }
-            Expr::Memory(MemoryPredicate::Terminated, pointer, _) => match truth {
-                true => self.ends_there(state, pointer),
-                false if self.view().is_terminated(pointer) => Err(Impossible),
-                false => Ok(()),
+            Expr::Memory(MemoryPredicate::Terminated, pointer, size) => match truth {
+                // With a size there need not be an end.
+                true if matches!(**size, Expr::Int(0, _)) => self.ends_there(state, pointer),
+                false if self.view().is_terminated_within(pointer, size) => Err(Impossible),
+                true | false => Ok(()),
             },
             Expr::Memory(MemoryPredicate::Initialised, pointer, size) => {
                 if !truth && self.view().is_filled(pointer, size) { Err(Impossible) } else { Ok(()) }

@@ -55,7 +55,16 @@ impl<A: Arithmetic> StateView<'_, A> {
             MemoryPredicate::Terminated | MemoryPredicate::WideTerminated => {
                 let width = if predicate == MemoryPredicate::Terminated { 1 } else { 4 };
                 let is_certain = self.ends(pointer, width)? && !self.pointees_of(pointer)?.may_be_null;
-                is_certain.then_some(true)
+                // So many bytes are enough; where no size is given, it is 0.
+                let size = self.eval(size)?.known().and_then(|size| self.model.arithmetic.range(&size));
+                let is_there = match size {
+                    Some(size) if width == 1 && size.0 > 0 => {
+                        let pointees = self.pointees_of(pointer)?;
+                        !pointees.may_be_null && self.in_bounds(&pointees, size) == Some(true)
+                    }
+                    _ => false,
+                };
+                (is_certain || is_there).then_some(true)
             }
             MemoryPredicate::Initialised => {
                 let size = self.eval(size)?.known().and_then(|size| self.model.arithmetic.range(&size));

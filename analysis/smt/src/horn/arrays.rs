@@ -4,7 +4,10 @@
 //! A rule's array in the body becomes the cells that the rule reads (each an atom of its own), one in the head a cell at any index. Law:
 //! if `Q` solves the result, the `P` above solve the system; the reverse need not be.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 use super::{Atom, HornSystem, Rule};
 use crate::build as t;
@@ -18,6 +21,10 @@ const MOST_COMBINATIONS: usize = 9;
 const MOST_READS: usize = 200;
 /// Subterms of a rule, at most.
 const LARGEST: usize = 20_000;
+/// Cells that are looked at in all rules, at most (one for each read and each write before it), and pairs of reads that may be at one index.
+const MOST_WORK: usize = 50_000;
+/// Equations of a rule that define arrays, at most.
+const MOST_DEFINED: usize = 300;
 
 /// Which cells a predicate speaks of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,7 +59,7 @@ pub(super) struct Uses {
 }
 
 impl HornSystem {
-    /// The system about cells. `None`: there are no arrays of scalars, too many reads, or quantifiers.
+    /// The system about cells. `None`: there are no arrays of scalars, too many reads and writes, or quantifiers.
     #[must_use]
     pub fn about(&self, cells: Cells) -> Option<CellSystem> {
         let mut out = HornSystem::default();
@@ -86,8 +93,9 @@ impl HornSystem {
         if all_indices.iter().all(Vec::is_empty) {
             return None;
         }
+        let mut left = MOST_WORK;
         for rule in &self.rules {
-            let (rule, uses) = Reader::new(cells).rule(rule)?;
+            let (rule, uses) = Reader::new(cells, &mut left).rule(rule)?;
             out.rule(rule.body, rule.constraint, rule.head);
             all_uses.push(uses);
         }
@@ -96,18 +104,33 @@ impl HornSystem {
 }
 
 /// Makes the cells of one rule's arrays variables.
-struct Reader {
+struct Reader<'l> {
     cells: Cells,
+    /// Of [`MOST_WORK`].
+    left: &'l mut usize,
     /// Per array the indices it is read at, each with the value there.
     reads: BTreeMap<Var, Vec<(Term, Term)>>,
     known: BTreeMap<(Term, Term), Term>,
     uses: Uses,
+    /// What [`Uses::touched`] has.
+    touched: BTreeSet<(Var, Term)>,
+    /// The array variables in an array.
+    variables: BTreeMap<Term, Rc<BTreeSet<Var>>>,
     count: u32,
 }
 
-impl Reader {
-    fn new(cells: Cells) -> Reader {
-        Reader { cells, reads: BTreeMap::new(), known: BTreeMap::new(), uses: Uses::default(), count: 0 }
+impl Reader<'_> {
+    fn new(cells: Cells, left: &mut usize) -> Reader<'_> {
+        Reader {
+            cells,
+            left,
+            reads: BTreeMap::new(),
+            known: BTreeMap::new(),
+            uses: Uses::default(),
+            touched: BTreeSet::new(),
+            variables: BTreeMap::new(),
+            count: 0,
+        }
     }
 
     fn rule(mut self, rule: &Rule) -> Option<(Rule, Uses)> {
@@ -123,7 +146,7 @@ impl Reader {
         if is_bound || roots.iter().map(|root| dag_size(*root)).sum::<usize>() > LARGEST {
             return None;
         }
-        let (constraint, arrays) = defined(rule.constraint);
+        let (constraint, arrays) = defined(rule.constraint)?;
         let constraint = self.over_cells(constraint);
         let mut ready = |term: &Term| self.over_cells(substitute(*term, &arrays));
         let body: Vec<Vec<Term>> =
@@ -154,6 +177,11 @@ impl Reader {
             }
         }
         self.uses.arrays.extend(of_head);
+        let pairs = self.reads.values().map(|reads| reads.len() * reads.len() / 2).sum::<usize>();
+        *self.left = self.left.saturating_sub(pairs);
+        if *self.left == 0 {
+            return None;
+        }
         let mut same = vec![constraint];
         for reads in self.reads.values() {
             if reads.len() > MOST_READS {
@@ -214,6 +242,12 @@ impl Reader {
         if let Some(known) = self.known.get(&(array, index)) {
             return *known;
         }
+        *self.left = self.left.saturating_sub(1);
+        if *self.left == 0
+            && let Sort::Array(sort) = array.sort()
+        {
+            return self.fresh(sort.element());
+        }
         let args = array.args();
         let value = match array.op() {
             Op::ConstArray(_) => args[0],
@@ -248,9 +282,10 @@ impl Reader {
     }
 
     fn touch(&mut self, array: Term, index: Term) {
-        for variable in arrays_in(array) {
-            if !self.uses.touched.contains(&(variable, index)) {
-                self.uses.touched.push((variable, index));
+        let variables = self.variables.entry(array).or_insert_with(|| Rc::new(arrays_in(array))).clone();
+        for variable in &*variables {
+            if self.touched.insert((*variable, index)) {
+                self.uses.touched.push((*variable, index));
             }
         }
     }
@@ -312,8 +347,8 @@ fn arrays_in(array: Term) -> BTreeSet<Var> {
     variables.filter(|variable| matches!(variable.sort, Sort::Array(_))).collect()
 }
 
-/// Takes the equations that define array variables out of a constraint.
-fn defined(constraint: Term) -> (Term, Substitution) {
+/// Takes the equations that define array variables out of a constraint. `None`: there are too many.
+fn defined(constraint: Term) -> Option<(Term, Substitution)> {
     let mut arrays = Substitution::new();
     let mut rest = Vec::new();
     for part in conjuncts(constraint) {
@@ -329,9 +364,12 @@ fn defined(constraint: Term) -> (Term, Substitution) {
                 *known = substitute(*known, &new);
             }
             arrays.insert(variable, value);
+            if arrays.len() > MOST_DEFINED {
+                return None;
+            }
         } else {
             rest.push(part);
         }
     }
-    (substitute(t::and(rest), &arrays), arrays)
+    Some((substitute(t::and(rest), &arrays), arrays))
 }

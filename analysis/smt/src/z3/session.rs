@@ -4,6 +4,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Once;
 
 use rustc_hash::FxHashMap;
 
@@ -48,6 +49,13 @@ pub fn limit_memory(megabytes: u32) {
     ffi::global("memory_max_size", &megabytes.to_string());
 }
 
+/// Z3 4.15 writes into memory that it has freed when it looks for Diophantine equations (`lp::dioph_eq`, `static_matrix`; valgrind shows it), and
+/// such a process can answer anything. It does without them.
+fn avoid_known_faults() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| ffi::global("lp.dio", "false"));
+}
+
 impl std::fmt::Debug for Local {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Local").field("cached", &self.0.terms.borrow().len()).finish_non_exhaustive()
@@ -58,6 +66,7 @@ impl Local {
     /// A session that `interrupter` stops.
     pub(crate) fn new(interrupter: Interrupter, settings: Settings) -> Result<Local, LibraryMismatch> {
         check_library()?;
+        avoid_known_faults();
         Ok(Local(Rc::new(Session {
             ctx: Context::new(),
             interrupter,

@@ -50,6 +50,7 @@ checks! {
     memory_cleanup,
     unreachable,
     unsequenced,
+    invalid_length,
 }
 
 /// A kind of obligation. Two are the same if their codes are.

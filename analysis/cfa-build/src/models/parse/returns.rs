@@ -7,7 +7,7 @@ use super::{
     tokens::{ModelError, Token},
 };
 use crate::models::{
-    effect::{Bound, Inside, Instead, MemberRange, Options, Outcome, Size, Table},
+    effect::{Bound, Fails, Inside, Instead, MemberRange, Options, Outcome, Size, Table},
     tokens::Tokens,
 };
 
@@ -42,10 +42,17 @@ impl Parser {
             }
             "filled" => {
                 let argument = self.argument()?;
-                let member = Name::new(&self.next("a member")?.text);
-                let low = self.number()?;
-                self.word("..")?;
-                Outcome::Filled { argument, member, low, high: self.number()? }
+                let fails = if self.take("always") {
+                    Fails::Never
+                } else if self.take("always-for") {
+                    let argument = self.argument()?;
+                    let low = self.number()?;
+                    self.word("..")?;
+                    Fails::NeverFor { argument, low, high: self.number()? }
+                } else {
+                    Fails::Sometimes
+                };
+                Outcome::Filled { argument, ranges: self.ranges()?, fails }
             }
             "line" => {
                 self.word("at")?;

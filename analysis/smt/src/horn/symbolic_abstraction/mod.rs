@@ -142,11 +142,14 @@ pub fn invariants_of_cells(
     cells: &CellSystem,
     options: SymbolicAbstractionOptions,
 ) -> Result<Invariants, Reason> {
+    let partition = |cells_apart, equalities| {
+        partition::cases(cells, Kept { cells: cells_apart, equalities }, z3.interrupter())
+    };
     let cases = match options.split {
         Split::None | Split::Constants | Split::Values => Cases::of(&cells.system, options.split),
-        Split::Prefixes => partition::cases(cells, Kept { cells: false, equalities: false }),
-        Split::Indices => partition::cases(cells, Kept { cells: true, equalities: false }),
-        Split::Equalities => partition::cases(cells, Kept { cells: true, equalities: true }),
+        Split::Prefixes => partition(false, false)?,
+        Split::Indices => partition(true, false)?,
+        Split::Equalities => partition(true, true)?,
     };
     search(z3, &cells.system, cases, &cells.indices, options)
 }

@@ -4,7 +4,10 @@
 //! arguments of a predicate: the indices at which rules read and write, what these are compared with, and both as they are
 //! before a rule is taken or behind it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cell::Cell,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use num_bigint::BigInt;
 
@@ -14,7 +17,9 @@ use crate::horn::{Atom, CellSystem, Rule};
 use crate::logic::atoms;
 use crate::rewrite::{Substitution, rewrite, substitute};
 use crate::simplify::Linear;
+use crate::solver::Reason;
 use crate::term::{Op, Sort, Term, Var, free_vars, postorder};
+use crate::z3::Interrupter;
 
 /// Limits of one predicate, at most.
 const MOST_LIMITS: usize = 8;
@@ -24,6 +29,8 @@ const MOST_RELATIONS: usize = 3;
 const MOST_CONSTANTS: usize = 3;
 /// How often limits go over to neighbours.
 const ROUNDS: usize = 4;
+/// Arguments that are looked at, at most: of rules that touch hundreds of cells nothing is found in any time.
+const WORK: u64 = 5_000_000;
 
 /// Where parts of an array begin or end: an index times `scale` is `sum` and one of `starts`.
 #[derive(Clone, PartialEq, Eq)]
@@ -77,9 +84,18 @@ pub(super) struct Kept {
 }
 
 /// The cases of every predicate.
-pub(super) fn cases(system: &CellSystem, kept: Kept) -> Vec<Cases> {
+///
+/// # Errors
+/// If there is too much to look at, or the caller asks to stop.
+pub(super) fn cases(
+    system: &CellSystem,
+    kept: Kept,
+    interrupter: &Interrupter,
+) -> Result<Vec<Cases>, Reason> {
     let mut search = Partition {
         system,
+        interrupter,
+        left: Cell::new(WORK),
         limits: system.indices.iter().map(|indices| vec![Vec::new(); indices.len()]).collect(),
         relations: vec![Vec::new(); system.indices.len()],
         constants: vec![BTreeMap::new(); system.indices.len()],
@@ -103,13 +119,15 @@ pub(super) fn cases(system: &CellSystem, kept: Kept) -> Vec<Cases> {
             for index in touched {
                 search.limit(*place, index, ends);
             }
-            search.related(*place, touched);
+            search.related(*place, touched)?;
         }
     }
     for (rule, places, _) in rules.iter().filter(|_| kept.equalities) {
         search.equal(rule, places);
+        search.go_on()?;
     }
     for (rule, places, touched) in &rules {
+        search.go_on()?;
         for (limit, end) in compared(rule, touched) {
             for place in places {
                 search.limit(*place, &limit, &[end]);
@@ -119,13 +137,17 @@ pub(super) fn cases(system: &CellSystem, kept: Kept) -> Vec<Cases> {
     for _ in 0..ROUNDS {
         for (rule, places, _) in &rules {
             search.spread(rule, places);
+            search.go_on()?;
         }
     }
-    search.cases()
+    Ok(search.cases())
 }
 
 struct Partition<'s> {
     system: &'s CellSystem,
+    interrupter: &'s Interrupter,
+    /// Arguments that may still be looked at.
+    left: Cell<u64>,
     /// Per predicate and index of it.
     limits: Vec<Vec<Vec<Limit>>>,
     /// Sums over two indices, without their constants, and the constants at which a part begins.
@@ -135,6 +157,14 @@ struct Partition<'s> {
 }
 
 impl Partition<'_> {
+    fn go_on(&self) -> Result<(), Reason> {
+        match self.left.get() {
+            _ if self.interrupter.is_requested() => Err(Reason::Interrupted),
+            0 => Err(Reason::Limit),
+            _ => Ok(()),
+        }
+    }
+
     /// Parts of an atom's predicate begin at these distances from an index of the rule.
     fn limit(&mut self, (atom, arrays): Place<'_>, index: &Index, ends: &[i32]) {
         let Some(sum) = self.over_arguments(atom, index.sum) else { return };
@@ -161,8 +191,10 @@ impl Partition<'_> {
     }
 
     /// Two indices of one rule whose sum or difference does not depend on what both depend on: `a[i]` and `b[n - 1 - i]`.
-    fn related(&mut self, place: Place<'_>, touched: &[Index]) {
+    fn related(&mut self, place: Place<'_>, touched: &[Index]) -> Result<(), Reason> {
         for (i, first) in touched.iter().enumerate() {
+            self.go_on()?;
+            self.left.set(self.left.get().saturating_sub((touched.len() - i) as u64));
             for second in touched[i..].iter().filter(|second| second.scale == first.scale) {
                 let (a, b) = (first.sum, second.sum);
                 for (sign, sum) in [(-1, t::sub(a, b)), (1, t::add([a, b]))] {
@@ -176,6 +208,7 @@ impl Partition<'_> {
                 }
             }
         }
+        Ok(())
     }
 
     /// A case of its own: where an index of the array of `first`, plus `sign` times one of that of `second`, is `sum`.
@@ -273,6 +306,7 @@ impl Partition<'_> {
     /// A term over a rule's variables as one over the arguments of an atom's predicate that are not about cells.
     fn over_arguments(&self, atom: &Atom, term: Term) -> Option<Term> {
         let p = atom.predicate.index();
+        self.left.set(self.left.get().saturating_sub(1 + atom.args.len() as u64));
         let mut known: Substitution = BTreeMap::new();
         for (i, arg) in atom.args.iter().enumerate() {
             let is_of_cell = self.system.indices[p].contains(&i) || self.system.contents[p].contains(&i);

@@ -6,6 +6,7 @@ use proofline_cfa::{
     Argument, Base, Callee, EdgeId, Expr, Function, Loc, LocalId, MemoryPredicate, Name, ObligationId, Op,
     Program, visit,
 };
+use proofline_program_analysis::Mentions;
 use rustc_hash::FxHashMap;
 
 use super::{accelerate, memory::Memory};
@@ -36,6 +37,8 @@ pub(crate) struct Initial {
 /// A function ready to run.
 pub(crate) struct FunctionCode {
     pub(crate) function: Arc<Function>,
+    /// What it names of the program's objects and functions. Steps with a picture of memory ask for it.
+    names: OnceLock<Vec<Name>>,
     pub(crate) successors: Vec<Vec<EdgeId>>,
     pub(crate) obligation: Vec<Option<ObligationId>>,
     pub(crate) unsupported: Vec<Option<Name>>,
@@ -53,6 +56,13 @@ pub(crate) enum Home {
     Register,
     /// An object in memory of that many bytes.
     Memory(u64),
+}
+
+impl FunctionCode {
+    /// The objects and functions of the program that it names, in order.
+    pub(crate) fn names(&self) -> &[Name] {
+        self.names.get_or_init(|| Mentions::of_function(&self.function).names.into_iter().collect())
+    }
 }
 
 impl Code {
@@ -83,6 +93,7 @@ impl Code {
                     .collect(),
                 pure: false,
                 function: function.clone(),
+                names: OnceLock::new(),
             });
         }
         // Maps of shared parts: a clone is cheap, and the code that runs programs needs no lifetime.

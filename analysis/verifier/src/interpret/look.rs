@@ -10,7 +10,6 @@ use proofline_cfa::{
     visit::{self, Mention},
 };
 use proofline_hir::TypeKind;
-use proofline_program_analysis::Mentions;
 
 use super::{
     code::Home,
@@ -106,8 +105,7 @@ impl<O: Oracle> Look<'_, '_, O> {
     fn variables(&mut self, frame: &Frame, mentioned: &[Base]) {
         let code = &self.machine.code.functions[frame.function as usize];
         let locals = (0..code.function.locals.len() as u32).map(|id| Base::Local(LocalId(id)));
-        let globals = Mentions::of_function(&code.function).names;
-        let globals = globals.into_iter().filter(|name| !name.contains('"')).map(Base::Global);
+        let globals = code.names().iter().copied().filter(|name| !name.contains('"')).map(Base::Global);
         let mut seen: BTreeSet<(Option<LocalId>, Option<Name>)> = BTreeSet::new();
         for base in mentioned.iter().cloned().chain(locals).chain(globals) {
             let key = match &base {

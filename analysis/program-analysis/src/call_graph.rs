@@ -139,7 +139,7 @@ pub(crate) fn components(edges: &BTreeMap<Name, BTreeSet<Name>>) -> Vec<Vec<Name
 }
 
 /// Strongly connected components of a graph given by adjacency: successors before predecessors, members sorted.
-pub(crate) fn strong_components(targets: &[Vec<u32>]) -> Vec<Vec<u32>> {
+pub fn strong_components(targets: &[Vec<u32>]) -> Vec<Vec<u32>> {
     const NEW: u32 = u32::MAX;
     let mut low = vec![NEW; targets.len()];
     let mut number = vec![NEW; targets.len()];

@@ -14,7 +14,7 @@ mod points_to;
 mod slice;
 mod volatile;
 
-pub use call_graph::{CallGraph, Callees};
+pub use call_graph::{CallGraph, Callees, strong_components};
 pub use environment::Environment;
 pub use points_to::Targets;
 pub use slice::{Mentions, SliceSource, slice};

@@ -213,14 +213,16 @@ impl Report {
     /// Marks what is proved if callers keep contracts, apart from what these do not ask of callers in sight. What some caller of a function that is
     /// not proved may break stays a finding.
     pub(crate) fn settle_kept(&mut self, not_asked_of_callers: &BTreeSet<(Name, ObligationId)>) {
-        let is_covered = |finding: &Finding| {
+        // Of a contract that is not enough only what a person has written counts, and only for the function itself: what it calls may be called
+        // otherwise than it asks for.
+        let is_covered = |finding: &Finding, function: Name| {
             let entry = finding.counterexample.entry.name;
-            // Of a contract that was found out nobody says that callers keep it, as long as it is not enough.
             finding.blame != Blame::Manifest
-                && self.kept.get(&entry).is_some_and(|kept| kept.is_whole() || kept.is_written)
+                && self
+                    .kept
+                    .get(&entry)
+                    .is_some_and(|kept| kept.is_whole() || kept.is_written && entry == function)
         };
-        let covered: BTreeSet<usize> =
-            (0..self.findings.len()).filter(|at| is_covered(&self.findings[*at])).collect();
         let mut dropped = BTreeSet::new();
         for (target, verdict) in &mut self.verdicts {
             let Some(kept) = self.kept.get(&target.0) else { continue };
@@ -231,7 +233,7 @@ impl Report {
                 Verdict::Proved(_) => false,
                 Verdict::Unknown(Unknown::InternalError(_)) => false,
                 Verdict::Unknown(_) => true,
-                Verdict::Violated(index) => covered.contains(index),
+                Verdict::Violated(index) => is_covered(&self.findings[*index], target.0),
             };
             if !is_open {
                 continue;

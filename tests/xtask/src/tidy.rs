@@ -57,10 +57,14 @@ const ASKS_FOR_THE_SYSTEM: &[&str] = &[
     "rustix::",
 ];
 
+/// Bytes of a file of the repository, at most: what is larger got in by mistake.
+const LARGEST: u64 = 2 << 20;
+
 /// Checks the invariants and lists everything that is wrong.
 pub(crate) fn run(root: &Path) -> Result<()> {
     let mut faults = Vec::new();
     arrows(root, &mut faults)?;
+    sizes(root, &mut faults)?;
     module_cycles::run(root, &mut faults)?;
     let mut files = Vec::new();
     for folder in ["analysis", "lsp-server", "team-store", "tests"] {
@@ -75,6 +79,19 @@ pub(crate) fn run(root: &Path) -> Result<()> {
         return Ok(());
     }
     bail!("the tree is not tidy:\n{}", faults.join("\n"))
+}
+
+/// Of the files that git keeps; elsewhere there is nothing to look at.
+fn sizes(root: &Path, faults: &mut Vec<String>) -> Result<()> {
+    let output =
+        Command::new("git").args(["ls-files", "-z"]).current_dir(root).output().context("cannot run git")?;
+    for name in String::from_utf8_lossy(&output.stdout).split('\0').filter(|name| !name.is_empty()) {
+        let size = fs::metadata(root.join(name)).map_or(0, |file| file.len());
+        if size > LARGEST {
+            faults.push(format!("{name} has {size} bytes: is it to be kept in the repository?"));
+        }
+    }
+    Ok(())
 }
 
 fn arrows(root: &Path, faults: &mut Vec<String>) -> Result<()> {

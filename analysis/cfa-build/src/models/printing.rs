@@ -59,15 +59,13 @@ impl Pass<'_, '_> {
             let argument = value(arguments, at);
             at += 1;
             let argument = argument.filter(|argument| self.is_of_kind(specification, argument));
-            let never =
-                |what: &str| (Expr::Int(0, IntType::INT), format!("{what} has an argument of its kind"));
             let (Some(taken), Some(argument)) = (&taken, argument) else {
-                let letter = char::from(specification.letter);
-                let (never, text) = never(&match taken {
-                    Some(_) => format!("`%{letter}`"),
-                    None => format!("`*` of `%*{letter}`"),
-                });
-                self.emitter.demand_that(never, &text);
+                let what = match taken {
+                    Some(_) => format!("%{}", char::from(specification.letter)),
+                    None => "*".to_owned(),
+                };
+                let never = Expr::Int(0, IntType::INT);
+                self.emitter.demand_that(never, &format!("`{what}` has an argument of its kind"));
                 return;
             };
             let kind = match (&specification.letter, &specification.length[..]) {

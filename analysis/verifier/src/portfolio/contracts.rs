@@ -9,7 +9,11 @@ use std::{
 
 use proofline_cfa::{CompareOp, Entry, Expr, MemoryPredicate, Name, ObligationId, Op};
 use proofline_cpa::Unknown;
+use proofline_program_analysis::strong_components;
 
+mod tries;
+
+use self::tries::Try;
 use super::{Control, Programs, Request, Round, Settled, promises::promises_of};
 use crate::{
     blame::Blame,
@@ -542,82 +546,16 @@ fn asked_of_calls(name: Name, assumed: &Assumed, open: &BTreeSet<ObligationId>) 
     ids.filter_map(|id| Some(function.obligations.get(id.index())?.text)).collect()
 }
 
-/// What is tried for a function.
-struct Try {
-    draft: draft::Draft,
-    contract: Contract,
-    /// Nothing else can be tried.
-    is_over: bool,
-    /// Everything is proved under it.
-    is_whole: bool,
-    /// No caller can keep it.
-    is_contradictory: bool,
-    /// What called functions ask for that was not shown to be kept under it.
-    not_kept: BTreeSet<Name>,
-    /// The weakest contract under which the least stays open, and what.
-    best: Option<(Contract, BTreeSet<ObligationId>)>,
-}
-
-impl Try {
-    /// What stays open under the contract.
-    ///
-    /// What is open of a pointer that it speaks of says that the guess is wrong: where it fails, everything behind would be proved. What a person has
-    /// written is no guess.
-    fn leaves(&mut self, open: &BTreeSet<ObligationId>, assumed: &Assumed) {
-        let is_of_guess =
-            |id| assumed.about.get(id).is_some_and(|at| self.contract.pointers.contains_key(at));
-        if !self.draft.is_written() && open.iter().any(is_of_guess) {
-            return;
-        }
-        if self.best.as_ref().is_none_or(|(_, least)| open.len() < least.len()) {
-            self.best = Some((self.contract.clone(), open.clone()));
-        }
-    }
-
-    /// With another contract, if there is one.
-    fn go_on(&mut self, next: Option<Contract>) {
-        self.is_over = next.is_none();
-        if let Some(next) = next {
-            self.contract = next;
-        }
-    }
-}
-
-/// Strongly connected components of the call graph, callees first.
+/// Functions that call each other together, callees first.
 fn components(functions: &BTreeMap<Name, Function>) -> Vec<Vec<Name>> {
-    let reach = |from: Name| {
-        let mut seen = BTreeSet::new();
-        let mut open = vec![from];
-        while let Some(name) = open.pop() {
-            for callee in functions.get(&name).into_iter().flat_map(|function| &function.callees) {
-                if functions.contains_key(callee) && seen.insert(*callee) {
-                    open.push(*callee);
-                }
-            }
-        }
-        seen
-    };
-    let reached: BTreeMap<Name, BTreeSet<Name>> =
-        functions.keys().map(|name| (*name, reach(*name))).collect();
-    let mut order: Vec<Vec<Name>> = Vec::new();
-    let mut done: BTreeSet<Name> = BTreeSet::new();
-    while done.len() < functions.len() {
-        let is_ready = |name: &&Name| {
-            let calls = &reached[*name];
-            !done.contains(*name)
-                && calls
-                    .iter()
-                    .all(|callee| done.contains(callee) || reached[callee].contains(*name) || callee == *name)
-        };
-        let Some(next) = functions.keys().find(is_ready) else { break };
-        let mut component = vec![*next];
-        component.extend(
-            reached[next].iter().copied().filter(|other| other != next && reached[other].contains(next)),
-        );
-        done.extend(&component);
-        order.push(component);
-    }
-    order
+    let names: Vec<Name> = functions.keys().copied().collect();
+    let numbers: BTreeMap<Name, u32> = names.iter().copied().zip(0..).collect();
+    let targets: Vec<Vec<u32>> = functions
+        .values()
+        .map(|function| function.callees.iter().filter_map(|callee| numbers.get(callee).copied()).collect())
+        .collect();
+    let of_names = |component: Vec<u32>| component.into_iter().map(|at| names[at as usize]).collect();
+    strong_components(&targets).into_iter().map(of_names).collect()
 }
 
 /// What is proved under contracts rests on what is called: it may fail before.

@@ -1,0 +1,48 @@
+//! The contract that is tried for a function, and what the tries before have shown.
+
+use std::collections::BTreeSet;
+
+use proofline_cfa::{Name, ObligationId};
+
+use crate::contracts::{Contract, assume::Assumed, draft::Draft};
+
+/// What is tried for a function.
+pub(super) struct Try {
+    pub(super) draft: Draft,
+    pub(super) contract: Contract,
+    /// Nothing else can be tried.
+    pub(super) is_over: bool,
+    /// Everything is proved under it.
+    pub(super) is_whole: bool,
+    /// No caller can keep it.
+    pub(super) is_contradictory: bool,
+    /// What called functions ask for that was not shown to be kept under it.
+    pub(super) not_kept: BTreeSet<Name>,
+    /// The weakest contract under which the least stays open, and what.
+    pub(super) best: Option<(Contract, BTreeSet<ObligationId>)>,
+}
+
+impl Try {
+    /// What stays open under the contract.
+    ///
+    /// What is open of a pointer that it speaks of says that the guess is wrong: where it fails, everything behind would be proved. What a person has
+    /// written is no guess.
+    pub(super) fn leaves(&mut self, open: &BTreeSet<ObligationId>, assumed: &Assumed) {
+        let is_of_guess =
+            |id| assumed.about.get(id).is_some_and(|at| self.contract.pointers.contains_key(at));
+        if !self.draft.is_written() && open.iter().any(is_of_guess) {
+            return;
+        }
+        if self.best.as_ref().is_none_or(|(_, least)| open.len() < least.len()) {
+            self.best = Some((self.contract.clone(), open.clone()));
+        }
+    }
+
+    /// With another contract, if there is one.
+    pub(super) fn go_on(&mut self, next: Option<Contract>) {
+        self.is_over = next.is_none();
+        if let Some(next) = next {
+            self.contract = next;
+        }
+    }
+}

@@ -120,6 +120,69 @@ pub fn parts_of_place<'o>(lvalue: &'o Lvalue, see: &mut dyn FnMut(&'o Expr)) {
     }
 }
 
+/// What linking may have to rename.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Symbol {
+    /// A function or an object with static storage.
+    Global(Name),
+    /// A record.
+    Tag(Name),
+    /// A type, whose parts may have names.
+    Type(Type),
+}
+
+/// Everything that [`rename`] would rename, locals and the automaton's own name left out; a symbol may be seen several times.
+pub fn symbols(function: &Function, see: &mut dyn FnMut(Symbol)) {
+    see(Symbol::Type(function.ty));
+    function.locals.iter().for_each(|local| see(Symbol::Type(local.ty)));
+    for edge in &function.edges {
+        if let Op::Call(call) = &edge.op {
+            see(match &call.callee {
+                Callee::Direct(name) => Symbol::Global(*name),
+                Callee::Indirect(_, ty) => Symbol::Type(*ty),
+            });
+        }
+        mentions(&edge.op, &mut |mention| match mention {
+            Mention::Value(value) => symbols_of_expr(value, see),
+            Mention::Read(lvalue) | Mention::Write(lvalue) => symbols_of_place(lvalue, see),
+        });
+    }
+    let arguments = function.library_results.iter().flat_map(|result| &result.arguments);
+    arguments.for_each(|argument| symbols_of_expr(argument, see));
+}
+
+fn symbols_of_expr(expr: &Expr, see: &mut dyn FnMut(Symbol)) {
+    match expr {
+        Expr::Int(..) | Expr::Float(..) | Expr::Null => {}
+        Expr::Function(name) => see(Symbol::Global(*name)),
+        Expr::Load(lvalue) | Expr::Address(lvalue) => symbols_of_place(lvalue, see),
+        Expr::Unary(_, arg, _) | Expr::Cast(_, arg, _) => symbols_of_expr(arg, see),
+        Expr::Binary(_, lhs, rhs, _)
+        | Expr::Compare(_, lhs, rhs)
+        | Expr::Overflows(_, lhs, rhs)
+        | Expr::Memory(_, lhs, rhs)
+        | Expr::PointerDifference(lhs, rhs, _, _) => {
+            symbols_of_expr(lhs, see);
+            symbols_of_expr(rhs, see);
+        }
+    }
+}
+
+fn symbols_of_place(lvalue: &Lvalue, see: &mut dyn FnMut(Symbol)) {
+    match &lvalue.base {
+        Base::Local(_) => {}
+        Base::Global(name) => see(Symbol::Global(*name)),
+        Base::Deref(pointer, _) => symbols_of_expr(pointer, see),
+    }
+    for step in &lvalue.path {
+        match step {
+            Step::Field { record, .. } => see(Symbol::Tag(*record)),
+            Step::Index { index, .. } => symbols_of_expr(index, see),
+        }
+    }
+    see(Symbol::Type(lvalue.ty));
+}
+
 /// New names for things.
 pub trait Renaming {
     /// Of a local.

@@ -1,8 +1,16 @@
 //! Automata print as text that reads back as the same automaton.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use proofline_cfa::{text::*, *};
+use proofline_cfa::{
+    text::*,
+    visit::{Renaming, Symbol},
+    *,
+};
 use proofline_hir::{
     FunctionAttributes, Record, Records, TypeKind,
     types::{ArrayLength, BitField, Field, FloatKind, IntKind, Qualifiers, Signature, TypeData},
@@ -334,6 +342,43 @@ proptest! {
     fn a_program_reads_back(program in program()) {
         let text = print_program(&program);
         prop_assert_eq!(parse_program(&text).map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?, program);
+    }
+
+    #[test]
+    fn what_has_a_name_is_what_a_renaming_asks_about(mut function in function()) {
+        let asked = Asked::default();
+        let name = function.name;
+        let mut seen = BTreeSet::from([format!("{:?}", Symbol::Global(name))]);
+        visit::symbols(&function, &mut |symbol| {
+            seen.insert(format!("{symbol:?}"));
+        });
+        visit::rename(&mut function, &asked);
+        prop_assert_eq!(asked.0.into_inner(), seen);
+    }
+}
+
+/// Renames nothing, and keeps what it was asked about.
+#[derive(Default)]
+struct Asked(RefCell<BTreeSet<String>>);
+
+impl Asked {
+    fn ask(&self, symbol: Symbol) {
+        self.0.borrow_mut().insert(format!("{symbol:?}"));
+    }
+}
+
+impl Renaming for Asked {
+    fn global(&self, name: Name) -> Name {
+        self.ask(Symbol::Global(name));
+        name
+    }
+    fn tag(&self, name: Name) -> Name {
+        self.ask(Symbol::Tag(name));
+        name
+    }
+    fn ty(&self, ty: Type) -> Type {
+        self.ask(Symbol::Type(ty));
+        ty
     }
 }
 

@@ -1,7 +1,7 @@
 //! Slices: the part of a program that executions from one entry can touch, found by what functions mention. A slice is a program of
 //! its own, so that whatever is computed from it depends on nothing else. Must not know where pointers point.
 
-use std::{cell::RefCell, collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_hir::{Linkage, Name, Record, Type, TypeKind};
 use proofline_syntax::DataModel;
@@ -9,8 +9,9 @@ use proofline_syntax::DataModel;
 use crate::{constants, nonnull};
 use proofline_cfa::{
     Constant, Entry, Function, Global, Program,
-    visit::{self, Renaming},
+    visit::{self, Symbol},
 };
+use rustc_hash::FxHashSet;
 
 /// What a part of a program mentions directly.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -24,13 +25,21 @@ pub struct Mentions {
 impl Mentions {
     /// Of an automaton; itself not counted, unless it calls itself.
     pub fn of_function(function: &Function) -> Mentions {
-        let collect = Collect::default();
-        let mut copy = function.clone();
-        // The name of the function itself is renamed first of all: give it one that is not counted.
-        copy.name = Name::new("");
-        visit::rename(&mut copy, &collect);
-        let mut found = collect.0.into_inner();
-        found.names.remove(&Name::new(""));
+        let mut found = Mentions::default();
+        let mut types: FxHashSet<Type> = FxHashSet::default();
+        visit::symbols(function, &mut |symbol| match symbol {
+            Symbol::Global(name) => {
+                found.names.insert(name);
+            }
+            Symbol::Tag(tag) => {
+                found.tags.insert(tag);
+            }
+            Symbol::Type(ty) => {
+                if types.insert(ty) {
+                    found.add_type(ty);
+                }
+            }
+        });
         found
     }
 
@@ -89,25 +98,6 @@ impl Mentions {
             | TypeKind::VaList
             | TypeKind::Error => {}
         }
-    }
-}
-
-/// A renaming that renames nothing and writes down what it sees: it sees what linking would have to rename.
-#[derive(Default)]
-struct Collect(RefCell<Mentions>);
-
-impl Renaming for Collect {
-    fn global(&self, name: Name) -> Name {
-        self.0.borrow_mut().names.insert(name);
-        name
-    }
-    fn tag(&self, name: Name) -> Name {
-        self.0.borrow_mut().tags.insert(name);
-        name
-    }
-    fn ty(&self, ty: Type) -> Type {
-        self.0.borrow_mut().add_type(ty);
-        ty
     }
 }
 

@@ -3,7 +3,16 @@
 
 use std::fmt::Write;
 
-use crate::{Argument, Base, BinaryOp, Callee, CompareOp, Expr, Function, Lvalue, Op, Role, Step, UnaryOp};
+use proofline_hir::TypeKind;
+
+use crate::{
+    Argument, Base, BinaryOp, Call, Callee, Cause, CompareOp, Expr, Function, LocalId, Lvalue, Op, Role,
+    Step, UnaryOp,
+    visit::{Mention, mentions},
+};
+
+/// A text that is longer does not get calls for the temporaries that hold their results.
+const LONGEST: usize = 120;
 
 /// An expression as C text, without outer parentheses.
 pub fn expr_text(function: &Function, expr: &Expr) -> String {
@@ -34,21 +43,7 @@ pub fn op_text(function: &Function, op: &Op) -> Option<String> {
                 write_lvalue(&mut text, function, dst);
                 text.push_str(" = ");
             }
-            match &call.callee {
-                Callee::Direct(name) => text.push_str(name),
-                Callee::Indirect(pointer, _) => write_expr(&mut text, function, pointer, 15),
-            }
-            text.push('(');
-            for (i, argument) in call.arguments.iter().enumerate() {
-                if i > 0 {
-                    text.push_str(", ");
-                }
-                match argument {
-                    Argument::Value(value) => write_expr(&mut text, function, value, 1),
-                    Argument::Aggregate(lvalue) => write_lvalue(&mut text, function, lvalue),
-                }
-            }
-            text.push(')');
+            write_call(&mut text, function, call);
             text
         }
         Op::Allocate(allocation) => {
@@ -76,6 +71,78 @@ pub fn op_text(function: &Function, op: &Op) -> Option<String> {
             format!("any {} bytes at {}", expr_text(function, size), expr_text(function, to))
         }
     })
+}
+
+fn write_call(out: &mut String, function: &Function, call: &Call) {
+    match &call.callee {
+        Callee::Direct(name) => out.push_str(name),
+        Callee::Indirect(pointer, _) => write_expr(out, function, pointer, 15),
+    }
+    out.push('(');
+    for (i, argument) in call.arguments.iter().enumerate() {
+        if i > 0 {
+            out.push_str(", ");
+        }
+        match argument {
+            Argument::Value(value) => write_expr(out, function, value, 1),
+            Argument::Aggregate(lvalue) => write_lvalue(out, function, lvalue),
+        }
+    }
+    out.push(')');
+}
+
+/// A temporary has no name in C. The result of a call is written as the call, if nothing else gives the temporary a value.
+fn write_temporary(out: &mut String, function: &Function, id: LocalId) {
+    let start = out.len();
+    let is_written = start < LONGEST && write_result(out, function, id).is_some();
+    if !is_written || out.len() > LONGEST {
+        out.truncate(start);
+        out.push_str("(value)");
+    }
+}
+
+fn write_result(out: &mut String, function: &Function, id: LocalId) -> Option<()> {
+    if let Some(result) = function.library_results.iter().find(|result| result.dst == id) {
+        out.push_str(result.quantity.c_name()?);
+        for (i, argument) in result.arguments.iter().enumerate() {
+            out.push_str(if i == 0 { "(" } else { ", " });
+            write_expr(out, function, argument, 1);
+        }
+        out.push(')');
+        return Some(());
+    }
+    let is_it = |lvalue: &Lvalue| lvalue.base == Base::Local(id);
+    let mut writes = function.edges.iter().filter(|edge| {
+        let mut is_write = false;
+        mentions(&edge.op, &mut |mention| is_write |= matches!(mention, Mention::Write(dst) if is_it(dst)));
+        is_write
+    });
+    let (Some(write), None) = (writes.next(), writes.next()) else { return None };
+    match &write.op {
+        Op::Call(call) => write_call(out, function, call),
+        Op::Havoc(_, Cause::Input(name) | Cause::External(name) | Cause::Text(name)) => {
+            out.push_str(name);
+            out.push_str("(…)");
+        }
+        // Variables may have another value by now.
+        Op::Assign(_, value) => match through_casts(value) {
+            Expr::Load(Lvalue { base: Base::Local(other), path, .. })
+                if path.is_empty() && function.local(*other).role == Role::Temporary =>
+            {
+                write_result(out, function, *other)?;
+            }
+            _ => return None,
+        },
+        _ => return None,
+    }
+    Some(())
+}
+
+fn through_casts(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Cast(_, arg, _) => through_casts(arg),
+        _ => expr,
+    }
 }
 
 /// C's binding strengths, higher binds tighter.
@@ -170,12 +237,12 @@ fn write_address(out: &mut String, function: &Function, lvalue: &Lvalue, outer: 
     {
         return write_steps(out, function, &lvalue.base, before);
     }
-    if let (Base::Global(name), []) = (&lvalue.base, lvalue.path.as_slice())
-        && name.contains('"')
-    {
-        return out.push_str(name);
+    let is_literal =
+        matches!((&lvalue.base, lvalue.path.as_slice()), (Base::Global(name), []) if name.contains('"'));
+    // An array is written as the pointer to its first element that it becomes.
+    if !is_literal && !matches!(lvalue.ty.kind(), TypeKind::Array(..)) {
+        out.push('&');
     }
-    out.push('&');
     write_lvalue(out, function, lvalue);
 }
 
@@ -190,7 +257,7 @@ fn write_steps(out: &mut String, function: &Function, base: &Base, path: &[Step]
             let local = function.local(*id);
             match local.role {
                 Role::Result => out.push_str("\\result"),
-                Role::Temporary => out.push_str("(value)"),
+                Role::Temporary => write_temporary(out, function, *id),
                 Role::Parameter | Role::Variable | Role::VariableArray | Role::Shadow => {
                     out.push_str(
                         local.name.split('#').next().filter(|n| !n.is_empty()).unwrap_or("(unnamed)"),

@@ -118,6 +118,41 @@ impl Quantity {
         Quantity::ALL.iter().find(|(_, quantity, _)| *quantity == self).map_or("", |(name, ..)| name)
     }
 
+    /// The C function that gives it, with the same arguments; `None` where no function does.
+    pub fn c_name(self) -> Option<&'static str> {
+        Some(match self {
+            Quantity::StringLength => "strlen",
+            Quantity::BoundedLength => "strnlen",
+            Quantity::StringOrder => "strcmp",
+            Quantity::BoundedOrder => "strncmp",
+            Quantity::ByteOrder => "memcmp",
+            Quantity::Span => "strspn",
+            Quantity::ComplementSpan => "strcspn",
+            Quantity::Number => "atoi",
+            Quantity::InternetAddress => "inet_addr",
+            Quantity::Ones => "__builtin_popcount",
+            Quantity::Parity => "__builtin_parity",
+            Quantity::LeadingZeros => "__builtin_clz",
+            Quantity::TrailingZeros => "__builtin_ctz",
+            Quantity::FirstOne => "ffs",
+            Quantity::WideLength => "wcslen",
+            Quantity::WideBounded => "wcsnlen",
+            Quantity::StringSize
+            | Quantity::FirstCharacter
+            | Quantity::LastCharacter
+            | Quantity::FirstByte
+            | Quantity::LastByte
+            | Quantity::FirstOfSet
+            | Quantity::FirstString
+            | Quantity::BytesUntil
+            | Quantity::KeptBytes
+            | Quantity::Overlap
+            | Quantity::Meeting
+            | Quantity::PrintedLength
+            | Quantity::PrintedText => return None,
+        })
+    }
+
     /// The quantity of the name, and how many arguments it has.
     pub fn by_name(name: &str) -> Option<(Quantity, usize)> {
         Quantity::ALL

@@ -57,6 +57,12 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
     }
 
     fn assume(&mut self, condition: &Expr, truth: bool) -> Result<(), Impossible> {
+        // Where nothing is cut off, it is as true as its operand, whose value is computed once.
+        if let Expr::Cast(Scalar::Int(to), arg, _) = condition
+            && matches!(arg.scalar(), Scalar::Int(from) if to.bits >= from.bits)
+        {
+            return self.assume(arg, truth);
+        }
         let value = self.view().eval(condition)?;
         match value.as_ref().known().and_then(|value| self.domain().truth(value)) {
             Some(known) if known == truth => return Ok(()),
@@ -98,13 +104,14 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
             {
                 self.learn_end(pointer, 32)
             }
+            // States do not say more of objects than they say already.
+            Expr::Memory(..) => Ok(()),
             Expr::Int(..)
             | Expr::Float(..)
             | Expr::Null
             | Expr::Function(_)
             | Expr::Address(_)
             | Expr::Load(_)
-            | Expr::Memory(..)
             | Expr::Unary(..)
             | Expr::Binary(..)
             | Expr::Cast(..)

@@ -152,7 +152,13 @@ impl<'c, O: Oracle> Machine<'c, O> {
 
     /// Writes down what an argument was found to have here.
     pub(super) fn note_argument(&mut self, address: u64, size: u64) -> Step<()> {
-        for at in address..address + size {
+        let strings = &self.arguments.strings;
+        let (Some(first), Some(last)) = (strings.first(), strings.last()) else { return Ok(()) };
+        let (begin, end) = (address.max(first.base), (address + size).min(last.base + SIZE));
+        for at in begin..end {
+            if self.arguments.string_at(at).is_none() {
+                continue;
+            }
             let byte = self.memory.read_bits(at, 1, 0xff).or_else(refused)?;
             if let Some(string) = self.arguments.string_at(at) {
                 let given = &mut string.given[(at - string.base) as usize];

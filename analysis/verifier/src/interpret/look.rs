@@ -148,7 +148,9 @@ impl<O: Oracle> Look<'_, '_, O> {
             }
             Base::Global(name) => {
                 let Some(global) = machine.code.program.globals.get(name) else { return };
-                let is_shown = self.holds_pointers(global.ty) && !global.constant;
+                // What another file or the library defines, such as `stdin`, is no news.
+                let is_known = global.defined || is_mentioned;
+                let is_shown = is_known && self.holds_pointers(global.ty) && !global.constant;
                 if let Some(address) = machine.globals.get(name).filter(|_| is_shown) {
                     self.at(*address);
                 }

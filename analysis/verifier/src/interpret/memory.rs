@@ -30,6 +30,8 @@ pub(super) struct Buffers<'m> {
 /// One object.
 #[derive(Clone, Debug)]
 struct Block {
+    /// Where its slot begins.
+    start: u64,
     base: u64,
     /// Where its slot ends.
     end: u64,
@@ -47,7 +49,7 @@ struct Block {
 
 impl PartialEq for Block {
     fn eq(&self, other: &Block) -> bool {
-        (self.base, self.end, self.object) == (other.base, other.end, other.object)
+        (self.start, self.base, self.end, self.object) == (other.start, other.base, other.end, other.object)
             && (&self.bytes, &self.known) == (&other.bytes, &other.known)
             && (&self.unmodelled, &self.given) == (&other.unmodelled, &other.given)
     }
@@ -56,10 +58,12 @@ impl PartialEq for Block {
 /// All objects that are alive. A copy shares them until one side writes.
 #[derive(Clone, Debug)]
 pub(crate) struct Memory {
-    /// By the start of their slots.
-    blocks: BTreeMap<u64, Arc<Block>>,
-    /// Slot used last: most accesses hit the same object again.
-    recent: (u64, u64),
+    /// In no order.
+    blocks: Vec<Arc<Block>>,
+    /// Where each is among the blocks, by the start of its slot.
+    index: BTreeMap<u64, u32>,
+    /// The slot used last, and where its block is: most accesses hit the same object again.
+    recent: (std::ops::Range<u64>, u32),
     areas: [Range; 3],
     live_bytes: u64,
     /// The objects that have ended, where somebody wants to know.
@@ -137,7 +141,14 @@ impl Memory {
                 area(0x8000_0000, 0xf000_0000, 1 << 12, [1 << 15, 1 << 9]),
             ],
         };
-        Memory { blocks: BTreeMap::new(), recent: (0, 0), areas, live_bytes: 0, ended: None }
+        Memory {
+            blocks: Vec::new(),
+            index: BTreeMap::new(),
+            recent: (0..0, 0),
+            areas,
+            live_bytes: 0,
+            ended: None,
+        }
     }
 
     /// A fresh object; its bytes are unknown.
@@ -149,6 +160,7 @@ impl Memory {
         self.live_bytes += size;
         let empty = vec![0; size as usize];
         let block = Block {
+            start,
             base,
             end,
             bytes: empty.clone(),
@@ -158,7 +170,8 @@ impl Memory {
             addresses: Vec::new(),
             object,
         };
-        self.blocks.insert(start, Arc::new(block));
+        self.index.insert(start, self.blocks.len() as u32);
+        self.blocks.push(Arc::new(block));
         Ok(base)
     }
 
@@ -196,8 +209,9 @@ impl Memory {
 
     /// Where the slot ends that has some of the bytes.
     fn overlapped(&self, at: u64, length: u64) -> Option<u64> {
-        let (_, block) = self.blocks.range(..at + length).next_back()?;
-        (block.end > at).then_some(block.end)
+        let (_, &found) = self.index.range(..at + length).next_back()?;
+        let end = self.blocks[found as usize].end;
+        (end > at).then_some(end)
     }
 
     /// From now on objects that end are remembered.
@@ -212,25 +226,35 @@ impl Memory {
 
     /// Ends the life of the object that starts there.
     pub(super) fn release(&mut self, base: u64) -> bool {
-        let Some((start, size)) = self.slot_of(base).map(|(start, block)| (start, block.bytes.len() as u64))
-        else {
-            return false;
-        };
+        let Some(at) = self.find(base) else { return false };
         if self.ended.is_some()
             && let Provenance::Live(extent) = self.provenance(base)
         {
             self.ended.iter_mut().for_each(|ended| ended.push(extent));
         }
-        self.blocks.remove(&start);
-        self.recent = (0, 0);
-        self.live_bytes -= size;
+        let block = self.blocks.swap_remove(at as usize);
+        self.index.remove(&block.start);
+        if let Some(moved) = self.blocks.get(at as usize) {
+            self.index.insert(moved.start, at);
+        }
+        self.recent = (0..0, 0);
+        self.live_bytes -= block.bytes.len() as u64;
         true
     }
 
-    /// The slot of a live object that has the address.
-    fn slot_of(&self, address: u64) -> Option<(u64, &Arc<Block>)> {
-        let (&start, block) = self.blocks.range(..=address).next_back()?;
-        (address < block.end).then_some((start, block))
+    /// Where the live object is whose slot has the address.
+    fn find(&self, address: u64) -> Option<u32> {
+        let (slot, at) = &self.recent;
+        if slot.contains(&address) {
+            return Some(*at);
+        }
+        let (_, &at) = self.index.range(..=address).next_back()?;
+        (address < self.blocks[at as usize].end).then_some(at)
+    }
+
+    /// The live object whose slot has the address.
+    fn slot_of(&self, address: u64) -> Option<&Block> {
+        self.find(address).map(|at| &*self.blocks[at as usize])
     }
 
     /// What the address is one of.
@@ -242,7 +266,7 @@ impl Memory {
         };
         let Some(&area) = Area::ALL.iter().find(used) else { return Provenance::Nothing };
         match self.slot_of(address) {
-            Some((_, block)) => {
+            Some(block) => {
                 let size = block.bytes.len() as u64;
                 Provenance::Live(Extent { object: block.object, area, base: block.base, size })
             }
@@ -252,7 +276,7 @@ impl Memory {
 
     /// The object that holds the address, its base and size; one past its end counts.
     pub(super) fn object_at(&self, address: u64) -> Option<(Object, u64, u64)> {
-        let (_, block) = self.slot_of(address)?;
+        let block = self.slot_of(address)?;
         let size = block.bytes.len() as u64;
         let is_in = address >= block.base && address - block.base <= size;
         is_in.then_some((block.object, block.base, size))
@@ -302,16 +326,12 @@ impl Memory {
     /// Whether an address that was made from another one still belongs to the same object. Of what belonged to no live object nothing is
     /// asked.
     pub(super) fn is_same_slot(&self, from: u64, to: u64) -> bool {
-        let (start, end) = self.recent;
-        if (start..end).contains(&from) {
-            return (start..end).contains(&to);
-        }
-        self.slot_of(from).is_none_or(|(start, block)| (start..block.end).contains(&to))
+        self.slot_of(from).is_none_or(|block| (block.start..block.end).contains(&to))
     }
 
     /// The numbers in an object that could be addresses: whole pointers where pointers are aligned.
     pub(super) fn pointers_in(&self, base: u64, width: u64) -> Vec<u64> {
-        let Some((_, block)) = self.slot_of(base) else { return Vec::new() };
+        let Some(block) = self.slot_of(base) else { return Vec::new() };
         // Members of packed structures are not aligned.
         let words = block.bytes.windows(width as usize).zip(block.known.windows(width as usize));
         let known = words.filter(|(_, known)| known.iter().all(|bits| *bits == u8::MAX));
@@ -320,8 +340,31 @@ impl Memory {
 
     /// Whether the byte has a value that no run has asked for yet.
     pub(super) fn is_given(&self, address: u64) -> bool {
-        let Some((_, block)) = self.slot_of(address) else { return false };
-        block.given.get((address - block.base) as usize).is_some_and(|given| *given)
+        let Some(block) = self.slot_of(address) else { return false };
+        block.given.get(address.wrapping_sub(block.base) as usize).is_some_and(|given| *given)
+    }
+
+    /// Whether the byte was given a value that is not settled: no run has asked for it, and nothing was written since.
+    pub(super) fn is_open(&self, address: u64) -> bool {
+        let Some(block) = self.slot_of(address) else { return false };
+        let at = address.wrapping_sub(block.base) as usize;
+        block.given.get(at).is_some_and(|given| *given)
+            && block.known[at] != u8::MAX
+            && !block.unmodelled.get(at).is_some_and(|unmodelled| *unmodelled)
+    }
+
+    /// Whether a character of the bytes, so many bytes wide, is known to be 0.
+    pub(super) fn has_zero(&self, bytes: std::ops::Range<u64>, width: usize) -> bool {
+        let Some(block) = self.slot_of(bytes.start) else { return false };
+        let range =
+            bytes.start.wrapping_sub(block.base) as usize..bytes.end.wrapping_sub(block.base) as usize;
+        let (Some(values), Some(known)) = (block.bytes.get(range.clone()), block.known.get(range)) else {
+            return false;
+        };
+        let characters = values.chunks_exact(width).zip(known.chunks_exact(width));
+        characters.into_iter().any(|(value, known)| {
+            value.iter().all(|byte| *byte == 0) && known.iter().all(|bits| *bits == u8::MAX)
+        })
     }
 
     /// Where each area's next object will be: those that are alive lie before, as long as no slot is used again.
@@ -335,22 +378,25 @@ impl Memory {
             let starts_before = |area: &&Area| self.areas[**area as usize].start <= start;
             Area::ALL.iter().rev().find(starts_before).copied().unwrap_or(Area::Static)
         };
-        self.blocks.iter().map(move |(start, block)| Extent {
-            object: block.object,
-            area: area(*start),
-            base: block.base,
-            size: block.bytes.len() as u64,
+        self.index.iter().map(move |(start, at)| {
+            let block = &self.blocks[*at as usize];
+            Extent {
+                object: block.object,
+                area: area(*start),
+                base: block.base,
+                size: block.bytes.len() as u64,
+            }
         })
     }
 
     /// The live object that the address belongs to, its slot and its buffers: bytes, and which bits of them were written. Nobody else shares
     /// it now.
     pub(super) fn buffers(&mut self, address: u64) -> Option<Buffers<'_>> {
-        let (start, _) = self.slot_of(address)?;
-        let block = Arc::make_mut(self.blocks.get_mut(&start)?);
+        let at = self.find(address)?;
+        let block = Arc::make_mut(&mut self.blocks[at as usize]);
         Some(Buffers {
             base: block.base,
-            slot: start..block.end,
+            slot: block.start..block.end,
             bytes: &mut block.bytes,
             known: &mut block.known,
         })
@@ -362,40 +408,38 @@ impl Memory {
         ranges(self) == ranges(other)
             && self.live_bytes == other.live_bytes
             && self.blocks.len() == other.blocks.len()
-            && self
-                .blocks
-                .iter()
-                .zip(&other.blocks)
-                .all(|((start, a), (other, b))| start == other && (Arc::ptr_eq(a, b) || a == b))
+            && self.index.iter().zip(&other.index).all(|((start, a), (begin, b))| {
+                let (a, b) = (&self.blocks[*a as usize], &other.blocks[*b as usize]);
+                start == begin && (Arc::ptr_eq(a, b) || a == b)
+            })
     }
 
     /// The object that holds the bytes, and where they begin in it.
     fn block(&mut self, address: u64, size: u64) -> Result<(&Block, usize), Fault> {
-        let start = self.slot_with(address, size)?;
-        self.blocks.get(&start).map(|block| (&**block, (address - block.base) as usize)).ok_or(Fault::Outside)
+        let found = self.holder(address, size)? as usize;
+        let block = &*self.blocks[found];
+        Ok((block, (address - block.base) as usize))
     }
 
     /// The same, to write to.
     fn block_mut(&mut self, address: u64, size: u64) -> Result<(&mut Block, usize), Fault> {
-        let start = self.slot_with(address, size)?;
-        let block = self.blocks.get_mut(&start).ok_or(Fault::Outside)?;
+        let found = self.holder(address, size)? as usize;
+        let block = Arc::make_mut(&mut self.blocks[found]);
         let at = (address - block.base) as usize;
-        Ok((Arc::make_mut(block), at))
+        Ok((block, at))
     }
 
-    /// The slot of the object that holds the bytes.
-    fn slot_with(&mut self, address: u64, size: u64) -> Result<u64, Fault> {
-        let inside =
-            |block: &Block| address >= block.base && address - block.base + size <= block.bytes.len() as u64;
-        let start = match self.blocks.get(&self.recent.0) {
-            Some(block) if inside(block) => return Ok(self.recent.0),
-            _ => match self.slot_of(address) {
-                Some((start, block)) if inside(block) => start,
-                _ => return Err(Fault::Outside),
-            },
-        };
-        self.recent = (start, self.blocks[&start].end);
-        Ok(start)
+    /// Where the object is that holds the bytes.
+    fn holder(&mut self, address: u64, size: u64) -> Result<u32, Fault> {
+        let found = self.find(address).ok_or(Fault::Outside)?;
+        let block = &self.blocks[found as usize];
+        if address < block.base || address - block.base + size > block.bytes.len() as u64 {
+            return Err(Fault::Outside);
+        }
+        if self.recent.1 != found || self.recent.0.is_empty() {
+            self.recent = (block.start..block.end, found);
+        }
+        Ok(found)
     }
 
     /// Of up to 16 bytes, little endian, the bits of the mask, the others 0; `None` if one of them has never been written.
@@ -426,7 +470,7 @@ impl Memory {
 
     /// The same, for somebody who only looks.
     pub(super) fn peek(&self, address: u64, size: u64, mask: u128) -> Option<(u128, u128)> {
-        let (_, block) = self.slot_of(address)?;
+        let block = self.slot_of(address)?;
         let at = address.checked_sub(block.base)? as usize;
         let bytes = block.bytes.get(at..at + size as usize)?;
         let known = block.known.get(at..at + size as usize)?;

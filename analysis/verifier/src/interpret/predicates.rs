@@ -26,7 +26,7 @@ pub(super) struct Outside {
 const MOST_SHOWN: u64 = 1 << 12;
 
 /// So many characters are looked at for one that is known.
-const LONGEST_LOOK: usize = 1024;
+const LONGEST_LOOK: u64 = 1024;
 
 impl<'c, O: Oracle> Machine<'c, O> {
     /// Code outside runs, with these arguments.
@@ -305,12 +305,10 @@ impl<'c, O: Oracle> Machine<'c, O> {
         let asked = if most == 0 { end } else { end.min(address.saturating_add(most)) };
         // A character 0 that is known ends the string, whatever is before it: that is asked for only where it matters. (How large callers' objects
         // are nobody knows; there the first 0 is found in order.)
-        let look = if self.is_made_up(address) { 0 } else { LONGEST_LOOK };
-        let characters = (address..).step_by(width as usize).take(look);
-        for character in characters.take_while(|at| at + width <= asked) {
-            if self.memory.read_bits(character, width, u128::MAX).or_else(refused)? == Some(0) {
-                return Ok(true);
-            }
+        let whole = asked.saturating_sub(address) / width;
+        let look = if self.is_made_up(address) { 0 } else { whole.min(LONGEST_LOOK) };
+        if self.memory.has_zero(address..address + look * width, width as usize) {
+            return Ok(true);
         }
         let mut character = address;
         while character.saturating_add(width) <= asked {

@@ -18,7 +18,7 @@ const LONGEST: u64 = 32;
 impl<'c, O: Oracle> Machine<'c, O> {
     /// A byte that came from outside and that nobody looked at before; `None` if it is none.
     pub(super) fn ask_byte(&mut self, code: &FunctionCode, address: u64) -> Step<Option<u8>> {
-        if !self.is_argument(address) && !self.is_open(address)? {
+        if !self.is_argument(address) && !self.memory.is_open(address) {
             return Ok(None);
         }
         let cause = self.why_unknown(address);
@@ -51,7 +51,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
     /// How many digits fit before the end of the text.
     fn room_for_digits(&mut self, address: u64) -> Step<Option<u64>> {
         let mut length = 0;
-        while length <= LONGEST && self.is_open(address + length)? {
+        while length <= LONGEST && self.memory.is_open(address + length) {
             length += 1;
         }
         let end = match self.memory.provenance(address + length) {
@@ -64,14 +64,6 @@ impl<'c, O: Oracle> Machine<'c, O> {
             return Ok(None);
         }
         Ok(Some(length).filter(|length| *length > 0))
-    }
-
-    /// Whether the byte has a value that is not settled.
-    fn is_open(&mut self, address: u64) -> Step<bool> {
-        Ok(self.is_inside_object(address)
-            && self.memory.is_given(address)
-            && self.memory.read_bits(address, 1, 0xff).or_else(refused)?.is_none()
-            && !self.memory.is_unmodelled(address, 1).or_else(refused)?)
     }
 
     fn is_inside_object(&self, address: u64) -> bool {

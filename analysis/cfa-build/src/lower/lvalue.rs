@@ -185,12 +185,14 @@ impl Lowering<'_> {
         object
     }
 
-    /// `pointer + index` in elements of the type, as an address.
+    /// `pointer + index` in elements of the type, as an address; `&array[index]` where the pointer is an array's start. (As in [`Lowering::deref`], not
+    /// where a cast has taken `const` away.)
     pub(crate) fn pointer_plus(&mut self, pointer: Expr, element: Type, index: Expr, site: Site) -> Expr {
         if let Expr::Address(target) = &pointer
             && target.bits.is_none()
             && let Some((of, length)) = array(target.ty)
             && of.unqualified() == element.unqualified()
+            && (is_read_only(element) || !is_read_only(target.ty))
         {
             return Expr::Address(self.indexed(target.clone(), index, of, length, site));
         }

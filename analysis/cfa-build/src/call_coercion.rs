@@ -8,10 +8,10 @@ use std::{borrow::Cow, sync::Arc};
 use proofline_hir::{Name, Type, TypeKind, print::type_text};
 use proofline_syntax::DataModel;
 
-use crate::lower::fold;
+use crate::lower::{fold, variable_arguments};
 use proofline_cfa::{
-    Approximation, Argument, Base, Call, Callee, Cause, CheckId, Edge, Expr, FloatType, Function, IntType, Loc,
-    Local, LocalId, Lvalue, Obligation, Op, Role, Scalar, Types, scalar_of,
+    Approximation, Argument, Base, Call, Callee, Cause, CheckId, Edge, Expr, FloatType, Function, IntType,
+    Loc, Local, LocalId, Lvalue, Obligation, Op, Role, Scalar, Types, scalar_of,
 };
 
 /// The check that a call fits the function which it reaches.
@@ -25,6 +25,8 @@ pub struct Interface {
     variadic: bool,
     /// Its definition lists names only, and their types behind the list: arguments arrive promoted.
     is_old_style: bool,
+    /// It looks at how many variable arguments it has, and at their kinds.
+    counts: bool,
     /// Whether some path leads to its end.
     pub(crate) may_return: bool,
 }
@@ -35,8 +37,10 @@ impl Interface {
         let parameters = function.parameters.iter().map(|id| function.local(*id).ty).collect();
         let result = function.result.map(|id| function.local(id).ty);
         let may_return = returns(function);
-        let is_old_style = matches!(function.ty.kind(), TypeKind::Function(signature) if signature.unprototyped);
-        Interface { parameters, result, variadic: function.variadic, is_old_style, may_return }
+        let is_old_style =
+            matches!(function.ty.kind(), TypeKind::Function(signature) if signature.unprototyped);
+        let counts = variable_arguments::counts(function);
+        Interface { parameters, result, variadic: function.variadic, is_old_style, counts, may_return }
     }
 }
 
@@ -52,10 +56,12 @@ fn returns(function: &Function) -> bool {
     seen[function.exit.index()]
 }
 
-/// The function with direct calls that agree with their callees; `interface` knows every function with a body.
+/// The function with direct calls that agree with their callees; `interface` knows every function with a body. Where some function of the program
+/// counts its variable arguments (`anyone_counts`), callers leave how many there are.
 pub(crate) fn coerce_calls<'s>(
     function: &Arc<Function>,
     types: Types<'_>,
+    anyone_counts: bool,
     interface: &dyn Fn(Name) -> Option<Cow<'s, Interface>>,
 ) -> Arc<Function> {
     let odd_call = |op: &Op| {
@@ -64,16 +70,43 @@ pub(crate) fn coerce_calls<'s>(
         let interface = interface(name)?;
         (!agrees(call, &interface, types.model)).then(|| (name, call.clone(), interface))
     };
-    if !function.edges.iter().any(|edge| odd_call(&edge.op).is_some()) {
+    let left = |op: &Op| if anyone_counts { left_by(op.call()?, interface) } else { None };
+    let is_touched = |op: &Op| odd_call(op).is_some() || left(op).is_some();
+    if !function.edges.iter().any(|edge| is_touched(&edge.op)) {
         return function.clone();
     }
     let mut changed = Function::clone(function);
     for at in 0..changed.edges.len() {
-        if let Some((name, call, interface)) = odd_call(&changed.edges[at].op) {
-            Coercion { function: &mut changed, types, at }.call(name, call, &interface);
+        let (odd, left) = (odd_call(&changed.edges[at].op), left(&changed.edges[at].op));
+        let mut coercion = Coercion { function: &mut changed, types, at };
+        if let Some((name, call, interface)) = odd {
+            coercion.call(name, call, &interface);
         }
+        left.into_iter().flatten().for_each(|op| coercion.before(op));
     }
     Arc::new(changed)
+}
+
+/// What is left before a call for a function that counts its variable arguments.
+fn left_by<'s>(call: &Call, interface: &dyn Fn(Name) -> Option<Cow<'s, Interface>>) -> Option<[Op; 3]> {
+    let fixed = match &call.callee {
+        Callee::Direct(name) => {
+            let callee = interface(*name).filter(|callee| callee.counts)?;
+            callee.parameters.len()
+        }
+        Callee::Indirect(_, ty) => match ty.kind() {
+            TypeKind::Function(signature) if signature.unprototyped => {
+                return Some(variable_arguments::left_unknown());
+            }
+            TypeKind::Function(signature) if signature.variadic => signature.parameters.len(),
+            _ => return None,
+        },
+    };
+    let variable = call.arguments.iter().skip(fixed).map(|argument| match argument {
+        Argument::Value(value) => Some(value.scalar()),
+        Argument::Aggregate(_) => None,
+    });
+    Some(variable_arguments::left(&variable.collect::<Vec<_>>()))
 }
 
 fn agrees(call: &Call, interface: &Interface, model: DataModel) -> bool {

@@ -75,7 +75,8 @@ impl Lowering<'_> {
 
     fn prepare(&mut self, callee: ExprId, arguments: &[ExprId]) -> (Callee, Vec<Argument>, bool) {
         let body = self.body;
-        let (callee, noreturn) = match direct_name(body, callee) {
+        let named = direct_name(body, callee).filter(|name| !self.context.absent.contains(name));
+        let (callee, noreturn) = match named {
             Some(name) => {
                 let declared = self.context.functions.get(&name);
                 (Callee::Direct(name), declared.is_some_and(|function| function.attributes.noreturn))

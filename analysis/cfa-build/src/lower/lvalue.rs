@@ -25,7 +25,11 @@ impl Lowering<'_> {
                 self.local(*local, site)
             }
             ExprKind::Global(name) | ExprKind::StringLiteral(name) => {
-                self.place(Base::Global(*name), expr.ty)
+                let site = self.site(id);
+                match self.perhaps_absent(*name, expr.ty) {
+                    Some(address) => self.place(Base::Deref(Arc::new(address), site), expr.ty),
+                    None => self.place(Base::Global(*name), expr.ty),
+                }
             }
             ExprKind::Deref(pointer) => {
                 let site = self.site(id);

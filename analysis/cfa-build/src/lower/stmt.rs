@@ -22,8 +22,14 @@ impl Lowering<'_> {
         let body = self.body;
         match body.stmt(id) {
             Stmt::Empty => {}
-            Stmt::Expr(expr) => self.effect(*expr),
-            Stmt::Declare(local, init) => self.declare(*local, init.as_ref()),
+            Stmt::Expr(expr) => {
+                let site = self.site(*expr);
+                self.full_expression(site, |lowering| lowering.effect(*expr));
+            }
+            Stmt::Declare(local, init) => {
+                let site = self.local_site(*local);
+                self.full_expression(site, |lowering| lowering.declare(*local, init.as_ref()));
+            }
             Stmt::Block(stmts) => {
                 self.open_scope();
                 self.begin_early(|body| early::of_block(body, stmts));
@@ -120,6 +126,15 @@ impl Lowering<'_> {
                 let site = self.stmt_site(id);
                 self.unsupported(what, site);
             }
+        }
+    }
+
+    /// What functions have returned inside of it ends with it (C11 6.2.4p8), where a pointer leads there.
+    fn full_expression(&mut self, site: Site, lower: impl FnOnce(&mut Self)) {
+        let outside = std::mem::take(&mut self.returned);
+        lower(self);
+        for value in std::mem::replace(&mut self.returned, outside) {
+            self.end_early(value, site);
         }
     }
 

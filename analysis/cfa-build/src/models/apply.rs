@@ -78,7 +78,8 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
         functions.iter().map(|(name, function)| (*name, Interface::of(function))).collect();
     let mut unsupported = Vec::new();
     let mut tables = BTreeSet::new();
-    let mut kept = kept::of_calls(&functions, Types { records: &program.records, model: program.data_model }, library);
+    let mut kept =
+        kept::of_calls(&functions, Types { records: &program.records, model: program.data_model }, library);
     for function in functions.values_mut() {
         let is_called = |op: &Op| direct(op).is_some_and(|name| !interfaces.contains_key(&name));
         if !function.edges.iter().any(|edge| is_called(&edge.op)) {
@@ -121,7 +122,7 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
         simplify_cfg::mark_taken(&mut changed);
         forget_registers(&mut changed, types);
         // What models call need not be what they expect.
-        *function = call_coercion::coerce_calls(&Arc::new(changed), types, &|name| {
+        *function = call_coercion::coerce_calls(&Arc::new(changed), types, false, &|name| {
             interfaces.get(&name).map(Cow::Borrowed)
         });
     }

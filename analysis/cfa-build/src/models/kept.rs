@@ -82,7 +82,9 @@ pub(super) fn of_calls(
     for call in functions.values().flat_map(|function| &function.edges).filter_map(|edge| edge.op.call()) {
         let (Callee::Direct(name), Some(dst)) = (&call.callee, &call.dst) else { continue };
         let model = library.model(name).filter(|_| !functions.contains_key(name));
-        let Some(Outcome::Record { of, .. }) = model.and_then(|model| model.result.as_ref()) else { continue };
+        let Some(Outcome::Record { of, .. }) = model.and_then(|model| model.result.as_ref()) else {
+            continue;
+        };
         let Some((ty, size)) = record(dst, types) else { continue };
         for name in names(*of) {
             found.entry(name).or_insert_with(|| object(name, ty, size));

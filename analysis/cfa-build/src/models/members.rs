@@ -47,7 +47,9 @@ impl Pass<'_, '_> {
     fn named_part(&self, pointer: &Expr) -> Option<Part> {
         match pointer {
             Expr::Address(lvalue) => part(lvalue, self.emitter.types),
-            Expr::Cast(Scalar::Pointer, inner, _) if inner.scalar() == Scalar::Pointer => self.named_part(inner),
+            Expr::Cast(Scalar::Pointer, inner, _) if inner.scalar() == Scalar::Pointer => {
+                self.named_part(inner)
+            }
             Expr::Load(Lvalue { base: Base::Local(id), path, .. }) if path.is_empty() => {
                 let saved = self.saved.iter().find(|(temporary, _)| temporary == id)?;
                 self.named_part(&saved.1)
@@ -62,7 +64,8 @@ fn part(lvalue: &Lvalue, types: Types<'_>) -> Option<Part> {
         let part = Part { array: lvalue.clone(), offset: None };
         return (lvalue.size > 0 && is_closed(lvalue, types)).then_some(part);
     }
-    let (Step::Index { index, stride, length: Some(length), site }, before) = lvalue.path.split_last()? else {
+    let (Step::Index { index, stride, length: Some(length), site }, before) = lvalue.path.split_last()?
+    else {
         return None;
     };
     let size_t = types.size_t();
@@ -92,9 +95,9 @@ fn is_closed(array: &Lvalue, types: Types<'_>) -> bool {
         }
     }
     let is_last = |step: &Step| match step {
-        Step::Field { record, offset, .. } => types
-            .record(*record)
-            .is_none_or(|record| record.is_union || record.fields.iter().all(|other| other.offset <= *offset)),
+        Step::Field { record, offset, .. } => types.record(*record).is_none_or(|record| {
+            record.is_union || record.fields.iter().all(|other| other.offset <= *offset)
+        }),
         Step::Index { length, .. } => length.is_none(),
     };
     !matches!(array.base, Base::Deref(..)) || !array.path.iter().all(is_last)

@@ -17,6 +17,9 @@ use proofline_cfa::{
 /// The check that a call fits the function which it reaches.
 pub const INCOMPATIBLE_CALL: &str = "incompatible-call";
 
+/// What nothing is known of, as an approximation.
+const UNFIT: &str = "call that does not fit the definition";
+
 /// What a definition takes and gives.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Interface {
@@ -245,7 +248,7 @@ struct Coercion<'f> {
 impl Coercion<'_> {
     fn call(&mut self, name: Name, mut call: Call, interface: &Interface) {
         let site = self.function.edges[self.at].site;
-        let what = Name::new("call that does not fit the definition");
+        let what = Name::new(UNFIT);
         self.function.approximations.push(Approximation { what, site });
         let broken = interface.broken(name, &call, self.types);
         if let Some(text) = &broken {
@@ -286,7 +289,7 @@ impl Coercion<'_> {
         let (Some(wanted), Some(ty)) = (wanted.clone(), interface.result) else {
             self.function.edges[self.at].op = Op::Call(call);
             if let Some(wanted) = wanted {
-                self.after(Op::Havoc(wanted, Cause::Indeterminate));
+                self.after(Op::Havoc(wanted, Cause::Unmodelled(Name::new(UNFIT))));
             }
             return;
         };
@@ -302,7 +305,7 @@ impl Coercion<'_> {
                 let site = self.function.edges[self.at].site;
                 Some(Op::Assign(wanted, fold::cast(to, Expr::Load(result), site)))
             }
-            _ => Some(Op::Havoc(wanted, Cause::Indeterminate)),
+            _ => Some(Op::Havoc(wanted, Cause::Unmodelled(Name::new(UNFIT)))),
         };
         self.function.edges[self.at].op = Op::Call(call);
         if let Some(after) = after {
@@ -325,7 +328,7 @@ impl Coercion<'_> {
     /// Any value of the type, in a temporary that is filled before the call.
     fn any(&mut self, ty: Type) -> Lvalue {
         let temporary = self.temporary(ty);
-        self.before(Op::Havoc(temporary.clone(), Cause::Indeterminate));
+        self.before(Op::Havoc(temporary.clone(), Cause::Unmodelled(Name::new(UNFIT))));
         temporary
     }
 

@@ -25,11 +25,11 @@ impl Lowering<'_> {
                 self.local(*local, site)
             }
             ExprKind::Global(name) | ExprKind::StringLiteral(name) => {
-                let site = self.site(id);
-                match self.perhaps_absent(*name, expr.ty) {
-                    Some(address) => self.place(Base::Deref(Arc::new(address), site), expr.ty),
-                    None => self.place(Base::Global(*name), expr.ty),
-                }
+                let base = match self.perhaps_absent(*name, expr.ty) {
+                    Some(address) => Base::Deref(Arc::new(address), self.site(id)),
+                    None => Base::Global(*name),
+                };
+                self.place(base, expr.ty)
             }
             ExprKind::Deref(pointer) => {
                 let site = self.site(id);

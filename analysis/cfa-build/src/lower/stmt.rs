@@ -23,12 +23,11 @@ impl Lowering<'_> {
         match body.stmt(id) {
             Stmt::Empty => {}
             Stmt::Expr(expr) => {
-                let site = self.site(*expr);
-                self.full_expression(site, |lowering| lowering.effect(*expr));
+                self.full_expression(|lowering| lowering.effect(*expr), |lowering| lowering.site(*expr));
             }
             Stmt::Declare(local, init) => {
-                let site = self.local_site(*local);
-                self.full_expression(site, |lowering| lowering.declare(*local, init.as_ref()));
+                let declare = |lowering: &mut Self| lowering.declare(*local, init.as_ref());
+                self.full_expression(declare, |lowering| lowering.local_site(*local));
             }
             Stmt::Block(stmts) => {
                 self.open_scope();
@@ -130,10 +129,11 @@ impl Lowering<'_> {
     }
 
     /// What functions have returned inside of it ends with it (C11 6.2.4p8), where a pointer leads there.
-    fn full_expression(&mut self, site: Site, lower: impl FnOnce(&mut Self)) {
+    fn full_expression(&mut self, lower: impl FnOnce(&mut Self), site: impl Fn(&mut Self) -> Site) {
         let outside = std::mem::take(&mut self.returned);
         lower(self);
         for value in std::mem::replace(&mut self.returned, outside) {
+            let site = site(self);
             self.end_early(value, site);
         }
     }

@@ -218,11 +218,10 @@ fn other_passage(ty: Type) -> Passage {
 fn aggregate_passage(given: Type, wanted: Type, types: Types<'_>) -> Passage {
     let is_record = |ty: Type| matches!(ty.kind(), TypeKind::Record(_));
     let is_unknown = |ty: Type| matches!(ty.kind(), TypeKind::Error | TypeKind::VaList);
+    let is_alike = is_record(given) && is_record(wanted) && types.size(given) == types.size(wanted);
     if given.unqualified() == wanted.unqualified() {
         Passage::Arrives
-    } else if is_unknown(given) || is_unknown(wanted) {
-        Passage::Unknown
-    } else if is_record(given) && is_record(wanted) && types.size(given) == types.size(wanted) {
+    } else if is_unknown(given) || is_unknown(wanted) || is_alike {
         Passage::Unknown
     } else {
         Passage::Undefined

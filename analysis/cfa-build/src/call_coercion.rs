@@ -1,17 +1,24 @@
-//! Call coercion: a call whose arguments or result disagree with the definition it reaches (C without prototypes, or two units that
-//! disagree) is rewritten. Values are converted where the machine would reinterpret them and havocked where it would read something
-//! else; each such call is an approximation. Knows formats, nothing of what functions do.
+//! Call coercion: a call whose arguments or result are not those of the definition it reaches (C without prototypes, or two units that
+//! disagree) is rewritten. Numbers of the other sign, and promoted arguments of a definition without a prototype, are converted. Anything else
+//! is undefined (C11 6.5.2.2p6 and p9): an obligation that fails stands before the call. Who does not ask about it goes on with any values,
+//! which is an approximation. Knows formats, nothing of what functions do.
 
 use std::{borrow::Cow, sync::Arc};
 
-use proofline_hir::{Name, Type};
+use proofline_hir::{Name, Type, TypeKind, print::type_text};
 use proofline_syntax::DataModel;
 
-use crate::lower::fold;
+use crate::lower::{fold, variable_arguments};
 use proofline_cfa::{
-    Approximation, Argument, Base, Call, Callee, Cause, Edge, Expr, Function, Loc, Local, LocalId, Lvalue,
-    Op, Role, Scalar, Types, scalar_of,
+    Approximation, Argument, Base, Call, Callee, Cause, CheckId, Edge, Expr, FloatType, Function, IntType,
+    Loc, Local, LocalId, Lvalue, Obligation, Op, Role, Scalar, Types, scalar_of,
 };
+
+/// The check that a call fits the function which it reaches.
+pub const INCOMPATIBLE_CALL: &str = "incompatible-call";
+
+/// What nothing is known of, as an approximation.
+const UNFIT: &str = "call that does not fit the definition";
 
 /// What a definition takes and gives.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,6 +26,10 @@ pub struct Interface {
     pub(crate) parameters: Vec<Type>,
     result: Option<Type>,
     variadic: bool,
+    /// Its definition lists names only, and their types behind the list: arguments arrive promoted.
+    is_old_style: bool,
+    /// It looks at how many variable arguments it has, and at their kinds.
+    counts: bool,
     /// Whether some path leads to its end.
     pub(crate) may_return: bool,
 }
@@ -29,7 +40,10 @@ impl Interface {
         let parameters = function.parameters.iter().map(|id| function.local(*id).ty).collect();
         let result = function.result.map(|id| function.local(id).ty);
         let may_return = returns(function);
-        Interface { parameters, result, variadic: function.variadic, may_return }
+        let is_old_style =
+            matches!(function.ty.kind(), TypeKind::Function(signature) if signature.unprototyped);
+        let counts = variable_arguments::counts(function);
+        Interface { parameters, result, variadic: function.variadic, is_old_style, counts, may_return }
     }
 }
 
@@ -45,37 +59,61 @@ fn returns(function: &Function) -> bool {
     seen[function.exit.index()]
 }
 
-/// The function with direct calls that agree with their callees; `interface` knows every function with a body.
+/// The function with direct calls that agree with their callees; `interface` knows every function with a body. Where some function of the program
+/// counts its variable arguments (`anyone_counts`), callers leave how many there are.
 pub(crate) fn coerce_calls<'s>(
     function: &Arc<Function>,
     types: Types<'_>,
+    anyone_counts: bool,
     interface: &dyn Fn(Name) -> Option<Cow<'s, Interface>>,
 ) -> Arc<Function> {
     let odd_call = |op: &Op| {
         let Op::Call(call) = op else { return None };
         let Callee::Direct(name) = call.callee else { return None };
         let interface = interface(name)?;
-        (!agrees(call, &interface, types.model)).then(|| (call.clone(), interface))
+        (!agrees(call, &interface, types.model)).then(|| (name, call.clone(), interface))
     };
-    if !function.edges.iter().any(|edge| odd_call(&edge.op).is_some()) {
+    let left = |op: &Op| if anyone_counts { left_by(op.call()?, interface) } else { None };
+    let is_touched = |op: &Op| odd_call(op).is_some() || left(op).is_some();
+    if !function.edges.iter().any(|edge| is_touched(&edge.op)) {
         return function.clone();
     }
     let mut changed = Function::clone(function);
     for at in 0..changed.edges.len() {
-        if let Some((call, interface)) = odd_call(&changed.edges[at].op) {
-            Coercion { function: &mut changed, types, at }.call(call, &interface);
+        let (odd, left) = (odd_call(&changed.edges[at].op), left(&changed.edges[at].op));
+        let mut coercion = Coercion { function: &mut changed, types, at };
+        if let Some((name, call, interface)) = odd {
+            coercion.call(name, call, &interface);
         }
+        left.into_iter().flatten().for_each(|op| coercion.before(op));
     }
     Arc::new(changed)
 }
 
+/// What is left before a call for a function that counts its variable arguments.
+fn left_by<'s>(call: &Call, interface: &dyn Fn(Name) -> Option<Cow<'s, Interface>>) -> Option<[Op; 3]> {
+    let fixed = match &call.callee {
+        Callee::Direct(name) => {
+            let callee = interface(*name).filter(|callee| callee.counts)?;
+            callee.parameters.len()
+        }
+        Callee::Indirect(_, ty) => match ty.kind() {
+            TypeKind::Function(signature) if signature.unprototyped => {
+                return Some(variable_arguments::left_unknown());
+            }
+            TypeKind::Function(signature) if signature.variadic => signature.parameters.len(),
+            _ => return None,
+        },
+    };
+    let variable = call.arguments.iter().skip(fixed).map(|argument| match argument {
+        Argument::Value(value) => Some(value.scalar()),
+        Argument::Aggregate(_) => None,
+    });
+    Some(variable_arguments::left(&variable.collect::<Vec<_>>()))
+}
+
 fn agrees(call: &Call, interface: &Interface, model: DataModel) -> bool {
     let count = call.arguments.len();
-    let right_count = if interface.variadic {
-        count >= interface.parameters.len()
-    } else {
-        count == interface.parameters.len()
-    };
     let right_arguments =
         call.arguments.iter().zip(&interface.parameters).all(|(argument, ty)| match argument {
             Argument::Value(value) => scalar_of(*ty, model) == Some(value.scalar()),
@@ -89,7 +127,114 @@ fn agrees(call: &Call, interface: &Interface, model: DataModel) -> bool {
             None => dst.ty.unqualified() == ty.unqualified(),
         },
     };
-    right_count && right_arguments && right_result
+    interface.takes(count) && right_arguments && right_result
+}
+
+/// What becomes of a value on its way into a call or out of it.
+#[derive(Clone, Copy, PartialEq)]
+enum Passage {
+    /// The other side gets it as it is, or as a number of the other sign or format that holds the same value.
+    Arrives,
+    /// It is not known what the other side gets, though C allows the call.
+    Unknown,
+    /// The other side looks for something else.
+    Undefined,
+}
+
+impl Interface {
+    /// Whether so many arguments may be given.
+    fn takes(&self, count: usize) -> bool {
+        if self.variadic { count >= self.parameters.len() } else { count == self.parameters.len() }
+    }
+
+    /// How an argument arrives at a parameter.
+    fn passage(&self, given: &Argument, wanted: Type, types: Types<'_>) -> Passage {
+        match given {
+            Argument::Value(value) => {
+                let (given, wanted) = (value.scalar(), types.scalar(wanted).ok_or(wanted));
+                match wanted {
+                    Ok(wanted) if self.is_old_style => passage(promoted(given), promoted(wanted)),
+                    Ok(wanted) => passage(given, wanted),
+                    Err(wanted) => other_passage(wanted),
+                }
+            }
+            Argument::Aggregate(lvalue) => aggregate_passage(lvalue.ty, wanted, types),
+        }
+    }
+
+    /// How the result arrives where the caller puts it.
+    fn result_passage(&self, wanted: Option<&Lvalue>, types: Types<'_>) -> Passage {
+        match (wanted, self.result) {
+            (None, _) => Passage::Arrives,
+            (Some(_), None) => Passage::Undefined,
+            (Some(dst), Some(given)) => match (types.scalar(given), dst.scalar) {
+                (Some(given), Some(wanted)) => passage(given, wanted),
+                (None, None) => aggregate_passage(given, dst.ty, types),
+                (None, Some(_)) => other_passage(given),
+                (Some(_), None) => other_passage(dst.ty),
+            },
+        }
+    }
+
+    /// What a call must do to be one of `name`, and does not.
+    fn broken(&self, name: Name, call: &Call, types: Types<'_>) -> Option<String> {
+        let count = self.parameters.len();
+        if !self.takes(call.arguments.len()) {
+            let at_least = if self.variadic { "at least " } else { "" };
+            let arguments = if count == 1 { "argument" } else { "arguments" };
+            return Some(format!("{name} is called with {at_least}{count} {arguments}"));
+        }
+        let mut pairs = call.arguments.iter().zip(&self.parameters).enumerate();
+        let wrong = pairs.find(|(_, (given, ty))| self.passage(given, **ty, types) == Passage::Undefined);
+        if let Some((number, (_, ty))) = wrong {
+            return Some(format!("argument {} of {name} is passed as {}", number + 1, type_text(*ty)));
+        }
+        let is_wrong = self.result_passage(call.dst.as_ref(), types) == Passage::Undefined;
+        is_wrong.then(|| match self.result {
+            Some(result) => format!("the result of {name} is taken as {}", type_text(result)),
+            None => format!("no result of {name} is used"),
+        })
+    }
+}
+
+/// Of a scalar to where another one is looked for.
+fn passage(given: Scalar, wanted: Scalar) -> Passage {
+    match (given, wanted) {
+        (Scalar::Int(given), Scalar::Int(wanted)) if given.bits == wanted.bits => Passage::Arrives,
+        _ if given == wanted => Passage::Arrives,
+        _ => Passage::Undefined,
+    }
+}
+
+/// Where one side has a scalar and the other this type, which is none.
+fn other_passage(ty: Type) -> Passage {
+    match ty.kind() {
+        TypeKind::Error | TypeKind::VaList => Passage::Unknown,
+        _ => Passage::Undefined,
+    }
+}
+
+/// Records of two files are alike if they have one size: which members they have is another matter.
+fn aggregate_passage(given: Type, wanted: Type, types: Types<'_>) -> Passage {
+    let is_record = |ty: Type| matches!(ty.kind(), TypeKind::Record(_));
+    let is_unknown = |ty: Type| matches!(ty.kind(), TypeKind::Error | TypeKind::VaList);
+    let is_alike = is_record(given) && is_record(wanted) && types.size(given) == types.size(wanted);
+    if given.unqualified() == wanted.unqualified() {
+        Passage::Arrives
+    } else if is_unknown(given) || is_unknown(wanted) || is_alike {
+        Passage::Unknown
+    } else {
+        Passage::Undefined
+    }
+}
+
+/// The default argument promotions (C11 6.5.2.2p6).
+fn promoted(scalar: Scalar) -> Scalar {
+    match scalar {
+        Scalar::Int(ty) if ty.bits < 32 => Scalar::Int(IntType { bits: 32, signed: true }),
+        Scalar::Float(FloatType::F32) => Scalar::Float(FloatType::F64),
+        Scalar::Int(_) | Scalar::Float(_) | Scalar::Pointer => scalar,
+    }
 }
 
 struct Coercion<'f> {
@@ -100,19 +245,27 @@ struct Coercion<'f> {
 }
 
 impl Coercion<'_> {
-    fn call(&mut self, mut call: Call, interface: &Interface) {
+    fn call(&mut self, name: Name, mut call: Call, interface: &Interface) {
         let site = self.function.edges[self.at].site;
-        let what = Name::new("call that does not fit the definition");
+        let what = Name::new(UNFIT);
         self.function.approximations.push(Approximation { what, site });
+        let broken = interface.broken(name, &call, self.types);
+        if let Some(text) = &broken {
+            self.demand_that_fails(text);
+        }
+        // Nothing is known of what a function finds that looks at the wrong places.
+        let is_broken = broken.is_some();
         let mut given = std::mem::take(&mut call.arguments).into_iter();
         for ty in &interface.parameters {
-            let argument = match (given.next(), self.types.scalar(*ty)) {
-                (Some(Argument::Value(value)), Some(scalar)) if converts(value.scalar(), scalar) => {
+            let next = given.next();
+            let arrives = next
+                .as_ref()
+                .is_some_and(|next| interface.passage(next, *ty, self.types) == Passage::Arrives);
+            let argument = match (next, self.types.scalar(*ty)) {
+                (Some(Argument::Value(value)), Some(scalar)) if arrives => {
                     Argument::Value(fold::cast(scalar, value, site))
                 }
-                (Some(Argument::Aggregate(lvalue)), None) if lvalue.ty.unqualified() == ty.unqualified() => {
-                    Argument::Aggregate(lvalue)
-                }
+                (Some(Argument::Aggregate(lvalue)), None) if arrives => Argument::Aggregate(lvalue),
                 (given, scalar) => {
                     self.evaluate(given);
                     let any = self.any(*ty);
@@ -121,7 +274,7 @@ impl Coercion<'_> {
             };
             call.arguments.push(argument);
         }
-        if interface.variadic {
+        if interface.variadic && !is_broken {
             call.arguments.extend(given);
         } else {
             given.for_each(|extra| self.evaluate(Some(extra)));
@@ -131,40 +284,50 @@ impl Coercion<'_> {
 
     fn result(&mut self, mut call: Call, interface: &Interface) {
         let wanted = call.dst.take();
-        let agreeing = match (&wanted, interface.result) {
-            (Some(dst), Some(ty)) => match self.types.scalar(ty) {
-                Some(scalar) => dst.scalar == Some(scalar),
-                None => dst.ty.unqualified() == ty.unqualified(),
-            },
-            _ => false,
-        };
-        if agreeing {
-            call.dst = wanted;
+        let arrives = interface.result_passage(wanted.as_ref(), self.types) == Passage::Arrives;
+        let (Some(wanted), Some(ty)) = (wanted.clone(), interface.result) else {
             self.function.edges[self.at].op = Op::Call(call);
-            return;
-        }
-        let Some(wanted) = wanted else {
-            self.function.edges[self.at].op = Op::Call(call);
+            if let Some(wanted) = wanted {
+                self.after(Op::Havoc(wanted, Cause::Unmodelled(Name::new(UNFIT))));
+            }
             return;
         };
-        let scalar = interface.result.and_then(|ty| self.types.scalar(ty));
-        let after = match (interface.result, scalar, wanted.scalar) {
-            (Some(ty), Some(from), Some(to)) if converts(from, to) => {
+        let scalar = self.types.scalar(ty);
+        let after = match (scalar, wanted.scalar) {
+            _ if arrives && scalar == wanted.scalar => {
+                call.dst = Some(wanted);
+                None
+            }
+            (Some(_), Some(to)) if arrives => {
                 let result = self.temporary(ty);
                 call.dst = Some(result.clone());
                 let site = self.function.edges[self.at].site;
-                Op::Assign(wanted, fold::cast(to, Expr::Load(result), site))
+                Some(Op::Assign(wanted, fold::cast(to, Expr::Load(result), site)))
             }
-            _ => Op::Havoc(wanted, Cause::Indeterminate),
+            _ => Some(Op::Havoc(wanted, Cause::Unmodelled(Name::new(UNFIT)))),
         };
         self.function.edges[self.at].op = Op::Call(call);
-        self.after(after);
+        if let Some(after) = after {
+            self.after(after);
+        }
+    }
+
+    /// What C asks of the call does not hold in any execution that comes here.
+    fn demand_that_fails(&mut self, text: &str) {
+        let (error, next) = (self.location(), self.location());
+        let edge = &mut self.function.edges[self.at];
+        let (from, site) = (edge.from, edge.site);
+        edge.from = next;
+        self.function.edges.push(Edge { from, to: error, op: Op::Assume(Expr::int(1)), site });
+        self.function.edges.push(Edge { from, to: next, op: Op::Assume(Expr::int(0)), site });
+        let (check, text) = (CheckId::new(INCOMPATIBLE_CALL), Name::new(text));
+        self.function.obligations.push(Obligation { check, error, site, text });
     }
 
     /// Any value of the type, in a temporary that is filled before the call.
     fn any(&mut self, ty: Type) -> Lvalue {
         let temporary = self.temporary(ty);
-        self.before(Op::Havoc(temporary.clone(), Cause::Indeterminate));
+        self.before(Op::Havoc(temporary.clone(), Cause::Unmodelled(Name::new(UNFIT))));
         temporary
     }
 
@@ -209,15 +372,5 @@ impl Coercion<'_> {
         let (to, site) = (edge.to, edge.site);
         edge.to = between;
         self.function.edges.push(Edge { from: between, to, op, site });
-    }
-}
-
-/// Whether the bits of one are found where the other is looked for.
-fn converts(from: Scalar, to: Scalar) -> bool {
-    match (from, to) {
-        (Scalar::Int(_) | Scalar::Pointer, Scalar::Int(_) | Scalar::Pointer) => true,
-        (Scalar::Float(_), Scalar::Float(_)) => true,
-        (Scalar::Float(_), Scalar::Int(_) | Scalar::Pointer)
-        | (Scalar::Int(_) | Scalar::Pointer, Scalar::Float(_)) => false,
     }
 }

@@ -7,5 +7,6 @@ mod lower;
 pub mod models;
 mod simplify_cfg;
 
+pub use call_coercion::INCOMPATIBLE_CALL;
 pub use link::{LinkProblem, ProgramMap, link};
-pub use lower::{HAS_ELEMENTS, HAS_ORDER, INVALID_LENGTH, UNSEQUENCED, Unit, UnitMap, lower};
+pub use lower::{HAS_ELEMENTS, HAS_ORDER, INVALID_LENGTH, UNSEQUENCED, Unit, UnitMap, VA_ARG, lower};

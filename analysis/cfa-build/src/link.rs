@@ -18,10 +18,13 @@ use std::{
 use proofline_hir::{Name, Records, Type};
 use proofline_syntax::{DataModel, Span};
 
-use crate::{Unit, UnitMap, call_coercion};
+use crate::{
+    Unit, UnitMap, call_coercion,
+    lower::{absent, variable_arguments},
+};
 use proofline_cfa::{
-    Callee, Function, FunctionMap, Global, IntType, Loc, Op, Program, Scalar, Types, scalar_of,
-    types::innermost,
+    Callee, Constant, Function, FunctionMap, Global, InitialValue, IntType, Loc, Op, Program, Scalar, Types,
+    scalar_of, types::innermost,
 };
 
 pub use crate::call_coercion::Interface;
@@ -89,7 +92,9 @@ pub fn interface(linking: &dyn Linking, name: Name) -> Option<Interface> {
 pub fn function(linking: &dyn Linking, name: Name) -> Option<Arc<Function>> {
     let types = Types { records: linking.records(), model: linking.data_model() };
     let interface = |name| linking.interface(name).map(Cow::Borrowed);
-    let mut function = call_coercion::coerce_calls(definition(linking, name)?, types, &interface);
+    let anyone_counts = linking.places(variable_arguments::count_variable()).is_some();
+    let mut function =
+        call_coercion::coerce_calls(definition(linking, name)?, types, anyone_counts, &interface);
     comes_back(&mut function, &interface);
     // Nothing that `main` alone does is known to happen where something runs before it.
     if name.as_str() == "main"
@@ -177,7 +182,25 @@ pub fn unsupported(linking: &dyn Linking, name: Name) -> Vec<Name> {
 
 /// An object with static storage.
 pub fn global(linking: &dyn Linking, name: Name) -> Option<Arc<Global>> {
-    chosen(linking, name).map(|chosen| chosen.global)
+    let chosen = chosen(linking, name)?.global;
+    match absent::target(name).and_then(|target| address_of(linking, target)) {
+        Some(value) => {
+            let mut constant = Global::clone(&chosen);
+            constant.defined = true;
+            constant.init = vec![InitialValue { offset: 0, scalar: Scalar::Pointer, bits: None, value }];
+            Some(Arc::new(constant))
+        }
+        None => Some(chosen),
+    }
+}
+
+/// The address of what one of the files defines.
+fn address_of(linking: &dyn Linking, name: Name) -> Option<Constant> {
+    if definition(linking, name).is_some() {
+        return Some(Constant::Function(name));
+    }
+    let object = chosen(linking, name)?.global;
+    object.defined.then_some(Constant::Address(name, 0))
 }
 
 /// An object, and the units whose declarations of it counted in turn; those of the values that contradict others.

@@ -115,19 +115,52 @@ fn calls_are_made_to_fit_the_definition() {
         "int main(void) { int n = f(1, 2, 3); return n + g(2.5); }",
         "long f(char c, unsigned u) { return c + u; } void g(int i) { }",
     ]);
+    let texts: Vec<&str> =
+        function(&program, "main").obligations.iter().map(|obligation| obligation.text.as_str()).collect();
+    assert_eq!(texts, ["f is called with 2 arguments", "argument 1 of g is passed as int"]);
+    let operations = operations(&program, "main");
+    let what = "unmodelled `call that does not fit the definition`";
+    for operation in ["assume 1".to_owned(), "assume 0".to_owned(), format!("havoc %$0 {what}")] {
+        assert!(operations.contains(&operation), "{operation}: {operations:?}");
+    }
+}
+
+#[test]
+fn who_calls_otherwise_than_another_file_defines_has_an_obligation() {
+    let broken = |caller: &str, definition: &str| -> Vec<String> {
+        let program = program(&[caller, definition]);
+        function(&program, "use").obligations.iter().map(|obligation| obligation.text.to_string()).collect()
+    };
+    let result = "short f(int); int use(void) { return f(1); }";
+    assert_eq!(broken(result, "int f(int a) { return a; }"), ["the result of f is taken as int"]);
+    assert_eq!(broken(result, "void f(int a) { }"), ["no result of f is used"]);
+    let promoted = "float half(); float use(float x) { return half(x); }";
     assert_eq!(
-        operations(&program, "main"),
-        [
-            "begin %n",
-            "%$f3 := call f(1i8, 2u32)",
-            "call g(%$f4)",
-            "%return := %n +@6 %$0",
-            "end %n",
-            "%n := i32@1(%$f3)",
-            "havoc %$f4 indeterminate",
-            "havoc %$0 indeterminate",
-        ]
+        broken(promoted, "float half(float x) { return x / 2; }"),
+        ["argument 1 of half is passed as float"]
     );
+    let named =
+        "struct s { int a; }; int f(struct s *, unsigned, char); int use(void) { return f(0, 1, 2); }";
+    assert!(
+        broken(named, "struct s { long b; }; int f(struct s *p, int n, char c) { return n; }").is_empty()
+    );
+    let old = "int f(); int use(char c, float x) { return f(c, x); }";
+    assert!(broken(old, "int f(c, x) char c; float x; { return c; }").is_empty());
+    assert!(broken("int f(); void use(void) { f(); }", "short f(void) { return 1; }").is_empty());
+}
+
+#[test]
+fn what_is_weak_has_the_address_that_another_file_gives_it() {
+    let use_it = "extern int n __attribute__((weak)); extern int f(void) __attribute__((weak));
+                  int use(void) { return &n && f ? n + f() : 0; }";
+    let initial = |units: &[&str]| -> Vec<usize> {
+        let program = program(units);
+        ["&n", "&f"].iter().map(|name| program.globals[&Name::new(name)].init.len()).collect()
+    };
+    assert_eq!(initial(&[use_it]), [0, 0]);
+    assert_eq!(initial(&[use_it, "int n = 1; int f(void) { return 2; }"]), [1, 1]);
+    let here = "__attribute__((weak)) int f(void); int use(void) { return f(); } int f(void) { return 1; }";
+    assert!(!program(&[here]).globals.contains_key(&Name::new("&f")));
 }
 
 #[test]

@@ -14,8 +14,10 @@ pub fn may_be_called(definition: Type, called: Type, arguments: usize, types: Ty
     let takes_them = if definition.unprototyped {
         true
     } else if called.unprototyped {
+        // Its parameters are the arguments, promoted.
         let taken = definition.parameters.len();
-        arguments == taken || definition.variadic && arguments > taken
+        (arguments == taken || definition.variadic && arguments > taken)
+            && called.parameters.iter().zip(&definition.parameters).all(|(a, b)| is_alike(*a, *b, types))
     } else {
         definition.variadic == called.variadic
             && definition.parameters.len() == called.parameters.len()

@@ -35,7 +35,7 @@ pub use function::{
 };
 pub use library_result::{LibraryResult, Quantity};
 pub use map::FunctionMap;
-pub use memory::{MemoryPredicate, copied_character};
+pub use memory::{CALLABLE, MemoryPredicate, copied_character};
 pub use monitor::MONITOR;
 pub use printed::Conversion;
 pub use program::{Constant, Global, InitialValue, Object, Place, Program};

@@ -41,7 +41,7 @@ pub enum MemoryPredicate {
     /// none to such an object, null and pointers to nothing included.
     Writable,
     /// The pointer is `&*p`, whose type is the one that `p` is called with; the size is the number of arguments. If `p` leads to a function, it
-    /// may be called so ([`may_be_called`](crate::may_be_called)). True of every pointer to something else.
+    /// may be called so ([`may_be_called`](crate::may_be_called)). False of a pointer into an object, true of null and of pointers to nothing.
     Callable,
     /// Every living heap object that was allocated since the innermost function was entered can be reached from objects with static storage or
     /// from the frames that are open (valid-memtrack). The pointer is not looked at; with size 1, of the innermost frame only the result
@@ -88,6 +88,9 @@ impl MemoryPredicate {
         }
     }
 }
+
+/// How the text of [`MemoryPredicate::Callable`] ends.
+pub const CALLABLE: &str = "leads to a function of the type that is called";
 
 impl fmt::Display for MemoryPredicate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -147,7 +150,7 @@ pub(crate) fn text(function: &Function, predicate: MemoryPredicate, pointer: &Ex
                 }
                 _ => pointer_text.clone(),
             };
-            format!("{called} leads to a function of the type that is called")
+            format!("{called} {CALLABLE}")
         }
         MemoryPredicate::NothingLost => "all that was allocated is freed or can still be reached".to_owned(),
         MemoryPredicate::NothingLeft => "all that was allocated is freed".to_owned(),

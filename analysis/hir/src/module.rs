@@ -1,7 +1,10 @@
 //! A translation unit after resolving: its records, globals and functions, in the order of the text, without
 //! positions. Positions live beside it, in [`ModuleMap`].
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use proofline_syntax::{DataModel, Span};
 
@@ -26,6 +29,8 @@ pub struct Module {
     pub strings: Vec<StringLiteral>,
     /// What the linker calls functions and objects that have another name here and are not defined here (`asm("name")`).
     pub linker_names: BTreeMap<Name, Name>,
+    /// Functions and objects that are declared weak and not defined here: if no other file defines one either, its address is null.
+    pub absent: BTreeSet<Name>,
 }
 
 /// Where a name can be seen.

@@ -259,6 +259,15 @@ impl Environment {
         named.filter(|name| self.program.may_call(*name, called, arguments) == Some(false)).collect()
     }
 
+    /// Whether the program itself may have made the pointer from an object. What code outside gives is a function where it is called.
+    pub fn may_be_data(&self, function: Name, pointer: &Expr) -> bool {
+        let Some(body) = self.function(function) else { return false };
+        self.points_to.objects(body, pointer).iter().any(|id| match self.points_to.thing(ObjectId(id)) {
+            Thing::Memory(object) => object != Object::External,
+            Thing::Function(_) => false,
+        })
+    }
+
     /// Objects the function may write, with everything it calls: globals, heap, locals whose address is taken. What code outside may
     /// write counts where it is called.
     pub fn writes(&self, function: Name) -> &BTreeSet<Object> {

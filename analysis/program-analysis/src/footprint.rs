@@ -145,7 +145,7 @@ pub(crate) fn footprint(env: &Environment, function: &Function, common: &Common)
     digest.content_hash()
 }
 
-/// What is asked of where pointers come from: whether they lead to what must not be written, and to functions of another type.
+/// What is asked of where pointers come from: whether they lead to what must not be written, and to functions of another type or to objects.
 fn of_provenance(env: &Environment, function: &Function, digest: &mut ContentHasher) {
     for edge in &function.edges {
         visit::exprs(&edge.op, &mut |expr| {
@@ -157,6 +157,7 @@ fn of_provenance(env: &Environment, function: &Function, digest: &mut ContentHas
                 && let Base::Deref(called, _) = &lvalue.base
             {
                 env.not_callable(function.name, called, lvalue.ty, *count as usize).hash(digest);
+                env.may_be_data(function.name, called).hash(digest);
             }
         });
     }

@@ -49,6 +49,7 @@ impl Lowering<'_> {
             }
             ExprKind::VaArg(list) => {
                 self.effect(*list);
+                self.demand_argument(*list, expr.ty, site);
                 self.unmodelled(expr.ty, "variable argument", site)
             }
             // A cast to the same record type is GNU C; to a union it is a write of one member.

@@ -15,6 +15,7 @@ use super::{
     jump::Jumps,
     scope::Scopes,
     sequence::{self, Unsequenced},
+    variable_arguments::Lists,
 };
 use proofline_cfa::{
     Approximation, Base, Cause, CheckId, Edge, Expr, Function, FunctionMap, Loc, Local, LocalId, Lvalue,
@@ -44,6 +45,9 @@ pub(crate) struct Lowering<'h> {
     temporaries: u32,
     pub(crate) scopes: Scopes,
     pub(crate) jumps: Jumps,
+    pub(crate) lists: Lists,
+    /// Values that were put into objects without a name, for pointers to lead there: they end with the full expression.
+    pub(crate) returned: Vec<BodyLocal>,
     /// Where each approximation stands, so that those of dead code can go.
     pub(crate) approximated: Vec<Loc>,
 }
@@ -106,6 +110,8 @@ impl<'h> Lowering<'h> {
             temporaries: 0,
             scopes: Scopes::default(),
             jumps: Jumps::default(),
+            lists: Lists::default(),
+            returned: Vec::new(),
             approximated: Vec::new(),
         };
         if !matches!(result.kind(), TypeKind::Void) {

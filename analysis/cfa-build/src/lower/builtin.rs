@@ -100,6 +100,7 @@ impl Lowering<'_> {
                 for argument in arguments {
                     self.effect(*argument);
                 }
+                self.move_list(rest, arguments, site);
                 Some(None)
             }
             "unreachable" => {

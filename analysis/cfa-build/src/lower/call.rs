@@ -1,9 +1,12 @@
 //! Calls: arguments left to right, results into temporaries or straight into a local. Functions are known by name only; what
 //! library functions do is said later, by their models.
 
+use std::sync::Arc;
+
 use proofline_hir::{
     Name, Type, TypeKind,
     body::{Body, ExprId, ExprKind},
+    types::Signature,
 };
 
 use super::build::Lowering;
@@ -72,7 +75,8 @@ impl Lowering<'_> {
 
     fn prepare(&mut self, callee: ExprId, arguments: &[ExprId]) -> (Callee, Vec<Argument>, bool) {
         let body = self.body;
-        let (callee, noreturn) = match direct_name(body, callee) {
+        let named = direct_name(body, callee).filter(|name| !self.context.absent.contains(name));
+        let (callee, noreturn) = match named {
             Some(name) => {
                 let declared = self.context.functions.get(&name);
                 (Callee::Direct(name), declared.is_some_and(|function| function.attributes.noreturn))
@@ -85,6 +89,7 @@ impl Lowering<'_> {
                 }
                 let effect = self.effects.of_all(arguments);
                 let pointer = self.callee(callee);
+                let ty = with_arguments(ty, arguments.iter().map(|argument| body.expr(*argument).ty));
                 (Callee::Indirect(self.settle(pointer, effect.as_ref(), site), ty), false)
             }
         };
@@ -144,6 +149,17 @@ fn is_understood(function: Type) -> bool {
             !is_error(&signature.result) && !signature.parameters.iter().any(is_error)
         }
         _ => false,
+    }
+}
+
+/// Of a function type without a prototype, the one that lists what is passed: promoted arguments.
+fn with_arguments(ty: Type, arguments: impl Iterator<Item = Type>) -> Type {
+    match ty.kind() {
+        TypeKind::Function(signature) if signature.unprototyped => {
+            let parameters = arguments.map(Type::unqualified).collect();
+            Type::new(TypeKind::Function(Arc::new(Signature { parameters, ..Signature::clone(signature) })))
+        }
+        _ => ty,
     }
 }
 

@@ -46,7 +46,7 @@ impl Lowering<'_> {
                 let lvalue = self.lvalue(id);
                 self.load(lvalue, id)
             }
-            ExprKind::Function(name) => Expr::Function(*name),
+            ExprKind::Function(name) => self.function(*name, expr.ty),
             ExprKind::AddressOf(place) | ExprKind::Decay(place) => self.address(*place),
             ExprKind::AddressOfLabel(label) => self.label_address(*label, site),
             ExprKind::Load(place) => {
@@ -117,6 +117,7 @@ impl Lowering<'_> {
             }
             ExprKind::VaArg(list) => {
                 self.effect(*list);
+                self.demand_argument(*list, ty, site);
                 Expr::Load(self.unmodelled(ty, "variable argument", site))
             }
             ExprKind::SizeOfVariable(size) => self.value(*size),
@@ -185,12 +186,17 @@ impl Lowering<'_> {
         (left, self.value(rhs))
     }
 
+    /// A function's address.
+    fn function(&self, name: Name, ty: Type) -> Expr {
+        self.perhaps_absent(name, ty).unwrap_or(Expr::Function(name))
+    }
+
     /// `&place`, an array's or a function's decay.
     pub(crate) fn address(&mut self, place: ExprId) -> Expr {
         let body = self.body;
         let expr = body.expr(place);
         match &expr.kind {
-            ExprKind::Function(name) => Expr::Function(*name),
+            ExprKind::Function(name) => self.function(*name, expr.ty),
             ExprKind::Deref(pointer) => self.value(*pointer),
             ExprKind::Decay(inner) | ExprKind::AddressOf(inner) => self.address(*inner),
             _ => fold::address(self.lvalue(place)),
@@ -368,7 +374,10 @@ impl Lowering<'_> {
                 }
                 self.approximate(what, site);
             }
-            ExprKind::VaArg(list) => self.effect(*list),
+            ExprKind::VaArg(list) => {
+                self.effect(*list);
+                self.demand_argument(*list, expr.ty, site);
+            }
             _ if self.types.scalar(expr.ty).is_some() => {
                 let value = self.value(id);
                 self.discard(value, site);

@@ -31,6 +31,10 @@ impl Lowering<'_> {
             // One value: it is complete before the object begins.
             let value = self.entry_value(init.entries[0].value, Evaluated::BeforeOthers);
             self.begin(local, site);
+            // A record that a function returns, and that has become an object: `f().a`.
+            if matches!(object.ty.kind(), TypeKind::Record(_)) && !self.is_early(local) {
+                self.returned.push(local);
+            }
             self.store_entry(object, value, site);
             return;
         }

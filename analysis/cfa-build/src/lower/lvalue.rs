@@ -25,7 +25,11 @@ impl Lowering<'_> {
                 self.local(*local, site)
             }
             ExprKind::Global(name) | ExprKind::StringLiteral(name) => {
-                self.place(Base::Global(*name), expr.ty)
+                let base = match self.perhaps_absent(*name, expr.ty) {
+                    Some(address) => Base::Deref(Arc::new(address), self.site(id)),
+                    None => Base::Global(*name),
+                };
+                self.place(base, expr.ty)
             }
             ExprKind::Deref(pointer) => {
                 let site = self.site(id);
@@ -185,12 +189,14 @@ impl Lowering<'_> {
         object
     }
 
-    /// `pointer + index` in elements of the type, as an address.
+    /// `pointer + index` in elements of the type, as an address; `&array[index]` where the pointer is an array's start. (As in [`Lowering::deref`], not
+    /// where a cast has taken `const` away.)
     pub(crate) fn pointer_plus(&mut self, pointer: Expr, element: Type, index: Expr, site: Site) -> Expr {
         if let Expr::Address(target) = &pointer
             && target.bits.is_none()
             && let Some((of, length)) = array(target.ty)
             && of.unqualified() == element.unqualified()
+            && (is_read_only(element) || !is_read_only(target.ty))
         {
             return Expr::Address(self.indexed(target.clone(), index, of, length, site));
         }

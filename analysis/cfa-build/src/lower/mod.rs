@@ -3,6 +3,7 @@
 //! `condition`, `expr`, `assign`, `call`, `builtin`, `atomic`, `aggregate`, `lvalue`), removal of dead locations (`crate::simplify_cfg`),
 //! shadows of locals that may be read too early (`shadow`), removal of what only looked for them.
 
+pub(crate) mod absent;
 mod aggregate;
 mod assign;
 mod atomic;
@@ -25,6 +26,7 @@ mod sequence;
 mod shadow;
 mod stmt;
 mod switch;
+pub(crate) mod variable_arguments;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -41,6 +43,7 @@ use rustc_hash::FxHashMap;
 pub(crate) use builtin::byte_swapped;
 pub use sequence::{HAS_ORDER, UNSEQUENCED};
 pub use stmt::{HAS_ELEMENTS, INVALID_LENGTH};
+pub use variable_arguments::VA_ARG;
 
 use crate::simplify_cfg;
 use proofline_cfa::{Base, Function, FunctionMap, Global, LocalId, Op, Types, visit};
@@ -81,6 +84,8 @@ pub(crate) struct Context<'h> {
     pub(crate) types: Types<'h>,
     pub(crate) functions: FxHashMap<Name, &'h proofline_hir::Function>,
     pub(crate) strings: FxHashMap<Name, &'h StringLiteral>,
+    /// What may not be there.
+    pub(crate) absent: &'h BTreeSet<Name>,
 }
 
 impl<'h> Context<'h> {
@@ -89,6 +94,7 @@ impl<'h> Context<'h> {
             types: Types { records: &module.records, model: module.data_model },
             functions: module.functions.iter().map(|function| (function.name, &**function)).collect(),
             strings: module.strings.iter().map(|literal| (literal.name, literal)).collect(),
+            absent: &module.absent,
         }
     }
 }
@@ -146,6 +152,10 @@ fn lower_here(module: &Module, map: &ModuleMap) -> (Unit, UnitMap) {
             }
         }
     }
+    unit.globals.extend(absent::addresses(module).map(|global| (Linkage::External, Arc::new(global))));
+    let hidden = variable_arguments::globals(&unit.functions);
+    unit.globals.extend(hidden.into_iter().map(|(linkage, global)| (linkage, Arc::new(global))));
+    unit.globals.sort_by_key(|(_, global)| global.name);
     (unit, positions)
 }
 
@@ -157,7 +167,10 @@ fn lower_function(
 ) -> (Function, FunctionMap) {
     let mut lowering = build::Lowering::new(context, source, body, map);
     match body.root {
-        Some(root) => lowering.root(root),
+        Some(root) => {
+            lowering.begin_lists();
+            lowering.root(root);
+        }
         None => {
             let site = lowering.end_site();
             lowering.unsupported("function without a readable body", site);

@@ -105,6 +105,12 @@ impl Lowering<'_> {
         self.emit(Op::Begin(self.locals[local.index()]), site);
     }
 
+    /// The local ends its life before its block does.
+    pub(crate) fn end_early(&mut self, local: BodyLocal, site: Site) {
+        self.scopes.alive.locals.retain(|(known, _)| *known != local);
+        self.end(local, site);
+    }
+
     /// Ends, innermost first, what is alive beyond the depth; the bookkeeping stays, for the code behind the jump.
     pub(crate) fn end_locals(&mut self, depth: Depth, site: Site) {
         let ending: Vec<BodyLocal> =

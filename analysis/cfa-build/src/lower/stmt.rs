@@ -22,8 +22,13 @@ impl Lowering<'_> {
         let body = self.body;
         match body.stmt(id) {
             Stmt::Empty => {}
-            Stmt::Expr(expr) => self.effect(*expr),
-            Stmt::Declare(local, init) => self.declare(*local, init.as_ref()),
+            Stmt::Expr(expr) => {
+                self.full_expression(|lowering| lowering.effect(*expr), |lowering| lowering.site(*expr));
+            }
+            Stmt::Declare(local, init) => {
+                let declare = |lowering: &mut Self| lowering.declare(*local, init.as_ref());
+                self.full_expression(declare, |lowering| lowering.local_site(*local));
+            }
             Stmt::Block(stmts) => {
                 self.open_scope();
                 self.begin_early(|body| early::of_block(body, stmts));
@@ -120,6 +125,16 @@ impl Lowering<'_> {
                 let site = self.stmt_site(id);
                 self.unsupported(what, site);
             }
+        }
+    }
+
+    /// What functions have returned inside of it ends with it (C11 6.2.4p8), where a pointer leads there.
+    fn full_expression(&mut self, lower: impl FnOnce(&mut Self), site: impl Fn(&mut Self) -> Site) {
+        let outside = std::mem::take(&mut self.returned);
+        lower(self);
+        for value in std::mem::replace(&mut self.returned, outside) {
+            let site = site(self);
+            self.end_early(value, site);
         }
     }
 

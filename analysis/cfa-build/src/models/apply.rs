@@ -15,7 +15,7 @@ use super::{
     ctype,
     effect::{Bound, Characters, Effect, Factor, Outcome, Size, Table},
     emit::Emitter,
-    external, format, input,
+    external, format, input, kept,
     strings::KnownLength,
     tokens::{self, Tokens},
 };
@@ -77,7 +77,9 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
     let interfaces: BTreeMap<Name, Interface> =
         functions.iter().map(|(name, function)| (*name, Interface::of(function))).collect();
     let mut unsupported = Vec::new();
-    let (mut tables, mut kept) = (BTreeSet::new(), BTreeMap::new());
+    let mut tables = BTreeSet::new();
+    let mut kept =
+        kept::of_calls(&functions, Types { records: &program.records, model: program.data_model }, library);
     for function in functions.values_mut() {
         let is_called = |op: &Op| direct(op).is_some_and(|name| !interfaces.contains_key(&name));
         if !function.edges.iter().any(|edge| is_called(&edge.op)) {
@@ -98,6 +100,7 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
             tables: &mut tables,
             kept: &mut kept,
             lengths: Vec::new(),
+            string: None,
             initialised,
             saved: Vec::new(),
             dead_ends,
@@ -119,7 +122,7 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
         simplify_cfg::mark_taken(&mut changed);
         forget_registers(&mut changed, types);
         // What models call need not be what they expect.
-        *function = call_coercion::coerce_calls(&Arc::new(changed), types, &|name| {
+        *function = call_coercion::coerce_calls(&Arc::new(changed), types, false, &|name| {
             interfaces.get(&name).map(Cow::Borrowed)
         });
     }
@@ -179,6 +182,8 @@ pub(super) struct Pass<'p, 'u> {
     pub(super) kept: &'u mut BTreeMap<Name, Global>,
     /// What the call at hand has asked for.
     pub(super) lengths: Vec<KnownLength>,
+    /// The argument that the call at hand writes a string or a line to.
+    pub(super) string: Option<usize>,
     /// Locals that have a value from the start.
     pub(super) initialised: BTreeSet<LocalId>,
     /// Which temporaries the arguments of the call at hand were put into.
@@ -252,6 +257,7 @@ impl Pass<'_, '_> {
             self.emitter.function.unsupported.push((here, what));
         }
         self.lengths.clear();
+        self.string = model.string();
         for need in &model.needs {
             self.need(need, arguments, cause);
         }
@@ -337,6 +343,22 @@ impl Pass<'_, '_> {
             Effect::WritesObject(to) => {
                 let Some(to) = pointer(arguments, *to) else { return };
                 self.write_object(&to, cause);
+            }
+            Effect::WritesVariable(first) => {
+                for to in pointers_from(arguments, *first) {
+                    self.write_object(&to, cause);
+                }
+            }
+            Effect::WritesRecord(of) => self.write_records(*of, cause),
+            Effect::WritesGlobal(name) => {
+                let declared = self.program.globals.get(name).filter(|global| !global.defined);
+                if let Some(global) = declared {
+                    let (ty, size) = (global.ty, global.size);
+                    let scalar = self.emitter.types.scalar(ty);
+                    let base = Base::Global(*name);
+                    let object = Lvalue { base, path: Vec::new(), ty, scalar, bits: None, size };
+                    self.emitter.havoc(object, cause);
+                }
             }
             Effect::Format { format, first } => {
                 let known = pointer(arguments, *format).and_then(|f| format::conversions(self.program, &f));

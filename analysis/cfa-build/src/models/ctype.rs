@@ -165,7 +165,7 @@ impl Pass<'_, '_> {
             forgotten.push(Op::HavocBytes(Expr::Address(place), size, cause));
         }
         self.emitter.only_if(Expr::Load(variable()), |emitter| {
-            forgotten.into_iter().for_each(|op| emitter.emit(op));
+            forgotten.into_iter().for_each(|op| emitter.emit_as_it_is(op));
         });
     }
 

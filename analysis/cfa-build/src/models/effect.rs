@@ -51,6 +51,16 @@ impl Model {
         self.ends
     }
 
+    /// The argument behind which a string or a line is written.
+    pub(super) fn string(&self) -> Option<usize> {
+        let put = self.effects.iter().find_map(|effect| match effect {
+            Effect::Puts(put) => Some(put.to),
+            _ => None,
+        });
+        let printed = || self.prints.as_ref().map(|print| print.to);
+        put.or_else(printed).or_else(|| self.terminates.as_ref().map(|ending| ending.to))
+    }
+
     /// Whether the result is the address of a new object.
     pub fn allocates(&self) -> bool {
         matches!(
@@ -146,6 +156,12 @@ pub(super) enum Effect {
     Writes(usize, Size),
     /// The one object that the pointer points to, by its type.
     WritesObject(usize),
+    /// What the variable arguments from this one on point to, by their types.
+    WritesVariable(usize),
+    /// The records that the library keeps under this name.
+    WritesRecord(Name),
+    /// An object of the library, where the program declares it.
+    WritesGlobal(Name),
     /// `%n` in this format writes behind variable arguments.
     Format { format: usize, first: usize },
     /// To, from, how much.
@@ -399,7 +415,10 @@ impl Model {
                         }
                     }
                 }
-                Effect::Clobbers => {}
+                Effect::WritesVariable(_)
+                | Effect::WritesRecord(_)
+                | Effect::WritesGlobal(_)
+                | Effect::Clobbers => {}
             }
         }
         if let Some(Termination { to, within, .. }) = &self.terminates {
@@ -502,10 +521,12 @@ impl Model {
     /// Whether the model says something about the value of the argument.
     pub(super) fn mentions(&self, at: usize) -> bool {
         let mut found = self.effects.iter().any(|effect| match effect {
-            Effect::Format { first, .. } => *first <= at,
+            Effect::Format { first, .. } | Effect::WritesVariable(first) => *first <= at,
             Effect::Clobbers => true,
             Effect::Writes(..)
             | Effect::WritesObject(_)
+            | Effect::WritesRecord(_)
+            | Effect::WritesGlobal(_)
             | Effect::Copies(..)
             | Effect::Puts(_)
             | Effect::Fills(..)

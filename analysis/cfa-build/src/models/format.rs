@@ -1,5 +1,7 @@
 //! Format strings of `printf` and `scanf`, as far as they decide what is written. Knows literals only.
 
+use std::collections::BTreeSet;
+
 use proofline_cfa::{Base, Constant, Expr, IntType, Program, Scalar};
 
 /// Conversion letters of a literal format, in order; `None` if the format is not a literal.
@@ -26,6 +28,8 @@ pub(super) enum Directive {
 /// What stands behind a `%`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Specification {
+    /// The number of the argument, from 1 on, where the format numbers them: `%1$s`.
+    pub(super) argument: Option<usize>,
     /// Flags of `printf`, and the `*` of `scanf`.
     pub(super) flags: Vec<u8>,
     /// Of the field.
@@ -54,7 +58,13 @@ impl Specification {
     }
 }
 
-/// The directives of a literal format, of bytes or wide characters; `None` if it is not a literal, numbers its arguments, or is no format.
+/// Whether the format is a literal, of bytes or wide characters.
+pub(super) fn is_literal(program: &Program, format: &Expr) -> bool {
+    literal(program, format).is_some() || wide_literal(program, format).is_some()
+}
+
+/// The directives of a literal format, of bytes or wide characters; `None` if it is not a literal, or is no format. Either none of them or all have
+/// numbers, and then no argument is left out.
 pub(super) fn directives(program: &Program, format: &Expr, is_scanned: bool) -> Option<Vec<Directive>> {
     let text = literal(program, format).or_else(|| wide_literal(program, format))?;
     let (mut out, mut at, mut start) = (Vec::new(), 0, 0);
@@ -81,7 +91,19 @@ pub(super) fn directives(program: &Program, format: &Expr, is_scanned: bool) -> 
         start = at;
     }
     plain(&mut out, start, at);
-    Some(out)
+    is_numbered_well(&out).then_some(out)
+}
+
+fn is_numbered_well(directives: &[Directive]) -> bool {
+    let conversions = directives.iter().filter_map(|directive| match directive {
+        Directive::Conversion(one) => Some(one),
+        Directive::Text { .. } => None,
+    });
+    let (numbered, others): (Vec<&Specification>, Vec<&Specification>) =
+        conversions.partition(|one| one.argument.is_some());
+    let numbers: BTreeSet<usize> = numbered.iter().filter_map(|one| one.argument).collect();
+    let has_gap = numbers.iter().zip(1..).any(|(number, expected)| *number != expected);
+    numbered.is_empty() || others.is_empty() && !has_gap && numbered.iter().all(|one| one.taken() == 0)
 }
 
 /// What begins behind a `%`, and where it ends.
@@ -94,6 +116,15 @@ fn specification(text: &[u8], mut at: usize, is_scanned: bool) -> Option<(Specif
         *at += digits;
         (digits, number)
     };
+    let mut behind = at;
+    if let (1.., Some(position)) = number(&mut behind)
+        && text.get(behind) == Some(&b'$')
+        && !is_scanned
+    {
+        out.argument = Some(position).filter(|position| *position > 0).map(|position: u32| position as usize);
+        out.argument?;
+        at = behind + 1;
+    }
     while let Some(flag) = text.get(at).filter(|c| flags.contains(c)) {
         out.flags.push(*flag);
         at += 1;

@@ -203,7 +203,7 @@ impl Pass<'_, '_> {
                 let one = Expr::Int(1, size_t);
                 let room = fold::binary(BinaryOp::Add, length.clone(), one, site);
                 let room = self.bytes_of(room, kind);
-                self.ask(MemoryPredicate::InBounds, to.clone(), room, false);
+                self.ask_room(to.clone(), room, false);
                 let bytes = self.bytes_of(length, kind);
                 self.emitter.emit(Op::HavocBytes(to.clone(), bytes.clone(), cause));
                 let width = Expr::Int(kind.bytes(), size_t);

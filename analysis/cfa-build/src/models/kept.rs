@@ -1,15 +1,22 @@
 //! Records that the library keeps and gives the address of: `localtime`, `readdir`, `getpwnam`. Each call may write over what an earlier one gave, or
 //! give another one, so there are two of each.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use proofline_cfa::{Base, Cause, CompareOp, Expr, Global, Linkage, Lvalue, Op, Step, Type};
+use proofline_cfa::{
+    Base, Callee, Cause, CompareOp, Expr, Function, Global, Linkage, Lvalue, Op, Step, Type, Types,
+};
 use proofline_hir::{
     Name, TypeKind,
     types::{ArrayLength, IntKind},
 };
 
-use super::{apply::Pass, effect::MemberRange, emit::Emitter};
+use super::{
+    Library,
+    apply::Pass,
+    effect::{MemberRange, Outcome},
+    emit::Emitter,
+};
 use crate::lower::fold;
 
 /// Which records, and who gives them.
@@ -27,10 +34,7 @@ pub(super) struct Kept<'m> {
 impl Pass<'_, '_> {
     /// The pointer gets the address of one of the records, whose members are any values then; or null.
     pub(super) fn kept_record(&mut self, kept: Kept<'_>, or_null: bool, dst: Lvalue, cause: Cause) {
-        let record = dst.ty.pointee().map(Type::unqualified);
-        let size = record.filter(|ty| matches!(ty.kind(), TypeKind::Record(_)));
-        let size = size.and_then(|ty| self.emitter.types.size(ty)).filter(|size| *size > 0);
-        let (Some(ty), Some(size)) = (record, size) else {
+        let Some((ty, size)) = record(&dst, self.emitter.types) else {
             return self.emitter.havoc(dst, cause);
         };
         // Files that mean something else by the type have another record.
@@ -38,8 +42,7 @@ impl Pass<'_, '_> {
         if known.is_some_and(|known| known.ty != ty) {
             return self.emitter.havoc(dst, cause);
         }
-        let [first, second] = ["", "'"].map(|mark| {
-            let name = Name::new(&format!("#{}{mark}", kept.of));
+        let [first, second] = names(kept.of).map(|name| {
             self.kept.entry(name).or_insert_with(|| object(name, ty, size));
             Lvalue { base: Base::Global(name), path: Vec::new(), ty, scalar: None, bits: None, size }
         });
@@ -58,6 +61,48 @@ impl Pass<'_, '_> {
             false => either(&mut self.emitter),
         }
     }
+
+    /// What earlier calls gave the address of has any values now.
+    pub(super) fn write_records(&mut self, of: Name, cause: Cause) {
+        for name in names(of) {
+            let Some(known) = self.kept.get(&name) else { continue };
+            let (base, ty, size) = (Base::Global(name), known.ty, known.size);
+            self.emitter.havoc(Lvalue { base, path: Vec::new(), ty, scalar: None, bits: None, size }, cause);
+        }
+    }
+}
+
+/// The records that the calls of these functions give.
+pub(super) fn of_calls(
+    functions: &BTreeMap<Name, Arc<Function>>,
+    types: Types<'_>,
+    library: &Library,
+) -> BTreeMap<Name, Global> {
+    let mut found = BTreeMap::new();
+    for call in functions.values().flat_map(|function| &function.edges).filter_map(|edge| edge.op.call()) {
+        let (Callee::Direct(name), Some(dst)) = (&call.callee, &call.dst) else { continue };
+        let model = library.model(name).filter(|_| !functions.contains_key(name));
+        let Some(Outcome::Record { of, .. }) = model.and_then(|model| model.result.as_ref()) else {
+            continue;
+        };
+        let Some((ty, size)) = record(dst, types) else { continue };
+        for name in names(*of) {
+            found.entry(name).or_insert_with(|| object(name, ty, size));
+        }
+    }
+    found
+}
+
+/// The record that a pointer is to, and its size.
+fn record(pointer: &Lvalue, types: Types<'_>) -> Option<(Type, u64)> {
+    let ty = pointer.ty.pointee().map(Type::unqualified)?;
+    let size = types.size(ty).filter(|size| *size > 0 && matches!(ty.kind(), TypeKind::Record(_)))?;
+    Some((ty, size))
+}
+
+/// What the two records are called.
+fn names(of: Name) -> [Name; 2] {
+    ["", "'"].map(|mark| Name::new(&format!("#{of}{mark}")))
 }
 
 impl Emitter<'_> {

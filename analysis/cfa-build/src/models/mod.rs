@@ -15,6 +15,7 @@ mod format;
 mod input;
 mod kept;
 mod lines;
+mod members;
 mod needs;
 mod option;
 mod parse;

@@ -95,7 +95,11 @@ impl Pass<'_, '_> {
             Need::Bytes { pointer: at, size, or_null } => {
                 let Some(to) = pointer(arguments, *at) else { return };
                 let size = self.size(size, arguments, cause);
-                self.ask(MemoryPredicate::InBounds, to, size, *or_null);
+                if self.string == Some(*at) {
+                    self.ask_room(to, size, *or_null);
+                } else {
+                    self.ask(MemoryPredicate::InBounds, to, size, *or_null);
+                }
             }
             Need::Values { pointer: at, size, or_null } => {
                 let Some(from) = pointer(arguments, *at).filter(|from| !may_have_gaps(from)) else { return };
@@ -148,7 +152,7 @@ impl Pass<'_, '_> {
                 let length = self.emitter.any_size(cause);
                 let most = self.emitter.types.ptrdiff_t().max();
                 self.emitter.assume_range(&length, 1, most);
-                self.ask(MemoryPredicate::InBounds, to, length, false);
+                self.ask_room(to, length, false);
             }
             Need::Apart { to, from, size } => {
                 let (Some(to), Some(from)) = (pointer(arguments, *to), pointer(arguments, *from)) else {
@@ -183,7 +187,7 @@ impl Pass<'_, '_> {
                     room = fold::binary(BinaryOp::Add, room, length, self.emitter.site);
                 }
                 let room = self.bytes_of(room, *characters);
-                self.ask(MemoryPredicate::InBounds, to, room, false);
+                self.ask_room(to, room, false);
             }
         }
     }

@@ -241,6 +241,17 @@ impl Parser {
     }
 
     fn writes(&mut self) -> Result<Effect, ModelError> {
+        if self.take("variable") {
+            self.word("from")?;
+            return Ok(Effect::WritesVariable(self.argument()?));
+        }
+        if self.take("record") {
+            self.word("of")?;
+            return Ok(Effect::WritesRecord(Name::new(&self.next("a name")?.text)));
+        }
+        if self.take("object") {
+            return Ok(Effect::WritesGlobal(Name::new(&self.next("a name")?.text)));
+        }
         if self.peek().is_some_and(|token| token.text.starts_with('*')) {
             return Ok(Effect::WritesObject(self.deref_argument()?.0));
         }

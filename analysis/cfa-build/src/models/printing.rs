@@ -45,8 +45,13 @@ enum Printed {
 impl Pass<'_, '_> {
     /// Each conversion of a literal format has an argument of its kind, and what is printed as a string is one.
     pub(super) fn need_printed(&mut self, format: usize, first: usize, arguments: &[Argument]) {
-        let known =
-            pointer(arguments, format).and_then(|format| format::directives(self.program, &format, false));
+        let Some(format) = pointer(arguments, format) else { return };
+        let known = format::directives(self.program, &format, false);
+        if known.is_none() && format::is_literal(self.program, &format) {
+            self.emitter.emit(Op::Skip);
+            let here = self.emitter.at;
+            self.emitter.function.unsupported.push((here, Name::new("a format that is not understood")));
+        }
         let mut at = first;
         for directive in known.iter().flatten() {
             let Directive::Conversion(specification) = directive else { continue };
@@ -56,7 +61,7 @@ impl Pass<'_, '_> {
             let taken: Option<Vec<Expr>> =
                 (at..at + specification.taken()).map(|at| value(arguments, at).filter(is_int)).collect();
             at += specification.taken();
-            let argument = value(arguments, at);
+            let argument = value(arguments, specification.argument.map_or(at, |number| first + number - 1));
             at += 1;
             let argument = argument.filter(|argument| self.is_of_kind(specification, argument));
             let (Some(taken), Some(argument)) = (&taken, argument) else {
@@ -154,7 +159,7 @@ impl Pass<'_, '_> {
             }
             Room::Enough => {
                 self.demand_strings_apart(&to, &pieces, &whole);
-                self.ask(MemoryPredicate::InBounds, to.clone(), whole, false);
+                self.ask_room(to.clone(), whole, false);
                 self.write_pieces(&to, &format, &pieces, &starts, None);
                 self.end_at(&to, total.clone());
             }
@@ -301,7 +306,8 @@ impl Pass<'_, '_> {
                     b'm' => out.push(self.unknown_piece(0, IntType::INT.max())),
                     b'n' => at += 1,
                     _ => {
-                        let argument = value(arguments, at)?;
+                        let argument =
+                            value(arguments, specification.argument.map_or(at, |number| first + number - 1))?;
                         at += 1;
                         out.push(self.piece(specification, argument));
                     }

@@ -177,7 +177,8 @@ impl<A: Arithmetic> StateView<'_, A> {
         Ok((!env.may_be_read_only(self.function.name, pointer)).then_some(true))
     }
 
-    /// Whether what is called through a pointer may be called so: of the functions that the program has made it from, all that its value allows.
+    /// Whether what is called through a pointer may be called so: of the functions that the program has made it from, all that its value allows; and
+    /// no object of the program.
     fn callable(&self, pointer: &Expr, arguments: &Expr) -> Result<Option<bool>, Impossible> {
         let (Expr::Address(lvalue), Expr::Int(count, _)) = (pointer, arguments) else { return Ok(None) };
         let Base::Deref(called, _) = &lvalue.base else { return Ok(None) };
@@ -185,7 +186,11 @@ impl<A: Arithmetic> StateView<'_, A> {
         let value = self.eval(called)?.known();
         let is_other =
             |name: &Name| value.as_ref().is_some_and(|value| !self.model.arithmetic.may_call(value, *name));
-        Ok(wrong.iter().all(is_other).then_some(true))
+        let is_data = match value.as_ref().and_then(|value| self.model.arithmetic.addresses(value)) {
+            Some(objects) => objects.iter().any(|(object, _)| *object != Object::External),
+            None => self.model.env.may_be_data(self.function.name, called),
+        };
+        Ok((!is_data && wrong.iter().all(is_other)).then_some(true))
     }
 
     fn in_bounds(&self, pointees: &Pointees, (least, most): (i128, i128)) -> Option<bool> {

@@ -28,6 +28,8 @@ pub(crate) struct Objects {
     pub(crate) strings: BTreeMap<Name, StringLiteral>,
     /// What the linker calls what is not defined here, where the text says so.
     linker_names: BTreeMap<Name, Name>,
+    /// See [`Module::absent`].
+    absent: BTreeSet<Name>,
 }
 
 /// A global and its positions.
@@ -182,8 +184,8 @@ impl Objects {
         target.function.body.is_some()
     }
 
-    /// Makes the address of what is weak and not defined here any value, null included, wherever it is more than called
-    /// (calling what is absent is undefined anyway).
+    /// Finds what is weak and not defined here. In constant initialisers its address becomes any value, null included; and so does that of what has
+    /// another name for the linker, wherever it is more than called.
     pub(crate) fn forget_addresses(&mut self, weak: &BTreeSet<Name>) {
         let absent: BTreeSet<Name> = weak
             .iter()
@@ -196,11 +198,14 @@ impl Objects {
         if absent.is_empty() {
             return;
         }
-        let initial = self.globals.iter_mut().filter_map(|g| g.global.init_body.as_mut());
-        let bodies = self.functions.iter_mut().filter_map(|f| f.function.body.as_mut());
-        for body in bodies.chain(initial) {
+        for body in self.globals.iter_mut().filter_map(|g| g.global.init_body.as_mut()) {
             forget_addresses_in(body, &absent);
         }
+        let (renamed, absent) = absent.into_iter().partition(|name| self.linker_names.contains_key(name));
+        for body in self.functions.iter_mut().filter_map(|f| f.function.body.as_mut()) {
+            forget_addresses_in(body, &renamed);
+        }
+        self.absent = absent;
     }
 
     /// The finished module.
@@ -234,6 +239,7 @@ impl Objects {
             functions,
             strings,
             linker_names: self.linker_names,
+            absent: self.absent,
         };
         (module, map)
     }

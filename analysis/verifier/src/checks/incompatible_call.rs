@@ -1,18 +1,28 @@
-//! A function must be called through a pointer to a function of its type (C11 6.3.2.3p8). What counts as its type says `cfa::may_be_called`.
+//! A function must be called through a pointer to a function of its type (C11 6.3.2.3p8). What counts as its type says `cfa::may_be_called`. Calls by name
+//! that do not fit the definition have their obligations since linking, `va_arg` since lowering.
 
 use std::sync::Arc;
 
-use proofline_cfa::{Base, Expr, Function, Lvalue, MemoryPredicate, Site};
+use proofline_cfa::{Base, CALLABLE, Expr, Function, Lvalue, MemoryPredicate, Site};
+use proofline_cfa_build::{INCOMPATIBLE_CALL, VA_ARG};
 
 use super::{Check, Demand, Part, Rule};
 
 /// See its page.
 pub static CHECK: Check = Check {
-    code: "incompatible-call",
+    code: INCOMPATIBLE_CALL,
     cwe: &[843, 686, 685],
-    title: |failure| failure.named("call of a function through a pointer of another type"),
+    title: |failure| {
+        let what = match failure.condition {
+            condition if condition.starts_with(VA_ARG) => "argument that was not passed, or is of another type,",
+            condition if condition.ends_with(CALLABLE) => "call of a function through a pointer of another type",
+            _ => "call of a function otherwise than it is defined",
+        };
+        failure.named(what)
+    },
     last_step: None,
-    help: "give the function the parameters and the result that the pointer's type says; a small function between them does",
+    help: "declare the function with a prototype, in a header that its definition includes, too; give one that is called through a pointer the parameters and the \
+           result that the pointer's type says",
     is_claim: false,
     is_opt_in: false,
     ends_executions: false,

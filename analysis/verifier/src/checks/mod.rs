@@ -230,7 +230,7 @@ enum Part<'e> {
     Access { place: &'e Lvalue, site: Site },
     /// The address of a part of an object is formed, and not followed.
     Formed { place: &'e Lvalue, site: Site },
-    /// An object is written through a pointer.
+    /// An object is written through a pointer, or a literal is.
     Write { place: &'e Lvalue, pointer: &'e Expr, site: Site },
     /// A function is called through a pointer to a function of this type.
     Call { pointer: &'e Expr, ty: Type, arguments: usize, site: Site },

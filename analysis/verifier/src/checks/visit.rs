@@ -113,11 +113,17 @@ fn expr(value: &Expr, site: Site, visit: &mut Visitor<'_>) {
     }
 }
 
-/// The place is accessed, and what a pointer leads to is written there.
+/// The place is accessed, and what a pointer leads to is written there; so is a literal that stands in the expression (`"ab"[0] = 'x'`), whose
+/// type says nothing of it.
 fn written(target: &Lvalue, site: Site, visit: &mut Visitor<'_>) {
     lvalue(target, Use::Access, site, visit);
-    if let Base::Deref(pointer, own) = &target.base {
-        visit(Part::Write { place: target, pointer, site: *own }, *own);
+    match &target.base {
+        Base::Deref(pointer, own) => visit(Part::Write { place: target, pointer, site: *own }, *own),
+        Base::Global(name) if name.contains('"') => {
+            let pointer = &Expr::Address(target.clone());
+            visit(Part::Write { place: target, pointer, site }, site);
+        }
+        Base::Global(_) | Base::Local(_) => {}
     }
 }
 

@@ -179,7 +179,13 @@ impl<'c, O: Oracle> Machine<'c, O> {
         let address = self.eval(code, called)?;
         let mut functions = (0u32..).zip(&self.code.functions);
         let found = functions.find(|(at, _)| Value::Int(super::start::function_address(*at)) == address);
-        let Some((_, found)) = found else { return Ok(true) };
+        let Some((_, found)) = found else {
+            // Of an object that the run made up nobody knows what it is.
+            let Value::Int(address) = address else { return Ok(true) };
+            let address = address as u64;
+            let is_object = !matches!(self.memory.provenance(address), Provenance::Nothing);
+            return Ok(!is_object || self.is_made_up(address));
+        };
         Ok(self.code.program.may_call(found.function.name, lvalue.ty, *count as usize) != Some(false))
     }
 

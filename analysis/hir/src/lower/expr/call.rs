@@ -3,7 +3,7 @@
 use proofline_syntax::{Span, marks};
 use tree_sitter::Node;
 
-use super::super::{Lowerer, builtin, children, error_type, field};
+use super::super::{Lowerer, builtin, children, convert::promoted, error_type, field};
 use crate::{
     Name,
     body::{ExprId, ExprKind},
@@ -121,6 +121,19 @@ impl<'u> Lowerer<'u> {
         self.body.expr(ExprKind::Call { callee, arguments }, result, span)
     }
 
+    /// Whether an old-style definition finds the promoted value where it looks for its parameter.
+    fn arrives_promoted(&self, value: ExprId, parameter: Type) -> bool {
+        let (given, wanted) = (self.type_of(value), promoted(parameter, None, self.model));
+        let bits = |ty: Type| ty.int_kind().map(|kind| kind.bits(self.model));
+        match wanted.kind() {
+            _ if given.is_integer() && wanted.is_integer() => bits(given) == bits(wanted),
+            TypeKind::Float(FloatKind::Float) => matches!(given.kind(), TypeKind::Float(FloatKind::Double)),
+            TypeKind::Float(wanted) => matches!(given.kind(), TypeKind::Float(given) if given == wanted),
+            TypeKind::Pointer(_) => given.pointee().is_some(),
+            _ => true,
+        }
+    }
+
     fn arguments(
         &mut self,
         callee: ExprId,
@@ -146,10 +159,11 @@ impl<'u> Lowerer<'u> {
         }
         let convert = |(index, value): (usize, ExprId)| match signature.parameters.get(index) {
             Some(ty) if !signature.unprototyped => self.convert(value, *ty),
-            // An old-style definition receives the promoted value and converts it to its parameter's type.
+            // An old-style definition receives the promoted value and converts it to its parameter's type. A value of another kind or size
+            // stays one: the call is undefined.
             Some(ty) => {
                 let value = self.default_promote(value);
-                self.convert(value, *ty)
+                if self.arrives_promoted(value, *ty) { self.convert(value, *ty) } else { value }
             }
             None => self.default_promote(value),
         };

@@ -1,0 +1,295 @@
+//! `va_arg`: its value is any, but there must be an argument left, of its type (C11 7.16.1.1p2). Callers leave how many variable arguments there are, and
+//! of which kinds, in variables that no program can name (`call_coercion` writes them before each call); a function that reads its own lists
+//! counts in locals of its own. Where a list comes from elsewhere or goes elsewhere, the obligation can be neither proved nor violated. Must not know callers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proofline_hir::{
+    Linkage, Name, Type, TypeKind,
+    body::{BinaryOp, Body, ExprId, ExprKind, LocalId as BodyLocal},
+    types::IntKind,
+};
+
+use super::{build::Lowering, call::direct_name, fold};
+use crate::call_coercion::INCOMPATIBLE_CALL;
+use proofline_cfa::{Base, CompareOp, Expr, FloatType, Function, Global, IntType, Lvalue, Op, Scalar, Site};
+
+/// How many variable arguments the latest call of a function with `...` had.
+const COUNT: &str = "#va_count";
+/// Of which kind all of them are; 0 if they are not of one.
+const KIND: &str = "#va_kind";
+/// The kinds of the first ones, four bits each.
+const KINDS: &str = "#va_kinds";
+
+/// More arguments have no kinds that are known.
+const MOST_KINDS: usize = 16;
+
+/// What the hidden variables are.
+const NUMBER: IntType = IntType { bits: 64, signed: false };
+
+/// What the texts of the obligations begin with.
+pub const VA_ARG: &str = "va_arg";
+
+/// The lists that a function reads itself.
+#[derive(Default)]
+pub(crate) struct Lists {
+    positions: BTreeMap<BodyLocal, Position>,
+    given: Option<Given>,
+}
+
+/// Where a list is: whether it is between `va_start` and `va_end`, how many arguments come, and of which kinds.
+#[derive(Clone)]
+struct Position {
+    is_open: Lvalue,
+    left: Lvalue,
+    kinds: Lvalue,
+}
+
+/// What callers have left, as it was where the function began.
+#[derive(Clone)]
+struct Given {
+    count: Lvalue,
+    kind: Lvalue,
+    kinds: Lvalue,
+}
+
+impl Lowering<'_> {
+    /// Before the body: keeps what the caller has left.
+    pub(crate) fn begin_lists(&mut self) {
+        let lists = own_lists(self.body);
+        if !self.function.variadic || lists.is_empty() {
+            return;
+        }
+        let site = self.end_site();
+        let mut keep = |name| {
+            let kept = self.scalar_temporary(Scalar::Int(NUMBER));
+            self.emit(Op::Assign(kept.clone(), Expr::Load(hidden(name))), site);
+            kept
+        };
+        let given = Given { count: keep(COUNT), kind: keep(KIND), kinds: keep(KINDS) };
+        for list in lists {
+            let mut zero = || {
+                let variable = self.scalar_temporary(Scalar::Int(NUMBER));
+                self.emit(Op::Assign(variable.clone(), number(0)), site);
+                variable
+            };
+            let position = Position { is_open: zero(), left: zero(), kinds: zero() };
+            self.lists.positions.insert(list, position);
+        }
+        self.lists.given = Some(given);
+    }
+
+    /// `va_start`, `va_end`, `va_copy`, with the addresses of lists.
+    pub(crate) fn move_list(&mut self, name: &str, arguments: &[ExprId], site: Site) {
+        let position = |at: usize| {
+            let list = list_of(self.body, *arguments.get(at)?)?;
+            self.lists.positions.get(&list).cloned()
+        };
+        let (Some(list), Some(given)) = (position(0), self.lists.given.clone()) else { return };
+        let (is_open, left, kinds) = match (name, position(1)) {
+            ("va_end", _) => return self.emit(Op::Assign(list.is_open, number(0)), site),
+            ("va_copy", Some(other)) => {
+                (Expr::Load(other.is_open), Expr::Load(other.left), Expr::Load(other.kinds))
+            }
+            _ => (number(1), Expr::Load(given.count), Expr::Load(given.kinds)),
+        };
+        self.emit(Op::Assign(list.is_open, is_open), site);
+        self.emit(Op::Assign(list.left, left), site);
+        self.emit(Op::Assign(list.kinds, kinds), site);
+    }
+
+    /// The next argument is there, and is of the type; the list goes on behind it.
+    pub(crate) fn demand_argument(&mut self, list: ExprId, ty: Type, site: Site) {
+        let kind = kind_of_type(self.types.scalar(ty));
+        let position = match self.body.expr(list).kind {
+            ExprKind::Local(list) => self.lists.positions.get(&list).cloned(),
+            _ => None,
+        };
+        let Some(kind) = kind else {
+            let never = Expr::int(0);
+            return self.demand(
+                INCOMPATIBLE_CALL,
+                never,
+                "va_arg names a type that arguments are promoted to",
+                site,
+            );
+        };
+        let (Some(Position { is_open, left, kinds }), Some(given)) = (position, self.lists.given.clone())
+        else {
+            let unknown = Expr::Load(self.unmodelled(Type::int(), "a list of variable arguments", site));
+            let fits = fold::compare(CompareOp::Ne, unknown, Expr::int(0));
+            return self.demand(INCOMPATIBLE_CALL, fits, "va_arg finds an argument of its type", site);
+        };
+        let is_open = fold::compare(CompareOp::Ne, Expr::Load(is_open), number(0));
+        self.demand(INCOMPATIBLE_CALL, is_open, "va_arg comes between va_start and va_end", site);
+        let is_left = fold::compare(CompareOp::Ne, Expr::Load(left.clone()), number(0));
+        self.demand(INCOMPATIBLE_CALL, is_left, "va_arg has an argument left", site);
+        // All of one kind, or this one of the kind.
+        let join = self.location();
+        let is_uniform = fold::compare(CompareOp::Eq, Expr::Load(given.kind), number(kind));
+        self.connect(Op::Assume(is_uniform.clone()), join, site);
+        self.emit(Op::Assume(is_uniform.negated()), site);
+        let own = fold::binary(BinaryOp::BitAnd, Expr::Load(kinds.clone()), number(15), site);
+        let own = self.save(own, site);
+        let (far, near) = (self.location(), self.location());
+        let is_known = fold::compare(CompareOp::Ne, own.clone(), number(0));
+        self.connect(Op::Assume(is_known.negated()), far, site);
+        self.connect(Op::Assume(is_known), near, site);
+        self.at = far;
+        self.unsupported("a variable argument behind many others", site);
+        self.connect(Op::Skip, join, site);
+        self.at = near;
+        let fits = fold::compare(CompareOp::Eq, own, number(kind));
+        let text =
+            format!("va_arg finds an argument that was passed as {}", proofline_hir::print::type_text(ty));
+        self.demand(INCOMPATIBLE_CALL, fits, &text, site);
+        self.connect(Op::Skip, join, site);
+        self.at = join;
+        let fewer = fold::binary(BinaryOp::Sub, Expr::Load(left.clone()), number(1), site);
+        self.emit(Op::Assign(left, fewer), site);
+        let behind = fold::binary(BinaryOp::Shr, Expr::Load(kinds.clone()), number(4), site);
+        self.emit(Op::Assign(kinds, behind), site);
+    }
+}
+
+/// Variables of the function that are lists and go nowhere else than to `va_start` and its kin.
+fn own_lists(body: &Body) -> BTreeSet<BodyLocal> {
+    let mut lists = BTreeSet::new();
+    let mut fine: BTreeSet<ExprId> = BTreeSet::new();
+    let mut copies = Vec::new();
+    for expr in &body.exprs {
+        match &expr.kind {
+            ExprKind::VaArg(list) => {
+                if let ExprKind::Local(local) = body.expr(*list).kind {
+                    lists.insert(local);
+                }
+                fine.insert(*list);
+            }
+            ExprKind::Call { callee, arguments } => {
+                let name = direct_name(body, *callee);
+                let name = name.as_ref().and_then(|name| name.strip_prefix("__builtin_va_"));
+                if !matches!(name, Some("start" | "end" | "copy")) {
+                    continue;
+                }
+                for argument in arguments {
+                    if let ExprKind::AddressOf(list) | ExprKind::Decay(list) = body.expr(*argument).kind {
+                        fine.insert(list);
+                    }
+                }
+                if name == Some("copy") {
+                    copies.push((arguments.first().copied(), arguments.get(1).copied()));
+                }
+            }
+            _ => {}
+        }
+    }
+    for (at, expr) in body.exprs.iter().enumerate() {
+        if let ExprKind::Local(local) = expr.kind
+            && !fine.contains(&ExprId(at as u32))
+        {
+            lists.remove(&local);
+        }
+    }
+    lists.retain(|list| matches!(body.local(*list).ty.kind(), TypeKind::VaList));
+    // Which list a copied one was.
+    let of = |argument: Option<ExprId>| list_of(body, argument?);
+    loop {
+        let is_lost = |list: &BodyLocal| {
+            copies.iter().any(|(to, from)| {
+                of(*to) == Some(*list) && of(*from).is_none_or(|from| !lists.contains(&from))
+            })
+        };
+        let lost: Vec<BodyLocal> = lists.iter().copied().filter(is_lost).collect();
+        if lost.is_empty() {
+            return lists;
+        }
+        lists.retain(|list| !lost.contains(list));
+    }
+}
+
+/// The variable whose address it is.
+fn list_of(body: &Body, argument: ExprId) -> Option<BodyLocal> {
+    let (ExprKind::AddressOf(list) | ExprKind::Decay(list)) = body.expr(argument).kind else { return None };
+    match body.expr(list).kind {
+        ExprKind::Local(local) => Some(local),
+        _ => None,
+    }
+}
+
+fn number(value: u64) -> Expr {
+    Expr::Int(i128::from(value), NUMBER)
+}
+
+fn hidden(name: &str) -> Lvalue {
+    let (base, ty) = (Base::Global(Name::new(name)), Type::new(TypeKind::Int(IntKind::ULongLong)));
+    Lvalue { base, path: Vec::new(), ty, scalar: Some(Scalar::Int(NUMBER)), bits: None, size: 8 }
+}
+
+/// What is read by `va_arg`; `None` if no argument is passed so.
+fn kind_of_type(scalar: Option<Scalar>) -> Option<u64> {
+    match scalar {
+        Some(Scalar::Int(ty)) if ty.bits < 32 => None,
+        Some(Scalar::Float(FloatType::F32)) => None,
+        scalar => Some(kind(scalar)),
+    }
+}
+
+/// What is told apart of arguments; not 0.
+fn kind(scalar: Option<Scalar>) -> u64 {
+    match scalar {
+        Some(Scalar::Int(ty)) if ty.bits <= 32 => 1,
+        Some(Scalar::Int(ty)) if ty.bits <= 64 => 2,
+        Some(Scalar::Int(_)) => 3,
+        Some(Scalar::Pointer) => 4,
+        Some(Scalar::Float(FloatType::F16)) => 5,
+        Some(Scalar::Float(FloatType::F32)) => 6,
+        Some(Scalar::Float(FloatType::F64)) => 7,
+        Some(Scalar::Float(FloatType::F80)) => 8,
+        Some(Scalar::Float(FloatType::F128)) => 9,
+        None => 10,
+    }
+}
+
+/// The hidden variables, if one of the functions looks at them.
+pub(super) fn globals(functions: &[std::sync::Arc<Function>]) -> Vec<(Linkage, Global)> {
+    if !functions.iter().any(|function| counts(function)) {
+        return Vec::new();
+    }
+    let global = |name: &str| Global {
+        name: Name::new(name),
+        ty: Type::new(TypeKind::Int(IntKind::ULongLong)),
+        linkage: Linkage::External,
+        size: 8,
+        defined: true,
+        constant: false,
+        init: Vec::new(),
+        hidden: Vec::new(),
+    };
+    [COUNT, KIND, KINDS].map(|name| (Linkage::External, global(name))).into()
+}
+
+/// Whether the function looks at what its callers leave.
+pub(crate) fn counts(function: &Function) -> bool {
+    let is_count = |lvalue: &Lvalue| matches!(lvalue.base, Base::Global(name) if name.as_str() == COUNT);
+    let reads = |op: &Op| matches!(op, Op::Assign(_, Expr::Load(from)) if is_count(from));
+    function.variadic && function.edges.iter().any(|edge| reads(&edge.op))
+}
+
+/// A variable that only is there where some function of the program looks at what its callers leave.
+pub(crate) fn count_variable() -> Name {
+    Name::new(COUNT)
+}
+
+/// What the caller leaves before a call with these variable arguments.
+pub(crate) fn left(variable: &[Option<Scalar>]) -> [Op; 3] {
+    let first = variable.first().map_or(0, |scalar| kind(*scalar));
+    let is_uniform = variable.iter().all(|scalar| kind(*scalar) == first);
+    let kinds = variable.iter().take(MOST_KINDS).rev().fold(0, |kinds, scalar| kinds << 4 | kind(*scalar));
+    let values = [(COUNT, variable.len() as u64), (KIND, if is_uniform { first } else { 0 }), (KINDS, kinds)];
+    values.map(|(name, value)| Op::Assign(hidden(name), number(value)))
+}
+
+/// Where it is not known what a caller leaves.
+pub(crate) fn left_unknown() -> [Op; 3] {
+    [COUNT, KIND, KINDS].map(|name| Op::Havoc(hidden(name), proofline_cfa::Cause::Indeterminate))
+}

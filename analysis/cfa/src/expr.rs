@@ -28,6 +28,26 @@ index! {
 impl Site {
     /// No place in the text: of what holds without being written there.
     pub const NOWHERE: Site = Site(u32::MAX);
+
+    /// Set in sites beside others.
+    const BESIDE: u32 = 1 << 30;
+
+    /// A second site at the same place in the text, which the map does not list: `realloc` allocates twice.
+    #[must_use]
+    pub fn beside(self) -> Site {
+        Site(self.0 | Site::BESIDE)
+    }
+
+    /// Whether it is such a second site.
+    pub fn is_beside(self) -> bool {
+        self != Site::NOWHERE && self.0 & Site::BESIDE != 0
+    }
+
+    /// The site in the map that says where it is.
+    #[must_use]
+    pub fn in_map(self) -> Site {
+        if self == Site::NOWHERE { self } else { Site(self.0 & !Site::BESIDE) }
+    }
 }
 
 /// A value without side effects.

@@ -263,6 +263,14 @@ pub struct Approximation {
 }
 
 impl Function {
+    /// Whether the pointer is to an object that the model of a library function has allocated for its own use.
+    pub fn is_laid_aside(&self, pointer: &Expr) -> bool {
+        let Expr::Load(place) = pointer else { return false };
+        self.edges.iter().any(|edge| match &edge.op {
+            Op::Allocate(allocation) => allocation.site.is_beside() && allocation.dst == *place,
+            _ => false,
+        })
+    }
     /// The edge.
     pub fn edge(&self, id: EdgeId) -> &Edge {
         &self.edges[id.index()]

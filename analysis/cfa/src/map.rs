@@ -20,6 +20,6 @@ pub struct FunctionMap {
 impl FunctionMap {
     /// Position of a site.
     pub fn span(&self, site: Site) -> Option<Span> {
-        self.sites.get(site.index()).copied()
+        self.sites.get(site.in_map().index()).copied()
     }
 }

@@ -185,7 +185,7 @@ impl Verifier<'_> {
 
     fn site(&mut self, site: Site) {
         if let Some(count) = self.sites {
-            self.expect(site.index() < count, Flaw::Site, || format!("{site} of {count}"));
+            self.expect(site.in_map().index() < count, Flaw::Site, || format!("{site} of {count}"));
         }
     }
 

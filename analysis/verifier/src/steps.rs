@@ -310,14 +310,20 @@ impl Teller<'_> {
                 }
             }
             Op::Allocate(allocation) => {
-                if let Some((Value::Int(address), scalar)) = event.value {
+                // What `realloc` lays aside nobody sees, but where there is no memory for it.
+                let is_seen = |address: i128| address == 0 || !allocation.site.is_beside();
+                if let Some((Value::Int(address), scalar)) = event.value
+                    && is_seen(address)
+                {
                     let value = (Value::Int(address), scalar);
                     self.assigned(&function, event, &allocation.dst, value, StepKind::Assign);
                     self.allocated(&function, event, address);
                 }
             }
-            Op::Free(_) => {
-                if let Some((value, scalar)) = event.value {
+            Op::Free(pointer) => {
+                if let Some((value, scalar)) = event.value
+                    && !function.is_laid_aside(pointer)
+                {
                     let freed = self.objects.value_text(value, scalar);
                     self.push(&function, event, StepKind::Assign, format!("{freed} is freed here"), None);
                     self.changes(ObjectChange::Freed(freed));

@@ -23,7 +23,7 @@ mod jump;
 mod lvalue;
 mod scope;
 mod sequence;
-mod shadow;
+pub(crate) mod shadow;
 mod stmt;
 mod switch;
 pub(crate) mod variable_arguments;

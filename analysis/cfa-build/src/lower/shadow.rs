@@ -17,14 +17,7 @@ pub(crate) fn add(
     positions: &mut FunctionMap,
     is_scalar: &dyn Fn(Type) -> bool,
 ) -> BTreeSet<LocalId> {
-    let candidates: Vec<LocalId> = (0..function.locals.len() as u32)
-        .map(LocalId)
-        .filter(|id| {
-            let local = function.local(*id);
-            local.role == Role::Variable && !local.address_taken && is_scalar(local.ty)
-        })
-        .collect();
-    let doubtful = doubtful(function, &candidates);
+    let doubtful = doubtful(function, &candidates(function, is_scalar));
     if doubtful.is_empty() {
         return doubtful;
     }
@@ -55,6 +48,30 @@ pub(crate) fn add(
         function.edges.push(Edge { from: between, to, op, site });
     }
     doubtful
+}
+
+/// Variables in registers that may be read before they have a value, of those that were in memory before: shadows are added while they still were, so
+/// they have none. They stay in memory, where each byte says whether it has a value.
+pub(crate) fn stay_in_memory(
+    function: &mut Function,
+    were_in_memory: &[bool],
+    is_scalar: &dyn Fn(Type) -> bool,
+) {
+    let mut moved = candidates(function, is_scalar);
+    moved.retain(|id| were_in_memory.get(id.index()) == Some(&true));
+    for id in doubtful(function, &moved) {
+        function.locals[id.index()].address_taken = true;
+    }
+}
+
+/// Variables in registers.
+fn candidates(function: &Function, is_scalar: &dyn Fn(Type) -> bool) -> Vec<LocalId> {
+    let all = (0..function.locals.len() as u32).map(LocalId);
+    all.filter(|id| {
+        let local = function.local(*id);
+        local.role == Role::Variable && !local.address_taken && is_scalar(local.ty)
+    })
+    .collect()
 }
 
 /// The local that the operation gives a value as a whole.

@@ -8,6 +8,7 @@ use super::{
     apply::Pass,
     arguments::{pointer, value},
     effect::{Characters, Factor, Size},
+    needs::is_variable,
 };
 use crate::lower::fold;
 use proofline_cfa::{
@@ -128,7 +129,10 @@ impl Pass<'_, '_> {
         let (site, size_t) = (self.emitter.site, self.emitter.types.size_t());
         let size = self.size(requested.size, arguments, cause);
         let bytes = i128::from(self.emitter.types.pointer_bits() / 8);
-        self.ask(MemoryPredicate::InBounds, place.clone(), Expr::Int(bytes, size_t), false);
+        let size_of_pointer = Expr::Int(bytes, size_t);
+        if !is_variable(&place, &size_of_pointer) {
+            self.ask(MemoryPredicate::InBounds, place.clone(), size_of_pointer, false);
+        }
         let place = self.pointee(&place, Type::void().pointer_to());
         let new = self.emitter.temporary(Type::void().pointer_to());
         let Requested { on_heap, zeroed, may_fail, .. } = requested;
@@ -219,37 +223,55 @@ impl Pass<'_, '_> {
         self.emitter.at = join;
     }
 
-    /// A new object with some of the old one's bytes; on failure the old one stays.
+    /// A new object with some of the old one's bytes; on failure the old one stays. The bytes lie aside while neither object is there: so there is
+    /// never more than one object of this site because of it, and loops that grow an array have one array.
     fn move_bytes(&mut self, old: &Expr, size: Expr, may_fail: bool, dst: Option<Lvalue>, cause: Cause) {
         let new = self.emitter.temporary(Type::void().pointer_to());
-        let allocation = Allocation {
-            dst: new.clone(),
-            size: size.clone(),
-            site: self.emitter.site,
-            on_heap: true,
-            zeroed: false,
-            may_fail,
-        };
-        self.emitter.emit(Op::Allocate(allocation));
-        let new = Expr::Load(new);
-        // How much was there is not known here; whoever executes the program knows.
-        let before = self.emitter.exactly.replace((Quantity::KeptBytes, vec![old.clone(), size.clone()]));
-        let kept = match cause {
-            Cause::External(name) => self.emitter.any_size(Cause::Unmodelled(name)),
-            cause => self.emitter.any_size(cause),
-        };
-        self.emitter.exactly = before;
-        let fits = fold::compare(CompareOp::Le, kept.clone(), size);
-        self.emitter.emit(Op::Assume(fits));
-        self.emitter.if_not_null(&new, |emitter| {
-            emitter.if_not_null(old, |emitter| {
-                emitter.emit_as_it_is(Op::CopyBytes(new.clone(), old.clone(), kept));
-                emitter.emit(Op::Free(old.clone()));
-            });
-        });
+        let site = self.emitter.site;
+        let allocation =
+            Allocation { dst: new.clone(), size: size.clone(), site, on_heap: true, zeroed: false, may_fail };
+        if *old == Expr::Null {
+            self.emitter.emit(Op::Allocate(allocation));
+        } else {
+            let aside = self.emitter.temporary(Type::void().pointer_to());
+            let beside = Allocation { dst: aside.clone(), site: site.beside(), ..allocation.clone() };
+            self.emitter.emit(Op::Allocate(beside));
+            let aside = Expr::Load(aside);
+            let null = Op::Assign(new.clone(), Expr::Null);
+            let moved = Allocation { may_fail: false, ..allocation };
+            self.emitter.if_else(
+                fold::compare(CompareOp::Ne, aside.clone(), Expr::Null),
+                |emitter| {
+                    emitter.if_not_null(old, |emitter| {
+                        let kept = emitter.kept_bytes(old, &size, cause);
+                        emitter.emit_as_it_is(Op::CopyBytes(aside.clone(), old.clone(), kept));
+                        emitter.emit(Op::Free(old.clone()));
+                    });
+                    emitter.emit(Op::Allocate(moved));
+                    let new = Expr::Load(new.clone());
+                    emitter.emit_as_it_is(Op::CopyBytes(new, aside.clone(), size.clone()));
+                    emitter.emit(Op::Free(aside.clone()));
+                },
+                |emitter| emitter.emit(null),
+            );
+        }
         if let Some(dst) = dst {
-            let value = fold::cast(dst.scalar.unwrap_or(Scalar::Pointer), new, self.emitter.site);
+            let value = fold::cast(dst.scalar.unwrap_or(Scalar::Pointer), Expr::Load(new), site);
             self.emitter.emit(Op::Assign(dst, value));
         }
+    }
+}
+
+impl super::emit::Emitter<'_> {
+    /// How many bytes of an object `realloc` keeps. How large it was is not known here; whoever executes the program knows.
+    fn kept_bytes(&mut self, old: &Expr, size: &Expr, cause: Cause) -> Expr {
+        let before = self.exactly.replace((Quantity::KeptBytes, vec![old.clone(), size.clone()]));
+        let kept = match cause {
+            Cause::External(name) => self.any_size(Cause::Unmodelled(name)),
+            cause => self.any_size(cause),
+        };
+        self.exactly = before;
+        self.emit(Op::Assume(fold::compare(CompareOp::Le, kept.clone(), size.clone())));
+        kept
     }
 }

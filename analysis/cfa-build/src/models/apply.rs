@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     call_coercion::{self, Interface},
-    lower::fold,
+    lower::{fold, shadow},
     simplify_cfg,
 };
 use proofline_cfa::{
@@ -119,7 +119,9 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
             }
         }
         simplify_cfg::simplify(&mut changed);
+        let were_in_memory: Vec<bool> = changed.locals.iter().map(|local| local.address_taken).collect();
         simplify_cfg::mark_taken(&mut changed);
+        shadow::stay_in_memory(&mut changed, &were_in_memory, &|ty| types.scalar(ty).is_some());
         forget_registers(&mut changed, types);
         // What models call need not be what they expect.
         *function = call_coercion::coerce_calls(&Arc::new(changed), types, false, &|name| {

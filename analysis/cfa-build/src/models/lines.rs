@@ -10,6 +10,7 @@ use super::{
     apply::Pass,
     arguments::pointer,
     effect::{Characters, Done, Termination},
+    needs::is_variable,
     strings::behind,
 };
 use crate::lower::fold;
@@ -85,7 +86,10 @@ impl Pass<'_, '_> {
         let (size_t, site) = (self.emitter.types.size_t(), self.emitter.site);
         let pointer_bytes = i128::from(self.emitter.types.pointer_bits() / 8);
         for place in [&object, &size] {
-            self.ask(MemoryPredicate::InBounds, place.clone(), Expr::Int(pointer_bytes, size_t), false);
+            let bytes = Expr::Int(pointer_bytes, size_t);
+            if !is_variable(place, &bytes) {
+                self.ask(MemoryPredicate::InBounds, place.clone(), bytes, false);
+            }
         }
         let place = self.pointee(&object, Type::void().pointer_to());
         let room = self.sized(&size);
@@ -117,6 +121,7 @@ impl Pass<'_, '_> {
         self.emitter.assume_range(&extra, 0, most);
         let larger = fold::binary(BinaryOp::Add, needed, extra, site);
         let larger = self.emitter.save(larger);
+        let tried = self.emitter.temporary(Type::void().pointer_to());
         let new = self.emitter.temporary(Type::void().pointer_to());
         let allocation = Allocation {
             dst: new.clone(),
@@ -126,17 +131,21 @@ impl Pass<'_, '_> {
             zeroed: false,
             may_fail,
         };
-        self.emitter.emit(Op::Allocate(allocation));
-        let new = Expr::Load(new);
+        // Whether there is room for it, before the old one goes: there are never two because of the call.
+        let beside = Allocation { dst: tried.clone(), site: site.beside(), ..allocation.clone() };
+        self.emitter.emit(Op::Allocate(beside));
+        let (new, tried) = (Expr::Load(new), Expr::Load(tried));
         let (with_new, no_new) = (self.emitter.location(), self.emitter.location());
-        let got = fold::compare(CompareOp::Ne, new.clone(), Expr::Null);
+        let got = fold::compare(CompareOp::Ne, tried.clone(), Expr::Null);
         self.emitter.connect(Op::Assume(got.clone().negated()), no_new);
         self.emitter.connect(Op::Assume(got), with_new);
         self.emitter.at = no_new;
         self.emitter.emit(failed.clone());
         self.emitter.connect(Op::Skip, join);
         self.emitter.at = with_new;
+        self.emitter.emit(Op::Free(tried));
         self.emitter.only_if(is_there, |emitter| emitter.emit(Op::Free(old)));
+        self.emitter.emit(Op::Allocate(Allocation { may_fail: false, ..allocation }));
         self.emitter.emit(Op::Assign(place.clone(), new));
         self.emitter.emit(Op::Assign(room, larger));
         self.emitter.connect(Op::Skip, reads);

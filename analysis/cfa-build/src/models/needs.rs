@@ -205,6 +205,16 @@ impl Pass<'_, '_> {
     }
 }
 
+/// Whether so many bytes are those of a variable that the pointer is the address of. Nobody needs to ask, so such a variable may be in a register.
+pub(super) fn is_variable(pointer: &Expr, size: &Expr) -> bool {
+    let (Expr::Address(Lvalue { base: Base::Local(_), path, size: of, .. }), Expr::Int(size, _)) =
+        (pointer, size)
+    else {
+        return false;
+    };
+    path.is_empty() && *size <= i128::from(*of)
+}
+
 fn values(from: &Expr, size: Expr) -> Expr {
     Expr::Memory(MemoryPredicate::Initialised, Arc::new(from.clone()), Arc::new(size))
 }

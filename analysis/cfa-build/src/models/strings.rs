@@ -99,8 +99,9 @@ impl Emitter<'_> {
         match searched.filter(|_| inside == Inside::String) {
             // Whoever does not ask whether it is one loses no runs in which it is none.
             Some(string) => self.if_else(
-                ends(string),
+                ends(string.clone()),
                 |emitter| {
+                    emitter.goes_no_further(&string, &assign);
                     emitter.emit(assign.clone());
                     emitter.emit(Op::Assume(ends(found)));
                 },
@@ -112,6 +113,19 @@ impl Emitter<'_> {
 }
 
 impl Emitter<'_> {
+    /// The address that is assigned is not behind the end of the string, which is so far from its start as the string is long. (What a search finds has
+    /// a quantity of its own.)
+    fn goes_no_further(&mut self, string: &Expr, assign: &Op) {
+        let Op::Assign(_, Expr::Address(Lvalue { path, .. })) = assign else { return };
+        let Some(Step::Index { index, .. }) = path.last().filter(|_| self.exactly.is_none()) else { return };
+        let index = Expr::clone(index);
+        self.exactly = Some((Quantity::StringLength, vec![string.clone()]));
+        let length = self.any_size(Cause::Unmodelled(Name::new(Quantity::StringLength.name())));
+        self.exactly = None;
+        let index = fold::cast(length.scalar(), index, self.site);
+        self.emit(Op::Assume(fold::compare(CompareOp::Le, index, length)));
+    }
+
     /// Whether what is found is a character that does not end the string, so that the string goes on behind it.
     fn finds_character(&self) -> bool {
         match &self.exactly {

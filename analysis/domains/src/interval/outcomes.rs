@@ -4,9 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use proofline_cfa::{Base, Cause, Expr, Function, LocalId, Lvalue, Op, Role, Scalar};
+use proofline_cfa::{Base, Cause, Expr, Function, LocalId, Lvalue, Object, Op, Role, Scalar};
 
-use super::{IntervalState, IntervalValue};
+use super::{IntervalState, IntervalValue, Pointee, Targets};
 use crate::store::{mentions::whole_local, region::Content, state::Frame};
 
 /// The locals of a function that hold outcomes.
@@ -70,7 +70,25 @@ fn source(value: &Expr) -> Option<&Lvalue> {
 
 /// Whether an outcome of the innermost frame certainly differs.
 pub(super) fn differ(outcomes: &BTreeSet<LocalId>, one: &IntervalState, other: &IntervalState) -> bool {
-    outcomes.iter().any(|id| signs(&one.frame, *id) & signs(&other.frame, *id) == 0)
+    outcomes.iter().any(|id| {
+        signs(&one.frame, *id) & signs(&other.frame, *id) == 0
+            || matches!((made(&one.frame, *id), made(&other.frame, *id)), (Some(one), Some(other)) if one != other)
+    })
+}
+
+/// The allocation site whose object the address is in, if there is only one: what was there first, and what `realloc` has made of it.
+fn made(frame: &Frame<IntervalValue>, id: LocalId) -> Option<Object> {
+    let [cell] = frame.local(id)?.cells() else { return None };
+    match &cell.content {
+        Content::Each(_, item, IntervalValue::Pointer(pointer)) if *item == cell.len && cell.start == 0 => {
+            let Targets::These(these) = &pointer.to else { return None };
+            match these.iter().map(|(to, _)| to).collect::<Vec<_>>()[..] {
+                [Pointee::Object(object @ Object::Heap(..))] => Some(*object),
+                _ => None,
+            }
+        }
+        Content::Zero | Content::Each(..) | Content::Any => None,
+    }
 }
 
 const NEGATIVE: u8 = 1;

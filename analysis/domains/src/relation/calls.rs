@@ -133,7 +133,8 @@ fn first(dim: Dim, written: &BTreeSet<LocalId>) -> Option<Dim> {
         Dim::Value(id, ty) if written.contains(&id) => Some(Dim::First(id, ty)),
         Dim::Offset(id) if written.contains(&id) => Some(Dim::FirstOffset(id)),
         Dim::Value(..) | Dim::Offset(_) => Some(dim),
-        Dim::Size(_)
+        Dim::Twice(..)
+        | Dim::Size(_)
         | Dim::Zero(_)
         | Dim::Filled(_)
         | Dim::From(_)
@@ -196,7 +197,7 @@ pub(super) fn leave(
                 if matches!(exit.pointers.get(&result).and_then(|known| known.tag), Some(Tag::Allocated(..)))
                 {
                     let tag = Tag::Allocated(call.at.id, true);
-                    state.retag(tag);
+                    state.allocates(call.at.id);
                     place.pointer.tag = Some(tag);
                 }
                 point(&mut state, to, &place)?;
@@ -380,7 +381,7 @@ fn place(
             let pointer = Pointer { tag: None, ..pointer };
             Some(Place { pointer, offset, size: received(Dim::Size(result)), zero, filled })
         }
-        Tag::Allocated(_, false) | Tag::Named(_) => None,
+        Tag::Allocated(_, false) | Tag::Named(_) | Tag::Older(..) => None,
     }
 }
 
@@ -414,7 +415,7 @@ pub(super) fn expand(before: &Relations, block: BlockContext<'_>, exit: &Relatio
             Some(Tag::Named(Object::Local(_, id))) => !locals.contains(&id),
             Some(Tag::Allocated(_, on_heap)) => on_heap,
             Some(Tag::Named(_) | Tag::Passed(_)) => true,
-            None => false,
+            Some(Tag::Older(..)) | None => false,
         };
         lives && !locals.contains(&id)
     });
@@ -425,7 +426,7 @@ pub(super) fn expand(before: &Relations, block: BlockContext<'_>, exit: &Relatio
     Arc::make_mut(&mut state.zone).add_all(&rest.zone);
     for (id, pointer) in rest.pointers.iter() {
         // The loop may have allocated there once more.
-        let tag = pointer.tag.filter(|tag| !matches!(tag, Tag::Allocated(..)));
+        let tag = pointer.tag.filter(|tag| !matches!(tag, Tag::Allocated(..) | Tag::Older(..)));
         Arc::make_mut(&mut state.pointers).insert(*id, Pointer { tag, ..*pointer });
     }
     state

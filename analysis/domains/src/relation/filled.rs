@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use proofline_cfa::{Expr, Function, IntType, LocalId, Object, scalar_of};
+use proofline_cfa::{Expr, Function, IntType, LocalId, Object, Quantity, scalar_of};
 use proofline_hir::{TypeKind, types::ArrayLength};
 
 use super::{
@@ -29,6 +29,8 @@ struct Given {
     address: Expr,
     size: Expr,
     has_values: bool,
+    /// If not all has: so many units of this size, from the start on.
+    first: Option<(u64, Form)>,
 }
 
 impl Step<'_> {
@@ -41,7 +43,8 @@ impl Step<'_> {
         }
         let Some(unit) = local.size.checked_div(*length).filter(|unit| *unit > 0) else { return Ok(()) };
         let tag = Some(Tag::Named(Object::Local(self.at.function.name, id)));
-        let pointer = Pointer { unit, tag, is_there: true, has_zero: false, is_filled: true };
+        let (is_there, has_zero, is_filled, on_heap) = (true, false, true, false);
+        let pointer = Pointer { unit, tag, is_there, has_zero, is_filled, on_heap };
         Arc::make_mut(&mut state.pointers).insert(id, pointer);
         set(state, &[(Dim::Filled(id), &Form::constant(0))])
     }
@@ -50,14 +53,22 @@ impl Step<'_> {
     pub(super) fn fills(&self, view: &View<'_>, state: &mut Relations, written: &Written<'_>) -> Result<()> {
         let Some(given) = self.given(view, state, written) else { return Ok(()) };
         let place = view.place(&given.address);
-        let known: Vec<LocalId> =
-            state.pointers.iter().filter(|(_, pointer)| pointer.is_filled).map(|(id, _)| *id).collect();
-        for id in known {
+        let known: Vec<(LocalId, bool)> =
+            state.pointers.iter().map(|(id, pointer)| (*id, pointer.is_filled)).collect();
+        for (id, is_filled) in known {
             let there = place.as_ref().filter(|place| leads_into(view, id, &given.address, place));
+            if !is_filled && there.is_none() {
+                continue;
+            }
             match self.filled(view, id, &given, there) {
                 Filled::Same => {}
                 Filled::Lost => state.lose_values(|lost| lost == id),
-                Filled::To(end) => set(state, &[(Dim::Filled(id), &end)])?,
+                Filled::To(end) => {
+                    set(state, &[(Dim::Filled(id), &end)])?;
+                    if let Some(pointer) = Arc::make_mut(&mut state.pointers).get_mut(&id) {
+                        pointer.is_filled = true;
+                    }
+                }
             }
         }
         Ok(())
@@ -66,7 +77,7 @@ impl Step<'_> {
     /// What gets values. `None`: nothing, and nothing is lost beside what this forgets.
     fn given(&self, view: &View<'_>, state: &mut Relations, written: &Written<'_>) -> Option<Given> {
         let given = |address: &Expr, size: &Expr, has_values| {
-            Some(Given { address: address.clone(), size: size.clone(), has_values })
+            Some(Given { address: address.clone(), size: size.clone(), has_values, first: None })
         };
         match written {
             // What changes has a value then; what does not has what it had.
@@ -78,7 +89,11 @@ impl Step<'_> {
                 given(&Expr::Address((*dst).clone()), &size, *has_value).filter(|_| !is_partial)
             }
             Written::Values(to, size) | Written::Zeros(to, size) => given(to, size, true),
-            Written::Copied { to, from, size } => given(to, size, view.is_filled(from, size)),
+            Written::Copied { to, from, size } => {
+                let mut given = given(to, size, view.is_filled(from, size))?;
+                given.first = self.first_copied(view, from, size);
+                Some(given)
+            }
             Written::Reached(values) => {
                 let lost: Vec<LocalId> =
                     state.pointers.keys().copied().filter(|id| self.is_reached(*id, values)).collect();
@@ -92,15 +107,60 @@ impl Step<'_> {
         }
     }
 
+    /// How many of the units that are copied certainly have values, and their size.
+    fn first_copied(&self, view: &View<'_>, from: &Expr, size: &Expr) -> Option<(u64, Form)> {
+        let source = view.place(from).filter(|place| place.pointer.is_there && place.offset.low >= 0)?;
+        let there = view.difference(source.filled.as_ref()?, &source.offset);
+        let copied = whole_units(view, self.copied_size(from, size), source.pointer.unit)?;
+        let first = if view.distance(&there, &copied) <= 0 {
+            there
+        } else if view.distance(&copied, &there) <= 0 {
+            copied
+        } else {
+            there.least(&copied)
+        };
+        (first.low >= 0).then_some((source.pointer.unit, first))
+    }
+
+    /// So many bytes are copied, or all that there are: of an object that moves, `realloc` copies what fits into the new one.
+    pub(super) fn copied_size<'e>(&'e self, from: &Expr, size: &'e Expr) -> &'e Expr {
+        self.kept_of(from, size).unwrap_or(size)
+    }
+
+    /// The size of the new object, if the number is what `realloc` keeps of the old one, computed just before.
+    fn kept_of(&self, from: &Expr, size: &Expr) -> Option<&Expr> {
+        let function = self.at.function;
+        let (number, _) = self.view().whole_of(size)?;
+        let results = function.library_results.iter();
+        let [old, new] = &results
+            .filter(|result| result.quantity == Quantity::KeptBytes)
+            .find(|result| result.dst == number)?
+            .arguments[..]
+        else {
+            return None;
+        };
+        (old == from && self.was_just_computed(number)).then_some(new)
+    }
+
     /// How far the object of a pointer has values then. `there`: the place that is written, if it certainly is in that object.
     fn filled(&self, view: &View<'_>, id: LocalId, given: &Given, there: Option<&Place>) -> Filled {
-        let now = view.number(Dim::Filled(id));
-        let unit = view.state.pointers.get(&id).map(|pointer| pointer.unit);
+        let known = view.state.pointers.get(&id);
+        // Of an object of which nothing is known no unit need have a value.
+        let now = match known.is_some_and(|pointer| pointer.is_filled) {
+            true => view.number(Dim::Filled(id)),
+            false => Form::constant(0),
+        };
+        let unit = known.map(|pointer| pointer.unit);
         let Some(place) = there.filter(|place| Some(place.pointer.unit) == unit) else {
             let stays = given.has_values || self.is_apart(view, id, &given.address);
             return if stays { Filled::Same } else { Filled::Lost };
         };
         let starts_inside = place.offset.low >= 0 && view.distance(&place.offset, &now) <= 0;
+        if let (true, false, Some((of, first))) = (starts_inside, given.has_values, &given.first)
+            && Some(*of) == unit
+        {
+            return Filled::To(Box::new(place.offset.plus(first)));
+        }
         match given.has_values {
             true => {
                 let Some(length) = whole_units(view, &given.size, place.pointer.unit) else {

@@ -94,6 +94,12 @@ impl Form {
         sum
     }
 
+    /// The smaller of both.
+    pub(super) fn least(&self, other: &Form) -> Form {
+        let above: Near = self.above.iter().chain(&other.above).copied().take(MOST).collect();
+        Form { low: self.low.min(other.low), high: self.high.min(other.high), above, below: Near::new() }
+    }
+
     /// The number times a positive one.
     fn times(&self, factor: i128) -> Form {
         if factor == 1 {
@@ -141,11 +147,31 @@ impl<'a> View<'a> {
         let mut most = x.high.saturating_sub(y.low);
         for (a, first) in &x.above {
             for (b, last) in &y.below {
-                let between = self.state.zone.distance(*a, *b);
+                let between = self.between(*a, *b);
                 most = most.min(between.saturating_add(*first).saturating_add(*last));
             }
         }
         most
+    }
+
+    /// By how much a number is at most larger than another one. Twice the numbers are twice as far from each other.
+    fn between(&self, a: Dim, b: Dim) -> i128 {
+        let zone = &self.state.zone;
+        match (a, b) {
+            (Dim::Twice(x, of_x), Dim::Twice(y, of_y)) => {
+                let halves = zone.distance(Dim::Value(x, of_x), Dim::Value(y, of_y));
+                zone.distance(a, b).min(halves.saturating_mul(2))
+            }
+            _ => zone.distance(a, b),
+        }
+    }
+
+    /// The number that twice an expression is, if that is a local.
+    fn twice(&self, expr: &Expr) -> Option<Dim> {
+        match self.number_of(expr)? {
+            (id, Scalar::Int(ty)) if ty.bits <= 64 => Some(Dim::Twice(id, ty)),
+            _ => None,
+        }
     }
 
     /// The value of an expression of an integer type of at most 64 bits.
@@ -216,6 +242,19 @@ impl<'a> View<'a> {
             BinaryOp::Mul if right == Form::constant(1) => Some(left),
             BinaryOp::Mul if left == Form::constant(1) => Some(right),
             BinaryOp::Mul => {
+                // A product with a positive number is no smaller.
+                let more = |factor: &Form, by: &Form| match factor.low >= 0 && by.low >= 1 {
+                    true => factor.low.saturating_mul(by.low - 1),
+                    false => 0,
+                };
+                let (of_left, of_right) = (more(&left, &right), more(&right, &left));
+                let mut below = Near::new();
+                if left.low >= 0 && right.low >= 1 {
+                    below.extend(left.below.iter().map(|(dim, most)| (*dim, most.saturating_sub(of_left))));
+                }
+                if right.low >= 0 && left.low >= 1 {
+                    below.extend(right.below.iter().map(|(dim, most)| (*dim, most.saturating_sub(of_right))));
+                }
                 let products = [
                     (left.low, right.low),
                     (left.low, right.high),
@@ -225,7 +264,15 @@ impl<'a> View<'a> {
                 .map(|(a, b)| a.saturating_mul(b));
                 let low = products.into_iter().min()?;
                 let high = products.into_iter().max()?;
-                Some(Form::between(low, high))
+                let mut above = Near::new();
+                for (number, by) in [(lhs, &right), (rhs, &left)] {
+                    if let Some(twice) = (*by == Form::constant(2)).then(|| self.twice(number)).flatten() {
+                        above.push((twice, 0));
+                        below.insert(0, (twice, 0));
+                    }
+                }
+                below.truncate(MOST);
+                Some(Form { above, below, ..Form::between(low, high) })
             }
             BinaryOp::Div if left.low >= 0 && right.low >= 1 => {
                 let (low, high) = (left.low / right.high, left.high / right.low);
@@ -241,6 +288,19 @@ impl<'a> View<'a> {
             BinaryOp::Shr if left.low >= 0 => {
                 let high = left.high;
                 Some(Form { below: loose(), ..left.map(0, high, same, same) })
+            }
+            BinaryOp::Shl if left.low >= 0 && right.is_constant() && (0..=64).contains(&right.low) => {
+                let by = 1i128 << right.low;
+                let more = left.low.saturating_mul(by - 1);
+                let (low, high) = (left.low.saturating_mul(by), left.high.saturating_mul(by));
+                let below = |most: i128| most.saturating_sub(more);
+                let mut form = Form { above: loose(), ..left.map(low, high, same, below) };
+                if let Some(twice) = (by == 2).then(|| self.twice(lhs)).flatten() {
+                    form.above.push((twice, 0));
+                    form.below.insert(0, (twice, 0));
+                    form.below.truncate(MOST);
+                }
+                Some(form)
             }
             BinaryOp::BitAnd if left.low >= 0 || right.low >= 0 => {
                 let high = match (left.low >= 0, right.low >= 0) {
@@ -394,6 +454,14 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The register that the expression reads.
+    pub(super) fn whole_of(&self, expr: &Expr) -> Option<(LocalId, Scalar)> {
+        match expr {
+            Expr::Load(lvalue) => self.whole(lvalue),
+            _ => None,
+        }
+    }
+
     /// The register that a number is, whatever it is converted to, if that does not change it.
     pub(super) fn number_of(&self, expr: &Expr) -> Option<(LocalId, Scalar)> {
         match expr {
@@ -462,6 +530,12 @@ impl<'a> View<'a> {
         };
         let length = self.length(&bytes, size, place.pointer.unit);
         length.is_some_and(|length| fits(&place, &length)) || fits(&in_bytes(&place), &bytes)
+    }
+
+    /// Whether the pointer is certainly null or the start of a heap object that is alive.
+    pub(super) fn is_freeable(&self, pointer: &Expr) -> bool {
+        let Some(place) = self.place(pointer) else { return false };
+        place.pointer.on_heap && (place.offset.low, place.offset.high) == (0, 0)
     }
 
     /// Whether a byte 0 certainly comes behind the pointer, before its object ends.
@@ -566,7 +640,7 @@ fn start(object: Object, size: u64, unit: Option<u64>, path: &[Step]) -> Place {
     });
     let unit = index.or(unit).unwrap_or(1);
     let tag = Some(Tag::Named(object));
-    let pointer = Pointer { unit, tag, is_there: true, has_zero: false, is_filled: false };
+    let pointer = Pointer { unit, tag, is_there: true, has_zero: false, is_filled: false, on_heap: false };
     let size = Form::constant(i128::from(size / unit));
     Place { pointer, offset: Form::constant(0), size, zero: None, filled: None }
 }

@@ -1,23 +1,84 @@
 //! Lengths of strings: what `strlen` and its relatives say of where a string ends, and what conditions and copies say of that. Knows no calls.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use proofline_cfa::{Expr, IntType, LocalId, Lvalue, MemoryPredicate, Quantity, Scalar, texts};
+use proofline_cfa::{
+    Base, CompareOp, Expr, Function, IntType, LibraryResult, Loc, LocalId, Lvalue, MemoryPredicate, Op,
+    Quantity, Scalar, scalar_of, texts, visit,
+};
 use proofline_hir::{TypeKind, types::IntKind};
 
 use super::{
     filled::leads_into,
     form::{Form, Place, View},
     state::{Pointer, Relations, Tag},
-    terminator::hold_zero,
-    transfer::{Impossible, Result, Step, point, set},
+    terminator::{has_tag, hold_zero},
+    transfer::{Impossible, Result, Step, point, restrict, set},
     zone::Dim,
 };
+
+/// So many edges back somebody looks for the computation of a number, at most.
+const STEPS: usize = 8;
 
 /// No object has more bytes.
 const LONGEST: i128 = 1 << 62;
 
+/// Where which locals are what numbers have been computed of just before, or are about to be.
+pub(super) fn computed(function: &Function) -> BTreeSet<(Loc, LocalId)> {
+    let mut found = BTreeSet::new();
+    if function.library_results.is_empty() {
+        return found;
+    }
+    let successors = function.successors();
+    let mut places: BTreeMap<LocalId, Vec<Loc>> = BTreeMap::new();
+    for edge in &function.edges {
+        if let Op::Havoc(Lvalue { base: Base::Local(id), .. }, _) = edge.op {
+            places.entry(id).or_default().push(edge.from);
+        }
+    }
+    for result in &function.library_results {
+        let mut of: BTreeSet<LocalId> = BTreeSet::new();
+        for argument in &result.arguments {
+            visit::reads_of_expr(argument, &mut |lvalue| {
+                if let Base::Local(id) = lvalue.base {
+                    of.insert(id);
+                }
+            });
+        }
+        let mut near = places.get(&result.dst).cloned().unwrap_or_default();
+        for _ in 0..STEPS {
+            found.extend(near.iter().flat_map(|loc| of.iter().map(|id| (*loc, *id))));
+            let next = near.iter().flat_map(|loc| &successors[loc.index()]).map(|edge| function.edge(*edge));
+            near = next
+                .filter(|edge| matches!(edge.op, Op::Assume(_) | Op::Havoc(..)))
+                .map(|edge| edge.to)
+                .collect();
+            near.sort_unstable();
+            near.dedup();
+        }
+    }
+    found
+}
+
 impl Step<'_> {
+    /// What is at most so large as a number that is in a string is in the string, too.
+    pub(super) fn stays_in_string(&self, state: &mut Relations, op: CompareOp, lhs: &Expr, rhs: &Expr) {
+        let view = self.view();
+        let (small, large) = match op {
+            CompareOp::Lt | CompareOp::Le => (lhs, rhs),
+            CompareOp::Gt | CompareOp::Ge => (rhs, lhs),
+            CompareOp::Eq | CompareOp::Ne => return,
+        };
+        if let (Some((number, _)), Some(pointer)) = (view.number_of(small), self.rest_of(&view, large))
+            && !state.rests.contains_key(&number)
+        {
+            Arc::make_mut(&mut state.rests).insert(number, pointer);
+        }
+    }
+
     /// A library function has computed a number.
     pub(super) fn computes(&self, state: &mut Relations, dst: &Lvalue) -> Result<()> {
         let view = self.view();
@@ -29,17 +90,24 @@ impl Step<'_> {
         let is_exact = match result.quantity {
             Quantity::StringLength => true,
             Quantity::BoundedLength | Quantity::Span | Quantity::ComplementSpan => false,
+            // 0 where there is none.
+            Quantity::FirstCharacter
+            | Quantity::LastCharacter
+            | Quantity::FirstOfSet
+            | Quantity::FirstString => false,
             _ => return Ok(()),
         };
         let Some(string) = result.arguments.first() else { return Ok(()) };
         let Some(place) = view.place(string).filter(|place| place.pointer.unit == 1) else { return Ok(()) };
-        let Some(zero) = place.zero.as_ref().filter(|_| place.pointer.is_there) else { return Ok(()) };
+        let Some(zero) = place.zero.as_ref().filter(|_| view.is_terminated(string)) else { return Ok(()) };
         // No further than the zero that is known: theirs is the first one.
         let rest = view.difference(zero, &place.offset);
         if rest.high < 0 || ty.max() < rest.high {
             return Ok(());
         }
-        let length = Form { low: 0, below: Default::default(), ..rest };
+        let has_character = view.register(string).is_some_and(|id| state.not_zero.contains(&id));
+        let low = i128::from(is_exact && has_character);
+        let length = Form { low, below: Default::default(), ..rest };
         set(state, &[(Dim::Value(id, ty), &length)])?;
         if is_exact && place.offset.low == place.offset.high {
             let dim = Dim::Value(id, ty);
@@ -62,6 +130,65 @@ impl Step<'_> {
             Arc::make_mut(&mut state.rests).insert(id, pointer);
         }
         Ok(())
+    }
+
+    /// A search has found a character. It is not the end of its string, so it is before that.
+    pub(super) fn found(&self, state: &mut Relations, absence: LocalId) -> Result<()> {
+        let view = self.view();
+        let results = &self.at.function.library_results;
+        let Some(absent) = results.iter().find(|result| result.dst == absence && result.is_absence) else {
+            return Ok(());
+        };
+        let is_character = |expr: &Expr| {
+            view.form(expr)
+                .is_some_and(|form| 1 <= form.low && form.high <= 127 || -128 <= form.low && form.high <= -1)
+        };
+        let is_before_end = match (absent.quantity, &absent.arguments[..]) {
+            (Quantity::FirstCharacter | Quantity::LastCharacter, [_, character]) => is_character(character),
+            (Quantity::FirstOfSet, _) => true,
+            _ => false,
+        };
+        let same = |result: &&LibraryResult| {
+            !result.is_absence
+                && (result.quantity, &result.arguments) == (absent.quantity, &absent.arguments)
+                && self.was_just_computed(result.dst)
+        };
+        let (Some(offset), Some(string)) = (results.iter().find(same), absent.arguments.first()) else {
+            return Ok(());
+        };
+        let Some(place) = view.place(string).filter(|place| is_before_end && place.pointer.unit == 1) else {
+            return Ok(());
+        };
+        let Some(zero) = place.zero.as_ref().filter(|_| view.is_terminated(string)) else { return Ok(()) };
+        let Some(Scalar::Int(ty)) = scalar_of(self.at.function.local(offset.dst).ty, view.program.data_model)
+        else {
+            return Ok(());
+        };
+        let offset = view.number(Dim::Value(offset.dst, ty));
+        restrict(&view, state, CompareOp::Lt, &offset, &view.difference(zero, &place.offset))
+    }
+
+    /// Whether nothing has changed since the temporary was computed: only conditions and other such numbers come between.
+    pub(super) fn was_just_computed(&self, number: LocalId) -> bool {
+        let function = self.at.function;
+        let structure = self.env.structure(function.name);
+        let is_result = |dst: &Lvalue| match dst.base {
+            Base::Local(id) => function.library_results.iter().any(|result| result.dst == id),
+            Base::Global(_) | Base::Deref(..) => false,
+        };
+        let mut at = self.at.edge.from;
+        for _ in 0..STEPS {
+            let [edge] = structure.predecessors(at) else { return false };
+            let edge = function.edge(*edge);
+            match &edge.op {
+                Op::Havoc(dst, _) if dst.base == Base::Local(number) => return true,
+                Op::Assume(_) => {}
+                Op::Havoc(dst, _) if is_result(dst) => {}
+                _ => return false,
+            }
+            at = edge.from;
+        }
+        false
     }
 
     /// The pointer of whose string a value is at most the rest, if it is a number that was read so.
@@ -92,7 +219,20 @@ impl Step<'_> {
         if end.low > end.high {
             return Err(Impossible);
         }
-        hold_zero(state, id, &end)
+        hold_zero(state, id, &end)?;
+        // Others to the same object, of which no zero is known, get to know that one.
+        let own = view.number(Dim::Zero(id));
+        let same = Form { low: end.low, high: end.high, ..own };
+        let others: Vec<LocalId> = state
+            .pointers
+            .iter()
+            .filter(|(other, known)| **other != id && !known.has_zero && has_tag(&view, **other, &place))
+            .map(|(other, _)| *other)
+            .collect();
+        for other in others {
+            hold_zero(state, other, &same)?;
+        }
+        Ok(())
     }
 
     /// Whether others know that an address is that of a string, and then whether it is certainly not null.
@@ -128,7 +268,8 @@ impl Step<'_> {
         is_there: bool,
     ) -> Result<()> {
         let is_text = self.is_text(value);
-        let pointer = Pointer { unit: 1, tag: None, is_there, has_zero: true, is_filled: is_text };
+        let (has_zero, is_filled, on_heap) = (true, is_text, false);
+        let pointer = Pointer { unit: 1, tag: None, is_there, has_zero, is_filled, on_heap };
         let any = |least: i128| Form::between(least, LONGEST + least);
         let filled = is_text.then(|| any(1));
         point(
@@ -152,6 +293,7 @@ impl Step<'_> {
         from: &Expr,
         size: &Expr,
     ) -> Option<(Place, Form)> {
+        let size = self.copied_size(from, size);
         let (target, source, size) = (view.place(to)?, view.place(from)?, view.form(size)?);
         let zero = source.zero.as_ref()?;
         let is_unit = target.pointer.unit == 1 && source.pointer.unit == 1 && source.pointer.is_there;

@@ -20,7 +20,7 @@ use std::{
 };
 
 use proofline_cfa::{
-    Base, Constant, Entry, Expr, Function, LocalId, Name, Program, Scalar, Type, dataflow::Liveness,
+    Base, Constant, Entry, Expr, Function, Loc, LocalId, Name, Program, Scalar, Type, dataflow::Liveness,
     scalar_of, visit,
 };
 use proofline_cpa::{
@@ -42,6 +42,8 @@ const UNROLLINGS: u32 = 2;
 struct Body {
     liveness: Liveness,
     written: BTreeSet<LocalId>,
+    /// What numbers are computed of that library functions give, from there to where conditions say what they mean: no edge names it there.
+    computed: BTreeSet<(Loc, LocalId)>,
 }
 
 /// Relations of one program.
@@ -67,12 +69,11 @@ impl RelationAnalysis {
 
     fn body(&self, function: &Function) -> Option<&Body> {
         let cell = self.bodies.get(&function.name)?;
-        Some(
-            cell.get_or_init(|| Body {
-                liveness: Liveness::new(function),
-                written: calls::written(function),
-            }),
-        )
+        Some(cell.get_or_init(|| Body {
+            liveness: Liveness::new(function),
+            written: calls::written(function),
+            computed: lengths::computed(function),
+        }))
     }
 
     /// What is known of an expression's value beside its range, for people: `<= n - 1, >= lo`.
@@ -101,6 +102,7 @@ impl RelationAnalysis {
         let name = |id: LocalId| function.map_or_else(|| id.to_string(), |f| f.local(id).name.to_string());
         let text = match dim {
             Dim::Value(id, _) => name(id),
+            Dim::Twice(id, _) => format!("2 * {}", name(id)),
             Dim::Global(name, _) => name.to_string(),
             Dim::First(id, _) => format!("first({})", name(id)),
             Dim::Offset(id) => format!("offset({})", name(id)),
@@ -119,8 +121,25 @@ impl RelationAnalysis {
         }
     }
 
-    fn widened(old: &Relations, new: &Relations) -> Relations {
-        old.upper(new, &Zone::widen)
+    /// What grew, grows no further than to what always holds: objects have an end.
+    fn widened(&self, old: &Relations, new: &Relations) -> Relations {
+        let mut widened = old.upper(new, &Zone::widen);
+        let largest = transfer::largest(self.env.program());
+        let sizes = widened
+            .pointers
+            .iter()
+            .map(|(id, known)| (Dim::Size(*id), largest / i128::from(known.unit.max(1))));
+        let bounded = |(size, most): &(Dim, i128)| {
+            let is_known = |state: &Relations| state.zone.bounds(*size).1 <= *most;
+            is_known(old) && is_known(new) && !is_known(&widened)
+        };
+        let sizes: Vec<(Dim, i128)> = sizes.filter(bounded).collect();
+        let zone = Arc::make_mut(&mut widened.zone);
+        for (size, most) in sizes {
+            let is_possible = zone.bound(size, i128::MIN, most);
+            debug_assert!(is_possible, "both are no larger");
+        }
+        widened
     }
 }
 
@@ -229,6 +248,7 @@ impl Cpa for RelationAnalysis {
                 is_argument
                     || is_result
                     || body.liveness.is_live(at.loc, id)
+                    || body.computed.contains(&(at.loc, id))
                     || filled::is_array(at.function, id)
             });
         }
@@ -236,7 +256,7 @@ impl Cpa for RelationAnalysis {
             && let Some(old) = here.iter().rev().find(|old| old.has_same_calls(&state))
             && !self.leq(&state, old)
         {
-            state = Self::widened(old, &state);
+            state = self.widened(old, &state);
         }
         Adjusted::Continue(state, ())
     }
@@ -298,7 +318,7 @@ impl BlockCpa for RelationAnalysis {
         if unrollings <= UNROLLINGS {
             return new.clone();
         }
-        Reduced(Self::widened(&open.0, &new.0))
+        Reduced(self.widened(&open.0, &new.0))
     }
 }
 

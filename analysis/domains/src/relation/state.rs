@@ -52,6 +52,8 @@ pub struct Pointer {
     pub has_zero: bool,
     /// The first units of its object have values.
     pub is_filled: bool,
+    /// Its object is on the heap.
+    pub on_heap: bool,
 }
 
 /// Names an object for the time of a frame.
@@ -63,6 +65,8 @@ pub enum Tag {
     Allocated(EdgeId, bool),
     /// What this parameter pointed to when the function was called.
     Passed(LocalId),
+    /// What this local led to when this edge was taken last. If the edge allocates, that is older than what it has allocated.
+    Older(LocalId, EdgeId),
 }
 
 impl Relations {
@@ -129,6 +133,7 @@ impl Relations {
                     || pointer.is_there && !own.is_there
                     || pointer.has_zero && !own.has_zero
                     || pointer.is_filled && !own.is_filled
+                    || pointer.on_heap && !own.on_heap
             })
         });
         if let Some((id, pointer)) = missing {
@@ -162,8 +167,8 @@ impl Relations {
             if let Some(new) = other.pointers.get(id).filter(|new| new.unit == own.unit) {
                 let tag = own.tag.filter(|tag| Some(*tag) == new.tag);
                 let (is_there, has_zero) = (own.is_there && new.is_there, own.has_zero && new.has_zero);
-                let is_filled = own.is_filled && new.is_filled;
-                pointers.insert(*id, Pointer { tag, is_there, has_zero, is_filled, ..*own });
+                let (is_filled, on_heap) = (own.is_filled && new.is_filled, own.on_heap && new.on_heap);
+                pointers.insert(*id, Pointer { tag, is_there, has_zero, is_filled, on_heap, ..*own });
             }
         }
         let zone = if Arc::ptr_eq(&self.zone, &other.zone) {
@@ -198,9 +203,12 @@ impl Relations {
             Dim::Zero(id) => !pointers.get(&id).is_some_and(|pointer| pointer.has_zero),
             Dim::Filled(id) => !pointers.get(&id).is_some_and(|pointer| pointer.is_filled),
             Dim::From(id) | Dim::Stop(id) => !tested.contains(&id),
-            Dim::Value(..) | Dim::Global(..) | Dim::First(..) | Dim::FirstOffset(_) | Dim::Scratch(_) => {
-                false
-            }
+            Dim::Value(..)
+            | Dim::Twice(..)
+            | Dim::Global(..)
+            | Dim::First(..)
+            | Dim::FirstOffset(_)
+            | Dim::Scratch(_) => false,
         };
         if self.zone.mentions(is_lost) {
             Arc::make_mut(&mut self.zone).retain(|dim| !is_lost(dim));
@@ -257,6 +265,7 @@ impl Relations {
     pub fn retain_locals(&mut self, keep: impl Fn(LocalId) -> bool) {
         let is_lost = |dim: Dim| match dim {
             Dim::Value(id, _)
+            | Dim::Twice(id, _)
             | Dim::Offset(id)
             | Dim::Size(id)
             | Dim::Zero(id)
@@ -282,11 +291,34 @@ impl Relations {
         }
     }
 
-    /// From here on the tag names another object.
-    pub(super) fn retag(&mut self, tag: Tag) {
-        if self.pointers.values().any(|pointer| pointer.tag == Some(tag)) {
-            let pointers = Arc::make_mut(&mut self.pointers).values_mut();
-            pointers.filter(|pointer| pointer.tag == Some(tag)).for_each(|pointer| pointer.tag = None);
+    /// The edge allocates: from here on its tag names another object. What pointers lead to that are listed is older, and each of those whose object has
+    /// no other name gets one that says so.
+    pub(super) fn allocates(&mut self, edge: EdgeId) {
+        let is_newest = |pointer: &Pointer| matches!(pointer.tag, Some(Tag::Allocated(at, _)) if at == edge);
+        let newest = self.pointers.iter().find(|(_, pointer)| is_newest(pointer)).map(|(id, _)| *id);
+        let renamed: Vec<(LocalId, Tag)> = self
+            .pointers
+            .iter()
+            .filter_map(|(id, pointer)| match newest {
+                Some(first) if is_newest(pointer) => Some((*id, Tag::Older(first, edge))),
+                _ if pointer.tag.is_none() => Some((*id, Tag::Older(*id, edge))),
+                _ => None,
+            })
+            .collect();
+        if renamed.is_empty() {
+            return;
+        }
+        let pointers = Arc::make_mut(&mut self.pointers);
+        // Whose name that was keeps none.
+        for pointer in pointers.values_mut() {
+            if renamed.iter().any(|(_, tag)| pointer.tag == Some(*tag)) {
+                pointer.tag = None;
+            }
+        }
+        for (id, tag) in renamed {
+            if let Some(pointer) = pointers.get_mut(&id) {
+                pointer.tag = Some(tag);
+            }
         }
     }
 

@@ -7,7 +7,9 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use proofline_cfa::{Base, CompareOp, Expr, LocalId, Lvalue, Name, Object, Scalar, Step as PathStep, texts};
+use proofline_cfa::{
+    Base, CompareOp, Expr, LocalId, Lvalue, Name, Object, Scalar, Step as PathStep, texts, visit,
+};
 
 use super::{
     filled::is_array,
@@ -73,9 +75,18 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// What follows from a value being another one than 0.
+    /// What follows from a value being another one than 0. Of `isspace(c)` that is what follows from `c` being none.
     pub(super) fn tested(&self, view: &View<'_>, value: &Expr) -> Option<Tested> {
-        let Expr::Load(lvalue) = converted(value) else { return None };
+        let value = converted(value);
+        let direct = match value {
+            Expr::Load(lvalue) => self.tested_unit(view, lvalue),
+            _ => None,
+        };
+        direct.or_else(|| self.not_zero_where(view, value, true).pop().map(|(_, tested)| tested))
+    }
+
+    /// What follows from a number being another one than 0: it was read from a string, or is a unit of one.
+    fn tested_unit(&self, view: &View<'_>, lvalue: &Lvalue) -> Option<Tested> {
         if !matches!(lvalue.scalar, Some(Scalar::Int(_))) || lvalue.bits.is_some() {
             return None;
         }
@@ -90,6 +101,39 @@ impl Step<'_> {
             return Some(Tested { from: place.offset, stop: zero });
         }
         unit_of(view, lvalue).and_then(of)
+    }
+
+    /// The numbers in a condition that are not 0 where it counts as `truth`, because others know that it would not if they were:
+    /// the class of the character 0 has no bit that says "blank".
+    fn not_zero_where<'e>(
+        &self,
+        view: &View<'_>,
+        condition: &'e Expr,
+        truth: bool,
+    ) -> Vec<(&'e Lvalue, Tested)> {
+        let mut found: Vec<(&Lvalue, Tested)> = Vec::new();
+        visit::walk(condition, &mut |part| {
+            if let Expr::Load(lvalue) = part
+                && !found.iter().any(|(other, _)| *other == lvalue)
+                && let Some(tested) = self.tested_unit(view, lvalue)
+                && self.facts.truth(&with_zero(condition, lvalue)) == Some(!truth)
+            {
+                found.push((lvalue, tested));
+            }
+        });
+        found
+    }
+
+    /// What follows for strings from a condition that counts as `truth`.
+    pub(super) fn goes_on(&self, state: &mut Relations, condition: &Expr, truth: bool) -> Result<()> {
+        let view = self.view();
+        for (lvalue, tested) in self.not_zero_where(&view, condition, truth) {
+            restrict(&view, state, CompareOp::Ne, &tested.from, &tested.stop)?;
+            if let Some(id) = unit_of(&view, lvalue) {
+                Arc::make_mut(&mut state.not_zero).insert(id);
+            }
+        }
+        Ok(())
     }
 
     /// Whether the zero that a pointer is known to lead to is still there.
@@ -126,7 +170,13 @@ impl Step<'_> {
             (Some(Tag::Named(one)), Some(Tag::Passed(_))) | (Some(Tag::Passed(_)), Some(Tag::Named(one))) => {
                 matches!(one, Object::Local(..))
             }
-            (Some(Tag::Passed(_)), Some(Tag::Passed(_))) | (None, _) | (_, None) => false,
+            (Some(Tag::Older(_, edge)), Some(Tag::Allocated(newest, _)))
+            | (Some(Tag::Allocated(newest, _)), Some(Tag::Older(_, edge))) => edge == newest,
+            (Some(Tag::Passed(_)), Some(Tag::Passed(_)))
+            | (Some(Tag::Older(..)), Some(_))
+            | (Some(_), Some(Tag::Older(..)))
+            | (None, _)
+            | (_, None) => false,
         };
         is_other || !self.may_lead_into(id, &self.env.targets(self.at.function.name, address).objects)
     }
@@ -270,6 +320,16 @@ fn is_kept(expr: &Expr) -> bool {
         }
         _ => true,
     }
+}
+
+/// The expression with 0 in the place of a number.
+fn with_zero(expr: &Expr, number: &Lvalue) -> Expr {
+    let mut expr = expr.clone();
+    visit::replace_in(&mut expr, &|part| match part {
+        Expr::Load(read) if read == number => part.int_type().map(|ty| Expr::Int(0, ty)),
+        _ => None,
+    });
+    expr
 }
 
 fn turned(op: CompareOp) -> CompareOp {

@@ -4,9 +4,10 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
     Allocation, Base, BinaryOp, Cause, CompareOp, Expr, IntType, LocalId, Lvalue, MemoryPredicate, Name,
-    Object, Op, Role, Scalar, copied_character,
+    Object, Op, Program, Role, Scalar, copied_character,
 };
 use proofline_cpa::{EdgeContext, Facts};
+use proofline_hir::{TypeKind, types::IntKind};
 use proofline_program_analysis::Environment;
 
 use super::{
@@ -54,7 +55,10 @@ impl Step<'_> {
                 let written = if is_zero { Written::Zeros(to, size) } else { Written::Values(to, size) };
                 self.wrote(&mut state, &written)?;
             }
-            Op::Assume(condition) => self.assume(&mut state, condition, true)?,
+            Op::Assume(condition) => {
+                self.goes_on(&mut state, condition, true)?;
+                self.assume(&mut state, condition, true)?;
+            }
             Op::Assign(dst, value) => self.assign(&mut state, dst, value)?,
             Op::Copy(dst, _) | Op::Havoc(dst, Cause::Indeterminate) => {
                 self.changed(&mut state, dst, false)?;
@@ -148,7 +152,12 @@ impl Step<'_> {
                 Ok(())
             }
             (Some((dim, form)), _) => set(state, &[(dim, &form)]),
-            (None, Some((id, place))) => point(state, id, &place),
+            (None, Some((id, mut place))) => {
+                if place.pointer.tag.is_none() {
+                    place.pointer.tag = self.name_of(&view, state, value);
+                }
+                point(state, id, &place)
+            }
             (None, None) => {
                 forget(state, dst);
                 Ok(())
@@ -156,25 +165,57 @@ impl Step<'_> {
         }
     }
 
+    /// Whether the address of a new object, or of the one for which it is laid aside, goes into a pointer to characters.
+    fn is_of_characters(&self, allocation: &Allocation) -> bool {
+        let edges = &self.at.function.edges;
+        let is_character = |to: &Lvalue| {
+            let pointee = to.ty.pointee().map(|ty| ty.kind());
+            matches!(pointee, Some(TypeKind::Int(IntKind::Char | IntKind::SChar | IntKind::UChar)))
+        };
+        let meant = edges.iter().find_map(|edge| match &edge.op {
+            Op::Allocate(other) if other.site == allocation.site.in_map() => Some(&other.dst),
+            _ => None,
+        });
+        let dst = meant.unwrap_or(&allocation.dst);
+        let view = self.view();
+        let Some((id, _)) = view.whole(dst) else { return false };
+        let is_copy = |op: &Op| match op {
+            Op::Assign(to, value) => is_character(to) && view.register(value) == Some(id),
+            _ => false,
+        };
+        is_character(dst) || edges.iter().any(|edge| is_copy(&edge.op))
+    }
+
+    /// A name for the object of the pointer that an address is made from, which has none yet.
+    fn name_of(&self, view: &View<'_>, state: &mut Relations, address: &Expr) -> Option<Tag> {
+        let from = view.base(address)?;
+        state.pointers.get(&from).filter(|known| known.tag.is_none())?;
+        let tag = Tag::Older(from, self.at.id);
+        let pointers = Arc::make_mut(&mut state.pointers);
+        pointers.values_mut().filter(|known| known.tag == Some(tag)).for_each(|known| known.tag = None);
+        pointers.get_mut(&from)?.tag = Some(tag);
+        Some(tag)
+    }
+
     /// A fresh object. If that may fail, the pointer may be null.
     fn allocate(&self, state: &mut Relations, allocation: &Allocation) -> Result<()> {
         let tag = Tag::Allocated(self.at.id, allocation.on_heap);
-        state.retag(tag);
+        state.allocates(self.at.id);
         let view = self.view();
         let dst = &allocation.dst;
         let Some((id, Scalar::Pointer)) = view.whole(dst) else {
             forget(state, dst);
             return self.changed(state, dst, true);
         };
-        let unit = factor(&allocation.size).unwrap_or(1);
+        let unit = factor(&allocation.size).filter(|_| !self.is_of_characters(allocation)).unwrap_or(1);
         let in_units = view.in_units(&allocation.size, unit).map(|size| (unit, size));
         let Some((unit, size)) = in_units.or_else(|| Some((1, view.form(&allocation.size)?))) else {
             forget(state, dst);
             return Ok(());
         };
         let has_zero = allocation.zeroed && size.low >= 1;
-        let pointer =
-            Pointer { unit, tag: Some(tag), is_there: !allocation.may_fail, has_zero, is_filled: true };
+        let (is_there, on_heap) = (!allocation.may_fail, allocation.on_heap);
+        let pointer = Pointer { unit, tag: Some(tag), is_there, has_zero, is_filled: true, on_heap };
         let zero = has_zero.then(|| size.plus(&Form::constant(-1)));
         let filled = Some(if allocation.zeroed { size.clone() } else { Form::constant(0) });
         point(state, id, &Place { pointer, offset: Form::constant(0), size, zero, filled })
@@ -190,7 +231,7 @@ impl Step<'_> {
                 let is_known = |site| escaped.contains(&Object::Heap(function.name, site));
                 matches!(&function.edge(edge).op, Op::Allocate(allocation) if !is_known(allocation.site))
             }
-            Some(Tag::Passed(_)) | None => false,
+            Some(Tag::Passed(_) | Tag::Older(..)) | None => false,
         };
         state.frees = true;
         state.retain_pointers(|_, pointer| stays(pointer));
@@ -204,8 +245,10 @@ impl Step<'_> {
             (Some(Tag::Allocated(one, _)), Some(Tag::Allocated(two, _))) => one != two,
             (Some(Tag::Allocated(..)), Some(Tag::Passed(_)))
             | (Some(Tag::Passed(_)), Some(Tag::Allocated(..))) => true,
-            (None | Some(Tag::Named(_) | Tag::Passed(_)), Some(Tag::Allocated(..) | Tag::Passed(_)))
-            | (_, None) => false,
+            (Some(Tag::Allocated(newest, _)), Some(Tag::Older(_, edge)))
+            | (Some(Tag::Older(_, edge)), Some(Tag::Allocated(newest, _))) => edge == newest,
+            (None | Some(Tag::Named(_)), Some(Tag::Allocated(..)))
+            | (_, None | Some(Tag::Passed(_) | Tag::Older(..))) => false,
         };
         state.frees = true;
         state.retain_pointers(|_, pointer| other(pointer));
@@ -220,7 +263,7 @@ impl Step<'_> {
             Some(tag @ Tag::Named(_)) => tag != object,
             Some(Tag::Allocated(_, on_heap)) => on_heap || !is_array,
             Some(Tag::Passed(_)) => true,
-            None => !is_array,
+            Some(Tag::Older(..)) | None => !is_array,
         };
         state.retain_pointers(|_, pointer| stays(pointer));
         state.retain_locals(|other| other != id);
@@ -239,8 +282,7 @@ impl Step<'_> {
                 match lhs.scalar() {
                     Scalar::Int(_) => self.compare(state, op, lhs, rhs),
                     Scalar::Pointer if op == CompareOp::Ne && is_zero(rhs) => {
-                        is_there(&self.view(), state, lhs);
-                        Ok(())
+                        is_there(&self.view(), state, lhs)
                     }
                     Scalar::Pointer => self.compare_pointers(state, op, lhs, rhs),
                     Scalar::Float(_) => Ok(()),
@@ -258,6 +300,13 @@ impl Step<'_> {
             },
             Expr::Memory(MemoryPredicate::Initialised, pointer, size) => {
                 if !truth && self.view().is_filled(pointer, size) { Err(Impossible) } else { Ok(()) }
+            }
+            Expr::Memory(MemoryPredicate::NotFreed, pointer, _) => {
+                // What is listed is alive.
+                if !truth && self.view().place(pointer).is_some() { Err(Impossible) } else { Ok(()) }
+            }
+            Expr::Memory(MemoryPredicate::Freeable, pointer, _) => {
+                if !truth && self.view().is_freeable(pointer) { Err(Impossible) } else { Ok(()) }
             }
             Expr::Binary(BinaryOp::BitAnd, lhs, rhs, _) if truth && is_truth(lhs) && is_truth(rhs) => {
                 self.assume(state, lhs, true)?;
@@ -280,9 +329,10 @@ impl Step<'_> {
                 }
                 Scalar::Pointer => {
                     if truth {
-                        is_there(&self.view(), state, condition);
+                        is_there(&self.view(), state, condition)
+                    } else {
+                        Ok(())
                     }
-                    Ok(())
                 }
                 Scalar::Float(_) => Ok(()),
             },
@@ -304,6 +354,10 @@ impl Step<'_> {
     fn compare(&self, state: &mut Relations, op: CompareOp, lhs: &Expr, rhs: &Expr) -> Result<()> {
         let view = self.view();
         self.passes_no_end(state, op, lhs, rhs)?;
+        if let (CompareOp::Eq, Some((id, _)), Expr::Int(0, _)) = (op, view.whole_of(lhs), rhs) {
+            self.found(state, id)?;
+        }
+        self.stays_in_string(state, op, lhs, rhs);
         let (Some(left), Some(right)) = (view.form(lhs), view.form(rhs)) else { return Ok(()) };
         restrict(&view, state, op, &left, &right)
     }
@@ -318,16 +372,18 @@ impl Step<'_> {
     }
 }
 
-/// The pointer that an expression is made from is not null.
-fn is_there(view: &View<'_>, state: &mut Relations, pointer: &Expr) {
+/// The pointer that an expression is made from is not null, so there is an object, and it is no larger than objects are.
+fn is_there(view: &View<'_>, state: &mut Relations, pointer: &Expr) -> Result<()> {
     match pointer {
         Expr::Load(lvalue) => {
-            let Some((id, Scalar::Pointer)) = view.whole(lvalue) else { return };
-            if state.pointers.get(&id).is_some_and(|known| !known.is_there)
-                && let Some(known) = Arc::make_mut(&mut state.pointers).get_mut(&id)
-            {
-                known.is_there = true;
-            }
+            let Some((id, Scalar::Pointer)) = view.whole(lvalue) else { return Ok(()) };
+            let Some(known) = state.pointers.get(&id).copied().filter(|known| !known.is_there) else {
+                return Ok(());
+            };
+            Arc::make_mut(&mut state.pointers).insert(id, Pointer { is_there: true, ..known });
+            let most = largest(view.program) / i128::from(known.unit.max(1));
+            let holds = Arc::make_mut(&mut state.zone).bound(Dim::Size(id), i128::MIN, most);
+            if holds { Ok(()) } else { Err(Impossible) }
         }
         Expr::Cast(Scalar::Pointer, arg, _) if arg.scalar() == Scalar::Pointer => is_there(view, state, arg),
         Expr::Cast(..)
@@ -341,8 +397,13 @@ fn is_there(view: &View<'_>, state: &mut Relations, pointer: &Expr) {
         | Expr::Compare(..)
         | Expr::Overflows(..)
         | Expr::Memory(..)
-        | Expr::PointerDifference(..) => {}
+        | Expr::PointerDifference(..) => Ok(()),
     }
+}
+
+/// So many bytes an object has at most: so far apart two pointers can be (`PTRDIFF_MAX`). Requests for more give null.
+pub(super) fn largest(program: &Program) -> i128 {
+    (1 << (program.pointer_bits() - 1)) - 1
 }
 
 /// Keeps the states in which two values compare so.
@@ -404,6 +465,28 @@ fn at_most(view: &View<'_>, state: &mut Relations, left: &Form, right: &Form, mo
 
 /// Numbers get new values, all at once.
 pub(super) fn set(state: &mut Relations, values: &[(Dim, &Form)]) -> Result<()> {
+    let moved: Vec<(Dim, Form)> =
+        values.iter().filter_map(|(dim, form)| twice_moved(state, *dim, form)).collect();
+    let values: Vec<(Dim, &Form)> =
+        values.iter().copied().chain(moved.iter().map(|(dim, form)| (*dim, form))).collect();
+    replace(state, &values)
+}
+
+/// What twice a local is when that becomes so much more than it was.
+fn twice_moved(state: &Relations, dim: Dim, form: &Form) -> Option<(Dim, Form)> {
+    let Dim::Value(id, ty) = dim else { return None };
+    let twice = Dim::Twice(id, ty);
+    let by =
+        |near: &[(Dim, i128)]| near.iter().find(|(old, _)| *old == dim).map(|(_, by)| by.saturating_mul(2));
+    let (Some(more), Some(less)) = (by(&form.above), by(&form.below)) else { return None };
+    state.zone.mentions(|known| known == twice).then(|| {
+        let (low, high) = twice.range();
+        let (above, below) = ([(twice, more)].into_iter().collect(), [(twice, less)].into_iter().collect());
+        (twice, Form { low, high, above, below })
+    })
+}
+
+fn replace(state: &mut Relations, values: &[(Dim, &Form)]) -> Result<()> {
     let zone = Arc::make_mut(&mut state.zone);
     let mut holds = true;
     for (at, (_, form)) in values.iter().enumerate() {
@@ -413,6 +496,7 @@ pub(super) fn set(state: &mut Relations, values: &[(Dim, &Form)]) -> Result<()> 
         values.iter().any(|(new, _)| match (*new, dim) {
             // Where the number was read that the local held before.
             (Dim::Value(id, _) | Dim::Offset(id), Dim::From(old) | Dim::Stop(old)) => id == old,
+            (Dim::Value(id, _), Dim::Twice(old, _)) => id == old,
             (new, old) => new == old,
         })
     };

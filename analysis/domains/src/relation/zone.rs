@@ -24,6 +24,8 @@ const THRESHOLDS: [i128; 3] = [-1, 0, 1];
 pub enum Dim {
     /// The value of a local.
     Value(LocalId, IntType),
+    /// Twice the value of a local, as a mathematical number: that is what `2 * n` and `n << 1` are, and what a buffer has that is twice as large.
+    Twice(LocalId, IntType),
     /// The value of an object with static storage that only edges which name it change.
     Global(Name, IntType),
     /// The value of a parameter that the function changes, when it was called.
@@ -57,6 +59,7 @@ impl Dim {
     pub fn range(self) -> (i128, i128) {
         match self {
             Dim::Value(_, ty) | Dim::First(_, ty) | Dim::Global(_, ty) => (ty.min(), ty.max()),
+            Dim::Twice(_, ty) => (2 * ty.min(), 2 * ty.max()),
             Dim::Size(_) | Dim::Zero(_) | Dim::Filled(_) | Dim::Stop(_) => (0, 1 << 64),
             Dim::Offset(_) | Dim::FirstOffset(_) | Dim::From(_) | Dim::Scratch(_) => (-FAR, FAR),
         }
@@ -66,6 +69,7 @@ impl Dim {
     pub fn local(self) -> Option<LocalId> {
         match self {
             Dim::Value(id, _)
+            | Dim::Twice(id, _)
             | Dim::First(id, _)
             | Dim::Offset(id)
             | Dim::FirstOffset(id)

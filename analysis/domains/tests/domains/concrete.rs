@@ -350,6 +350,19 @@ impl<'e> Machine<'e> {
                 let goes_on = |byte: &&u8| set.contains(byte) == (result.quantity == Quantity::Span);
                 Some(text.iter().take_while(goes_on).count() as i128)
             }
+            Quantity::FirstCharacter => {
+                let wanted = self.eval(top, &result.arguments[1])?.int().ok_or(Stuck)? as u8;
+                let text = string(0)?;
+                let found = text.iter().chain([&0]).position(|byte| *byte == wanted);
+                let is_absent = i128::from(found.is_none());
+                Some(if result.is_absence { is_absent } else { found.unwrap_or(0) as i128 })
+            }
+            Quantity::KeptBytes => {
+                let new = self.eval(top, &result.arguments[1])?.int().ok_or(Stuck)?;
+                let (instance, _) =
+                    self.place(self.eval(top, &result.arguments[0])?.int().ok_or(Stuck)?, 0)?;
+                Some(new.min(self.instances[instance].bytes.len() as i128))
+            }
             _ => None,
         })
     }
@@ -378,7 +391,10 @@ impl<'e> Machine<'e> {
                 let Some(scalar) = dst.scalar else { return Err(Stuck) };
                 let result =
                     function.library_results.iter().find(|result| dst.base == Base::Local(result.dst));
-                let known = match result.filter(|result| !result.is_absence) {
+                let is_known = |result: &&LibraryResult| {
+                    !result.is_absence || result.quantity == Quantity::FirstCharacter
+                };
+                let known = match result.filter(is_known) {
                     Some(result) => self.computed(top, result)?,
                     None => None,
                 };

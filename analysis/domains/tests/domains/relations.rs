@@ -4,12 +4,12 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use proofline_cfa::{
-    Base, Entry, Expr, Function, IntType, LocalId, Lvalue, Name, Op, Scalar, eval, scalar_of,
+    Base, Entry, Expr, Function, IntType, LocalId, Lvalue, Name, Object, Op, Scalar, eval, scalar_of,
 };
 use proofline_cpa::{Adjusted, CallContext, Cpa, EdgeContext, LocationContext, NoFacts};
 use proofline_domains::{
     IntervalAnalysis, RelationAnalysis,
-    relation::{Dim, Relations, Zone},
+    relation::{Dim, Relations, Tag, Zone},
 };
 use proofline_program_analysis::Environment;
 use proptest::{collection::vec, prelude::*};
@@ -208,7 +208,7 @@ fn arrays(choices: &[u8]) -> String {
     };
     let mut text = "
 extern int __VERIFIER_nondet_int(void); extern unsigned char __VERIFIER_nondet_uchar(void);
-void *malloc(unsigned long); void free(void *);
+void *malloc(unsigned long); void *realloc(void *, unsigned long); void free(void *);
 static int least(int x, int y) { if (x < y) return x; return y; }
 static unsigned part(unsigned n) { n = n / 2; return n; }
 static char *skip(char *s, char *e) { while (s < e && __VERIFIER_nondet_uchar() > 99) s++; return s; }
@@ -221,7 +221,7 @@ static int length(const char *s) { const char *p = s; while (*p) p++; return (in
 int main(void) {
 unsigned n = __VERIFIER_nondet_uchar(), m = 3, i = 0, j = 0; int a = 1, b = __VERIFIER_nondet_int(), c = 0; unsigned char u = 250; signed char h = 3;
 char t[12] = {0}, *p = t, *e = t + sizeof t, *f = 0; int *w = make(n), v[5] = {0}, *x = v, r[7]; char *g = malloc(n + 1);
-long d = 0; unsigned long z = 7;
+long d = 0; unsigned long z = 7; int *s = 0; unsigned k = 0, o = 0;
 "
     .to_owned();
     let (numbers, pointers) = (["n", "m", "i", "j", "a", "b", "c", "u", "h", "d", "z"], ["p", "e", "f", "g"]);
@@ -233,7 +233,7 @@ long d = 0; unsigned long z = 7;
         text += &match one(&[
             "=", "+", "-", "for", "while", "if", "min", "part", "move", "until", "skip", "diff", "cast",
             "mod", "mid", "new", "int", "end", "walk", "put", "copy", "string", "set", "length", "strlen",
-            "span", "memcpy", "memset", "fill", "read", "find",
+            "span", "memcpy", "memset", "fill", "read", "find", "grow", "push", "class", "twice", "free",
         ])
         .as_str()
         {
@@ -268,6 +268,11 @@ long d = 0; unsigned long z = 7;
             "memset" => format!("if ({p} && {x} < 9) memset({p}, {y}, {x});\n"),
             "fill" => format!("for ({x} = 0; {x} < 7 && {x} >= 0; {x}++) r[{x}] = {y};\n"),
             "read" => format!("if ({x} < 7) c = total(r, {x});\n"),
+            "grow" => format!("{{ char *o = realloc(g, {x}); if (o) g = o; if ({p} && o) {z} = *{p}; }}\n"),
+            "push" => "if (k == o) { unsigned n = o ? o * 2 : 2; int *l = realloc(s, n * sizeof *l); if (l) { s = l; o = n; } } if (s && k < o) s[k++] = (int)b;\n".to_owned(),
+            "class" => format!("if ({p}) while (((*{p} & 127) >> 2) & 3) {p}++;\n"),
+            "twice" => format!("{x} = {y} * 2; {z} = {y} << 1;\n"),
+            "free" => format!("free(g); g = 0; {p} = t;\n"),
             "find" => format!("if ({p}) {{ {q} = strchr({p}, 'a'); if ({q}) *{q}++ = 0; }}\n"),
             _ => format!("x = v + ({x} & 3); if (w && {x} < n) w[{x}] = 1;\n"),
         };
@@ -315,6 +320,7 @@ fn number(
     let address = |id: LocalId| address_of(machine, function, id).filter(|address| *address != 0);
     match dim {
         Dim::Value(id, _) => value_of(machine, function, id)?.int(),
+        Dim::Twice(id, _) => Some(2 * value_of(machine, function, id)?.int()?),
         Dim::Global(name, _) => machine.eval(machine.frames.len() - 1, &global(machine, name)).ok()?.int(),
         Dim::First(id, _) => first.get(&id)?.int(),
         Dim::Offset(id) => place(id, address(id)?).map(|(offset, _)| offset),
@@ -408,6 +414,33 @@ fn is_in(state: &Relations, machine: &Machine<'_>, first: &First) -> Result<(), 
         }
         if pointer.is_filled && !is_one_of(Dim::Filled(*id), filled(machine, function, state, *id)) {
             return Err(format!("units without values where {id} leads"));
+        }
+        if let Some(address) = address_of(machine, function, *id).filter(|address| *address != 0) {
+            let Some(object) = object_of(machine, function, *id) else {
+                return Err(format!("{id} leads to {address:#x}, where nothing is alive"));
+            };
+            if pointer.on_heap && !matches!(object.object, Object::Heap(..)) {
+                return Err(format!("{id} does not lead to the heap"));
+            }
+        }
+    }
+    are_named(state, machine, function)
+}
+
+/// Whether what has one name is one object, and what is older than the newest one of an edge is another one.
+fn are_named(state: &Relations, machine: &Machine<'_>, function: &Function) -> Result<(), String> {
+    let named: Vec<(LocalId, Tag, i128)> = state
+        .pointers
+        .iter()
+        .filter_map(|(id, pointer)| Some((*id, pointer.tag?, object_of(machine, function, *id)?.base)))
+        .collect();
+    for (one, first, base) in &named {
+        for (other, second, other_base) in &named {
+            let is_older =
+                matches!((first, second), (Tag::Older(_, edge), Tag::Allocated(newest, _)) if edge == newest);
+            if first == second && base != other_base || is_older && base == other_base {
+                return Err(format!("{one} is {first:?}, {other} is {second:?}"));
+            }
         }
     }
     Ok(())

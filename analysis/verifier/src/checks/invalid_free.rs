@@ -20,9 +20,9 @@ pub static CHECK: Check = Check {
     page: include_str!("../../../../tests/suites/checks/invalid-free.md"),
 };
 
-fn demand(_function: &Function, part: Part<'_>, site: Site, out: &mut Vec<Demand>) {
+fn demand(function: &Function, part: Part<'_>, site: Site, out: &mut Vec<Demand>) {
     let Part::Free { pointer } = part else { return };
-    if *pointer == Expr::Null {
+    if *pointer == Expr::Null || function.is_laid_aside(pointer) {
         return;
     }
     let size = Arc::new(Expr::Int(0, IntType::INT));

@@ -100,7 +100,8 @@ pub(super) fn named(zone: &Zone, function: &Function) -> Zone {
             Role::Parameter | Role::Variable | Role::Result => true,
             Role::VariableArray | Role::Temporary | Role::Shadow => false,
         },
-        Dim::Global(..)
+        Dim::Twice(..)
+        | Dim::Global(..)
         | Dim::First(..)
         | Dim::Offset(_)
         | Dim::FirstOffset(_)

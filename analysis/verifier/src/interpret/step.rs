@@ -185,7 +185,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             // Success is what is tried; that it may fail is another run.
             let ty = Scalar::Int(IntType::BOOL);
             let cause = Cause::External(proofline_cfa::Name::new("malloc fails"));
-            if self.ask(code, allocation.site, cause, ty).truth() {
+            if self.ask(code, allocation.site.in_map(), cause, ty).truth() {
                 return self.assign(code, &allocation.dst, Value::Int(0));
             }
         }

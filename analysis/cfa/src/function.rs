@@ -266,10 +266,8 @@ impl Function {
     /// Whether the pointer is to an object that the model of a library function has allocated for its own use.
     pub fn is_laid_aside(&self, pointer: &Expr) -> bool {
         let Expr::Load(place) = pointer else { return false };
-        self.edges.iter().any(|edge| match &edge.op {
-            Op::Allocate(allocation) => allocation.site.is_beside() && allocation.dst == *place,
-            _ => false,
-        })
+        let is_its_own = |allocation: &Allocation| allocation.site.is_beside() && allocation.dst == *place;
+        self.edges.iter().any(|edge| matches!(&edge.op, Op::Allocate(allocation) if is_its_own(allocation)))
     }
     /// The edge.
     pub fn edge(&self, id: EdgeId) -> &Edge {

@@ -419,20 +419,21 @@ impl<'a> View<'a> {
         let moved = self.moved(&base, &lvalue.path);
         let mut place = moved.or_else(|| self.moved(&in_bytes(&base), &lvalue.path))?;
         if let Base::Deref(pointer, _) = &lvalue.base
-            && let Some(zero) = self.end_of_rest(pointer, &lvalue.path)
+            && let Some(before) = self.end_of_rest(pointer, &lvalue.path)
         {
-            place.offset.above.push((zero, 0));
+            place.offset.above.push(before);
         }
         Some(place)
     }
 
     /// The zero that an address is not behind, because it is so far from a pointer as a string there is long, at most.
-    fn end_of_rest(&self, pointer: &Expr, path: &[Step]) -> Option<Dim> {
+    fn end_of_rest(&self, pointer: &Expr, path: &[Step]) -> Option<(Dim, i128)> {
         let [Step::Index { index, stride, .. }] = path else { return None };
         let id = self.register(pointer)?;
         let known = self.state.pointers.get(&id).filter(|known| known.has_zero && known.unit == *stride)?;
         let (number, _) = self.number_of(index)?;
-        (known.has_zero && self.state.rests.get(&number) == Some(&id)).then_some(Dim::Zero(id))
+        let rest = self.state.rests.get(&number).filter(|rest| rest.of == id && known.has_zero)?;
+        Some((Dim::Zero(id), -i128::from(rest.is_before)))
     }
 
     /// The register that a pointer is.

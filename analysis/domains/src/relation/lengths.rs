@@ -14,7 +14,7 @@ use proofline_hir::{TypeKind, types::IntKind};
 use super::{
     filled::leads_into,
     form::{Form, Place, View},
-    state::{Pointer, Relations, Tag},
+    state::{Pointer, Relations, Rest, Tag},
     terminator::{has_tag, hold_zero},
     transfer::{Impossible, Result, Step, point, restrict, set},
     zone::Dim,
@@ -72,10 +72,11 @@ impl Step<'_> {
             CompareOp::Gt | CompareOp::Ge => (rhs, lhs),
             CompareOp::Eq | CompareOp::Ne => return,
         };
-        if let (Some((number, _)), Some(pointer)) = (view.number_of(small), self.rest_of(&view, large))
+        if let (Some((number, _)), Some(rest)) = (view.number_of(small), self.rest_of(&view, large))
             && !state.rests.contains_key(&number)
         {
-            Arc::make_mut(&mut state.rests).insert(number, pointer);
+            let is_before = rest.is_before || matches!(op, CompareOp::Lt | CompareOp::Gt);
+            Arc::make_mut(&mut state.rests).insert(number, Rest { is_before, ..rest });
         }
     }
 
@@ -127,7 +128,7 @@ impl Step<'_> {
             }
         }
         if let Some(pointer) = view.base(string).filter(|_| view.register(string).is_some()) {
-            Arc::make_mut(&mut state.rests).insert(id, pointer);
+            Arc::make_mut(&mut state.rests).insert(id, Rest { of: pointer, is_before: false });
         }
         Ok(())
     }
@@ -164,7 +165,13 @@ impl Step<'_> {
         else {
             return Ok(());
         };
-        let offset = view.number(Dim::Value(offset.dst, ty));
+        let number = offset.dst;
+        if view.state.rests.get(&number).is_some_and(|rest| view.register(string) == Some(rest.of))
+            && let Some(rest) = Arc::make_mut(&mut state.rests).get_mut(&number)
+        {
+            rest.is_before = true;
+        }
+        let offset = view.number(Dim::Value(number, ty));
         restrict(&view, state, CompareOp::Lt, &offset, &view.difference(zero, &place.offset))
     }
 
@@ -180,11 +187,15 @@ impl Step<'_> {
         for _ in 0..STEPS {
             let [edge] = structure.predecessors(at) else { return false };
             let edge = function.edge(*edge);
-            match &edge.op {
-                Op::Havoc(dst, _) if dst.base == Base::Local(number) => return true,
-                Op::Assume(_) => {}
-                Op::Havoc(dst, _) if is_result(dst) => {}
-                _ => return false,
+            if let Op::Havoc(dst, _) = &edge.op {
+                if dst.base == Base::Local(number) {
+                    return true;
+                }
+                if !is_result(dst) {
+                    return false;
+                }
+            } else if !matches!(edge.op, Op::Assume(_)) {
+                return false;
             }
             at = edge.from;
         }
@@ -192,7 +203,7 @@ impl Step<'_> {
     }
 
     /// The pointer of whose string a value is at most the rest, if it is a number that was read so.
-    pub(super) fn rest_of(&self, view: &View<'_>, value: &Expr) -> Option<LocalId> {
+    pub(super) fn rest_of(&self, view: &View<'_>, value: &Expr) -> Option<Rest> {
         let (number, _) = view.number_of(value)?;
         view.state.rests.get(&number).copied()
     }

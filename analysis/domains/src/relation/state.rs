@@ -28,7 +28,7 @@ pub struct Relations {
     /// What its pointers lead to, and its arrays.
     pub pointers: Arc<BTreeMap<LocalId, Pointer>>,
     /// Numbers that are at most so large as it is far from where a pointer leads to the zero that is known of its object: `strlen(p)`.
-    pub rests: Arc<BTreeMap<LocalId, LocalId>>,
+    pub rests: Arc<BTreeMap<LocalId, Rest>>,
     /// Numbers that were read from a string: locals, and units that pointers lead to.
     pub tested: Arc<BTreeSet<LocalId>>,
     /// Pointers that lead to a unit which is not 0.
@@ -37,6 +37,15 @@ pub struct Relations {
     pub frees: bool,
     /// The caller's frame, as far as it is known.
     pub below: Option<Arc<Relations>>,
+}
+
+/// Where a number is in a string.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Rest {
+    /// The pointer to the string.
+    pub of: LocalId,
+    /// So far from there is no zero: the number is smaller than the rest.
+    pub is_before: bool,
 }
 
 /// What is known of a pointer.
@@ -139,7 +148,8 @@ impl Relations {
         if let Some((id, pointer)) = missing {
             return Some(format!("{id} is not {pointer:?}"));
         }
-        if upper.rests.iter().any(|(id, of)| self.rests.get(id) != Some(of)) {
+        let is_same = |own: &Rest, other: &Rest| own.of == other.of && (own.is_before || !other.is_before);
+        if upper.rests.iter().any(|(id, rest)| self.rests.get(id).is_none_or(|own| !is_same(own, rest))) {
             return Some("of other numbers it is known that they are in a string".to_owned());
         }
         if !upper.tested.is_subset(&self.tested) || !upper.not_zero.is_subset(&self.not_zero) {
@@ -184,10 +194,13 @@ impl Relations {
         let frees = self.frees || other.frees;
         let tested = both(&self.tested, &other.tested);
         let not_zero = both(&self.not_zero, &other.not_zero);
-        let rests = self.rests.iter().filter(|(id, of)| other.rests.get(id) == Some(of));
+        let rests = self.rests.iter().filter_map(|(id, own)| {
+            let rest = other.rests.get(id).filter(|rest| rest.of == own.of)?;
+            Some((*id, Rest { of: own.of, is_before: own.is_before && rest.is_before }))
+        });
         let rests = match self.rests == other.rests {
             true => self.rests.clone(),
-            false => Arc::new(rests.map(|(id, of)| (*id, *of)).collect()),
+            false => Arc::new(rests.collect()),
         };
         let pointers = Arc::new(pointers);
         let mut joined = Relations { zone, pointers, rests, tested, not_zero, frees, below, ..self.clone() };
@@ -219,8 +232,8 @@ impl Relations {
 
     /// Forgets of numbers that they are in strings, if `keep` does not hold of number and pointer.
     pub(super) fn retain_rests(&mut self, keep: impl Fn(LocalId, LocalId) -> bool) {
-        if self.rests.iter().any(|(id, of)| !keep(*id, *of)) {
-            Arc::make_mut(&mut self.rests).retain(|id, of| keep(*id, *of));
+        if self.rests.iter().any(|(id, rest)| !keep(*id, rest.of)) {
+            Arc::make_mut(&mut self.rests).retain(|id, rest| keep(*id, rest.of));
         }
     }
 

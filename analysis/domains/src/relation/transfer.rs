@@ -146,8 +146,8 @@ impl Step<'_> {
                     }
                     None => set(state, &[(dim, &form)])?,
                 }
-                if let Some(pointer) = rest.filter(|_| !state.rests.contains_key(&id)) {
-                    Arc::make_mut(&mut state.rests).insert(id, pointer);
+                if let Some(rest) = rest.filter(|_| !state.rests.contains_key(&id)) {
+                    Arc::make_mut(&mut state.rests).insert(id, rest);
                 }
                 Ok(())
             }
@@ -172,17 +172,13 @@ impl Step<'_> {
             let pointee = to.ty.pointee().map(|ty| ty.kind());
             matches!(pointee, Some(TypeKind::Int(IntKind::Char | IntKind::SChar | IntKind::UChar)))
         };
-        let meant = edges.iter().find_map(|edge| match &edge.op {
-            Op::Allocate(other) if other.site == allocation.site.in_map() => Some(&other.dst),
-            _ => None,
-        });
-        let dst = meant.unwrap_or(&allocation.dst);
+        let made = |op: &Op| if let Op::Allocate(other) = op { Some(other.clone()) } else { None };
+        let mut others = edges.iter().filter_map(|edge| made(&edge.op));
+        let meant = others.find(|other| other.site == allocation.site.in_map()).map(|other| other.dst);
+        let dst = &meant.unwrap_or_else(|| allocation.dst.clone());
         let view = self.view();
         let Some((id, _)) = view.whole(dst) else { return false };
-        let is_copy = |op: &Op| match op {
-            Op::Assign(to, value) => is_character(to) && view.register(value) == Some(id),
-            _ => false,
-        };
+        let is_copy = |op: &Op| matches!(op, Op::Assign(to, value) if is_character(to) && view.register(value) == Some(id));
         is_character(dst) || edges.iter().any(|edge| is_copy(&edge.op))
     }
 

@@ -133,7 +133,18 @@ fn write_result(out: &mut String, function: &Function, id: LocalId) -> Option<()
             }
             _ => return None,
         },
-        _ => return None,
+        Op::Havoc(..)
+        | Op::Skip
+        | Op::Begin(_)
+        | Op::End(_)
+        | Op::Assume(_)
+        | Op::Copy(..)
+        | Op::Clobber(..)
+        | Op::Allocate(_)
+        | Op::Free(_)
+        | Op::CopyBytes(..)
+        | Op::FillBytes(..)
+        | Op::HavocBytes(..) => return None,
     }
     Some(())
 }

@@ -144,7 +144,10 @@ pub fn symbols(function: &Function, see: &mut dyn FnMut(Symbol)) {
         }
         mentions(&edge.op, &mut |mention| match mention {
             Mention::Value(value) => symbols_of_expr(value, see),
-            Mention::Read(lvalue) | Mention::Write(lvalue) => symbols_of_place(lvalue, see),
+            Mention::Read(lvalue) | Mention::Write(lvalue) => {
+                symbols_of_lvalue(lvalue, see);
+                parts_of_place(lvalue, &mut |part| symbols_of_expr(part, see));
+            }
         });
     }
     let arguments = function.library_results.iter().flat_map(|result| &result.arguments);
@@ -152,32 +155,30 @@ pub fn symbols(function: &Function, see: &mut dyn FnMut(Symbol)) {
 }
 
 fn symbols_of_expr(expr: &Expr, see: &mut dyn FnMut(Symbol)) {
-    match expr {
-        Expr::Int(..) | Expr::Float(..) | Expr::Null => {}
+    walk(expr, &mut |part| match part {
         Expr::Function(name) => see(Symbol::Global(*name)),
-        Expr::Load(lvalue) | Expr::Address(lvalue) => symbols_of_place(lvalue, see),
-        Expr::Unary(_, arg, _) | Expr::Cast(_, arg, _) => symbols_of_expr(arg, see),
-        Expr::Binary(_, lhs, rhs, _)
-        | Expr::Compare(_, lhs, rhs)
-        | Expr::Overflows(_, lhs, rhs)
-        | Expr::Memory(_, lhs, rhs)
-        | Expr::PointerDifference(lhs, rhs, _, _) => {
-            symbols_of_expr(lhs, see);
-            symbols_of_expr(rhs, see);
-        }
-    }
+        Expr::Load(lvalue) | Expr::Address(lvalue) => symbols_of_lvalue(lvalue, see),
+        Expr::Int(..)
+        | Expr::Float(..)
+        | Expr::Null
+        | Expr::Unary(..)
+        | Expr::Cast(..)
+        | Expr::Binary(..)
+        | Expr::Compare(..)
+        | Expr::Overflows(..)
+        | Expr::Memory(..)
+        | Expr::PointerDifference(..) => {}
+    });
 }
 
-fn symbols_of_place(lvalue: &Lvalue, see: &mut dyn FnMut(Symbol)) {
-    match &lvalue.base {
-        Base::Local(_) => {}
-        Base::Global(name) => see(Symbol::Global(*name)),
-        Base::Deref(pointer, _) => symbols_of_expr(pointer, see),
+/// Of the lvalue alone, without the expressions inside.
+fn symbols_of_lvalue(lvalue: &Lvalue, see: &mut dyn FnMut(Symbol)) {
+    if let Base::Global(name) = &lvalue.base {
+        see(Symbol::Global(*name));
     }
     for step in &lvalue.path {
-        match step {
-            Step::Field { record, .. } => see(Symbol::Tag(*record)),
-            Step::Index { index, .. } => symbols_of_expr(index, see),
+        if let Step::Field { record, .. } = step {
+            see(Symbol::Tag(*record));
         }
     }
     see(Symbol::Type(lvalue.ty));

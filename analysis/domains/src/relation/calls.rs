@@ -9,7 +9,8 @@ use proofline_program_analysis::Environment;
 
 use super::{
     filled::is_array,
-    form::{Form, Place, View},
+    form::{Form, View},
+    places::Place,
     state::{Pointer, Relations, Tag},
     terminator::{has_tag, hold_zero},
     transfer::{Impossible, add, forget, point, set},

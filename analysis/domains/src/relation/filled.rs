@@ -10,7 +10,8 @@ use proofline_cfa::{Expr, Function, IntType, LocalId, Object, Quantity, scalar_o
 use proofline_hir::{TypeKind, types::ArrayLength};
 
 use super::{
-    form::{Form, Place, View},
+    form::{Form, View},
+    places::Place,
     state::{Pointer, Relations, Tag},
     terminator::{Written, has_tag},
     transfer::{Result, Step, set},

@@ -13,7 +13,8 @@ use proofline_hir::{TypeKind, types::IntKind};
 
 use super::{
     filled::leads_into,
-    form::{Form, Place, View},
+    form::{Form, View},
+    places::Place,
     state::{Pointer, Relations, Rest, Tag},
     terminator::{has_tag, hold_zero},
     transfer::{Impossible, Result, Step, point, restrict, set},

@@ -9,6 +9,7 @@ mod filled;
 mod form;
 mod lengths;
 mod numbers;
+mod places;
 mod state;
 mod terminator;
 mod transfer;

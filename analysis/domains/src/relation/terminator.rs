@@ -13,7 +13,8 @@ use proofline_cfa::{
 
 use super::{
     filled::is_array,
-    form::{Form, Place, View},
+    form::{Form, View},
+    places::Place,
     state::{Relations, Tag},
     transfer::{Result, Step, restrict, set},
     zone::Dim,

@@ -11,7 +11,8 @@ use proofline_hir::{TypeKind, types::IntKind};
 use proofline_program_analysis::Environment;
 
 use super::{
-    form::{Form, Place, View},
+    form::{Form, View},
+    places::Place,
     state::{Pointer, Relations, Tag},
     terminator::{Tested, Written},
     zone::{Dim, Zone},

@@ -3,28 +3,47 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use proofline_cfa::{Argument, Base, Expr, Function, LocalId, Lvalue, Name, Object, Scalar, scalar_of};
+use proofline_cfa::{Argument, Base, Function, LocalId, Name, Object, Scalar, scalar_of};
 use proofline_cpa::{BlockContext, BlockId, CallContext, NoFacts};
 use proofline_program_analysis::Environment;
 
 use super::{
-    filled::is_array,
+    cells::{Aliases, Named},
     form::{Form, View},
+    handed::Handed,
     places::Place,
-    state::{Pointer, Relations, Tag},
+    state::{Null, Pointer, Relations},
     terminator::{has_tag, hold_zero},
     transfer::{Impossible, add, forget, point, set},
+    variable::{Cell, Tag, Var},
     zone::{Dim, Zone},
 };
 
 /// An argument, as its parameter receives it.
-enum Passed {
+pub(super) enum Passed {
     Number(Dim, Box<Form>),
-    /// And the local that the caller has it from.
-    Pointer(LocalId, Box<Place>, Option<LocalId>),
+    /// And what the caller has it from.
+    Pointer(LocalId, Box<Place>, Option<Var>),
 }
 
-fn passed(view: &View<'_>, callee: &Function, call: CallContext<'_>) -> Vec<Passed> {
+/// What is the same for all that calls one function from another.
+pub(super) struct Between<'a> {
+    pub(super) env: &'a Environment,
+    pub(super) call: CallContext<'a>,
+    /// Parameters that the callee changes.
+    pub(super) written: &'a BTreeSet<LocalId>,
+    pub(super) globals: &'a BTreeSet<Name>,
+    /// The pointers in memory that the caller reads.
+    pub(super) named: &'a [Named],
+}
+
+impl Between<'_> {
+    fn view<'v>(&'v self, state: &'v Relations, globals: &'v BTreeSet<Name>) -> View<'v> {
+        View::new(self.env.program(), self.call.at.function, state, &NoFacts, globals)
+    }
+}
+
+pub(super) fn passed(view: &View<'_>, callee: &Function, call: CallContext<'_>) -> Vec<Passed> {
     let arguments = callee.parameters.iter().zip(&call.call.arguments);
     let known = arguments.filter_map(|(id, argument)| {
         let Argument::Value(value) = argument else { return None };
@@ -35,7 +54,7 @@ fn passed(view: &View<'_>, callee: &Function, call: CallContext<'_>) -> Vec<Pass
         }
         match scalar {
             Scalar::Int(ty) if ty.bits <= 64 => {
-                Some(Passed::Number(Dim::Value(*id, ty), Box::new(view.form(value)?)))
+                Some(Passed::Number(Dim::Value(Var::Local(*id), ty), Box::new(view.form(value)?)))
             }
             Scalar::Pointer => Some(Passed::Pointer(*id, Box::new(view.place(value)?), view.base(value))),
             Scalar::Int(_) | Scalar::Float(_) => None,
@@ -44,56 +63,69 @@ fn passed(view: &View<'_>, callee: &Function, call: CallContext<'_>) -> Vec<Pass
     known.collect()
 }
 
-/// From the call's source to the callee's entry. `written`: parameters that the callee changes.
-pub(super) fn enter(
-    env: &Environment,
-    from: &Relations,
-    call: CallContext<'_>,
-    written: &BTreeSet<LocalId>,
-    globals: &BTreeSet<Name>,
-) -> Result<Relations, Impossible> {
-    let (caller, callee) = (call.at.function, call.callee);
-    let view = View::new(env.program(), caller, from, &NoFacts, globals);
-    let mut state =
-        Relations::new(callee.name, Some((caller.name, call.at.id)), Some(Arc::new(from.clone())));
-    let passed = passed(&view, callee, call);
+/// From the call's source to the callee's entry.
+pub(super) fn enter(between: &Between<'_>, from: &Relations) -> Result<Relations, Impossible> {
+    let (caller, callee) = (between.call.at.function, between.call.callee);
+    let view = between.view(from, between.globals);
+    let at_call = Some((caller.name, between.call.at.id));
+    let mut state = Relations::new(callee.name, at_call, Some(Arc::new(from.clone())));
+    let passed = passed(&view, callee, between.call);
+    let handed = Handed::new(between, &view, &passed);
     let mut numbers: Vec<(Dim, &Form)> = Vec::new();
-    let mut tags: Vec<(Tag, LocalId)> = Vec::new();
     for one in &passed {
         match one {
             Passed::Number(dim, form) => numbers.push((*dim, form)),
             Passed::Pointer(id, place, _) => {
-                numbers.extend([(Dim::Offset(*id), &place.offset), (Dim::Size(*id), &place.size)]);
-                numbers.extend(place.zero.as_ref().map(|zero| (Dim::Zero(*id), zero)));
-                numbers.extend(place.filled.as_ref().map(|filled| (Dim::Filled(*id), filled)));
-                let first = place.pointer.tag.map(|tag| match tags.iter().find(|(known, _)| *known == tag) {
-                    Some((_, first)) => *first,
-                    None => {
-                        tags.push((tag, *id));
-                        *id
+                let var = Var::Local(*id);
+                numbers.extend([(Dim::Offset(var), &place.offset), (Dim::Size(var), &place.size)]);
+                numbers.extend(place.zero.as_ref().map(|zero| (Dim::Zero(var), zero)));
+                numbers.extend(place.filled.as_ref().map(|filled| (Dim::Filled(var), filled)));
+                let tag = match place.pointer.null {
+                    Null::Always => None,
+                    Null::Never | Null::Empty | Null::Any => {
+                        Some(place.pointer.tag.and_then(|tag| handed.inside(tag)).unwrap_or(Tag::Passed(*id)))
                     }
-                });
-                let tag = Some(Tag::Passed(first.unwrap_or(*id)));
+                };
                 let (has_zero, is_filled) = (place.zero.is_some(), place.filled.is_some());
                 let pointer = Pointer { tag, has_zero, is_filled, ..place.pointer };
-                Arc::make_mut(&mut state.pointers).insert(*id, pointer);
+                Arc::make_mut(&mut state.pointers).insert(var, pointer);
             }
         }
     }
+    handed.pointers_inside(from, &mut state);
     let zone = Arc::make_mut(&mut state.zone);
-    *zone = from.zone.renamed(|dim| matches!(dim, Dim::Global(..)).then_some(dim));
+    *zone = from.zone.renamed(|dim| match dim {
+        Dim::Global(..) => Some(dim),
+        other => handed.number_inside(other),
+    });
+    let of_cells: Vec<(Dim, Form)> = from
+        .zone
+        .dims()
+        .collect::<BTreeSet<Dim>>()
+        .into_iter()
+        .filter_map(|dim| Some((handed.number_inside(dim)?, view.number(dim))))
+        .collect();
     let mut holds = true;
     for (x, left) in &numbers {
         holds &= relate_to_globals(zone, *x, left);
         holds &= zone.bound(*x, left.low, left.high);
-        for (y, right) in numbers.iter().filter(|(y, _)| y != x) {
+        let others = numbers.iter().map(|(y, right)| (*y, *right));
+        let cells = of_cells.iter().map(|(y, right)| (*y, right));
+        for (y, right) in others.filter(|(y, _)| y != x).chain(cells) {
+            let range = |least: &Form, most: &Form| most.high.saturating_sub(least.low);
             let most = view.distance(left, right);
-            if most < left.high.saturating_sub(right.low) {
-                holds &= zone.constrain(*x, *y, most);
+            if most < range(right, left) {
+                holds &= zone.constrain(*x, y, most);
+            }
+            // (Numbers have their turn the other way round as well.)
+            let most = view.distance(right, left);
+            if y.cell().is_some() && most < range(left, right) {
+                holds &= zone.constrain(y, *x, most);
             }
         }
     }
-    holds &= first_values(zone, &numbers, written);
+    holds &= first_values(zone, &numbers, between.written);
+    state.drop_untracked();
     if holds { Ok(state) } else { Err(Impossible) }
 }
 
@@ -131,8 +163,8 @@ fn first_values(zone: &mut Zone, numbers: &[(Dim, &Form)], written: &BTreeSet<Lo
 /// What a number of a parameter was at the function's entry, as its exit knows it.
 fn first(dim: Dim, written: &BTreeSet<LocalId>) -> Option<Dim> {
     match dim {
-        Dim::Value(id, ty) if written.contains(&id) => Some(Dim::First(id, ty)),
-        Dim::Offset(id) if written.contains(&id) => Some(Dim::FirstOffset(id)),
+        Dim::Value(Var::Local(id), ty) if written.contains(&id) => Some(Dim::First(id, ty)),
+        Dim::Offset(Var::Local(id)) if written.contains(&id) => Some(Dim::FirstOffset(id)),
         Dim::Value(..) | Dim::Offset(_) => Some(dim),
         Dim::Twice(..)
         | Dim::Size(_)
@@ -149,60 +181,75 @@ fn first(dim: Dim, written: &BTreeSet<LocalId>) -> Option<Dim> {
 
 /// From the callee's exit to the call's target.
 pub(super) fn leave(
-    env: &Environment,
+    between: &Between<'_>,
     at_call: &Relations,
     exit: &Relations,
-    call: CallContext<'_>,
-    written: &BTreeSet<LocalId>,
-    globals: &BTreeSet<Name>,
 ) -> Result<Relations, Impossible> {
+    let Between { env, call, written, globals, .. } = *between;
     let (caller, callee) = (call.at.function, call.callee);
+    let aliases = Aliases { env, function: caller, named: between.named };
     let mut state = exit.below.as_deref().unwrap_or(at_call).clone();
     let before = state.clone();
     if exit.frees {
-        state.freed();
+        state.frees = true;
+        state.retain_pointers(|var, pointer| {
+            let is_named = matches!(pointer.tag, Some(Tag::Named(_)));
+            is_named || pointer.null == Null::Always || !aliases.may_end(&before, var)
+        });
     }
-    wrote(env, &mut state, caller, callee, exit.frees);
+    wrote(&aliases, &mut state, callee, exit.frees);
     let kept = unwritten(env, callee, globals);
     global_values(&mut state, exit, &kept);
     // Of other globals the arguments had the values from before.
-    let view = View::new(env.program(), caller, &before, &NoFacts, &kept);
-    let passed = passed(&view, callee, call);
-    left(&view, &mut state, exit, &passed, written)?;
-    let Some(dst) = &call.call.dst else { return Ok(state) };
-    if view.whole(dst).is_none() {
-        // The result goes into memory.
-        state.retain_units(|id| caller.local(id).ty.pointee().is_none());
+    let view = between.view(&before, &kept);
+    let mut passed = passed(&view, callee, call);
+    let mut handed = Handed::new(between, &view, &passed);
+    let is_lost = |cell: Cell| aliases.may_be_written(cell, env.writes(callee.name));
+    state.retain_cells(|cell| !is_lost(cell));
+    let in_memory = call.call.dst.as_ref().filter(|dst| view.whole(dst).is_none());
+    let is_hidden = |cell: Cell| {
+        in_memory.is_some_and(|dst| !aliases.written_by_result(&view, [cell].into(), dst).is_empty())
+    };
+    if let Some(dst) = in_memory {
+        state.retain_units(|var| var.local().is_some_and(|id| caller.local(id).ty.pointee().is_none()));
         state.lose_zeros(|_| true);
         state.lose_values(|_| true);
+        let lost = aliases.written_by_result(&view, state.cells(), dst);
+        state.retain_cells(|cell| !lost.contains(&cell));
+        handed.result(&view, callee, dst);
     }
+    handed.ends(exit, is_lost, is_hidden);
+    let is_old = |dim: Dim| dim.cell().is_some_and(|cell| is_lost(cell) || is_hidden(cell));
+    passed.iter_mut().for_each(|one| one.forget(is_old));
+    let is_new = |pointer: &Pointer| matches!(pointer.tag, Some(Tag::Allocated { on_heap: true, .. }));
+    if exit.pointers.values().any(is_new) {
+        state.allocates(call.at.id);
+        handed.allocates(call.at.id, exit, callee.result);
+    }
+    left(&view, &mut state, exit, &passed, written)?;
+    let received = |dim: Dim| received(&exit.zone, dim, &passed, written, &handed);
+    handed.cells_outside(exit, &mut state, &received)?;
+    let Some(dst) = &call.call.dst else { return Ok(state) };
     let result = callee.result.filter(|id| {
         let local = callee.local(*id);
         !local.address_taken && scalar_of(local.ty, env.program().data_model) == dst.scalar
     });
-    let received = |dim: Dim| received(&exit.zone, dim, &passed, written);
-    if let (Some(result), Some(Scalar::Int(ty))) = (result, dst.scalar)
-        && let Some(to) = View::new(env.program(), caller, &before, &NoFacts, globals).dim(dst)
-    {
-        set(&mut state, &[(to, &received(Dim::Value(result, ty)))])?;
+    let number = between.view(&before, globals).dim(dst).filter(|_| !matches!(dst.base, Base::Deref(..)));
+    if let (Some(result), Some(Scalar::Int(ty)), Some(to)) = (result, dst.scalar, number) {
+        set(&mut state, &[(to, &received(Dim::Value(Var::Local(result), ty)))])?;
         state.drop_untracked();
         return Ok(state);
     }
-    let (Some(result), Some((to, scalar))) = (result, view.whole(dst)) else {
+    let holder = view.variable(dst).filter(|_| !matches!(dst.base, Base::Deref(..)));
+    let (Some(result), Some((to, scalar))) = (result, holder) else {
         forget(&mut state, dst);
         return Ok(state);
     };
     match scalar {
-        Scalar::Pointer => match place(exit, result, &received, &passed) {
-            Some(mut place) => {
-                if matches!(exit.pointers.get(&result).and_then(|known| known.tag), Some(Tag::Allocated(..)))
-                {
-                    let tag = Tag::Allocated(call.at.id, true);
-                    state.allocates(call.at.id);
-                    place.pointer.tag = Some(tag);
-                }
+        Scalar::Pointer => match place(exit, Var::Local(result), &received, &passed, &handed) {
+            Some(place) => {
                 point(&mut state, to, &place)?;
-                related(&mut state, to, exit, result)?;
+                related(&mut state, to, exit, Var::Local(result))?;
             }
             None => forget(&mut state, dst),
         },
@@ -234,7 +281,7 @@ fn global_values(state: &mut Relations, exit: &Relations, kept: &BTreeSet<Name>)
 }
 
 /// The numbers about a pointer that is returned are as they were to each other.
-fn related(state: &mut Relations, to: LocalId, exit: &Relations, result: LocalId) -> Result<(), Impossible> {
+fn related(state: &mut Relations, to: Var, exit: &Relations, result: Var) -> Result<(), Impossible> {
     let Some(known) = state.pointers.get(&to).copied() else { return Ok(()) };
     let received = |dim: Dim| match dim {
         Dim::Offset(id) if id == result => Some(Dim::Offset(to)),
@@ -261,14 +308,16 @@ fn left(
     passed: &[Passed],
     written: &BTreeSet<LocalId>,
 ) -> Result<(), Impossible> {
+    let nothing = Handed::default();
     for one in passed {
         let Passed::Pointer(id, place, base) = one else { continue };
-        let Some(known) = exit.pointers.get(id).filter(|_| !written.contains(id)) else { continue };
+        let var = Var::Local(*id);
+        let Some(known) = exit.pointers.get(&var).filter(|_| !written.contains(id)) else { continue };
         let is_same = matches!(known.tag, Some(Tag::Passed(_))) && known.unit == place.pointer.unit;
-        let is_one = |holder: &LocalId, pointer: &Pointer| {
+        let is_one = |holder: &Var, pointer: &Pointer| {
             pointer.unit == place.pointer.unit && (has_tag(view, *holder, place) || Some(*holder) == *base)
         };
-        let holders: Vec<(LocalId, Pointer)> = state
+        let holders: Vec<(Var, Pointer)> = state
             .pointers
             .iter()
             .filter(|(holder, pointer)| is_same && is_one(holder, pointer))
@@ -276,14 +325,14 @@ fn left(
             .collect();
         for (holder, pointer) in holders {
             if known.has_zero && !pointer.has_zero {
-                let mut zero = received(&exit.zone, Dim::Zero(*id), passed, written);
+                let mut zero = received(&exit.zone, Dim::Zero(var), passed, written, &nothing);
                 if matches!(place.pointer.tag, Some(Tag::Named(_))) {
                     zero.high = zero.high.min(place.size.high - 1);
                 }
                 hold_zero(state, holder, &zero)?;
             }
             if known.is_filled && !pointer.is_filled {
-                let filled = received(&exit.zone, Dim::Filled(*id), passed, written);
+                let filled = received(&exit.zone, Dim::Filled(var), passed, written, &nothing);
                 set(state, &[(Dim::Filled(holder), &filled)])?;
                 if let Some(pointer) = Arc::make_mut(&mut state.pointers).get_mut(&holder) {
                     pointer.is_filled = true;
@@ -295,46 +344,55 @@ fn left(
 }
 
 /// Of what the callee may have written neither zeros nor values are known any more.
-fn wrote(env: &Environment, state: &mut Relations, caller: &Function, callee: &Function, is_clobbered: bool) {
-    let written = env.writes(callee.name);
+fn wrote(aliases: &Aliases<'_>, state: &mut Relations, callee: &Function, is_clobbered: bool) {
+    let written = aliases.env.writes(callee.name);
     if written.is_empty() && !is_clobbered {
         return;
     }
-    state.retain_units(|id| caller.local(id).ty.pointee().is_none());
+    state.retain_units(|var| var.local().is_some_and(|id| aliases.function.local(id).ty.pointee().is_none()));
     let is_anything = is_clobbered || written.contains(&Object::External);
-    let is_lost = |id: LocalId| {
-        if is_array(caller, id) {
-            return is_anything || written.contains(&Object::Local(caller.name, id));
-        }
-        let local = caller.local(id);
-        let pointer = Expr::Load(Lvalue {
-            base: Base::Local(id),
-            path: Vec::new(),
-            ty: local.ty,
-            scalar: Some(Scalar::Pointer),
-            bits: None,
-            size: local.size,
-        });
-        is_anything || !env.targets(caller.name, &pointer).objects.is_disjoint(written)
-    };
-    state.lose_zeros(is_lost);
-    state.lose_values(is_lost);
+    let pointers = state.pointers.keys().copied();
+    let lost: Vec<Var> =
+        pointers.filter(|var| is_anything || aliases.holds_one_of(state, *var, written)).collect();
+    state.lose_zeros(|var| lost.contains(&var));
+    state.lose_values(|var| lost.contains(&var));
 }
 
-/// A number of the exit, by what was passed.
-fn received(zone: &Zone, dim: Dim, passed: &[Passed], written: &BTreeSet<LocalId>) -> Form {
+impl Passed {
+    /// Arguments had the values from before the call: they are compared with no number of which `is_lost` holds, for that may be another one now.
+    fn forget(&mut self, is_lost: impl Fn(Dim) -> bool) {
+        let forms: Vec<&mut Form> = match self {
+            Passed::Number(_, form) => vec![form],
+            Passed::Pointer(_, place, _) => {
+                let Place { offset, size, zero, filled, pointer: _ } = &mut **place;
+                [offset, size].into_iter().chain(zero.as_mut()).chain(filled.as_mut()).collect()
+            }
+        };
+        for form in forms {
+            form.above.retain(|(dim, _)| !is_lost(*dim));
+            form.below.retain(|(dim, _)| !is_lost(*dim));
+        }
+    }
+}
+
+/// A number of the exit, by what was passed, and by what is known of cells behind the call.
+fn received(zone: &Zone, dim: Dim, passed: &[Passed], written: &BTreeSet<LocalId>, handed: &Handed) -> Form {
     let (low, high) = zone.bounds(dim);
     let mut form = Form::between(low, high);
+    let outside = |other: Dim| match other {
+        Dim::Global(..) => Some(other),
+        _ => handed.number_outside(other),
+    };
     for (x, y, most) in zone.differences() {
-        match (x, y) {
-            (x, Dim::Global(..)) if x == dim => form.above.push((y, most)),
-            (Dim::Global(..), y) if y == dim => form.below.push((x, most)),
-            _ => {}
+        if x == dim && let Some(y) = outside(y) {
+            form.above.push((y, most));
+        } else if y == dim && let Some(x) = outside(x) {
+            form.below.push((x, most));
         }
     }
     let arguments = passed.iter().map(|one| match one {
         Passed::Number(dim, form) => (*dim, &**form),
-        Passed::Pointer(id, place, _) => (Dim::Offset(*id), &place.offset),
+        Passed::Pointer(id, place, _) => (Dim::Offset(Var::Local(*id)), &place.offset),
     });
     for (parameter, argument) in arguments {
         let Some(first) = first(parameter, written) else { continue };
@@ -356,33 +414,36 @@ fn received(zone: &Zone, dim: Dim, passed: &[Passed], written: &BTreeSet<LocalId
 /// Where a result leads: into what was passed, or to what the function has allocated.
 fn place(
     exit: &Relations,
-    result: LocalId,
+    result: Var,
     received: &dyn Fn(Dim) -> Form,
     passed: &[Passed],
+    handed: &Handed,
 ) -> Option<Place> {
     let pointer = *exit.pointers.get(&result)?;
     let offset = received(Dim::Offset(result));
     let zero = pointer.has_zero.then(|| received(Dim::Zero(result)));
     let filled = pointer.is_filled.then(|| received(Dim::Filled(result)));
-    match pointer.tag? {
-        Tag::Passed(id) => {
+    let own = |pointer: Pointer| Place { pointer, offset: offset.clone(), size: received(Dim::Size(result)), zero: zero.clone(), filled: filled.clone() };
+    match pointer.tag {
+        None => (pointer.null == Null::Always).then(|| own(pointer)),
+        Some(Tag::Passed(id)) => {
             let argument = passed.iter().find_map(|one| match one {
                 Passed::Pointer(parameter, place, _) if *parameter == id => Some(place),
                 Passed::Pointer(..) | Passed::Number(..) => None,
             })?;
-            let pointer = Pointer { tag: argument.pointer.tag, ..pointer };
+            // The size is the argument's, also where the result is null.
+            let null = if pointer.null == Null::Never { Null::Never } else { Null::Any };
+            let pointer = Pointer { tag: argument.pointer.tag, null, ..pointer };
             let is_same = argument.pointer.unit == pointer.unit;
             is_same.then(|| Place { pointer, offset, size: argument.size.clone(), zero, filled })
         }
-        Tag::Allocated(_, true) => {
-            let pointer = Pointer { tag: None, ..pointer };
-            Some(Place { pointer, offset, size: received(Dim::Size(result)), zero, filled })
-        }
-        Tag::Named(Object::Global(_)) => {
-            let pointer = Pointer { tag: None, ..pointer };
-            Some(Place { pointer, offset, size: received(Dim::Size(result)), zero, filled })
-        }
-        Tag::Allocated(_, false) | Tag::Named(_) | Tag::Older(..) => None,
+        Some(
+            tag @ (Tag::Allocated { on_heap: true, .. }
+            | Tag::Named(Object::Global(_))
+            | Tag::Behind(..)
+            | Tag::Left(..)),
+        ) => Some(own(Pointer { tag: handed.outside(tag), ..pointer })),
+        Some(Tag::Allocated { on_heap: false, .. } | Tag::Named(_) | Tag::Older(..)) => None,
     }
 }
 
@@ -390,13 +451,14 @@ fn place(
 pub(super) fn reduce(entry: &Relations, block: BlockContext<'_>) -> Relations {
     let mut state = Relations { below: None, called_at: None, frees: false, ..entry.clone() };
     if let (BlockId::Loop(..), Some(locals)) = (block.id, block.locals) {
-        let is_outside = |dim: Dim| dim.local().is_none_or(|id| !locals.contains(&id));
+        let is_inside = |var: Var| var.local().is_some_and(|id| locals.contains(&id));
+        let is_outside = |dim: Dim| !dim.var().is_some_and(is_inside);
         if state.zone.mentions(is_outside) {
             Arc::make_mut(&mut state.zone).retain(|dim| !is_outside(dim));
         }
-        state.retain_pointers(|id, _| locals.contains(&id));
-        state.retain_units(|id| locals.contains(&id));
-        state.retain_rests(|id, of| locals.contains(&id) && locals.contains(&of));
+        state.retain_pointers(|var, _| is_inside(var));
+        state.retain_units(is_inside);
+        state.retain_rests(|var, of| is_inside(var) && is_inside(of));
     }
     state
 }
@@ -407,28 +469,29 @@ pub(super) fn expand(before: &Relations, block: BlockContext<'_>, exit: &Relatio
     let mut state =
         Relations { below: before.below.clone(), called_at: before.called_at, frees, ..exit.clone() };
     let (BlockId::Loop(..), Some(locals)) = (block.id, block.locals) else { return state };
+    let is_outside = |var: Var| var.local().is_some_and(|id| !locals.contains(&id));
     let mut rest = before.clone();
     if exit.frees {
         rest.freed();
     }
-    rest.retain_pointers(|id, pointer| {
+    rest.retain_pointers(|var, pointer| {
         let lives = match pointer.tag {
             Some(Tag::Named(Object::Local(_, id))) => !locals.contains(&id),
-            Some(Tag::Allocated(_, on_heap)) => on_heap,
-            Some(Tag::Named(_) | Tag::Passed(_)) => true,
-            Some(Tag::Older(..)) | None => false,
+            Some(Tag::Allocated { on_heap, .. }) => on_heap,
+            Some(Tag::Named(_) | Tag::Passed(_) | Tag::Behind(..) | Tag::Left(..)) => true,
+            Some(Tag::Older(..)) | None => pointer.null == Null::Always,
         };
-        lives && !locals.contains(&id)
+        lives && is_outside(var)
     });
     // The loop may have written there.
     rest.lose_zeros(|_| true);
     rest.lose_values(|_| true);
-    Arc::make_mut(&mut rest.zone).retain(|dim| dim.local().is_some_and(|id| !locals.contains(&id)));
+    Arc::make_mut(&mut rest.zone).retain(|dim| dim.var().is_some_and(is_outside));
     Arc::make_mut(&mut state.zone).add_all(&rest.zone);
-    for (id, pointer) in rest.pointers.iter() {
+    for (var, pointer) in rest.pointers.iter() {
         // The loop may have allocated there once more.
-        let tag = pointer.tag.filter(|tag| !matches!(tag, Tag::Allocated(..) | Tag::Older(..)));
-        Arc::make_mut(&mut state.pointers).insert(*id, Pointer { tag, ..*pointer });
+        let tag = pointer.tag.filter(|tag| !matches!(tag, Tag::Allocated { .. } | Tag::Older(..)));
+        Arc::make_mut(&mut state.pointers).insert(*var, Pointer { tag, ..*pointer });
     }
     state
 }

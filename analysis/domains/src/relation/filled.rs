@@ -12,9 +12,10 @@ use proofline_hir::{TypeKind, types::ArrayLength};
 use super::{
     form::{Form, View},
     places::Place,
-    state::{Pointer, Relations, Tag},
+    state::{Null, Pointer, Relations},
     terminator::{Written, has_tag},
     transfer::{Result, Step, set},
+    variable::{Tag, Var},
     zone::Dim,
 };
 
@@ -44,17 +45,17 @@ impl Step<'_> {
         }
         let Some(unit) = local.size.checked_div(*length).filter(|unit| *unit > 0) else { return Ok(()) };
         let tag = Some(Tag::Named(Object::Local(self.at.function.name, id)));
-        let (is_there, has_zero, is_filled, on_heap) = (true, false, true, false);
-        let pointer = Pointer { unit, tag, is_there, has_zero, is_filled, on_heap };
-        Arc::make_mut(&mut state.pointers).insert(id, pointer);
-        set(state, &[(Dim::Filled(id), &Form::constant(0))])
+        let (null, has_zero, is_filled, on_heap) = (Null::Never, false, true, false);
+        let pointer = Pointer { unit, tag, null, has_zero, is_filled, on_heap };
+        Arc::make_mut(&mut state.pointers).insert(Var::Local(id), pointer);
+        set(state, &[(Dim::Filled(Var::Local(id)), &Form::constant(0))])
     }
 
     /// Memory changes: units get values, or may have none any more.
     pub(super) fn fills(&self, view: &View<'_>, state: &mut Relations, written: &Written<'_>) -> Result<()> {
         let Some(given) = self.given(view, state, written) else { return Ok(()) };
         let place = view.place(&given.address);
-        let known: Vec<(LocalId, bool)> =
+        let known: Vec<(Var, bool)> =
             state.pointers.iter().map(|(id, pointer)| (*id, pointer.is_filled)).collect();
         for (id, is_filled) in known {
             let there = place.as_ref().filter(|place| leads_into(view, id, &given.address, place));
@@ -96,8 +97,8 @@ impl Step<'_> {
                 Some(given)
             }
             Written::Reached(values) => {
-                let lost: Vec<LocalId> =
-                    state.pointers.keys().copied().filter(|id| self.is_reached(*id, values)).collect();
+                let pointers = state.pointers.keys().copied();
+                let lost: Vec<Var> = pointers.filter(|var| self.is_reached(state, *var, values)).collect();
                 state.lose_values(|id| lost.contains(&id));
                 None
             }
@@ -110,7 +111,7 @@ impl Step<'_> {
 
     /// How many of the units that are copied certainly have values, and their size.
     fn first_copied(&self, view: &View<'_>, from: &Expr, size: &Expr) -> Option<(u64, Form)> {
-        let source = view.place(from).filter(|place| place.pointer.is_there && place.offset.low >= 0)?;
+        let source = view.place(from).filter(|place| place.pointer.is_there() && place.offset.low >= 0)?;
         let there = view.difference(source.filled.as_ref()?, &source.offset);
         let copied = whole_units(view, self.copied_size(from, size), source.pointer.unit)?;
         let first = if view.distance(&there, &copied) <= 0 {
@@ -144,7 +145,7 @@ impl Step<'_> {
     }
 
     /// How far the object of a pointer has values then. `there`: the place that is written, if it certainly is in that object.
-    fn filled(&self, view: &View<'_>, id: LocalId, given: &Given, there: Option<&Place>) -> Filled {
+    fn filled(&self, view: &View<'_>, id: Var, given: &Given, there: Option<&Place>) -> Filled {
         let known = view.state.pointers.get(&id);
         // Of an object of which nothing is known no unit need have a value.
         let now = match known.is_some_and(|pointer| pointer.is_filled) {
@@ -197,7 +198,7 @@ fn whole_units(view: &View<'_>, size: &Expr, unit: u64) -> Option<Form> {
 }
 
 /// Whether the pointer in a local, if it is not null, leads to the object that an address is in, whose place this is.
-pub(super) fn leads_into(view: &View<'_>, id: LocalId, address: &Expr, place: &Place) -> bool {
+pub(super) fn leads_into(view: &View<'_>, id: Var, address: &Expr, place: &Place) -> bool {
     let unit = view.state.pointers.get(&id).map(|pointer| pointer.unit);
     has_tag(view, id, place) || view.base(address) == Some(id) && unit == Some(place.pointer.unit)
 }

@@ -7,7 +7,7 @@ use proofline_cfa::{BinaryOp, Expr, Function, LocalId, Name, Program, Scalar, Un
 use proofline_cpa::Facts;
 use smallvec::SmallVec;
 
-use super::{state::Relations, zone::Dim};
+use super::{state::Relations, variable::Var, zone::Dim};
 
 /// So many numbers a form is compared with.
 const MOST: usize = 6;
@@ -143,7 +143,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The number that twice an expression is, if that is a local.
+    /// The number that twice an expression is, if that is a local or a cell.
     fn twice(&self, expr: &Expr) -> Option<Dim> {
         match self.number_of(expr)? {
             (id, Scalar::Int(ty)) if ty.bits <= 64 => Some(Dim::Twice(id, ty)),
@@ -333,10 +333,12 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The register that a number is, whatever it is converted to, if that does not change it.
-    pub(super) fn number_of(&self, expr: &Expr) -> Option<(LocalId, Scalar)> {
+    /// What holds a number, whatever it is converted to, if that does not change it.
+    pub(super) fn number_of(&self, expr: &Expr) -> Option<(Var, Scalar)> {
         match expr {
-            Expr::Load(lvalue) => self.whole(lvalue).filter(|(_, scalar)| matches!(scalar, Scalar::Int(_))),
+            Expr::Load(lvalue) => {
+                self.variable(lvalue).filter(|(_, scalar)| matches!(scalar, Scalar::Int(_)))
+            }
             Expr::Cast(Scalar::Int(to), arg, _) => {
                 let (form, to) = (self.form(arg)?, *to);
                 (to.min() <= form.low && form.high <= to.max()).then(|| self.number_of(arg))?

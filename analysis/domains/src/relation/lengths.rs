@@ -15,9 +15,10 @@ use super::{
     filled::leads_into,
     form::{Form, View},
     places::Place,
-    state::{Pointer, Relations, Rest, Tag},
+    state::{Null, Pointer, Relations, Rest},
     terminator::{has_tag, hold_zero},
     transfer::{Impossible, Result, Step, point, restrict, set},
+    variable::{Tag, Var},
     zone::Dim,
 };
 
@@ -107,17 +108,17 @@ impl Step<'_> {
         if rest.high < 0 || ty.max() < rest.high {
             return Ok(());
         }
-        let has_character = view.register(string).is_some_and(|id| state.not_zero.contains(&id));
+        let has_character = view.holder(string).is_some_and(|id| state.not_zero.contains(&id));
         let low = i128::from(is_exact && has_character);
         let length = Form { low, below: Default::default(), ..rest };
-        set(state, &[(Dim::Value(id, ty), &length)])?;
+        set(state, &[(Dim::Value(Var::Local(id), ty), &length)])?;
         if is_exact && place.offset.low == place.offset.high {
-            let dim = Dim::Value(id, ty);
+            let dim = Dim::Value(Var::Local(id), ty);
             let near = |more: i128| [(dim, more)].into_iter().collect();
             let start = place.offset.low;
             let (low, high) = (start, start.saturating_add(length.high));
             let end = Form { low, high, above: near(start), below: near(-start) };
-            let held: Vec<LocalId> = view
+            let held: Vec<Var> = view
                 .state
                 .pointers
                 .keys()
@@ -128,8 +129,8 @@ impl Step<'_> {
                 hold_zero(state, pointer, &end)?;
             }
         }
-        if let Some(pointer) = view.base(string).filter(|_| view.register(string).is_some()) {
-            Arc::make_mut(&mut state.rests).insert(id, Rest { of: pointer, is_before: false });
+        if let Some(pointer) = view.base(string).filter(|_| view.holder(string).is_some()) {
+            Arc::make_mut(&mut state.rests).insert(Var::Local(id), Rest { of: pointer, is_before: false });
         }
         Ok(())
     }
@@ -166,8 +167,8 @@ impl Step<'_> {
         else {
             return Ok(());
         };
-        let number = offset.dst;
-        if view.state.rests.get(&number).is_some_and(|rest| view.register(string) == Some(rest.of))
+        let number = Var::Local(offset.dst);
+        if view.state.rests.get(&number).is_some_and(|rest| view.holder(string) == Some(rest.of))
             && let Some(rest) = Arc::make_mut(&mut state.rests).get_mut(&number)
         {
             rest.is_before = true;
@@ -214,7 +215,7 @@ impl Step<'_> {
         let view = self.view();
         let Some(id) = view.base(pointer) else { return Ok(()) };
         let Some(place) = view.place(pointer) else {
-            return match view.register(pointer) {
+            return match view.holder(pointer) {
                 Some(id) => self.leads_to_string(state, id, pointer, true),
                 None => Ok(()),
             };
@@ -235,7 +236,7 @@ impl Step<'_> {
         // Others to the same object, of which no zero is known, get to know that one.
         let own = view.number(Dim::Zero(id));
         let same = Form { low: end.low, high: end.high, ..own };
-        let others: Vec<LocalId> = state
+        let others: Vec<Var> = state
             .pointers
             .iter()
             .filter(|(other, known)| **other != id && !known.has_zero && has_tag(&view, **other, &place))
@@ -275,13 +276,14 @@ impl Step<'_> {
     pub(super) fn leads_to_string(
         &self,
         state: &mut Relations,
-        id: LocalId,
+        id: Var,
         value: &Expr,
         is_there: bool,
     ) -> Result<()> {
         let is_text = self.is_text(value);
         let (has_zero, is_filled, on_heap) = (true, is_text, false);
-        let pointer = Pointer { unit: 1, tag: None, is_there, has_zero, is_filled, on_heap };
+        let null = if is_there { Null::Never } else { Null::Any };
+        let pointer = Pointer { unit: 1, tag: None, null, has_zero, is_filled, on_heap };
         let any = |least: i128| Form::between(least, LONGEST + least);
         let filled = is_text.then(|| any(1));
         point(
@@ -308,7 +310,7 @@ impl Step<'_> {
         let size = self.copied_size(from, size);
         let (target, source, size) = (view.place(to)?, view.place(from)?, view.form(size)?);
         let zero = source.zero.as_ref()?;
-        let is_unit = target.pointer.unit == 1 && source.pointer.unit == 1 && source.pointer.is_there;
+        let is_unit = target.pointer.unit == 1 && source.pointer.unit == 1 && source.pointer.is_there();
         let end = source.offset.plus(&size);
         let is_copied = view.distance(&source.offset, zero) <= 0 && view.distance(zero, &end) < 0;
         (is_unit && is_copied).then(|| {

@@ -5,14 +5,17 @@
 //! excludes alone. Joined where control flow meets, widened at loop heads and at entries of recursive blocks.
 
 mod calls;
+mod cells;
 mod filled;
 mod form;
+mod handed;
 mod lengths;
 mod numbers;
 mod places;
 mod state;
 mod terminator;
 mod transfer;
+mod variable;
 mod zone;
 
 use std::{
@@ -21,7 +24,7 @@ use std::{
 };
 
 use proofline_cfa::{
-    Base, Constant, Entry, Expr, Function, Loc, LocalId, Name, Program, Scalar, Type, dataflow::Liveness,
+    Base, Constant, Entry, Expr, Function, Loc, LocalId, Name, Object, Program, Scalar, Type, dataflow::Liveness,
     scalar_of, visit,
 };
 use proofline_cpa::{
@@ -32,7 +35,8 @@ use proofline_program_analysis::Environment;
 
 use self::{form::View, transfer::Step};
 pub use self::{
-    state::{Pointer, Relations, Tag},
+    state::{Null, Pointer, Relations},
+    variable::{Cell, Tag, Var},
     zone::{Dim, Zone},
 };
 
@@ -45,6 +49,7 @@ struct Body {
     written: BTreeSet<LocalId>,
     /// What numbers are computed of that library functions give, from there to where conditions say what they mean: no edge names it there.
     computed: BTreeSet<(Loc, LocalId)>,
+    named: Vec<cells::Named>,
 }
 
 /// Relations of one program.
@@ -74,7 +79,14 @@ impl RelationAnalysis {
             liveness: Liveness::new(function),
             written: calls::written(function),
             computed: lengths::computed(function),
+            named: cells::named_pointers(function),
         }))
+    }
+
+    fn between<'a>(&'a self, call: CallContext<'a>) -> Option<calls::Between<'a>> {
+        let (caller, callee) = (self.body(call.at.function)?, self.body(call.callee)?);
+        let (written, named) = (&callee.written, &caller.named);
+        Some(calls::Between { env: &self.env, call, written, globals: &self.globals, named })
     }
 
     /// What is known of an expression's value beside its range, for people: `<= n - 1, >= lo`.
@@ -100,14 +112,27 @@ impl RelationAnalysis {
     /// A number with its name, and more.
     fn plus(&self, state: &Relations, dim: Dim, more: i128) -> String {
         let function = self.env.function(state.function);
-        let name = |id: LocalId| function.map_or_else(|| id.to_string(), |f| f.local(id).name.to_string());
+        let local = |id: LocalId| function.map_or_else(|| id.to_string(), |f| f.local(id).name.to_string());
+        let name = |var: Var| match var {
+            Var::Local(id) => local(id),
+            Var::Cell(cell) => match cell.of {
+                Tag::Named(Object::Local(_, id)) => format!("{}@{}", local(id), cell.at),
+                Tag::Named(Object::Global(name)) => format!("{name}@{}", cell.at),
+                Tag::Named(Object::Heap(..) | Object::External) => format!("?@{}", cell.at),
+                Tag::Passed(id) => format!("*{}@{}", local(id), cell.at),
+                Tag::Allocated { at, nth, .. } => format!("{at}.{nth}@{}", cell.at),
+                Tag::Behind(id, at) => format!("**{}@{at}@{}", local(id), cell.at),
+                Tag::Left(global, at) => format!("*{global}@{at}@{}", cell.at),
+                Tag::Older(id, edge) => format!("*{}.{edge}@{}", local(id), cell.at),
+            },
+        };
         let text = match dim {
             Dim::Value(id, _) => name(id),
             Dim::Twice(id, _) => format!("2 * {}", name(id)),
             Dim::Global(name, _) => name.to_string(),
-            Dim::First(id, _) => format!("first({})", name(id)),
+            Dim::First(id, _) => format!("first({})", local(id)),
             Dim::Offset(id) => format!("offset({})", name(id)),
-            Dim::FirstOffset(id) => format!("first(offset({}))", name(id)),
+            Dim::FirstOffset(id) => format!("first(offset({}))", local(id)),
             Dim::Size(id) => format!("size({})", name(id)),
             Dim::Zero(id) => format!("zero({})", name(id)),
             Dim::Filled(id) => format!("filled({})", name(id)),
@@ -208,21 +233,27 @@ impl Cpa for RelationAnalysis {
     }
 
     fn entry(&self) -> (Relations, ()) {
-        (Relations::new(self.entry.name, None, None), ())
+        let mut state = Relations::new(self.entry.name, None, None);
+        if !self.entry.is_library() {
+            cells::initial(self.env.program(), &self.globals, &mut state);
+        }
+        (state, ())
     }
 
     fn transfer(&self, from: &Relations, (): &(), at: EdgeContext<'_>, facts: &dyn Facts) -> Vec<Relations> {
-        Step { env: &self.env, at, from, facts, globals: &self.globals }.run().into_iter().collect()
+        let Some(body) = self.body(at.function) else { return Vec::new() };
+        let (env, globals, named) = (&self.env, &self.globals, &body.named);
+        Step { env, at, from, facts, globals, named }.run().into_iter().collect()
     }
 
     fn enter(&self, from: &Relations, (): &(), call: CallContext<'_>) -> Vec<Relations> {
-        let Some(body) = self.body(call.callee) else { return Vec::new() };
-        calls::enter(&self.env, from, call, &body.written, &self.globals).into_iter().collect()
+        let Some(between) = self.between(call) else { return Vec::new() };
+        calls::enter(&between, from).into_iter().collect()
     }
 
     fn leave(&self, at_call: &Relations, exit: &Relations, (): &(), call: CallContext<'_>) -> Vec<Relations> {
-        let Some(body) = self.body(call.callee) else { return Vec::new() };
-        calls::leave(&self.env, at_call, exit, call, &body.written, &self.globals).into_iter().collect()
+        let Some(between) = self.between(call) else { return Vec::new() };
+        calls::leave(&between, at_call, exit).into_iter().collect()
     }
 
     fn merge(&self, new: &Relations, reached: &Relations, (): &()) -> Merge<Relations> {
@@ -240,6 +271,11 @@ impl Cpa for RelationAnalysis {
         here: &[&Relations],
         at: LocationContext<'_>,
     ) -> Adjusted<Relations, ()> {
+        state.drop_unreachable();
+        let cells = state.cells();
+        if let Some(first) = cells.iter().nth(cells::MOST) {
+            state.retain_cells(|cell| cell < *first);
+        }
         if let Some(body) = self.body(at.function) {
             let is_exit = at.loc == at.function.exit;
             state.retain_locals(|id| {

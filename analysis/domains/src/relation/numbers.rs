@@ -2,7 +2,7 @@
 
 use proofline_cfa::{Base, CompareOp, Expr, Function, LocalId, Lvalue, Name, Program, Scalar, scalar_of};
 
-use super::{form::View, zone::Dim};
+use super::{form::View, variable::Var, zone::Dim};
 
 impl View<'_> {
     /// The local that an lvalue is, with its format, if nothing else can change it.
@@ -10,13 +10,23 @@ impl View<'_> {
         whole(self.program, self.function, lvalue)
     }
 
-    /// The number that a local or a global is.
-    pub(super) fn dim(&self, lvalue: &Lvalue) -> Option<Dim> {
-        if let Base::Global(name) = lvalue.base {
-            return self.global(name, lvalue);
+    /// What holds the scalar that an lvalue is: a local that nothing else can change, or a cell.
+    pub(super) fn variable(&self, lvalue: &Lvalue) -> Option<(Var, Scalar)> {
+        match self.whole(lvalue) {
+            Some((id, scalar)) => Some((Var::Local(id), scalar)),
+            None => Some((Var::Cell(self.cell(lvalue)?), lvalue.scalar?)),
         }
-        match self.whole(lvalue)? {
-            (id, Scalar::Int(ty)) if ty.bits <= 64 => Some(Dim::Value(id, ty)),
+    }
+
+    /// The number that a local, a cell or a global is.
+    pub(super) fn dim(&self, lvalue: &Lvalue) -> Option<Dim> {
+        if let Base::Global(name) = lvalue.base
+            && let Some(dim) = self.global(name, lvalue)
+        {
+            return Some(dim);
+        }
+        match self.variable(lvalue)? {
+            (var, Scalar::Int(ty)) if ty.bits <= 64 => Some(Dim::Value(var, ty)),
             (_, Scalar::Int(_) | Scalar::Float(_) | Scalar::Pointer) => None,
         }
     }

@@ -1,11 +1,12 @@
 //! What a state says of where pointers lead: into which object, how far from its start, and what is there. Knows numbers by their forms. Changes
 //! nothing.
 
-use proofline_cfa::{Base, BinaryOp, Constant, Expr, Global, IntType, LocalId, Lvalue, Object, Scalar, Step};
+use proofline_cfa::{Base, BinaryOp, Constant, Expr, Global, IntType, Lvalue, Object, Scalar, Step};
 
 use super::{
     form::{Form, View},
-    state::{Pointer, Tag},
+    state::{Null, Pointer},
+    variable::{Tag, Var},
     zone::Dim,
 };
 
@@ -27,6 +28,14 @@ pub(super) struct Place {
     pub(super) filled: Option<Form>,
 }
 
+impl Place {
+    /// Where a pointer leads that is null.
+    pub(super) fn null() -> Place {
+        let zero = || Form::constant(0);
+        Place { pointer: Pointer::NULL, offset: zero(), size: zero(), zero: Some(zero()), filled: Some(zero()) }
+    }
+}
+
 impl View<'_> {
     /// Where a pointer leads if it is not null.
     pub(super) fn place(&self, pointer: &Expr) -> Option<Place> {
@@ -36,19 +45,22 @@ impl View<'_> {
         self.fuel.set(self.fuel.get() - 1);
         match pointer {
             Expr::Load(lvalue) => {
-                let (id, Scalar::Pointer) = self.whole(lvalue)? else { return None };
-                let pointer = *self.state.pointers.get(&id)?;
-                let (offset, size) = (self.number(Dim::Offset(id)), self.number(Dim::Size(id)));
-                let zero = pointer.has_zero.then(|| self.number(Dim::Zero(id)));
-                let filled = pointer.is_filled.then(|| self.number(Dim::Filled(id)));
+                let (var, Scalar::Pointer) = self.variable(lvalue)? else { return None };
+                let mut pointer = *self.state.pointers.get(&var)?;
+                let (offset, size) = (self.number(Dim::Offset(var)), self.number(Dim::Size(var)));
+                if pointer.null == Null::Empty && size.low > 0 {
+                    pointer.null = Null::Never;
+                }
+                let zero = pointer.has_zero.then(|| self.number(Dim::Zero(var)));
+                let filled = pointer.is_filled.then(|| self.number(Dim::Filled(var)));
                 Some(Place { pointer, offset, size, zero, filled })
             }
+            Expr::Null => Some(Place::null()),
             Expr::Cast(Scalar::Pointer, arg, _) if arg.scalar() == Scalar::Pointer => self.place(arg),
             Expr::Address(lvalue) => self.address(lvalue),
             Expr::Cast(..)
             | Expr::Int(..)
             | Expr::Float(_)
-            | Expr::Null
             | Expr::Function(_)
             | Expr::Unary(..)
             | Expr::Binary(..)
@@ -65,22 +77,22 @@ impl View<'_> {
                 let place = self.place(pointer)?;
                 let is_moved = lvalue.path.iter().any(|step| !matches!(step, Step::Field { offset: 0, .. }));
                 // Nobody knows where null and some bytes are.
-                if is_moved && !place.pointer.is_there {
+                if is_moved && !place.pointer.is_there() {
                     return None;
                 }
                 place
             }
             Base::Local(id) => {
                 let local = self.function.local(*id);
-                let known = self.state.pointers.get(id);
+                let known = self.state.pointers.get(&Var::Local(*id));
                 let unit = known.map(|known| known.unit);
                 let object = Object::Local(self.function.name, *id);
                 let start = start(object, local.size, unit, &lvalue.path);
                 let mut start = Some(start).filter(|_| local.address_taken && local.size > 0)?;
                 if let Some(known) = known.filter(|known| known.unit == start.pointer.unit) {
                     start.pointer = *known;
-                    start.zero = known.has_zero.then(|| self.number(Dim::Zero(*id)));
-                    start.filled = known.is_filled.then(|| self.number(Dim::Filled(*id)));
+                    start.zero = known.has_zero.then(|| self.number(Dim::Zero(Var::Local(*id))));
+                    start.filled = known.is_filled.then(|| self.number(Dim::Filled(Var::Local(*id))));
                 }
                 start
             }
@@ -109,29 +121,29 @@ impl View<'_> {
     /// The zero that an address is not behind, because it is so far from a pointer as a string there is long, at most.
     fn end_of_rest(&self, pointer: &Expr, path: &[Step]) -> Option<(Dim, i128)> {
         let [Step::Index { index, stride, .. }] = path else { return None };
-        let id = self.register(pointer)?;
+        let id = self.holder(pointer)?;
         let known = self.state.pointers.get(&id).filter(|known| known.has_zero && known.unit == *stride)?;
         let (number, _) = self.number_of(index)?;
         let rest = self.state.rests.get(&number).filter(|rest| rest.of == id && known.has_zero)?;
         Some((Dim::Zero(id), -i128::from(rest.is_before)))
     }
 
-    /// The register that a pointer is.
-    pub(super) fn register(&self, pointer: &Expr) -> Option<LocalId> {
+    /// What holds a pointer.
+    pub(super) fn holder(&self, pointer: &Expr) -> Option<Var> {
         match pointer {
-            Expr::Load(lvalue) => self.whole(lvalue).map(|(id, _)| id),
-            Expr::Cast(Scalar::Pointer, arg, _) if arg.scalar() == Scalar::Pointer => self.register(arg),
+            Expr::Load(lvalue) => self.variable(lvalue).map(|(var, _)| var),
+            Expr::Cast(Scalar::Pointer, arg, _) if arg.scalar() == Scalar::Pointer => self.holder(arg),
             _ => None,
         }
     }
 
-    /// The register, or the local array, that an address is made from.
-    pub(super) fn base(&self, address: &Expr) -> Option<LocalId> {
+    /// What holds the pointer that an address is made from, or the local array.
+    pub(super) fn base(&self, address: &Expr) -> Option<Var> {
         match address {
             Expr::Address(Lvalue { base: Base::Deref(pointer, _), .. }) => self.base(pointer),
-            Expr::Address(Lvalue { base: Base::Local(id), .. }) => Some(*id),
+            Expr::Address(Lvalue { base: Base::Local(id), .. }) => Some(Var::Local(*id)),
             Expr::Cast(Scalar::Pointer, arg, _) if arg.scalar() == Scalar::Pointer => self.base(arg),
-            _ => self.register(address),
+            _ => self.holder(address),
         }
     }
 
@@ -169,8 +181,8 @@ impl View<'_> {
         a.tag.is_some()
             && a.tag == b.tag
             && a.unit == b.unit
-            && a.is_there
-            && b.is_there
+            && a.is_there()
+            && b.is_there()
             && is_near(left)
             && is_near(right)
     }
@@ -179,7 +191,7 @@ impl View<'_> {
     pub(super) fn is_inside(&self, pointer: &Expr, size: &Expr) -> bool {
         let Some(place) = self.place(pointer) else { return false };
         let Some(bytes) = self.form(size) else { return false };
-        if !place.pointer.is_there || bytes.low < 0 {
+        if !place.pointer.is_there() || bytes.low < 0 {
             return false;
         }
         let fits = |place: &Place, length: &Form| {
@@ -203,7 +215,7 @@ impl View<'_> {
     pub(super) fn is_terminated(&self, pointer: &Expr) -> bool {
         let Some(place) = self.place(pointer) else { return false };
         let Some(zero) = &place.zero else { return false };
-        place.pointer.is_there
+        place.pointer.is_there()
             && place.pointer.unit == 1
             && place.offset.low >= 0
             && self.distance(&place.offset, zero) <= 0
@@ -218,7 +230,7 @@ impl View<'_> {
     /// Whether so many bytes from the pointer on certainly have values.
     pub(super) fn is_filled(&self, pointer: &Expr, size: &Expr) -> bool {
         let (Some(place), Some(bytes)) = (self.place(pointer), self.form(size)) else { return false };
-        if !place.pointer.is_there || bytes.low < 0 {
+        if !place.pointer.is_there() || bytes.low < 0 {
             return false;
         }
         let fits = |place: &Place, length: &Form| {
@@ -301,7 +313,8 @@ fn start(object: Object, size: u64, unit: Option<u64>, path: &[Step]) -> Place {
     });
     let unit = index.or(unit).unwrap_or(1);
     let tag = Some(Tag::Named(object));
-    let pointer = Pointer { unit, tag, is_there: true, has_zero: false, is_filled: false, on_heap: false };
+    let pointer =
+        Pointer { unit, tag, null: Null::Never, has_zero: false, is_filled: false, on_heap: false };
     let size = Form::constant(i128::from(size / unit));
     Place { pointer, offset: Form::constant(0), size, zero: None, filled: None }
 }

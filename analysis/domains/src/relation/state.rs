@@ -6,17 +6,20 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{EdgeId, LocalId, Name, Object};
+use proofline_cfa::{EdgeId, LocalId, Name, Scalar};
 use serde::{Deserialize, Serialize};
 
-use super::zone::{Dim, Zone};
+use super::{
+    variable::{Cell, Tag, Var},
+    zone::{Dim, Zone},
+};
 
 /// A set of concrete states, seen from the innermost frame.
 ///
-/// **Meaning.** There are numbers for all dimensions that satisfy the zone, such that values of locals are their values, and every listed pointer
+/// **Meaning.** There are numbers for all dimensions that satisfy the zone, such that values of locals and cells are their values, and every listed pointer
 /// that is not null leads to an object that is alive, of at least `Size` units, `Offset` units from its start; `terminator.rs` says what is
 /// known of the zeros in it, `filled.rs` which units have values. The object may be a part of one, such as the rest of a string. A local array is listed
-/// like a pointer to its start.
+/// like a pointer to its start. What the numbers of a pointer are that is null, [`Null`] says.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Relations {
     /// Of the innermost frame.
@@ -26,13 +29,13 @@ pub struct Relations {
     /// Bounds of its numbers.
     pub zone: Arc<Zone>,
     /// What its pointers lead to, and its arrays.
-    pub pointers: Arc<BTreeMap<LocalId, Pointer>>,
+    pub pointers: Arc<BTreeMap<Var, Pointer>>,
     /// Numbers that are at most so large as it is far from where a pointer leads to the zero that is known of its object: `strlen(p)`.
-    pub rests: Arc<BTreeMap<LocalId, Rest>>,
-    /// Numbers that were read from a string: locals, and units that pointers lead to.
-    pub tested: Arc<BTreeSet<LocalId>>,
+    pub rests: Arc<BTreeMap<Var, Rest>>,
+    /// Numbers that were read from a string: locals, cells, and units that pointers lead to.
+    pub tested: Arc<BTreeSet<Var>>,
     /// Pointers that lead to a unit which is not 0.
-    pub not_zero: Arc<BTreeSet<LocalId>>,
+    pub not_zero: Arc<BTreeSet<Var>>,
     /// Something on the heap may have been freed since the frame, or the block, was entered.
     pub frees: bool,
     /// The caller's frame, as far as it is known.
@@ -43,7 +46,7 @@ pub struct Relations {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Rest {
     /// The pointer to the string.
-    pub of: LocalId,
+    pub of: Var,
     /// So far from there is no zero: the number is smaller than the rest.
     pub is_before: bool,
 }
@@ -55,8 +58,8 @@ pub struct Pointer {
     pub unit: u64,
     /// Which object it leads to: pointers with the same tag, none of them null, lead to the same.
     pub tag: Option<Tag>,
-    /// It is not null.
-    pub is_there: bool,
+    /// Whether it may be null.
+    pub null: Null,
     /// A unit of its object holds 0.
     pub has_zero: bool,
     /// The first units of its object have values.
@@ -65,17 +68,76 @@ pub struct Pointer {
     pub on_heap: bool,
 }
 
-/// Names an object for the time of a frame.
+/// Whether a pointer may be null, and what its numbers are then.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub enum Tag {
-    /// A global, or a local of the innermost frame.
-    Named(Object),
-    /// What this edge, or what it calls, allocated last in this activation, and whether that is on the heap.
-    Allocated(EdgeId, bool),
-    /// What this parameter pointed to when the function was called.
-    Passed(LocalId),
-    /// What this local led to when this edge was taken last. If the edge allocates, that is older than what it has allocated.
-    Older(LocalId, EdgeId),
+pub enum Null {
+    /// It is not null.
+    Never,
+    /// It is null. Its numbers are 0, whatever the unit.
+    Always,
+    /// If it is null, its object has no unit, and it is at the start: so it is not null where there is a unit.
+    Empty,
+    /// If it is null, its numbers mean nothing.
+    Any,
+}
+
+impl Null {
+    /// What holds where either holds.
+    #[must_use]
+    pub fn join(self, other: Null) -> Null {
+        match (self, other) {
+            (Null::Any, _) | (_, Null::Any) => Null::Any,
+            (Null::Never, Null::Never) => Null::Never,
+            (Null::Always, Null::Always) => Null::Always,
+            (Null::Never | Null::Always | Null::Empty, Null::Never | Null::Always | Null::Empty) => Null::Empty,
+        }
+    }
+}
+
+impl Pointer {
+    /// A pointer that is null.
+    pub const NULL: Pointer = Pointer {
+        unit: 1,
+        tag: None,
+        null: Null::Always,
+        has_zero: true,
+        is_filled: true,
+        on_heap: true,
+    };
+
+    /// Whether it is not null.
+    pub fn is_there(&self) -> bool {
+        self.null == Null::Never
+    }
+
+    /// Whether every such pointer is one of the other's.
+    fn implies(&self, other: &Pointer) -> bool {
+        let is_null = self.null == Null::Always;
+        (self.unit == other.unit || is_null)
+            && (other.tag.is_none() || self.tag == other.tag || is_null)
+            && self.null.join(other.null) == other.null
+            && (self.has_zero || !other.has_zero)
+            && (self.is_filled || !other.is_filled)
+            && (self.on_heap || !other.on_heap)
+    }
+
+    /// What holds where either holds, if they have the same units.
+    fn join(&self, other: &Pointer) -> Option<Pointer> {
+        let (unit, tag) = match (self.null, other.null) {
+            (Null::Always, _) => (other.unit, other.tag),
+            (_, Null::Always) => (self.unit, self.tag),
+            _ if self.unit == other.unit => (self.unit, self.tag.filter(|tag| Some(*tag) == other.tag)),
+            _ => return None,
+        };
+        Some(Pointer {
+            unit,
+            tag,
+            null: self.null.join(other.null),
+            has_zero: self.has_zero && other.has_zero,
+            is_filled: self.is_filled && other.is_filled,
+            on_heap: self.on_heap && other.on_heap,
+        })
+    }
 }
 
 impl Relations {
@@ -135,18 +197,12 @@ impl Relations {
         if self.frees && !upper.frees {
             return Some("something may have been freed".to_owned());
         }
-        let missing = upper.pointers.iter().find(|(id, pointer)| {
-            self.pointers.get(id).is_none_or(|own| {
-                own.unit != pointer.unit
-                    || pointer.tag.is_some() && own.tag != pointer.tag
-                    || pointer.is_there && !own.is_there
-                    || pointer.has_zero && !own.has_zero
-                    || pointer.is_filled && !own.is_filled
-                    || pointer.on_heap && !own.on_heap
-            })
-        });
-        if let Some((id, pointer)) = missing {
-            return Some(format!("{id} is not {pointer:?}"));
+        let missing = upper
+            .pointers
+            .iter()
+            .find(|(var, pointer)| self.pointers.get(var).is_none_or(|own| !own.implies(pointer)));
+        if let Some((var, pointer)) = missing {
+            return Some(format!("{var:?} is not {pointer:?}"));
         }
         let is_same = |own: &Rest, other: &Rest| own.of == other.of && (own.is_before || !other.is_before);
         if upper.rests.iter().any(|(id, rest)| self.rests.get(id).is_none_or(|own| !is_same(own, rest))) {
@@ -155,10 +211,16 @@ impl Relations {
         if !upper.tested.is_subset(&self.tested) || !upper.not_zero.is_subset(&self.not_zero) {
             return Some("of other numbers it is known where they were read".to_owned());
         }
-        if !Arc::ptr_eq(&self.zone, &upper.zone)
-            && let Some(why) = self.zone.first_not_implied(&upper.zone)
-        {
-            return Some(why);
+        if !Arc::ptr_eq(&self.zone, &upper.zone) {
+            let mut zone = self.zone.clone();
+            for (var, _) in upper.pointers.iter().filter(|(_, pointer)| pointer.null == Null::Any) {
+                if self.pointers.get(var).is_some_and(|own| own.null == Null::Always) {
+                    free_numbers(&mut zone, &upper.zone, *var);
+                }
+            }
+            if let Some(why) = zone.first_not_implied(&upper.zone) {
+                return Some(why);
+            }
         }
         match (&self.below, &upper.below) {
             (Some(own), Some(other)) => own.first_not_implied(other),
@@ -173,18 +235,23 @@ impl Relations {
             return self.clone();
         }
         let mut pointers = BTreeMap::new();
-        for (id, own) in self.pointers.iter() {
-            if let Some(new) = other.pointers.get(id).filter(|new| new.unit == own.unit) {
-                let tag = own.tag.filter(|tag| Some(*tag) == new.tag);
-                let (is_there, has_zero) = (own.is_there && new.is_there, own.has_zero && new.has_zero);
-                let (is_filled, on_heap) = (own.is_filled && new.is_filled, own.on_heap && new.on_heap);
-                pointers.insert(*id, Pointer { tag, is_there, has_zero, is_filled, on_heap, ..*own });
+        let (mut of_self, mut of_other) = (self.zone.clone(), other.zone.clone());
+        for (var, own) in self.pointers.iter() {
+            let Some(new) = other.pointers.get(var) else { continue };
+            let is_free = match (own.null, new.null) {
+                (Null::Always, Null::Always | Null::Empty) | (Null::Empty, Null::Always) => false,
+                (Null::Always, _) => frees_numbers(&mut of_self, &of_other, *var),
+                (_, Null::Always) => frees_numbers(&mut of_other, &of_self, *var),
+                (_, _) => false,
+            };
+            if let Some(joined) = own.join(new) {
+                let null = if is_free { Null::Any } else { joined.null };
+                pointers.insert(*var, Pointer { null, ..joined });
             }
         }
-        let zone = if Arc::ptr_eq(&self.zone, &other.zone) {
-            self.zone.clone()
-        } else {
-            Arc::new(of_zones(&self.zone, &other.zone))
+        let zone = match Arc::ptr_eq(&of_self, &of_other) {
+            true => of_self,
+            false => Arc::new(of_zones(&of_self, &of_other)),
         };
         let below = match (&self.below, &other.below) {
             (Some(own), Some(other)) if Arc::ptr_eq(own, other) => Some(own.clone()),
@@ -231,14 +298,14 @@ impl Relations {
     }
 
     /// Forgets of numbers that they are in strings, if `keep` does not hold of number and pointer.
-    pub(super) fn retain_rests(&mut self, keep: impl Fn(LocalId, LocalId) -> bool) {
+    pub(super) fn retain_rests(&mut self, keep: impl Fn(Var, Var) -> bool) {
         if self.rests.iter().any(|(id, rest)| !keep(*id, rest.of)) {
             Arc::make_mut(&mut self.rests).retain(|id, rest| keep(*id, rest.of));
         }
     }
 
     /// Forgets the pointers for which `keep` does not hold.
-    pub fn retain_pointers(&mut self, keep: impl Fn(LocalId, &Pointer) -> bool) {
+    pub fn retain_pointers(&mut self, keep: impl Fn(Var, &Pointer) -> bool) {
         if self.pointers.iter().any(|(id, pointer)| !keep(*id, pointer)) {
             Arc::make_mut(&mut self.pointers).retain(|id, pointer| keep(*id, pointer));
             self.drop_untracked();
@@ -246,7 +313,7 @@ impl Relations {
     }
 
     /// Forgets of units of memory what their values say: those of these pointers are kept.
-    pub(super) fn retain_units(&mut self, keep: impl Fn(LocalId) -> bool) {
+    pub(super) fn retain_units(&mut self, keep: impl Fn(Var) -> bool) {
         if self.not_zero.iter().any(|id| !keep(*id)) {
             Arc::make_mut(&mut self.not_zero).retain(|id| keep(*id));
         }
@@ -257,7 +324,7 @@ impl Relations {
     }
 
     /// Forgets the zeros in the objects of these pointers.
-    pub(super) fn lose_zeros(&mut self, is_lost: impl Fn(LocalId) -> bool) {
+    pub(super) fn lose_zeros(&mut self, is_lost: impl Fn(Var) -> bool) {
         if self.pointers.iter().any(|(id, pointer)| pointer.has_zero && is_lost(*id)) {
             let pointers = Arc::make_mut(&mut self.pointers).iter_mut();
             pointers.filter(|(id, _)| is_lost(**id)).for_each(|(_, pointer)| pointer.has_zero = false);
@@ -266,7 +333,7 @@ impl Relations {
     }
 
     /// Forgets which units of the objects of these pointers have values.
-    pub(super) fn lose_values(&mut self, is_lost: impl Fn(LocalId) -> bool) {
+    pub(super) fn lose_values(&mut self, is_lost: impl Fn(Var) -> bool) {
         if self.pointers.iter().any(|(id, pointer)| pointer.is_filled && is_lost(*id)) {
             let pointers = Arc::make_mut(&mut self.pointers).iter_mut();
             pointers.filter(|(id, _)| is_lost(**id)).for_each(|(_, pointer)| pointer.is_filled = false);
@@ -274,26 +341,93 @@ impl Relations {
         }
     }
 
-    /// Forgets what is known of the locals for which `keep` does not hold, but for their values at the call.
-    pub fn retain_locals(&mut self, keep: impl Fn(LocalId) -> bool) {
+    /// Forgets what is known of the locals and cells for which `keep` does not hold, but for values at the call.
+    pub fn retain_vars(&mut self, keep: impl Fn(Var) -> bool) {
         let is_lost = |dim: Dim| match dim {
-            Dim::Value(id, _)
-            | Dim::Twice(id, _)
-            | Dim::Offset(id)
-            | Dim::Size(id)
-            | Dim::Zero(id)
-            | Dim::Filled(id)
-            | Dim::From(id)
-            | Dim::Stop(id) => !keep(id),
+            Dim::Value(var, _)
+            | Dim::Twice(var, _)
+            | Dim::Offset(var)
+            | Dim::Size(var)
+            | Dim::Zero(var)
+            | Dim::Filled(var)
+            | Dim::From(var)
+            | Dim::Stop(var) => !keep(var),
             Dim::Global(..) | Dim::First(..) | Dim::FirstOffset(_) => false,
             Dim::Scratch(_) => true,
         };
         self.retain_units(&keep);
-        self.retain_rests(|id, of| keep(id) && keep(of));
+        self.retain_rests(|var, of| keep(var) && keep(of));
         if self.zone.mentions(is_lost) {
             Arc::make_mut(&mut self.zone).retain(|dim| !is_lost(dim));
         }
-        self.retain_pointers(|id, _| keep(id));
+        self.retain_pointers(|var, _| keep(var));
+    }
+
+    /// The same of locals.
+    pub fn retain_locals(&mut self, keep: impl Fn(LocalId) -> bool) {
+        self.retain_vars(|var| var.local().is_none_or(&keep));
+    }
+
+    /// The same of cells.
+    pub fn retain_cells(&mut self, keep: impl Fn(Cell) -> bool) {
+        self.retain_vars(|var| var.cell().is_none_or(&keep));
+    }
+
+    /// The cells of which something is known.
+    pub fn cells(&self) -> BTreeSet<Cell> {
+        let numbers = self.zone.dims().filter_map(Dim::cell);
+        numbers.chain(self.pointers.keys().filter_map(|var| var.cell())).collect()
+    }
+
+    /// So many bytes the pointer in a local is from the start of the object with that name, if it leads there.
+    pub(super) fn leads_to(&self, id: LocalId, tag: Tag) -> Option<i128> {
+        let var = Var::Local(id);
+        let pointer = self.pointers.get(&var).filter(|pointer| pointer.tag == Some(tag))?;
+        let (low, high) = self.zone.bounds(Dim::Offset(var));
+        (low == high).then(|| low.saturating_mul(i128::from(pointer.unit)))
+    }
+
+    /// The cell was written as such a scalar: what it was before as another one is forgotten.
+    pub(super) fn holds_only(&mut self, cell: Cell, scalar: Scalar) {
+        let var = Var::Cell(cell);
+        if scalar != Scalar::Pointer && self.pointers.contains_key(&var) {
+            self.retain_pointers(|known, _| known != var);
+        }
+        let is_other = |dim: Dim| match dim {
+            Dim::Value(known, ty) | Dim::Twice(known, ty) => known == var && scalar != Scalar::Int(ty),
+            _ => false,
+        };
+        if self.zone.mentions(is_other) {
+            Arc::make_mut(&mut self.zone).retain(|dim| !is_other(dim));
+        }
+    }
+
+    /// Forgets cells of objects to which nothing that is known leads any more.
+    pub(super) fn drop_unreachable(&mut self) {
+        let cells = self.cells();
+        if cells.is_empty() {
+            return;
+        }
+        let has_name = |tag: Tag| match tag {
+            Tag::Named(_) | Tag::Passed(_) | Tag::Behind(..) | Tag::Left(..) => true,
+            Tag::Allocated { .. } | Tag::Older(..) => false,
+        };
+        let mut reached: BTreeSet<Tag> = BTreeSet::new();
+        loop {
+            let is_held = |var: &Var| match var {
+                Var::Local(_) => true,
+                Var::Cell(cell) => has_name(cell.of) || reached.contains(&cell.of),
+            };
+            let next = self.pointers.iter().filter(|(var, _)| is_held(var)).filter_map(|(_, p)| p.tag);
+            let next: BTreeSet<Tag> = next.collect();
+            if next.len() == reached.len() {
+                break;
+            }
+            reached = next;
+        }
+        if cells.iter().any(|cell| !has_name(cell.of) && !reached.contains(&cell.of)) {
+            self.retain_cells(|cell| has_name(cell.of) || reached.contains(&cell.of));
+        }
     }
 
     /// Forgets what is known of the globals for which `keep` does not hold.
@@ -304,35 +438,76 @@ impl Relations {
         }
     }
 
-    /// The edge allocates: from here on its tag names another object. What pointers lead to that are listed is older, and each of those whose object has
-    /// no other name gets one that says so.
+    /// The edge allocates: from here on its tags name other objects. What pointers lead to that are listed is older, and each of those whose object has
+    /// no other name gets one that says so, if a local leads there.
     pub(super) fn allocates(&mut self, edge: EdgeId) {
-        let is_newest = |pointer: &Pointer| matches!(pointer.tag, Some(Tag::Allocated(at, _)) if at == edge);
-        let newest = self.pointers.iter().find(|(_, pointer)| is_newest(pointer)).map(|(id, _)| *id);
-        let renamed: Vec<(LocalId, Tag)> = self
-            .pointers
-            .iter()
-            .filter_map(|(id, pointer)| match newest {
-                Some(first) if is_newest(pointer) => Some((*id, Tag::Older(first, edge))),
-                _ if pointer.tag.is_none() => Some((*id, Tag::Older(*id, edge))),
-                _ => None,
-            })
-            .collect();
-        if renamed.is_empty() {
-            return;
-        }
-        let pointers = Arc::make_mut(&mut self.pointers);
-        // Whose name that was keeps none.
-        for pointer in pointers.values_mut() {
-            if renamed.iter().any(|(_, tag)| pointer.tag == Some(*tag)) {
-                pointer.tag = None;
+        let is_newest = |tag: Option<Tag>| matches!(tag, Some(Tag::Allocated { at, .. }) if at == edge);
+        let mut names: BTreeMap<Tag, Option<Tag>> = BTreeMap::new();
+        let mut unnamed: Vec<(Var, Tag)> = Vec::new();
+        for (var, pointer) in self.pointers.iter() {
+            let older = var.local().map(|id| Tag::Older(id, edge));
+            match (pointer.tag, older) {
+                (Some(tag), older) if is_newest(pointer.tag) => {
+                    let name = names.entry(tag).or_insert(older);
+                    *name = name.or(older);
+                }
+                (None, Some(older)) => unnamed.push((*var, older)),
+                (Some(_) | None, _) => {}
             }
         }
-        for (id, tag) in renamed {
-            if let Some(pointer) = pointers.get_mut(&id) {
+        let cells = self.cells();
+        for cell in cells.iter().filter(|cell| is_newest(Some(cell.of))) {
+            names.entry(cell.of).or_insert(None);
+        }
+        if names.is_empty() && unnamed.is_empty() {
+            return;
+        }
+        // Whose name that was keeps none.
+        let new: BTreeSet<Tag> =
+            names.values().flatten().copied().chain(unnamed.iter().map(|(_, tag)| *tag)).collect();
+        let name = |tag: Tag| match names.get(&tag) {
+            Some(name) => *name,
+            None => Some(tag).filter(|tag| !new.contains(tag)),
+        };
+        self.rename_objects(name);
+        let pointers = Arc::make_mut(&mut self.pointers);
+        for (var, tag) in unnamed {
+            if let Some(pointer) = pointers.get_mut(&var) {
                 pointer.tag = Some(tag);
             }
         }
+    }
+
+    /// Objects get other names. Of one that has none no cells are known. No two get the same.
+    pub(super) fn rename_objects(&mut self, name: impl Fn(Tag) -> Option<Tag>) {
+        let has_other = |cell: &Cell| name(cell.of) != Some(cell.of);
+        if self.cells().iter().any(has_other) {
+            let of = |cell: Cell| name(cell.of).map(|of| Var::Cell(Cell { of, ..cell }));
+            self.rename(|var| match var {
+                Var::Local(_) => Some(var),
+                Var::Cell(cell) => of(cell),
+            });
+        }
+        if self.pointers.values().any(|pointer| pointer.tag.is_some_and(|tag| name(tag) != Some(tag))) {
+            let pointers = Arc::make_mut(&mut self.pointers).values_mut();
+            pointers.for_each(|pointer| pointer.tag = pointer.tag.and_then(&name));
+        }
+    }
+
+    /// What holds numbers gets other names; nothing is known of what has none. No two get the same.
+    pub(super) fn rename(&mut self, name: impl Fn(Var) -> Option<Var>) {
+        let of_dim = |dim: Dim| match dim.var() {
+            Some(var) => name(var).map(|var| dim.held_by(var)),
+            None => Some(dim),
+        };
+        self.zone = Arc::new(self.zone.renamed(of_dim));
+        let pointers = self.pointers.iter().filter_map(|(var, pointer)| Some((name(*var)?, *pointer)));
+        self.pointers = Arc::new(pointers.collect());
+        let rest = |(var, rest): (&Var, &Rest)| Some((name(*var)?, Rest { of: name(rest.of)?, ..*rest }));
+        self.rests = Arc::new(self.rests.iter().filter_map(rest).collect());
+        self.tested = Arc::new(self.tested.iter().filter_map(|var| name(*var)).collect());
+        self.not_zero = Arc::new(self.not_zero.iter().filter_map(|var| name(*var)).collect());
+        self.drop_untracked();
     }
 
     /// Something was freed, and what leads there is not known: pointers to named objects stay.
@@ -342,6 +517,33 @@ impl Relations {
     }
 }
 
-fn both(a: &Arc<BTreeSet<LocalId>>, b: &Arc<BTreeSet<LocalId>>) -> Arc<BTreeSet<LocalId>> {
+/// The numbers of a pointer that is null become those that it has in another zone, if that says nothing of the rest. (A choice: they
+/// can stay 0 as well. That says more where another number is 0 only where the pointer is null.)
+fn frees_numbers(zone: &mut Arc<Zone>, other: &Zone, var: Var) -> bool {
+    let size = Dim::Size(var);
+    let tells = |dim: Dim| {
+        dim.var() != Some(var)
+            && other.bounds(dim).0 >= 1
+            && zone.bounds(dim).1 <= 0
+            && other.distance(dim, size) <= 0
+    };
+    if other.dims().any(tells) { false } else { free_numbers(zone, other, var) }
+}
+
+fn free_numbers(zone: &mut Arc<Zone>, other: &Zone, var: Var) -> bool {
+    let is_own = |dim: Dim| match dim {
+        Dim::Offset(of) | Dim::Size(of) | Dim::Zero(of) | Dim::Filled(of) => of == var,
+        _ => false,
+    };
+    match zone.extended(other, is_own) {
+        Some(extended) => {
+            *zone = Arc::new(extended);
+            true
+        }
+        None => false,
+    }
+}
+
+fn both(a: &Arc<BTreeSet<Var>>, b: &Arc<BTreeSet<Var>>) -> Arc<BTreeSet<Var>> {
     if a.is_subset(b) { a.clone() } else { Arc::new(a.intersection(b).copied().collect()) }
 }

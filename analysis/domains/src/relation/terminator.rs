@@ -12,11 +12,11 @@ use proofline_cfa::{
 };
 
 use super::{
-    filled::is_array,
     form::{Form, View},
     places::Place,
-    state::{Relations, Tag},
+    state::Relations,
     transfer::{Result, Step, restrict, set},
+    variable::Var,
     zone::Dim,
 };
 
@@ -36,6 +36,13 @@ pub(super) enum Written<'e> {
     Reached(&'e [Expr]),
     /// Any object.
     Anything,
+}
+
+impl<'e> Written<'e> {
+    /// An object gets a value of which nothing is known.
+    pub(super) fn unknown(dst: &'e Lvalue) -> Written<'e> {
+        Written::Object { dst, value: None, has_value: false }
+    }
 }
 
 /// Of two numbers that they differ where a third one is not 0.
@@ -60,8 +67,8 @@ impl Step<'_> {
             | Written::Reached(_)
             | Written::Anything => None,
         };
-        state.retain_units(|id| !is_pointer(self, id));
-        let lost: BTreeSet<LocalId> = state
+        state.retain_units(|var| var.local().is_some_and(|id| !is_pointer(self, id)));
+        let lost: BTreeSet<Var> = state
             .pointers
             .iter()
             .filter(|(id, pointer)| pointer.has_zero && !self.keeps_zero(&view, **id, written))
@@ -91,12 +98,12 @@ impl Step<'_> {
         if !matches!(lvalue.scalar, Some(Scalar::Int(_))) || lvalue.bits.is_some() {
             return None;
         }
-        let of = |id: LocalId| {
+        let of = |id: Var| {
             let is_known = view.state.tested.contains(&id);
             is_known.then(|| Tested { from: view.number(Dim::From(id)), stop: view.number(Dim::Stop(id)) })
         };
         if let Some((id, _)) = view.whole(lvalue) {
-            return of(id);
+            return of(Var::Local(id));
         }
         if let Some((place, zero)) = in_string(view, lvalue) {
             return Some(Tested { from: place.offset, stop: zero });
@@ -138,11 +145,11 @@ impl Step<'_> {
     }
 
     /// Whether the zero that a pointer is known to lead to is still there.
-    fn keeps_zero(&self, view: &View<'_>, id: LocalId, written: &Written<'_>) -> bool {
+    fn keeps_zero(&self, view: &View<'_>, id: Var, written: &Written<'_>) -> bool {
         let (dst, value) = match written {
             Written::Zeros(..) => return true,
             Written::Anything => return false,
-            Written::Reached(values) => return !self.is_reached(id, values),
+            Written::Reached(values) => return !self.is_reached(view.state, id, values),
             Written::Bytes(to) | Written::Values(to, _) | Written::Copied { to, .. } => {
                 return self.is_apart(view, id, to);
             }
@@ -159,56 +166,33 @@ impl Step<'_> {
         })
     }
 
-    /// Whether the object of the pointer in a local is another one than that of an address.
-    pub(super) fn is_apart(&self, view: &View<'_>, id: LocalId, address: &Expr) -> bool {
+    /// Whether the object of the pointer is another one than that of an address.
+    pub(super) fn is_apart(&self, view: &View<'_>, id: Var, address: &Expr) -> bool {
         let ours = view.state.pointers.get(&id).and_then(|pointer| pointer.tag);
         let theirs = view.place(address).and_then(|place| place.pointer.tag);
-        let is_other = match (ours, theirs) {
-            (Some(Tag::Named(one)), Some(Tag::Named(other))) => one != other,
-            (Some(Tag::Allocated(one, _)), Some(Tag::Allocated(other, _))) => one != other,
-            (Some(Tag::Named(_) | Tag::Passed(_)), Some(Tag::Allocated(..)))
-            | (Some(Tag::Allocated(..)), Some(Tag::Named(_) | Tag::Passed(_))) => true,
-            (Some(Tag::Named(one)), Some(Tag::Passed(_))) | (Some(Tag::Passed(_)), Some(Tag::Named(one))) => {
-                matches!(one, Object::Local(..))
-            }
-            (Some(Tag::Older(_, edge)), Some(Tag::Allocated(newest, _)))
-            | (Some(Tag::Allocated(newest, _)), Some(Tag::Older(_, edge))) => edge == newest,
-            (Some(Tag::Passed(_)), Some(Tag::Passed(_)))
-            | (Some(Tag::Older(..)), Some(_))
-            | (Some(_), Some(Tag::Older(..)))
-            | (None, _)
-            | (_, None) => false,
-        };
-        is_other || !self.may_lead_into(id, &self.env.targets(self.at.function.name, address).objects)
+        if let (Some(ours), Some(theirs)) = (ours, theirs)
+            && ours.is_apart(theirs)
+        {
+            return true;
+        }
+        let objects = &self.env.targets(self.at.function.name, address).objects;
+        !self.aliases().holds_one_of(view.state, id, objects)
     }
 
     /// A library function gives a string that it keeps: it may have written it where another one was.
     pub(super) fn library_writes(&self, state: &mut Relations) {
         let kept: BTreeSet<Object> = [Object::Global(Name::new(texts::LIBRARY))].into();
-        let lost: Vec<LocalId> =
-            state.pointers.keys().copied().filter(|id| self.may_lead_into(*id, &kept)).collect();
+        let aliases = self.aliases();
+        let pointers = state.pointers.keys().copied();
+        let lost: Vec<Var> = pointers.filter(|var| aliases.holds_one_of(state, *var, &kept)).collect();
         state.lose_zeros(|id| lost.contains(&id));
         state.lose_values(|id| lost.contains(&id));
     }
 
     /// Whether unknown code that has these values reaches the object of the pointer.
-    pub(super) fn is_reached(&self, id: LocalId, values: &[Expr]) -> bool {
-        let name = self.at.function.name;
-        let outside = [texts::LIBRARY, texts::ARGUMENTS].map(|text| Object::Global(Name::new(text)));
-        self.may_lead_into(id, &outside.into_iter().chain([Object::External]).collect())
-            || self.may_lead_into(id, self.env.escaped())
-            || values.iter().any(|value| self.may_lead_into(id, &self.env.targets(name, value).objects))
-    }
-
-    fn may_lead_into(&self, id: LocalId, objects: &BTreeSet<Object>) -> bool {
-        let name = self.at.function.name;
-        match is_array(self.at.function, id) {
-            true => objects.contains(&Object::Local(name, id)),
-            false => {
-                let pointer = Expr::Load(local(self, id));
-                !self.env.targets(name, &pointer).objects.is_disjoint(objects)
-            }
-        }
+    pub(super) fn is_reached(&self, state: &Relations, var: Var, values: &[Expr]) -> bool {
+        let aliases = self.aliases();
+        aliases.is_reached(values, |objects| aliases.holds_one_of(state, var, objects))
     }
 
     /// Zeros that were written end strings.
@@ -237,11 +221,11 @@ impl Step<'_> {
             | Written::Reached(_)
             | Written::Anything => return Ok(()),
         };
-        let is_one = |id: LocalId| match base {
+        let is_one = |id: Var| match base {
             Some(dst) => leads_there(view, id, dst, &place),
             None => has_tag(view, id, &place),
         };
-        let held: Vec<LocalId> = state
+        let held: Vec<Var> = state
             .pointers
             .iter()
             .filter(|(id, pointer)| !pointer.has_zero && is_one(**id))
@@ -279,7 +263,7 @@ impl Step<'_> {
 }
 
 /// The object of the pointer holds a 0 there.
-pub(super) fn hold_zero(state: &mut Relations, id: LocalId, at: &Form) -> Result<()> {
+pub(super) fn hold_zero(state: &mut Relations, id: Var, at: &Form) -> Result<()> {
     set(state, &[(Dim::Zero(id), at)])?;
     if let Some(pointer) = Arc::make_mut(&mut state.pointers).get_mut(&id) {
         pointer.has_zero = true;
@@ -288,7 +272,7 @@ pub(super) fn hold_zero(state: &mut Relations, id: LocalId, at: &Form) -> Result
 }
 
 /// The number of the local was read so.
-fn test(state: &mut Relations, id: LocalId, tested: &Tested) -> Result<()> {
+fn test(state: &mut Relations, id: Var, tested: &Tested) -> Result<()> {
     set(state, &[(Dim::From(id), &tested.from), (Dim::Stop(id), &tested.stop)])?;
     Arc::make_mut(&mut state.tested).insert(id);
     Ok(())
@@ -352,23 +336,11 @@ fn converted(expr: &Expr) -> &Expr {
 }
 
 /// The pointer `p` of a whole unit `*p`.
-fn unit_of(view: &View<'_>, lvalue: &Lvalue) -> Option<LocalId> {
+fn unit_of(view: &View<'_>, lvalue: &Lvalue) -> Option<Var> {
     let Base::Deref(pointer, _) = &lvalue.base else { return None };
     let is_start = lvalue.path.iter().all(|step| matches!(step, PathStep::Field { offset: 0, .. }));
-    let is_unit = |id: &LocalId| view.state.pointers.get(id).is_some_and(|known| known.unit == lvalue.size);
-    view.register(pointer).filter(|id| is_start && lvalue.bits.is_none() && is_unit(id))
-}
-
-pub(super) fn local(step: &Step<'_>, id: LocalId) -> Lvalue {
-    let local = step.at.function.local(id);
-    Lvalue {
-        base: Base::Local(id),
-        path: Vec::new(),
-        ty: local.ty,
-        scalar: Some(Scalar::Pointer),
-        bits: None,
-        size: local.size,
-    }
+    let is_unit = |id: &Var| view.state.pointers.get(id).is_some_and(|known| known.unit == lvalue.size);
+    view.holder(pointer).filter(|id| is_start && lvalue.bits.is_none() && is_unit(id))
 }
 
 fn is_pointer(step: &Step<'_>, id: LocalId) -> bool {
@@ -381,7 +353,7 @@ fn is_zero(view: &View<'_>, value: &Expr) -> bool {
 
 /// Which whole unit of which object is written.
 pub(super) fn unit_written(view: &View<'_>, dst: &Lvalue) -> Option<Place> {
-    let is_unit = |place: &Place| place.pointer.unit == dst.size && place.pointer.is_there;
+    let is_unit = |place: &Place| place.pointer.unit == dst.size && place.pointer.is_there();
     view.place(&Expr::Address(dst.clone())).filter(|place| dst.bits.is_none() && is_unit(place))
 }
 
@@ -392,16 +364,16 @@ fn in_string(view: &View<'_>, lvalue: &Lvalue) -> Option<(Place, Form)> {
     Some((place, zero))
 }
 
-pub(super) fn has_tag(view: &View<'_>, id: LocalId, place: &Place) -> bool {
+pub(super) fn has_tag(view: &View<'_>, id: Var, place: &Place) -> bool {
     view.state.pointers.get(&id).is_some_and(|pointer| {
         pointer.tag.is_some() && pointer.tag == place.pointer.tag && pointer.unit == place.pointer.unit
     })
 }
 
 /// Whether the pointer in a local, if it is not null, leads to the object that an lvalue, whose place this is, is in.
-pub(super) fn leads_there(view: &View<'_>, id: LocalId, lvalue: &Lvalue, place: &Place) -> bool {
+pub(super) fn leads_there(view: &View<'_>, id: Var, lvalue: &Lvalue, place: &Place) -> bool {
     let is_base = match &lvalue.base {
-        Base::Deref(pointer, _) => view.register(pointer) == Some(id),
+        Base::Deref(pointer, _) => view.holder(pointer) == Some(id),
         Base::Local(_) | Base::Global(_) => false,
     };
     let is_unit = view.state.pointers.get(&id).is_some_and(|pointer| pointer.unit == place.pointer.unit);

@@ -11,10 +11,12 @@ use proofline_hir::{TypeKind, types::IntKind};
 use proofline_program_analysis::Environment;
 
 use super::{
+    cells::{Named, zero_cells},
     form::{Form, View},
     places::Place,
-    state::{Pointer, Relations, Tag},
+    state::{Null, Pointer, Relations},
     terminator::{Tested, Written},
+    variable::{Cell, Tag, Var},
     zone::{Dim, Zone},
 };
 
@@ -30,6 +32,8 @@ pub(super) struct Step<'a> {
     pub(super) from: &'a Relations,
     pub(super) facts: &'a dyn Facts,
     pub(super) globals: &'a BTreeSet<Name>,
+    /// The pointers in memory that the function reads.
+    pub(super) named: &'a [Named],
 }
 
 impl Step<'_> {
@@ -45,28 +49,39 @@ impl Step<'_> {
         let mut state = self.from.clone();
         match &self.at.edge.op {
             Op::Skip => {}
-            Op::CopyBytes(to, from, size) => self.wrote(&mut state, &Written::Copied { to, from, size })?,
+            Op::CopyBytes(to, from, size) => self.writes(&mut state, &Written::Copied { to, from, size })?,
             Op::HavocBytes(to, size, cause) => {
                 let may_stay = matches!(cause, Cause::Within(_));
                 let written = if may_stay { Written::Bytes(to) } else { Written::Values(to, size) };
-                self.wrote(&mut state, &written)?;
+                self.writes(&mut state, &written)?;
             }
             Op::FillBytes(to, byte, size) => {
                 let is_zero = matches!(byte, Expr::Int(0, _));
                 let written = if is_zero { Written::Zeros(to, size) } else { Written::Values(to, size) };
-                self.wrote(&mut state, &written)?;
+                self.writes(&mut state, &written)?;
+                if is_zero {
+                    self.zeroed(&mut state, to, size)?;
+                }
             }
             Op::Assume(condition) => {
                 self.goes_on(&mut state, condition, true)?;
                 self.assume(&mut state, condition, true)?;
             }
             Op::Assign(dst, value) => self.assign(&mut state, dst, value)?,
-            Op::Copy(dst, _) | Op::Havoc(dst, Cause::Indeterminate) => {
+            Op::Copy(dst, src) => {
                 self.changed(&mut state, dst, false)?;
+                forget(&mut state, dst);
+                let copies = self.copies_cells(&mut state, dst, src)?;
+                self.lose_cells(&mut state, &Written::unknown(dst), &copies);
+            }
+            Op::Havoc(dst, Cause::Indeterminate) => {
+                self.changed(&mut state, dst, false)?;
+                self.lose_cells(&mut state, &Written::unknown(dst), &BTreeSet::new());
                 forget(&mut state, dst);
             }
             Op::Havoc(dst, cause) => {
                 self.changed(&mut state, dst, true)?;
+                self.lose_cells(&mut state, &Written::unknown(dst), &BTreeSet::new());
                 forget(&mut state, dst);
                 if matches!(cause, Cause::Text(_)) {
                     self.library_writes(&mut state);
@@ -74,14 +89,14 @@ impl Step<'_> {
                 self.computes(&mut state, dst)?;
             }
             Op::Clobber(values, cause) => {
-                self.wrote(&mut state, &Written::Reached(values))?;
+                self.writes(&mut state, &Written::Reached(values))?;
                 state.retain_globals(|_| false);
                 if !matches!(cause, Cause::Keeping(_)) {
                     self.clobbered(&mut state);
                 }
             }
             Op::Call(call) => {
-                self.wrote(&mut state, &Written::Anything)?;
+                self.writes(&mut state, &Written::Anything)?;
                 state.retain_globals(|_| false);
                 self.clobbered(&mut state);
                 if let Some(dst) = &call.dst {
@@ -99,6 +114,13 @@ impl Step<'_> {
         Ok(state)
     }
 
+    /// Memory changes, and no scalar gets a value that is known.
+    fn writes(&self, state: &mut Relations, written: &Written<'_>) -> Result<()> {
+        self.wrote(state, written)?;
+        self.lose_cells(state, written, &BTreeSet::new());
+        Ok(())
+    }
+
     /// Something else than a register changes. `has_value`: it certainly has one then.
     fn changed(&self, state: &mut Relations, dst: &Lvalue, has_value: bool) -> Result<()> {
         if self.view().whole(dst).is_some() {
@@ -109,60 +131,90 @@ impl Step<'_> {
 
     fn assign(&self, state: &mut Relations, dst: &Lvalue, value: &Expr) -> Result<()> {
         let view = self.view();
-        if view.whole(dst).is_none() {
-            let one = Expr::Int(1, IntType { bits: 64, signed: false });
-            // What is copied as a character may have no value.
-            let has_value = copied_character(self.at.function, dst, value)
-                .is_none_or(|from| view.is_filled(&Expr::Address(from.clone()), &one));
-            let number = view.dim(dst).and_then(|dim| Some((dim, view.form(value)?)));
-            if number.is_none() {
+        if let Some((id, scalar)) = view.whole(dst) {
+            if !self.receives(state, Var::Local(id), scalar, dst, value)? {
                 forget(state, dst);
             }
-            self.wrote(state, &Written::Object { dst, value: Some(value), has_value })?;
-            return match number {
-                Some((dim, form)) => set(state, &[(dim, &form)]),
-                None => Ok(()),
-            };
+            return Ok(());
         }
-        let number = view.dim(dst).and_then(|dim| Some((dim, view.form(value)?)));
-        let place = match view.whole(dst) {
-            Some((id, Scalar::Pointer)) => {
-                let place = view.place(value);
-                if place.is_none()
-                    && let Some(is_there) = self.is_string(dst, value)
-                {
-                    return self.leads_to_string(state, id, value, is_there);
+        let one = Expr::Int(1, IntType { bits: 64, signed: false });
+        // What is copied as a character may have no value.
+        let has_value = copied_character(self.at.function, dst, value)
+            .is_none_or(|from| view.is_filled(&Expr::Address(from.clone()), &one));
+        let written = Written::Object { dst, value: Some(value), has_value };
+        let is_global = matches!(view.dim(dst), Some(Dim::Global(..)));
+        if !is_global {
+            forget(state, dst);
+        }
+        self.wrote(state, &written)?;
+        let own = match (view.dim(dst), view.variable(dst)) {
+            (Some(dim @ Dim::Global(..)), _) => {
+                match view.form(value) {
+                    Some(form) => set(state, &[(dim, &form)])?,
+                    None => forget(state, dst),
                 }
-                place.map(|place| (id, place))
+                None
             }
-            Some((_, Scalar::Int(_) | Scalar::Float(_))) | None => None,
+            (_, Some((var @ Var::Cell(cell), scalar))) => {
+                let is_known = self.receives(state, var, scalar, dst, value)?;
+                if is_known {
+                    state.holds_only(cell, scalar);
+                }
+                is_known.then_some(cell)
+            }
+            (_, Some((Var::Local(_), _)) | None) => None,
         };
-        match (number, place) {
-            (Some((dim @ Dim::Value(id, _), form)), _) => {
+        self.lose_cells(state, &written, &own.into_iter().collect());
+        Ok(())
+    }
+
+    /// A local or a cell gets a value. `false`: of which nothing is known.
+    fn receives(
+        &self,
+        state: &mut Relations,
+        var: Var,
+        scalar: Scalar,
+        dst: &Lvalue,
+        value: &Expr,
+    ) -> Result<bool> {
+        // Memory may have changed in it already, but for cells: the value was read before that.
+        let before = state.clone();
+        let view = View::new(self.env.program(), self.at.function, &before, self.facts, self.globals);
+        match scalar {
+            Scalar::Int(ty) if ty.bits <= 64 => {
+                let Some(form) = view.form(value) else { return Ok(false) };
+                let dim = Dim::Value(var, ty);
                 let rest = self.rest_of(&view, value);
-                match self.tested(&view, value) {
+                // Of cells that is forgotten where memory changes.
+                match self.tested(&view, value).filter(|_| var.local().is_some()) {
                     Some(Tested { from, stop }) => {
-                        set(state, &[(dim, &form), (Dim::From(id), &from), (Dim::Stop(id), &stop)])?;
-                        Arc::make_mut(&mut state.tested).insert(id);
+                        set(state, &[(dim, &form), (Dim::From(var), &from), (Dim::Stop(var), &stop)])?;
+                        Arc::make_mut(&mut state.tested).insert(var);
                     }
                     None => set(state, &[(dim, &form)])?,
                 }
-                if let Some(rest) = rest.filter(|_| !state.rests.contains_key(&id)) {
-                    Arc::make_mut(&mut state.rests).insert(id, rest);
+                if let Some(rest) = rest.filter(|_| !state.rests.contains_key(&var)) {
+                    Arc::make_mut(&mut state.rests).insert(var, rest);
                 }
-                Ok(())
+                Ok(true)
             }
-            (Some((dim, form)), _) => set(state, &[(dim, &form)]),
-            (None, Some((id, mut place))) => {
-                if place.pointer.tag.is_none() {
-                    place.pointer.tag = self.name_of(&view, state, value);
+            Scalar::Pointer => {
+                if let Some(mut place) = view.place(value) {
+                    if place.pointer.tag.is_none() {
+                        place.pointer.tag = self.name_of(&view, state, value, var);
+                    }
+                    point(state, var, &place)?;
+                    return Ok(true);
                 }
-                point(state, id, &place)
+                match self.is_string(dst, value) {
+                    Some(is_there) => {
+                        self.leads_to_string(state, var, value, is_there)?;
+                        Ok(true)
+                    }
+                    None => Ok(false),
+                }
             }
-            (None, None) => {
-                forget(state, dst);
-                Ok(())
-            }
+            Scalar::Int(_) | Scalar::Float(_) => Ok(false),
         }
     }
 
@@ -178,44 +230,56 @@ impl Step<'_> {
         let meant = others.find(|other| other.site == allocation.site.in_map()).map(|other| other.dst);
         let dst = &meant.unwrap_or_else(|| allocation.dst.clone());
         let view = self.view();
-        let Some((id, _)) = view.whole(dst) else { return false };
-        let is_copy = |op: &Op| matches!(op, Op::Assign(to, value) if is_character(to) && view.register(value) == Some(id));
+        let Some((id, _)) = view.whole(dst) else { return is_character(dst) };
+        let holder = Some(Var::Local(id));
+        let is_copy = |op: &Op| matches!(op, Op::Assign(to, value) if is_character(to) && view.holder(value) == holder);
         is_character(dst) || edges.iter().any(|edge| is_copy(&edge.op))
     }
 
-    /// A name for the object of the pointer that an address is made from, which has none yet.
-    fn name_of(&self, view: &View<'_>, state: &mut Relations, address: &Expr) -> Option<Tag> {
+    /// A name for the object of the pointer that an address is made from, which has none yet, and which `to` gets.
+    fn name_of(&self, view: &View<'_>, state: &mut Relations, address: &Expr, to: Var) -> Option<Tag> {
         let from = view.base(address)?;
-        state.pointers.get(&from).filter(|known| known.tag.is_none())?;
-        let tag = Tag::Older(from, self.at.id);
-        let pointers = Arc::make_mut(&mut state.pointers);
-        pointers.values_mut().filter(|known| known.tag == Some(tag)).for_each(|known| known.tag = None);
-        pointers.get_mut(&from)?.tag = Some(tag);
+        let id = from.local().or_else(|| to.local())?;
+        state.pointers.get(&from).filter(|known| known.tag.is_none() && known.null != Null::Always)?;
+        let tag = Tag::Older(id, self.at.id);
+        state.rename_objects(|known| Some(known).filter(|known| *known != tag));
+        Arc::make_mut(&mut state.pointers).get_mut(&from)?.tag = Some(tag);
         Some(tag)
     }
 
     /// A fresh object. If that may fail, the pointer may be null.
     fn allocate(&self, state: &mut Relations, allocation: &Allocation) -> Result<()> {
-        let tag = Tag::Allocated(self.at.id, allocation.on_heap);
+        let tag = Tag::Allocated { at: self.at.id, nth: 0, on_heap: allocation.on_heap };
         state.allocates(self.at.id);
         let view = self.view();
         let dst = &allocation.dst;
-        let Some((id, Scalar::Pointer)) = view.whole(dst) else {
-            forget(state, dst);
-            return self.changed(state, dst, true);
-        };
+        let var = view.variable(dst).filter(|(_, scalar)| *scalar == Scalar::Pointer).map(|(var, _)| var);
         let unit = factor(&allocation.size).filter(|_| !self.is_of_characters(allocation)).unwrap_or(1);
         let in_units = view.in_units(&allocation.size, unit).map(|size| (unit, size));
-        let Some((unit, size)) = in_units.or_else(|| Some((1, view.form(&allocation.size)?))) else {
+        let sized = in_units.or_else(|| Some((1, view.form(&allocation.size)?)));
+        // (A register of which nothing is known, or memory.)
+        if view.whole(dst).is_none() || sized.is_none() {
             forget(state, dst);
-            return Ok(());
-        };
-        let has_zero = allocation.zeroed && size.low >= 1;
-        let (is_there, on_heap) = (!allocation.may_fail, allocation.on_heap);
-        let pointer = Pointer { unit, tag: Some(tag), is_there, has_zero, is_filled: true, on_heap };
-        let zero = has_zero.then(|| size.plus(&Form::constant(-1)));
-        let filled = Some(if allocation.zeroed { size.clone() } else { Form::constant(0) });
-        point(state, id, &Place { pointer, offset: Form::constant(0), size, zero, filled })
+            self.changed(state, dst, true)?;
+        }
+        let mut own = BTreeSet::new();
+        if let (Some(var), Some((unit, size))) = (var, sized) {
+            let has_zero = allocation.zeroed && size.low >= 1;
+            let null = if allocation.may_fail { Null::Any } else { Null::Never };
+            let pointer =
+                Pointer { unit, tag: Some(tag), null, has_zero, is_filled: true, on_heap: allocation.on_heap };
+            let zero = has_zero.then(|| size.plus(&Form::constant(-1)));
+            let filled = Some(if allocation.zeroed { size.clone() } else { Form::constant(0) });
+            point(state, var, &Place { pointer, offset: Form::constant(0), size, zero, filled })?;
+            own.extend(var.cell());
+        }
+        if view.whole(dst).is_none() {
+            self.lose_cells(state, &Written::unknown(dst), &own);
+        }
+        if let Some(ty) = self.allocated_type(allocation).filter(|_| allocation.zeroed) {
+            zero_cells(self.env.program(), state, Cell { of: tag, at: 0, size: u32::MAX }, ty)?;
+        }
+        Ok(())
     }
 
     /// Whatever unknown code can reach may be freed.
@@ -224,31 +288,36 @@ impl Step<'_> {
         let escaped = self.env.escaped();
         let stays = |pointer: &Pointer| match pointer.tag {
             Some(Tag::Named(_)) => true,
-            Some(Tag::Allocated(edge, _)) => {
+            Some(Tag::Allocated { at, .. }) => {
                 let is_known = |site| escaped.contains(&Object::Heap(function.name, site));
-                matches!(&function.edge(edge).op, Op::Allocate(allocation) if !is_known(allocation.site))
+                matches!(&function.edge(at).op, Op::Allocate(allocation) if !is_known(allocation.site))
             }
-            Some(Tag::Passed(_) | Tag::Older(..)) | None => false,
+            Some(Tag::Passed(_) | Tag::Behind(..) | Tag::Left(..) | Tag::Older(..)) | None => {
+                pointer.null == Null::Always
+            }
         };
         state.frees = true;
         state.retain_pointers(|_, pointer| stays(pointer));
     }
 
     fn free(&self, state: &mut Relations, pointer: &Expr) {
-        let freed = self.view().place(pointer).and_then(|place| place.pointer.tag);
-        let other = |pointer: &Pointer| match (freed, pointer.tag) {
-            (_, Some(Tag::Named(_))) => true,
-            // Each has allocated its own; what was passed was there before.
-            (Some(Tag::Allocated(one, _)), Some(Tag::Allocated(two, _))) => one != two,
-            (Some(Tag::Allocated(..)), Some(Tag::Passed(_)))
-            | (Some(Tag::Passed(_)), Some(Tag::Allocated(..))) => true,
-            (Some(Tag::Allocated(newest, _)), Some(Tag::Older(_, edge)))
-            | (Some(Tag::Older(_, edge)), Some(Tag::Allocated(newest, _))) => edge == newest,
-            (None | Some(Tag::Named(_)), Some(Tag::Allocated(..)))
-            | (_, None | Some(Tag::Passed(_) | Tag::Older(..))) => false,
+        let place = self.view().place(pointer);
+        if place.as_ref().is_some_and(|place| place.pointer.null == Null::Always) {
+            return;
+        }
+        let freed = place.and_then(|place| place.pointer.tag);
+        let aliases = self.aliases();
+        let objects = &self.env.targets(self.at.function.name, pointer).objects;
+        let is_other = |var: Var, pointer: &Pointer| {
+            let by_name = match (freed, pointer.tag) {
+                (_, Some(Tag::Named(_))) => true,
+                (Some(freed), Some(tag)) => freed.is_apart(tag),
+                (None, _) | (_, None) => pointer.null == Null::Always,
+            };
+            by_name || !aliases.holds_one_of(self.from, var, objects)
         };
         state.frees = true;
-        state.retain_pointers(|_, pointer| other(pointer));
+        state.retain_pointers(is_other);
     }
 
     /// A local begins or ends, and with it an array of variable length.
@@ -258,12 +327,13 @@ impl Step<'_> {
         let is_array = local.role == Role::VariableArray;
         let stays = |pointer: &Pointer| match pointer.tag {
             Some(tag @ Tag::Named(_)) => tag != object,
-            Some(Tag::Allocated(_, on_heap)) => on_heap || !is_array,
-            Some(Tag::Passed(_)) => true,
-            Some(Tag::Older(..)) | None => !is_array,
+            Some(Tag::Allocated { on_heap, .. }) => on_heap || !is_array,
+            Some(Tag::Passed(_) | Tag::Behind(..) | Tag::Left(..)) => true,
+            Some(Tag::Older(..)) | None => !is_array || pointer.null == Null::Always,
         };
         state.retain_pointers(|_, pointer| stays(pointer));
         state.retain_locals(|other| other != id);
+        state.retain_cells(|cell| cell.of != object);
     }
 
     /// Keeps the states in which the condition counts as `truth`.
@@ -280,6 +350,9 @@ impl Step<'_> {
                     Scalar::Int(_) => self.compare(state, op, lhs, rhs),
                     Scalar::Pointer if op == CompareOp::Ne && is_zero(rhs) => {
                         is_there(&self.view(), state, lhs)
+                    }
+                    Scalar::Pointer if op == CompareOp::Eq && is_zero(rhs) => {
+                        is_null(&self.view(), state, lhs)
                     }
                     Scalar::Pointer => self.compare_pointers(state, op, lhs, rhs),
                     Scalar::Float(_) => Ok(()),
@@ -328,7 +401,7 @@ impl Step<'_> {
                     if truth {
                         is_there(&self.view(), state, condition)
                     } else {
-                        Ok(())
+                        is_null(&self.view(), state, condition)
                     }
                 }
                 Scalar::Float(_) => Ok(()),
@@ -369,33 +442,41 @@ impl Step<'_> {
     }
 }
 
+/// What holds the pointer that an expression is made from, and what is known of it.
+fn made_from(view: &View<'_>, state: &Relations, pointer: &Expr) -> Option<(Var, Pointer)> {
+    let var = view.holder(pointer)?;
+    Some((var, *state.pointers.get(&var)?))
+}
+
 /// The pointer that an expression is made from is not null, so there is an object, and it is no larger than objects are.
 fn is_there(view: &View<'_>, state: &mut Relations, pointer: &Expr) -> Result<()> {
-    match pointer {
-        Expr::Load(lvalue) => {
-            let Some((id, Scalar::Pointer)) = view.whole(lvalue) else { return Ok(()) };
-            let Some(known) = state.pointers.get(&id).copied().filter(|known| !known.is_there) else {
-                return Ok(());
-            };
-            Arc::make_mut(&mut state.pointers).insert(id, Pointer { is_there: true, ..known });
-            let most = largest(view.program) / i128::from(known.unit.max(1));
-            let holds = Arc::make_mut(&mut state.zone).bound(Dim::Size(id), i128::MIN, most);
-            if holds { Ok(()) } else { Err(Impossible) }
-        }
-        Expr::Cast(Scalar::Pointer, arg, _) if arg.scalar() == Scalar::Pointer => is_there(view, state, arg),
-        Expr::Cast(..)
-        | Expr::Address(_)
-        | Expr::Int(..)
-        | Expr::Float(_)
-        | Expr::Null
-        | Expr::Function(_)
-        | Expr::Unary(..)
-        | Expr::Binary(..)
-        | Expr::Compare(..)
-        | Expr::Overflows(..)
-        | Expr::Memory(..)
-        | Expr::PointerDifference(..) => Ok(()),
+    let Some((var, known)) = made_from(view, state, pointer) else { return Ok(()) };
+    match known.null {
+        Null::Never => return Ok(()),
+        Null::Always => return Err(Impossible),
+        Null::Empty | Null::Any => {}
     }
+    Arc::make_mut(&mut state.pointers).insert(var, Pointer { null: Null::Never, ..known });
+    let most = largest(view.program) / i128::from(known.unit.max(1));
+    let holds = Arc::make_mut(&mut state.zone).bound(Dim::Size(var), i128::MIN, most);
+    if holds { Ok(()) } else { Err(Impossible) }
+}
+
+/// The pointer that an expression is made from is null.
+fn is_null(view: &View<'_>, state: &mut Relations, pointer: &Expr) -> Result<()> {
+    if view.place(pointer).is_some_and(|place| place.pointer.is_there()) {
+        return Err(Impossible);
+    }
+    let Some((var, known)) = made_from(view, state, pointer) else { return Ok(()) };
+    if known.null == Null::Empty {
+        let zone = Arc::make_mut(&mut state.zone);
+        for dim in [Dim::Size(var), Dim::Offset(var)] {
+            if !zone.bound(dim, 0, 0) {
+                return Err(Impossible);
+            }
+        }
+    }
+    point(state, var, &Place::null())
 }
 
 /// So many bytes an object has at most: so far apart two pointers can be (`PTRDIFF_MAX`). Requests for more give null.
@@ -471,8 +552,8 @@ pub(super) fn set(state: &mut Relations, values: &[(Dim, &Form)]) -> Result<()> 
 
 /// What twice a local is when that becomes so much more than it was.
 fn twice_moved(state: &Relations, dim: Dim, form: &Form) -> Option<(Dim, Form)> {
-    let Dim::Value(id, ty) = dim else { return None };
-    let twice = Dim::Twice(id, ty);
+    let Dim::Value(var, ty) = dim else { return None };
+    let twice = Dim::Twice(var, ty);
     let by =
         |near: &[(Dim, i128)]| near.iter().find(|(old, _)| *old == dim).map(|(_, by)| by.saturating_mul(2));
     let (Some(more), Some(less)) = (by(&form.above), by(&form.below)) else { return None };
@@ -536,7 +617,7 @@ pub(super) fn add(zone: &mut Zone, dim: Dim, form: &Form) -> bool {
 }
 
 /// A pointer leads to another place.
-pub(super) fn point(state: &mut Relations, id: LocalId, place: &Place) -> Result<()> {
+pub(super) fn point(state: &mut Relations, id: Var, place: &Place) -> Result<()> {
     let bounds = [(Dim::Offset(id), &place.offset), (Dim::Size(id), &place.size)];
     let zero = place.zero.as_ref().map(|zero| (Dim::Zero(id), zero));
     let filled = place.filled.as_ref().map(|filled| (Dim::Filled(id), filled));
@@ -548,11 +629,11 @@ pub(super) fn point(state: &mut Relations, id: LocalId, place: &Place) -> Result
     Ok(())
 }
 
-/// Nothing is known of what is written there. (Only locals and globals whose address nobody has are known, and of arrays what `wrote` keeps.)
+/// Nothing is known of the local or the global that is written. (Of arrays `wrote` keeps what it can, of cells `lose_cells`.)
 pub(super) fn forget(state: &mut Relations, dst: &Lvalue) {
     match dst.base {
         Base::Local(id) => {
-            let tag = state.pointers.get(&id).and_then(|known| known.tag);
+            let tag = state.pointers.get(&Var::Local(id)).and_then(|known| known.tag);
             let is_array = matches!(tag, Some(Tag::Named(Object::Local(_, array))) if array == id);
             if !is_array {
                 state.retain_locals(|other| other != id);

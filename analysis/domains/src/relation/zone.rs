@@ -10,6 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use proofline_cfa::{IntType, LocalId, Name};
 use serde::{Deserialize, Serialize};
 
+use super::variable::{Cell, Var};
+
 /// So many differences are stored at most; further ones that only follow from others are not.
 const MOST: usize = 400;
 
@@ -22,28 +24,28 @@ const THRESHOLDS: [i128; 3] = [-1, 0, 1];
 /// A number that relations speak of.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Dim {
-    /// The value of a local.
-    Value(LocalId, IntType),
-    /// Twice the value of a local, as a mathematical number: that is what `2 * n` and `n << 1` are, and what a buffer has that is twice as large.
-    Twice(LocalId, IntType),
+    /// The value of a local or a cell.
+    Value(Var, IntType),
+    /// Twice its value, as a mathematical number: that is what `2 * n` and `n << 1` are, and what a buffer has that is twice as large.
+    Twice(Var, IntType),
     /// The value of an object with static storage that only edges which name it change.
     Global(Name, IntType),
     /// The value of a parameter that the function changes, when it was called.
     First(LocalId, IntType),
-    /// How far the pointer in a local is from the start of its object, in the units of that pointer.
-    Offset(LocalId),
+    /// How far the pointer there is from the start of its object, in the units of that pointer.
+    Offset(Var),
     /// How far the pointer in a parameter that the function changes was, when it was called.
     FirstOffset(LocalId),
     /// So many whole units its object has at least.
-    Size(LocalId),
+    Size(Var),
     /// How far from the start of its object, in the units of that pointer, a unit holds 0.
-    Zero(LocalId),
+    Zero(Var),
     /// So many units from the start of its object on have values, at least.
-    Filled(LocalId),
-    /// How far from the start of its object the unit was that the local was read from.
-    From(LocalId),
+    Filled(Var),
+    /// How far from the start of its object the unit was that the number was read from.
+    From(Var),
     /// Where that object held 0 then.
-    Stop(LocalId),
+    Stop(Var),
     /// A number on its way into another place.
     Scratch(u8),
 }
@@ -65,21 +67,46 @@ impl Dim {
         }
     }
 
-    /// The local that it is about.
-    pub fn local(self) -> Option<LocalId> {
+    /// What holds it, or the pointer that it is about.
+    pub fn var(self) -> Option<Var> {
         match self {
-            Dim::Value(id, _)
-            | Dim::Twice(id, _)
-            | Dim::First(id, _)
-            | Dim::Offset(id)
-            | Dim::FirstOffset(id)
-            | Dim::Size(id)
-            | Dim::Zero(id)
-            | Dim::Filled(id)
-            | Dim::From(id)
-            | Dim::Stop(id) => Some(id),
+            Dim::Value(var, _)
+            | Dim::Twice(var, _)
+            | Dim::Offset(var)
+            | Dim::Size(var)
+            | Dim::Zero(var)
+            | Dim::Filled(var)
+            | Dim::From(var)
+            | Dim::Stop(var) => Some(var),
+            Dim::First(id, _) | Dim::FirstOffset(id) => Some(Var::Local(id)),
             Dim::Global(..) | Dim::Scratch(_) => None,
         }
+    }
+
+    /// The same of another holder. What parameters were at first stays theirs.
+    #[must_use]
+    pub fn held_by(self, var: Var) -> Dim {
+        match self {
+            Dim::Value(_, ty) => Dim::Value(var, ty),
+            Dim::Twice(_, ty) => Dim::Twice(var, ty),
+            Dim::Offset(_) => Dim::Offset(var),
+            Dim::Size(_) => Dim::Size(var),
+            Dim::Zero(_) => Dim::Zero(var),
+            Dim::Filled(_) => Dim::Filled(var),
+            Dim::From(_) => Dim::From(var),
+            Dim::Stop(_) => Dim::Stop(var),
+            Dim::First(..) | Dim::FirstOffset(_) | Dim::Global(..) | Dim::Scratch(_) => self,
+        }
+    }
+
+    /// The local that it is about.
+    pub fn local(self) -> Option<LocalId> {
+        self.var().and_then(Var::local)
+    }
+
+    /// The cell that it is about.
+    pub fn cell(self) -> Option<Cell> {
+        self.var().and_then(Var::cell)
     }
 }
 
@@ -148,10 +175,72 @@ impl Zone {
         }
     }
 
+    /// The numbers of which something is said, some of them more than once.
+    pub fn dims(&self) -> impl Iterator<Item = Dim> {
+        self.differences.keys().flat_map(|(x, y)| [*x, *y]).chain(self.bounds.keys().copied())
+    }
+
     /// Whether something is said about such a number.
     pub fn mentions(&self, about: impl Fn(Dim) -> bool) -> bool {
         self.differences.keys().any(|(x, y)| about(*x) || about(*y))
             || self.bounds.keys().any(|dim| about(*dim))
+    }
+
+    /// With what another zone says of some numbers, of which nothing is said here: whatever the others are, there are such numbers. `None` if
+    /// there need not be.
+    ///
+    /// **Law.** Every valuation of the other numbers that satisfies this zone is one of the new zone, with some values for the free ones.
+    #[must_use]
+    pub fn extended(&self, other: &Zone, is_free: impl Fn(Dim) -> bool) -> Option<Zone> {
+        // Bounds are distances from zero, which has no name.
+        type Node = Option<Dim>;
+        let is_inner = |node: Node| node.is_some_and(&is_free);
+        let differences = other.differences.iter().map(|((x, y), most)| (Some(*x), Some(*y), *most));
+        let bounds = other.bounds.iter();
+        let bounds = bounds.flat_map(|(x, (low, high))| [(Some(*x), None, *high), (None, Some(*x), -*low)]);
+        let asked: Vec<(Node, Node, i128)> =
+            differences.chain(bounds).filter(|(x, y, _)| is_inner(*x) || is_inner(*y)).collect();
+        let mut known: BTreeMap<(Node, Node), i128> = BTreeMap::new();
+        for (x, y, most) in &asked {
+            let least = known.entry((*x, *y)).or_insert(*most);
+            *least = (*least).min(*most);
+        }
+        let inner: BTreeSet<Node> =
+            asked.iter().flat_map(|(x, y, _)| [*x, *y]).filter(|node| is_inner(*node)).collect();
+        for via in inner {
+            let to: Vec<(Node, i128)> =
+                known.iter().filter(|((_, y), _)| *y == via).map(|((x, _), most)| (*x, *most)).collect();
+            let from: Vec<(Node, i128)> =
+                known.iter().filter(|((x, _), _)| *x == via).map(|((_, y), most)| (*y, *most)).collect();
+            for (x, first) in to {
+                for (y, last) in from.iter().filter(|(y, _)| *y != x) {
+                    let most = first.saturating_add(*last);
+                    let least = known.entry((x, *y)).or_insert(most);
+                    *least = (*least).min(most);
+                }
+            }
+        }
+        let holds = |x: Node, y: Node, most: i128| match (x, y) {
+            (Some(x), Some(y)) => self.distance(x, y) <= most,
+            (Some(x), None) => self.bounds(x).1 <= most,
+            (None, Some(y)) => -self.bounds(y).0 <= most,
+            (None, None) => most >= 0,
+        };
+        let is_possible = |((x, y), most): (&(Node, Node), &i128)| {
+            is_inner(*x) || is_inner(*y) || holds(*x, *y, *most)
+        };
+        if !known.iter().all(is_possible) {
+            return None;
+        }
+        let mut zone = self.clone();
+        zone.retain(|dim| !is_free(dim));
+        let has_room = asked.into_iter().all(|(x, y, most)| match (x, y) {
+            (Some(x), Some(y)) => zone.constrain(x, y, most),
+            (Some(x), None) => zone.bound(x, i128::MIN, most),
+            (None, Some(y)) => zone.bound(y, -most, i128::MAX),
+            (None, None) => true,
+        });
+        has_room.then_some(zone)
     }
 
     /// Adds what another zone says of other numbers.

@@ -8,6 +8,7 @@ use proofline_cpa::Facts;
 
 use crate::store::{
     arithmetic::{Arithmetic, Impossible},
+    heap::Guard,
     mentions,
     model::Model,
     offsets::Offsets,
@@ -348,11 +349,8 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
             region.write(at, Abstract::Of(value.clone()));
             region.set_ends(ends);
         });
-        if let Target::Local(id) = target
-            && at.scalar == Scalar::Pointer
-            && value.is_zero()
-        {
-            self.update.state.heap.learn_null(id);
+        if at.scalar == Scalar::Pointer && value.is_zero() {
+            self.update.state.heap.learn_null(Guard { of: target, at: at.start });
         }
         if let Target::Local(id) = target
             && let Some(definition) = self.update.state.frame.definition(id).cloned()

@@ -15,7 +15,7 @@ use proofline_cpa::{BlockContext, BlockId};
 
 use crate::store::{
     arithmetic::Arithmetic,
-    heap::{Heap, Site},
+    heap::{Guard, Heap, Site},
     left, mentions,
     model::Model,
     state::{Below, Frame, Memory, State},
@@ -91,13 +91,27 @@ pub fn reduce<A: Arithmetic>(
         copied: state.heap.copied,
         ..Heap::all(state.heap.others)
     };
-    for (object, site) in state.heap.sites.iter().filter(|(object, _)| scope.contains(*object)) {
+    for (object, site) in state.heap.sites.iter().filter(|(object, site)| is_site_seen(&scope, *object, site))
+    {
         let mut guards = site.guards.clone();
-        guards.retain(|guard| is_seen(block, *guard));
+        guards.retain(|guard| is_guard_seen(block, &scope, *guard));
         heap.set(*object, Site { freed: false, guards, ..site.clone() });
     }
     state.heap = heap;
     state
+}
+
+/// Whether a block sees a site, or a pointer in memory that says whether it has an object.
+fn is_site_seen(scope: &Scope<'_>, object: Object, site: &Site) -> bool {
+    let is_seen = |guard: &Guard| matches!(guard.of, Target::Object(of) if scope.contains(of));
+    scope.contains(object) || site.guards.iter().any(is_seen)
+}
+
+fn is_guard_seen(block: BlockContext<'_>, scope: &Scope<'_>, guard: Guard) -> bool {
+    match guard.of {
+        Target::Local(id) => is_seen(block, id),
+        Target::Object(object) => scope.contains(object),
+    }
 }
 
 /// Whether a block sees a local of the innermost frame.
@@ -123,6 +137,16 @@ pub fn expand<A: Arithmetic>(
     exit: &State<A::Value>,
 ) -> State<A::Value> {
     let scope = Scope::of(model, block);
+    // What the block has freed nothing else leads to any more. The block itself knows which of its pointers lead to a newer object of the site.
+    let freed = |object: Object| exit.heap.sites.iter().any(|(site, known)| *site == object && known.freed);
+    let mut retired;
+    let before = if exit.heap.sites.iter().any(|(_, site)| site.freed) {
+        retired = before.clone();
+        retired.retire(&freed);
+        &retired
+    } else {
+        before
+    };
     let mut frame: Frame<A::Value> = (*exit.frame).clone();
     frame.called_at = before.frame.called_at;
     match (block.id, block.locals) {
@@ -144,31 +168,27 @@ pub fn expand<A: Arithmetic>(
     let copied = before.heap.copied || exit.heap.copied;
     let mut heap = Heap { elsewhere: before.heap.elsewhere, older, copied, ..Heap::all(exit.heap.others) };
     let listed = exit.heap.sites.iter().chain(before.heap.sites.iter()).map(|(object, _)| *object);
-    let seen: BTreeSet<Object> = listed.filter(|object| scope.contains(*object)).collect();
-    for object in seen {
+    let seen: BTreeSet<Object> =
+        listed.filter(|object| is_site_seen(&scope, *object, &before.heap.site(*object))).collect();
+    for object in seen.iter().copied() {
         let (old, new) = (before.heap.site(object), exit.heap.site(object));
         let mut site = Site { freed: new.freed || old.freed, ..new.clone() };
         let is_same = (old.count, old.sizes, old.dangles) == (site.count, site.sizes, site.dangles);
         if !new.freed && is_same {
-            site.guards.extend(old.guards.iter().copied().filter(|guard| !is_seen(block, *guard)));
+            let unseen = |guard: &Guard| !is_guard_seen(block, &scope, *guard);
+            site.guards.extend(old.guards.iter().copied().filter(unseen));
             site.guards.sort_unstable();
         }
         heap.set(object, site);
     }
-    for (object, site) in before.heap.sites.iter().filter(|(object, _)| !scope.contains(*object)) {
-        heap.set(*object, site.clone());
+    for (object, site) in before.heap.sites.iter().filter(|(object, _)| !seen.contains(object)) {
+        let mut site = site.clone();
+        // The block may have changed the pointer.
+        site.guards.retain(|guard| !is_guard_seen(block, &scope, *guard));
+        heap.set(*object, site);
     }
-    let mut state = State {
-        frame: Arc::new(frame),
-        below: before.below.clone(),
-        memory: Memory::new(kept.chain(restored).cloned().collect()),
-        heap,
-    };
-    let freed = |object: Object| exit.heap.sites.iter().any(|(site, known)| *site == object && known.freed);
-    if exit.heap.sites.iter().any(|(_, site)| site.freed) {
-        state.retire(&freed);
-    }
-    state
+    let (frame, below) = (Arc::new(frame), before.below.clone());
+    State { frame, below, memory: Memory::new(kept.chain(restored).cloned().collect()), heap }
 }
 
 /// Whether a loop changes nothing that the expression reads.

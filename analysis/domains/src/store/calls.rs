@@ -7,7 +7,7 @@ use proofline_cpa::{CallContext, NoFacts};
 
 use crate::store::{
     arithmetic::{Arithmetic, Impossible},
-    heap::Site,
+    heap::{Guard, Site},
     mentions,
     model::Model,
     region::{Access, Cell, Region},
@@ -56,7 +56,7 @@ pub fn enter<A: Arithmetic>(
     update.state.conclude_guarded(&|known| matches!(known.target, Target::Object(_)));
     let State { frame, below, memory, mut heap } = update.state;
     // They speak of the caller's locals.
-    heap.change_all(|_, site| site.guards.clear());
+    heap.change_all(|_, site| site.guards.retain(|guard| matches!(guard.of, Target::Object(_))));
     let below = below.push(frame);
     let frame = Arc::new(Frame::new(call.callee.name, Some((caller.name, call.at.id))));
     let mut update = Update { model, function: call.callee, state: State { frame, below, memory, heap } };
@@ -169,12 +169,17 @@ pub fn leave<A: Arithmetic>(
         let old = at_call.heap.site(object);
         let is_same =
             !site.freed && (old.count, old.sizes, old.dangles) == (site.count, site.sizes, site.dangles);
-        site.guards = if is_same { old.guards } else { Default::default() };
+        let is_gone = |of: Object| matches!(of, Object::Local(name, _) if name == callee.name);
+        site.guards.retain(|guard| matches!(guard.of, Target::Object(of) if !is_gone(of)));
+        if is_same {
+            site.guards.extend(old.guards.into_iter().filter(|guard| matches!(guard.of, Target::Local(_))));
+            site.guards.sort_unstable();
+        }
     });
     let state = State { frame, below, memory, heap };
     let (Some(dst), Some(result)) = (&call.call.dst, result) else { return Ok(state) };
     // What the result says of objects that may be there, the variable that gets it says, too.
-    let is_said = |site: &Site| callee.result.is_some_and(|id| site.guards.contains(&id));
+    let is_said = |site: &Site| callee.result.is_some_and(|id| site.guards.contains(&Guard::local(id)));
     let said: Vec<Object> =
         exit.heap.sites.iter().filter(|(_, site)| is_said(site)).map(|(o, _)| *o).collect();
     let view = StateView::new(model, call.at.function, &state, &NoFacts);
@@ -183,7 +188,7 @@ pub fn leave<A: Arithmetic>(
     match result {
         Passed::Scalar(scalar, value) if Some(scalar) == dst.scalar => {
             assign_value(&view, &mut update, dst, &places, value);
-            if let (Some(to), Scalar::Pointer) = (mentions::whole_local(call.at.function, dst), scalar) {
+            if let (Some(to), Scalar::Pointer) = (view.guard(dst), scalar) {
                 said.iter().for_each(|object| update.state.heap.add_guard(*object, to));
             }
         }

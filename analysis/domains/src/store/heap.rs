@@ -12,8 +12,9 @@ use smallvec::SmallVec;
 
 use crate::store::{
     region::{Content, Region},
-    state::{Frame, State},
+    state::State,
     value::AbstractValue,
+    view::Target,
 };
 
 /// How often an allocation site has allocated what is still there.
@@ -47,9 +48,33 @@ pub struct Site {
     pub dangles: bool,
     /// One of its objects was freed since the block was entered.
     pub freed: bool,
-    /// Locals of the innermost frame, each of them the start of the site's one object if that is alive, and null if there is none.
-    pub guards: SmallVec<[LocalId; 2]>,
+    /// Pointers, each of them the start of the site's one object if that is alive, and null if there is none.
+    pub guards: SmallVec<[Guard; 2]>,
 }
+
+/// A pointer that says whether there is an object: in a local of the innermost frame, or in each object of that name.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Guard {
+    /// What it is in.
+    pub of: Target,
+    /// So many bits from the start.
+    pub at: i64,
+}
+
+impl Guard {
+    /// The pointer that a local is.
+    pub fn local(id: LocalId) -> Guard {
+        Guard { of: Target::Local(id), at: 0 }
+    }
+
+    /// Whether some of these bits are its own.
+    fn overlaps(self, of: Target, from: i64, to: i64) -> bool {
+        self.of == of && self.at < to && from < self.at.saturating_add(POINTER)
+    }
+}
+
+/// No pointer has more bits.
+const POINTER: i64 = 64;
 
 /// What a reduced state says of the heap objects that are not in its scope.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
@@ -180,15 +205,20 @@ impl Heap {
         }
     }
 
-    /// The local says nothing of any site any more.
-    pub fn forget_guard(&mut self, id: LocalId) {
-        if self.sites.iter().any(|(_, site)| site.guards.contains(&id)) {
-            self.change_all(|_, site| site.guards.retain(|guard| *guard != id));
+    /// These bits say nothing of any site any more.
+    pub fn forget_guard(&mut self, of: Target, from: i64, to: i64) {
+        self.forget_guards(|guard| guard.overlaps(of, from, to));
+    }
+
+    /// Such pointers say nothing of any site any more.
+    pub fn forget_guards(&mut self, is_lost: impl Fn(Guard) -> bool) {
+        if self.sites.iter().any(|(_, site)| site.guards.iter().any(|guard| is_lost(*guard))) {
+            self.change_all(|_, site| site.guards.retain(|guard| !is_lost(*guard)));
         }
     }
 
-    /// The local is null: where it says so, there is no object.
-    pub fn learn_null(&mut self, id: LocalId) {
+    /// The pointer is null: where it says so, there is no object.
+    pub fn learn_null(&mut self, id: Guard) {
         if self.sites.iter().any(|(_, site)| site.guards.contains(&id)) {
             self.change_all(|_, site| {
                 if site.guards.contains(&id) {
@@ -199,8 +229,8 @@ impl Heap {
         }
     }
 
-    /// The local is the start of the site's one object if that is alive, and null if there is none.
-    pub fn add_guard(&mut self, object: Object, id: LocalId) {
+    /// The pointer is the start of the site's one object if that is alive, and null if there is none.
+    pub fn add_guard(&mut self, object: Object, id: Guard) {
         self.change(object, |site| {
             if !site.guards.contains(&id) {
                 site.guards.push(id);
@@ -209,8 +239,8 @@ impl Heap {
         });
     }
 
-    /// The new local is what the old one is.
-    pub fn copy_guard(&mut self, from: LocalId, to: LocalId) {
+    /// The new pointer is what the old one is.
+    pub fn copy_guard(&mut self, from: Guard, to: Guard) {
         if from != to && self.sites.iter().any(|(_, site)| site.guards.contains(&from)) {
             self.change_all(|_, site| {
                 if site.guards.contains(&from) && !site.guards.contains(&to) {
@@ -250,20 +280,26 @@ impl Heap {
     }
 }
 
-/// A pointer that a local is known to be.
+/// What a pointer is known to be.
 enum Known {
     Null,
     /// The start of an object, not null.
     Start(Object),
 }
 
-fn known<V: AbstractValue>(frame: &Frame<V>, id: LocalId) -> Option<Known> {
-    let region: &Region<V> = frame.local(id)?;
-    let [cell] = region.cells() else { return None };
+fn known<V: AbstractValue>(state: &State<V>, guard: Guard) -> Option<Known> {
+    let at = guard.at;
+    let region: &Region<V> = match guard.of {
+        Target::Local(id) => state.frame.local(id)?,
+        Target::Object(object) => state.memory.get(object)?,
+    };
+    let is_whole = region.cells().len() == 1 && at == 0;
+    let cell = region.cells().iter().find(|cell| cell.start <= at && at < cell.end())?;
     match &cell.content {
-        _ if cell.start != 0 => None,
-        Content::Zero => Some(Known::Null),
-        Content::Each(_, item, value) if *item == cell.len => value.start_of().map(Known::Start),
+        Content::Zero => (is_whole || at + POINTER <= cell.end()).then_some(Known::Null),
+        Content::Each(_, item, value) if *item == cell.len && cell.start == at => {
+            value.start_of().map(Known::Start)
+        }
         Content::Each(..) | Content::Any => None,
     }
 }
@@ -300,26 +336,30 @@ impl<V: AbstractValue> State<V> {
         heap
     }
 
-    /// Locals that may say whether there is an object.
-    fn candidates(&self, object: Object) -> SmallVec<[LocalId; 2]> {
+    /// Pointers that may say whether there is an object.
+    fn candidates(&self, object: Object) -> SmallVec<[Guard; 2]> {
         let mut found = self.heap.site(object).guards;
-        let locals = self.frame.locals.iter().map(|(id, _)| *id);
-        found
-            .extend(locals.filter(
-                |id| matches!(known(&self.frame, *id), Some(Known::Start(start)) if start == object),
-            ));
+        let named = |object: &Object| matches!(object, Object::Global(_) | Object::Local(..));
+        let objects = self.memory.objects().iter().filter(|(object, _)| named(object));
+        let objects = objects.map(|(object, region)| (Target::Object(*object), region));
+        let locals = self.frame.locals.iter().map(|(id, region)| (Target::Local(*id), region));
+        let pointers = locals.chain(objects).flat_map(|(of, region)| {
+            region.cells().iter().map(move |cell| Guard { of, at: cell.start })
+        });
+        let leads_there = |guard: &Guard| matches!(known(self, *guard), Some(Known::Start(start)) if start == object);
+        found.extend(pointers.filter(leads_there));
         found
     }
 
-    /// Whether a local is the start of the site's one object if that is alive, and null if there is none.
-    fn is_guard(&self, id: LocalId, object: Object) -> bool {
+    /// Whether a pointer is the start of the site's one object if that is alive, and null if there is none.
+    fn is_guard(&self, id: Guard, object: Object) -> bool {
         let Some(site) = self.heap.listed(object) else {
-            return self.heap.others == Count::Zero && matches!(known(&self.frame, id), Some(Known::Null));
+            return self.heap.others == Count::Zero && matches!(known(self, id), Some(Known::Null));
         };
         if site.guards.contains(&id) {
             return true;
         }
-        match (site.count, known(&self.frame, id)) {
+        match (site.count, known(self, id)) {
             (Count::Zero, Some(Known::Null)) => true,
             (Count::One, Some(Known::Start(start))) => start == object && !site.dangles,
             _ => false,

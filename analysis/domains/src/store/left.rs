@@ -108,20 +108,32 @@ impl<A: Arithmetic> StateView<'_, A> {
             Object::Global(_) | Object::Heap(..) | Object::External => false,
         });
         roots.extend(own.flat_map(|(_, region)| starts(region)));
+        roots.extend(self.said_by(|of| match of {
+            Target::Object(object @ Object::Local(function, _)) => {
+                function == self.function.name && self.is_single(object)
+            }
+            Target::Object(_) | Target::Local(_) => false,
+        }));
         roots
     }
 
     fn statics(&self) -> Vec<Object> {
         let objects = self.state.memory.objects().iter();
         let statics = objects.filter(|(object, _)| matches!(object, Object::Global(_)));
-        statics.flat_map(|(_, region)| starts(region)).collect()
+        let said = self.said_by(|of| matches!(of, Target::Object(Object::Global(_))));
+        said.into_iter().chain(statics.flat_map(|(_, region)| starts(region))).collect()
+    }
+
+    /// The objects that there are if such a pointer is not null.
+    fn said_by(&self, is_one: impl Fn(Target) -> bool) -> Vec<Object> {
+        let sites = self.state.heap.sites.iter();
+        let guarded = sites.filter(|(_, site)| site.guards.iter().any(|guard| is_one(guard.of)));
+        guarded.map(|(object, _)| *object).collect()
     }
 
     /// The objects that a local of the innermost frame refers to if they are alive.
     fn kept_by(&self, id: LocalId) -> Vec<Object> {
-        let heap = &self.state.heap;
-        let guarded = heap.sites.iter().filter(|(_, site)| site.guards.contains(&id));
-        let mut kept: Vec<Object> = guarded.map(|(object, _)| *object).collect();
+        let mut kept = self.said_by(|of| of == Target::Local(id));
         kept.extend(self.state.frame.local(id).into_iter().flat_map(|region| starts(region)));
         kept
     }

@@ -32,14 +32,7 @@ impl<V: AbstractValue> State<V> {
         {
             return;
         }
-        let dead: Vec<LocalId> = self
-            .heap
-            .sites
-            .iter()
-            .flat_map(|(_, site)| site.guards.clone())
-            .filter(|id| !keep(*id))
-            .collect();
-        dead.into_iter().for_each(|id| self.heap.forget_guard(id));
+        self.heap.forget_guards(|guard| matches!(guard.of, Target::Local(id) if !keep(id)));
         self.conclude(&|fact| !keep(fact.by));
         self.unfill(&|fact| matches!(fact.target, Target::Local(id) if !keep(id)));
         self.conclude_guarded(&|known| !keep(known.by));

@@ -172,8 +172,7 @@ impl<'a, A: Arithmetic> Successor<'a, A> {
             update.state.copy_guarded(from, to);
         }
         if dst.scalar == Some(Scalar::Pointer)
-            && let Some(to) = crate::store::mentions::whole_local(self.at.function, dst)
-            && let Some(from) = crate::store::mentions::copied_local(self.at.function, expr)
+            && let (Some(from), Some(to)) = (view.copied_guard(expr), view.guard(dst))
         {
             update.state.heap.copy_guard(from, to);
         }
@@ -412,8 +411,8 @@ impl<'a, A: Arithmetic> Successor<'a, A> {
 
     /// Whether the pointer is null where the site has no object.
     fn is_guard(&self, pointer: &Expr, object: Object) -> bool {
-        let local = crate::store::mentions::copied_local(self.at.function, pointer);
-        local.is_some_and(|id| self.from.heap.site(object).guards.contains(&id))
+        let guard = self.view().copied_guard(pointer);
+        guard.is_some_and(|guard| self.from.heap.site(object).guards.contains(&guard))
     }
 
     /// The size, if it is known.

@@ -59,7 +59,11 @@ impl<'m, A: Arithmetic> Update<'m, A> {
 
     /// Writes a scalar to one of the places.
     pub fn write(&mut self, places: &Places, strong: bool, access: Access, value: Abstract<A::Value>) {
-        self.invalidate(places);
+        self.invalidate(places, |place| {
+            let Offsets { lo, hi, .. } = place.offsets;
+            let first = lo.saturating_mul(8).saturating_add(access.start);
+            (first, hi.saturating_mul(8).saturating_add(access.start).saturating_add(access.len))
+        });
         let is_one = self.is_one(places);
         for place in &places.list {
             match place.offsets.single() {
@@ -87,7 +91,7 @@ impl<'m, A: Arithmetic> Update<'m, A> {
 
     /// Forgets `size` bytes at the places; `None`: up to the object's end.
     pub fn forget(&mut self, places: &Places, size: Option<u64>) {
-        self.invalidate(places);
+        self.invalidate(places, |place| extent(place, size));
         self.copied(places);
         for place in &places.list {
             self.state.unfill(&|fact| fact.target == place.target);
@@ -102,7 +106,7 @@ impl<'m, A: Arithmetic> Update<'m, A> {
     /// `size` bytes at the places (`None`: up to the object's end) may have changed to anything: those that had a value still have one. Of
     /// a place that is exactly known (`strong`) all of them have one now.
     pub fn scramble(&mut self, places: &Places, strong: bool, size: Option<u64>) {
-        self.invalidate(places);
+        self.invalidate(places, |place| extent(place, size));
         for place in &places.list {
             let (from, to) = extent(place, size);
             if strong && size.is_some() {
@@ -116,6 +120,7 @@ impl<'m, A: Arithmetic> Update<'m, A> {
     /// All bytes of an object may have changed to anything; those that had a value still have one. Invalidates nothing.
     pub fn scramble_all(&mut self, object: Object) {
         self.state.unend(Target::Object(object));
+        self.state.heap.forget_guard(Target::Object(object), i64::MIN, i64::MAX);
         match self.state.memory.get(object) {
             Some(region) if region.tracks() => {
                 self.modify(Target::Object(object), |region| region.scramble(i64::MIN, i64::MAX));
@@ -127,7 +132,7 @@ impl<'m, A: Arithmetic> Update<'m, A> {
 
     /// Replaces `size` bytes at a place that is exactly known by cells whose positions count from the place.
     pub fn paste(&mut self, places: &Places, size: u64, cells: Vec<Cell<A::Value>>) {
-        self.invalidate(places);
+        self.invalidate(places, |place| extent(place, Some(size)));
         if !is_whole(&cells, size) {
             self.copied(places);
         }
@@ -153,7 +158,7 @@ impl<'m, A: Arithmetic> Update<'m, A> {
     /// Replaces `size` bytes at a place that is exactly known by copies of a byte.
     pub fn fill(&mut self, places: &Places, size: u64, byte: A::Value) {
         use proofline_cfa::{IntType, Scalar};
-        self.invalidate(places);
+        self.invalidate(places, |place| extent(place, Some(size)));
         for place in &places.list {
             let (from, to) = extent(place, Some(size));
             let scalar = Scalar::Int(IntType { bits: 8, signed: false });
@@ -205,10 +210,12 @@ impl<'m, A: Arithmetic> Update<'m, A> {
         }
     }
 
-    /// Drops definitions that depend on what is written.
-    fn invalidate(&mut self, places: &Places) {
+    /// Drops definitions that depend on what is written, and guards that are in those bits of the places.
+    fn invalidate(&mut self, places: &Places, bits: impl Fn(&Place) -> (i64, i64)) {
         for place in &places.list {
             self.state.unend(place.target);
+            let (from, to) = bits(place);
+            self.state.heap.forget_guard(place.target, from, to);
             match place.target {
                 Target::Local(id) => self.invalidate_local(id),
                 Target::Object(object) => self.invalidate_memory(Some(object)),
@@ -244,7 +251,6 @@ impl<'m, A: Arithmetic> Update<'m, A> {
 
     /// Drops definitions of a local and those that read it.
     pub fn invalidate_local(&mut self, id: LocalId) {
-        self.state.heap.forget_guard(id);
         self.state.conclude(&|fact| fact.by == id);
         self.state.conclude_guarded(&|known| known.by == id);
         self.retain_definitions(|local, expr| local != id && !mentions::reads_local(expr, id));
@@ -300,6 +306,7 @@ impl<'m, A: Arithmetic> Update<'m, A> {
     pub fn forget_all(&mut self, target: Target) {
         self.state.unfill(&|fact| fact.target == target);
         self.state.unguard(&|known| known.target == target);
+        self.state.heap.forget_guard(target, i64::MIN, i64::MAX);
         match target {
             Target::Local(id) => {
                 self.invalidate_local(id);

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 
 use crate::store::{
     arithmetic::{Arithmetic, Eval, Impossible, Objects},
-    heap::Count,
+    heap::{Count, Guard},
     mentions,
     model::Model,
     offsets::Offsets,
@@ -407,6 +407,28 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
         match self.size(object) {
             Some(bytes) => inside(offsets, bytes, size),
             None => offsets,
+        }
+    }
+
+    /// The pointer that an lvalue is, as something that may say whether there is an object.
+    pub fn guard(&self, lvalue: &Lvalue) -> Option<Guard> {
+        let places = self.resolve(lvalue).ok()?;
+        let [place] = &places.list[..] else { return None };
+        let offset = place.offsets.single().filter(|_| self.is_strong(&places))?;
+        match place.target {
+            Target::Object(Object::Heap(..) | Object::External) => None,
+            Target::Object(Object::Global(_) | Object::Local(..)) | Target::Local(_) => {
+                Some(Guard { of: place.target, at: offset.checked_mul(8)? })
+            }
+        }
+    }
+
+    /// The same of the pointer that an expression reads, seen through conversions between pointers.
+    pub fn copied_guard(&self, expr: &Expr) -> Option<Guard> {
+        match expr {
+            Expr::Load(lvalue) => self.guard(lvalue),
+            Expr::Cast(Scalar::Pointer, inner, _) if inner.scalar() == Scalar::Pointer => self.copied_guard(inner),
+            _ => None,
         }
     }
 

@@ -132,7 +132,7 @@ impl<'e> Machine<'e> {
         self.env.function(self.frames.last().expect("a frame").function).expect("a body")
     }
 
-    fn read_bits(&self, instance: usize, first: usize, len: usize, scalar: Scalar) -> eval::Value {
+    pub(crate) fn read_bits(&self, instance: usize, first: usize, len: usize, scalar: Scalar) -> eval::Value {
         let bytes = &self.instances[instance].bytes;
         let bits = (0..len).fold(0u128, |bits, i| {
             let at = first + i;

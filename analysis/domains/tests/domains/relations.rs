@@ -9,7 +9,7 @@ use proofline_cfa::{
 use proofline_cpa::{Adjusted, CallContext, Cpa, EdgeContext, LocationContext, NoFacts};
 use proofline_domains::{
     IntervalAnalysis, RelationAnalysis,
-    relation::{Dim, Relations, Tag, Zone},
+    relation::{Cell, Dim, Null, Relations, Tag, Var, Zone},
 };
 use proofline_program_analysis::Environment;
 use proptest::{collection::vec, prelude::*};
@@ -24,7 +24,7 @@ use crate::{
 const NUMBERS: u32 = 5;
 
 fn dim(at: u32) -> Dim {
-    Dim::Value(LocalId(at), IntType { bits: 16, signed: true })
+    Dim::Value(Var::Local(LocalId(at)), IntType { bits: 16, signed: true })
 }
 
 /// What is asked of a zone: differences and bounds that this valuation satisfies, more or less tightly.
@@ -126,6 +126,11 @@ proptest! {
     #[test]
     fn runs_of_loops_over_arrays_are_followed(choices in vec(any::<u8>(), 0..60), seed in any::<u64>()) {
         follow(&arrays(&choices), seed);
+    }
+
+    #[test]
+    fn runs_that_change_structures_are_followed(choices in vec(any::<u8>(), 0..60), seed in any::<u64>()) {
+        follow(&structures(&choices), seed);
     }
 
     #[test]
@@ -280,14 +285,148 @@ long d = 0; unsigned long z = 7; int *s = 0; unsigned k = 0, o = 0;
     text + "return 0; }\n"
 }
 
+/// Programs about numbers and pointers that are members: arrays that grow, strings, copies, structures that lead to each other.
+fn structures(choices: &[u8]) -> String {
+    let mut choices = choices.iter().copied().chain(std::iter::repeat(0));
+    let mut one = |of: &[&str]| {
+        let at = choices.next().unwrap_or(0);
+        of[usize::from(at) % of.len()].to_owned()
+    };
+    let mut text = "
+extern int __VERIFIER_nondet_int(void); extern unsigned char __VERIFIER_nondet_uchar(void);
+void *malloc(unsigned long); void *calloc(unsigned long, unsigned long); void *realloc(void *, unsigned long); void free(void *);
+void *memset(void *, int, unsigned long); void *memcpy(void *, const void *, unsigned long); unsigned long strlen(const char *);
+struct vec { int *items; unsigned len, cap; };
+struct text { char *s; unsigned long n; short k; };
+struct two { struct vec in; struct text *t; struct two *other; int a[3]; };
+union both { int i; unsigned u; unsigned char c[8]; int *p; };
+static struct vec left; static struct two pair = { .in = { 0, 3, 4 }, .a = { 1, 2 } }; static int count; static char *kept;
+static int push(struct vec *v, int x) {
+  if (v->len == v->cap) { unsigned n = v->cap ? v->cap * 2 : 2; int *l = realloc(v->items, n * sizeof *l); if (!l) return -1; v->items = l; v->cap = n; }
+  v->items[v->len++] = x; return 0; }
+static int pop(struct vec *v) { if (v->len == 0) return 0; return v->items[--v->len]; }
+static void clear(struct vec *v) { free(v->items); v->items = 0; v->len = v->cap = 0; }
+static unsigned room(struct vec v) { v.len = v.len + 0; return v.cap - v.len; }
+static struct vec make(unsigned n) { struct vec v = {0}; v.items = malloc(n * sizeof(int)); if (v.items) v.cap = n; return v; }
+static void set(struct text *t, char *s, unsigned long n) { t->s = s; t->n = n; t->k++; kept = s; }
+static struct text *text(unsigned n) { struct text *t = malloc(sizeof *t); if (!t) return 0; t->n = n; t->k = 1; t->s = malloc(n + 1); if (t->s) { for (unsigned i = 0; i < n; i++) t->s[i] = 'a'; t->s[n] = 0; } return t; }
+static void swap(struct vec *a, struct vec *b) { struct vec c = *a; *a = *b; *b = c; }
+static void both(unsigned *a, unsigned *b) { *a = *b + 1; *b = *a; }
+static void link(struct two *a, struct two *b) { a->other = b; if (b) b->a[0] = a->a[1] + 1; }
+static unsigned last(unsigned *p) { unsigned old = *p; *p = old + 1; return old; }
+int main(void) {
+struct vec v = {0}, w = {0}, *p = &v, *q = &w; struct two s = {0}, *r = &s, *z = 0; struct text t = {0}, *h = 0; union both u = {0};
+unsigned n = __VERIFIER_nondet_uchar() & 15, i = 0; int x = 1; char *c = 0; unsigned *k = &w.len;
+"
+    .to_owned();
+    let vectors = ["&v", "&w", "p", "q", "&left", "&s.in", "&r->in", "&pair.in"];
+    let numbers = ["p->len", "q->cap", "v.len", "w.len", "left.len", "s.in.len", "r->in.cap", "pair.in.len", "n", "i", "*k", "u.u"];
+    for _ in 0..11 {
+        let (a, b) = (one(&vectors), one(&vectors));
+        let (m, l) = (one(&numbers), one(&numbers));
+        let compared = one(&["<", "<=", ">", "!=", "=="]);
+        text += &match one(&[
+            "push", "pop", "clear", "make", "room", "swap", "aim", "set", "if", "copy", "zero", "union", "text", "len", "both", "link", "last",
+            "walk", "array", "loop", "calloc", "drop", "follow", "global", "byte", "null",
+        ])
+        .as_str()
+        {
+            "push" => format!("x = push({a}, x);\n"),
+            "pop" => format!("x = pop({a});\n"),
+            "clear" => format!("clear({a});\n"),
+            "make" => format!("{} = make({m} & 7);\n", one(&["v", "w", "left", "s.in", "*p"])),
+            "room" => format!("n = room(*{a}) & 15;\n", a = format!("({a})")),
+            "swap" => format!("swap({a}, {b});\n"),
+            "aim" => format!("p = {a}; q = {b};\n"),
+            "set" => format!("{m} = {l};\n"),
+            "if" => format!("if ({m} {compared} {l}) {m} = {l} + 1; else i = {m};\n"),
+            "copy" => format!("{} = *({b});\n", one(&["v", "w", "left", "s.in", "*p"])),
+            "zero" => format!("memset({a}, 0, sizeof(struct vec));\n"),
+            "union" => format!("{};\n", one(&["u.i = x", "u.p = p->items", "n = u.u & 15", "u.c[1] = 7", "x = u.i", "u.u = n"])),
+            "text" => format!("h = text({m} & 7); if (h && h->s) {{ t = *h; c = h->s; }}\n"),
+            "len" => "if (c) { t.n = strlen(c); set(&t, c, t.n); }\n".to_owned(),
+            "both" => format!("both(&{m}, &{l});\n"),
+            "link" => format!("link({}, {});\n", one(&["&s", "&pair", "r"]), one(&["&s", "&pair", "r", "0", "r->other"])),
+            "last" => format!("{m} = last(&{l});\n"),
+            "walk" => "if (r->other) r = r->other;\n".to_owned(),
+            "array" => format!("s.a[{m} % 3] = x; x = pair.a[1]; pair.a[{l} % 3] = (int)n;\n"),
+            "loop" => format!("for (i = 0; i < ({a})->len && __VERIFIER_nondet_uchar() > 99; i++) x ^= ({a})->items[i];\n"),
+            "calloc" => format!("z = calloc(1, sizeof *z); if (z) {{ z->in.len = {m}; r = z; }}\n"),
+            "drop" => "free(z); z = 0; r = &s;\n".to_owned(),
+            "follow" => "if (h) { h->n = h->n + 1; c = h->s; } if (kept) *kept = 0;\n".to_owned(),
+            "global" => format!("count = (int)left.len; left.cap = {m}; count++;\n"),
+            "byte" => format!("*((unsigned char *){a} + (n & 15)) = (unsigned char)x;\n"),
+            _ => format!("({a})->items = 0; ({a})->len = 0; ({a})->cap = 0; if ({m} {compared} {l}) k = &({b})->len;\n"),
+        };
+    }
+    text + "return 0; }\n"
+}
+
 /// What an open call was given.
 type First = BTreeMap<LocalId, eval::Value>;
 
-/// Where a pointer leads, or where an array is.
-fn address_of(machine: &Machine<'_>, function: &Function, id: LocalId) -> Option<i128> {
-    match function.local(id).ty.pointee() {
-        Some(_) => value_of(machine, function, id)?.int(),
-        None => Some(machine.instances[machine.frames.last()?.locals[id.index()]].base),
+/// A state and the run that it describes.
+#[derive(Clone, Copy)]
+struct Seen<'a> {
+    machine: &'a Machine<'a>,
+    function: &'a Function,
+    state: &'a Relations,
+    first: &'a First,
+}
+
+impl Seen<'_> {
+    /// Where a pointer leads, or where an array is.
+    fn address_of(&self, var: Var) -> Option<i128> {
+        match var {
+            Var::Local(id) if self.function.local(id).ty.pointee().is_none() => {
+                let frame = self.machine.frames.last()?;
+                Some(self.machine.instances[frame.locals[id.index()]].base)
+            }
+            Var::Local(id) => value_of(self.machine, self.function, id)?.int(),
+            Var::Cell(cell) => self.value(cell, Scalar::Pointer)?.int(),
+        }
+    }
+
+    /// What a cell holds.
+    fn value(&self, cell: Cell, scalar: Scalar) -> Option<eval::Value> {
+        let instance = self.instance(cell.of, 4)?;
+        let bytes = (cell.at + cell.size) as usize;
+        let is_inside = bytes <= self.machine.instances[instance].bytes.len();
+        let (first, bits) = (cell.at as usize * 8, cell.size as usize * 8);
+        is_inside.then(|| self.machine.read_bits(instance, first, bits, scalar))
+    }
+
+    /// The object that a name stands for, if something tells.
+    fn instance(&self, tag: Tag, depth: u32) -> Option<usize> {
+        let at = |address: i128| {
+            let is_there = |one: &Instance| {
+                one.live && one.base <= address && address <= one.base + one.bytes.len() as i128
+            };
+            self.machine.instances.iter().position(is_there)
+        };
+        match tag {
+            Tag::Named(Object::Local(_, id)) => Some(self.machine.frames.last()?.locals[id.index()]),
+            Tag::Named(object) => self.machine.instances.iter().position(|one| one.object == object),
+            Tag::Passed(id) => at(self.first.get(&id)?.int()?),
+            Tag::Allocated { .. } | Tag::Behind(..) | Tag::Left(..) | Tag::Older(..) => {
+                let mut holders = self.state.pointers.iter().filter(|(_, pointer)| pointer.tag == Some(tag));
+                holders.find_map(|(var, _)| {
+                    let is_known = depth > 0 && var.cell().is_none_or(|cell| cell.of != tag);
+                    let address = match (is_known, var) {
+                        (false, _) => None,
+                        (true, Var::Local(_)) => self.address_of(*var),
+                        (true, Var::Cell(cell)) => {
+                            let instance = self.instance(cell.of, depth - 1)?;
+                            let one = &self.machine.instances[instance];
+                            ((cell.at + 8) as usize <= one.bytes.len())
+                                .then(|| self.machine.read_bits(instance, cell.at as usize * 8, 64, Scalar::Pointer))
+                                .and_then(|value| value.int())
+                        }
+                    };
+                    at(address.filter(|address| *address != 0)?)
+                })
+            }
+        }
     }
 }
 
@@ -303,28 +442,31 @@ fn global(machine: &Machine<'_>, name: Name) -> Expr {
 }
 
 /// The numbers of a state in a run: `None` where they may be anything.
-fn number(
-    machine: &Machine<'_>,
-    function: &Function,
-    state: &Relations,
-    first: &First,
-    dim: Dim,
-) -> Option<i128> {
-    let place = |id: LocalId, address: i128| {
-        let pointer = state.pointers.get(&id)?;
+fn number(seen: Seen<'_>, dim: Dim) -> Option<i128> {
+    let Seen { machine, function, state, first } = seen;
+    let place = |var: Var| {
+        let pointer = state.pointers.get(&var)?;
+        let address = seen.address_of(var)?;
+        if address == 0 {
+            // An object without units, or numbers that mean nothing.
+            return matches!(pointer.null, Null::Always | Null::Empty).then_some((0, 0));
+        }
         let inside = |base: i128, size: i128| base <= address && address <= base + size;
         let at = machine.instances.iter().find(|i| i.live && inside(i.base, i.bytes.len() as i128))?;
         let unit = i128::from(pointer.unit);
         Some(((address - at.base).div_euclid(unit), at.bytes.len() as i128 / unit))
     };
-    let address = |id: LocalId| address_of(machine, function, id).filter(|address| *address != 0);
+    let value = |var: Var, ty: IntType| match var {
+        Var::Local(id) => value_of(machine, function, id)?.int(),
+        Var::Cell(cell) => seen.value(cell, Scalar::Int(ty))?.int(),
+    };
     match dim {
-        Dim::Value(id, _) => value_of(machine, function, id)?.int(),
-        Dim::Twice(id, _) => Some(2 * value_of(machine, function, id)?.int()?),
+        Dim::Value(var, ty) => value(var, ty),
+        Dim::Twice(var, ty) => Some(2 * value(var, ty)?),
         Dim::Global(name, _) => machine.eval(machine.frames.len() - 1, &global(machine, name)).ok()?.int(),
         Dim::First(id, _) => first.get(&id)?.int(),
-        Dim::Offset(id) => place(id, address(id)?).map(|(offset, _)| offset),
-        Dim::Size(id) => place(id, address(id)?).map(|(_, size)| size),
+        Dim::Offset(var) => place(var).map(|(offset, _)| offset),
+        Dim::Size(var) => place(var).map(|(_, size)| size),
         // Of several zeros any one may be meant, and fewer units may be said to have values than have: `is_one_of` looks.
         Dim::Zero(_)
         | Dim::Filled(_)
@@ -336,42 +478,35 @@ fn number(
 }
 
 /// The object of a pointer, if it is not null.
-fn object_of<'m>(machine: &'m Machine<'_>, function: &Function, id: LocalId) -> Option<&'m Instance> {
-    let address = address_of(machine, function, id).filter(|address| *address != 0)?;
+fn object_of<'m>(seen: Seen<'m>, var: Var) -> Option<&'m Instance> {
+    let address = seen.address_of(var).filter(|address| *address != 0)?;
     let inside = |base: i128, size: i128| base <= address && address <= base + size;
-    machine.instances.iter().find(|i| i.live && inside(i.base, i.bytes.len() as i128))
+    seen.machine.instances.iter().find(|i| i.live && inside(i.base, i.bytes.len() as i128))
 }
 
 /// Where the object of a pointer has units of zeros; `None`: there is no object.
-fn zeros(machine: &Machine<'_>, function: &Function, state: &Relations, id: LocalId) -> Option<Vec<i128>> {
-    let unit = state.pointers[&id].unit as usize;
-    let units = object_of(machine, function, id)?.bytes.chunks_exact(unit).enumerate();
+fn zeros(seen: Seen<'_>, var: Var) -> Option<Vec<i128>> {
+    let unit = seen.state.pointers[&var].unit as usize;
+    let units = object_of(seen, var)?.bytes.chunks_exact(unit).enumerate();
     let zeros = units.filter(|(_, bytes)| bytes.iter().all(|byte| *byte == 0));
     Some(zeros.map(|(at, _)| at as i128).collect())
 }
 
 /// How many of the first units of an object may be said to have values.
-fn filled(machine: &Machine<'_>, function: &Function, state: &Relations, id: LocalId) -> Option<Vec<i128>> {
-    let unit = state.pointers[&id].unit as usize;
-    let given: Vec<bool> = object_of(machine, function, id)?.given.iter().map(std::cell::Cell::get).collect();
+fn filled(seen: Seen<'_>, var: Var) -> Option<Vec<i128>> {
+    let unit = seen.state.pointers[&var].unit as usize;
+    let given: Vec<bool> = object_of(seen, var)?.given.iter().map(std::cell::Cell::get).collect();
     let filled = given.chunks_exact(unit).take_while(|unit| unit.iter().all(|given| *given)).count();
     Some((0..=filled as i128).collect())
 }
 
 /// Whether one of these values of a number is allowed.
-fn is_one_of(
-    machine: &Machine<'_>,
-    function: &Function,
-    state: &Relations,
-    first: &First,
-    dim: Dim,
-    values: Option<Vec<i128>>,
-) -> bool {
-    let of = |dim: Dim| number(machine, function, state, first, dim);
+fn is_one_of(seen: Seen<'_>, dim: Dim, values: Option<Vec<i128>>) -> bool {
+    let of = |dim: Dim| number(seen, dim);
     values.is_none_or(|values| {
         values.into_iter().any(|value| {
-            let (low, high) = state.zone.bounds(dim);
-            let mut near = state.zone.differences();
+            let (low, high) = seen.state.zone.bounds(dim);
+            let mut near = seen.state.zone.differences();
             low <= value
                 && value <= high
                 && near.all(|(x, y, most)| match (x == dim, y == dim) {
@@ -389,7 +524,8 @@ fn is_in(state: &Relations, machine: &Machine<'_>, first: &First) -> Result<(), 
     if state.function != function.name {
         return Err("another function".to_owned());
     }
-    let of = |dim: Dim| number(machine, function, state, first, dim);
+    let seen = Seen { machine, function, state, first };
+    let of = |dim: Dim| number(seen, dim);
     for (x, y, most) in state.zone.differences() {
         if let (Some(a), Some(b)) = (of(x), of(y))
             && a - b > most
@@ -404,42 +540,44 @@ fn is_in(state: &Relations, machine: &Machine<'_>, first: &First) -> Result<(), 
             return Err(format!("{x:?} = {a}: not in [{low}, {high}]"));
         }
     }
-    for (id, pointer) in state.pointers.iter() {
-        if address_of(machine, function, *id) == Some(0) && pointer.is_there {
-            return Err(format!("{id} is null"));
+    for (var, pointer) in state.pointers.iter() {
+        let address = seen.address_of(*var);
+        if address == Some(0) && pointer.is_there() {
+            return Err(format!("{var:?} is null"));
         }
-        let is_one_of = |dim: Dim, values| is_one_of(machine, function, state, first, dim, values);
-        if pointer.has_zero && !is_one_of(Dim::Zero(*id), zeros(machine, function, state, *id)) {
-            return Err(format!("no zero where {id} leads"));
+        if address.is_some_and(|address| address != 0) && pointer.null == Null::Always {
+            return Err(format!("{var:?} is not null"));
         }
-        if pointer.is_filled && !is_one_of(Dim::Filled(*id), filled(machine, function, state, *id)) {
-            return Err(format!("units without values where {id} leads"));
+        if pointer.has_zero && !is_one_of(seen, Dim::Zero(*var), zeros(seen, *var)) {
+            return Err(format!("no zero where {var:?} leads"));
         }
-        if let Some(address) = address_of(machine, function, *id).filter(|address| *address != 0) {
-            let Some(object) = object_of(machine, function, *id) else {
-                return Err(format!("{id} leads to {address:#x}, where nothing is alive"));
+        if pointer.is_filled && !is_one_of(seen, Dim::Filled(*var), filled(seen, *var)) {
+            return Err(format!("units without values where {var:?} leads"));
+        }
+        if let Some(address) = address.filter(|address| *address != 0) {
+            let Some(object) = object_of(seen, *var) else {
+                return Err(format!("{var:?} leads to {address:#x}, where nothing is alive"));
             };
             if pointer.on_heap && !matches!(object.object, Object::Heap(..)) {
-                return Err(format!("{id} does not lead to the heap"));
+                return Err(format!("{var:?} does not lead to the heap"));
             }
         }
     }
-    are_named(state, machine, function)
+    are_named(seen)
 }
 
-/// Whether what has one name is one object, and what is older than the newest one of an edge is another one.
-fn are_named(state: &Relations, machine: &Machine<'_>, function: &Function) -> Result<(), String> {
-    let named: Vec<(LocalId, Tag, i128)> = state
+/// Whether what has one name is one object, and what has names that are apart are two.
+fn are_named(seen: Seen<'_>) -> Result<(), String> {
+    let named: Vec<(Var, Tag, i128)> = seen
+        .state
         .pointers
         .iter()
-        .filter_map(|(id, pointer)| Some((*id, pointer.tag?, object_of(machine, function, *id)?.base)))
+        .filter_map(|(var, pointer)| Some((*var, pointer.tag?, object_of(seen, *var)?.base)))
         .collect();
     for (one, first, base) in &named {
         for (other, second, other_base) in &named {
-            let is_older =
-                matches!((first, second), (Tag::Older(_, edge), Tag::Allocated(newest, _)) if edge == newest);
-            if first == second && base != other_base || is_older && base == other_base {
-                return Err(format!("{one} is {first:?}, {other} is {second:?}"));
+            if first == second && base != other_base || first.is_apart(*second) && base == other_base {
+                return Err(format!("{one:?} is {first:?}, {other:?} is {second:?}"));
             }
         }
     }
@@ -546,7 +684,27 @@ fn globals_are_related_across_calls() {
         static void pass(void) { token = token + 1; }
         static int get(void) { return token; }
         int main(void) { token = __VERIFIER_nondet_int() & 255; local = token; pass(); other = token; pass(); int x = get(); here: return x; }";
-    assert_eq!(relation_here(code, "x"), "<= local + 2, >= local + 2, <= token, >= token");
+    let known = "<= other@0 + 1, >= other@0 + 1, <= local + 2, >= local + 2, <= token, >= token";
+    assert_eq!(relation_here(code, "x"), known);
+}
+
+#[test]
+fn members_are_related_across_calls() {
+    let code = "extern int __VERIFIER_nondet_int(void);
+        struct vec { int *items; unsigned len, cap; };
+        static int push(struct vec *v) { if (v->len == v->cap) return 0; v->len++; return 1; }
+        int main(void) { struct vec v = {0}; v.cap = (unsigned)__VERIFIER_nondet_int();
+          while (__VERIFIER_nondet_int() && push(&v)) ; unsigned n = v.len; here: return (int)n; }";
+    assert_eq!(relation_here(code, "n"), "<= v@8, >= v@8, <= v@12");
+}
+
+#[test]
+fn what_another_pointer_may_change_is_forgotten() {
+    let code = "extern int __VERIFIER_nondet_int(void);
+        struct vec { unsigned len, cap; };
+        static void set(struct vec *v, unsigned *p) { unsigned n = v->len; *p = 7; here: v->cap = n; }
+        int main(void) { struct vec v = {0}, w = {0}; set(&v, __VERIFIER_nondet_int() ? &v.len : &w.len); return 0; }";
+    assert_eq!(relation_here(code, "n"), "<= *v@4, >= *v@4");
 }
 
 #[test]

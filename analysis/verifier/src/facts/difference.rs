@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proofline_cfa::{Function, IntType, LocalId, Role};
-use proofline_domains::relation::{Dim, Zone};
+use proofline_domains::relation::{Dim, Var, Zone};
 
 use super::{Here, Known, Variable};
 
@@ -96,11 +96,12 @@ fn plus(text: &str, more: i128) -> String {
 pub(super) fn named(zone: &Zone, function: &Function) -> Zone {
     let mut named = zone.clone();
     named.retain(|dim| match dim {
-        Dim::Value(id, _) => match function.local(id).role {
+        Dim::Value(Var::Local(id), _) => match function.local(id).role {
             Role::Parameter | Role::Variable | Role::Result => true,
             Role::VariableArray | Role::Temporary | Role::Shadow => false,
         },
-        Dim::Twice(..)
+        Dim::Value(Var::Cell(_), _)
+        | Dim::Twice(..)
         | Dim::Global(..)
         | Dim::First(..)
         | Dim::Offset(_)
@@ -122,7 +123,7 @@ pub(super) fn listed(zone: &Zone, here: &Here) -> Vec<Difference> {
         Some(Known::Null | Known::NotNull) | None => (ty.min(), ty.max()),
     };
     let of = |(x, y, most): (Dim, Dim, i128)| {
-        let (Dim::Value(x, a), Dim::Value(y, b)) = (x, y) else { return None };
+        let (Dim::Value(Var::Local(x), a), Dim::Value(Var::Local(y), b)) = (x, y) else { return None };
         let follows = range(x, a).1 - range(y, b).0 <= most;
         (!follows && most.unsigned_abs() < FAR).then_some(Difference { left: (x, a), right: (y, b), most })
     };

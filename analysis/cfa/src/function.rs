@@ -169,6 +169,15 @@ impl Cause {
             | Cause::Indeterminate => self,
         }
     }
+
+    /// Of what is described less exactly than it is: a violation that depends on it is not certain.
+    #[must_use]
+    pub fn guess(self) -> Cause {
+        match self {
+            Cause::External(name) => Cause::Unmodelled(name),
+            cause => cause,
+        }
+    }
 }
 
 /// A call.

@@ -3,7 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use proofline_hir::body::{Body, ExprId, ExprKind, LocalId, Stmt, StmtId};
+use proofline_hir::{
+    TypeKind,
+    body::{Body, ExprId, ExprKind, Initializer, LocalId, Stmt, StmtId},
+};
 
 use proofline_cfa::types::is_variable;
 
@@ -11,6 +14,13 @@ use proofline_cfa::types::is_variable;
 pub(super) fn may_exist(body: &Body) -> bool {
     !body.labels.is_empty()
         || body.exprs.iter().any(|expr| matches!(expr.kind, ExprKind::CompoundLiteral(..)))
+}
+
+/// Whether it is no compound literal of the text, but a record that a function returns and that has become an object (`f().a`): it ends with its
+/// expression (C11 6.2.4p8).
+pub(super) fn is_returned(body: &Body, object: LocalId, init: &Initializer) -> bool {
+    let is_record = matches!(body.local(object).ty.kind(), TypeKind::Record(_));
+    is_record && matches!(&init.entries[..], [whole] if whole.path.is_empty())
 }
 
 /// Of the statements of a block, in their order.
@@ -81,7 +91,9 @@ impl Walk<'_> {
 
     fn literals(&mut self, expr: ExprId) {
         let kind = &self.body.expr(expr).kind;
-        if let ExprKind::CompoundLiteral(local, _) = kind {
+        if let ExprKind::CompoundLiteral(local, init) = kind
+            && !is_returned(self.body, *local, init)
+        {
             self.found.push(*local);
         }
         kind.operands().into_iter().for_each(|operand| self.literals(operand));

@@ -9,7 +9,7 @@ use proofline_hir::{
     types::ArrayLength,
 };
 
-use super::{build::Lowering, effects::Effect, expr::int_constant, fold};
+use super::{build::Lowering, early, effects::Effect, expr::int_constant, fold};
 use proofline_cfa::{Base, Expr, Float, Lvalue, Op, Scalar, Site, Step, types::array};
 
 /// So many scalars are set to zero one by one, more are filled at once.
@@ -31,8 +31,7 @@ impl Lowering<'_> {
             // One value: it is complete before the object begins.
             let value = self.entry_value(init.entries[0].value, Evaluated::BeforeOthers);
             self.begin(local, site);
-            // A record that a function returns, and that has become an object: `f().a`.
-            if matches!(object.ty.kind(), TypeKind::Record(_)) && !self.is_early(local) {
+            if early::is_returned(self.body, local, init) {
                 self.returned.push(local);
             }
             self.store_entry(object, value, site);

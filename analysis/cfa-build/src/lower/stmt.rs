@@ -7,7 +7,7 @@ use proofline_hir::{
 
 use super::{build::Lowering, early, expr::unmodelled, fold};
 use proofline_cfa::{
-    Allocation, BinaryOp, Cause, CompareOp, Expr, Lvalue, Op, Scalar, Site,
+    Allocation, BinaryOp, Cause, CompareOp, Expr, Loc, Lvalue, Op, Scalar, Site,
     types::{innermost, is_variable},
 };
 
@@ -41,7 +41,7 @@ impl Lowering<'_> {
                 self.open_scope();
                 let (yes, no, join) = (self.location(), self.location(), self.location());
                 let site = self.site(*condition);
-                self.branch(*condition, yes, no);
+                self.condition(*condition, yes, no);
                 self.at = yes;
                 self.substatement(*then);
                 self.connect(Op::Skip, join, site);
@@ -58,7 +58,7 @@ impl Lowering<'_> {
                 self.begin_early(|body| early::of_loop(body, [*condition].into_iter()));
                 let (head, end, inside) = (self.target(), self.target(), self.location());
                 self.enter(head.loc, site);
-                self.branch(*condition, inside, end.loc);
+                self.condition(*condition, inside, end.loc);
                 self.at = inside;
                 self.looped(*body, end, head);
                 self.connect(Op::Skip, head.loc, site);
@@ -73,7 +73,7 @@ impl Lowering<'_> {
                 self.enter(head, site);
                 self.looped(*body, end, test);
                 self.enter(test.loc, site);
-                self.branch(*condition, head, end.loc);
+                self.condition(*condition, head, end.loc);
                 self.at = end.loc;
                 self.close_scope(site);
             }
@@ -129,12 +129,42 @@ impl Lowering<'_> {
     }
 
     /// What functions have returned inside of it ends with it (C11 6.2.4p8), where a pointer leads there.
-    fn full_expression(&mut self, lower: impl FnOnce(&mut Self), site: impl Fn(&mut Self) -> Site) {
+    pub(crate) fn full_expression<T>(
+        &mut self,
+        lower: impl FnOnce(&mut Self) -> T,
+        site: impl Fn(&mut Self) -> Site,
+    ) -> T {
         let outside = std::mem::take(&mut self.returned);
-        lower(self);
+        let result = lower(self);
         for value in std::mem::replace(&mut self.returned, outside) {
             let site = site(self);
             self.end_early(value, site);
+        }
+        result
+    }
+
+    /// The condition of a statement: a full expression that leads to one of two locations.
+    fn condition(&mut self, id: ExprId, on_true: Loc, on_false: Loc) {
+        let outside = std::mem::take(&mut self.returned);
+        let first = self.function.edges.len();
+        self.branch(id, on_true, on_false);
+        let values = std::mem::replace(&mut self.returned, outside);
+        if values.is_empty() {
+            return;
+        }
+        let site = self.site(id);
+        let ways = [on_true, on_false].map(|to| (self.location(), to));
+        for edge in &mut self.function.edges[first..] {
+            if let Some((before, _)) = ways.iter().find(|(_, to)| *to == edge.to) {
+                edge.to = *before;
+            }
+        }
+        for (before, to) in ways {
+            self.at = before;
+            for value in &values {
+                self.end_early(*value, site);
+            }
+            self.connect(Op::Skip, to, site);
         }
     }
 
@@ -199,14 +229,14 @@ impl Lowering<'_> {
         self.enter(head, site);
         let inside = self.location();
         match condition {
-            Some(condition) => self.branch(condition, inside, end.loc),
+            Some(condition) => self.condition(condition, inside, end.loc),
             None => self.connect(Op::Skip, inside, site),
         }
         self.at = inside;
         self.looped(body, end, next);
         self.enter(next.loc, site);
         if let Some(step) = step {
-            self.effect(step);
+            self.full_expression(|lowering| lowering.effect(step), |lowering| lowering.site(step));
         }
         self.connect(Op::Skip, head, site);
         self.at = end.loc;

@@ -19,10 +19,15 @@ impl Lowering<'_> {
     pub(crate) fn switch(&mut self, stmt: StmtId, value: ExprId, body: StmtId) {
         let site = self.site(value);
         self.open_scope();
-        let mut value = self.value(value);
-        if !is_plain(&value) {
-            value = self.save(value, site);
-        }
+        let value = self.full_expression(
+            |lowering| {
+                let value = lowering.value(value);
+                // What it reads may end with it.
+                let lasts = lowering.returned.is_empty() || matches!(value, Expr::Int(..));
+                if is_plain(&value) && lasts { value } else { lowering.save(value, site) }
+            },
+            |_| site,
+        );
         let (start, alive) = (self.at, self.alive());
         let end = self.target();
         self.jumps.switches.push(Cases::default());

@@ -15,8 +15,10 @@ use super::{
     ctype,
     effect::{Bound, Characters, Effect, Factor, Outcome, Size, Table},
     emit::Emitter,
-    external, format, input, kept,
-    strings::KnownLength,
+    external, format, input,
+    kept::{self, Kept},
+    lists, long_options,
+    strings::{KnownLength, behind},
     tokens::{self, Tokens},
 };
 use crate::{
@@ -25,8 +27,8 @@ use crate::{
     simplify_cfg,
 };
 use proofline_cfa::{
-    Argument, Base, BinaryOp, Callee, Cause, Edge, Expr, Function, Global, Loc, LocalId, Lvalue, Op, Program,
-    Quantity, Scalar, Types, texts, visit,
+    Argument, Base, BinaryOp, Callee, Cause, CompareOp, Edge, Expr, Function, Global, Loc, LocalId, Lvalue,
+    Op, Program, Quantity, Scalar, Types, texts, visit,
 };
 
 /// The object behind `errno`.
@@ -80,8 +82,12 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
     let mut tables = BTreeSet::new();
     let mut kept =
         kept::of_calls(&functions, Types { records: &program.records, model: program.data_model }, library);
+    let unchanged = long_options::unchanged(program, &functions, library);
+    let printers = lists::printers(&functions, library);
     for function in functions.values_mut() {
-        let is_called = |op: &Op| direct(op).is_some_and(|name| !interfaces.contains_key(&name));
+        let is_called = |op: &Op| {
+            direct(op).is_some_and(|name| !interfaces.contains_key(&name) || printers.contains_key(&name))
+        };
         if !function.edges.iter().any(|edge| is_called(&edge.op)) {
             continue;
         }
@@ -99,12 +105,19 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
             calls_unknown: &mut calls_unknown,
             tables: &mut tables,
             kept: &mut kept,
+            unchanged: &unchanged,
             lengths: Vec::new(),
             string: None,
             initialised,
             saved: Vec::new(),
             dead_ends,
         };
+        for mut edge in std::mem::take(pass.emitter.edges()) {
+            if let Some(printer) = direct(&edge.op).and_then(|name| printers.get(&name)) {
+                pass.need_printed_by(*printer, &mut edge);
+            }
+            pass.emitter.edges().push(edge);
+        }
         // A callback may be a library function itself.
         for _round in 0..MAX_ROUNDS {
             let mut is_done = true;
@@ -182,6 +195,8 @@ pub(super) struct Pass<'p, 'u> {
     pub(super) tables: &'u mut BTreeSet<Table>,
     /// Records that library functions keep.
     pub(super) kept: &'u mut BTreeMap<Name, Global>,
+    /// Tables of long options that keep their initial values.
+    pub(super) unchanged: &'p BTreeSet<Name>,
     /// What the call at hand has asked for.
     pub(super) lengths: Vec<KnownLength>,
     /// The argument that the call at hand writes a string or a line to.
@@ -239,6 +254,14 @@ impl Pass<'_, '_> {
         }
         self.emitter.connect(Op::Skip, edge.to);
         true
+    }
+
+    /// The call passes what its format asks for.
+    fn need_printed_by(&mut self, printer: lists::Printer, edge: &mut Edge) {
+        (self.emitter.at, self.emitter.site) = (edge.from, edge.site);
+        let arguments = edge.op.call().map_or(&[][..], |call| &call.arguments);
+        self.need_printed(printer.format, printer.first, arguments);
+        edge.from = self.emitter.at;
     }
 
     fn effects(&mut self, name: Name, model: &Model, arguments: &[Argument], dst: Option<Lvalue>) {
@@ -308,6 +331,11 @@ impl Pass<'_, '_> {
             (Some(Outcome::Line { object, size, may_fail }), dst) => {
                 self.line((*object, *size), *may_fail, arguments, dst, cause);
             }
+            (Some(Outcome::Record { of, has_texts, ranges, part_of, or_null }), dst) => {
+                let part_of = part_of.and_then(|at| pointer(arguments, at));
+                let kept = Kept { of: *of, by: name, has_texts: *has_texts, ranges, part_of };
+                self.kept_record(kept, *or_null, dst, cause);
+            }
             (Some(Outcome::Token(tokens)), dst) => self.token(*tokens, arguments, dst),
             (Some(Outcome::Option(options)), dst) => self.option(*options, arguments, dst, cause),
             (outcome, Some(dst)) => self.result(outcome.as_ref(), dst, arguments, name, cause),
@@ -341,6 +369,20 @@ impl Pass<'_, '_> {
                 };
                 let op = Op::HavocBytes(to.clone(), size, cause);
                 self.emitter.if_not_null(&to, |emitter| emitter.emit(op));
+            }
+            Effect::Changes(to, size) => {
+                self.effect(&Effect::Writes(*to, size.clone()), arguments, cause.guess());
+            }
+            Effect::ChangesEnd { string, count } => {
+                let Some(string) = pointer(arguments, *string) else { return };
+                let length = self.length_of(&string, None, Characters::Bytes);
+                let count = Expr::Int(*count, self.emitter.types.size_t());
+                let site = self.emitter.site;
+                let start = fold::binary(BinaryOp::Sub, length.clone(), count.clone(), site);
+                let end = behind(&string, start, site);
+                let is_long = fold::compare(CompareOp::Ge, length, count.clone());
+                let op = Op::HavocBytes(end, count, cause.guess());
+                self.emitter.where_holds(is_long, |emitter| emitter.emit(op));
             }
             Effect::WritesObject(to) => {
                 let Some(to) = pointer(arguments, *to) else { return };

@@ -154,6 +154,10 @@ pub(super) enum Room {
 pub(super) enum Effect {
     /// Bytes behind the pointer get any value.
     Writes(usize, Size),
+    /// The same, but not all of that changes.
+    Changes(usize, Size),
+    /// So many characters at the end of the string behind the pointer, if it has them, get other values.
+    ChangesEnd { string: usize, count: i128 },
     /// The one object that the pointer points to, by its type.
     WritesObject(usize),
     /// What the variable arguments from this one on point to, by their types.
@@ -252,8 +256,8 @@ pub(super) enum Outcome {
     Text { or_null: bool },
     /// The address of a record of the type that the result points to, which the library keeps: under this name there are two, and one of them is
     /// written anew. Its members are any values; those that point to characters point to strings, if it says so.
-    /// Members that are numbers may have ranges.
-    Record { of: Name, has_texts: bool, ranges: Vec<MemberRange>, or_null: bool },
+    /// Members that are numbers may have ranges. With an argument the two are parts of the object that it points to, and end with it.
+    Record { of: Name, has_texts: bool, ranges: Vec<MemberRange>, part_of: Option<usize>, or_null: bool },
     /// A new object.
     Fresh { size: Size, on_heap: bool, zeroed: bool, may_fail: bool },
     /// A new object on the heap with a copy of a string, at most so many characters.
@@ -378,11 +382,13 @@ impl Model {
         };
         for effect in &self.effects {
             match effect {
-                Effect::Writes(to, size) => {
+                Effect::Writes(to, size) | Effect::Changes(to, size) => {
                     see(*to, Use::Pointer);
                     in_size(size, see);
                 }
-                Effect::WritesObject(at) | Effect::Frees(at) => see(*at, Use::Pointer),
+                Effect::WritesObject(at) | Effect::Frees(at) | Effect::ChangesEnd { string: at, .. } => {
+                    see(*at, Use::Pointer)
+                }
                 Effect::Assumes(at) => see(*at, Use::Any),
                 Effect::Format { format, .. } => see(*format, Use::Pointer),
                 Effect::Puts(put) => {
@@ -456,9 +462,9 @@ impl Model {
                 | Outcome::Errno
                 | Outcome::NotNull
                 | Outcome::Text { .. }
-                | Outcome::Record { .. }
                 | Outcome::Table(_),
             ) => {}
+            Some(Outcome::Record { part_of, .. }) => part_of.iter().for_each(|at| see(*at, Use::Pointer)),
             Some(Outcome::Range(low, high)) => {
                 for bound in [low, high] {
                     match bound {
@@ -524,6 +530,8 @@ impl Model {
             Effect::Format { first, .. } | Effect::WritesVariable(first) => *first <= at,
             Effect::Clobbers => true,
             Effect::Writes(..)
+            | Effect::Changes(..)
+            | Effect::ChangesEnd { .. }
             | Effect::WritesObject(_)
             | Effect::WritesRecord(_)
             | Effect::WritesGlobal(_)

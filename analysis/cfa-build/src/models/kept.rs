@@ -1,5 +1,5 @@
 //! Records that the library keeps and gives the address of: `localtime`, `readdir`, `getpwnam`. Each call may write over what an earlier one gave, or
-//! give another one, so there are two of each.
+//! give another one, so there are two of each. Those of `readdir` are parts of what `opendir` has given, for they end where `closedir` ends that.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -20,7 +20,6 @@ use super::{
 use crate::lower::fold;
 
 /// Which records, and who gives them.
-#[derive(Clone, Copy)]
 pub(super) struct Kept<'m> {
     /// Functions with this name share them.
     pub(super) of: Name,
@@ -29,28 +28,36 @@ pub(super) struct Kept<'m> {
     pub(super) has_texts: bool,
     /// Members that are numbers of a range.
     pub(super) ranges: &'m [MemberRange],
+    /// The object that they are parts of, if they are no objects of their own.
+    pub(super) part_of: Option<Expr>,
 }
+
+/// So far behind the one the other begins, where they are parts of an object. No such record is larger.
+const DISTANCE: i128 = 4096;
 
 impl Pass<'_, '_> {
     /// The pointer gets the address of one of the records, whose members are any values then; or null.
-    pub(super) fn kept_record(&mut self, kept: Kept<'_>, or_null: bool, dst: Lvalue, cause: Cause) {
-        let Some((ty, size)) = record(&dst, self.emitter.types) else {
-            return self.emitter.havoc(dst, cause);
+    pub(super) fn kept_record(&mut self, kept: Kept<'_>, or_null: bool, dst: Option<Lvalue>, cause: Cause) {
+        let ty = dst.as_ref().and_then(|dst| record(dst, self.emitter.types));
+        let records = ty.and_then(|(ty, size)| self.two_records(&kept, ty, size));
+        let (Some([first, second]), Some(dst)) = (records, dst.clone()) else {
+            // Written they are all the same.
+            match &kept.part_of {
+                Some(object) => {
+                    let size = Expr::Int(2 * DISTANCE, self.emitter.types.size_t());
+                    self.emitter.emit(Op::HavocBytes(object.clone(), size, cause));
+                }
+                None => {
+                    for record in self.known_records(kept.of) {
+                        self.rewrite(&record, &kept, cause);
+                    }
+                }
+            }
+            return dst.into_iter().for_each(|dst| self.emitter.havoc(dst, cause));
         };
-        // Files that mean something else by the type have another record.
-        let known = self.kept.get(&Name::new(&format!("#{}", kept.of)));
-        if known.is_some_and(|known| known.ty != ty) {
-            return self.emitter.havoc(dst, cause);
-        }
-        let [first, second] = names(kept.of).map(|name| {
-            self.kept.entry(name).or_insert_with(|| object(name, ty, size));
-            Lvalue { base: Base::Global(name), path: Vec::new(), ty, scalar: None, bits: None, size }
-        });
         // Any values may be what was there before, too.
         for record in [&first, &second] {
-            self.emitter.emit(Op::Havoc(record.clone(), cause));
-            self.emitter.fill_texts(record, kept, cause);
-            self.members_in_range(&Expr::Address(record.clone()), kept.ranges);
+            self.rewrite(record, &kept, cause);
         }
         let either = |emitter: &mut Emitter<'_>| {
             let [one, other] = [first, second].map(|record| Op::Assign(dst.clone(), Expr::Address(record)));
@@ -62,13 +69,49 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// What earlier calls gave the address of has any values now.
-    pub(super) fn write_records(&mut self, of: Name, cause: Cause) {
-        for name in names(of) {
-            let Some(known) = self.kept.get(&name) else { continue };
-            let (base, ty, size) = (Base::Global(name), known.ty, known.size);
-            self.emitter.havoc(Lvalue { base, path: Vec::new(), ty, scalar: None, bits: None, size }, cause);
+    fn two_records(&mut self, kept: &Kept<'_>, ty: Type, size: u64) -> Option<[Lvalue; 2]> {
+        if let Some(object) = &kept.part_of {
+            let site = self.emitter.site;
+            let at = |offset: i128| {
+                let index = Arc::new(Expr::Int(offset, self.emitter.types.ptrdiff_t()));
+                let step = Step::Index { index, stride: 1, length: None, site };
+                let base = Base::Deref(Arc::new(object.clone()), site);
+                Lvalue { base, path: vec![step], ty, scalar: None, bits: None, size }
+            };
+            return Some([at(0), at(DISTANCE)]);
         }
+        // Files that mean something else by the type have another record.
+        let known = self.kept.get(&Name::new(&format!("#{}", kept.of)));
+        if known.is_some_and(|known| known.ty != ty) {
+            return None;
+        }
+        Some(names(kept.of).map(|name| {
+            self.kept.entry(name).or_insert_with(|| object(name, ty, size));
+            Lvalue { base: Base::Global(name), path: Vec::new(), ty, scalar: None, bits: None, size }
+        }))
+    }
+
+    fn rewrite(&mut self, record: &Lvalue, kept: &Kept<'_>, cause: Cause) {
+        self.emitter.emit(Op::Havoc(record.clone(), cause));
+        self.emitter.fill_texts(record, kept, cause);
+        self.members_in_range(&Expr::Address(record.clone()), kept.ranges);
+    }
+
+    /// What earlier calls gave the address of has any values now; of which ranges is not known here.
+    pub(super) fn write_records(&mut self, of: Name, cause: Cause) {
+        for record in self.known_records(of) {
+            self.emitter.havoc(record, cause.guess());
+        }
+    }
+
+    fn known_records(&self, of: Name) -> Vec<Lvalue> {
+        let known = names(of).into_iter().filter_map(|name| self.kept.get(&name));
+        known
+            .map(|known| {
+                let (base, ty, size) = (Base::Global(known.name), known.ty, known.size);
+                Lvalue { base, path: Vec::new(), ty, scalar: None, bits: None, size }
+            })
+            .collect()
     }
 }
 
@@ -82,7 +125,8 @@ pub(super) fn of_calls(
     for call in functions.values().flat_map(|function| &function.edges).filter_map(|edge| edge.op.call()) {
         let (Callee::Direct(name), Some(dst)) = (&call.callee, &call.dst) else { continue };
         let model = library.model(name).filter(|_| !functions.contains_key(name));
-        let Some(Outcome::Record { of, .. }) = model.and_then(|model| model.result.as_ref()) else {
+        let Some(Outcome::Record { of, part_of: None, .. }) = model.and_then(|model| model.result.as_ref())
+        else {
             continue;
         };
         let Some((ty, size)) = record(dst, types) else { continue };
@@ -107,7 +151,7 @@ fn names(of: Name) -> [Name; 2] {
 
 impl Emitter<'_> {
     /// Members of a record that are strings, or point to strings.
-    fn fill_texts(&mut self, record: &Lvalue, kept: Kept<'_>, cause: Cause) {
+    fn fill_texts(&mut self, record: &Lvalue, kept: &Kept<'_>, cause: Cause) {
         let TypeKind::Record(tag) = record.ty.kind() else { return };
         let Some(layout) = self.types.record(*tag).filter(|layout| !layout.is_union) else { return };
         for field in layout.fields.iter().filter(|field| field.bits.is_none()) {

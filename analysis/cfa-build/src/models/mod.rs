@@ -15,6 +15,8 @@ mod format;
 mod input;
 mod kept;
 mod lines;
+mod lists;
+mod long_options;
 mod members;
 mod needs;
 mod option;
@@ -24,6 +26,7 @@ mod range;
 mod result;
 mod strings;
 mod surroundings;
+mod time;
 mod tokens;
 
 use std::{

@@ -15,6 +15,7 @@ use super::{
     arguments::{pointer, value},
     effect::{Characters, Size, Use},
     strings::Put,
+    time::Members,
 };
 use crate::lower::fold;
 
@@ -42,6 +43,8 @@ pub(super) enum Need {
     Printed { format: usize, first: usize },
     /// The argument is a stream (`FILE *`): not null.
     Stream { pointer: usize },
+    /// These members of the record behind the argument have values.
+    Members { pointer: usize, members: Members },
     /// The argument is a number other than 0.
     NotZero { number: usize },
 }
@@ -54,7 +57,12 @@ impl Need {
             | Need::Values { pointer, .. }
             | Need::String { pointer, .. }
             | Need::Line { pointer }
-            | Need::Stream { pointer } => see(*pointer, Use::Pointer),
+            | Need::Stream { pointer }
+            | Need::Members { pointer, members: Members::Listed(_) } => see(*pointer, Use::Pointer),
+            Need::Members { pointer, members: Members::OfTime { format } } => {
+                see(*pointer, Use::Pointer);
+                see(*format, Use::Pointer);
+            }
             Need::Until { pointer, from, byte, .. } => {
                 see(*pointer, Use::Pointer);
                 see(*from, Use::Pointer);
@@ -83,7 +91,11 @@ impl Need {
             Need::String { within, .. } | Need::Room { within, .. } | Need::PutApart(Put { within, .. }) => {
                 within.as_ref()
             }
-            Need::Printed { .. } | Need::Line { .. } | Need::Stream { .. } | Need::NotZero { .. } => None,
+            Need::Printed { .. }
+            | Need::Line { .. }
+            | Need::Stream { .. }
+            | Need::Members { .. }
+            | Need::NotZero { .. } => None,
         }
     }
 }
@@ -167,6 +179,7 @@ impl Pass<'_, '_> {
                 let condition = fold::compare(CompareOp::Ne, stream, Expr::Null);
                 self.emitter.demand_stream(condition);
             }
+            Need::Members { pointer, members } => self.need_members(*pointer, members, arguments),
             Need::NotZero { number: at } => {
                 let Some(number) = value(arguments, *at) else { return };
                 match fold::compare(CompareOp::Ne, number.clone(), number.zero()) {
@@ -238,7 +251,7 @@ fn may_have_gaps(pointer: &Expr) -> bool {
 
 impl super::emit::Emitter<'_> {
     /// Goes on only where the bytes have values.
-    fn demand_values(&mut self, condition: Expr) {
+    pub(super) fn demand_values(&mut self, condition: Expr) {
         let text = expr_text(self.function, &condition);
         self.demand_of(super::UNINITIALISED, condition, &text);
     }

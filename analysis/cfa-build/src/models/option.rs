@@ -10,9 +10,10 @@ use super::{
     effect::{Inside, Options},
     emit::Emitter,
     format,
+    long_options::LongOption,
 };
 use crate::lower::fold;
-use proofline_cfa::{Argument, Base, Cause, CompareOp, Constant, Expr, IntType, Lvalue, Op, Scalar, Step};
+use proofline_cfa::{Argument, Base, Cause, CompareOp, Expr, IntType, Lvalue, Op, Scalar, Step};
 
 impl Pass<'_, '_> {
     /// The arguments may be reordered, and the library's variables tell about the option that it found.
@@ -52,23 +53,36 @@ impl Pass<'_, '_> {
             }
         }
         let Some(dst) = dst else { return };
-        self.emitter.havoc(dst.clone(), cause);
+        let letters = pointer(arguments, options.letters);
+        let letters = letters.and_then(|letters| format::literal(self.program, &letters));
+        let long = match options.long {
+            None => Some(Vec::new()),
+            Some(at) => pointer(arguments, at).and_then(|table| match table {
+                Expr::Null => Some(Vec::new()),
+                table => self.descriptions(&table),
+            }),
+        };
+        let results = letters.as_ref().zip(long.as_ref()).and_then(|(letters, long)| results(letters, long));
+        match (results, dst.scalar) {
+            (Some(results), Some(Scalar::Int(ty))) => self.one_of(&results, ty, &dst, cause),
+            _ => {
+                // Which results there are is not known here.
+                self.emitter.havoc(dst.clone(), cause.guess());
+                if options.long.is_none() {
+                    // A letter is a `char`, which may be negative.
+                    self.emitter.assume_range(&Expr::Load(dst.clone()), -128, 255);
+                }
+            }
+        }
         let found = Expr::Load(dst);
         let Some(ty) = found.int_type() else { return };
-        if options.long.is_none() {
-            // A letter is a `char`, which may be negative.
-            self.emitter.assume_range(&found, -128, 255);
-        }
-        let letters = pointer(arguments, options.letters);
-        let letters = letters.and_then(|letters| format::literal(self.program, &letters)).unwrap_or_default();
+        // One of these options may be found by its long name, too.
+        let Some(long) = long else { return };
+        let Some(letters) = letters else { return };
         let mut with_argument: BTreeSet<i128> = with_argument(&letters).into_iter().map(i128::from).collect();
-        if let Some(long) = options.long {
-            // One of these options may be found by its long name, too.
-            let Some(long) = pointer(arguments, long).and_then(|long| self.descriptions(&long)) else {
-                return;
-            };
-            with_argument.retain(|letter| long.iter().all(|one| one.value != *letter || one.has_argument));
-        }
+        with_argument
+            .extend(long.iter().map(LongOption::result).filter(|result| is_long_only(*result, &letters)));
+        with_argument.retain(|result| long.iter().all(|one| one.result() != *result || one.has_argument));
         let Some(argument) = self.variable("optarg") else { return };
         for letter in with_argument {
             let is_it = fold::compare(CompareOp::Eq, found.clone(), Expr::Int(letter, ty));
@@ -103,17 +117,32 @@ impl Pass<'_, '_> {
                 let element = emitter.save(Expr::Load(element));
                 emitter.if_not_null(&element.clone(), |emitter| {
                     // Where in the string is not known here: what depends on it is a guess.
-                    let within = match cause {
-                        Cause::External(name) => Cause::Unmodelled(name),
-                        cause => cause,
-                    };
-                    let inside = emitter.inside_of(element, within);
+                    let inside = emitter.inside_of(element, cause.guess());
                     if let Some(place) = place {
                         emitter.put_inside(place, inside, Inside::String);
                     }
                 });
             });
         });
+    }
+
+    /// The result is one of some numbers.
+    fn one_of(&mut self, numbers: &BTreeSet<i128>, ty: IntType, dst: &Lvalue, cause: Cause) {
+        let choice = self.emitter.any(Scalar::Int(IntType::INT), cause);
+        let give = |number: i128| Op::Assign(dst.clone(), Expr::Int(ty.wrap(number), ty));
+        let join = self.emitter.location();
+        for (at, number) in numbers.iter().enumerate().skip(1) {
+            let is_it = fold::compare(CompareOp::Eq, choice.clone(), Expr::int(at as i128));
+            let start = self.emitter.at;
+            self.emitter.emit(Op::Assume(is_it.clone()));
+            self.emitter.emit(give(*number));
+            self.emitter.connect(Op::Skip, join);
+            self.emitter.at = start;
+            self.emitter.emit(Op::Assume(is_it.negated()));
+        }
+        numbers.iter().take(1).for_each(|number| self.emitter.emit(give(*number)));
+        self.emitter.connect(Op::Skip, join);
+        self.emitter.at = join;
     }
 
     /// The option that was found may have a variable, which then gets the option's value.
@@ -148,39 +177,8 @@ impl Pass<'_, '_> {
         );
     }
 
-    /// The descriptions of long options, if they stand in a constant table.
-    fn descriptions(&self, table: &Expr) -> Option<Vec<LongOption>> {
-        let (has_argument, value) = (
-            self.member_of_some(table, Name::new("has_arg"))?.place.path.last()?.clone(),
-            self.member_of_some(table, Name::new("val"))?,
-        );
-        let last = self.elements(table, &value)?;
-        let Expr::Address(Lvalue { base: Base::Global(name), .. }) = table else { return None };
-        let global = self.program.globals.get(name).filter(|global| global.constant && global.defined)?;
-        let offset = |step: &Step| match step {
-            Step::Field { offset, .. } => Some(*offset),
-            Step::Index { .. } => None,
-        };
-        let (has_argument, stride) = (offset(&has_argument)?, value.stride);
-        let value = offset(value.place.path.last()?)?;
-        let at = |offset: u64| match global.init.iter().find(|one| one.offset == offset) {
-            // What is not listed is 0.
-            None => Some(0),
-            Some(one) => match one.value {
-                Constant::Int(number) => Some(number),
-                _ => None,
-            },
-        };
-        let rows = 0..=u64::try_from(last).ok()?;
-        rows.map(|row| {
-            let start = row * stride;
-            Some(LongOption { has_argument: at(start + has_argument)? == 1, value: at(start + value)? })
-        })
-        .collect()
-    }
-
     /// A member of the records that a pointer leads to.
-    fn member_of_some(&self, to: &Expr, member: Name) -> Option<Member> {
+    pub(super) fn member_of_some(&self, to: &Expr, member: Name) -> Option<Member> {
         let ty = match to {
             Expr::Address(place) => match place.ty.kind() {
                 TypeKind::Array(element, _) => *element,
@@ -209,7 +207,7 @@ impl Pass<'_, '_> {
     }
 
     /// The greatest index of the array that begins at a pointer, if the pointer is the address of a whole array.
-    fn elements(&self, array: &Expr, member: &Member) -> Option<i128> {
+    pub(super) fn elements(&self, array: &Expr, member: &Member) -> Option<i128> {
         let Expr::Address(place) = array else { return None };
         let is_start = place
             .path
@@ -243,19 +241,11 @@ impl Pass<'_, '_> {
     }
 }
 
-/// What the description of a long option says.
-struct LongOption {
-    /// It always has one: `required_argument`.
-    has_argument: bool,
-    /// What is found then.
-    value: i128,
-}
-
 /// A member of the elements of an array.
-struct Member {
-    stride: u64,
+pub(super) struct Member {
+    pub(super) stride: u64,
     /// Of the first element.
-    place: Lvalue,
+    pub(super) place: Lvalue,
 }
 
 impl Member {
@@ -266,6 +256,34 @@ impl Member {
         }
         place
     }
+}
+
+/// Most tables have fewer options.
+const MOST_RESULTS: usize = 100;
+
+/// What a call may return: -1 at the end, 1 for an argument that is no option if the letters begin with `-`, `?`, `:` for an option without its argument if
+/// the letters begin with it, a letter, and what the descriptions of long options say. `None` if these are many, or no letters.
+fn results(letters: &[u8], long: &[LongOption]) -> Option<BTreeSet<i128>> {
+    let mut found = BTreeSet::from([-1, i128::from(b'?')]);
+    let options = match letters {
+        [b'-', options @ ..] => {
+            found.insert(1);
+            options
+        }
+        [b'+', options @ ..] => options,
+        options => options,
+    };
+    let is_letter = |letter: &&u8| !b":;".contains(*letter);
+    found.extend(options.first().filter(|first| **first == b':').map(|first| i128::from(*first)));
+    found.extend(options.iter().filter(is_letter).map(|letter| i128::from(*letter)));
+    found.extend(long.iter().map(LongOption::result));
+    (options.is_ascii() && found.len() <= MOST_RESULTS).then_some(found)
+}
+
+/// Whether such a result tells that an option was found by its long name.
+fn is_long_only(result: i128, letters: &[u8]) -> bool {
+    let is_other = [-1, 1, i128::from(b'?'), i128::from(b':')].contains(&result);
+    !is_other && letters.iter().all(|letter| i128::from(*letter) != result)
 }
 
 /// The letters of options that always have an argument: one colon stands behind them. Of a letter that stands there twice the first counts.

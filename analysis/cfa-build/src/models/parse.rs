@@ -134,6 +134,15 @@ impl Parser {
                 let effect = self.writes()?;
                 model.effects.push(effect);
             }
+            "changes" if self.take("last") => {
+                let count = self.number()?;
+                self.word("of")?;
+                model.effects.push(Effect::ChangesEnd { string: self.argument()?, count });
+            }
+            "changes" => {
+                let (to, size) = (self.argument()?, self.size_clause()?);
+                model.effects.push(Effect::Changes(to, size));
+            }
             "gives" if self.peek().is_some_and(|token| token.text.starts_with('*')) => {
                 let (pointer, _) = self.deref_argument()?;
                 let ranges = self.ranges()?;

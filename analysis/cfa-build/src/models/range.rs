@@ -107,7 +107,7 @@ impl Pass<'_, '_> {
     }
 
     /// A member, of integer type, of the record behind a pointer.
-    fn member(&self, to: &Expr, member: Name) -> Option<Lvalue> {
+    pub(super) fn member(&self, to: &Expr, member: Name) -> Option<Lvalue> {
         let (mut place, record) = match to {
             Expr::Address(place) => (place.clone(), place.ty),
             Expr::Load(pointer) => {

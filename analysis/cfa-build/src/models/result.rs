@@ -11,7 +11,6 @@ use super::{
     effect::{Factor, Instead, Outcome, Size},
     emit::Emitter,
     format,
-    kept::Kept,
 };
 use crate::lower::{byte_swapped, fold};
 use proofline_cfa::{Argument, Base, BinaryOp, Cause, CompareOp, Expr, Lvalue, Op, Scalar, UnaryOp};
@@ -83,10 +82,6 @@ impl Pass<'_, '_> {
                     true => self.emitter.either(cause, |e| e.give_null(Some(dst)), |e| e.emit(text)),
                     false => self.emitter.emit(text),
                 }
-            }
-            Some(Outcome::Record { of, has_texts, ranges, or_null }) if is_pointer => {
-                let kept = Kept { of: *of, by: name, has_texts: *has_texts, ranges };
-                self.kept_record(kept, *or_null, dst, cause);
             }
             Some(Outcome::Fresh { size, on_heap, zeroed, may_fail }) if is_pointer => {
                 let size = Requested { size, on_heap: *on_heap, zeroed: *zeroed, may_fail: *may_fail };

@@ -1,17 +1,20 @@
 //! What a model asks of arguments, and where strings go.
 
 use super::{Parser, tokens::ModelError};
+use proofline_hir::Name;
+
 use crate::models::{
     effect::Size,
     needs::Need,
     strings::{End, Put},
+    time::Members,
 };
 
-const EXPECTED: &str = "bytes, until, values, string, room, apart, printed, stream or not-zero";
+const EXPECTED: &str = "bytes, until, values, members, string, room, apart, printed, stream or not-zero";
 
 impl Parser {
     /// `$1 bytes $2 * 4`, `$1 values $2 * 4`, `$1 string [wide] [within $2]`, `[or null]` behind these; `$1 room for $2 $3 [within $4] [wide]` or `for input`,
-    /// `$1 apart from $2 bytes $3`, `$1 printed from $2`, `$1 stream`, `$1 not-zero`, `$1 until $2 [behind $3] within $4`.
+    /// `$1 apart from $2 bytes $3`, `$1 printed from $2`, `$1 stream`, `$1 not-zero`, `$1 members tm_sec tm_min`, `$1 members by $2`, `$1 until $2 [behind $3] within $4`.
     pub(super) fn need(&mut self) -> Result<Need, ModelError> {
         let pointer = self.argument()?;
         let token = self.next(EXPECTED)?;
@@ -54,6 +57,16 @@ impl Parser {
             "printed" => {
                 self.word("from")?;
                 Need::Printed { format: pointer, first: self.argument()? }
+            }
+            "members" if self.take("by") => {
+                Need::Members { pointer, members: Members::OfTime { format: self.argument()? } }
+            }
+            "members" => {
+                let mut names = Vec::new();
+                while self.peek().is_some_and(|token| !token.starts_entry && token.text != ";") {
+                    names.push(Name::new(&self.next("a member")?.text));
+                }
+                Need::Members { pointer, members: Members::Listed(names) }
             }
             "stream" => Need::Stream { pointer },
             "not-zero" => Need::NotZero { number: pointer },

@@ -88,8 +88,9 @@ impl Parser {
                 let has_texts = self.take("with-texts");
                 self.word("of")?;
                 let of = Name::new(&self.next("a name")?.text);
+                let part_of = if self.take("in") { Some(self.argument()?) } else { None };
                 let ranges = self.ranges()?;
-                Outcome::Record { of, has_texts, ranges, or_null: self.or_null()? }
+                Outcome::Record { of, has_texts, ranges, part_of, or_null: self.or_null()? }
             }
             "status" => {
                 self.word("of")?;

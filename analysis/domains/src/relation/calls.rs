@@ -384,9 +384,13 @@ fn received(zone: &Zone, dim: Dim, passed: &[Passed], written: &BTreeSet<LocalId
         _ => handed.number_outside(other),
     };
     for (x, y, most) in zone.differences() {
-        if x == dim && let Some(y) = outside(y) {
+        if x == dim
+            && let Some(y) = outside(y)
+        {
             form.above.push((y, most));
-        } else if y == dim && let Some(x) = outside(x) {
+        } else if y == dim
+            && let Some(x) = outside(x)
+        {
             form.below.push((x, most));
         }
     }
@@ -423,7 +427,13 @@ fn place(
     let offset = received(Dim::Offset(result));
     let zero = pointer.has_zero.then(|| received(Dim::Zero(result)));
     let filled = pointer.is_filled.then(|| received(Dim::Filled(result)));
-    let own = |pointer: Pointer| Place { pointer, offset: offset.clone(), size: received(Dim::Size(result)), zero: zero.clone(), filled: filled.clone() };
+    let own = |pointer: Pointer| Place {
+        pointer,
+        offset: offset.clone(),
+        size: received(Dim::Size(result)),
+        zero: zero.clone(),
+        filled: filled.clone(),
+    };
     match pointer.tag {
         None => (pointer.null == Null::Always).then(|| own(pointer)),
         Some(Tag::Passed(id)) => {

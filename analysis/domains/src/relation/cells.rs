@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use proofline_cfa::{
-    Allocation, Base, Constant, Expr, Function, LocalId, Lvalue, Name, Object, Op, Program, Scalar, Step as PathStep, Type,
-    Types, scalar_of, texts,
+    Allocation, Base, BinaryOp, Constant, Expr, Function, LocalId, Lvalue, Name, Object, Op, Program, Scalar,
+    Step as PathStep, Type, Types, scalar_of, texts,
 };
 use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
@@ -57,7 +57,8 @@ impl View<'_> {
                 is_held && self.program.globals.get(name).is_some_and(|global| !global.constant)
             }
         };
-        let span = self.span(lvalue).filter(|span| is_there && span.end - span.first == i128::from(lvalue.size))?;
+        let span =
+            self.span(lvalue).filter(|span| is_there && span.end - span.first == i128::from(lvalue.size))?;
         let (at, size) = (u32::try_from(span.first).ok()?, u32::try_from(lvalue.size).ok()?);
         Some(Cell { of: span.of, at, size })
     }
@@ -94,13 +95,29 @@ impl View<'_> {
     }
 
     /// So many bytes from a pointer on.
-    fn bytes(&self, pointer: &Expr, size: Option<&Expr>) -> Option<Span> {
+    fn bytes(&self, pointer: &Expr, size: &Expr) -> Option<Span> {
         let place = self.place(pointer)?;
         let unit = i128::from(place.pointer.unit);
         let first = place.offset.low.saturating_mul(unit);
         let last = place.offset.high.saturating_mul(unit);
-        let size = size.and_then(|size| self.form(size)).map_or(i128::MAX, |form| form.high);
-        Some(Span { of: place.pointer.tag?, first, end: last.saturating_add(size) })
+        let size_high = self.form(size).map_or(i128::MAX, |form| form.high);
+        let end = last.saturating_add(size_high);
+        let end = self.end_of_rest_of(pointer, size).map_or(end, |other| end.min(other));
+        Some(Span { of: place.pointer.tag?, first, end })
+    }
+
+    /// Where the bytes end that are left from the element `i` of `n` on: `n − i` of them.
+    fn end_of_rest_of(&self, pointer: &Expr, size: &Expr) -> Option<i128> {
+        let Expr::Address(lvalue) = pointer else { return None };
+        let (PathStep::Index { index, stride: 1, .. }, before) = lvalue.path.split_last()? else {
+            return None;
+        };
+        let Expr::Binary(BinaryOp::Sub, all, from, _) = size else { return None };
+        let is_exact = from == index && self.operation(BinaryOp::Sub, all, from)?.low >= 0;
+        let whole = Lvalue { path: before.to_vec(), ..lvalue.clone() };
+        let start = self.place(&Expr::Address(whole)).filter(|_| is_exact)?;
+        let last = start.offset.high.saturating_mul(i128::from(start.pointer.unit));
+        Some(last.saturating_add(self.form(all)?.high))
     }
 }
 
@@ -132,7 +149,9 @@ pub(super) fn named_pointers(function: &Function) -> Vec<Named> {
                 Base::Local(id) => Root::Object(Object::Local(function.name, *id)),
                 Base::Global(name) => Root::Object(Object::Global(*name)),
                 Base::Deref(pointer, _) => match &**pointer {
-                    Expr::Load(Lvalue { base: Base::Local(id), path, .. }) if path.is_empty() => Root::Behind(*id),
+                    Expr::Load(Lvalue { base: Base::Local(id), path, .. }) if path.is_empty() => {
+                        Root::Behind(*id)
+                    }
                     _ => return,
                 },
             };
@@ -163,16 +182,15 @@ impl Aliases<'_> {
         let name = self.function.name;
         match tag {
             Tag::Named(object) => objects.contains(&object),
-            Tag::Allocated { at, nth: 0, .. } => match &self.function.edge(at).op {
-                Op::Allocate(allocation) => objects.contains(&Object::Heap(name, allocation.site)),
-                Op::Call(call) => match &call.dst {
-                    Some(Lvalue { base: Base::Local(id), path, .. }) if path.is_empty() => {
-                        self.may_lead_into(*id, objects)
-                    }
-                    Some(_) | None => true,
-                },
-                _ => true,
-            },
+            Tag::Allocated { at, nth: 0, .. } => {
+                let op = &self.function.edge(at).op;
+                if let Op::Allocate(allocation) = op {
+                    return objects.contains(&Object::Heap(name, allocation.site));
+                }
+                let dst = if let Op::Call(call) = op { call.dst.as_ref() } else { None };
+                let local = dst.filter(|dst| dst.path.is_empty()).map(|dst| &dst.base);
+                if let Some(Base::Local(id)) = local { self.may_lead_into(*id, objects) } else { true }
+            }
             Tag::Passed(id) | Tag::Older(id, _) => self.may_lead_into(id, objects),
             Tag::Allocated { .. } | Tag::Behind(..) | Tag::Left(..) => true,
         }
@@ -256,20 +274,26 @@ impl Aliases<'_> {
 
 impl Aliases<'_> {
     /// The cells that a write may change.
-    pub(super) fn written(&self, view: &View<'_>, cells: BTreeSet<Cell>, written: &Written<'_>) -> BTreeSet<Cell> {
+    pub(super) fn written(
+        &self,
+        view: &View<'_>,
+        cells: BTreeSet<Cell>,
+        written: &Written<'_>,
+    ) -> BTreeSet<Cell> {
         let span = match written {
             Written::Object { dst, .. } => view.span(dst),
-            Written::Bytes(to) => view.bytes(to, None),
-            Written::Values(to, size) | Written::Zeros(to, size) | Written::Copied { to, size, .. } => {
-                view.bytes(to, Some(size))
-            }
+            Written::Bytes(to, size)
+            | Written::Values(to, size)
+            | Written::Zeros(to, size)
+            | Written::Copied { to, size, .. } => view.bytes(to, size),
             Written::Reached(_) | Written::Anything => None,
         };
         let address = match written {
             Written::Object { dst, .. } => Some(Expr::Address((*dst).clone())),
-            Written::Bytes(to) | Written::Values(to, _) | Written::Zeros(to, _) | Written::Copied { to, .. } => {
-                Some((*to).clone())
-            }
+            Written::Bytes(to, _)
+            | Written::Values(to, _)
+            | Written::Zeros(to, _)
+            | Written::Copied { to, .. } => Some((*to).clone()),
             Written::Reached(_) | Written::Anything => None,
         };
         let is_changed = |cell: &Cell| {
@@ -299,12 +323,20 @@ impl Aliases<'_> {
     }
 
     /// The same of the result of a call, as the caller was before the call: pointers may have changed since.
-    pub(super) fn written_by_result(&self, view: &View<'_>, cells: BTreeSet<Cell>, dst: &Lvalue) -> BTreeSet<Cell> {
+    pub(super) fn written_by_result(
+        &self,
+        view: &View<'_>,
+        cells: BTreeSet<Cell>,
+        dst: &Lvalue,
+    ) -> BTreeSet<Cell> {
         if !matches!(dst.base, Base::Deref(..)) {
             return self.written(view, cells, &Written::unknown(dst));
         }
         let targets = self.env.targets(self.function.name, &Expr::Address(dst.clone()));
-        cells.into_iter().filter(|cell| !self.is_private(*cell) && self.may_be_in(cell.of, &targets.objects)).collect()
+        cells
+            .into_iter()
+            .filter(|cell| !self.is_private(*cell) && self.may_be_in(cell.of, &targets.objects))
+            .collect()
     }
 }
 
@@ -326,7 +358,12 @@ impl Step<'_> {
     }
 
     /// A structure is copied: its members have the values that those of the other one had. Gives the cells that were set.
-    pub(super) fn copies_cells(&self, state: &mut Relations, dst: &Lvalue, src: &Lvalue) -> Result<BTreeSet<Cell>> {
+    pub(super) fn copies_cells(
+        &self,
+        state: &mut Relations,
+        dst: &Lvalue,
+        src: &Lvalue,
+    ) -> Result<BTreeSet<Cell>> {
         let before = state.clone();
         let view = View::new(self.env.program(), self.at.function, &before, self.facts, self.globals);
         let mut copies = BTreeSet::new();
@@ -354,7 +391,7 @@ impl Step<'_> {
         let before = state.clone();
         let view = View::new(self.env.program(), self.at.function, &before, self.facts, self.globals);
         let (Some(span), Some(ty), Some(bytes)) =
-            (view.bytes(to, Some(size)), designated_type(to), view.form(size))
+            (view.bytes(to, size), designated_type(to), view.form(size))
         else {
             return Ok(());
         };
@@ -435,7 +472,9 @@ pub(super) fn initial(program: &Program, globals: &BTreeSet<Name>, state: &mut R
             let (at, bytes) = (i128::from(value.offset), WIDEST);
             state.retain_cells(|cell| cell.of != of || !cell.overlaps(at, at + bytes));
             let (ty, number) = match (value.scalar, &value.value) {
-                (Scalar::Int(ty), Constant::Int(number)) if value.bits.is_none() && ty.bits <= 64 => (ty, *number),
+                (Scalar::Int(ty), Constant::Int(number)) if value.bits.is_none() && ty.bits <= 64 => {
+                    (ty, *number)
+                }
                 _ => continue,
             };
             let Ok(at) = u32::try_from(value.offset) else { continue };

@@ -83,7 +83,7 @@ impl Step<'_> {
         };
         match written {
             // What changes has a value then; what does not has what it had.
-            Written::Bytes(_) => None,
+            Written::Bytes(..) => None,
             Written::Object { dst, has_value, .. } => {
                 let size = Expr::Int(i128::from(dst.size), IntType { bits: 64, signed: false });
                 // Of a unit that holds bit-fields only some bits get values.

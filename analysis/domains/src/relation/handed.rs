@@ -126,8 +126,7 @@ impl Handed {
         let all: BTreeSet<Tag> = exit.pointers.values().filter_map(|p| p.tag).filter(is_new).collect();
         let others = all.into_iter().filter(|tag| Some(*tag) != given);
         let numbers = given.into_iter().map(|tag| (tag, 0)).chain(others.zip(1..));
-        self.allocated =
-            numbers.map(|(tag, nth)| (tag, Tag::Allocated { at, nth, on_heap: true })).collect();
+        self.allocated = numbers.map(|(tag, nth)| (tag, Tag::Allocated { at, nth, on_heap: true })).collect();
     }
 
     /// The callee ends. `is_lost`: it may have written there; `is_hidden`: its result has gone there.
@@ -140,7 +139,8 @@ impl Handed {
         let shared = self.known.iter().filter(|known| known.way == Way::Same).map(|known| known.outside);
         self.unchanged = shared.filter(|of| !is_lost(Cell { of: *of, at: 0, size: 1 })).collect();
         let seen = exit.cells().into_iter().filter(|cell| !self.is_result(*cell));
-        self.hidden = seen.filter_map(|cell| self.cell_outside(cell)).filter(|cell| is_hidden(*cell)).collect();
+        self.hidden =
+            seen.filter_map(|cell| self.cell_outside(cell)).filter(|cell| is_hidden(*cell)).collect();
     }
 
     fn is_result(&self, cell: Cell) -> bool {
@@ -167,10 +167,16 @@ impl Handed {
     }
 
     fn cell_inside(&self, cell: Cell) -> Option<Cell> {
-        self.known.iter().filter(|known| known.way != Way::Out && known.outside == cell.of).find_map(|known| {
-            let at = cell.at.checked_sub(known.shift)?;
-            (at.checked_add(cell.size)? <= known.size).then_some(Cell { of: known.inside, at, size: cell.size })
-        })
+        self.known.iter().filter(|known| known.way != Way::Out && known.outside == cell.of).find_map(
+            |known| {
+                let at = cell.at.checked_sub(known.shift)?;
+                (at.checked_add(cell.size)? <= known.size).then_some(Cell {
+                    of: known.inside,
+                    at,
+                    size: cell.size,
+                })
+            },
+        )
     }
 
     /// What the caller calls a cell of the callee's, if that has the same value now.
@@ -182,7 +188,11 @@ impl Handed {
         let mut copied = self.known.iter().filter(|known| known.way == Way::Out && known.inside == cell.of);
         let copied = copied.find_map(|known| {
             let at = cell.at.checked_add(known.shift)?;
-            (cell.at.checked_add(cell.size)? <= known.size).then_some(Cell { of: known.outside, at, size: cell.size })
+            (cell.at.checked_add(cell.size)? <= known.size).then_some(Cell {
+                of: known.outside,
+                at,
+                size: cell.size,
+            })
         });
         copied.or_else(|| Some(Cell { of: self.outside(cell.of)?, ..cell }))
     }
@@ -197,7 +207,8 @@ impl Handed {
     pub(super) fn number_outside(&self, dim: Dim) -> Option<Dim> {
         let cell = self.seen_outside(dim.cell()?)?;
         let is_value = matches!(dim, Dim::Value(..) | Dim::Twice(..));
-        (is_handed(dim) && (is_value || !self.unchanged.contains(&cell.of))).then(|| dim.held_by(Var::Cell(cell)))
+        (is_handed(dim) && (is_value || !self.unchanged.contains(&cell.of)))
+            .then(|| dim.held_by(Var::Cell(cell)))
     }
 
     /// The callee's pointers in memory, without their numbers.
@@ -232,7 +243,8 @@ impl Handed {
                 Some(_) | None => false,
             };
             if !is_gone {
-                pointers.push((cell, Pointer { tag: pointer.tag.and_then(|tag| self.outside(tag)), ..*pointer }));
+                pointers
+                    .push((cell, Pointer { tag: pointer.tag.and_then(|tag| self.outside(tag)), ..*pointer }));
             }
         }
         let known = Arc::make_mut(&mut state.pointers);
@@ -257,7 +269,9 @@ impl Handed {
 /// Numbers that are handed over.
 fn is_handed(dim: Dim) -> bool {
     match dim {
-        Dim::Value(..) | Dim::Twice(..) | Dim::Offset(_) | Dim::Size(_) | Dim::Zero(_) | Dim::Filled(_) => true,
+        Dim::Value(..) | Dim::Twice(..) | Dim::Offset(_) | Dim::Size(_) | Dim::Zero(_) | Dim::Filled(_) => {
+            true
+        }
         Dim::Global(..)
         | Dim::First(..)
         | Dim::FirstOffset(_)

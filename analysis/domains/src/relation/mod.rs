@@ -24,8 +24,8 @@ use std::{
 };
 
 use proofline_cfa::{
-    Base, Constant, Entry, Expr, Function, Loc, LocalId, Name, Object, Program, Scalar, Type, dataflow::Liveness,
-    scalar_of, visit,
+    Base, Constant, Entry, Expr, Function, Loc, LocalId, Name, Object, Program, Scalar, Type,
+    dataflow::Liveness, scalar_of, visit,
 };
 use proofline_cpa::{
     Adjusted, BlockContext, BlockCpa, Budget, CallContext, Cpa, Domain, EdgeContext, Facts, LocationContext,

@@ -32,7 +32,13 @@ impl Place {
     /// Where a pointer leads that is null.
     pub(super) fn null() -> Place {
         let zero = || Form::constant(0);
-        Place { pointer: Pointer::NULL, offset: zero(), size: zero(), zero: Some(zero()), filled: Some(zero()) }
+        Place {
+            pointer: Pointer::NULL,
+            offset: zero(),
+            size: zero(),
+            zero: Some(zero()),
+            filled: Some(zero()),
+        }
     }
 }
 
@@ -313,8 +319,7 @@ fn start(object: Object, size: u64, unit: Option<u64>, path: &[Step]) -> Place {
     });
     let unit = index.or(unit).unwrap_or(1);
     let tag = Some(Tag::Named(object));
-    let pointer =
-        Pointer { unit, tag, null: Null::Never, has_zero: false, is_filled: false, on_heap: false };
+    let pointer = Pointer { unit, tag, null: Null::Never, has_zero: false, is_filled: false, on_heap: false };
     let size = Form::constant(i128::from(size / unit));
     Place { pointer, offset: Form::constant(0), size, zero: None, filled: None }
 }

@@ -89,21 +89,17 @@ impl Null {
             (Null::Any, _) | (_, Null::Any) => Null::Any,
             (Null::Never, Null::Never) => Null::Never,
             (Null::Always, Null::Always) => Null::Always,
-            (Null::Never | Null::Always | Null::Empty, Null::Never | Null::Always | Null::Empty) => Null::Empty,
+            (Null::Never | Null::Always | Null::Empty, Null::Never | Null::Always | Null::Empty) => {
+                Null::Empty
+            }
         }
     }
 }
 
 impl Pointer {
     /// A pointer that is null.
-    pub const NULL: Pointer = Pointer {
-        unit: 1,
-        tag: None,
-        null: Null::Always,
-        has_zero: true,
-        is_filled: true,
-        on_heap: true,
-    };
+    pub const NULL: Pointer =
+        Pointer { unit: 1, tag: None, null: Null::Always, has_zero: true, is_filled: true, on_heap: true };
 
     /// Whether it is not null.
     pub fn is_there(&self) -> bool {

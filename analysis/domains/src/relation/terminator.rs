@@ -24,9 +24,9 @@ use super::{
 pub(super) enum Written<'e> {
     /// An object, or a part of one, with what value, if that is a scalar's, and whether it certainly has one.
     Object { dst: &'e Lvalue, value: Option<&'e Expr>, has_value: bool },
-    /// Bytes from here on.
-    Bytes(&'e Expr),
-    /// The same, so many bytes, which get values.
+    /// Some of so many bytes from here on.
+    Bytes(&'e Expr, &'e Expr),
+    /// So many bytes, which get values.
     Values(&'e Expr, &'e Expr),
     /// Zeros from here on, so many bytes.
     Zeros(&'e Expr, &'e Expr),
@@ -60,7 +60,7 @@ impl Step<'_> {
                 unit_of(&view, dst).and_then(|id| Some((id, self.tested(&view, value)?)))
             }
             Written::Object { value: None, .. }
-            | Written::Bytes(_)
+            | Written::Bytes(..)
             | Written::Values(..)
             | Written::Zeros(..)
             | Written::Copied { .. }
@@ -150,7 +150,7 @@ impl Step<'_> {
             Written::Zeros(..) => return true,
             Written::Anything => return false,
             Written::Reached(values) => return !self.is_reached(view.state, id, values),
-            Written::Bytes(to) | Written::Values(to, _) | Written::Copied { to, .. } => {
+            Written::Bytes(to, _) | Written::Values(to, _) | Written::Copied { to, .. } => {
                 return self.is_apart(view, id, to);
             }
             Written::Object { dst, value, .. } => (*dst, *value),
@@ -216,7 +216,7 @@ impl Step<'_> {
                 (place, last, None)
             }
             Written::Object { .. }
-            | Written::Bytes(_)
+            | Written::Bytes(..)
             | Written::Values(..)
             | Written::Reached(_)
             | Written::Anything => return Ok(()),

@@ -52,7 +52,7 @@ impl Step<'_> {
             Op::CopyBytes(to, from, size) => self.writes(&mut state, &Written::Copied { to, from, size })?,
             Op::HavocBytes(to, size, cause) => {
                 let may_stay = matches!(cause, Cause::Within(_));
-                let written = if may_stay { Written::Bytes(to) } else { Written::Values(to, size) };
+                let written = if may_stay { Written::Bytes(to, size) } else { Written::Values(to, size) };
                 self.writes(&mut state, &written)?;
             }
             Op::FillBytes(to, byte, size) => {
@@ -232,7 +232,8 @@ impl Step<'_> {
         let view = self.view();
         let Some((id, _)) = view.whole(dst) else { return is_character(dst) };
         let holder = Some(Var::Local(id));
-        let is_copy = |op: &Op| matches!(op, Op::Assign(to, value) if is_character(to) && view.holder(value) == holder);
+        let is_copy =
+            |op: &Op| matches!(op, Op::Assign(to, value) if is_character(to) && view.holder(value) == holder);
         is_character(dst) || edges.iter().any(|edge| is_copy(&edge.op))
     }
 
@@ -266,8 +267,14 @@ impl Step<'_> {
         if let (Some(var), Some((unit, size))) = (var, sized) {
             let has_zero = allocation.zeroed && size.low >= 1;
             let null = if allocation.may_fail { Null::Any } else { Null::Never };
-            let pointer =
-                Pointer { unit, tag: Some(tag), null, has_zero, is_filled: true, on_heap: allocation.on_heap };
+            let pointer = Pointer {
+                unit,
+                tag: Some(tag),
+                null,
+                has_zero,
+                is_filled: true,
+                on_heap: allocation.on_heap,
+            };
             let zero = has_zero.then(|| size.plus(&Form::constant(-1)));
             let filled = Some(if allocation.zeroed { size.clone() } else { Form::constant(0) });
             point(state, var, &Place { pointer, offset: Form::constant(0), size, zero, filled })?;

@@ -226,9 +226,8 @@ impl Zone {
             (None, Some(y)) => -self.bounds(y).0 <= most,
             (None, None) => most >= 0,
         };
-        let is_possible = |((x, y), most): (&(Node, Node), &i128)| {
-            is_inner(*x) || is_inner(*y) || holds(*x, *y, *most)
-        };
+        let is_possible =
+            |((x, y), most): (&(Node, Node), &i128)| is_inner(*x) || is_inner(*y) || holds(*x, *y, *most);
         if !known.iter().all(is_possible) {
             return None;
         }

@@ -343,10 +343,11 @@ impl<V: AbstractValue> State<V> {
         let objects = self.memory.objects().iter().filter(|(object, _)| named(object));
         let objects = objects.map(|(object, region)| (Target::Object(*object), region));
         let locals = self.frame.locals.iter().map(|(id, region)| (Target::Local(*id), region));
-        let pointers = locals.chain(objects).flat_map(|(of, region)| {
-            region.cells().iter().map(move |cell| Guard { of, at: cell.start })
-        });
-        let leads_there = |guard: &Guard| matches!(known(self, *guard), Some(Known::Start(start)) if start == object);
+        let pointers = locals
+            .chain(objects)
+            .flat_map(|(of, region)| region.cells().iter().map(move |cell| Guard { of, at: cell.start }));
+        let leads_there =
+            |guard: &Guard| matches!(known(self, *guard), Some(Known::Start(start)) if start == object);
         found.extend(pointers.filter(leads_there));
         found
     }

@@ -427,7 +427,9 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
     pub fn copied_guard(&self, expr: &Expr) -> Option<Guard> {
         match expr {
             Expr::Load(lvalue) => self.guard(lvalue),
-            Expr::Cast(Scalar::Pointer, inner, _) if inner.scalar() == Scalar::Pointer => self.copied_guard(inner),
+            Expr::Cast(Scalar::Pointer, inner, _) if inner.scalar() == Scalar::Pointer => {
+                self.copied_guard(inner)
+            }
             _ => None,
         }
     }

@@ -12,6 +12,7 @@ mod limited;
 mod memory;
 mod module_cycles;
 mod papers;
+mod rust_call;
 mod scale;
 mod second_eye;
 mod server;
@@ -47,6 +48,8 @@ enum Chore {
     Verify,
     /// The architecture's invariants: arrows between crates, cycles of modules, file heads, no `#[allow]`.
     Tidy,
+    /// Looks in release builds for calls of closures that rustc gets wrong (its issue 155241).
+    RustCall,
     /// Drives the real editors: `tests/editors/run.sh` with its arguments (`neovim helix emacs report vscode`, `--docs`).
     Editors {
         /// Which editors, and options; none means all.
@@ -116,6 +119,7 @@ fn main() -> Result<()> {
         Chore::Dist(arguments) => dist::run(&root, &arguments),
         Chore::Verify => verify::run(&root),
         Chore::Tidy => tidy::run(&root),
+        Chore::RustCall => rust_call::run(&root),
         Chore::Editors { arguments } => {
             let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
             run(&root, "tests/editors/run.sh", &arguments)

@@ -204,11 +204,12 @@ pub(super) fn leave(
     let view = between.view(&before, &kept);
     let mut passed = passed(&view, callee, call);
     let mut handed = Handed::new(between, &view, &passed);
-    let is_lost = |cell: Cell| aliases.may_be_written(cell, env.writes(callee.name));
-    state.retain_cells(|cell| !is_lost(cell));
+    // By reference: rustc 1.95 lets a closure change an argument that another is given, too (`cargo xtask rust-call`).
+    let is_lost = |cell: &Cell| aliases.may_be_written(*cell, env.writes(callee.name));
+    state.retain_cells(|cell| !is_lost(&cell));
     let in_memory = call.call.dst.as_ref().filter(|dst| view.whole(dst).is_none());
-    let is_hidden = |cell: Cell| {
-        in_memory.is_some_and(|dst| !aliases.written_by_result(&view, [cell].into(), dst).is_empty())
+    let is_hidden = |cell: &Cell| {
+        in_memory.is_some_and(|dst| !aliases.written_by_result(&view, [*cell].into(), dst).is_empty())
     };
     if let Some(dst) = in_memory {
         state.retain_units(|var| var.local().is_some_and(|id| caller.local(id).ty.pointee().is_none()));
@@ -219,7 +220,7 @@ pub(super) fn leave(
         handed.result(&view, callee, dst);
     }
     handed.ends(exit, is_lost, is_hidden);
-    let is_old = |dim: Dim| dim.cell().is_some_and(|cell| is_lost(cell) || is_hidden(cell));
+    let is_old = |dim: Dim| dim.cell().is_some_and(|cell| is_lost(&cell) || is_hidden(&cell));
     passed.iter_mut().for_each(|one| one.forget(is_old));
     let is_new = |pointer: &Pointer| matches!(pointer.tag, Some(Tag::Allocated { on_heap: true, .. }));
     if exit.pointers.values().any(is_new) {
@@ -227,7 +228,7 @@ pub(super) fn leave(
         handed.allocates(call.at.id, exit, callee.result);
     }
     left(&view, &mut state, exit, &passed, written)?;
-    let received = |dim: Dim| received(&exit.zone, dim, &passed, written, &handed);
+    let received = |dim: &Dim| received(&exit.zone, *dim, &passed, written, &handed);
     handed.cells_outside(exit, &mut state, &received)?;
     let Some(dst) = &call.call.dst else { return Ok(state) };
     let result = callee.result.filter(|id| {
@@ -236,7 +237,7 @@ pub(super) fn leave(
     });
     let number = between.view(&before, globals).dim(dst).filter(|_| !matches!(dst.base, Base::Deref(..)));
     if let (Some(result), Some(Scalar::Int(ty)), Some(to)) = (result, dst.scalar, number) {
-        set(&mut state, &[(to, &received(Dim::Value(Var::Local(result), ty)))])?;
+        set(&mut state, &[(to, &received(&Dim::Value(Var::Local(result), ty)))])?;
         state.drop_untracked();
         return Ok(state);
     }
@@ -419,18 +420,18 @@ fn received(zone: &Zone, dim: Dim, passed: &[Passed], written: &BTreeSet<LocalId
 fn place(
     exit: &Relations,
     result: Var,
-    received: &dyn Fn(Dim) -> Form,
+    received: &dyn Fn(&Dim) -> Form,
     passed: &[Passed],
     handed: &Handed,
 ) -> Option<Place> {
     let pointer = *exit.pointers.get(&result)?;
-    let offset = received(Dim::Offset(result));
-    let zero = pointer.has_zero.then(|| received(Dim::Zero(result)));
-    let filled = pointer.is_filled.then(|| received(Dim::Filled(result)));
+    let offset = received(&Dim::Offset(result));
+    let zero = pointer.has_zero.then(|| received(&Dim::Zero(result)));
+    let filled = pointer.is_filled.then(|| received(&Dim::Filled(result)));
     let own = |pointer: Pointer| Place {
         pointer,
         offset: offset.clone(),
-        size: received(Dim::Size(result)),
+        size: received(&Dim::Size(result)),
         zero: zero.clone(),
         filled: filled.clone(),
     };

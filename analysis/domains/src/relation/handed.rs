@@ -133,14 +133,14 @@ impl Handed {
     pub(super) fn ends(
         &mut self,
         exit: &Relations,
-        is_lost: impl Fn(Cell) -> bool,
-        is_hidden: impl Fn(Cell) -> bool,
+        is_lost: impl Fn(&Cell) -> bool,
+        is_hidden: impl Fn(&Cell) -> bool,
     ) {
         let shared = self.known.iter().filter(|known| known.way == Way::Same).map(|known| known.outside);
-        self.unchanged = shared.filter(|of| !is_lost(Cell { of: *of, at: 0, size: 1 })).collect();
+        self.unchanged = shared.filter(|of| !is_lost(&Cell { of: *of, at: 0, size: 1 })).collect();
         let seen = exit.cells().into_iter().filter(|cell| !self.is_result(*cell));
         self.hidden =
-            seen.filter_map(|cell| self.cell_outside(cell)).filter(|cell| is_hidden(*cell)).collect();
+            seen.filter_map(|cell| self.cell_outside(cell)).filter(|cell| is_hidden(cell)).collect();
     }
 
     fn is_result(&self, cell: Cell) -> bool {
@@ -229,7 +229,7 @@ impl Handed {
         &self,
         exit: &Relations,
         state: &mut Relations,
-        received: &dyn Fn(Dim) -> Form,
+        received: &dyn Fn(&Dim) -> Form,
     ) -> Result<()> {
         let new = |cell: Cell| {
             let outside = self.seen_outside(cell)?;
@@ -249,16 +249,17 @@ impl Handed {
         }
         let known = Arc::make_mut(&mut state.pointers);
         known.extend(pointers.into_iter().map(|(cell, pointer)| (Var::Cell(cell), pointer)));
-        let number = |dim: Dim| {
+        // By reference: rustc 1.95 lets a closure change an argument that another is given, too (`cargo xtask rust-call`).
+        let number = |dim: &Dim| {
             let cell = new(dim.cell()?)?;
-            is_handed(dim).then(|| dim.held_by(Var::Cell(cell)))
+            is_handed(*dim).then(|| dim.held_by(Var::Cell(cell)))
         };
         let dims: BTreeSet<Dim> = exit.zone.dims().collect();
         let zone = Arc::make_mut(&mut state.zone);
         let mut holds = true;
         for dim in dims {
-            if let Some(to) = number(dim) {
-                holds &= add(zone, to, &received(dim));
+            if let Some(to) = number(&dim) {
+                holds &= add(zone, to, &received(&dim));
             }
         }
         state.drop_untracked();

@@ -322,8 +322,9 @@ pub(crate) fn undecided(report: &Report, program: &Program, sources: &Sources, s
 /// Verdicts per function.
 pub(crate) fn table(report: &Report, style: Style) -> String {
     let mut out = String::new();
-    let mut functions: Vec<Name> = report.verdicts.keys().map(|(function, _)| *function).collect();
-    functions.dedup();
+    let with_places = report.verdicts.keys().map(|(function, _)| *function);
+    // A function without a place of its own may call others wrongly.
+    let functions: BTreeSet<Name> = with_places.chain(report.calls_not_kept.keys().copied()).collect();
     if functions.is_empty() {
         return out;
     }
@@ -366,6 +367,9 @@ pub(crate) fn table(report: &Report, style: Style) -> String {
             }
             [_, 0, 0, 0] if assumed > 0 && is_inner => style.green("proved, as it is called here"),
             [_, 0, 0, 0] if assumed > 0 => style.green("proved, if callers keep its contract"),
+            [_, 0, 0, 0] if report.calls_not_kept.contains_key(&function) => {
+                style.yellow("its calls are not shown to be right")
+            }
             [_, 0, 0, 0] if report.resting.contains(&function) => {
                 style.yellow("proved if nothing fails before")
             }

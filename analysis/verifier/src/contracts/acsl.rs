@@ -1,14 +1,15 @@
 //! Contracts in the text: the part of ACSL that Proofline writes itself. `requires` before a function, over its parameters:
-//! `\valid(p)`, `\valid(p + (0 .. n - 1))`, `\valid_read`, `valid_read_string(s)`, `valid_structure(p)`, comparisons, `&&`, and
+//! `\valid(p)`, `\valid(p + (0 .. n - 1))`, `\valid_read`, `\freeable(p)`, `valid_read_string(s)`, `valid_structure(p)`, `owned_structure(p, member, …)`,
+//! `owned_members(p, member, …)`, comparisons, `&&`, and
 //! `p == \null ||` before what is asked of a pointer. `ensures` is a formula (`ensures.rs`). What cannot be read is said, and is not assumed.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
     BinaryOp, CompareOp, Expr, Function, IntType, LocalId, Lvalue, Program, Scalar, Site, scalar_of,
 };
 
-use super::{Asked, Contract, Memory, origin::types};
+use super::{Asked, Contract, Memory, Tree, origin::types, owned};
 
 /// What an annotation says, and what of it was not understood.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -231,6 +232,17 @@ impl Reader<'_> {
             self.at += 2;
             return self.ask(pointer, Asked { memory: Memory::Nothing, or_null: false });
         }
+        if self.peek(0) == "!" && self.peek(1) == "\\is_NaN" {
+            self.at += 2;
+            self.expect("(")?;
+            let name = self.next();
+            let local = self.parameter_local(&name).ok_or_else(|| format!("`{name}` is no parameter"))?;
+            let condition = is_number(self.program, self.function, local);
+            self.contract
+                .conditions
+                .push(condition.ok_or_else(|| format!("`{name}` is no floating number"))?);
+            return self.expect(")");
+        }
         let lhs = self.sum()?;
         let Some(op) = self.comparison_operator() else {
             return Err(format!("a comparison is missing before `{}`", self.peek(0)));
@@ -309,6 +321,8 @@ impl Reader<'_> {
         let memory = match self.peek(0) {
             "valid_read_string" | "valid_string" => Memory::String,
             "valid_structure" => Memory::Structure,
+            "\\freeable" => Memory::Allocated,
+            "owned_structure" | "owned_members" => return self.tree().map(Some),
             "\\valid" | "\\valid_read" => {
                 self.at += 1;
                 self.expect("(")?;
@@ -323,6 +337,26 @@ impl Reader<'_> {
         let at = self.pointer()?;
         self.expect(")")?;
         Ok(Some((at, memory)))
+    }
+
+    /// `owned_structure(p, member, …)`: what the members lead to belongs to `p`.
+    fn tree(&mut self) -> Read<(usize, Memory)> {
+        let is_allocated = self.next() == "owned_structure";
+        self.expect("(")?;
+        let at = self.pointer()?;
+        let pointee = self.function.local(self.function.parameters[at]).ty.pointee();
+        let mut members = BTreeSet::new();
+        while self.peek(0) == "," {
+            self.at += 1;
+            let name = self.next();
+            let found = pointee.map(|ty| owned::members_named(self.program, ty, &name)).unwrap_or_default();
+            if found.is_empty() {
+                return Err(format!("`{name}` is no member that is a pointer"));
+            }
+            members.extend(found);
+        }
+        self.expect(")")?;
+        Ok((at, Memory::Tree(Tree { members, is_allocated })))
     }
 
     /// `p`, or `p + (0 .. n - 1)`.
@@ -468,6 +502,15 @@ pub(super) fn is_end(function: &Function, start: usize, end: usize) -> bool {
 }
 
 /// A number of the text, in 64 bits.
+/// That a floating-point parameter is not NaN: it equals itself.
+pub(super) fn is_number(program: &Program, function: &Function, id: LocalId) -> Option<Expr> {
+    let local = function.local(id);
+    let scalar =
+        scalar_of(local.ty, program.data_model).filter(|scalar| matches!(scalar, Scalar::Float(_)))?;
+    let value = Arc::new(Expr::Load(Lvalue::local(id, local.ty, scalar, local.size)));
+    Some(Expr::Compare(CompareOp::Eq, value.clone(), value))
+}
+
 fn literal(value: i128) -> Read<Expr> {
     let unsigned = IntType { bits: 64, signed: false };
     let ty = [WIDE, unsigned].into_iter().find(|ty| ty.contains(value));

@@ -19,7 +19,7 @@ use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
 
 use super::{
-    Asked, Contract, Contracts, Memory, at_call,
+    Asked, Contract, Contracts, Memory, Tree, at_call,
     bytes::{
         self, MOST, and, at_most, compare, difference, is_not_null, is_null, number, or, plus, sum, times,
         truth, widened,
@@ -29,7 +29,8 @@ use super::{
     hooks::{self, HookPlace},
     named::{Named, named},
     obligations,
-    origin::{Offset, Origin, Origins, Place, element, is_character, types, whole_pointer},
+    origin::{Offset, Origin, Origins, Place, Structures, is_character, types, whole_pointer},
+    owned::{self, Owned},
     replaced, text,
     whole::Wholes,
     writes::{self, Stays, stays},
@@ -69,6 +70,8 @@ pub(crate) struct Assumed {
     pub(crate) calls: BTreeSet<ObligationId>,
     /// If this one holds, no caller can keep the contract.
     pub(crate) callers: Option<ObligationId>,
+    /// The function frees nothing of callers but what the contract says that it may.
+    pub(crate) is_contained: bool,
 }
 
 /// The program with the function as it runs where its caller keeps its contract. Its obligations keep their numbers; those at its calls come
@@ -95,10 +98,10 @@ pub(crate) fn under(env: &Environment, name: Name, contracts: &Contracts) -> Opt
     maker.edges();
     maker.entry();
     maker.bury();
-    let Maker { out, about, through, parts, calls, callers, .. } = maker;
+    let Maker { out, about, through, parts, calls, callers, owned, .. } = maker;
     let mut program = env.program().clone();
     program.functions.insert(name, Arc::new(out));
-    Some(Assumed { program, about, through, parts, calls, callers })
+    Some(Assumed { program, about, through, parts, calls, callers, is_contained: owned.is_contained })
 }
 
 /// The numbers beside a pointer.
@@ -119,6 +122,8 @@ struct Maker<'a> {
     contracts: &'a Contracts,
     origins: Origins<'a>,
     stays: Stays,
+    /// What it holds of the trees that it was given.
+    owned: Owned,
     ghosts: BTreeMap<LocalId, Ghosts>,
     /// How many elements there are from a parameter up to another: by the first, the second, and the number.
     reaches: BTreeMap<usize, (usize, LocalId)>,
@@ -159,8 +164,10 @@ impl<'a> Maker<'a> {
         };
         let asked = own.pointers.iter().filter(|(at, _)| is_known(at));
         let may_be_null: Vec<(usize, bool)> = asked.clone().map(|(at, asked)| (*at, asked.or_null)).collect();
-        let structures = asked.filter(|(_, asked)| asked.memory == Memory::Structure);
-        let structures: BTreeSet<usize> = structures.map(|(at, _)| *at).collect();
+        let structures =
+            asked.filter(|(_, asked)| matches!(asked.memory, Memory::Structure | Memory::Tree(_)));
+        let parameters: BTreeSet<usize> = structures.map(|(at, _)| *at).collect();
+        let structures = Structures { parameters, owned: owned::members(own) };
         let ends = ends(own, &is_known);
         // Stores keep structures whole if what they store leads to whole ones, which hangs on what was stored before. Where all of them that are left
         // are such, each is by induction over the steps of a run.
@@ -170,7 +177,9 @@ impl<'a> Maker<'a> {
         let (stays, origins) = loop {
             let stays = stays(memory, function.name, &whole);
             let known = |at: Loc| stays.structures(named.before(at));
-            let origins = Origins::of(program, function, &may_be_null, structures.clone(), &ends, &known);
+            let results = |origins: &Origins<'_>, call: &Call| wholes.results(origins, call);
+            let origins =
+                Origins::of(program, function, &may_be_null, structures.clone(), &ends, &known, &results);
             let is_string =
                 |at: usize| own.pointers.get(&at).is_some_and(|asked| asked.memory == Memory::String);
             let count = whole.len();
@@ -192,6 +201,7 @@ impl<'a> Maker<'a> {
             contracts,
             origins,
             stays,
+            owned: Owned::of(memory, function, own, contracts),
             ghosts: BTreeMap::new(),
             reaches: BTreeMap::new(),
             at_entry: BTreeMap::new(),
@@ -258,6 +268,8 @@ impl<'a> Maker<'a> {
         match origin {
             Origin::Parameter(at) => match self.own.pointers.get(&at).map(|asked| &asked.memory) {
                 Some(Memory::Until(_)) if !self.reaches.contains_key(&at) => Memory::Nothing,
+                Some(Memory::Tree(_)) => Memory::Structure,
+                Some(Memory::Allocated) => Memory::Nothing,
                 Some(memory) => memory.clone(),
                 None => Memory::Nothing,
             },
@@ -279,7 +291,7 @@ impl<'a> Maker<'a> {
                     ghosts.moved = is_needed.then(|| self.fresh(&format!("moved_{name}")));
                     ghosts.left = Some(self.fresh(&format!("left_{name}")));
                 }
-                Memory::Nothing | Memory::Structure => {}
+                Memory::Nothing | Memory::Structure | Memory::Allocated | Memory::Tree(_) => {}
                 Memory::Bytes(_) | Memory::Elements(..) => {
                     ghosts.moved = (!is_fixed).then(|| self.fresh(&format!("moved_{name}")));
                 }

@@ -7,7 +7,8 @@ use std::{
 };
 
 use proofline_cfa::{
-    Callee, CompareOp, Expr, Function, Lvalue, MemoryPredicate, Name, Obligation, Op, Scalar, visit,
+    Call, Callee, CompareOp, Expr, Function, Lvalue, MemoryPredicate, Name, Obligation, Op, Scalar, Type,
+    visit,
 };
 use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
@@ -20,12 +21,14 @@ use super::{
     at_call,
     hooks::{self, HookPlace, Hooks},
     obligations,
-    origin::{Origin, Origins, is_character, types},
+    origin::{Given, Origin, Origins, Structures, is_character, types},
 };
 
+mod given_back;
 mod parameters;
 
-use parameters::{counts, is_moved, over_parameters, starts, stored, walked};
+use given_back::given_back;
+use parameters::{counts, is_moved, not_nan, over_parameters, starts, stored, walked};
 
 /// So many numbers of elements are tried for a pointer.
 const COUNTS: usize = 3;
@@ -37,12 +40,16 @@ pub(crate) struct Draft {
     ladders: BTreeMap<usize, Vec<Memory>>,
     /// Signed parameters that places in memory are counted from.
     starts: Vec<Expr>,
+    /// That parameters are not NaN.
+    numbers: Vec<Expr>,
     /// What functions behave as that are called through pointers.
     hooks: Hooks,
     /// Some of them the function calls itself.
     is_hooked: bool,
     /// Parameters that the function puts into structures: whatever reads them there wants them to lead to whole ones.
     stored: BTreeSet<usize>,
+    /// What belongs to parameters that the function gives back, or parts of which it does.
+    trees: BTreeMap<usize, Memory>,
     /// Functions that are not in the program, of which nothing else is known than that they free nothing.
     keeping: Hooks,
     /// A person has written it: nothing else is tried.
@@ -52,7 +59,11 @@ pub(crate) struct Draft {
 impl Draft {
     /// Whether the function needs nothing of its callers' memory.
     pub(crate) fn is_empty(&self) -> bool {
-        self.ladders.is_empty() && self.hooks.is_empty() && self.written.is_none()
+        self.ladders.is_empty()
+            && self.trees.is_empty()
+            && self.numbers.is_empty()
+            && self.hooks.is_empty()
+            && self.written.is_none()
     }
 
     /// Whether the function itself calls through a pointer that may be a hook.
@@ -89,9 +100,22 @@ impl Draft {
         (next != *last).then_some(next)
     }
 
-    /// Whether there are functions which are not in the program.
-    pub(crate) fn runs_others(&self) -> bool {
-        !self.keeping.is_empty()
+    /// The contract where what the function gives back belongs to its parameters, if it does not say so, and it gives something back.
+    pub(crate) fn with_trees(&self, last: &Contract) -> Option<Contract> {
+        if self.is_written() {
+            return None;
+        }
+        let mut next = last.clone();
+        for (at, memory) in &self.trees {
+            let asked = next.pointers.entry(*at);
+            asked.or_insert(Asked { memory: Memory::Nothing, or_null: true }).memory = memory.clone();
+        }
+        (next != *last).then_some(next)
+    }
+
+    /// Whether code runs which is not in the program, of which a contract can say what it does.
+    pub(crate) fn runs_code(&self) -> bool {
+        !self.keeping.is_empty() || self.is_hooked
     }
 
     /// What a person has written.
@@ -173,6 +197,8 @@ impl Draft {
             self.starts.iter().filter(|start| !is_counted(start)).filter_map(not_negative).collect();
         let mut levels: Vec<Vec<Expr>> = [CompareOp::Ge, CompareOp::Gt].map(all).into();
         levels.push(starts);
+        levels.iter_mut().for_each(|level| level.extend(self.numbers.iter().cloned()));
+        levels.insert(0, self.numbers.clone());
         levels.retain(|level| !level.is_empty());
         levels.dedup();
         let now = &last.conditions;
@@ -199,6 +225,8 @@ fn counted(memory: &Memory) -> Option<&Expr> {
         | Memory::Bytes(_)
         | Memory::Until(_)
         | Memory::String
+        | Memory::Allocated
+        | Memory::Tree(_)
         | Memory::Structure => None,
     }
 }
@@ -244,7 +272,7 @@ pub(crate) fn draft(env: &Environment, name: Name, callees: &Contracts) -> Draft
     let is_hooked = hooks::calls(env.program(), function, &hooks);
     let keeping = hooks::keeping(env, name);
     if parameters.is_empty() {
-        return Draft { hooks, is_hooked, keeping, ..Draft::default() };
+        return Draft { hooks, is_hooked, keeping, numbers: not_nan(env, function), ..Draft::default() };
     }
     let all: Vec<(usize, bool)> = parameters.iter().map(|at| (*at, true)).collect();
     let is_record = |at: &usize| {
@@ -253,7 +281,9 @@ pub(crate) fn draft(env: &Environment, name: Name, callees: &Contracts) -> Draft
     };
     let walked = walked(env, function, &all);
     let records = parameters.iter().copied().filter(|at| is_record(at) && !walked.contains(at)).collect();
-    let origins = Origins::of(env.program(), function, &all, records, &[], &|_| true);
+    let results = |origins: &Origins<'_>, call: &Call| may_find(env, origins, call);
+    let records = Structures { parameters: records, owned: BTreeSet::new() };
+    let origins = Origins::of(env.program(), function, &all, records, &[], &|_| true, &results);
     let mut uses: BTreeMap<usize, Uses> = BTreeMap::new();
     let mut look = Look { env, function, origins: &origins, callees, uses: &mut uses };
     for edge in &function.edges {
@@ -279,10 +309,29 @@ pub(crate) fn draft(env: &Environment, name: Name, callees: &Contracts) -> Draft
         }
         (at, ladder(env, function, at, &uses))
     });
-    let ladders = ladders.filter(|(_, ladder)| !ladder.is_empty()).collect();
+    let ladders: BTreeMap<usize, Vec<Memory>> = ladders.filter(|(_, ladder)| !ladder.is_empty()).collect();
+    let mut trees = given_back(env, function, callees, &hooks);
+    trees.retain(|at, memory| is_pointer(at) && (*memory != Memory::Allocated || !ladders.contains_key(at)));
     let starts = starts(function, &origins);
     let stored = stored(env, function, &origins);
-    Draft { ladders, starts, hooks, is_hooked, stored, keeping, written: None }
+    let numbers = not_nan(env, function);
+    Draft { ladders, starts, numbers, hooks, is_hooked, stored, trees, keeping, written: None }
+}
+
+/// A call of a function that is given structures may find what it gives there.
+fn may_find(env: &Environment, origins: &Origins<'_>, call: &Call) -> Given {
+    let arguments = obligations::values(call);
+    if arguments.iter().flatten().any(|value| origins.is_open(value)) {
+        return Given::Open;
+    }
+    let Callee::Direct(name) = call.callee else { return Given::Anything };
+    let result = env.function(name).and_then(|body| Some(body.local(body.result?).ty));
+    let Some(pointee) = result.and_then(|ty| ty.pointee()).map(Type::unqualified) else {
+        return Given::Anything;
+    };
+    let is_found = is_character(pointee) || matches!(pointee.kind(), TypeKind::Record(_));
+    let is_given = arguments.into_iter().flatten().any(|value| origins.is_whole(value));
+    if is_found && is_given { Given::Found(pointee) } else { Given::Anything }
 }
 
 struct Look<'a> {
@@ -393,7 +442,15 @@ impl Look<'_> {
                     Some(_) | None => None,
                 }
             }
-            other => Some(other.clone()),
+            // What it gives back is tried by itself.
+            Memory::Tree(_) => {
+                uses.follows = true;
+                None
+            }
+            Memory::Allocated => return,
+            Memory::Nothing | Memory::Bytes(_) | Memory::String | Memory::Structure => {
+                Some(asked.memory.clone())
+            }
         };
         match memory {
             Some(Memory::Bytes(bytes)) if place.offset.is_zero() => {
@@ -486,14 +543,16 @@ impl Look<'_> {
                 (Origin::Allocated, _) => {}
                 (Origin::Loaded(_), Some(id)) => {
                     if seen.insert(id) {
-                        open.extend(function.edges.iter().filter_map(|edge| match &edge.op {
-                            Op::Assign(dst, value)
-                                if super::origin::whole_pointer(function, dst) == Some(id) =>
-                            {
-                                Some(value.clone())
+                        let is_it = |dst: &Lvalue| super::origin::whole_pointer(function, dst) == Some(id);
+                        for edge in &function.edges {
+                            match &edge.op {
+                                Op::Assign(dst, value) if is_it(dst) => open.push(value.clone()),
+                                Op::Call(call) if call.dst.as_ref().is_some_and(is_it) => {
+                                    open.extend(obligations::values(call).into_iter().flatten().cloned());
+                                }
+                                _ => {}
                             }
-                            _ => None,
-                        }));
+                        }
                     }
                 }
                 (Origin::Loaded(_), None) => {

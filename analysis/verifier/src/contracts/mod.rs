@@ -19,13 +19,14 @@ mod named;
 pub(crate) mod obligations;
 mod opaque;
 mod origin;
+mod owned;
 pub(crate) mod promises;
 mod punned;
 mod text;
 mod whole;
 mod writes;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proofline_cfa::{Base, Expr, Function, Name};
 
@@ -40,6 +41,8 @@ pub struct Contract {
     pub conditions: Vec<Expr>,
     /// What functions behave as that are called through pointers. (Of all calls through these, in the function and in what it calls.)
     pub hooks: Hooks,
+    /// The function frees nothing of callers, and changes no pointers of theirs, but in what it may free as this contract says.
+    pub is_contained: bool,
     /// It stands in the text. What it asks of calls is in the program then, as far as expressions say it (`obligations`).
     pub is_written: bool,
 }
@@ -69,9 +72,34 @@ pub enum Memory {
     Until(usize),
     /// Bytes up to and with a byte 0.
     String,
+    /// The start of an object that was allocated: it can be freed.
+    Allocated,
+    /// An object of the type that the pointer's type says, of which the function may free parts.
+    Tree(Tree),
     /// An object of the type that the pointer's type says; the same holds of all pointers in it that are not null, and pointers to
     /// characters point to strings. Two such objects are the same, or one is a part of the other, or they do not overlap.
     Structure,
+}
+
+/// Objects of their types that are alive, each of which one pointer leads to, and no other argument.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Tree {
+    /// Each of these is null, or leads to the start of an object of its type that was allocated, for it alone; those that are pointers to characters lead to
+    /// strings. Of other pointers in the objects nothing is said.
+    pub members: BTreeSet<Member>,
+    /// The pointer itself leads to such an object.
+    pub is_allocated: bool,
+}
+
+/// A member of a record.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Member {
+    /// The record's tag.
+    pub record: Name,
+    /// Bytes from its start.
+    pub offset: u64,
+    /// The member's name.
+    pub name: Name,
 }
 
 impl Contract {

@@ -92,7 +92,7 @@ pub(super) fn asked(
             Some(room(program, value, Some(&at_call(callee, count, arguments)?), *stride))
         }
         Memory::String => Some(of(value, MemoryPredicate::Terminated, Expr::int(0))),
-        Memory::Until(_) | Memory::Structure => return None,
+        Memory::Until(_) | Memory::Structure | Memory::Allocated | Memory::Tree(_) => return None,
     };
     let mut all = Vec::new();
     if let Some(room) = room {
@@ -131,7 +131,7 @@ impl Maker<'_> {
         let Edge { from, op, site, .. } = self.out.edges[at].clone();
         let Some((name, call)) = callee(&op) else { return };
         let Some(body) = self.program.functions.get(&name) else { return };
-        let Contract { pointers, conditions, is_written: _, hooks: _ } = &written.contract;
+        let Contract { pointers, conditions, is_written: _, hooks: _, is_contained: _ } = &written.contract;
         let arguments = values(call);
         let mut demands: Vec<(String, Expr)> = Vec::new();
         for (parameter, of) in pointers {

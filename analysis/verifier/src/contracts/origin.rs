@@ -4,19 +4,19 @@
 use std::{cell::OnceCell, collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
-    Base, Expr, Function, Loc, LocalId, Lvalue, Op, Program, Scalar, Step, Type,
+    Base, Call, Expr, Function, Loc, LocalId, Lvalue, Op, Program, Scalar, Step, Type,
     visit::{self, Mention},
 };
 use proofline_hir::TypeKind;
 
-use super::opaque::Opaque;
+use super::{Member, opaque::Opaque};
 
 /// What a pointer was made from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Origin {
     /// The pointer that the caller passed as this parameter.
     Parameter(usize),
-    /// A pointer that was read from a structure, by what it points to.
+    /// A pointer that was read from a structure, by what it points to; or that a function gives which got structures, and found it there.
     Loaded(Type),
     /// The start of an object that the function allocates, of a size that differs from run to run. Of which one, its numbers know.
     Allocated,
@@ -69,12 +69,34 @@ enum Known {
     Anything,
 }
 
+/// The pointer that a function gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Given {
+    /// Of an argument nothing was seen yet.
+    Open,
+    /// Null, or one to this, which it was given, or found in structures that it was given.
+    Found(Type),
+    Anything,
+}
+
+/// What a call gives.
+pub(super) type Results<'r> = dyn Fn(&Origins<'_>, &Call) -> Given + 'r;
+
+/// Structures that a function is given.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Structures {
+    /// Parameters that lead to them.
+    pub(super) parameters: BTreeSet<usize>,
+    /// Members that lead to what belongs to their node. Of other members of the same records nothing is known then.
+    pub(super) owned: BTreeSet<Member>,
+}
+
 /// The origins of a function's locals.
 pub(super) struct Origins<'f> {
     function: &'f Function,
     program: &'f Program,
-    /// Parameters whose pointers lead to structures, all that can be read from them included.
-    structures: BTreeSet<usize>,
+    /// What is given, all that can be read from it included.
+    structures: Structures,
     /// Whether what is read from structures now is what callers put there.
     is_theirs: bool,
     /// What incomplete types are taken for.
@@ -87,14 +109,16 @@ pub(super) struct Origins<'f> {
 
 impl<'f> Origins<'f> {
     /// Of a function some of whose pointer parameters are looked at (`may_be_null`: which are, and whether each may be null). Those in `ends` lead to
-    /// what another parameter leads to, and are not null. Where pointers in structures are no longer what callers put there, `are_theirs` says.
+    /// what another parameter leads to, and are not null. Where pointers in structures are no longer what callers put there, `are_theirs` says, and what
+    /// is called gives, `results`.
     pub(super) fn of(
         program: &'f Program,
         function: &'f Function,
         may_be_null: &[(usize, bool)],
-        structures: BTreeSet<usize>,
+        structures: Structures,
         ends: &[(usize, usize)],
         are_theirs: &dyn Fn(Loc) -> bool,
+        results: &Results<'_>,
     ) -> Origins<'f> {
         let count = function.locals.len();
         let mut origins = Origins {
@@ -125,14 +149,14 @@ impl<'f> Origins<'f> {
                 origins.of[index] = Known::Anything;
             }
         }
-        while origins.round(are_theirs) {}
+        while origins.round(are_theirs, results) {}
         // Which place asks is not said any more.
         origins.is_theirs = function.edges.iter().all(|edge| are_theirs(edge.from));
         origins
     }
 
     /// Looks at every edge once more. Whether anything is new.
-    fn round(&mut self, are_theirs: &dyn Fn(Loc) -> bool) -> bool {
+    fn round(&mut self, are_theirs: &dyn Fn(Loc) -> bool, results: &Results<'_>) -> bool {
         let mut changed = false;
         for edge in &self.function.edges {
             self.is_theirs = are_theirs(edge.from);
@@ -150,6 +174,24 @@ impl<'f> Origins<'f> {
                 let nullable = !std::mem::replace(&mut self.nullable[id.index()], true);
                 changed |= self.joins(id, Known::Only(Origin::Allocated)) | self.writes(id) | nullable;
                 continue;
+            }
+            if let Op::Call(call) = &edge.op
+                && self.is_theirs
+                && let Some(id) = call.dst.as_ref().and_then(|dst| whole_pointer(self.function, dst))
+            {
+                match results(self, call) {
+                    Given::Open => {
+                        changed |= self.writes(id);
+                        continue;
+                    }
+                    Given::Found(ty) => {
+                        let nullable = !std::mem::replace(&mut self.nullable[id.index()], true);
+                        changed |=
+                            self.joins(id, Known::Only(Origin::Loaded(ty))) | self.writes(id) | nullable;
+                        continue;
+                    }
+                    Given::Anything => {}
+                }
             }
             let mut others = Vec::new();
             visit::mentions(&edge.op, &mut |mention| {
@@ -206,7 +248,7 @@ impl<'f> Origins<'f> {
             _ => return Known::Anything,
         };
         let pointee = self.pointee(Origin::Parameter(parameter)).map(Type::unqualified);
-        if self.structures.contains(&parameter) && pointee == Some(loaded) {
+        if self.structures.parameters.contains(&parameter) && pointee == Some(loaded) {
             Known::Only(Origin::Parameter(parameter))
         } else {
             Known::Anything
@@ -214,7 +256,7 @@ impl<'f> Origins<'f> {
     }
 
     /// Whether the pointer comes from a local of which nothing was seen yet.
-    fn is_open(&self, value: &Expr) -> bool {
+    pub(super) fn is_open(&self, value: &Expr) -> bool {
         match value {
             Expr::Load(lvalue) => match whole_pointer(self.function, lvalue) {
                 Some(id) => self.of[id.index()] == Known::Nothing,
@@ -224,6 +266,25 @@ impl<'f> Origins<'f> {
             Expr::Address(Lvalue { base: Base::Deref(pointer, _), .. }) => self.is_open(pointer),
             _ => false,
         }
+    }
+
+    /// What a local leads to if it is null, or a whole structure, or text that begins there.
+    pub(super) fn found(&self, id: LocalId) -> Option<Type> {
+        let Known::Only(origin) = self.of[id.index()] else { return None };
+        let is_text = || matches!(origin, Origin::Loaded(ty) if is_character(ty)) && !self.walks_text();
+        let is_found = self.is_structure(origin) || is_text();
+        is_found.then(|| self.pointee(origin).map(Type::unqualified)).flatten()
+    }
+
+    /// Whether a local gets a pointer into text, behind its start.
+    fn walks_text(&self) -> bool {
+        self.function.edges.iter().any(|edge| match &edge.op {
+            Op::Assign(dst, value) if whole_pointer(self.function, dst).is_some() => {
+                let place = self.place(value);
+                place.is_some_and(|place| !self.is_structure(place.origin) && !place.offset.is_zero())
+            }
+            _ => false,
+        })
     }
 
     /// Whether a local is ever written.
@@ -280,10 +341,23 @@ impl<'f> Origins<'f> {
         let pointee = lvalue.ty.pointee()?.unqualified();
         let is_sized = types(self.program).size(pointee).is_some_and(|size| size > 0);
         let is_function = matches!(pointee.kind(), TypeKind::Function(_) | TypeKind::Void);
-        if !is_named || is_function {
+        if !is_named || is_function || !self.is_said(&lvalue.path) {
             return None;
         }
         if is_sized { Some(pointee) } else { self.opaque().taken(self.program, pointee) }
+    }
+
+    /// Whether something is said of what a member leads to.
+    fn is_said(&self, path: &[Step]) -> bool {
+        let owned = &self.structures.owned;
+        let Some(Step::Field { record, offset, .. }) = path.first() else { return false };
+        let is_it = |member: &Member| (member.record, member.offset) == (*record, *offset) && path.len() == 1;
+        owned.iter().all(|member| member.record != *record) || owned.iter().any(is_it)
+    }
+
+    /// Whether some of the structures are trees, of which not everything is said.
+    pub(super) fn has_trees(&self) -> bool {
+        !self.structures.owned.is_empty()
     }
 
     /// Whether a pointer that is put into a member of a structure is null, or leads to what the member's type says: another structure, or a string, whole
@@ -325,10 +399,15 @@ impl<'f> Origins<'f> {
         self.opaque.get_or_init(|| Opaque::of(self.program))
     }
 
+    /// Whether a pointer leads to the start of a structure.
+    pub(super) fn is_whole(&self, value: &Expr) -> bool {
+        self.place(value).is_some_and(|place| self.is_structure(place.origin) && place.offset.is_zero())
+    }
+
     /// Whether a pointer of this origin must be where it was to be known.
     fn is_structure(&self, origin: Origin) -> bool {
         match origin {
-            Origin::Parameter(at) => self.structures.contains(&at),
+            Origin::Parameter(at) => self.structures.parameters.contains(&at),
             Origin::Loaded(ty) => !is_character(ty),
             Origin::Allocated => false,
         }

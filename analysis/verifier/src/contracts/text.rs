@@ -1,11 +1,14 @@
 //! Contracts for people: in words, and as the ACSL annotation that the program reads back.
 
-use proofline_cfa::{BinaryOp, CompareOp, Expr, Function, Program, expr_text};
+use std::collections::BTreeSet;
+
+use proofline_cfa::{BinaryOp, CompareOp, Expr, Function, Name, Program, Scalar, Type, expr_text};
+use proofline_hir::TypeKind;
 
 use super::{
-    Asked, Contract, Memory,
+    Asked, Contract, Memory, Tree,
     opaque::Opaque,
-    origin::{is_character, types},
+    origin::{element, is_character, types},
 };
 
 /// What is asked of a pointer, in words: `` `d` with room for `size` bytes ``.
@@ -30,17 +33,57 @@ pub(super) fn asked(program: &Program, function: &Function, parameter: usize, as
             None => String::new(),
         },
         Memory::String => format!("`{name}` that is a string{null}"),
+        Memory::Allocated => {
+            let or = if asked.or_null { "null, or " } else { "" };
+            format!("`{name}`: {or}what can be freed, and nothing else that is passed leads to it")
+        }
+        Memory::Tree(tree) => {
+            let or = if asked.or_null { "null, or " } else { "" };
+            let what = if tree.is_allocated {
+                "an object of its type that can be freed"
+            } else {
+                "an object of its type"
+            };
+            let names: Vec<String> = names(tree).iter().map(|name| format!("`{name}`")).collect();
+            let lead = if names.len() == 1 { "leads" } else { "lead" };
+            let below = match &names[..] {
+                [] => String::new(),
+                names => format!(
+                    "; everything that {} {lead} to can be freed{}, no two pointers lead to the same",
+                    names.join(", "),
+                    if has_texts(program, tree) { ", characters are strings" } else { "" }
+                ),
+            };
+            let below = format!("{below}, and nothing else that is passed leads into it");
+            format!("`{name}`: {or}{what}{below}")
+        }
         Memory::Structure => {
             let or = if asked.or_null { "null, or " } else { "" };
+            let is_text = local.ty.pointee().is_some_and(|ty| leads_to_text(program, ty));
+            let texts = if is_text { ", characters are strings" } else { "" };
             let mut opaque = Opaque::of(program).words().collect::<Vec<_>>().join(", ");
             if !opaque.is_empty() {
                 opaque = format!(" ({opaque})");
             }
             format!(
-                "`{name}`: {or}an object of its type, and so is everything that pointers in it lead to{opaque}"
+                "`{name}`: {or}an object of its type, and so is everything that pointers in it lead to{texts}{opaque}"
             )
         }
     }
+}
+
+/// Whether a member of the tree is a pointer to characters.
+fn has_texts(program: &Program, tree: &Tree) -> bool {
+    tree.members.iter().any(|member| {
+        let record = types(program).record(member.record);
+        let mut fields = record.into_iter().flat_map(|record| &record.fields);
+        fields.any(|field| field.offset == member.offset && field.ty.pointee().is_some_and(is_character))
+    })
+}
+
+/// The names of members, each once.
+fn names(tree: &Tree) -> BTreeSet<Name> {
+    tree.members.iter().map(|member| member.name).collect()
 }
 
 /// What so many bytes are, of the pointer's type.
@@ -56,8 +99,10 @@ impl Contract {
     /// Each demand in words.
     pub fn words(&self, program: &Program, function: &Function) -> Vec<String> {
         let pointers = self.pointers.iter().map(|(at, of)| asked(program, function, *at, of));
-        let conditions =
-            self.conditions.iter().map(|condition| format!("`{}`", expr_text(function, condition)));
+        let conditions = self.conditions.iter().map(|condition| match number_of(condition) {
+            Some(number) => format!("`{}`, not NaN", expr_text(function, number)),
+            None => format!("`{}`", expr_text(function, condition)),
+        });
         let hooks = self.hooks.iter().map(|(place, hook)| {
             let null = if hook.or_null { "" } else { ", not null," };
             format!("{}{null} {}", place.text(), hook.like.text())
@@ -99,6 +144,12 @@ fn acsl_of(program: &Program, function: &Function, parameter: usize, asked: &Ask
         }
         Memory::String => format!("valid_read_string({name})"),
         Memory::Structure => format!("valid_structure({name})"),
+        Memory::Allocated => format!("\\freeable({name})"),
+        Memory::Tree(tree) => {
+            let predicate = if tree.is_allocated { "owned_structure" } else { "owned_members" };
+            let names = names(tree).into_iter().map(|name| format!(", {name}"));
+            format!("{predicate}({name}{})", names.collect::<String>())
+        }
     };
     Some(if asked.or_null { format!("({name} == \\null || {term})") } else { term })
 }
@@ -110,8 +161,21 @@ fn count_text(function: &Function, count: &Expr) -> String {
     }
 }
 
+/// The floating-point number of which the condition says that it equals itself: it is not NaN.
+fn number_of(condition: &Expr) -> Option<&Expr> {
+    match condition {
+        Expr::Compare(CompareOp::Eq, lhs, rhs) if lhs == rhs && matches!(lhs.scalar(), Scalar::Float(_)) => {
+            Some(lhs)
+        }
+        _ => None,
+    }
+}
+
 /// A condition as C writes it.
 fn condition_text(function: &Function, condition: &Expr) -> String {
+    if let Some(number) = number_of(condition) {
+        return format!("!\\is_NaN({})", expr_text(function, number));
+    }
     match condition {
         Expr::Compare(op, lhs, rhs) => {
             let op = match op {
@@ -135,4 +199,30 @@ fn condition_text(function: &Function, condition: &Expr) -> String {
         }
         _ => expr_text(function, condition),
     }
+}
+
+/// Whether strings are what a structure of this type leads to.
+pub(super) fn leads_to_text(program: &Program, ty: Type) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut open = vec![ty];
+    while let Some(ty) = open.pop() {
+        let ty = element(ty);
+        if ty.pointee().is_some_and(is_character) {
+            return true;
+        }
+        if !seen.insert(ty) {
+            continue;
+        }
+        open.extend(ty.pointee());
+        if let TypeKind::Record(tag) = ty.kind() {
+            open.extend(
+                types(program)
+                    .record(*tag)
+                    .into_iter()
+                    .flat_map(|record| &record.fields)
+                    .map(|field| field.ty),
+            );
+        }
+    }
+    false
 }

@@ -9,18 +9,18 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use proofline_cfa::{Base, Call, Callee, EdgeId, Expr, Function, Lvalue, Name, Op, Scalar};
+use proofline_cfa::{Base, Call, Callee, EdgeId, Expr, Function, Lvalue, Name, Op, Scalar, Type};
 use proofline_program_analysis::Environment;
 
 use super::{
     obligations,
-    origin::Origins,
+    origin::{Given, Origins, Structures},
     writes::{Memory, changes_pointers, changes_strings},
 };
 
 /// What a function is given as a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Given {
+enum Passed {
     /// Null, or a whole structure of the type that the parameter's type says.
     Structure,
     /// Null, or a string.
@@ -29,7 +29,7 @@ enum Given {
 }
 
 /// A function, and what it is given.
-type Activation = (Name, Vec<Given>);
+type Activation = (Name, Vec<Passed>);
 
 /// Of a function and what it calls.
 pub(super) struct Wholes<'e> {
@@ -37,11 +37,13 @@ pub(super) struct Wholes<'e> {
     memory: &'e Memory<'e>,
     /// Whether a function that is given this keeps structures whole; `None` while it is looked at.
     known: RefCell<BTreeMap<Activation, Option<bool>>>,
+    /// What a function that is given this gives, as far as it is that; `None` also while it is looked at.
+    found: RefCell<BTreeMap<Activation, Option<Type>>>,
 }
 
 impl<'e> Wholes<'e> {
     pub(super) fn of(env: &'e Environment, memory: &'e Memory<'e>) -> Wholes<'e> {
-        Wholes { env, memory, known: RefCell::default() }
+        Wholes { env, memory, known: RefCell::default(), found: RefCell::default() }
     }
 
     /// Whether an operation may be one that changes pointers in structures and keeps these whole.
@@ -66,14 +68,10 @@ impl<'e> Wholes<'e> {
         is_text: &dyn Fn(usize) -> bool,
     ) -> bool {
         let Some(body) = self.env.function(name) else { return false };
-        let arguments = obligations::values(call);
-        let given: Vec<Given> = (0..body.parameters.len())
-            .map(|at| match arguments.get(at).copied().flatten() {
-                Some(value) => given(origins, body, at, value, is_text),
-                None => Given::Anything,
-            })
-            .collect();
-        let key = (name, given);
+        self.keeps_with(body, (name, passed(origins, body, call, is_text)))
+    }
+
+    fn keeps_with(&self, body: &Function, key: Activation) -> bool {
         // Of functions that call each other nothing is known.
         if let Some(known) = self.known.borrow().get(&key) {
             return known.unwrap_or(false);
@@ -84,20 +82,58 @@ impl<'e> Wholes<'e> {
         keeps
     }
 
-    fn body_keeps(&self, body: &Function, given: &[Given]) -> bool {
+    /// What a call gives, in a function with these origins: a function that is given whole structures, and keeps all whole, finds whole ones.
+    pub(super) fn results(&self, origins: &Origins<'_>, call: &Call) -> Given {
+        let Callee::Direct(name) = call.callee else { return Given::Anything };
+        let Some(body) = self.env.function(name) else { return Given::Anything };
+        let is_wanted = body.result.is_some_and(|id| body.local(id).ty.pointee().is_some());
+        if !is_wanted {
+            return Given::Anything;
+        }
+        if obligations::values(call).into_iter().flatten().any(|value| origins.is_open(value)) {
+            return Given::Open;
+        }
+        let key = (name, passed(origins, body, call, &|_| false));
+        if !key.1.contains(&Passed::Structure) {
+            return Given::Anything;
+        }
+        let known = self.found.borrow().get(&key).copied();
+        let found = known.unwrap_or_else(|| {
+            self.found.borrow_mut().insert(key.clone(), None);
+            let found = if self.keeps_with(body, key.clone()) { self.finds(body, &key.1) } else { None };
+            self.found.borrow_mut().insert(key, found);
+            found
+        });
+        found.map_or(Given::Anything, Given::Found)
+    }
+
+    fn finds(&self, body: &Function, given: &[Passed]) -> Option<Type> {
+        let result = body.result.filter(|id| !body.local(*id).address_taken)?;
+        let found = self.origins(body, given).found(result)?;
+        (body.local(result).ty.pointee().map(Type::unqualified) == Some(found)).then_some(found)
+    }
+
+    /// Of a function that is given this, and keeps structures whole.
+    fn origins<'f>(&'f self, body: &'f Function, given: &[Passed]) -> Origins<'f> {
         let is_like =
-            |at: &usize, like: Given| given[*at] == like && !body.local(body.parameters[*at]).address_taken;
+            |at: &usize, like: Passed| given[*at] == like && !body.local(body.parameters[*at]).address_taken;
         let all = 0..given.len();
-        let structures: BTreeSet<usize> = all.clone().filter(|at| is_like(at, Given::Structure)).collect();
+        let structures: BTreeSet<usize> = all.clone().filter(|at| is_like(at, Passed::Structure)).collect();
         let looked_at: Vec<(usize, bool)> = all
-            .filter(|at| structures.contains(at) || is_like(at, Given::Text))
+            .filter(|at| structures.contains(at) || is_like(at, Passed::Text))
             .map(|at| (at, true))
             .collect();
-        let origins = Origins::of(self.env.program(), body, &looked_at, structures, &[], &|_| true);
+        let results = |origins: &Origins<'_>, call: &Call| self.results(origins, call);
+        let structures = Structures { parameters: structures, owned: BTreeSet::new() };
+        Origins::of(self.env.program(), body, &looked_at, structures, &[], &|_| true, &results)
+    }
+
+    fn body_keeps(&self, body: &Function, given: &[Passed]) -> bool {
+        let origins = self.origins(body, given);
         let graph = self.env.call_graph();
         // What it does before may end strings elsewhere.
-        let is_calm = given.contains(&Given::Text) && self.all_reached([body.name], changes_no_string);
-        let is_text = |at: usize| is_calm && given.get(at) == Some(&Given::Text);
+        let is_calm = given.contains(&Passed::Text) && self.all_reached([body.name], changes_no_string);
+        let is_text = |at: usize| is_calm && given.get(at) == Some(&Passed::Text);
         body.edge_ids().all(|(id, edge)| {
             let itself = !changes_pointers(self.memory, body, id, &edge.op);
             let stores = || stored(&edge.op).is_some() && self.keeps(&origins, &edge.op, &is_text);
@@ -132,23 +168,24 @@ fn changes_no_string(memory: &Memory<'_>, body: &Function, id: EdgeId, op: &Op) 
     !changes_strings(memory, body, id, op)
 }
 
-fn given(
+/// What a function is given where it is called.
+fn passed(
     origins: &Origins<'_>,
     callee: &Function,
-    parameter: usize,
-    value: &Expr,
+    call: &Call,
     is_text: &dyn Fn(usize) -> bool,
-) -> Given {
-    let Some(pointee) = callee.local(callee.parameters[parameter]).ty.pointee() else {
-        return Given::Anything;
+) -> Vec<Passed> {
+    let arguments = obligations::values(call);
+    let one = |at: usize| {
+        let value = arguments.get(at).copied().flatten()?;
+        let pointee = callee.local(callee.parameters[at]).ty.pointee()?;
+        if !origins.has_trees() && origins.leads_to_whole(value, pointee.unqualified()) {
+            Some(Passed::Structure)
+        } else {
+            origins.leads_to_text(value, is_text).then_some(Passed::Text)
+        }
     };
-    if origins.leads_to_whole(value, pointee.unqualified()) {
-        Given::Structure
-    } else if origins.leads_to_text(value, is_text) {
-        Given::Text
-    } else {
-        Given::Anything
-    }
+    (0..callee.parameters.len()).map(|at| one(at).unwrap_or(Passed::Anything)).collect()
 }
 
 /// A pointer that is put into memory, and where.

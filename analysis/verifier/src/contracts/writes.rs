@@ -151,6 +151,12 @@ pub(super) fn changes_pointers(env: &Memory<'_>, body: &Function, id: EdgeId, op
     of_edge(env, body, id, op).changes_pointers()
 }
 
+/// Whether an edge, without what it calls, changes no pointer in structures of callers and ends nothing.
+pub(super) fn keeps_all(env: &Memory<'_>, body: &Function, id: EdgeId, op: &Op) -> bool {
+    let did = of_edge(env, body, id, op);
+    !did.changes_pointers() && !did.frees
+}
+
 /// Whether strings of callers may end later behind it than they did.
 pub(super) fn changes_strings(env: &Memory<'_>, body: &Function, id: EdgeId, op: &Op) -> bool {
     of_edge(env, body, id, op).changes_strings()

@@ -39,7 +39,7 @@ const TRIES: usize = 10;
 const STEPS: u64 = 40_000;
 
 /// What is asked first, without a solver.
-const RANGES: &[&str] = &["intervals"];
+const RANGES: &[&str] = &["intervals", "relations"];
 
 /// What is asked then.
 const SOLVER: &[&str] = &["horn-glance"];
@@ -109,7 +109,7 @@ impl<P: Programs> Known<'_, P> {
             let draft = self.draft(*name)?;
             let needs = draft.is_empty() && !self.calls_contract(*name);
             if !draft.is_written()
-                && (needs && self.open(*name).is_empty() || !draft.runs_others() && self.is_hopeless(*name))
+                && (needs && self.open(*name).is_empty() || !draft.runs_code() && self.is_hopeless(*name))
             {
                 continue;
             }
@@ -277,6 +277,7 @@ impl<P: Programs> Known<'_, P> {
         let open = self.still_open(name, &one.contract, &assumed, &report);
         one.not_kept = asked_of_calls(name, &assumed, &open);
         one.is_whole = !one.is_contradictory && open.is_empty() && report.reason.is_none();
+        one.contract.is_contained = assumed.is_contained && one.is_whole;
         if one.is_contradictory || one.is_whole || report.reason.is_some() {
             return Ok(());
         }
@@ -290,7 +291,8 @@ impl<P: Programs> Known<'_, P> {
         }
         // Whether memory is alive is no matter of what parameters lead to, as long as they are alive and what is called does not free it.
         if open.iter().any(|id| self.is_of_lives(&assumed, name, *id)) {
-            one.go_on(one.draft.with_keeping(&one.contract));
+            let next = one.draft.with_trees(&one.contract);
+            one.go_on(next.or_else(|| one.draft.with_keeping(&one.contract)));
             return Ok(());
         }
         // That a pointer is not null no relation between numbers shows, and what is not a matter of numbers no solver is asked. Of the
@@ -304,6 +306,7 @@ impl<P: Programs> Known<'_, P> {
         let next = next.or_else(|| one.draft.next(&one.contract, &about(&of_memory)));
         if next.is_some() || !of_memory.is_empty() {
             let next = next.or_else(|| one.draft.with_stored(&one.contract));
+            let next = next.or_else(|| one.draft.with_trees(&one.contract));
             let next = next.or_else(|| one.draft.with_keeping(&one.contract));
             one.go_on(next);
             return Ok(());
@@ -311,10 +314,12 @@ impl<P: Programs> Known<'_, P> {
         let open = self.not_solved(name, &assumed, &ranges, open)?;
         one.not_kept = asked_of_calls(name, &assumed, &open);
         one.is_whole = open.is_empty();
+        one.contract.is_contained = assumed.is_contained && one.is_whole;
         if !one.is_whole {
             one.leaves(&open, &assumed);
             let next = one.draft.with_numbers(&one.contract);
-            one.go_on(next.or_else(|| one.draft.next(&one.contract, &about(&open))));
+            let next = next.or_else(|| one.draft.next(&one.contract, &about(&open)));
+            one.go_on(next.or_else(|| one.draft.with_trees(&one.contract)));
         }
         Ok(())
     }
@@ -565,7 +570,11 @@ fn rest(functions: &BTreeMap<Name, Function>, report: &mut Report) {
     let is_part = |(_, kept): &(&Name, &Kept)| !kept.is_whole();
     let in_part = report.kept.iter().filter(is_part).map(|(name, _)| *name);
     let unknown = report.verdicts.iter().filter(|(_, verdict)| is_open(verdict)).map(|((name, _), _)| *name);
-    let open: BTreeSet<Name> = unknown.chain(in_part).collect();
+    let is_whole = |name: &Name| report.kept.get(name).is_some_and(Kept::is_whole);
+    // What they call may fail there.
+    let calls: Vec<Name> = report.calls_not_kept.keys().filter(|name| !is_whole(name)).copied().collect();
+    let open: BTreeSet<Name> = unknown.chain(in_part).chain(calls.iter().copied()).collect();
+    report.resting.extend(calls);
     for name in report.kept.keys() {
         let Some(function) = functions.get(name) else { continue };
         if function.subject.reachable_from(*name).is_disjoint(&open) {

@@ -172,7 +172,12 @@ impl Maker<'_> {
     fn gives_back(&mut self, at: Loc, id: EdgeId) -> Loc {
         let Some(pointer) = self.freed.get(&id).cloned() else { return at };
         let what = format!("what `{}` leads to can be freed", expr_text(self.function, &pointer));
-        let freeable = Expr::Memory(MemoryPredicate::Freeable, Arc::new(pointer), Arc::new(Expr::int(0)));
+        let nothing = Expr::int(0);
+        let given = if let Op::Free(given) = &self.function.edge(id).op { given } else { &pointer };
+        let known = self.predicate(MemoryPredicate::Freeable, given, &nothing);
+        let unknown =
+            || Expr::Memory(MemoryPredicate::Freeable, Arc::new(pointer), Arc::new(nothing.clone()));
+        let freeable = known.map_or_else(unknown, |(condition, _)| condition);
         self.obliged(at, freeable, &what, None)
     }
 
@@ -186,7 +191,10 @@ impl Maker<'_> {
                     at = self.moves(at, id, value);
                 }
             }
-            Op::Call(call) => at = self.called(at, call),
+            Op::Call(call) => {
+                at = self.called(at, call);
+                at = self.found(at, call);
+            }
             Op::Allocate(allocation) => at = self.allocated(at, allocation),
             Op::Skip
             | Op::Assume(_)
@@ -216,6 +224,19 @@ impl Maker<'_> {
         }
         match ghosts.left {
             Some(ghost) => self.then(at, Op::Assign(bytes::local(ghost), widened(&allocation.size))),
+            None => at,
+        }
+    }
+
+    /// The local gets a pointer to what a function has found in structures.
+    fn found(&mut self, mut at: Loc, call: &Call) -> Loc {
+        let id = call.dst.as_ref().and_then(|dst| whole_pointer(self.function, dst));
+        let Some(ghosts) = id.and_then(|id| self.ghosts.get(&id)).copied() else { return at };
+        if let Some(ghost) = ghosts.moved {
+            at = self.then(at, Op::Assign(bytes::local(ghost), number(0)));
+        }
+        match ghosts.left {
+            Some(ghost) => self.begins_string(at, ghost),
             None => at,
         }
     }
@@ -376,7 +397,7 @@ impl Maker<'_> {
                 self.ghosts_of(place).moved.is_some()
                     || place.local.is_some_and(|id| !self.origins.is_written(id))
             }
-            Memory::Nothing | Memory::Structure => false,
+            Memory::Nothing | Memory::Structure | Memory::Allocated | Memory::Tree(_) => false,
         };
         if !is_known(&left) || !is_known(&right) {
             return None;

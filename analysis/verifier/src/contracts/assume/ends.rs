@@ -128,6 +128,12 @@ impl Maker<'_> {
                 known.map_or_else(unknown, |(condition, _)| condition)
             }
             Memory::Structure => truth(self.is_structure(value, callee, parameter)),
+            Memory::Allocated => {
+                let known = self.predicate(MemoryPredicate::Freeable, value, &Expr::int(0));
+                let unknown = || Expr::Memory(MemoryPredicate::Freeable, pointer.clone(), nothing.clone());
+                known.map_or_else(unknown, |(condition, _)| condition)
+            }
+            Memory::Tree(tree) => truth(self.is_tree(value, tree, callee, arguments, parameter)),
         };
         if condition == truth(true) {
             return at;
@@ -196,22 +202,54 @@ impl Maker<'_> {
         }
     }
 
+    /// Whether an argument leads to a tree that the function holds, of which no other argument is a part.
+    fn is_tree(
+        &self,
+        value: &Expr,
+        tree: &Tree,
+        callee: &Function,
+        arguments: &[Option<&Expr>],
+        parameter: usize,
+    ) -> bool {
+        if owned::is_nothing(value) {
+            return true;
+        }
+        let others = arguments.iter().enumerate().filter(|(at, _)| *at != parameter);
+        let others = others.filter_map(|(_, other)| other.filter(|other| other.scalar() == Scalar::Pointer));
+        // What else the function was given is apart from its trees, and so is what it has allocated itself.
+        let is_apart = |other: &&Expr| match self.origins.place(other).map(|place| place.origin) {
+            Some(Origin::Parameter(at)) => {
+                self.own.pointers.get(&at).is_some_and(|asked| !owned::is_owned(&asked.memory))
+            }
+            Some(Origin::Allocated) => true,
+            Some(Origin::Loaded(_)) | None => {
+                matches!(other, Expr::Address(Lvalue { base: Base::Global(_) | Base::Local(_), .. }))
+                    && tree.is_allocated
+            }
+        };
+        let others: Vec<&Expr> = others.filter(|other| !is_apart(other)).collect();
+        let wanted = callee.local(callee.parameters[parameter]).ty.pointee().map(Type::unqualified);
+        self.owned.is_tree(self.function, self.at, value, wanted, tree, &others)
+    }
+
     /// Whether an argument leads to a structure, as the parameter's type says.
     pub(super) fn is_structure(&self, value: &Expr, callee: &Function, parameter: usize) -> bool {
         let Some(place) = self.origins.place(value) else { return *value == Expr::Null };
         let wanted = callee.local(callee.parameters[parameter]).ty.pointee();
         let own = self.origins.pointee(place.origin);
+        let is_beside = self.is_beside_trees(&place);
         let is_same = match (wanted, own) {
             (Some(wanted), Some(own)) => wanted.unqualified() == own.unqualified(),
             _ => false,
         };
         is_same
             && place.offset.is_zero()
+            && (!self.origins.has_trees() || is_beside)
             && self.origins.opaque().is_clear()
-            && self.structures_stay(self.at)
+            && (self.structures_stay(self.at) || is_beside)
             && (self.stays.texts(self.named.before(self.at))
-                || !own.is_some_and(|ty| has_texts(self.program, ty)))
-            && self.stays.lives(self.named.before(self.at))
+                || !own.is_some_and(|ty| text::leads_to_text(self.program, ty)))
+            && (self.stays.lives(self.named.before(self.at)) || is_beside)
             && self.memory(place.origin) == Memory::Structure
     }
 
@@ -331,32 +369,6 @@ impl Maker<'_> {
         self.push(at, old, Op::Skip);
         self.out.entry = start;
     }
-}
-
-/// Whether strings are what a structure of this type leads to.
-fn has_texts(program: &Program, ty: Type) -> bool {
-    let mut seen = BTreeSet::new();
-    let mut open = vec![ty];
-    while let Some(ty) = open.pop() {
-        let ty = element(ty);
-        if ty.pointee().is_some_and(is_character) {
-            return true;
-        }
-        if !seen.insert(ty) {
-            continue;
-        }
-        open.extend(ty.pointee());
-        if let TypeKind::Record(tag) = ty.kind() {
-            open.extend(
-                types(program)
-                    .record(*tag)
-                    .into_iter()
-                    .flat_map(|record| &record.fields)
-                    .map(|field| field.ty),
-            );
-        }
-    }
-    false
 }
 
 /// Whether an obligation of the function is that a parameter is not null.

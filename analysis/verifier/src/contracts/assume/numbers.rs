@@ -89,7 +89,7 @@ impl Maker<'_> {
             return Some(self.unless_null(place, inside));
         }
         let condition = match self.memory(place.origin) {
-            Memory::Nothing => return None,
+            Memory::Nothing | Memory::Allocated | Memory::Tree(_) => return None,
             Memory::Bytes(bytes) => within(self.moved(place), &size, &number(i128::from(bytes))),
             Memory::Structure => {
                 let ty = self.origins.pointee(place.origin)?;
@@ -166,6 +166,9 @@ impl Maker<'_> {
         if is_life && self.is_hook(pointer) {
             return Some((truth(true), usize::MAX));
         }
+        if self.is_owned(predicate, pointer) {
+            return Some((truth(true), usize::MAX));
+        }
         let place = self.origins.place(pointer)?;
         let condition = match predicate {
             MemoryPredicate::InBounds => self.inside(&place, size)?,
@@ -194,15 +197,47 @@ impl Maker<'_> {
         Some((condition, at))
     }
 
+    /// Whether it is said of what the function holds.
+    fn is_owned(&self, predicate: MemoryPredicate, pointer: &Expr) -> bool {
+        match predicate {
+            MemoryPredicate::NotFreed | MemoryPredicate::NotEnded => {
+                self.owned.is_alive(self.function, self.at, pointer)
+            }
+            MemoryPredicate::Freeable => self.owned.can_be_freed(self.function, self.at, pointer),
+            MemoryPredicate::InBounds
+            | MemoryPredicate::Terminated
+            | MemoryPredicate::Initialised
+            | MemoryPredicate::Writable
+            | MemoryPredicate::Callable
+            | MemoryPredicate::Within
+            | MemoryPredicate::SameObject
+            | MemoryPredicate::WideTerminated
+            | MemoryPredicate::NothingLost
+            | MemoryPredicate::NothingLeft => false,
+        }
+    }
+
     /// Whether the contract says what function it leads to: functions do not end.
     fn is_hook(&self, pointer: &Expr) -> bool {
+        // A call speaks of the function that the pointer leads to.
+        let pointer = match pointer {
+            Expr::Address(Lvalue { base: Base::Deref(inner, _), path, .. }) if path.is_empty() => inner,
+            other => other,
+        };
         let place = hooks::place_of(&self.named.unnamed(pointer), self.function);
         place.is_some_and(|place| self.own.hooks.contains_key(&place))
     }
 
     /// Whether a pointer leads to memory that the contract speaks of, and nothing has ended since. (What else comes from a parameter is null.)
     fn is_alive(&self, place: &Place) -> bool {
-        self.stays.lives(self.named.before(self.at)) && self.is_given(place)
+        self.is_given(place) && (self.stays.lives(self.named.before(self.at)) || self.is_beside_trees(place))
+    }
+
+    /// Whether a pointer leads to what another parameter was given than those with trees, which are all that the function ends.
+    pub(super) fn is_beside_trees(&self, place: &Place) -> bool {
+        let is_beside =
+            |at: usize| self.own.pointers.get(&at).is_some_and(|asked| !owned::is_owned(&asked.memory));
+        self.owned.sees_all(self.at) && matches!(place.origin, Origin::Parameter(at) if is_beside(at))
     }
 
     /// Whether a pointer leads to memory that the contract speaks of, and nothing without a value has come there since.

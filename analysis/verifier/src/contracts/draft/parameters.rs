@@ -3,14 +3,47 @@
 
 use std::collections::BTreeSet;
 
-use proofline_cfa::{Base, Expr, Function, LocalId, Lvalue, MemoryPredicate, Op, Scalar, Type, visit};
+use proofline_cfa::{
+    Base, Expr, Function, LocalId, Lvalue, MemoryPredicate, Obligation, Op, Scalar, Type, visit,
+};
 use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
 
+use crate::checks::float_to_int;
+
 use super::super::{
-    origin::{Origin, Origins, types, whole_pointer},
+    acsl::is_number,
+    origin::{Given, Origin, Origins, Structures, types, whole_pointer},
     replaced,
 };
+
+/// That parameters are numbers, and not NaN, where they are turned into integers.
+pub(super) fn not_nan(env: &Environment, function: &Function) -> Vec<Expr> {
+    let mut read: BTreeSet<LocalId> = BTreeSet::new();
+    let is_one = |obligation: &&Obligation| float_to_int::CHECK.is(obligation.check);
+    for obligation in function.obligations.iter().filter(is_one) {
+        for edge in function.edges.iter().filter(|edge| edge.to == obligation.error) {
+            visit::reads(&edge.op, &mut |lvalue| {
+                if let Base::Local(id) = lvalue.base {
+                    read.insert(id);
+                }
+            });
+        }
+    }
+    let is_written = |id: LocalId| {
+        function.edges.iter().any(|edge| {
+            let mut found = false;
+            visit::mentions(&edge.op, &mut |mention| {
+                found |= matches!(mention, visit::Mention::Write(to) if to.base == Base::Local(id));
+            });
+            found
+        })
+    };
+    let parameters = function.parameters.iter().copied();
+    let parameters =
+        parameters.filter(|id| read.contains(id) && !function.local(*id).address_taken && !is_written(*id));
+    parameters.filter_map(|id| is_number(env.program(), function, id)).collect()
+}
 
 /// Parameters whose pointers are put into members of structures, as they are.
 pub(super) fn stored(env: &Environment, function: &Function, origins: &Origins<'_>) -> BTreeSet<usize> {
@@ -35,7 +68,10 @@ pub(super) fn walked(
     function: &Function,
     parameters: &[(usize, bool)],
 ) -> BTreeSet<usize> {
-    let origins = Origins::of(env.program(), function, parameters, BTreeSet::new(), &[], &|_| true);
+    let origins =
+        Origins::of(env.program(), function, parameters, Structures::default(), &[], &|_| true, &|_, _| {
+            Given::Anything
+        });
     let walks = function.edges.iter().filter_map(|edge| {
         let Op::Assign(dst, value) = &edge.op else { return None };
         whole_pointer(function, dst)?;

@@ -34,7 +34,8 @@ impl Try {
             return;
         }
         if self.best.as_ref().is_none_or(|(_, least)| open.len() < least.len()) {
-            self.best = Some((self.contract.clone(), open.clone()));
+            let contract = Contract { is_contained: assumed.is_contained, ..self.contract.clone() };
+            self.best = Some((contract, open.clone()));
         }
     }
 

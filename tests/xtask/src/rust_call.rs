@@ -17,8 +17,10 @@ const SMALL: &[&str] = &["IntKind", "IntType", "LocalId", "Name", "ObligationId"
 /// # Errors
 /// The places that were found; a build that fails.
 pub(crate) fn run(root: &Path) -> Result<()> {
-    let folder = tempfile::tempdir()?;
-    let (wrapper, target) = (folder.path().join("rustc"), root.join("target/rust-call"));
+    // At one place, so that a build that was stopped goes on.
+    let target = root.join("target/rust-call");
+    let wrapper = target.join("rustc");
+    fs::create_dir_all(&target)?;
     let script = "#!/bin/sh\ncase \"$*\" in *'--crate-name proofline'*) exec \"$@\" --emit=mir;; *) exec \"$@\";; esac\n";
     fs::write(&wrapper, script)?;
     fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755))?;

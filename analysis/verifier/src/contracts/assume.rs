@@ -167,7 +167,8 @@ impl<'a> Maker<'a> {
         let structures =
             asked.filter(|(_, asked)| matches!(asked.memory, Memory::Structure | Memory::Tree(_)));
         let parameters: BTreeSet<usize> = structures.map(|(at, _)| *at).collect();
-        let structures = Structures { parameters, owned: owned::members(own) };
+        let has_trees = own.pointers.values().any(|asked| matches!(asked.memory, Memory::Tree(_)));
+        let structures = Structures { parameters, owned: has_trees.then(|| owned::members(own)) };
         let ends = ends(own, &is_known);
         // Stores keep structures whole if what they store leads to whole ones, which hangs on what was stored before. Where all of them that are left
         // are such, each is by induction over the steps of a run.

@@ -282,7 +282,7 @@ pub(crate) fn draft(env: &Environment, name: Name, callees: &Contracts) -> Draft
     let walked = walked(env, function, &all);
     let records = parameters.iter().copied().filter(|at| is_record(at) && !walked.contains(at)).collect();
     let results = |origins: &Origins<'_>, call: &Call| may_find(env, origins, call);
-    let records = Structures { parameters: records, owned: BTreeSet::new() };
+    let records = Structures { parameters: records, owned: None };
     let origins = Origins::of(env.program(), function, &all, records, &[], &|_| true, &results);
     let mut uses: BTreeMap<usize, Uses> = BTreeMap::new();
     let mut look = Look { env, function, origins: &origins, callees, uses: &mut uses };

@@ -87,8 +87,8 @@ pub(super) type Results<'r> = dyn Fn(&Origins<'_>, &Call) -> Given + 'r;
 pub(super) struct Structures {
     /// Parameters that lead to them.
     pub(super) parameters: BTreeSet<usize>,
-    /// Members that lead to what belongs to their node. Of other members of the same records nothing is known then.
-    pub(super) owned: BTreeSet<Member>,
+    /// If some are trees: members that lead to what belongs to their node. Of other members nothing is known then.
+    pub(super) owned: Option<BTreeSet<Member>>,
 }
 
 /// The origins of a function's locals.
@@ -349,15 +349,14 @@ impl<'f> Origins<'f> {
 
     /// Whether something is said of what a member leads to.
     fn is_said(&self, path: &[Step]) -> bool {
-        let owned = &self.structures.owned;
-        let Some(Step::Field { record, offset, .. }) = path.first() else { return false };
-        let is_it = |member: &Member| (member.record, member.offset) == (*record, *offset) && path.len() == 1;
-        owned.iter().all(|member| member.record != *record) || owned.iter().any(is_it)
+        let Some(owned) = &self.structures.owned else { return true };
+        let [Step::Field { record, offset, .. }] = path else { return false };
+        owned.iter().any(|member| (member.record, member.offset) == (*record, *offset))
     }
 
     /// Whether some of the structures are trees, of which not everything is said.
     pub(super) fn has_trees(&self) -> bool {
-        !self.structures.owned.is_empty()
+        self.structures.owned.is_some()
     }
 
     /// Whether a pointer that is put into a member of a structure is null, or leads to what the member's type says: another structure, or a string, whole

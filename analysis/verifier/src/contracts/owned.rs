@@ -145,18 +145,35 @@ impl Owned {
         others: &[&Expr],
     ) -> bool {
         let Some((held, symbol)) = self.found(function, at, pointer) else { return false };
-        if held.object(symbol).map(|object| object.ty) != ty {
-            return false;
-        }
-        let parts = held.tree(symbol, Some(&tree.members));
-        let is_apart = |other: &&Expr| {
-            let symbol = variable(function, held, base_of(other));
-            is_nothing(other) || symbol.is_some_and(|other| !parts.contains(&other))
-        };
-        held.is_whole(symbol, Some(&tree.members))
+        held.object(symbol).map(|object| object.ty) == ty
+            && held.is_whole(symbol, Some(&tree.members))
             && tree.members.is_subset(&self.members)
             && (!tree.is_allocated || self.can_be_freed(function, at, pointer))
-            && others.iter().all(is_apart)
+            && self.is_apart(function, at, pointer, &tree.members, others)
+    }
+
+    /// Whether none of these leads into what a pointer and such members lead to.
+    pub(super) fn is_apart(
+        &self,
+        function: &Function,
+        at: Loc,
+        pointer: &Expr,
+        members: &BTreeSet<Member>,
+        others: &[&Expr],
+    ) -> bool {
+        let found = self.found(function, at, pointer);
+        others.iter().all(|other| {
+            is_nothing(other)
+                || found.is_some_and(|(held, symbol)| {
+                    let other = variable(function, held, base_of(other));
+                    other.is_some_and(|other| !held.tree(symbol, Some(members)).contains(&other))
+                })
+        })
+    }
+
+    /// Whether the function holds what a pointer leads to.
+    pub(super) fn holds(&self, function: &Function, at: Loc, pointer: &Expr) -> bool {
+        self.found(function, at, pointer).is_some()
     }
 }
 
@@ -284,10 +301,14 @@ impl Look<'_> {
                 // What does not belong to a node leads anywhere.
                 return;
             }
+            let ty = dst.ty.pointee().map(Type::unqualified);
             let value = self.symbol(held, value).or_else(|| {
-                let ty = dst.ty.pointee()?.unqualified();
-                is_nothing(value).then(|| held.add(Object { ty, state: State::Null, is_allocated: true }))
+                is_nothing(value)
+                    .then_some(Object { ty: ty?, state: State::Null, is_allocated: true })
+                    .map(|object| held.add(object))
             });
+            // What is of another type is not what the member says.
+            let value = value.filter(|value| held.object(*value).map(|object| object.ty) == ty);
             if held.put(node, record, offset, value) {
                 return;
             }

@@ -124,7 +124,7 @@ impl<'e> Wholes<'e> {
             .map(|at| (at, true))
             .collect();
         let results = |origins: &Origins<'_>, call: &Call| self.results(origins, call);
-        let structures = Structures { parameters: structures, owned: BTreeSet::new() };
+        let structures = Structures { parameters: structures, owned: None };
         Origins::of(self.env.program(), body, &looked_at, structures, &[], &|_| true, &results)
     }
 

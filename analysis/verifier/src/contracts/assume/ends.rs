@@ -131,7 +131,13 @@ impl Maker<'_> {
             Memory::Allocated => {
                 let known = self.predicate(MemoryPredicate::Freeable, value, &Expr::int(0));
                 let unknown = || Expr::Memory(MemoryPredicate::Freeable, pointer.clone(), nothing.clone());
-                known.map_or_else(unknown, |(condition, _)| condition)
+                let others = self.not_apart(value, arguments, parameter, true);
+                let nothing_below = BTreeSet::new();
+                if self.owned.is_apart(self.function, self.at, value, &nothing_below, &others) {
+                    known.map_or_else(unknown, |(condition, _)| condition)
+                } else {
+                    truth(false)
+                }
             }
             Memory::Tree(tree) => truth(self.is_tree(value, tree, callee, arguments, parameter)),
         };
@@ -214,22 +220,38 @@ impl Maker<'_> {
         if owned::is_nothing(value) {
             return true;
         }
-        let others = arguments.iter().enumerate().filter(|(at, _)| *at != parameter);
-        let others = others.filter_map(|(_, other)| other.filter(|other| other.scalar() == Scalar::Pointer));
-        // What else the function was given is apart from its trees, and so is what it has allocated itself.
-        let is_apart = |other: &&Expr| match self.origins.place(other).map(|place| place.origin) {
-            Some(Origin::Parameter(at)) => {
-                self.own.pointers.get(&at).is_some_and(|asked| !owned::is_owned(&asked.memory))
-            }
-            Some(Origin::Allocated) => true,
-            Some(Origin::Loaded(_)) | None => {
-                matches!(other, Expr::Address(Lvalue { base: Base::Global(_) | Base::Local(_), .. }))
-                    && tree.is_allocated
-            }
-        };
-        let others: Vec<&Expr> = others.filter(|other| !is_apart(other)).collect();
+        let others = self.not_apart(value, arguments, parameter, tree.is_allocated);
         let wanted = callee.local(callee.parameters[parameter]).ty.pointee().map(Type::unqualified);
         self.owned.is_tree(self.function, self.at, value, wanted, tree, &others)
+    }
+
+    /// Other arguments that may lead to what an argument that is given away leads to, unless what the function holds says otherwise.
+    fn not_apart<'e>(
+        &self,
+        value: &Expr,
+        arguments: &[Option<&'e Expr>],
+        parameter: usize,
+        is_allocated: bool,
+    ) -> Vec<&'e Expr> {
+        let is_held = self.owned.holds(self.function, self.at, value);
+        let others = arguments.iter().enumerate().filter(|(at, _)| *at != parameter);
+        let others = others.filter_map(|(_, other)| other.filter(|other| other.scalar() == Scalar::Pointer));
+        // What else the function was given is apart from its trees and from what it has allocated itself, and that from its trees.
+        let is_apart = |other: &&Expr| match self.origins.place(other).map(|place| place.origin) {
+            Some(Origin::Parameter(at)) => {
+                let is_new =
+                    || matches!(self.origins.place(value), Some(place) if place.origin == Origin::Allocated);
+                let asked = self.own.pointers.get(&at);
+                (is_held || is_new()) && asked.is_some_and(|asked| !owned::is_owned(&asked.memory))
+            }
+            Some(Origin::Allocated) => is_held,
+            Some(Origin::Loaded(_)) | None => {
+                let is_named =
+                    matches!(other, Expr::Address(Lvalue { base: Base::Global(_) | Base::Local(_), .. }));
+                is_named && is_allocated
+            }
+        };
+        others.filter(|other| !is_apart(other)).collect()
     }
 
     /// Whether an argument leads to a structure, as the parameter's type says.

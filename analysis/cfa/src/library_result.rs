@@ -49,6 +49,10 @@ pub enum Quantity {
     ComplementSpan,
     /// `atoi(s)`
     Number,
+    /// `strtol(s, …, base)`, or the like for another type: `s`, `base`.
+    NumberIn,
+    /// How many characters of `s` are that number and what stands before it: `s`, `base`.
+    NumberEnd,
     /// `inet_addr(s)`
     InternetAddress,
     /// How many of the `n` bytes from `p` on a search for the byte `c` looks at: `p`, `c`, `n`.
@@ -81,7 +85,7 @@ pub enum Quantity {
 
 impl Quantity {
     /// With name and number of arguments.
-    pub const ALL: [(&'static str, Quantity, usize); 29] = [
+    pub const ALL: [(&'static str, Quantity, usize); 31] = [
         ("string_length", Quantity::StringLength, 1),
         ("bounded_length", Quantity::BoundedLength, 2),
         ("string_size", Quantity::StringSize, 1),
@@ -97,6 +101,8 @@ impl Quantity {
         ("span", Quantity::Span, 2),
         ("complement_span", Quantity::ComplementSpan, 2),
         ("number", Quantity::Number, 1),
+        ("number_in", Quantity::NumberIn, 2),
+        ("number_end", Quantity::NumberEnd, 2),
         ("internet_address", Quantity::InternetAddress, 1),
         ("bytes_until", Quantity::BytesUntil, 3),
         ("kept_bytes", Quantity::KeptBytes, 2),
@@ -145,6 +151,8 @@ impl Quantity {
             | Quantity::FirstOfSet
             | Quantity::FirstString
             | Quantity::BytesUntil
+            | Quantity::NumberIn
+            | Quantity::NumberEnd
             | Quantity::KeptBytes
             | Quantity::Overlap
             | Quantity::Meeting

@@ -106,13 +106,18 @@ impl Index {
         let mut index = Index::default();
         let mut builder = Builder { files: source.unit.files(), paths: BTreeMap::new(), index: &mut index };
         let (module, map) = (&source.module, &source.map);
+        let declared = source.unit.declarations();
+        let text_of = |span: &Span, ty, name: &str| {
+            let written = declared.get(&(span.file, span.start)).cloned();
+            written.unwrap_or_else(|| print::types::declaration_text(ty, name))
+        };
         for (function, (span, body_map)) in module.functions.iter().zip(map.functions.iter().zip(&map.bodies))
         {
             let name = function.name.to_string();
             if internal(function.linkage) {
                 hidden.insert(Symbol::Function(name.clone()));
             }
-            let text = print::types::declaration_text(function.ty, &name);
+            let text = text_of(span, function.ty, &name);
             builder.declare(
                 Symbol::Function(name.clone()),
                 *span,
@@ -126,7 +131,7 @@ impl Index {
                 if local.name.starts_with('#') {
                     continue;
                 }
-                let text = print::types::declaration_text(local.ty, &local.name);
+                let text = text_of(span, local.ty, &local.name);
                 builder.declare(
                     Symbol::Local(name.clone(), number),
                     *span,
@@ -170,7 +175,7 @@ impl Index {
             }
             // A `static` local is `f.x`.
             let written = global.name.rsplit('.').next().unwrap_or(&global.name).to_owned();
-            let text = print::types::declaration_text(global.ty, &written);
+            let text = text_of(span, global.ty, &written);
             builder.declare(
                 Symbol::Global(global.name.to_string()),
                 *span,

@@ -12,6 +12,7 @@ use proofline_hir::{ContentHash, ContentHasher, Name, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
+    bounds,
     call_graph::{self, CallGraph, Callees},
     footprint::{self, Common},
     mod_ref::ModRef,
@@ -46,6 +47,7 @@ pub struct Environment {
     nothing: BTreeSet<Object>,
     targets: RwLock<Known>,
     common: OnceLock<Common>,
+    bounds: OnceLock<Vec<Vec<i128>>>,
     footprints: FxHashMap<Name, OnceLock<ContentHash>>,
 }
 
@@ -157,6 +159,7 @@ impl Environment {
             nothing: BTreeSet::new(),
             targets: RwLock::default(),
             common: OnceLock::new(),
+            bounds: OnceLock::new(),
             footprints,
         }
     }
@@ -510,6 +513,15 @@ impl Environment {
                 footprint::footprint(self, body, self.common.get_or_init(|| Common::new(self)))
             }),
         )
+    }
+
+    /// Numbers that a function and all that it calls compare memory with, or keep it below, ascending.
+    pub fn bounds(&self, function: Name) -> &[i128] {
+        let all = self.bounds.get_or_init(|| {
+            bounds::bounds(&self.call_graph, &|name| self.program.functions.get(&name).map(|body| &**body))
+        });
+        let component = self.call_graph.component_of(function);
+        component.and_then(|component| all.get(component)).map_or(&[], Vec::as_slice)
     }
 
     /// The footprints of the functions of its recursive component: all that a block of the function depends on, its entry and the blocks of

@@ -106,6 +106,7 @@ pub(crate) fn footprint(env: &Environment, function: &Function, common: &Common)
     let Common { asks_for_values, keeps_texts, asks_what_is_left, may_copy_without_values, .. } = common;
     (common.objects, asks_for_values, keeps_texts, asks_what_is_left, may_copy_without_values)
         .hash(&mut digest);
+    env.bounds(function.name).hash(&mut digest);
     surroundings(env, function.name, common, &mut digest);
     if let Some(component) = graph.component_of(function.name) {
         graph.components()[component].hash(&mut digest);

@@ -2,6 +2,7 @@
 //! write, what is reached from an entry, and by what all of that is recognised after an edit. Must not know how automata are made
 //! of C, nor any abstract domain.
 
+mod bounds;
 mod call_graph;
 pub mod command_line;
 mod constants;
@@ -14,6 +15,7 @@ mod points_to;
 mod slice;
 mod volatile;
 
+pub use bounds::limits;
 pub use call_graph::{CallGraph, Callees, strong_components};
 pub use environment::Environment;
 pub use points_to::Targets;

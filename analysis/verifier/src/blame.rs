@@ -12,9 +12,12 @@
 mod conditions;
 mod symbols;
 
-use std::fmt;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
-use proofline_cfa::{Base, Expr, Lvalue, Name, Obligation, Op, Site, Step, expr_text};
+use proofline_cfa::{Base, Expr, Loc, Lvalue, Name, Obligation, Op, Site, Step, expr_text};
 
 use crate::{checks, interpret::Run, subject::Subject};
 
@@ -87,6 +90,10 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
     let mut symbols = Symbols::new(subject.program(), entry, first.depth);
     // What the function asks about its arguments on the way, and what its loops ask.
     let (mut asked, mut loops) = (Conditions::default(), Conditions::default());
+    // What it has asked before it went where it fails, and nowhere else.
+    let mut guards = Conditions::default();
+    let at = trace.events.last().map_or(first.function, |last| last.function);
+    let to_failure = subject.program().function(at).map(|function| leading_to(function, obligation.error));
     let (mut asked_by, mut looped_by) = (Influence::default(), Influence::default());
     // What influences the values that loops compute, by how often and which way they go round.
     let mut inside = Influence::default();
@@ -130,6 +137,11 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
                 loops.add(value.expr);
             } else {
                 asked_by = asked_by.and(value.on);
+                let others = || siblings().filter(|other| other.to != edge.to);
+                let is_guard = |to: &BTreeSet<Loc>| others().all(|other| !to.contains(&other.to));
+                if event.function == at && to_failure.as_ref().is_some_and(is_guard) {
+                    guards.add(value.expr.clone());
+                }
                 asked.add(value.expr);
             }
         }
@@ -148,9 +160,7 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
         let by_null = checks::invalid_free::CHECK.is(obligation.check);
         let decided = failure.as_ref().filter(|_| by_null).map_or(Influence::default(), |failure| failure.on);
         *asks = asked_by.and(looped_by).and(decided);
-        if !depends_on_loops {
-            return Blame::Manifest;
-        }
+        return Blame::Manifest;
     }
     // An error call is reached without a condition of its own.
     let Some(failure) = failure else {
@@ -162,7 +172,12 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
         let text = all.all_known().then(|| all.text(entry)).flatten();
         return Blame::Latent(Precondition::new(by.unknown).fails_when(text));
     };
-    if !failure.on.is_some() && !depends_on_loops {
+    // What fails was decided here, whatever the way there asks: an allocation that fails, a mistake in a constant.
+    if !failure.on.is_some() {
+        return Blame::Manifest;
+    }
+    // The function has tested it, and let it through.
+    if !failure.on.counted && failure.expr.as_ref().is_some_and(|condition| guards.let_through(condition)) {
         return Blame::Manifest;
     }
     if failure.on.is_some()
@@ -192,6 +207,20 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
     let mut all = related;
     all.add(Some(condition));
     Blame::Latent(by.fails_when(all.text(entry)))
+}
+
+/// The locations of a function from which control may come to one.
+fn leading_to(function: &proofline_cfa::Function, to: Loc) -> BTreeSet<Loc> {
+    let mut before: BTreeMap<Loc, Vec<Loc>> = BTreeMap::new();
+    for edge in &function.edges {
+        before.entry(edge.to).or_default().push(edge.from);
+    }
+    let mut found = BTreeSet::from([to]);
+    let mut open = vec![to];
+    while let Some(at) = open.pop() {
+        open.extend(before.get(&at).into_iter().flatten().filter(|from| found.insert(**from)));
+    }
+    found
 }
 
 /// A condition as people write it.

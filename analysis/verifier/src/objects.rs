@@ -58,7 +58,7 @@ impl<'r> Objects<'r> {
             Object::Global(name) if name.contains('"') => self.name(extent),
             Object::Global(_) | Object::Local(..) => format!("&{}", self.name(extent)),
             Object::Heap(..) => self.name(extent),
-            Object::External => return format!("{address:#x}"),
+            Object::External => "memory of the caller".to_owned(),
         };
         match address - i128::from(extent.base) {
             0 => name,

@@ -117,6 +117,10 @@ pub fn check<P: Programs>(
         library::check(programs, request, control, &mut report)?;
         return Ok(report);
     }
+    if let ([entry], true) = (&*report.entries, given.is_empty() && request.engines.is_empty()) {
+        report.add_all(vec![library::program(programs, request, *entry, control)?]);
+        return Ok(report);
+    }
     let ones = reports(programs, request, &report.entries, control)?;
     if !request.first_only {
         report.add_all(ones);

@@ -443,7 +443,7 @@ impl Teller<'_> {
         let structure = self.subject.env().structure(function.name);
         let siblings = structure.successors(edge.from);
         let is_asked = |id: &EdgeId| structure.obligation_at(function.edge(*id).to).is_some();
-        if siblings.len() < 2 || siblings.iter().any(is_asked) {
+        if siblings.len() < 2 || siblings.iter().any(is_asked) || is_within(function, edge.site) {
             return None;
         }
         let position = self.sources.position(function.name, edge.site)?;
@@ -552,6 +552,24 @@ pub(crate) fn shorten(steps: Vec<TraceStep>) -> Vec<TraceStep> {
     out.push(gap);
     out.extend(steps[steps.len() - tail..].iter().cloned());
     out
+}
+
+/// Whether something stands there that decides for itself: what a library function does, what a check asks. What a program tests has a place of its own.
+fn is_within(function: &Function, site: Site) -> bool {
+    let does = |op: &Op| match op {
+        Op::Havoc(..)
+        | Op::Clobber(..)
+        | Op::Allocate(_)
+        | Op::Free(_)
+        | Op::CopyBytes(..)
+        | Op::FillBytes(..)
+        | Op::HavocBytes(..) => true,
+        Op::Skip | Op::Assume(_) | Op::Assign(..) | Op::Copy(..) | Op::Call(_) | Op::Begin(_) | Op::End(_) => {
+            false
+        }
+    };
+    function.obligations.iter().any(|obligation| obligation.site == site)
+        || function.edges.iter().any(|edge| edge.site == site && does(&edge.op))
 }
 
 /// Whether nothing but its name leads there.

@@ -452,10 +452,17 @@ impl Pass<'_, '_> {
                     return;
                 };
                 let target = self.pointee(&place, Type::void().pointer_to());
+                // Where a number ends that is read from a text.
+                let exactly = self.emitter.exactly.take();
+                self.emitter.exactly = match &exactly {
+                    Some((Quantity::NumberIn, of)) => Some((Quantity::NumberEnd, of.clone())),
+                    Some(_) | None => None,
+                };
                 self.emitter.if_not_null(&place, |emitter| {
                     let address = emitter.inside_of(object, cause);
                     emitter.put_inside(target, address, *inside);
                 });
+                self.emitter.exactly = exactly;
             }
             Effect::Assumes(at) => {
                 if let Some(condition) = value(arguments, *at) {

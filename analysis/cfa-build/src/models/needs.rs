@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use proofline_cfa::{
-    Argument, Base, BinaryOp, Cause, CheckId, CompareOp, Edge, Expr, Lvalue, MemoryPredicate, Name,
-    Obligation, Op, Quantity, expr_text, is_read_only,
+    Argument, Base, BinaryOp, Cause, CheckId, CompareOp, Edge, Expr, IntType, Lvalue, MemoryPredicate, Name,
+    Obligation, Op, Quantity, Scalar, expr_text, is_read_only,
 };
 
 use proofline_hir::{Type, TypeKind};
@@ -24,6 +24,8 @@ use crate::lower::fold;
 pub(super) enum Need {
     /// So many bytes behind the argument lie in one object that is alive. If the argument may be null: or it is.
     Bytes { pointer: usize, size: Size, or_null: bool },
+    /// Where the argument is not null: the other one leads to an `unsigned int` that has a value, and so many bytes lie behind the argument.
+    BytesAt { pointer: usize, length: usize },
     /// So many bytes behind the argument have values, because the function looks at them. If the argument may be null: or it is.
     Values { pointer: usize, size: Size, or_null: bool },
     /// The argument is a string: a byte 0 comes before its object ends; with a size, it may also have so many bytes.
@@ -63,6 +65,10 @@ impl Need {
                 see(*pointer, Use::Pointer);
                 see(*format, Use::Pointer);
             }
+            Need::BytesAt { pointer, length } => {
+                see(*pointer, Use::Pointer);
+                see(*length, Use::Pointer);
+            }
             Need::Until { pointer, from, byte, .. } => {
                 see(*pointer, Use::Pointer);
                 see(*from, Use::Pointer);
@@ -92,6 +98,7 @@ impl Need {
                 within.as_ref()
             }
             Need::Printed { .. }
+            | Need::BytesAt { .. }
             | Need::Line { .. }
             | Need::Stream { .. }
             | Need::Members { .. }
@@ -112,6 +119,12 @@ impl Pass<'_, '_> {
                 } else {
                     self.ask(MemoryPredicate::InBounds, to, size, *or_null);
                 }
+            }
+            Need::BytesAt { pointer: at, length } => {
+                let (Some(to), Some(length)) = (pointer(arguments, *at), pointer(arguments, *length)) else {
+                    return;
+                };
+                self.need_bytes_at(&to, &length);
             }
             Need::Values { pointer: at, size, or_null } => {
                 let Some(from) = pointer(arguments, *at).filter(|from| !may_have_gaps(from)) else { return };
@@ -205,6 +218,21 @@ impl Pass<'_, '_> {
         }
     }
 
+    /// That so many bytes are there as the `unsigned int` behind `length` says, if the pointer is not null.
+    fn need_bytes_at(&mut self, pointer: &Expr, length: &Expr) {
+        let (number, size_t) = (IntType { bits: 32, signed: false }, self.emitter.types.size_t());
+        let bytes = Expr::Int(i128::from(number.bytes()), size_t);
+        let place = self.pointee(length, self.emitter.types.of_scalar(Scalar::Int(number)));
+        let size = fold::cast(Scalar::Int(size_t), Expr::Load(place), self.emitter.site);
+        self.emitter.if_not_null(pointer, |emitter| {
+            if !is_variable(length, &bytes) {
+                emitter.demand(memory(MemoryPredicate::InBounds, length, bytes.clone()));
+            }
+            emitter.demand_values(memory(MemoryPredicate::Initialised, length, bytes));
+            emitter.demand(memory(MemoryPredicate::InBounds, pointer, size));
+        });
+    }
+
     pub(super) fn ask(&mut self, predicate: MemoryPredicate, pointer: Expr, size: Expr, or_null: bool) {
         if predicate == MemoryPredicate::InBounds && matches!(size, Expr::Int(0, _)) {
             return;
@@ -229,7 +257,11 @@ pub(super) fn is_variable(pointer: &Expr, size: &Expr) -> bool {
 }
 
 fn values(from: &Expr, size: Expr) -> Expr {
-    Expr::Memory(MemoryPredicate::Initialised, Arc::new(from.clone()), Arc::new(size))
+    memory(MemoryPredicate::Initialised, from, size)
+}
+
+fn memory(predicate: MemoryPredicate, pointer: &Expr, size: Expr) -> Expr {
+    Expr::Memory(predicate, Arc::new(pointer.clone()), Arc::new(size))
 }
 
 /// Whether the pointer leads to a structure: bytes between its members need no value.

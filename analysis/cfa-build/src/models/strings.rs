@@ -117,11 +117,12 @@ impl Emitter<'_> {
     /// a quantity of its own.)
     fn goes_no_further(&mut self, string: &Expr, assign: &Op) {
         let Op::Assign(_, Expr::Address(Lvalue { path, .. })) = assign else { return };
-        let Some(Step::Index { index, .. }) = path.last().filter(|_| self.exactly.is_none()) else { return };
+        let is_search = !matches!(self.exactly, None | Some((Quantity::NumberEnd, _)));
+        let Some(Step::Index { index, .. }) = path.last().filter(|_| !is_search) else { return };
         let index = Expr::clone(index);
-        self.exactly = Some((Quantity::StringLength, vec![string.clone()]));
+        let before = self.exactly.replace((Quantity::StringLength, vec![string.clone()]));
         let length = self.any_size(Cause::Unmodelled(Name::new(Quantity::StringLength.name())));
-        self.exactly = None;
+        self.exactly = before;
         let index = fold::cast(length.scalar(), index, self.site);
         self.emit(Op::Assume(fold::compare(CompareOp::Le, index, length)));
     }

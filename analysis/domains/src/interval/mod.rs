@@ -168,7 +168,8 @@ impl IntervalAnalysis {
 
     fn thresholds(&self, name: Name) -> Option<&Thresholds> {
         let cell = self.thresholds.get(&name)?;
-        Some(cell.get_or_init(|| self.model.env.function(name).map(Thresholds::of).unwrap_or_default()))
+        let of = |function| Thresholds::of(function, self.model.env.bounds(name));
+        Some(cell.get_or_init(|| self.model.env.function(name).map(of).unwrap_or_default()))
     }
 
     /// The state, of which there is one at most, where `input` is between `low` and `high`.

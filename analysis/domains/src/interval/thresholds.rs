@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use proofline_cfa::{BinaryOp, Expr, Float, FloatType, Function, Lvalue, Op, Step, visit};
 use proofline_float::Rounding;
+use proofline_program_analysis::limits;
 
 /// Constants of one function beyond this number are not used.
 const MOST: usize = 48;
@@ -22,9 +23,9 @@ pub struct Thresholds {
 }
 
 impl Thresholds {
-    /// Of a function, by the numbers in its text.
-    pub(super) fn of(function: &Function) -> Thresholds {
-        Thresholds { integers: integers(function), floats: floats(function) }
+    /// Of a function, by the numbers in its text, and by those that functions which it calls keep memory below.
+    pub(super) fn of(function: &Function, of_callees: &[i128]) -> Thresholds {
+        Thresholds { integers: integers(function, of_callees), floats: floats(function) }
     }
 }
 
@@ -66,13 +67,14 @@ fn greatest(format: FloatType) -> Float {
 }
 
 /// Numbers near which a function's integers may stop growing, ascending.
-fn integers(function: &Function) -> Vec<i128> {
+fn integers(function: &Function, of_callees: &[i128]) -> Vec<i128> {
     let (mut conditions, mut steps) = (BTreeSet::new(), BTreeSet::new());
     for edge in &function.edges {
         match &edge.op {
             Op::Assume(condition) => constants(condition, &mut conditions),
             Op::Assign(dst, expr) => {
                 lengths(dst, &mut conditions);
+                limits(expr, &mut conditions);
                 visit::walk(expr, &mut |part| {
                     if let Expr::Binary(BinaryOp::Add | BinaryOp::Sub, _, by, _) = part
                         && let Expr::Int(by, _) = **by
@@ -104,12 +106,14 @@ fn integers(function: &Function) -> Vec<i128> {
     let mut chosen: Vec<i128> = conditions.into_iter().collect();
     chosen.sort_by_key(|value| (value.unsigned_abs(), *value));
     chosen.truncate(MOST);
-    let mut all: BTreeSet<i128> = chosen.iter().flat_map(|value| [value - 1, *value, value + 1]).collect();
+    let near = |value: &i128| [value - 1, *value, value + 1];
+    let mut all: BTreeSet<i128> = chosen.iter().flat_map(near).collect();
     // Where a loop ends that goes in larger steps: up to one step beyond its bound. Only where that stays few.
     if chosen.len() <= FEW && steps.len() <= FEW {
-        let near: Vec<i128> = all.iter().copied().collect();
-        all.extend(steps.iter().flat_map(|step| near.iter().flat_map(move |at| [at + step, at - step])));
+        let bounds: Vec<i128> = all.iter().copied().collect();
+        all.extend(steps.iter().flat_map(|step| bounds.iter().flat_map(move |at| [at + step, at - step])));
     }
+    all.extend(of_callees.iter().flat_map(near));
     all.extend([-1, 0, 1]);
     for bits in [7u32, 8, 15, 16, 31, 32, 63, 64] {
         all.insert((1i128 << bits) - 1);

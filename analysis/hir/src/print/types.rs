@@ -64,14 +64,21 @@ fn wrap(mut ty: Type, mut inner: String) -> String {
             TypeKind::Int(kind) => int_text(*kind).to_owned(),
             TypeKind::Float(kind) => float_text(*kind).to_owned(),
             TypeKind::Complex(kind) => format!("_Complex {}", float_text(*kind)),
-            TypeKind::Record(tag) => tag.to_string(),
-            TypeKind::Enum(tag, _) => tag.to_string(),
+            TypeKind::Record(tag) | TypeKind::Enum(tag, _) => tag_text(tag).to_owned(),
             TypeKind::Vector(element, length) => format!("vector({length}) {}", type_text(*element)),
             TypeKind::VaList => "va_list".to_owned(),
             TypeKind::Error => "<unknown type>".to_owned(),
         };
         let space = if inner.is_empty() || inner.starts_with('[') { "" } else { " " };
         return format!("{qualifiers}{base}{space}{inner}");
+    }
+}
+
+/// A tag; of a type without one the name that a `typedef` has given it.
+fn tag_text(tag: &str) -> &str {
+    match tag.split_once(" #") {
+        Some((_, name)) if name.starts_with(|c: char| c.is_alphabetic() || c == '_') => name,
+        Some(_) | None => tag,
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod attributes;
 mod damage;
+mod declared;
 mod expansions;
 mod parser;
 

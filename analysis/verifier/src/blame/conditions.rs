@@ -83,6 +83,19 @@ impl Conditions {
             && read.iter().all(|load| ranges.get(load).is_some_and(|range| range.low == range.high))
     }
 
+    /// Whether these bound what the condition is about, on the side where it lies, and not tightly enough: `m <= 12` where `m >= 12` fails.
+    pub(super) fn let_through(&self, condition: &Expr) -> bool {
+        let ranges = self.ranges();
+        let Some((subject, op, bound)) = atom(condition) else { return false };
+        let Some(range) = ranges.get(subject) else { return false };
+        match op {
+            CompareOp::Eq => range.low == bound || range.high == bound,
+            CompareOp::Ne => false,
+            CompareOp::Gt | CompareOp::Ge => range.high < i128::MAX && range.high >= bound,
+            CompareOp::Lt | CompareOp::Le => range.low > i128::MIN && range.low <= bound,
+        }
+    }
+
     fn ranges(&self) -> BTreeMap<&Expr, Range> {
         let mut ranges: BTreeMap<&Expr, Range> = BTreeMap::new();
         for condition in &self.known {

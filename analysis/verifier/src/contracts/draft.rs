@@ -597,6 +597,10 @@ fn ladder(env: &Environment, function: &Function, at: usize, uses: &Uses) -> Vec
     {
         add(Memory::Bytes(bytes));
     }
+    // Of an array that is a member its length says where it ends.
+    if is_record && uses.varies && uses.sizes.is_empty() && !uses.ends && bytes > 0 && !uses.follows {
+        add(Memory::Bytes(bytes));
+    }
     uses.passed.iter().for_each(|memory| add(memory.clone()));
     uses.compared.iter().for_each(|end| add(Memory::Until(*end)));
     let is_text = is_character(pointee);

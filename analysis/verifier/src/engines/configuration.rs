@@ -25,6 +25,7 @@ struct File {
     portfolio: Vec<String>,
     kinds: Vec<Kind<String>>,
     side_by_side: Vec<Vec<String>>,
+    before_contracts: Vec<String>,
     solver_free: Vec<String>,
     library: Vec<RoundOf<String>>,
     alone: Vec<RoundOf<String>>,
@@ -334,6 +335,7 @@ struct Table {
     portfolio: Vec<&'static str>,
     kinds: Vec<Kind<&'static str>>,
     side_by_side: Vec<Vec<&'static str>>,
+    before_contracts: Vec<&'static str>,
     solver_free: Vec<&'static str>,
     library: Vec<RoundOf<&'static str>>,
     alone: Vec<RoundOf<&'static str>>,
@@ -370,6 +372,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
             .into_iter()
             .map(|lane| lane.into_iter().map(keep).collect())
             .collect(),
+        before_contracts: file.before_contracts.into_iter().map(keep).collect(),
         solver_free: file.solver_free.into_iter().map(keep).collect(),
         all_of_library: each_once(library.iter().flat_map(|round| round.engines.iter().copied())),
         program: rounds(file.program),
@@ -400,6 +403,11 @@ pub fn portfolio_of(features: &Features) -> Vec<&'static str> {
 /// Lanes of the portfolio's last engines: where cores are free, each lane runs on its own.
 pub fn side_by_side() -> &'static [Vec<&'static str>] {
     &TABLE.side_by_side
+}
+
+/// The engines that are asked of a program before contracts of its functions are looked for.
+pub fn before_contracts() -> &'static [&'static str] {
+    &TABLE.before_contracts
 }
 
 /// The engines without a solver, in the order in which they are asked together.
@@ -555,7 +563,7 @@ mod tests {
     fn every_name_in_the_file_is_an_engine_and_every_name_asked_in_order_is_in_the_file() {
         assert!(names().len() > 10);
         let rounds = alone_rounds().iter().chain(program_rounds()).flat_map(|round| &round.engines);
-        for name in names().iter().chain(portfolio()).chain(solver_free()).chain(library()).chain(rounds) {
+        for name in names().iter().chain(portfolio()).chain(before_contracts()).chain(solver_free()).chain(library()).chain(rounds) {
             assert_eq!(by_name(name).map(|engine| engine.name()), Some(*name));
         }
         // Lanes hold what the portfolio would ask last, each engine once.

@@ -36,7 +36,7 @@ pub use bounded::Bounded;
 pub use cases::Cases;
 pub use concrete::Concrete;
 pub use configuration::{
-    RoundOf, alone_rounds, by_name, groups, library, library_rounds, name, names, portfolio, portfolio_of,
+    RoundOf, alone_rounds, by_name, groups, library, before_contracts, library_rounds, name, names, portfolio, portfolio_of,
     program_rounds, side_by_side,
 };
 pub use cparec::{CpaRec, CpaRecFixpoint};

@@ -21,7 +21,7 @@ const MOST: i128 = 1 << 7;
 const SIZE: u64 = 64;
 
 /// Bytes of the longest number of `int`, with the end.
-const LONGEST_NUMBER: u64 = 12;
+const LONGEST_NUMBER: u64 = 22;
 
 /// The strings of a run that the program does not name.
 #[derive(Debug, Default)]
@@ -173,6 +173,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
         &mut self,
         code: &FunctionCode,
         address: u64,
+        ty: IntType,
         site: Site,
     ) -> Step<Option<i128>> {
         let is_new = self
@@ -185,12 +186,12 @@ impl<'c, O: Oracle> Machine<'c, O> {
             }
         }
         let cause = self.why_unknown(address);
-        let Value::Int(number) = self.ask(code, site, cause, Scalar::Int(IntType::INT)) else {
+        let Value::Int(number) = self.ask(code, site, cause, Scalar::Int(ty)) else {
             return Ok(None);
         };
         let digits = number.to_string();
         for (byte, at) in digits.bytes().chain([0]).zip(address..) {
-            self.memory.write(at, 1, u128::from(byte)).or_else(refused)?;
+            self.memory.choose(at, 1, u128::from(byte)).or_else(refused)?;
         }
         self.note_argument(address, digits.len() as u64 + 1)?;
         Ok(Some(number))

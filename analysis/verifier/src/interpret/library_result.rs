@@ -78,7 +78,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 Value::Float(_) => return Ok(None),
             }
         }
-        let width = result.arguments.first().and_then(Expr::int_type);
+        let width = result.arguments.first().and_then(Expr::int_type).or(dst.scalar.and_then(int_type));
         let asker = Asker { code, site };
         let found = self.quantity(asker, result.quantity, numbers, width)?;
         let is_nothing = matches!(found, Found::Nothing | Found::All(_));
@@ -205,7 +205,21 @@ impl<'c, O: Oracle> Machine<'c, O> {
                     _ => Found::Unknown,
                 }
             }
-            Quantity::Number => match self.ask_number(asker.code, from, asker.site)? {
+            Quantity::NumberIn | Quantity::NumberEnd => {
+                let Some(ty) = width else { return Ok(Found::Unknown) };
+                // Where it ends is found out first; what it is follows from the digits that are there then.
+                if matches!(second, 0 | 10) {
+                    let asked = if quantity == Quantity::NumberEnd { IntType::INT } else { ty };
+                    self.ask_number(asker.code, from, asked, asker.site)?;
+                }
+                let Some(text) = self.text(asker, from)? else { return Ok(Found::Unknown) };
+                match (number_in(&text, second), quantity) {
+                    (Some((_, end)), Quantity::NumberEnd) => Found::Number(end),
+                    (Some((number, _)), _) => Found::Number(nearest(number, ty)),
+                    (None, _) => Found::Unknown,
+                }
+            }
+            Quantity::Number => match self.ask_number(asker.code, from, IntType::INT, asker.site)? {
                 Some(number) => Found::Number(number),
                 None => match self.text(asker, from)? {
                     Some(text) => number(&text).map_or(Found::Unknown, Found::Number),
@@ -352,6 +366,54 @@ pub(super) fn number(text: &[u8]) -> Option<i128> {
         }
     }
     Some(sign * value).filter(|value| IntType::INT.contains(*value))
+}
+
+/// What `strtol` and its kin make of a text in a base, before it is brought into a type, and how many characters are read for that. `None`: libraries differ, or
+/// there is no such base.
+fn number_in(text: &[u8], base: i128) -> Option<(i128, i128)> {
+    let is_space = |c: &u8| c.is_ascii_whitespace() || *c == 0x0b;
+    let start = text.iter().position(|c| !is_space(c)).unwrap_or(text.len());
+    let signed = start + usize::from(matches!(text.get(start), Some(b'-' | b'+')));
+    let rest = text.get(signed..)?;
+    let has_prefix = |letter: u8| {
+        matches!(rest, [b'0', second, third, ..]
+            if second.eq_ignore_ascii_case(&letter) && third.is_ascii_hexdigit())
+    };
+    // Newer ones read `0b1` as a binary number.
+    if matches!(base, 0 | 2) && has_prefix(b'b') {
+        return None;
+    }
+    let (base, prefix) = match base {
+        0 | 16 if has_prefix(b'x') => (16, 2),
+        0 if rest.first() == Some(&b'0') => (8, 0),
+        0 => (10, 0),
+        2..=36 => (u32::try_from(base).ok()?, 0),
+        _ => return None,
+    };
+    let digits: Vec<u32> = rest[prefix..].iter().map_while(|c| char::from(*c).to_digit(base)).collect();
+    if digits.is_empty() {
+        return Some((0, 0));
+    }
+    let number = digits.iter().fold(0i128, |all, digit| {
+        all.saturating_mul(i128::from(base)).saturating_add(i128::from(*digit)).min(1 << 70)
+    });
+    let is_negative = text.get(start) == Some(&b'-');
+    Some((if is_negative { -number } else { number }, (signed + prefix + digits.len()) as i128))
+}
+
+/// The number as `strtol` gives it: the nearest one of a signed type; of an unsigned one it is negated as such.
+fn nearest(number: i128, ty: IntType) -> i128 {
+    if ty.signed {
+        return number.clamp(ty.min(), ty.max());
+    }
+    if number.abs() > ty.max() { ty.max() } else { ty.wrap(number) }
+}
+
+fn int_type(scalar: Scalar) -> Option<IntType> {
+    match scalar {
+        Scalar::Int(ty) => Some(ty),
+        Scalar::Float(_) | Scalar::Pointer => None,
+    }
 }
 
 /// `inet_addr` of four decimal numbers; the first is the lowest byte on these machines. Other notations are not read.

@@ -5,10 +5,14 @@
 //! [`Memory::is_same_slot`]. Slots are not used again while there are new ones, so what pointed to an object that has ended points to
 //! nothing else.
 
+mod links;
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use proofline_cfa::Object;
 use proofline_syntax::DataModel;
+
+use links::Links;
 
 /// Why an access is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,6 +48,8 @@ struct Block {
     given: Vec<bool>,
     /// Bytes of addresses, whose numbers are no program's to know. Machine code does not note them. Empty: none.
     addresses: Vec<bool>,
+    /// Which unknown value each byte has, by its number; 0: one of its own. Empty: all do.
+    links: Vec<u32>,
     object: Object,
 }
 
@@ -52,6 +58,7 @@ impl PartialEq for Block {
         (self.start, self.base, self.end, self.object) == (other.start, other.base, other.end, other.object)
             && (&self.bytes, &self.known) == (&other.bytes, &other.known)
             && (&self.unmodelled, &self.given) == (&other.unmodelled, &other.given)
+            && self.links == other.links
     }
 }
 
@@ -68,6 +75,9 @@ pub(crate) struct Memory {
     live_bytes: u64,
     /// The objects that have ended, where somebody wants to know.
     ended: Option<Vec<Extent>>,
+    links: Links,
+    /// There were more copies of unknown bytes than are followed.
+    has_lost_links: bool,
 }
 
 /// Where an object is put.
@@ -148,6 +158,8 @@ impl Memory {
             areas,
             live_bytes: 0,
             ended: None,
+            links: Links::default(),
+            has_lost_links: false,
         }
     }
 
@@ -168,6 +180,7 @@ impl Memory {
             unmodelled: Vec::new(),
             given: Vec::new(),
             addresses: Vec::new(),
+            links: Vec::new(),
             object,
         };
         self.index.insert(start, self.blocks.len() as u32);
@@ -510,6 +523,7 @@ impl Memory {
 
     /// Copies bytes, known or not; the ranges may overlap.
     pub(super) fn copy(&mut self, to: u64, from: u64, size: u64) -> Result<(), Fault> {
+        let links = self.link(to, from, size)?;
         let (source, at) = self.block(from, size)?;
         let bytes = source.bytes[at..at + size as usize].to_vec();
         let known = source.known[at..at + size as usize].to_vec();
@@ -526,9 +540,20 @@ impl Memory {
         }
         target.set_unmodelled(at, size as usize, unmodelled.as_deref());
         target.note_addresses(at, size as usize, addresses.as_deref());
+        target.note_links(at, size as usize, links.as_deref());
         target.bytes[at..at + size as usize].copy_from_slice(&bytes);
         target.known[at..at + size as usize].copy_from_slice(&known);
         Ok(())
+    }
+
+    /// Whether some copies of unknown bytes are not known to be the same as these.
+    pub(super) fn has_lost_links(&self) -> bool {
+        self.has_lost_links
+    }
+
+    /// Writes up to 16 bytes whose value is found out, not changed.
+    pub(super) fn choose(&mut self, address: u64, size: u64, value: u128) -> Result<(), Fault> {
+        self.settle(address, size, u128::MAX >> (128 - 8 * size.clamp(1, 16)), value)
     }
 
     /// What has just been written there is an address.
@@ -576,6 +601,7 @@ impl Memory {
     pub(super) fn forget(&mut self, to: u64, size: u64) -> Result<(), Fault> {
         let (block, at) = self.block_mut(to, size)?;
         block.note_addresses(at, size as usize, None);
+        block.note_links(at, size as usize, None);
         block.known[at..at + size as usize].fill(0);
         block.given.resize(block.bytes.len(), false);
         block.given[at..at + size as usize].fill(true);

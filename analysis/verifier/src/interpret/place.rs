@@ -32,6 +32,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             return Ok(());
         }
         self.memory.copy(to, from, size).or_else(refused)?;
+        self.is_guess |= self.memory.has_lost_links();
         // What is in static storage always has a value.
         match self.memory.provenance(to) {
             Provenance::Live(extent) if extent.area == Area::Static => {
@@ -143,11 +144,13 @@ impl<'c, O: Oracle> Machine<'c, O> {
         // Indeterminate bits get a value when they are first looked at, and keep it; those beside them that were written stay.
         let (raw, known) = self.memory.read_known(address, size, mask).or_else(refused)?;
         self.is_guess |= self.memory.is_unmodelled(address, size).or_else(refused)?;
-        let cause = self.why_unknown(address);
+        // A copy is what it is a copy of.
+        let home = self.memory.home(address, size);
+        let cause = self.why_unknown(home);
         let is_callers_pointer = scalar == Scalar::Pointer
             && known == 0
             && self.may_be_made_up(lvalue.ty)
-            && self.is_callers(address);
+            && self.is_callers(home);
         let value = if is_callers_pointer {
             self.load_pointer(code, cause, lvalue)?
         } else {
@@ -158,9 +161,9 @@ impl<'c, O: Oracle> Machine<'c, O> {
         };
         let chosen = lvalue.bits.map_or(chosen, |bits| chosen << bits.first);
         let raw = raw | chosen & mask & !known;
-        self.memory.write_bits(address, size, mask, raw).or_else(refused)?;
+        self.memory.settle(address, size, mask, raw).or_else(refused)?;
         if cause != Cause::Indeterminate {
-            self.note_argument(address, lvalue.size)?;
+            self.note_argument(home, lvalue.size)?;
         }
         decode(raw, scalar, lvalue.bits)
     }

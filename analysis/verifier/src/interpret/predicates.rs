@@ -343,11 +343,11 @@ impl<'c, O: Oracle> Machine<'c, O> {
 
     fn any_byte(&mut self, code: &FunctionCode, at: u64) -> Step<u8> {
         let byte = Scalar::Int(IntType { bits: 8, signed: false });
-        let cause = self.why_unknown(at);
+        let cause = self.why_unknown(self.memory.home(at, 1));
         let Value::Int(value) = self.ask(code, Site(0), cause, byte) else {
             return stuck("a byte that is no number");
         };
-        self.memory.write(at, 1, value as u128).or_else(refused)?;
+        self.memory.choose(at, 1, value as u128).or_else(refused)?;
         Ok(value as u8)
     }
 }

@@ -5,6 +5,8 @@ use proofline_cfa::{
     copied_character, eval::Value,
 };
 
+use proofline_hir::{Type, TypeKind};
+
 use super::{
     code::{FunctionCode, Home},
     machine::{Machine, Step, is_count, stuck},
@@ -12,6 +14,11 @@ use super::{
     oracle::{Oracle, Passing},
     place::{Place, refused},
 };
+
+/// Whether values of the type are streams of C's library: `FILE *`.
+fn is_stream(ty: Type) -> bool {
+    matches!(ty.pointee().map(Type::kind), Some(TypeKind::Record(tag)) if tag.ends_with("_IO_FILE") || tag.ends_with("__sFILE"))
+}
 
 impl<'c, O: Oracle> Machine<'c, O> {
     /// Every operation but assumptions and calls.
@@ -159,6 +166,13 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 0 => Ok(()),
                 size => self.memory.make_indeterminate(address, size).or_else(refused),
             };
+        }
+        // A file was opened, or not.
+        if let (Cause::External(_), Some(Scalar::Pointer)) = (cause, dst.scalar)
+            && is_stream(dst.ty)
+        {
+            let stream = self.ask_pointer(code, *cause, dst.ty)?;
+            return self.assign(code, dst, stream);
         }
         if dst.scalar.is_some() {
             let scalar = dst.scalar.unwrap_or(Scalar::Pointer);

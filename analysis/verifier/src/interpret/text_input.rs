@@ -24,26 +24,32 @@ impl<'c, O: Oracle> Machine<'c, O> {
         let cause = self.why_unknown(address);
         let byte = Scalar::Int(IntType { bits: 8, signed: false });
         let Value::Int(byte) = self.ask(code, Site(0), cause, byte) else { return Ok(None) };
-        self.memory.write(address, 1, byte as u128).or_else(refused)?;
+        self.memory.choose(address, 1, byte as u128).or_else(refused)?;
         self.note_argument(address, 1)?;
         Ok(Some(byte as u8))
     }
 
-    /// Text from outside that nobody looked at before becomes the digits of a number, which is asked for; the text's number. `None` if
+    /// Text from outside that nobody looked at before becomes the digits of a number of this type, which is asked for; the text's number. `None` if
     /// somebody did, or if it has no end.
-    pub(super) fn ask_number(&mut self, code: &FunctionCode, address: u64, site: Site) -> Step<Option<i128>> {
+    pub(super) fn ask_number(
+        &mut self,
+        code: &FunctionCode,
+        address: u64,
+        ty: IntType,
+        site: Site,
+    ) -> Step<Option<i128>> {
         if self.is_argument(address) {
-            return self.ask_argument(code, address, site);
+            return self.ask_argument(code, address, ty, site);
         }
         let Some(room) = self.room_for_digits(address)? else { return Ok(None) };
         let cause = self.why_unknown(address);
-        let Value::Int(asked) = self.ask(code, site, cause, Scalar::Int(IntType::INT)) else {
+        let Value::Int(asked) = self.ask(code, site, cause, Scalar::Int(ty)) else {
             return Ok(None);
         };
         let mut digits = asked.to_string().into_bytes();
         digits.truncate(room as usize);
         for (byte, at) in digits.iter().chain([&0]).zip(address..) {
-            self.memory.write(at, 1, u128::from(*byte)).or_else(refused)?;
+            self.memory.choose(at, 1, u128::from(*byte)).or_else(refused)?;
         }
         Ok(number(&digits))
     }

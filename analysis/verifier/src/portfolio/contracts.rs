@@ -11,6 +11,7 @@ use proofline_cfa::{CompareOp, Entry, Expr, MemoryPredicate, Name, ObligationId,
 use proofline_cpa::Unknown;
 use proofline_program_analysis::strong_components;
 
+mod callers;
 mod tries;
 
 use self::tries::Try;
@@ -58,18 +59,22 @@ pub(super) fn add<P: Programs>(
     control: &Control,
     report: &mut Report,
 ) -> Result<(), P::Error> {
-    if !is_wanted(&request.property) || report.reason.is_some() {
+    if !is_wanted(&request.property) || report.reason.is_some() || control.is_late() {
         return Ok(());
     }
     let mut known =
         Known { programs, request, control, functions: BTreeMap::new(), report, done: Contracts::new() };
     for component in known.components(functions)? {
+        if control.is_late() {
+            break;
+        }
         known.component(&component)?;
     }
     known.finish()
 }
 
-fn is_wanted(property: &Property) -> bool {
+/// Whether contracts are looked for: where memory is asked about.
+pub(super) fn is_wanted(property: &Property) -> bool {
     match property {
         Property::Everything | Property::Checks(_) => true,
         Property::UnreachCall | Property::NoOverflow | Property::Memory(_) => false,
@@ -106,10 +111,10 @@ impl<P: Programs> Known<'_, P> {
     fn component(&mut self, component: &[Name]) -> Result<(), P::Error> {
         let mut tries: BTreeMap<Name, Try> = BTreeMap::new();
         for name in component {
-            let draft = self.draft(*name)?;
+            let draft = if self.is_beginning(*name) { Draft::default() } else { self.draft(*name)? };
             let needs = draft.is_empty() && !self.calls_contract(*name);
             if !draft.is_written()
-                && (needs && self.open(*name).is_empty() || !draft.runs_code() && self.is_hopeless(*name))
+                && (needs && self.open(*name).is_empty() || !draft.runs_code() && !self.is_beginning(*name) && self.is_hopeless(*name))
             {
                 continue;
             }
@@ -426,8 +431,8 @@ impl<P: Programs> Known<'_, P> {
     fn open(&self, name: Name) -> BTreeSet<ObligationId> {
         let subject = &self.functions[&name].subject;
         let Some(function) = subject.env().function(name) else { return BTreeSet::new() };
-        // What is proved where others call it need not hold where somebody else does.
-        let is_entry = self.report.entries.iter().any(|entry| entry.name == name);
+        // What is proved where others call it need not hold where somebody else does; in a program nobody else does.
+        let is_entry = self.is_program() || self.report.entries.iter().any(|entry| entry.name == name);
         let targets = self.property().targets(subject.program(), [function]);
         let is_open = |id: &ObligationId| {
             !is_entry || !self.report.verdicts.get(&(name, *id)).is_some_and(Verdict::is_proved)
@@ -514,7 +519,7 @@ impl<P: Programs> Known<'_, P> {
         for name in &whole(self.report) {
             // Where executions start with it, unknown code is what calls it.
             if self.report.entries.iter().all(|entry| entry.name != *name)
-                && let Some(all) = self.programs.callers(*name)?
+                && let Some(all) = self.callers(*name)?
             {
                 callers.insert(*name, all);
             }
@@ -523,7 +528,7 @@ impl<P: Programs> Known<'_, P> {
             callers.get(name).is_some_and(|callers| callers.is_subset(known))
         };
         let all = whole(self.report);
-        let mut met = all.clone();
+        let mut met = &all | &self.keeping_calls();
         loop {
             let is_met = |name: &&Name| self.report.kept[name].contract.is_empty() || all_are(name, &met);
             let next: BTreeSet<Name> = met.iter().filter(is_met).copied().collect();
@@ -532,12 +537,14 @@ impl<P: Programs> Known<'_, P> {
             }
             met = next;
         }
-        for (name, kept) in self.report.kept.iter_mut().filter(|(_, kept)| kept.is_whole()) {
+        for (name, kept) in
+            self.report.kept.iter_mut().filter(|(name, kept)| kept.is_whole() || met.contains(name))
+        {
             // What a function behaves as that is called through a pointer is no matter of the call.
             kept.is_shown = !kept.contract.hooks.is_empty() || !all_are(name, &all);
             kept.is_met = met.contains(name);
         }
-        let left = self.left_to_callers();
+        let left = &self.left_to_callers() | &self.not_asked_alone();
         self.report.settle_kept(&left);
         rest(&self.functions, self.report);
         Ok(())

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     callers_memory::{is_asked, is_of_an_object, is_of_monitor},
     engines,
-    report::Report,
+    report::{BY_CONTRACTS, Report},
     verdict::Verdict,
 };
 
@@ -191,9 +191,51 @@ pub fn program_in_rounds<P: Programs>(
     add_calls_from_outside(programs, &outside, control, &mut report)?;
     if let Some(why) = programs.misunderstood(entry)? {
         report.retract_proofs(&why);
+    } else if rounds >= Rounds::All {
+        report.entries = vec![entry];
+        contracts::add(programs, request, &programs.reached(entry.name)?, control, &mut report)?;
     }
     control.tell(report.failures());
     Ok(report)
+}
+
+/// A program's executions from its beginning. Where brief engines leave something open, its functions are asked what they need of their callers, which are all in
+/// sight; what is proved so, the portfolio need not prove once more.
+pub(super) fn program<P: Programs>(
+    programs: &P,
+    request: &Request,
+    entry: Entry,
+    control: &Control,
+) -> Result<Report, P::Error> {
+    let tell = |report: Report| {
+        control.tell(report.failures());
+        report
+    };
+    let is_read = programs.has_body(entry.name)? && programs.misunderstood(entry)?.is_none() && {
+        let subject = programs.subject_of(entry.name)?;
+        subject.unsupported(&subject.env().concerned(entry)).is_none()
+    };
+    if !is_read || request.first_only || !contracts::is_wanted(&request.property) {
+        return check_entry(programs, request, entry, control).map(tell);
+    }
+    let engines = engines::before_contracts().to_vec();
+    let brief = of_round(request, &RoundOf { engines, steps: None }, Round::default());
+    let known = programs.judge(&brief, entry, control)?;
+    let open_in: BTreeSet<Name> = open(&known).map(|((name, _), _)| name).collect();
+    if open_in.iter().all(|name| *name == entry.name) {
+        return check_entry(programs, request, entry, control).map(tell);
+    }
+    let functions = programs.reached(entry.name)?;
+    let mut under = Report { entries: vec![entry], ..known };
+    contracts::add(programs, request, &functions, &control.sharing(3), &mut under)?;
+    let by_contracts = |verdict: &Verdict| *verdict == Verdict::Proved(BY_CONTRACTS);
+    let proved = under.verdicts.iter().filter(|(_, verdict)| by_contracts(verdict));
+    let settled: Settled = proved.map(|(target, _)| (*target, Ok(BY_CONTRACTS))).collect();
+    let round = Round { is_own: false, settled: Arc::new(settled), after: Some(Arc::new(brief)) };
+    let mut report = check_entry(programs, &Request { round, ..request.clone() }, entry, control)?;
+    report.entries = vec![entry];
+    contracts::add(programs, request, &functions, control, &mut report)?;
+    Ok(tell(report))
 }
 
 /// What comes after all rounds.
@@ -274,7 +316,7 @@ pub(super) fn check<P: Programs>(
     let rounds = Rounds::All.of_library();
     library.alone(Rounds::Cheap)?;
     for (at, of) in rounds.iter().enumerate() {
-        if request.first_only && library.has_failure() {
+        if request.first_only && library.has_failure() || at > 0 && library.control.is_late() {
             break;
         }
         if at > 0 && at + 1 == rounds.len() {
@@ -330,6 +372,10 @@ impl<'l, P: Programs> Library<'l, P> {
         let request = self.request;
         self.alone =
             each(self.programs, &self.inner, &self.control, self.is_last(), |programs, name, control| {
+                // Nothing is known of it then.
+                if control.is_late() {
+                    return Ok(Report::default());
+                }
                 function_alone(programs, request, *name, rounds, control)
             })?;
         Ok(())

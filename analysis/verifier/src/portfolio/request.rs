@@ -95,6 +95,11 @@ impl Control {
         }
     }
 
+    /// Whether the time is over.
+    pub(super) fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
     /// With a deadline that leaves time for the rest of `count` entries.
     pub(super) fn sharing(&self, count: usize) -> Control {
         let share = |deadline: Instant| {

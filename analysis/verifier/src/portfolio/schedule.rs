@@ -192,7 +192,7 @@ impl<'r> Schedule<'r> {
 
     /// What is known at the end.
     fn finish(mut self) -> Judgement {
-        let is_late = self.control.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let is_late = self.control.is_late();
         let reason = match &self.blocked {
             Some(blocked) => blocked.clone(),
             None if is_late => Unknown::OutOfTime,

@@ -13,12 +13,15 @@ use crate::models::{
 const EXPECTED: &str = "bytes, until, values, members, string, room, apart, printed, stream or not-zero";
 
 impl Parser {
-    /// `$1 bytes $2 * 4`, `$1 values $2 * 4`, `$1 string [wide] [within $2]`, `[or null]` behind these; `$1 room for $2 $3 [within $4] [wide]` or `for input`,
+    /// `$1 bytes $2 * 4`, `$1 bytes *$2`, `$1 values $2 * 4`, `$1 string [wide] [within $2]`, `[or null]` behind these; `$1 room for $2 $3 [within $4] [wide]` or `for input`,
     /// `$1 apart from $2 bytes $3`, `$1 printed from $2`, `$1 stream`, `$1 not-zero`, `$1 members tm_sec tm_min`, `$1 members by $2`, `$1 until $2 [behind $3] within $4`.
     pub(super) fn need(&mut self) -> Result<Need, ModelError> {
         let pointer = self.argument()?;
         let token = self.next(EXPECTED)?;
         Ok(match token.text.as_str() {
+            "bytes" if self.peek().is_some_and(|token| token.text.starts_with('*')) => {
+                Need::BytesAt { pointer, length: self.deref_argument()?.0 }
+            }
             "bytes" => {
                 Need::Bytes { pointer, size: Size::Product(self.factors()?), or_null: self.or_null()? }
             }

@@ -172,6 +172,31 @@ const checks = {
     await w.picture('test');
     await w.command('Notifications: Clear All Notifications');
   },
+  async 'checks are chosen on the settings page'() {
+    await w.command('Preferences: Open Settings (UI)');
+    await page.locator('.settings-editor .search-container .view-lines').first().waitFor();
+    await w.key('Control+a');
+    await w.type('@id:proofline.checks');
+    const item = page.locator('.setting-item-contents', { hasText: 'Which checks' }).first();
+    await item.waitFor();
+    assert.equal(await item.getByText('Edit in settings.json').count(), 0);
+    await w.picture('settings');
+    await item.locator('.monaco-button', { hasText: 'Add Item' }).click();
+    await item.locator('select').selectOption('division-by-zero');
+    await item.locator('.monaco-button', { hasText: 'OK' }).click();
+    await w.until('the settings', async () => JSON.parse(readFileSync(process.env.SETTINGS, 'utf8'))['proofline.checks'], (checks) => Array.isArray(checks) && checks.join() === 'division-by-zero');
+    await w.go('average.c');
+    await w.until('no squiggle', () => w.squiggles(), (n) => n === 0);
+    // The word that the setting had before is still understood; the machine's settings come before the user's.
+    await settings({ 'proofline.checks': 'all' }, process.env.MACHINE_SETTINGS);
+    await w.until('the squiggle with the word', () => w.squiggles(), (n) => n > 0);
+    await settings({ 'proofline.checks': undefined }, process.env.MACHINE_SETTINGS);
+    await w.until('no squiggle', () => w.squiggles(), (n) => n === 0);
+    await settings({ 'proofline.checks': undefined });
+    await w.load(url);
+    await w.go('average.c');
+    await w.until('the squiggle without the setting', () => w.squiggles(), (n) => n > 0);
+  },
   async 'the panel with a function summary'() {
     await w.go('average.c:6:13');
     await w.command('Proofline: Show Function Summary');

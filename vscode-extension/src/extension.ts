@@ -99,7 +99,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     }),
     ...fileCommands(server, functions),
     vscode.commands.registerCommand('proofline.openTest', async (argument?: FindingArgument) => {
-      const finding = argument ?? (await traces.meant());
+      const finding = argument ?? traces.meant();
       if (finding !== undefined) await openTest(server, finding);
     }),
     vscode.commands.registerCommand('proofline.testOpen', () => vscode.commands.executeCommand('proofline.openTest', traces.opened())),

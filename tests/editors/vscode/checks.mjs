@@ -172,6 +172,19 @@ const checks = {
     await w.picture('test');
     await w.command('Notifications: Clear All Notifications');
   },
+  async 'a command means a failure of the file in front, never one of another file'() {
+    await showTrace();
+    await w.go('table.c');
+    await page.locator('.view-lines', { hasText: 'table[i]' }).first().waitFor();
+    await w.command('Proofline: Write a Test that Reproduces the Failure');
+    const note = page.locator('.notification-toast', { hasText: 'no failure with a counterexample in table.c' });
+    await note.first().waitFor();
+    assert.match(await note.first().innerText(), /The open counterexample is of average\.c/);
+    assert.equal(await page.locator('.view-lines', { hasText: 'program_under_test' }).count(), 0);
+    await w.command('Notifications: Clear All Notifications');
+    await w.go('average.c');
+    await w.command('Proofline: Close the Counterexample');
+  },
   async 'checks are chosen on the settings page'() {
     await w.command('Preferences: Open Settings (UI)');
     await page.locator('.settings-editor .search-container .view-lines').first().waitFor();

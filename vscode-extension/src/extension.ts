@@ -10,7 +10,7 @@ import { Status } from './status';
 import { ProofView } from './proof';
 import { SummaryPanel } from './summary';
 import { Testing } from './testing';
-import { Traces } from './trace';
+import { code, findings, Traces } from './trace';
 
 let client: Client | undefined;
 
@@ -141,7 +141,14 @@ async function openTest(server: Client, finding: FindingArgument): Promise<void>
   await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside });
   if (test.confirmed === true) void vscode.window.showInformationMessage(`Proofline: running ${test.name} confirmed the failure.`);
   if (test.confirmed === null && test.output) void vscode.window.showWarningMessage(`Proofline: ${test.name} was written and not run. ${test.output}`);
+  if (test.confirmed === null && !test.output) void vscode.window.showInformationMessage(`Proofline: ${test.name} was written and not run${isSeen(finding) ? '' : ': sanitizers cannot see a read without a value'}.`);
   if (test.confirmed === false) void vscode.window.showWarningMessage(`Proofline: running ${test.name} did not show the failure. ${test.output ?? ''}`);
+}
+
+/** Whether a run with sanitizers shows such a failure: they say nothing when a variable is read that has no value. */
+function isSeen(finding: FindingArgument): boolean {
+  const found = findings(vscode.Uri.parse(finding.uri)).find((f) => f.finding === finding.finding);
+  return found === undefined || code(found.diagnostic) !== 'uninitialised';
 }
 
 export async function deactivate(): Promise<void> {

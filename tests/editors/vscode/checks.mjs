@@ -1,7 +1,7 @@
 // What VS Code shows, checked in the real program. Usage: node checks.mjs URL FOLDER PICTURES
 // Each check starts from an open, unchanged average.c and leaves it so; a failed one is tried once more after a reload.
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Window } from './window.mjs';
 
@@ -171,6 +171,18 @@ const checks = {
     assert.equal(await w.squiggles(), 1, 'the failure is shown once');
     await w.picture('test');
     await w.command('Notifications: Clear All Notifications');
+  },
+  async 'a test of a read without a value is written, and says why it was not run'() {
+    writeFileSync(path.join(folder, 'unset.c'), 'int main(void) {\n    int percent;\n    return percent / 2;\n}\n');
+    await w.go('unset.c:3:12');
+    await w.until('the squiggle', () => w.squiggles(), (n) => n > 0);
+    await w.command('Proofline: Write a Test that Reproduces the Failure');
+    const note = page.locator('.notification-toast', { hasText: 'sanitizers cannot see a read without a value' });
+    await note.first().waitFor();
+    assert.match(await note.first().innerText(), /was written and not run/);
+    await page.locator('.view-lines', { hasText: 'program_under_test' }).first().waitFor();
+    await w.command('Notifications: Clear All Notifications');
+    unlinkSync(path.join(folder, 'unset.c'));
   },
   async 'a command means a failure of the file in front, never one of another file'() {
     await showTrace();

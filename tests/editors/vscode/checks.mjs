@@ -116,6 +116,30 @@ const checks = {
     await w.command('Proofline: Close the Counterexample');
     await w.go('average.c');
   },
+  async 'many steps on one line stay in the window; the hover has them all'() {
+    await w.go('list.c');
+    await w.until('the squiggle', () => w.squiggles(), (n) => n > 0);
+    await w.go('list.c:25:12');
+    await w.command('Proofline: Show Counterexample Trace');
+    const behind = await w.until('values behind the lines', () => w.behindLines(), (b) => b.length > 8);
+    assert.ok(behind.some(([line, text]) => line.startsWith('for (int i') && /^▶① i = 1 .* … \d more$/.test(text)), JSON.stringify(behind));
+    const { widest, room } = await w.page.evaluate(() => ({
+      widest: Math.max(...[...document.querySelectorAll('.editor-instance .view-line span span')].map((span) => span.getBoundingClientRect().right)),
+      room: document.querySelector('.editor-instance .view-lines').parentElement.parentElement.getBoundingClientRect().right,
+    }));
+    assert.ok(widest > 600 && widest < room, `${widest} of ${room} pixels`);
+    await w.command('Show or Focus Hover');
+    const hover = page.locator('.monaco-hover:not(.hidden) .hover-contents', { hasText: '① i = 1' });
+    await hover.first().waitFor();
+    assert.match(await hover.first().innerText(), /\(29\) i <= 3 is false/);
+    await w.key('Escape');
+    // Further on, what the line says is of the step that the path has come to.
+    for (let at = 0; at < 20; at++) await w.key('Alt+]');
+    const later = await w.until('a later step', () => w.behindLines(), (b) => b.some(([line, text]) => line.startsWith('for (int i') && text.includes('(20)')));
+    assert.ok(later.length === behind.length, JSON.stringify(later));
+    await w.command('Proofline: Close the Counterexample');
+    await w.go('average.c');
+  },
   async 'keys step through the trace'() {
     await showTrace();
     const first = await w.cursorLine();

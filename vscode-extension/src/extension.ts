@@ -73,6 +73,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       functions.update(params);
       void context_('functionsKnown', true);
     }),
+    vscode.workspace.onDidCloseTextDocument((document) => functions.closed(document.uri)),
     server.onDidStop(() => {
       if (deliberate) return;
       functions.clear();

@@ -292,6 +292,38 @@ const checks = {
     await w.picture('testing');
     await w.command('View: Show Explorer');
   },
+  async 'Run All verifies closed files, too, and says whole reasons'() {
+    writeFileSync(path.join(folder, 'ratio.c'), 'int ratio(int a, int b) {\n    return b == 0 ? 0 : a / 7 / b;\n}\n');
+    await w.go('ratio.c');
+    await w.until('its verdict', () => w.gutter(), (icons) => icons.length === 1 && !['queued', 'running'].includes(icons[0]));
+    await w.command('View: Close Editor');
+    await w.go('average.c');
+    await w.command('Testing: Focus on Test Explorer View');
+    const rows = () => page.locator('.test-explorer .monaco-list-row').allInnerTexts();
+    await w.until('the closed file', rows, (all) => all.some((row) => row.includes('ratio.c')));
+    await w.command('Test: Run All Tests');
+    // The terminal that shows it breaks words.
+    const output = async () => (await page.locator('.part.panel .xterm-rows').first().innerText()).replaceAll('\n', '').replaceAll('\u00a0', ' ');
+    const said = await w.until('the output of the run', output, (text) => /main:/.test(text));
+    assert.match(said, /main: proved only if nothing fails before, which is not proved/);
+    assert.ok(!/not open/.test(said), said);
+    unlinkSync(path.join(folder, 'ratio.c'));
+    await w.command('View: Show Explorer');
+  },
+  async 'a file that is gone leaves the Testing view when it is run'() {
+    writeFileSync(path.join(folder, 'gone.c'), 'int half(int a) {\n    return a / 2;\n}\n');
+    await w.go('gone.c');
+    await w.until('its verdict', () => w.gutter(), (icons) => icons.length === 1 && icons[0] === 'proved');
+    await w.command('View: Close Editor');
+    await w.go('average.c');
+    unlinkSync(path.join(folder, 'gone.c'));
+    await w.command('Testing: Focus on Test Explorer View');
+    const row = page.locator('.test-explorer .monaco-list-row', { hasText: 'gone.c' });
+    await row.first().click();
+    await row.first().locator('.codicon-testing-run-icon').click();
+    await w.until('the view without it', () => row.count(), (n) => n === 0);
+    await w.command('View: Show Explorer');
+  },
   async 'stop means stop'() {
     await w.go('slow.c');
     await page.locator('.view-lines', { hasText: 'Nobody knows' }).first().waitFor();

@@ -34,6 +34,9 @@ const parts = packages.map((folder) => {
 });
 fs.writeFileSync('dist/THIRD-PARTY-LICENSES', parts.join(`\n${'='.repeat(79)}\n`));
 
+// What completes a project's file of settings.
+fs.copyFileSync('../docs/proofline.schema.json', 'dist/proofline.schema.json');
+
 // The walkthrough shows the manual's pictures, which the tests take.
 fs.rmSync('dist/pictures', { recursive: true, force: true });
 fs.mkdirSync('dist/pictures', { recursive: true });

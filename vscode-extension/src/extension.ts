@@ -6,6 +6,7 @@ import { Functions } from './functions';
 import { Gutter } from './gutter';
 import type { FindingArgument, Reproduction } from './protocol';
 import { registerReplay } from './replay';
+import { registerSettingsFile } from './settingsFile';
 import { Status } from './status';
 import { ProofView } from './proof';
 import { SummaryPanel } from './summary';
@@ -20,7 +21,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const status = new Status(functions);
   const traces = new Traces(client);
   context.subscriptions.push(client, functions, status, traces, new Gutter(context, functions), new Testing(client, functions), new SummaryPanel(client, functions), new ProofView(client, functions));
-  context.subscriptions.push(...registerReplay(context, traces));
+  context.subscriptions.push(...registerReplay(context, traces), ...registerSettingsFile(context));
 
   const server = client;
   /** Set while the extension itself stops the server. */

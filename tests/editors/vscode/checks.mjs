@@ -246,6 +246,35 @@ const checks = {
     await w.go('average.c');
     await w.until('the squiggle without the setting', () => w.squiggles(), (n) => n > 0);
   },
+  async 'proofline.toml is completed and explained'() {
+    writeFileSync(path.join(folder, 'proofline.toml'), 'wrapv = false\n\n');
+    await w.go('proofline.toml:2:1');
+    const offered = async () => (await page.locator('.suggest-widget .monaco-list-row').allInnerTexts()).map((row) => row.split('\n')[0].trim());
+    const suggest = async (wanted) => {
+      await w.key('Control+Space');
+      return w.until('what is offered', offered, (rows) => rows.includes(wanted));
+    };
+    const keys = await suggest('allocation');
+    assert.ok(keys.includes('exclude') && !keys.includes('wrapv'), keys.join());
+    await w.key('Escape');
+    await w.type('alloc');
+    await suggest('allocation');
+    await w.key('Enter');
+    await suggest('"never-fails"');
+    await w.type('never');
+    await w.key('Enter', 'End', 'Enter');
+    await w.type('checks = ');
+    await suggest('"array-bounds"');
+    await w.key('Escape');
+    const text = (await page.locator('.editor-instance .view-lines').first().innerText()).replaceAll('\u00a0', ' ');
+    assert.match(text, /allocation = "never-fails"/);
+    await w.go('proofline.toml:2:3');
+    await w.command('Show or Focus Hover');
+    await page.locator('.monaco-hover:not(.hidden) .hover-contents', { hasText: 'memory can run out' }).first().waitFor();
+    await w.key('Escape');
+    await revert('proofline.toml');
+    unlinkSync(path.join(folder, 'proofline.toml'));
+  },
   async 'the panel with a function summary'() {
     await w.go('average.c:6:13');
     await w.command('Proofline: Show Function Summary');

@@ -2,6 +2,7 @@
 import * as vscode from 'vscode';
 import { findBinaryAnywhere } from './binary';
 import { Client } from './client';
+import { watchFront } from './front';
 import { Functions } from './functions';
 import { Gutter } from './gutter';
 import type { FindingArgument, Reproduction } from './protocol';
@@ -20,7 +21,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const functions = new Functions();
   const status = new Status(functions);
   const traces = new Traces(client);
-  context.subscriptions.push(client, functions, status, traces, new Gutter(context, functions), new Testing(client, functions), new SummaryPanel(client, functions), new ProofView(client, functions));
+  context.subscriptions.push(watchFront(), client, functions, status, traces, new Gutter(context, functions), new Testing(client, functions), new SummaryPanel(client, functions), new ProofView(client, functions));
   context.subscriptions.push(...registerReplay(context, traces), ...registerSettingsFile(context));
 
   const server = client;
@@ -28,6 +29,12 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   let deliberate = false;
   let problem = '';
   const context_ = (name: string, value: boolean) => vscode.commands.executeCommand('setContext', `proofline.${name}`, value);
+
+  // What was true before VS Code read the walkthrough's steps ticks none of them off; this becomes true when their page comes to the front.
+  const pages = () => {
+    const tab = vscode.window.tabGroups.activeTabGroup.activeTab;
+    void context_('pageShown', tab !== undefined && tab.input === undefined);
+  };
 
   const explain = async () => {
     // Short: a notification cuts off what is longer. The rest is in the status bar's list and in the palette.
@@ -74,6 +81,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       functions.update(params);
       void context_('functionsKnown', true);
     }),
+    vscode.window.tabGroups.onDidChangeTabs(pages),
     vscode.workspace.onDidCloseTextDocument((document) => functions.closed(document.uri)),
     server.onDidStop(() => {
       if (deliberate) return;
@@ -101,7 +109,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     }),
     ...fileCommands(server, functions),
     vscode.commands.registerCommand('proofline.openTest', async (argument?: FindingArgument) => {
-      const finding = argument ?? traces.meant();
+      const finding = argument ?? (await traces.meant());
       if (finding !== undefined) await openTest(server, finding);
     }),
     vscode.commands.registerCommand('proofline.testOpen', () => vscode.commands.executeCommand('proofline.openTest', traces.opened())),

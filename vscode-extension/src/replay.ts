@@ -8,7 +8,7 @@ import type { Traces } from './trace';
 export function registerReplay(context: vscode.ExtensionContext, traces: Traces): vscode.Disposable[] {
   return [
     vscode.commands.registerCommand('proofline.replay', async (argument?: FindingArgument) => {
-      const finding = argument ?? traces.meant();
+      const finding = argument ?? (await traces.meant());
       if (finding === undefined) return;
       const uri = vscode.Uri.parse(finding.uri);
       await vscode.debug.startDebugging(vscode.workspace.getWorkspaceFolder(uri), {

@@ -229,7 +229,6 @@ const checks = {
     const item = page.locator('.setting-item-contents', { hasText: 'Which checks' }).first();
     await item.waitFor();
     assert.equal(await item.getByText('Edit in settings.json').count(), 0);
-    await w.picture('settings');
     await item.locator('.monaco-button', { hasText: 'Add Item' }).click();
     await item.locator('select').selectOption('division-by-zero');
     await item.locator('.monaco-button', { hasText: 'OK' }).click();
@@ -290,12 +289,40 @@ const checks = {
     assert.ok(rows.some((row) => /^proved/.test(row.trim())), rows.join('\n'));
     await w.picture('proof');
     // By keys alone: into the view, to a line, to its place.
-    await page.locator('.pane-body .monaco-list-row', { hasText: 'holds: ' }).first().focus().catch(() => undefined);
-    await page.locator('.pane-body .monaco-list-row', { hasText: 'holds: ' }).first().click();
+    await w.go('average.c:1:1');
+    await w.command('Proofline: Focus on Proof View');
+    const focused = page.locator('.pane-body .monaco-list.element-focused .monaco-list-row.focused, .pane-body .monaco-list:focus .monaco-list-row.focused').first();
+    await w.key('Home');
+    for (let line = 0; line < rows.length && !(await focused.innerText()).includes('holds: '); line++) await w.key('ArrowDown');
+    assert.match((await focused.getAttribute('aria-label')) ?? '', /holds: .*line 7/);
+    await w.key('Enter');
     await w.until('the place', () => w.cursorLine(), (line) => line === 7);
-    const label = await page.locator('.pane-body .monaco-list-row', { hasText: 'holds: ' }).first().getAttribute('aria-label');
-    assert.match(label ?? '', /holds: .*line 7/);
     await w.command('Proofline: Close the Proof');
+  },
+  async 'the walkthrough opens, its buttons work from there, and its steps are ticked off'() {
+    const button = async (title, label) => {
+      await w.walkthrough();
+      const step = page.locator('.getting-started-step', { hasText: title });
+      await step.click();
+      await step.locator('.monaco-button', { hasText: label }).click();
+    };
+    await w.go('average.c:7:12');
+    await w.walkthrough();
+    assert.equal(await page.locator('.getting-started-step').count(), 5);
+    for (const title of ['The program that verifies', 'Open a C file']) await w.until(title, () => w.ticked(title), (is) => is);
+    await button('Read a counterexample', 'Show the nearest failure');
+    await w.until('the first step', () => w.cursorLine(), (line) => line === FIRST_STEP);
+    await w.command('Proofline: Close the Counterexample');
+    await button('Replay it', 'Replay it');
+    await page.locator('.debug-top-stack-frame-line').first().waitFor();
+    await w.key('Shift+F5');
+    await page.locator('.debug-top-stack-frame-line').first().waitFor({ state: 'detached' });
+    await w.go('average.c:7:12');
+    await button('What was proved, and why', "Show the function's summary");
+    await w.until('the panel', () => w.webview('CHECKS'), (text) => text !== undefined);
+    await w.walkthrough();
+    for (const title of ['Read a counterexample', 'Replay it', 'What was proved']) await w.until(title, () => w.ticked(title), (is) => is);
+    await w.command('View: Show Explorer');
   },
   async 'what callers must see to has its own mark, and says what it is'() {
     writeFileSync(path.join(folder, 'ratio.c'), 'int ratio(int a, int b) {\n    return b < -1 ? 0 : a / 7 / b;\n}\n');

@@ -2,6 +2,7 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { Client } from '../client';
+import { front } from '../front';
 import type { FindingArgument, Trace } from '../protocol';
 import { TraceDecorations } from './decorations';
 import { MemoryView } from './memory';
@@ -33,7 +34,7 @@ export class Traces implements vscode.Disposable {
   }
 
   private async show(argument?: FindingArgument): Promise<void> {
-    const finding = argument ?? this.choose();
+    const finding = argument ?? (await this.choose());
     if (finding === undefined) return;
     const trace = await this.client.command<Trace>('proofline.trace', finding);
     if (trace === null || trace === undefined) return void vscode.window.showInformationMessage('Proofline: that failure is not there any more.');
@@ -50,16 +51,16 @@ export class Traces implements vscode.Disposable {
   }
 
   /** The finding that a command without an argument means: that of the open trace while the cursor is at its current step, or else the nearest one. */
-  meant(): FindingArgument | undefined {
-    const editor = vscode.window.activeTextEditor;
+  async meant(): Promise<FindingArgument | undefined> {
+    const editor = await front();
     const step = this.open.steps[this.open.current];
     const isThere = step !== undefined && editor?.document.uri.toString() === step.uri.toString() && editor.selection.active.line === step.range.start.line;
-    return (isThere ? this.opened() : undefined) ?? this.choose();
+    return (isThere ? this.opened() : undefined) ?? (await this.choose());
   }
 
   /** The finding at the cursor, or the nearest in the file. Another file's is never meant, though its trace be open. */
-  private choose(): FindingArgument | undefined {
-    const editor = vscode.window.activeTextEditor;
+  private async choose(): Promise<FindingArgument | undefined> {
+    const editor = await front();
     const found = editor === undefined ? [] : findings(editor.document.uri);
     if (editor === undefined || found.length === 0) {
       void vscode.window.showInformationMessage(`Proofline: ${this.nothingIn(editor?.document.uri)}`);

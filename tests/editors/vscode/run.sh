@@ -18,6 +18,7 @@ else
   npm run -s build
   npx --no-install vsce package --no-dependencies --allow-missing-repository -o "$state/proofline.vsix" > "$state/vsce.log" 2>&1 || { cat "$state/vsce.log"; exit 1; }
 fi
+python3 "$here/package.py" "$state/proofline.vsix"
 mkdir "$state/project"
 cp "$here"/../workspace/* "$here/../../../examples/average.c" "$state/project"
 [ "$port" != 0 ] || port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')

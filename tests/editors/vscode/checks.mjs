@@ -122,7 +122,7 @@ const checks = {
     await w.go('list.c:25:12');
     await w.command('Proofline: Show Counterexample Trace');
     const behind = await w.until('values behind the lines', () => w.behindLines(), (b) => b.length > 8);
-    assert.ok(behind.some(([line, text]) => line.startsWith('for (int i') && /^▶① i = 1 .* … \d more$/.test(text)), JSON.stringify(behind));
+    assert.ok(behind.some(([line, text]) => line.startsWith('for (int i') && /^▶① i = 1 .* \+\d more$/.test(text)), JSON.stringify(behind));
     const { widest, room } = await w.page.evaluate(() => ({
       widest: Math.max(...[...document.querySelectorAll('.editor-instance .view-line span span')].map((span) => span.getBoundingClientRect().right)),
       room: document.querySelector('.editor-instance .view-lines').parentElement.parentElement.getBoundingClientRect().right,

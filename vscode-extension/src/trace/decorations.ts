@@ -92,16 +92,17 @@ function nearest(steps: PlacedStep[], current: PlacedStep | undefined): number {
   return Math.max(0, passed.length - 1);
 }
 
-/** All texts if they fit into so many columns; or else those from `first` on that do, and how many are missing. */
-function fitting(texts: string[], first: number, width: number): string {
-  const all = texts.join(GAP);
-  if (all.length <= width) return all;
-  const some = (end: number) => texts.slice(first, end).join(GAP);
-  const missing = (end: number) => (end - first === texts.length ? '' : `${GAP}… ${texts.length - (end - first)} more`);
-  let end = texts.length;
-  while (end > first + 1 && some(end).length + missing(end).length > width) end--;
-  const room = width - missing(end).length;
-  return (some(end).length > room ? `${some(end).slice(0, room - 1)}…` : some(end)) + missing(end);
+/** All texts if they fit into so many columns; or else one of them, what is behind and before it as long as that fits, and how many are missing. */
+function fitting(texts: string[], one: number, width: number): string {
+  const part = (begin: number, end: number) => texts.slice(begin, end).join(GAP);
+  const missing = (begin: number, end: number) => (end - begin === texts.length ? '' : `${GAP}+${texts.length - (end - begin)} more`);
+  const fits = (begin: number, end: number) => part(begin, end).length + missing(begin, end).length <= width;
+  let [begin, end] = [one, one + 1];
+  while (end < texts.length && fits(begin, end + 1)) end++;
+  while (begin > 0 && fits(begin - 1, end)) begin--;
+  const room = width - missing(begin, end).length;
+  const shown = part(begin, end);
+  return (shown.length > room ? `${shown.slice(0, room - 1)}…` : shown) + missing(begin, end);
 }
 
 /** A number in a circle where every font has a character for it. */

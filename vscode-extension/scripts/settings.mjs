@@ -37,12 +37,25 @@ const own = {
     markdownDescription: 'Log what the editor and the server say to each other.',
   },
 };
+/** The checks with what they look for, as the manual's front page lists them. What a monitor forbids has no fixed name. */
+const front = readFileSync(new URL('../../docs/README.md', import.meta.url), 'utf8');
+const checks = [...front.matchAll(/^\| \[([a-z-]+)\]\(\.\.\/tests\/suites\/checks\/[^)]+\) \| (.*) \|$/gm)].map(([, code, what]) => ({ code, what })).sort((a, b) => (a.code < b.code ? -1 : 1));
+/** VS Code's settings page edits lists of choices, and no choice between a word and a list. The server still takes the word "all". */
+const forms = {
+  'proofline.checks': {
+    default: [],
+    items: { type: 'string', enum: checks.map((c) => c.code), enumDescriptions: checks.map((c) => c.what.replaceAll('`', '')) },
+    type: 'array',
+    uniqueItems: true,
+    description: 'Which checks; empty: all of them.',
+  },
+};
 /** VS Code shows Markdown in `markdownDescription`, JSON Schema has `description`. */
 const property = ([name, { description, ...rest }], index) => [
   name,
   { ...rest, scope: rest.scope ?? 'resource', order: rest.order ?? 10 + index, ...(description === undefined ? {} : { markdownDescription: description }) },
 ];
-const wanted = { title: 'Proofline', properties: { ...own, ...Object.fromEntries(Object.entries(schema).map(property)) } };
+const wanted = { title: 'Proofline', properties: { ...own, ...Object.fromEntries(Object.entries({ ...schema, ...forms }).map(property)) } };
 /** The manual's table of the server's settings. */
 const page = new URL('../../docs/configuration.md', import.meta.url);
 const manual = readFileSync(page, 'utf8');

@@ -44,7 +44,7 @@ export function findBinary(context: vscode.ExtensionContext): Binary {
     ...[['.local', 'bin'], ['.cargo', 'bin'], ['bin']].map((parts) => path.join(home, ...parts)),
     ...(process.platform === 'win32' ? [] : ['/usr/local/bin', '/opt/homebrew/bin']),
   ];
-  const found = places.map((place) => path.join(place, NAME)).find(executable) ?? fromShell;
+  const found = [...places.map((place) => path.join(place, NAME)), ...(fromShell === undefined ? [] : [fromShell])].find(executable);
   return found === undefined ? { missing: 'Its program was not found.' } : { path: found };
 }
 

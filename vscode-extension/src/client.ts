@@ -34,7 +34,7 @@ export class Client implements vscode.Disposable {
         ],
         outputChannel: this.output,
         revealOutputChannelOn: RevealOutputChannelOn.Never,
-        initializationOptions: vscode.workspace.getConfiguration('proofline'),
+        initializationOptions: settings(vscode.workspace.getConfiguration('proofline')),
         synchronize: {
           configurationSection: 'proofline',
           fileEvents: [
@@ -43,6 +43,13 @@ export class Client implements vscode.Disposable {
           ],
         },
         middleware: {
+          workspace: {
+            // The server asks for its own section only.
+            configuration: async (params, token, next) => {
+              const answers = await next(params, token);
+              return Array.isArray(answers) ? answers.map((section: Section) => settings(section)) : answers;
+            },
+          },
           handleDiagnostics: (uri, diagnostics, next) => {
             next(uri, once(diagnostics));
             this.published.fire(uri);
@@ -93,6 +100,14 @@ export class Client implements vscode.Disposable {
     this.published.dispose();
     this.stopped.dispose();
   }
+}
+
+/** What an editor knows of the settings `proofline.…`. */
+type Section = { readonly [name: string]: unknown } | null;
+
+/** The settings as the server wants them: no check chosen means all. */
+function settings(section: Section): object | null {
+  return Array.isArray(section?.checks) && section.checks.length === 0 ? { ...section, checks: 'all' } : section;
 }
 
 /** The same failure of a header, found from two files that include it, is shown once. */

@@ -2,15 +2,17 @@
 import * as vscode from 'vscode';
 import { findBinaryAnywhere } from './binary';
 import { Client } from './client';
+import { watchFront } from './front';
 import { Functions } from './functions';
 import { Gutter } from './gutter';
 import type { FindingArgument, Reproduction } from './protocol';
 import { registerReplay } from './replay';
+import { registerSettingsFile } from './settingsFile';
 import { Status } from './status';
 import { ProofView } from './proof';
 import { SummaryPanel } from './summary';
 import { Testing } from './testing';
-import { Traces } from './trace';
+import { code, findings, Traces } from './trace';
 
 let client: Client | undefined;
 
@@ -19,14 +21,20 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const functions = new Functions();
   const status = new Status(functions);
   const traces = new Traces(client);
-  context.subscriptions.push(client, functions, status, traces, new Gutter(context, functions), new Testing(client, functions), new SummaryPanel(client, functions), new ProofView(client, functions));
-  context.subscriptions.push(...registerReplay(context, traces));
+  context.subscriptions.push(watchFront(), client, functions, status, traces, new Gutter(context, functions), new Testing(client, functions), new SummaryPanel(client, functions), new ProofView(client, functions));
+  context.subscriptions.push(...registerReplay(context, traces), ...registerSettingsFile(context));
 
   const server = client;
   /** Set while the extension itself stops the server. */
   let deliberate = false;
   let problem = '';
   const context_ = (name: string, value: boolean) => vscode.commands.executeCommand('setContext', `proofline.${name}`, value);
+
+  // What was true before VS Code read the walkthrough's steps ticks none of them off; this becomes true when their page comes to the front.
+  const pages = () => {
+    const tab = vscode.window.tabGroups.activeTabGroup.activeTab;
+    void context_('pageShown', tab !== undefined && tab.input === undefined);
+  };
 
   const explain = async () => {
     // Short: a notification cuts off what is longer. The rest is in the status bar's list and in the palette.
@@ -73,6 +81,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       functions.update(params);
       void context_('functionsKnown', true);
     }),
+    vscode.window.tabGroups.onDidChangeTabs(pages),
+    vscode.workspace.onDidCloseTextDocument((document) => functions.closed(document.uri)),
     server.onDidStop(() => {
       if (deliberate) return;
       functions.clear();
@@ -141,7 +151,14 @@ async function openTest(server: Client, finding: FindingArgument): Promise<void>
   await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside });
   if (test.confirmed === true) void vscode.window.showInformationMessage(`Proofline: running ${test.name} confirmed the failure.`);
   if (test.confirmed === null && test.output) void vscode.window.showWarningMessage(`Proofline: ${test.name} was written and not run. ${test.output}`);
+  if (test.confirmed === null && !test.output) void vscode.window.showInformationMessage(`Proofline: ${test.name} was written and not run${isSeen(finding) ? '' : ': sanitizers cannot see a read without a value'}.`);
   if (test.confirmed === false) void vscode.window.showWarningMessage(`Proofline: running ${test.name} did not show the failure. ${test.output ?? ''}`);
+}
+
+/** Whether a run with sanitizers shows such a failure: they say nothing when a variable is read that has no value. */
+function isSeen(finding: FindingArgument): boolean {
+  const found = findings(vscode.Uri.parse(finding.uri)).find((f) => f.finding === finding.finding);
+  return found === undefined || code(found.diagnostic) !== 'uninitialised';
 }
 
 export async function deactivate(): Promise<void> {

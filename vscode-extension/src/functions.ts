@@ -16,6 +16,19 @@ export class Functions implements vscode.Disposable {
     this.changed.fire(uri);
   }
 
+  /** A file was closed. What the server had not finished has no verdict; what it had stays. */
+  closed(uri: vscode.Uri): void {
+    const all = this.files.get(uri.toString());
+    if (all === undefined || !all.some(isBusy)) return;
+    this.files.set(uri.toString(), all.map((f) => (isBusy(f) ? { ...f, state: 'stale', headline: 'not verified: the file was closed' } : f)));
+    this.changed.fire(uri);
+  }
+
+  /** A file is not there any more. */
+  forget(uri: vscode.Uri): void {
+    if (this.files.delete(uri.toString())) this.changed.fire(uri);
+  }
+
   /** Forgets everything: the server is gone. */
   clear(): void {
     const uris = [...this.files.keys()];
@@ -39,6 +52,11 @@ export class Functions implements vscode.Disposable {
   dispose(): void {
     this.changed.dispose();
   }
+}
+
+/** There is work to do on a function. */
+export function isBusy(f: FunctionState): boolean {
+  return f.state === 'queued' || f.state === 'running';
 }
 
 /** The protocol's range as VS Code's. */

@@ -1,6 +1,7 @@
 /** The view "Proof": why a function is proved, line by line, each with its place. It is renewed while the text changes. */
 import * as vscode from 'vscode';
 import type { Client } from './client';
+import { front } from './front';
 import { range, type Functions } from './functions';
 import type { FunctionArgument, Proof, ProofLine, State } from './protocol';
 
@@ -52,7 +53,7 @@ export class ProofView implements vscode.TreeDataProvider<Node>, vscode.Disposab
   }
 
   private async show(argument?: FunctionArgument): Promise<void> {
-    const editor = vscode.window.activeTextEditor;
+    const editor = argument === undefined ? await front() : undefined;
     const here = editor && { uri: editor.document.uri.toString(), position: { line: editor.selection.active.line, character: editor.selection.active.character } };
     const target = argument ?? here;
     if (target === undefined) return;

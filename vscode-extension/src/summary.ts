@@ -1,6 +1,7 @@
 /** The panel of a function's summary: what it requires and ensures, what was proved, and what that rests on. Renewed when the verdict changes. */
 import * as vscode from 'vscode';
 import type { Client } from './client';
+import { front } from './front';
 import { range, type Functions } from './functions';
 import { describe, type FunctionArgument, type Summary } from './protocol';
 
@@ -26,14 +27,15 @@ export class SummaryPanel implements vscode.Disposable {
   }
 
   private async show(argument?: FunctionArgument): Promise<void> {
-    const editor = vscode.window.activeTextEditor;
+    const editor = argument === undefined ? await front() : undefined;
     const target =
       argument ??
       (editor === undefined
         ? undefined
         : { uri: editor.document.uri.toString(), position: { line: editor.selection.active.line, character: editor.selection.active.character } });
     if (target === undefined) return;
-    if (!(await this.load(target))) void vscode.window.showInformationMessage('Proofline: there is no function here.');
+    const loaded = await this.load(target).catch(() => false);
+    if (!loaded) void vscode.window.showInformationMessage('Proofline: there is no function here.');
   }
 
   /** Asks for a summary and shows it; false when there is none. */

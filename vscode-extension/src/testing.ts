@@ -3,8 +3,8 @@ import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { Client } from './client';
 import type { Functions } from './functions';
-import { range } from './functions';
-import { describe, explain, type FunctionState } from './protocol';
+import { isBusy, range } from './functions';
+import { describe, type FunctionArgument, type FunctionState } from './protocol';
 import { findings } from './trace';
 
 export class Testing implements vscode.Disposable {
@@ -14,6 +14,8 @@ export class Testing implements vscode.Disposable {
   /** What was last told to the view, per item: only changes are told. */
   private readonly told = new Map<string, string>();
   private run: vscode.TestRun | undefined;
+  /** The run that a user asked for: it ends when that is done. */
+  private asked: vscode.TestRun | undefined;
   private readonly profile: vscode.TestRunProfile;
 
   constructor(
@@ -62,7 +64,8 @@ export class Testing implements vscode.Disposable {
       item.sortText = String(index).padStart(6, '0');
       // The view adds the time itself.
       item.description = f.headline;
-      item.error = f.state === 'unknown' ? explain({ ...f, timeMs: undefined }) : undefined;
+      // The view cuts it off; its hover and the output of the run have it whole.
+      item.error = f.state === 'unknown' ? (f.reason ?? f.headline) : undefined;
       item.busy = f.state === 'running';
       this.tell(item, f, uri);
     });
@@ -101,21 +104,22 @@ export class Testing implements vscode.Disposable {
         return run.errored(item, new vscode.TestMessage(describe(f)), f.timeMs);
       case 'unknown':
         // Neither passed nor failed: no verdict.
+        run.appendOutput(`${f.name}: ${f.reason ?? f.headline}\r\n`, undefined, item);
         return run.skipped(item);
     }
   }
 
   /** Ends the run when nothing is on its way. */
   private finish(): void {
-    const busy = this.functions.uris().some((uri) => this.functions.of(uri).some((f) => f.state === 'queued' || f.state === 'running'));
-    if (busy || this.run === undefined) return;
+    const busy = this.functions.uris().some((uri) => this.functions.of(uri).some(isBusy));
+    if (busy || this.run === undefined || this.run === this.asked) return;
     this.run.end();
     this.run = undefined;
   }
 
   /** Run: asks the server to verify again, and waits until it has answered or the user has stopped it. */
   private async verify(request: vscode.TestRunRequest, token: vscode.CancellationToken): Promise<void> {
-    const wanted: { uri: string; function?: string }[] = [];
+    const wanted: FunctionArgument[] = [];
     const chosen: vscode.TestItem[] = [];
     if (request.include === undefined) this.controller.items.forEach((item) => chosen.push(item));
     else chosen.push(...request.include);
@@ -132,20 +136,44 @@ export class Testing implements vscode.Disposable {
     // A request for a run must be answered by a run, or the view shows none.
     const run = this.controller.createTestRun(request, 'Proofline', false);
     const keys = new Set(wanted.flatMap((w) => (w.function === undefined ? [...this.items.keys()].filter((k) => k.startsWith(`${w.uri}#`)) : [`${w.uri}#${w.function}`])));
-    const outer = this.run;
+    this.run?.end();
     this.run = run;
+    this.asked = run;
     try {
       for (const key of keys) this.told.delete(key);
-      await Promise.all(wanted.map((target) => this.client.command('proofline.verify', target, token)));
+      await Promise.all(wanted.map((target) => this.ask(target, token).catch((error: unknown) => run.appendOutput(`${nameOf(target)}: ${error instanceof Error ? error.message : String(error)}\r\n`))));
       await this.settled(keys, token);
-    } catch (error) {
-      run.appendOutput(`${String(error)}\r\n`);
+      // A verdict that is as it was before comes without news.
+      for (const uri of new Set(wanted.map((target) => target.uri))) this.update(vscode.Uri.parse(uri));
     } finally {
       stop.dispose();
-      if (this.run === run) {
-        this.run = outer;
-        run.end();
-      }
+      run.end();
+      if (this.run === run) this.run = undefined;
+    }
+  }
+
+  /** Has a file or a function verified. The server knows open files only, and verifies a file when it is opened. */
+  private async ask(target: FunctionArgument, token: vscode.CancellationToken): Promise<void> {
+    const isKnown = vscode.workspace.textDocuments.some((document) => document.uri.toString() === target.uri);
+    if (isKnown) await this.client.command('proofline.verify', target, token);
+    else await this.opened(vscode.Uri.parse(target.uri), token);
+  }
+
+  /** Opens a file, without showing it, until the server says what is in it. */
+  private async opened(uri: vscode.Uri, token: vscode.CancellationToken): Promise<void> {
+    const waiting: vscode.Disposable[] = [];
+    const known = new Promise<void>((resolve) => {
+      waiting.push(this.functions.onDidChange((changed) => changed.toString() === uri.toString() && resolve()));
+      waiting.push(token.onCancellationRequested(() => resolve()));
+    });
+    try {
+      await vscode.workspace.openTextDocument(uri);
+      await known;
+    } catch {
+      this.functions.forget(uri);
+      throw new Error('the file cannot be opened any more');
+    } finally {
+      waiting.forEach((subscription) => subscription.dispose());
     }
   }
 
@@ -156,7 +184,7 @@ export class Testing implements vscode.Disposable {
         for (const key of keys) {
           const item = this.items.get(key);
           const f = item === undefined ? undefined : this.functions.of(item.uri).find((g) => g.name === item.name);
-          if (f !== undefined && (f.state === 'queued' || f.state === 'running')) return false;
+          if (f !== undefined && isBusy(f)) return false;
         }
         return true;
       };
@@ -178,6 +206,11 @@ export class Testing implements vscode.Disposable {
     this.subscriptions.forEach((s) => s.dispose());
     this.controller.dispose();
   }
+}
+
+/** A function or a file, as the output of a run names it. */
+function nameOf(target: FunctionArgument): string {
+  return target.function ?? path.basename(vscode.Uri.parse(target.uri).path);
 }
 
 /** What failed in a function. Without a place: the editor shows it there already. */

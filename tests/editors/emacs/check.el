@@ -53,6 +53,23 @@
 ;; In a batch Emacs nobody is idle: what the idle timer does is done here.
 (eglot--signal-textDocument/didChange)
 (check "an edit that mends the failure clears it" (check-until (lambda () (not (check-failures)))) (flymake-diagnostics))
+;; A long file: eglot shows what the server reports of its progress.
+(with-temp-file "long.c"
+  (insert "int first(void) { return 0; }\n")
+  (dotimes (n 30000)
+    (insert (format "int f%d(int x) { int y = x > 9 ? 9 : x < 0 ? 0 : x; return y / (y + 1) + %d; }\n" n n))))
+(defvar check-progress nil "When the server first said that it is at the long file, and how.")
+(cl-defmethod eglot-handle-notification :before (_server (_method (eql $/progress)) &key value &allow-other-keys)
+  (let ((message (or (plist-get value :message) "")))
+    (when (and (not check-progress) (string-match-p "long\\.c" message)) (setq check-progress (cons (float-time) message)))))
+(find-file "long.c")
+;; From here on: how long Emacs itself takes to read the file is not the server's time.
+(let ((start (float-time)))
+  (check-until (lambda () check-progress))
+  (check "a file of 30,000 lines is said to be worked on within a second of its opening"
+         (and check-progress (< (- (car check-progress) start) 1.0))
+         (cons (and check-progress (- (car check-progress) start)) check-progress))
+  (set-buffer-modified-p nil))
 (set-buffer-modified-p nil)
 (ignore-errors (eglot-shutdown (eglot-current-server)))
 (kill-emacs 0)

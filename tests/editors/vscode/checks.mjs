@@ -1,7 +1,7 @@
 // What VS Code shows, checked in the real program. Usage: node checks.mjs URL FOLDER PICTURES
 // Each check starts from an open, unchanged average.c and leaves it so; a failed one is tried once more after a reload.
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Window } from './window.mjs';
 
@@ -116,6 +116,30 @@ const checks = {
     await w.command('Proofline: Close the Counterexample');
     await w.go('average.c');
   },
+  async 'many steps on one line stay in the window; the hover has them all'() {
+    await w.go('list.c');
+    await w.until('the squiggle', () => w.squiggles(), (n) => n > 0);
+    await w.go('list.c:25:12');
+    await w.command('Proofline: Show Counterexample Trace');
+    const behind = await w.until('values behind the lines', () => w.behindLines(), (b) => b.length > 8);
+    assert.ok(behind.some(([line, text]) => line.startsWith('for (int i') && /^▶① i = 1 .* \+\d more$/.test(text)), JSON.stringify(behind));
+    const { widest, room } = await w.page.evaluate(() => ({
+      widest: Math.max(...[...document.querySelectorAll('.editor-instance .view-line span span')].map((span) => span.getBoundingClientRect().right)),
+      room: document.querySelector('.editor-instance .view-lines').parentElement.parentElement.getBoundingClientRect().right,
+    }));
+    assert.ok(widest > 600 && widest < room, `${widest} of ${room} pixels`);
+    await w.command('Show or Focus Hover');
+    const hover = page.locator('.monaco-hover:not(.hidden) .hover-contents', { hasText: '① i = 1' });
+    await hover.first().waitFor();
+    assert.match(await hover.first().innerText(), /\(29\) i <= 3 is false/);
+    await w.key('Escape');
+    // Further on, what the line says is of the step that the path has come to.
+    for (let at = 0; at < 20; at++) await w.key('Alt+]');
+    const later = await w.until('a later step', () => w.behindLines(), (b) => b.some(([line, text]) => line.startsWith('for (int i') && text.includes('(20)')));
+    assert.ok(later.length === behind.length, JSON.stringify(later));
+    await w.command('Proofline: Close the Counterexample');
+    await w.go('average.c');
+  },
   async 'keys step through the trace'() {
     await showTrace();
     const first = await w.cursorLine();
@@ -172,6 +196,84 @@ const checks = {
     await w.picture('test');
     await w.command('Notifications: Clear All Notifications');
   },
+  async 'a test of a read without a value is written, and says why it was not run'() {
+    writeFileSync(path.join(folder, 'unset.c'), 'int main(void) {\n    int percent;\n    return percent / 2;\n}\n');
+    await w.go('unset.c:3:12');
+    await w.until('the squiggle', () => w.squiggles(), (n) => n > 0);
+    await w.command('Proofline: Write a Test that Reproduces the Failure');
+    const note = page.locator('.notification-toast', { hasText: 'sanitizers cannot see a read without a value' });
+    await note.first().waitFor();
+    assert.match(await note.first().innerText(), /was written and not run/);
+    await page.locator('.view-lines', { hasText: 'program_under_test' }).first().waitFor();
+    await w.command('Notifications: Clear All Notifications');
+    unlinkSync(path.join(folder, 'unset.c'));
+  },
+  async 'a command means a failure of the file in front, never one of another file'() {
+    await showTrace();
+    await w.go('table.c');
+    await page.locator('.view-lines', { hasText: 'table[i]' }).first().waitFor();
+    await w.command('Proofline: Write a Test that Reproduces the Failure');
+    const note = page.locator('.notification-toast', { hasText: 'no failure with a counterexample in table.c' });
+    await note.first().waitFor();
+    assert.match(await note.first().innerText(), /The open counterexample is of average\.c/);
+    assert.equal(await page.locator('.view-lines', { hasText: 'program_under_test' }).count(), 0);
+    await w.command('Notifications: Clear All Notifications');
+    await w.go('average.c');
+    await w.command('Proofline: Close the Counterexample');
+  },
+  async 'checks are chosen on the settings page'() {
+    await w.command('Preferences: Open Settings (UI)');
+    await page.locator('.settings-editor .search-container .view-lines').first().waitFor();
+    await w.key('Control+a');
+    await w.type('@id:proofline.checks');
+    const item = page.locator('.setting-item-contents', { hasText: 'Which checks' }).first();
+    await item.waitFor();
+    assert.equal(await item.getByText('Edit in settings.json').count(), 0);
+    await item.locator('.monaco-button', { hasText: 'Add Item' }).click();
+    await item.locator('select').selectOption('division-by-zero');
+    await item.locator('.monaco-button', { hasText: 'OK' }).click();
+    await w.until('the settings', async () => JSON.parse(readFileSync(process.env.SETTINGS, 'utf8'))['proofline.checks'], (checks) => Array.isArray(checks) && checks.join() === 'division-by-zero');
+    await w.go('average.c');
+    await w.until('no squiggle', () => w.squiggles(), (n) => n === 0);
+    // The word that the setting had before is still understood; the machine's settings come before the user's.
+    await settings({ 'proofline.checks': 'all' }, process.env.MACHINE_SETTINGS);
+    await w.until('the squiggle with the word', () => w.squiggles(), (n) => n > 0);
+    await settings({ 'proofline.checks': undefined }, process.env.MACHINE_SETTINGS);
+    await w.until('no squiggle', () => w.squiggles(), (n) => n === 0);
+    await settings({ 'proofline.checks': undefined });
+    await w.load(url);
+    await w.go('average.c');
+    await w.until('the squiggle without the setting', () => w.squiggles(), (n) => n > 0);
+  },
+  async 'proofline.toml is completed and explained'() {
+    writeFileSync(path.join(folder, 'proofline.toml'), 'wrapv = false\n\n');
+    await w.go('proofline.toml:2:1');
+    const offered = async () => (await page.locator('.suggest-widget .monaco-list-row').allInnerTexts()).map((row) => row.split('\n')[0].trim());
+    const suggest = async (wanted) => {
+      await w.key('Control+Space');
+      return w.until('what is offered', offered, (rows) => rows.includes(wanted));
+    };
+    const keys = await suggest('allocation');
+    assert.ok(keys.includes('exclude') && !keys.includes('wrapv'), keys.join());
+    await w.key('Escape');
+    await w.type('alloc');
+    await suggest('allocation');
+    await w.key('Enter');
+    await suggest('"never-fails"');
+    await w.type('never');
+    await w.key('Enter', 'End', 'Enter');
+    await w.type('checks = ');
+    await suggest('"array-bounds"');
+    await w.key('Escape');
+    const text = (await page.locator('.editor-instance .view-lines').first().innerText()).replaceAll('\u00a0', ' ');
+    assert.match(text, /allocation = "never-fails"/);
+    await w.go('proofline.toml:2:3');
+    await w.command('Show or Focus Hover');
+    await page.locator('.monaco-hover:not(.hidden) .hover-contents', { hasText: 'memory can run out' }).first().waitFor();
+    await w.key('Escape');
+    await revert('proofline.toml');
+    unlinkSync(path.join(folder, 'proofline.toml'));
+  },
   async 'the panel with a function summary'() {
     await w.go('average.c:6:13');
     await w.command('Proofline: Show Function Summary');
@@ -187,12 +289,40 @@ const checks = {
     assert.ok(rows.some((row) => /^proved/.test(row.trim())), rows.join('\n'));
     await w.picture('proof');
     // By keys alone: into the view, to a line, to its place.
-    await page.locator('.pane-body .monaco-list-row', { hasText: 'holds: ' }).first().focus().catch(() => undefined);
-    await page.locator('.pane-body .monaco-list-row', { hasText: 'holds: ' }).first().click();
+    await w.go('average.c:1:1');
+    await w.command('Proofline: Focus on Proof View');
+    const focused = page.locator('.pane-body .monaco-list.element-focused .monaco-list-row.focused, .pane-body .monaco-list:focus .monaco-list-row.focused').first();
+    await w.key('Home');
+    for (let line = 0; line < rows.length && !(await focused.innerText()).includes('holds: '); line++) await w.key('ArrowDown');
+    assert.match((await focused.getAttribute('aria-label')) ?? '', /holds: .*line 7/);
+    await w.key('Enter');
     await w.until('the place', () => w.cursorLine(), (line) => line === 7);
-    const label = await page.locator('.pane-body .monaco-list-row', { hasText: 'holds: ' }).first().getAttribute('aria-label');
-    assert.match(label ?? '', /holds: .*line 7/);
     await w.command('Proofline: Close the Proof');
+  },
+  async 'the walkthrough opens, its buttons work from there, and its steps are ticked off'() {
+    const button = async (title, label) => {
+      await w.walkthrough();
+      const step = page.locator('.getting-started-step', { hasText: title });
+      await step.click();
+      await step.locator('.monaco-button', { hasText: label }).click();
+    };
+    await w.go('average.c:7:12');
+    await w.walkthrough();
+    assert.equal(await page.locator('.getting-started-step').count(), 5);
+    for (const title of ['The program that verifies', 'Open a C file']) await w.until(title, () => w.ticked(title), (is) => is);
+    await button('Read a counterexample', 'Show the nearest failure');
+    await w.until('the first step', () => w.cursorLine(), (line) => line === FIRST_STEP);
+    await w.command('Proofline: Close the Counterexample');
+    await button('Replay it', 'Replay it');
+    await page.locator('.debug-top-stack-frame-line').first().waitFor();
+    await w.key('Shift+F5');
+    await page.locator('.debug-top-stack-frame-line').first().waitFor({ state: 'detached' });
+    await w.go('average.c:7:12');
+    await button('What was proved, and why', "Show the function's summary");
+    await w.until('the panel', () => w.webview('CHECKS'), (text) => text !== undefined);
+    await w.walkthrough();
+    for (const title of ['Read a counterexample', 'Replay it', 'What was proved']) await w.until(title, () => w.ticked(title), (is) => is);
+    await w.command('View: Show Explorer');
   },
   async 'what callers must see to has its own mark, and says what it is'() {
     writeFileSync(path.join(folder, 'ratio.c'), 'int ratio(int a, int b) {\n    return b < -1 ? 0 : a / 7 / b;\n}\n');
@@ -216,6 +346,38 @@ const checks = {
     await w.command('Test: Run All Tests');
     await w.until('the verdicts again', () => tree.allInnerTexts(), (r) => r.some((row) => /careful/.test(row) && /proved/.test(row)) && r.some((row) => /average/.test(row) && /fails/.test(row)));
     await w.picture('testing');
+    await w.command('View: Show Explorer');
+  },
+  async 'Run All verifies closed files, too, and says whole reasons'() {
+    writeFileSync(path.join(folder, 'ratio.c'), 'int ratio(int a, int b) {\n    return b == 0 ? 0 : a / 7 / b;\n}\n');
+    await w.go('ratio.c');
+    await w.until('its verdict', () => w.gutter(), (icons) => icons.length === 1 && !['queued', 'running'].includes(icons[0]));
+    await w.command('View: Close Editor');
+    await w.go('average.c');
+    await w.command('Testing: Focus on Test Explorer View');
+    const rows = () => page.locator('.test-explorer .monaco-list-row').allInnerTexts();
+    await w.until('the closed file', rows, (all) => all.some((row) => row.includes('ratio.c')));
+    await w.command('Test: Run All Tests');
+    // The terminal that shows it breaks words.
+    const output = async () => (await page.locator('.part.panel .xterm-rows').first().innerText()).replaceAll('\n', '').replaceAll('\u00a0', ' ');
+    const said = await w.until('the output of the run', output, (text) => /main:/.test(text));
+    assert.match(said, /main: proved only if nothing fails before, which is not proved/);
+    assert.ok(!/not open/.test(said), said);
+    unlinkSync(path.join(folder, 'ratio.c'));
+    await w.command('View: Show Explorer');
+  },
+  async 'a file that is gone leaves the Testing view when it is run'() {
+    writeFileSync(path.join(folder, 'gone.c'), 'int half(int a) {\n    return a / 2;\n}\n');
+    await w.go('gone.c');
+    await w.until('its verdict', () => w.gutter(), (icons) => icons.length === 1 && icons[0] === 'proved');
+    await w.command('View: Close Editor');
+    await w.go('average.c');
+    unlinkSync(path.join(folder, 'gone.c'));
+    await w.command('Testing: Focus on Test Explorer View');
+    const row = page.locator('.test-explorer .monaco-list-row', { hasText: 'gone.c' });
+    await row.first().click();
+    await row.first().locator('.codicon-testing-run-icon').click();
+    await w.until('the view without it', () => row.count(), (n) => n === 0);
     await w.command('View: Show Explorer');
   },
   async 'stop means stop'() {

@@ -18,6 +18,7 @@ else
   npm run -s build
   npx --no-install vsce package --no-dependencies --allow-missing-repository -o "$state/proofline.vsix" > "$state/vsce.log" 2>&1 || { cat "$state/vsce.log"; exit 1; }
 fi
+python3 "$here/package.py" "$state/proofline.vsix"
 mkdir "$state/project"
 cp "$here"/../workspace/* "$here/../../../examples/average.c" "$state/project"
 [ "$port" != 0 ] || port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
@@ -27,6 +28,8 @@ url="http://127.0.0.1:$port/?folder=$state/project"
 result=0
 node "$here/checks.mjs" "$url" "$state/project" "$pictures" || result=1
 [ "$result" != 0 ] || [ -n "${ONLY:-}" ] || { cp "$here/../../../examples/average.c" "$state/project"; echo "latency $(node "$here/latency.mjs" "$url" "${LATENCY_EDITS:-10}" || echo 'not measured')"; }
+# Where the server is inside, no shell has to know it.
+[ -n "${VSIX:-}" ] || [ -n "${ONLY:-}" ] || bash "$here/first-start.sh" "$state/proofline.vsix" "$program" "$pictures" || result=1
 if [ "$result" != 0 ]; then
   # What the server and the extension host said last.
   find "$state/data/logs" -name '*Proofline*' -exec tail -n 30 {} + 2>/dev/null || true

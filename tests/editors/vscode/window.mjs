@@ -73,6 +73,25 @@ export class Window {
     });
   }
 
+  /** Opens Proofline's walkthrough. */
+  async walkthrough() {
+    await this.page.keyboard.press('F1');
+    const input = this.page.locator('.quick-input-widget input').first();
+    const row = (text) => this.page.locator('.quick-input-list .monaco-list-row', { hasText: text }).first();
+    for (const [text, entry] of [['>Welcome: Open Walkthrough...', 'Open Walkthrough'], ['Proofline', 'Proofline: the first five minutes']]) {
+      await input.fill(text);
+      await row(entry).waitFor();
+      await this.page.waitForTimeout(250);
+      await this.page.keyboard.press('Enter');
+    }
+    await this.page.locator('.getting-started-step').first().waitFor();
+  }
+
+  /** Whether a step of the walkthrough is ticked off. */
+  async ticked(title) {
+    return (await this.page.locator('.getting-started-step', { hasText: title }).locator('.codicon.complete').count()) === 1;
+  }
+
   /** Opens a file, or goes to `file:line:column`. */
   async go(file) {
     await this.retry(async () => {

@@ -1,6 +1,8 @@
 /** Opening, following and closing a counterexample. Keeps the open one true: it closes when its failure is gone and is renewed when the text changed. */
+import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { Client } from '../client';
+import { front } from '../front';
 import type { FindingArgument, Trace } from '../protocol';
 import { TraceDecorations } from './decorations';
 import { MemoryView } from './memory';
@@ -50,25 +52,32 @@ export class Traces implements vscode.Disposable {
 
   /** The finding that a command without an argument means: that of the open trace while the cursor is at its current step, or else the nearest one. */
   async meant(): Promise<FindingArgument | undefined> {
-    const editor = vscode.window.activeTextEditor;
+    const editor = await front();
     const step = this.open.steps[this.open.current];
     const isThere = step !== undefined && editor?.document.uri.toString() === step.uri.toString() && editor.selection.active.line === step.range.start.line;
     return (isThere ? this.opened() : undefined) ?? (await this.choose());
   }
 
-  /** The finding at the cursor, or the nearest in the file; where the file has none, the open trace's. */
-  async choose(): Promise<FindingArgument | undefined> {
-    const editor = vscode.window.activeTextEditor;
+  /** The finding at the cursor, or the nearest in the file. Another file's is never meant, though its trace be open. */
+  private async choose(): Promise<FindingArgument | undefined> {
+    const editor = await front();
     const found = editor === undefined ? [] : findings(editor.document.uri);
     if (editor === undefined || found.length === 0) {
-      if (this.open.trace !== undefined) return { uri: this.open.trace.uri, finding: this.open.trace.finding };
-      void vscode.window.showInformationMessage('Proofline: no failure with a counterexample in this file.');
+      void vscode.window.showInformationMessage(`Proofline: ${this.nothingIn(editor?.document.uri)}`);
       return undefined;
     }
     const line = editor.selection.active.line;
     const distance = (d: vscode.Diagnostic) => Math.abs(d.range.start.line - line);
     const nearest = found.reduce((a, b) => (distance(b.diagnostic) < distance(a.diagnostic) ? b : a));
     return { uri: editor.document.uri.toString(), finding: nearest.finding };
+  }
+
+  /** Why no failure of this file can be meant, and which file the open trace is of. */
+  private nothingIn(uri: vscode.Uri | undefined): string {
+    if (uri === undefined) return 'no C file is open in the editor.';
+    const nothing = `no failure with a counterexample in ${path.basename(uri.path)}.`;
+    const { failure } = this.open;
+    return failure === undefined || failure.uri.toString() === uri.toString() ? nothing : `${nothing} The open counterexample is of ${path.basename(failure.uri.path)}.`;
   }
 
   /** New diagnostics of a file are here: is the open trace's failure among them? */
@@ -108,7 +117,8 @@ export function findings(uri: vscode.Uri): { diagnostic: Found; finding: string 
   });
 }
 
-function code(d: vscode.Diagnostic): string {
+/** The check that a diagnostic is of. */
+export function code(d: vscode.Diagnostic): string {
   return typeof d.code === 'object' ? String(d.code.value) : String(d.code ?? '');
 }
 

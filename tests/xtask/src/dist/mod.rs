@@ -65,6 +65,8 @@ fn build(root: &Path, target: &Path, folder: &Path) -> Result<String> {
     format::npm(root, &stage, folder)?;
     format::vsix(root, &stage, folder)?;
     fs::copy(stage.sbom(), folder.join(format!("{}.cdx.json", stage.name())))?;
+    let extension = root.join("vscode-extension/dist/sbom.cdx.json");
+    fs::copy(extension, folder.join(format!("proofline-{}-vscode.cdx.json", stage.version)))?;
     let mut files: Vec<PathBuf> = fs::read_dir(folder)?.filter_map(|e| e.ok().map(|e| e.path())).collect();
     files.sort();
     let mut sums = String::new();

@@ -164,11 +164,14 @@ impl Summary {
     }
 }
 
+/// Streams that every program has: that they are read says nothing of a function.
+const STREAMS: [&str; 3] = ["stdin", "stdout", "stderr"];
+
 /// Memory as people name it. The function's own locals are its own matter.
 fn object_text(program: &Program, object: Object, of: Name) -> Option<String> {
     match object {
         // String literals, and what the models of the library keep for themselves.
-        Object::Global(name) if name.starts_with(['"', '#']) => None,
+        Object::Global(name) if name.starts_with(['"', '#']) || STREAMS.contains(&name.as_str()) => None,
         Object::Global(name) => Some(name.written().to_owned()),
         Object::Local(function, _) if function == of => None,
         Object::Local(function, id) => {

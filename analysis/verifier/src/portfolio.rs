@@ -7,6 +7,7 @@ mod claims;
 mod contracts;
 mod in_memory;
 mod library;
+mod program;
 mod promises;
 mod request;
 mod schedule;
@@ -118,7 +119,7 @@ pub fn check<P: Programs>(
         return Ok(report);
     }
     if let ([entry], true) = (&*report.entries, given.is_empty() && request.engines.is_empty()) {
-        report.add_all(vec![library::program(programs, request, *entry, control)?]);
+        report.add_all(vec![program::check(programs, request, *entry, control)?]);
         return Ok(report);
     }
     let ones = reports(programs, request, &report.entries, control)?;

@@ -564,9 +564,13 @@ fn is_within(function: &Function, site: Site) -> bool {
         | Op::CopyBytes(..)
         | Op::FillBytes(..)
         | Op::HavocBytes(..) => true,
-        Op::Skip | Op::Assume(_) | Op::Assign(..) | Op::Copy(..) | Op::Call(_) | Op::Begin(_) | Op::End(_) => {
-            false
-        }
+        Op::Skip
+        | Op::Assume(_)
+        | Op::Assign(..)
+        | Op::Copy(..)
+        | Op::Call(_)
+        | Op::Begin(_)
+        | Op::End(_) => false,
     };
     function.obligations.iter().any(|obligation| obligation.site == site)
         || function.edges.iter().any(|edge| edge.site == site && does(&edge.op))

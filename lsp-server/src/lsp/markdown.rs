@@ -82,8 +82,9 @@ pub(super) fn summary(summary: &Summary) -> String {
         let more = if summary.rests_on.len() > 6 { ", …" } else { "" };
         let _ = writeln!(out, "- rests on: {}{more}", shown.join("; "));
     }
-    if !matches!(report.state, State::Queued | State::Running) {
-        let _ = writeln!(out, "\n_{}_", duration(report.millis));
+    // What was there at once, nobody asks about.
+    if !matches!(report.state, State::Queued | State::Running) && report.millis >= 1000 {
+        let _ = writeln!(out, "\n_{:.1} s_", report.millis as f64 / 1000.0);
     }
     out
 }
@@ -91,8 +92,4 @@ pub(super) fn summary(summary: &Summary) -> String {
 /// As code, if it is not a sentence that has code in it.
 fn code(text: &str) -> String {
     if text.contains('`') { text.to_owned() } else { format!("`{text}`") }
-}
-
-fn duration(millis: u64) -> String {
-    if millis < 1000 { format!("{millis} ms") } else { format!("{:.1} s", millis as f64 / 1000.0) }
 }

@@ -563,7 +563,14 @@ mod tests {
     fn every_name_in_the_file_is_an_engine_and_every_name_asked_in_order_is_in_the_file() {
         assert!(names().len() > 10);
         let rounds = alone_rounds().iter().chain(program_rounds()).flat_map(|round| &round.engines);
-        for name in names().iter().chain(portfolio()).chain(before_contracts()).chain(solver_free()).chain(library()).chain(rounds) {
+        for name in names()
+            .iter()
+            .chain(portfolio())
+            .chain(before_contracts())
+            .chain(solver_free())
+            .chain(library())
+            .chain(rounds)
+        {
             assert_eq!(by_name(name).map(|engine| engine.name()), Some(*name));
         }
         // Lanes hold what the portfolio would ask last, each engine once.

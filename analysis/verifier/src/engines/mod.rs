@@ -36,8 +36,8 @@ pub use bounded::Bounded;
 pub use cases::Cases;
 pub use concrete::Concrete;
 pub use configuration::{
-    RoundOf, alone_rounds, by_name, groups, library, before_contracts, library_rounds, name, names, portfolio, portfolio_of,
-    program_rounds, side_by_side,
+    RoundOf, alone_rounds, before_contracts, by_name, groups, library, library_rounds, name, names,
+    portfolio, portfolio_of, program_rounds, side_by_side,
 };
 pub use cparec::{CpaRec, CpaRecFixpoint};
 pub use equations::Equations;

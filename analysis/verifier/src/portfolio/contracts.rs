@@ -114,7 +114,8 @@ impl<P: Programs> Known<'_, P> {
             let draft = if self.is_beginning(*name) { Draft::default() } else { self.draft(*name)? };
             let needs = draft.is_empty() && !self.calls_contract(*name);
             if !draft.is_written()
-                && (needs && self.open(*name).is_empty() || !draft.runs_code() && !self.is_beginning(*name) && self.is_hopeless(*name))
+                && (needs && self.open(*name).is_empty()
+                    || !draft.runs_code() && !self.is_beginning(*name) && self.is_hopeless(*name))
             {
                 continue;
             }
@@ -544,7 +545,7 @@ impl<P: Programs> Known<'_, P> {
             kept.is_shown = !kept.contract.hooks.is_empty() || !all_are(name, &all);
             kept.is_met = met.contains(name);
         }
-        let left = &self.left_to_callers() | &self.not_asked_alone();
+        let left = self.left_to_callers();
         self.report.settle_kept(&left);
         rest(&self.functions, self.report);
         Ok(())

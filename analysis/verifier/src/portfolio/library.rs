@@ -13,12 +13,12 @@ use proofline_cpa::Unknown;
 
 use super::{
     Control, Programs, Request, Round, Settled, add_calls_from_outside, check_entry, contracts, each,
-    promises,
+    program, promises,
 };
 use crate::{
     callers_memory::{is_asked, is_of_an_object, is_of_monitor},
     engines,
-    report::{BY_CONTRACTS, Report},
+    report::Report,
     verdict::Verdict,
 };
 
@@ -38,7 +38,7 @@ pub enum Rounds {
     Portfolio,
 }
 
-type RoundOf = engines::RoundOf<&'static str>;
+pub(super) type RoundOf = engines::RoundOf<&'static str>;
 
 impl Rounds {
     /// In order, about functions of a library as entries.
@@ -192,50 +192,10 @@ pub fn program_in_rounds<P: Programs>(
     if let Some(why) = programs.misunderstood(entry)? {
         report.retract_proofs(&why);
     } else if rounds >= Rounds::All {
-        report.entries = vec![entry];
-        contracts::add(programs, request, &programs.reached(entry.name)?, control, &mut report)?;
+        program::add_contracts(programs, request, entry, control, &mut report)?;
     }
     control.tell(report.failures());
     Ok(report)
-}
-
-/// A program's executions from its beginning. Where brief engines leave something open, its functions are asked what they need of their callers, which are all in
-/// sight; what is proved so, the portfolio need not prove once more.
-pub(super) fn program<P: Programs>(
-    programs: &P,
-    request: &Request,
-    entry: Entry,
-    control: &Control,
-) -> Result<Report, P::Error> {
-    let tell = |report: Report| {
-        control.tell(report.failures());
-        report
-    };
-    let is_read = programs.has_body(entry.name)? && programs.misunderstood(entry)?.is_none() && {
-        let subject = programs.subject_of(entry.name)?;
-        subject.unsupported(&subject.env().concerned(entry)).is_none()
-    };
-    if !is_read || request.first_only || !contracts::is_wanted(&request.property) {
-        return check_entry(programs, request, entry, control).map(tell);
-    }
-    let engines = engines::before_contracts().to_vec();
-    let brief = of_round(request, &RoundOf { engines, steps: None }, Round::default());
-    let known = programs.judge(&brief, entry, control)?;
-    let open_in: BTreeSet<Name> = open(&known).map(|((name, _), _)| name).collect();
-    if open_in.iter().all(|name| *name == entry.name) {
-        return check_entry(programs, request, entry, control).map(tell);
-    }
-    let functions = programs.reached(entry.name)?;
-    let mut under = Report { entries: vec![entry], ..known };
-    contracts::add(programs, request, &functions, &control.sharing(3), &mut under)?;
-    let by_contracts = |verdict: &Verdict| *verdict == Verdict::Proved(BY_CONTRACTS);
-    let proved = under.verdicts.iter().filter(|(_, verdict)| by_contracts(verdict));
-    let settled: Settled = proved.map(|(target, _)| (*target, Ok(BY_CONTRACTS))).collect();
-    let round = Round { is_own: false, settled: Arc::new(settled), after: Some(Arc::new(brief)) };
-    let mut report = check_entry(programs, &Request { round, ..request.clone() }, entry, control)?;
-    report.entries = vec![entry];
-    contracts::add(programs, request, &functions, control, &mut report)?;
-    Ok(tell(report))
 }
 
 /// What comes after all rounds.
@@ -244,7 +204,7 @@ fn portfolio(rounds: Rounds) -> Option<RoundOf> {
     (rounds == Rounds::Portfolio).then(all)
 }
 
-fn of_round(request: &Request, of: &RoundOf, round: Round) -> Request {
+pub(super) fn of_round(request: &Request, of: &RoundOf, round: Round) -> Request {
     let engines = of.engines.iter().map(|name| (*name).to_owned()).collect();
     let steps = of.steps.map_or(request.steps, |most| request.steps.min(most));
     Request { engines, steps, round, ..request.clone() }
@@ -284,7 +244,7 @@ fn decided(own: &Report) -> impl Iterator<Item = (Target, Result<&'static str, U
 }
 
 /// What a report leaves open, and why.
-fn open(report: &Report) -> impl Iterator<Item = (Target, &Unknown)> {
+pub(super) fn open(report: &Report) -> impl Iterator<Item = (Target, &Unknown)> {
     report.verdicts.iter().filter_map(|(target, verdict)| match verdict {
         Verdict::Unknown(why) => Some((*target, why)),
         Verdict::Proved(_) | Verdict::Violated(_) => None,

@@ -284,6 +284,10 @@ impl<'r> Schedule<'r> {
             if self.judgement.finished.contains(engine.name()) {
                 continue;
             }
+            // It would see so itself, but only once it has looked at the program.
+            if self.control.is_late() {
+                break;
+            }
             while !self.is_done() {
                 self.say(engine.name().to_owned());
                 if !self.ask(&*engine) {

@@ -31,7 +31,8 @@ impl Memory {
     pub(super) fn link(&mut self, to: u64, from: u64, size: u64) -> Result<Option<Vec<u32>>, Fault> {
         let (source, at) = self.block(from, size)?;
         let range = at..at + size as usize;
-        let mut numbers = source.links.get(range.clone()).map_or_else(|| vec![0; range.len()], <[u32]>::to_vec);
+        let mut numbers =
+            source.links.get(range.clone()).map_or_else(|| vec![0; range.len()], <[u32]>::to_vec);
         let is_unknown: Vec<bool> = source.known[range.clone()].iter().map(|bits| *bits != u8::MAX).collect();
         if !is_unknown.contains(&true) {
             return Ok(None);
@@ -58,12 +59,20 @@ impl Memory {
     }
 
     /// Writes the bits of the mask that are not known: their value is found out. Copies of them get it, too.
-    pub(in super::super) fn settle(&mut self, address: u64, size: u64, mask: u128, value: u128) -> Result<(), Fault> {
+    pub(in super::super) fn settle(
+        &mut self,
+        address: u64,
+        size: u64,
+        mask: u128,
+        value: u128,
+    ) -> Result<(), Fault> {
         let (_, known) = self.read_known(address, size, mask)?;
         let chosen = mask & !known;
         self.write_bits(address, size, chosen, value)?;
         let (block, at) = self.block(address, size)?;
-        let Some(numbers) = block.links.get(at..at + size as usize).map(<[u32]>::to_vec) else { return Ok(()) };
+        let Some(numbers) = block.links.get(at..at + size as usize).map(<[u32]>::to_vec) else {
+            return Ok(());
+        };
         for (byte, number) in (0..).zip(numbers).filter(|(_, number)| *number != 0) {
             let (bits, value) = ((chosen >> (8 * byte)) as u8, (value >> (8 * byte)) as u8);
             if bits == 0 {
@@ -97,9 +106,9 @@ impl Memory {
         let numbers = block.links.get(at..at + size as usize)?;
         let first = home(numbers.first()?)?;
         let is_row = (first..).zip(numbers).all(|(place, number)| home(number) == Some(place));
-        let lives = self.slot_of(first).is_some_and(|block| {
-            (block.base..block.base + block.bytes.len() as u64).contains(&first)
-        });
+        let lives = self
+            .slot_of(first)
+            .is_some_and(|block| (block.base..block.base + block.bytes.len() as u64).contains(&first));
         (is_row && lives).then_some(first)
     }
 }

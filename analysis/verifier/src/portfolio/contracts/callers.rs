@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use proofline_cfa::{Entry, Name, Obligation, ObligationId};
+use proofline_cfa::{Entry, Name, ObligationId};
 use proofline_program_analysis::Mentions;
 
 use super::{Known, Programs};
@@ -29,25 +29,12 @@ impl<P: Programs> Known<'_, P> {
 
     /// The functions that call it, if nothing else can.
     pub(super) fn callers(&self, name: Name) -> Result<Option<BTreeSet<Name>>, P::Error> {
-        let main = self.beginning().and_then(|entry| Some((entry, &self.functions.get(&entry.name)?.subject)));
+        let main =
+            self.beginning().and_then(|entry| Some((entry, &self.functions.get(&entry.name)?.subject)));
         match main {
             Some((entry, subject)) => Ok(callers_in(subject, entry, name)),
             None => self.programs.callers(name),
         }
-    }
-
-    /// Obligations of the program that its functions do not have by themselves: monitors that are about several functions.
-    pub(super) fn not_asked_alone(&self) -> BTreeSet<(Name, ObligationId)> {
-        let main = self.beginning().and_then(|entry| self.functions.get(&entry.name));
-        let Some(main) = main else { return BTreeSet::new() };
-        let is_other = |(name, id): &&(Name, ObligationId)| {
-            let there = main.subject.program().function(*name).and_then(|body| body.obligations.get(id.index()));
-            let own = self.functions.get(name).and_then(|own| own.subject.env().function(*name));
-            let own = own.and_then(|body| body.obligations.get(id.index()));
-            let said = |obligation: &Obligation| (obligation.check, obligation.site, obligation.text);
-            there.map(said) != own.map(said)
-        };
-        self.report.verdicts.keys().filter(is_other).copied().collect()
     }
 
     /// Functions that ask nothing of their callers and give what they call what it asks for, whatever else is open of them.
@@ -76,7 +63,8 @@ fn callers_in(subject: &Subject, entry: Entry, name: Name) -> Option<BTreeSet<Na
     {
         return None;
     }
-    let users: Vec<_> = functions().filter(|body| Mentions::of_function(body).names.contains(&name)).collect();
+    let users: Vec<_> =
+        functions().filter(|body| Mentions::of_function(body).names.contains(&name)).collect();
     let only_called = users.iter().all(|user| callers::calls_only(user, name));
     only_called.then(|| users.into_iter().map(|user| user.name).collect())
 }

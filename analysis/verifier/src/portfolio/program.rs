@@ -1,0 +1,219 @@
+//! A program that begins with `main`: brief engines about all of its executions; then its functions, one by one, with what they need of their callers, which are
+//! all in sight; then, about what is still open, the portfolio.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use proofline_cfa::{CheckId, Entry, Name, Obligation, ObligationId, Site};
+use proofline_cpa::Unknown;
+
+use super::{
+    Control, Programs, Request, Round, Settled, check_entry, contracts,
+    library::{RoundOf, Rounds, function_alone, of_round, open},
+};
+use crate::{engines, report::Report, verdict::Verdict};
+
+type Target = (Name, ObligationId);
+
+/// A program's executions from its beginning. What is proved of functions under contracts that all of their callers keep, the portfolio need not prove once more.
+pub(super) fn check<P: Programs>(
+    programs: &P,
+    request: &Request,
+    entry: Entry,
+    control: &Control,
+) -> Result<Report, P::Error> {
+    let tell = |report: Report| {
+        control.tell(report.failures());
+        report
+    };
+    let is_read = programs.has_body(entry.name)? && programs.misunderstood(entry)?.is_none();
+    if !is_read || request.first_only || !contracts::is_wanted(&request.property) {
+        return check_entry(programs, request, entry, control).map(tell);
+    }
+    let subject = programs.subject_of(entry.name)?;
+    if let Some(unsupported) = subject.unsupported(&subject.env().concerned(entry)) {
+        // Nothing is known of runs that come there; of functions that do not, it is.
+        let mut report = check_entry(programs, request, entry, control)?;
+        add_contracts(programs, request, entry, control, &mut report)?;
+        report.calls_not_kept.remove(&entry.name);
+        if report.verdicts.values().any(Verdict::is_proved) {
+            report.rests_on.insert(format!("nothing interferes meanwhile ({unsupported})"));
+        }
+        return Ok(tell(report));
+    }
+    let engines = engines::before_contracts().to_vec();
+    let brief = of_round(request, &RoundOf { engines, steps: None }, Round::default());
+    let mut known = programs.judge(&brief, entry, control)?;
+    if open(&known).all(|((name, _), _)| name == entry.name) {
+        return check_entry(programs, request, entry, control).map(tell);
+    }
+    add_contracts(programs, request, entry, &control.sharing(3), &mut known)?;
+    let proved = known.verdicts.iter().filter_map(|(target, verdict)| match verdict {
+        Verdict::Proved(engine) => Some((*target, Ok(*engine))),
+        Verdict::Violated(_) | Verdict::Unknown(_) => None,
+    });
+    let settled: Settled = proved.collect();
+    let round = Round { is_own: false, settled: Arc::new(settled), after: Some(Arc::new(brief)) };
+    let mut report = check_entry(programs, &Request { round, ..request.clone() }, entry, control)?;
+    if control.is_late() {
+        take_contracts(&mut report, known);
+    } else {
+        add_contracts(programs, request, entry, control, &mut report)?;
+    }
+    Ok(tell(report))
+}
+
+/// What an earlier report knew of contracts.
+fn take_contracts(report: &mut Report, before: Report) {
+    for (target, verdict) in before.verdicts {
+        if let (Verdict::Unknown(Unknown::IfCallersKeep), Some(known @ Verdict::Unknown(_))) =
+            (&verdict, report.verdicts.get_mut(&target))
+        {
+            *known = verdict;
+        }
+    }
+    report.kept = before.kept;
+    report.calls_not_kept = before.calls_not_kept;
+    report.contract_problems = before.contract_problems;
+    report.resting.extend(before.resting);
+}
+
+/// Says in the report what is proved of the program's functions on their own, and under contracts.
+pub(super) fn add_contracts<P: Programs>(
+    programs: &P,
+    request: &Request,
+    entry: Entry,
+    control: &Control,
+    report: &mut Report,
+) -> Result<(), P::Error> {
+    if !contracts::is_wanted(&request.property) || report.reason.is_some() || control.is_late() {
+        return Ok(());
+    }
+    let functions = programs.reached(entry.name)?;
+    let numbers = Numbers::of(programs, entry, &functions)?;
+    let (theirs, verdicts) = numbers.alone(std::mem::take(&mut report.verdicts));
+    report.verdicts = verdicts;
+    report.entries = vec![entry];
+    proofs_alone(programs, request, control, report)?;
+    let added = contracts::add(programs, request, &functions, control, report);
+    report.verdicts = numbers.in_program(std::mem::take(&mut report.verdicts));
+    report.verdicts.extend(theirs);
+    for (name, kept) in &mut report.kept {
+        kept.open = kept.open.iter().filter_map(|id| numbers.number(*name, *id)).collect();
+    }
+    added
+}
+
+/// What is proved of functions on their own, whoever calls them. (Whether what fails so ever happens in the program, that does not show.)
+fn proofs_alone<P: Programs>(
+    programs: &P,
+    request: &Request,
+    control: &Control,
+    report: &mut Report,
+) -> Result<(), P::Error> {
+    let is_beginning = |name: &Name| report.entries.iter().any(|entry| entry.name == *name);
+    let with_open: BTreeSet<Name> =
+        open(report).map(|((name, _), _)| name).filter(|name| !is_beginning(name)).collect();
+    let quiet = Control { found: None, ..control.clone() };
+    for name in with_open {
+        if quiet.is_late() {
+            break;
+        }
+        let own = function_alone(programs, request, name, Rounds::All, &quiet)?;
+        for (target, verdict) in own.verdicts.into_iter().filter(|(_, verdict)| verdict.is_proved()) {
+            if let Some(known @ Verdict::Unknown(_)) = report.verdicts.get_mut(&target) {
+                *known = verdict;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What tells obligations of a function apart wherever it is looked at.
+type Said = (CheckId, Site, Name);
+
+fn said(obligation: &Obligation) -> Said {
+    (obligation.check, obligation.site, obligation.text)
+}
+
+/// Which obligation of a function in the program is which one of the function on its own, as one of a library: there others are asked about, too (leaks where it
+/// returns), and some are not (monitors that are about several functions).
+struct Numbers {
+    /// By the number in the program.
+    alone: BTreeMap<Target, ObligationId>,
+    /// By the number alone.
+    there: BTreeMap<Target, ObligationId>,
+    /// Those that the program does not have, by the number alone.
+    others: BTreeSet<Target>,
+}
+
+impl Numbers {
+    fn of<P: Programs>(programs: &P, entry: Entry, functions: &BTreeSet<Name>) -> Result<Numbers, P::Error> {
+        let main = programs.subject_of(entry.name)?;
+        let mut numbers = Numbers { alone: BTreeMap::new(), there: BTreeMap::new(), others: BTreeSet::new() };
+        for name in functions {
+            if !programs.has_body(*name)? {
+                continue;
+            }
+            let own = programs.subject_of(*name)?;
+            let (Some(there), Some(alone)) = (main.program().function(*name), own.program().function(*name))
+            else {
+                continue;
+            };
+            let ids = |obligations: &[Obligation]| {
+                let mut ids: BTreeMap<Said, Vec<ObligationId>> = BTreeMap::new();
+                for (at, obligation) in (0..).zip(obligations) {
+                    ids.entry(said(obligation)).or_default().push(ObligationId(at));
+                }
+                ids
+            };
+            let (there, alone) = (ids(&there.obligations), ids(&alone.obligations));
+            for (said, own) in alone {
+                match there.get(&said).filter(|there| there.len() == own.len()) {
+                    Some(there) => {
+                        for (there, own) in there.iter().zip(own) {
+                            numbers.alone.insert((*name, *there), own);
+                            numbers.there.insert((*name, own), *there);
+                        }
+                    }
+                    None => numbers.others.extend(own.into_iter().map(|id| (*name, id))),
+                }
+            }
+        }
+        Ok(numbers)
+    }
+
+    /// The number in the program.
+    fn number(&self, name: Name, alone: ObligationId) -> Option<ObligationId> {
+        self.there.get(&(name, alone)).copied()
+    }
+
+    /// Verdicts by the numbers alone, and those that only the program has. What the program does not ask is no question.
+    fn alone(
+        &self,
+        verdicts: BTreeMap<Target, Verdict>,
+    ) -> (BTreeMap<Target, Verdict>, BTreeMap<Target, Verdict>) {
+        let mut theirs = BTreeMap::new();
+        let mut out: BTreeMap<Target, Verdict> =
+            self.others.iter().map(|target| (*target, Verdict::Proved(NOT_ASKED))).collect();
+        for (target, verdict) in verdicts {
+            match self.alone.get(&target) {
+                Some(id) => out.insert((target.0, *id), verdict),
+                None => theirs.insert(target, verdict),
+            };
+        }
+        (theirs, out)
+    }
+
+    fn in_program(&self, verdicts: BTreeMap<Target, Verdict>) -> BTreeMap<Target, Verdict> {
+        let number = |(target, verdict): (Target, Verdict)| {
+            self.number(target.0, target.1).map(|id| ((target.0, id), verdict))
+        };
+        verdicts.into_iter().filter_map(number).collect()
+    }
+}
+
+/// Stands for an engine where nothing is asked.
+const NOT_ASKED: &str = "";

@@ -38,15 +38,15 @@ struct Asker<'c> {
 
 /// Bytes one after the other.
 #[derive(Clone, Copy)]
-struct Bytes {
-    from: u64,
+pub(super) struct Bytes {
+    pub(super) from: u64,
     /// At most so many.
-    most: u64,
+    pub(super) most: u64,
 }
 
 /// What ends a row of bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+pub(super) enum End {
     /// Its length, or a 0 before that.
     AtZero,
     /// Its length alone.
@@ -277,6 +277,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
 
     /// Compares two rows of bytes as `unsigned char`.
     fn order(&mut self, asker: Asker<'c>, left: Bytes, right: u64, end: End) -> Step<Found> {
+        self.ask_whether_equal(asker.code, left, right, end, asker.site)?;
         for at in 0..left.most {
             let (a, b) =
                 (self.byte(asker, left.from.wrapping_add(at))?, self.byte(asker, right.wrapping_add(at))?);

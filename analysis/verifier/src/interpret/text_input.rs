@@ -5,13 +5,15 @@ use proofline_cfa::{Base, CompareOp, Edge, Expr, IntType, LocalId, Lvalue, Op, S
 
 use super::{
     code::{FunctionCode, Home},
-    library_result::number,
+    library_result::{Bytes, End, number},
     machine::{Machine, Step},
     memory::Provenance,
     oracle::Oracle,
     place::refused,
 };
 
+/// Longer texts are not made equal.
+const LONGEST_COMPARED: u64 = 64;
 /// More digits are not written.
 const LONGEST: u64 = 32;
 
@@ -52,6 +54,52 @@ impl<'c, O: Oracle> Machine<'c, O> {
             self.memory.choose(at, 1, u128::from(*byte)).or_else(refused)?;
         }
         Ok(number(&digits))
+    }
+
+    /// Where a text is compared with one from outside that nobody looked at before: whether they are equal is asked as a whole, for bytes that were chosen one by
+    /// one hardly ever are.
+    pub(super) fn ask_whether_equal(
+        &mut self,
+        code: &FunctionCode,
+        left: Bytes,
+        right: u64,
+        end: End,
+        site: Site,
+    ) -> Step<()> {
+        for (known, open) in [(right, left.from), (left.from, right)] {
+            let Some(text) = self.known_text(Bytes { from: known, ..left }, end) else { continue };
+            if text.is_empty() || !(0..text.len() as u64).all(|at| self.is_unseen(open.wrapping_add(at))) {
+                continue;
+            }
+            let cause = self.why_unknown(open);
+            if self.ask(code, site, cause, Scalar::Int(IntType::INT)) != Value::Int(0) {
+                return Ok(());
+            }
+            for (byte, at) in text.iter().zip(open..) {
+                self.memory.choose(at, 1, u128::from(*byte)).or_else(refused)?;
+            }
+            return self.note_argument(open, text.len() as u64);
+        }
+        Ok(())
+    }
+
+    /// The bytes that would be compared, if all of them are known and they are few.
+    fn known_text(&mut self, bytes: Bytes, end: End) -> Option<Vec<u8>> {
+        let mut text = Vec::new();
+        for at in 0..bytes.most.min(LONGEST_COMPARED + 1) {
+            let byte = self.memory.read_bits(bytes.from.wrapping_add(at), 1, 0xff).ok()?? as u8;
+            text.push(byte);
+            if end == End::AtZero && byte == 0 {
+                break;
+            }
+        }
+        (text.len() as u64 <= LONGEST_COMPARED).then_some(text)
+    }
+
+    /// Whether a byte came from outside, and nobody looked at it.
+    fn is_unseen(&mut self, address: u64) -> bool {
+        let is_from_outside = self.is_argument(address) || self.memory.is_open(address);
+        is_from_outside && matches!(self.memory.read_bits(address, 1, 0xff), Ok(None))
     }
 
     /// How many digits fit before the end of the text.

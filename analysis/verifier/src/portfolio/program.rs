@@ -13,7 +13,7 @@ use super::{
     Control, Programs, Request, Round, Settled, check_entry, contracts,
     library::{RoundOf, Rounds, function_alone, of_round, open},
 };
-use crate::{engines, report::Report, verdict::Verdict};
+use crate::{engines, property::Property, report::Report, verdict::Verdict};
 
 type Target = (Name, ObligationId);
 
@@ -29,7 +29,8 @@ pub(super) fn check<P: Programs>(
         report
     };
     let is_read = programs.has_body(entry.name)? && programs.misunderstood(entry)?.is_none();
-    if !is_read || request.first_only || !contracts::is_wanted(&request.property) {
+    // Who asks about some checks only has a question that is small enough.
+    if !is_read || request.first_only || request.property != Property::Everything {
         return check_entry(programs, request, entry, control).map(tell);
     }
     let subject = programs.subject_of(entry.name)?;
@@ -43,11 +44,19 @@ pub(super) fn check<P: Programs>(
         }
         return Ok(tell(report));
     }
+    let is_asked = |name: &Name| {
+        let body = subject.program().function(*name).filter(|_| *name != entry.name);
+        body.is_some_and(|body| !request.property.targets(subject.program(), [&**body]).is_empty())
+    };
+    if !programs.reached(entry.name)?.iter().any(is_asked) {
+        return check_entry(programs, request, entry, control).map(tell);
+    }
     let engines = engines::before_contracts().to_vec();
     let brief = of_round(request, &RoundOf { engines, steps: None }, Round::default());
     let mut known = programs.judge(&brief, entry, control)?;
     if open(&known).all(|((name, _), _)| name == entry.name) {
-        return check_entry(programs, request, entry, control).map(tell);
+        let round = Round { after: Some(Arc::new(brief)), ..Round::default() };
+        return check_entry(programs, &Request { round, ..request.clone() }, entry, control).map(tell);
     }
     add_contracts(programs, request, entry, &control.sharing(3), &mut known)?;
     let proved = known.verdicts.iter().filter_map(|(target, verdict)| match verdict {

@@ -36,7 +36,7 @@ fn a_function_s_hover_is_its_declaration_and_its_summary() {
     let [HoverContent::Declaration(text), HoverContent::Summary(summary)] = contents.as_slice() else {
         panic!("a declaration and a summary")
     };
-    assert_eq!(text, "int half(int, int)");
+    assert_eq!(text, "int half(int a, int b)");
     assert_eq!((summary.name.as_str(), summary.report.state), ("half", State::Violated));
 }
 

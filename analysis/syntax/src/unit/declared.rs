@@ -90,6 +90,17 @@ fn is_declarator(node: Node<'_>) -> bool {
     node.kind() == "identifier" || node.kind().ends_with("declarator")
 }
 
+/// Tokens of the normalised text as people write them: `int half(int a, char *b)`.
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let mut out = String::new();
+    for token in text.split_whitespace() {
+        let is_apart = !out.is_empty()
+            && !out.ends_with(['(', '[', '*'])
+            && !token.starts_with(['(', ')', '[', ']', ',']);
+        if is_apart {
+            out.push(' ');
+        }
+        out.push_str(token);
+    }
+    out
 }

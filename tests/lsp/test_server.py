@@ -39,7 +39,7 @@ def test_a_diagnostic_has_its_path_and_the_path_is_data(server, average, tmp_pat
     assert [s["number"] for s in trace["steps"]] == list(range(1, len(steps) + 1)) and trace["steps"][-1]["kind"] == "failure"
     assert {i["name"] for i in trace["inputs"]} == {"low", "high"} and "call `average(" in trace["text"]
     hover = client.ask("textDocument/hover", position(uri, 9, 14))
-    assert "int average(int, int)" in hover["contents"]["value"] and "the one check fails" in hover["contents"]["value"]
+    assert "int average(int low, int high)" in hover["contents"]["value"] and "the one check fails" in hover["contents"]["value"]
 
 
 LIST = """void *malloc(unsigned long);

@@ -117,7 +117,11 @@ impl Index {
             if internal(function.linkage) {
                 hidden.insert(Symbol::Function(name.clone()));
             }
-            let text = text_of(span, function.ty, &name);
+            // Of one without a body, tests write a definition.
+            let text = match function.body {
+                Some(_) => text_of(span, function.ty, &name),
+                None => print::types::declaration_text(function.ty, &name),
+            };
             builder.declare(
                 Symbol::Function(name.clone()),
                 *span,

@@ -13,7 +13,13 @@ use super::{
     Control, Programs, Request, Round, Settled, check_entry, contracts,
     library::{RoundOf, Rounds, function_alone, of_round, open},
 };
-use crate::{engines, property::Property, report::Report, verdict::Verdict};
+use crate::{
+    engines,
+    property::Property,
+    report::Report,
+    rests_on::Basis,
+    verdict::{Verdict, Verdicts},
+};
 
 type Target = (Name, ObligationId);
 
@@ -101,6 +107,9 @@ pub(super) fn add_contracts<P: Programs>(
         return Ok(());
     }
     let functions = programs.reached(entry.name)?;
+    let subject = programs.subject_of(entry.name)?;
+    let basis = |verdicts: &Verdicts| Basis::of(&subject, &request.property, &functions, verdicts);
+    let before = basis(&report.verdicts);
     let numbers = Numbers::of(programs, entry, &functions)?;
     let (theirs, verdicts) = numbers.alone(std::mem::take(&mut report.verdicts));
     report.verdicts = verdicts;
@@ -110,8 +119,14 @@ pub(super) fn add_contracts<P: Programs>(
     report.verdicts = numbers.in_program(std::mem::take(&mut report.verdicts));
     report.verdicts.extend(theirs);
     for (name, kept) in &mut report.kept {
-        kept.open = kept.open.iter().filter_map(|id| numbers.number(*name, *id)).collect();
+        // What is asked of calls stands behind a function's own obligations, and has no other number.
+        kept.open = kept.open.iter().map(|id| numbers.number(*name, *id).unwrap_or(*id)).collect();
     }
+    // What is proved now rests on what is open before it in the program, whoever calls.
+    let now = basis(&report.verdicts);
+    report.resting.extend(now.resting);
+    report.rests_on.retain(|text| !before.texts.contains(text));
+    report.rests_on.extend(now.texts);
     added
 }
 
@@ -200,12 +215,9 @@ impl Numbers {
     }
 
     /// Verdicts by the numbers alone, and those that only the program has. What the program does not ask is no question.
-    fn alone(
-        &self,
-        verdicts: BTreeMap<Target, Verdict>,
-    ) -> (BTreeMap<Target, Verdict>, BTreeMap<Target, Verdict>) {
+    fn alone(&self, verdicts: Verdicts) -> (Verdicts, Verdicts) {
         let mut theirs = BTreeMap::new();
-        let mut out: BTreeMap<Target, Verdict> =
+        let mut out: Verdicts =
             self.others.iter().map(|target| (*target, Verdict::Proved(NOT_ASKED))).collect();
         for (target, verdict) in verdicts {
             match self.alone.get(&target) {
@@ -216,7 +228,7 @@ impl Numbers {
         (theirs, out)
     }
 
-    fn in_program(&self, verdicts: BTreeMap<Target, Verdict>) -> BTreeMap<Target, Verdict> {
+    fn in_program(&self, verdicts: Verdicts) -> Verdicts {
         let number = |(target, verdict): (Target, Verdict)| {
             self.number(target.0, target.1).map(|id| ((target.0, id), verdict))
         };

@@ -50,6 +50,9 @@ pub struct Local {
     /// For a variable length array: the number of elements, innermost dimension's product included, as expression
     /// evaluated at the declaration.
     pub length: Option<ExprId>,
+    /// Of an array of rows of variable length, and of a pointer to one: how many elements each dimension of a row has, the innermost first, as
+    /// expressions that are constants or read locals which nothing assigns to.
+    pub rows: Vec<ExprId>,
     /// Parameter?
     pub is_parameter: bool,
     /// `__attribute__((cleanup(f)))`

@@ -17,7 +17,7 @@ use std::{
     fmt,
 };
 
-use proofline_cfa::{Base, Expr, Loc, Lvalue, Name, Obligation, Op, Site, Step, expr_text};
+use proofline_cfa::{Base, Cause, Expr, Loc, Lvalue, Name, Obligation, Op, Role, Site, Step, expr_text};
 
 use crate::{checks, interpret::Run, subject::Subject};
 
@@ -98,6 +98,11 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
     // What influences the values that loops compute, by how often and which way they go round.
     let mut inside = Influence::default();
     let mut failure = None;
+    // What the branches right before the failure ask, with nothing done in between: the condition of an assertion.
+    let mut last_asked = Influence::default();
+    // Conditions that were asked, and whether a function that nothing is known of was called behind them: `if (!p) die();`.
+    let mut tests: Vec<(u32, &Expr, Option<Name>)> = Vec::new();
+    let mut called_back: Option<Name> = None;
     let mut is_freed_here = false;
     // Whether what is in the callers' memory decides the way, such as a count of references.
     let mut asks_memory = false;
@@ -105,9 +110,37 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
         let Some(function) = subject.program().function(event.function) else { continue };
         symbols.enter(function, event.depth);
         let edge = function.edge(event.edge);
+        match &edge.op {
+            Op::Assume(_) | Op::Skip | Op::Begin(_) | Op::End(_) => {}
+            Op::Clobber(_, Cause::External(name)) if !symbols::is_input(*name) => {
+                last_asked = Influence::default();
+                tests.iter_mut().for_each(|(.., called)| *called = called.or(Some(*name)));
+            }
+            // A part of a condition.
+            Op::Assign(Lvalue { base: Base::Local(id), .. }, _)
+                if function.local(*id).role == Role::Temporary => {}
+            Op::Assign(..)
+            | Op::Copy(..)
+            | Op::Havoc(..)
+            | Op::Clobber(..)
+            | Op::Call(_)
+            | Op::Allocate(_)
+            | Op::Free(_)
+            | Op::CopyBytes(..)
+            | Op::FillBytes(..)
+            | Op::HavocBytes(..) => last_asked = Influence::default(),
+        }
         if let Op::Assume(condition) = &edge.op {
             let mut value = symbols.value(condition, event.depth);
+            // An error call is reached without a condition of its own.
+            if edge.to == obligation.error && matches!(condition, Expr::Int(..)) {
+                continue;
+            }
             if edge.to == obligation.error {
+                let same = |(depth, tested, _): &&(u32, &Expr, Option<Name>)| {
+                    *depth == event.depth && *tested == condition
+                };
+                called_back = tests.iter().rev().find(same).and_then(|(.., called)| *called);
                 is_freed_here = value.expr.as_ref().is_some_and(|expr| symbols.is_freed_here(expr));
                 value.expr = value.expr.filter(symbols::is_readable);
                 failure = Some(value);
@@ -121,7 +154,12 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
             asks_memory |= reads && !is_obligation;
             // A part of a condition that a contract asks for.
             let is_part = siblings().any(|other| other.site == Site::NOWHERE);
-            if siblings().count() < 2 || is_obligation || is_part || !value.on.is_some() {
+            if siblings().count() < 2 || is_obligation || is_part {
+                continue;
+            }
+            tests.push((event.depth, condition, None));
+            last_asked = last_asked.and(value.on);
+            if !value.on.is_some() {
                 continue;
             }
             let innermost = structure.innermost_loop(edge.from);
@@ -162,16 +200,19 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
         *asks = asked_by.and(looped_by).and(decided);
         return Blame::Manifest;
     }
-    // An error call is reached without a condition of its own.
     let Some(failure) = failure else {
         let by = asked_by.and(looped_by);
-        if !by.is_some() {
+        if !by.is_some() || !last_asked.is_some() {
             return Blame::Manifest;
         }
         let all = asked.joined(&loops);
         let text = all.all_known().then(|| all.text(entry)).flatten();
         return Blame::Latent(Precondition::new(by.unknown).fails_when(text));
     };
+    // It was tested, and a function that is not here was called where it fails: perhaps one that does not come back.
+    if let Some(unknown) = called_back {
+        return Blame::Latent(Precondition::new(Some(unknown)));
+    }
     // What fails was decided here, whatever the way there asks: an allocation that fails, a mistake in a constant.
     if !failure.on.is_some() {
         return Blame::Manifest;

@@ -1,7 +1,7 @@
 //! `proofline check`
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::Write,
     path::{Path, PathBuf},
     process::ExitCode,
@@ -13,8 +13,8 @@ use anyhow::{Context, Result, anyhow};
 use parking_lot::Mutex;
 use proofline_ide::{
     check::{
-        AskedListener, CheckError, Control, Counterexample, Facts, Finding, FindingListener, LoopInvariant,
-        Overall, Program, Property, Report, Sources, Unknown, Verdict, WholeProgram,
+        AskedListener, CheckError, Control, Facts, Finding, FindingListener, LoopInvariant, Overall, Program,
+        Property, Report, Sources, Unknown, Verdict, WholeProgram,
     },
     shown,
 };
@@ -292,7 +292,7 @@ impl Session<'_> {
         let mut answers = Vec::new();
         for property in &self.asked.properties {
             let request = self.asked.request(property);
-            let shown: Arc<Mutex<Vec<Counterexample>>> = Arc::default();
+            let shown: Arc<Mutex<BTreeSet<Shown>>> = Arc::default();
             let mut control = control.clone();
             if tells_at_once
                 && is_text
@@ -311,22 +311,20 @@ impl Session<'_> {
             let old = self.old.of(&report);
             let suppressed = suppressed(&report, &old, &sources);
             if is_text {
-                let shown = shown.lock();
                 let is_told = |finding: &Finding| {
                     let at = finding.position.clone().filter(|_| !name.is_empty());
                     let at = at.map(|at| (at.path.to_path_buf(), at.line, at.column, finding.check.code()));
                     at.is_some_and(|at| !self.told.lock().insert(at))
                 };
                 let is_news = |finding: &&Finding| {
-                    !shown.contains(&finding.counterexample)
-                        && !old.contains(finding)
+                    !old.contains(finding)
                         && reason(finding, &sources).is_none()
+                        && shown.lock().insert(as_shown(finding))
                         && !is_told(finding)
                 };
                 for finding in report.failures().filter(is_news) {
                     write!(out, "{}", render::finding(&sources, finding, self.style))?;
                 }
-                drop(shown);
                 write!(out, "{}", render::latent(&report, self.style))?;
                 write!(out, "{}", render::table(&report, self.style))?;
                 if matches!(report.overall(), Overall::Unknown(_))
@@ -394,18 +392,24 @@ pub(super) fn worst(code: u8, next: u8) -> u8 {
     if code == 1 || next == 1 { 1 } else { code.max(next) }
 }
 
+/// What people see of a failure before its path: it is shown once, whichever functions come to it.
+type Shown = (&'static str, String, Option<(PathBuf, u32, u32)>);
+
+fn as_shown(finding: &Finding) -> Shown {
+    let at = finding.position.as_ref().map(|at| (at.path.to_path_buf(), at.line, at.column));
+    (finding.check.code(), finding.title.clone(), at)
+}
+
 /// Shows failures as soon as they are known, each once.
 fn teller(
     sources: &Arc<Sources>,
     progress: &Progress,
     style: Style,
-    shown: &Arc<Mutex<Vec<Counterexample>>>,
+    shown: &Arc<Mutex<BTreeSet<Shown>>>,
 ) -> Arc<FindingListener> {
     let (sources, progress, shown) = (sources.clone(), progress.clone(), shown.clone());
     Arc::new(move |finding| {
-        let mut shown = shown.lock();
-        if !shown.contains(&finding.counterexample) && reason(finding, &sources).is_none() {
-            shown.push(finding.counterexample.clone());
+        if reason(finding, &sources).is_none() && shown.lock().insert(as_shown(finding)) {
             let text = render::finding(&sources, finding, style);
             // Whoever does not read any more learns it at the end.
             progress.beside(|| drop(std::io::stdout().write_all(text.as_bytes())));

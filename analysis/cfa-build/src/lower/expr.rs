@@ -12,8 +12,9 @@ use super::{
     build::Lowering,
     fold,
     jump::label_difference,
+    lvalue::row_of,
 };
-use proofline_cfa::{Cause, CompareOp, Expr, Lvalue, Name, Op, Scalar, Site, UnaryOp};
+use proofline_cfa::{Base, Cause, CompareOp, Expr, Lvalue, Name, Op, Scalar, Site, UnaryOp};
 
 /// So many operators of a chain stay in one expression.
 const LONG_CHAIN: usize = 256;
@@ -82,8 +83,13 @@ impl Lowering<'_> {
             }
             ExprKind::PointerAdd { pointer, index, subtract } => {
                 let element = ty.pointee().unwrap_or(Type::void());
+                let base = *pointer;
                 let (pointer, index) = self.operands(*pointer, *index);
                 let index = if *subtract { self.negated_index(index, site) } else { index };
+                if let Some(step) = self.row(base, &index, element, site) {
+                    let rows = self.place(Base::Deref(Arc::new(pointer), site), element);
+                    return Expr::Address(row_of(rows, step, element));
+                }
                 self.pointer_plus(pointer, element, index, site)
             }
             ExprKind::PointerDifference(lhs, rhs) => self.pointer_difference(id, *lhs, *rhs),

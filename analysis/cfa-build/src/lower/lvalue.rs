@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use proofline_hir::{
     Type, TypeKind,
-    body::{ExprId, ExprKind, LocalId as BodyLocal},
+    body::{Body, ExprId, ExprKind, LocalId as BodyLocal},
     types::BitField,
 };
 
 use super::{build::Lowering, effects::root, fold};
 use proofline_cfa::{
-    Base, Cause, Expr, Lvalue, Op, Scalar, Site, Step, UnaryOp, is_read_only,
+    Base, BinaryOp, Cause, Expr, Lvalue, Op, Scalar, Site, Step, UnaryOp, is_read_only,
     types::{array, innermost, is_variable},
 };
 
@@ -152,11 +152,17 @@ impl Lowering<'_> {
             let object = self.lvalue(base);
             let object = self.settle_place(object, effect.as_deref(), site);
             let index = self.value(index);
+            if let Some(step) = self.row(base, &index, element, site) {
+                return row_of(object, step, element);
+            }
             return self.indexed(object, index, element, length, site);
         }
         let pointer = self.value(base);
         let pointer = self.settle(pointer, effect.as_deref(), site);
         let index = self.value(index);
+        if let Some(step) = self.row(base, &index, ty, site) {
+            return row_of(self.place(Base::Deref(Arc::new(pointer), site), ty), step, ty);
+        }
         let Expr::Address(target) = self.pointer_plus(pointer, ty, index, site) else {
             return self.place(Base::Deref(Arc::new(Expr::Null), site), ty);
         };
@@ -204,6 +210,26 @@ impl Lowering<'_> {
         let mut target = self.place(Base::Deref(Arc::new(pointer), site), element);
         target.path.push(Step::Index { index: Arc::new(index), stride, length: None, site });
         Expr::Address(target)
+    }
+
+    /// The step to a row of variable length, in units of what is inside it. `base`: the array or pointer that is indexed, which says how long its rows
+    /// are, if it comes from a variable; otherwise `None`, as for other types of elements.
+    pub(crate) fn row(&mut self, base: ExprId, index: &Expr, element: Type, site: Site) -> Option<Step> {
+        if self.types.size(element).is_some() {
+            return None;
+        }
+        let rows = self.body.local(variable_of(self.body, base)?).rows.clone();
+        let (mut inner, mut rows) = (element, rows.into_iter());
+        let mut offset = fold::cast(Scalar::Int(self.types.ptrdiff_t()), index.clone(), site);
+        // The innermost dimension stands first: as many as the element has.
+        while let Some((of, _)) = array(inner) {
+            let count = self.value(rows.next()?);
+            let count = fold::cast(Scalar::Int(self.types.ptrdiff_t()), count, site);
+            offset = fold::binary(BinaryOp::Mul, offset, count, site);
+            inner = of;
+        }
+        let stride = self.types.size(inner)?;
+        Some(Step::Index { index: Arc::new(offset), stride, length: None, site })
     }
 
     /// Bytes per element. Of rows of variable length they are not constant: then any index, in units of what is inside.
@@ -267,6 +293,29 @@ impl Lowering<'_> {
         self.unsupported("value of unknown type", site);
         let ty = if self.types.scalar(ty).is_some() { ty } else { Type::int() };
         Expr::Load(self.unmodelled(ty, "value of unknown type", site))
+    }
+}
+
+/// The row that the step leads to.
+pub(super) fn row_of(mut of: Lvalue, step: Step, element: Type) -> Lvalue {
+    let qualifiers = of.ty.qualifiers_of_members();
+    of.path.push(step);
+    of.ty = element.qualified(qualifiers);
+    (of.scalar, of.bits, of.size) = (None, None, 0);
+    of
+}
+
+/// The variable that an array lvalue or a pointer comes from by indexing, and by adding numbers.
+fn variable_of(body: &Body, id: ExprId) -> Option<BodyLocal> {
+    match body.expr(id).kind {
+        ExprKind::Local(local) => Some(local),
+        ExprKind::Load(inner)
+        | ExprKind::Decay(inner)
+        | ExprKind::Deref(inner)
+        | ExprKind::AddressOf(inner)
+        | ExprKind::Index { base: inner, .. }
+        | ExprKind::PointerAdd { pointer: inner, .. } => variable_of(body, inner),
+        _ => None,
     }
 }
 

@@ -270,8 +270,8 @@ pub(super) fn globals(functions: &[std::sync::Arc<Function>]) -> Vec<(Linkage, G
 
 /// Whether the function looks at what its callers leave.
 pub(crate) fn counts(function: &Function) -> bool {
-    let is_count = |lvalue: &Lvalue| matches!(lvalue.base, Base::Global(name) if name.as_str() == COUNT);
-    let reads = |op: &Op| matches!(op, Op::Assign(_, Expr::Load(from)) if is_count(from));
+    let is_left = |lvalue: &Lvalue| matches!(lvalue.base, Base::Global(name) if [COUNT, KIND, KINDS].contains(&name.as_str()));
+    let reads = |op: &Op| matches!(op, Op::Assign(_, Expr::Load(from)) if is_left(from));
     function.variadic && function.edges.iter().any(|edge| reads(&edge.op))
 }
 

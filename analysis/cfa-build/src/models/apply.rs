@@ -27,8 +27,8 @@ use crate::{
     simplify_cfg,
 };
 use proofline_cfa::{
-    Argument, Base, BinaryOp, Callee, Cause, CompareOp, Edge, Expr, Function, Global, Loc, LocalId, Lvalue,
-    Op, Program, Quantity, Scalar, Types, texts, visit,
+    Argument, Base, BinaryOp, Callee, Cause, CompareOp, Edge, Expr, Function, Global, IntType, Loc, LocalId,
+    Lvalue, Op, Program, Quantity, Scalar, Site, Types, texts, visit,
 };
 
 /// The object behind `errno`.
@@ -406,16 +406,10 @@ impl Pass<'_, '_> {
             }
             Effect::Format { format, first } => {
                 let known = pointer(arguments, *format).and_then(|f| format::conversions(self.program, &f));
-                if known.as_ref().is_some_and(|letters| !letters.contains(&'n')) {
-                    return;
-                }
-                if known.is_none() {
-                    self.emitter.approximate("format that is not a literal");
-                }
-                let size = Expr::Int(8, self.emitter.types.size_t());
-                for to in pointers_from(arguments, *first) {
-                    let op = Op::HavocBytes(to.clone(), size.clone(), cause);
-                    self.emitter.if_not_null(&to, |emitter| emitter.emit(op));
+                match known {
+                    Some(letters) if !letters.contains(&'n') => {}
+                    Some(_) => self.count_written(arguments, *format, *first, cause),
+                    None => self.may_count_written(arguments, *first, cause),
                 }
             }
             Effect::Copies(to, from, size) => {
@@ -454,14 +448,22 @@ impl Pass<'_, '_> {
                 let target = self.pointee(&place, Type::void().pointer_to());
                 // Where a number ends that is read from a text.
                 let exactly = self.emitter.exactly.take();
+                let mut bases = vec![Expr::int(1)];
                 self.emitter.exactly = match &exactly {
-                    Some((Quantity::NumberIn, of)) => Some((Quantity::NumberEnd, of.clone())),
+                    Some((Quantity::NumberIn, of)) => {
+                        bases = of.last().map_or(bases, are_bases);
+                        Some((Quantity::NumberEnd, of.clone()))
+                    }
                     Some(_) | None => None,
                 };
-                self.emitter.if_not_null(&place, |emitter| {
-                    let address = emitter.inside_of(object, cause);
-                    emitter.put_inside(target, address, *inside);
-                });
+                for is_base in bases {
+                    self.emitter.where_holds(is_base, |emitter| {
+                        emitter.if_not_null(&place, |emitter| {
+                            let address = emitter.inside_of(object.clone(), cause);
+                            emitter.put_inside(target.clone(), address, *inside);
+                        });
+                    });
+                }
                 self.emitter.exactly = exactly;
             }
             Effect::Assumes(at) => {
@@ -550,6 +552,19 @@ impl Pass<'_, '_> {
 }
 
 /// What the model says about the numbers it leaves open.
+/// Where there are numbers of this base, in conditions that exclude each other: of another one nothing is read, and nothing is said about where it ends.
+fn are_bases(base: &Expr) -> Vec<Expr> {
+    let Some(ty) = base.int_type() else { return vec![Expr::int(1)] };
+    let unsigned = IntType { signed: false, ..ty };
+    let number = |n: i128| Expr::Int(n, unsigned);
+    let base = fold::cast(Scalar::Int(unsigned), base.clone(), Site(0));
+    let beyond = fold::binary(BinaryOp::Sub, base.clone(), number(2), Site(0));
+    [(base, CompareOp::Eq, 0), (beyond, CompareOp::Le, 34)]
+        .into_iter()
+        .map(|(value, op, most)| fold::compare(op, value, number(most)))
+        .collect()
+}
+
 fn exactly(model: &Model, arguments: &[Argument]) -> Option<(Quantity, Vec<Expr>)> {
     let (quantity, of) = model.exactly.as_ref()?;
     let values: Option<Vec<Expr>> = of.iter().map(|at| value(arguments, *at)).collect();

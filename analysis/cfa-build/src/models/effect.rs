@@ -105,7 +105,7 @@ pub(super) enum Done {
     Zero,
 }
 
-/// What is written where a call succeeds: where its result is a positive number, or not null.
+/// What is written where a call succeeds: where its result is a positive number (or 0, if that is said), or not null.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Given {
     /// Behind which argument.
@@ -116,6 +116,8 @@ pub(super) struct Given {
     pub(super) ranges: Vec<MemberRange>,
     /// So many for each that the result counts.
     pub(super) is_counted: bool,
+    /// Its result is 0 where it succeeds.
+    pub(super) where_zero: bool,
 }
 
 /// A format of `scanf`, and where what it converts goes.

@@ -82,6 +82,7 @@ impl Pass<'_, '_> {
         let number = Expr::Load(result.clone());
         let is_done = match number.scalar() {
             Scalar::Pointer => fold::compare(CompareOp::Ne, number.clone(), Expr::Null),
+            Scalar::Int(_) if given.where_zero => fold::compare(CompareOp::Eq, number.clone(), number.zero()),
             Scalar::Int(_) | Scalar::Float(_) => fold::compare(CompareOp::Gt, number.clone(), number.zero()),
         };
         if given.size == Size::Any {
@@ -121,6 +122,16 @@ impl Pass<'_, '_> {
         let Some(directives) = known else { return self.scan_anything(scan, arguments, cause) };
         let number = Expr::Load(result.clone());
         let Some(ty) = number.int_type() else { return self.scan_anything(scan, arguments, cause) };
+        // A word or a character is there, or the input is at its end: it cannot be other than what is asked for.
+        let first = directives.iter().find_map(|directive| match directive {
+            Directive::Conversion(specification) => Some(specification),
+            Directive::Text { .. } => None,
+        });
+        let is_plain = matches!(directives.first(), Some(Directive::Conversion(_)));
+        if is_plain && first.is_some_and(|one| b"sScC".contains(&one.letter) && !one.has(b'*')) {
+            let is_some = fold::compare(CompareOp::Ne, number.clone(), Expr::Int(0, ty));
+            self.emitter.emit(Op::Assume(is_some));
+        }
         let (mut at, mut count, mut is_behind_text) = (scan.first, 0, false);
         let counts = |directive: &Directive| match directive {
             Directive::Text { .. } => false,
@@ -217,12 +228,23 @@ impl Pass<'_, '_> {
             letter => {
                 let bytes = self.scanned_bytes(&specification.length, letter);
                 self.write_scanned(to, Expr::Int(bytes, size_t), cause);
+                if let (b'd' | b'i', Some(width @ 1..=18)) = (letter, specification.width) {
+                    self.of_so_many_digits(&specification.length, width, to);
+                }
             }
         }
     }
 
-    /// What `%n` has stored is no negative number, and not more than there is to read.
-    fn count_at_most(&mut self, length: &[u8], to: &Expr, all: &Expr) {
+    /// What is read of so many characters at most, one of which may be a sign. (As hexadecimal digits, two more of them tell the base.)
+    fn of_so_many_digits(&mut self, length: &[u8], width: u32, to: &Expr) {
+        let (number, ty) = self.stored_number(length, to);
+        let most = 10i128.pow(width) - 1;
+        let least = -(10i128.pow(width - 1) - 1);
+        self.emitter.assume_range(&number, least.max(ty.min()), most.min(ty.max()));
+    }
+
+    /// The signed number that a conversion has stored.
+    fn stored_number(&self, length: &[u8], to: &Expr) -> (Expr, IntType) {
         let bytes = self.scanned_bytes(length, b'n');
         let ty = IntType { bits: (bytes * 8) as u8, signed: true };
         let place = match to {
@@ -233,8 +255,13 @@ impl Pass<'_, '_> {
                 Lvalue { base, path: Vec::new(), ty: of, scalar, bits: None, size: bytes as u64 }
             }
         };
+        (Expr::Load(place), ty)
+    }
+
+    /// What `%n` has stored is no negative number, and not more than there is to read.
+    fn count_at_most(&mut self, length: &[u8], to: &Expr, all: &Expr) {
+        let (number, ty) = self.stored_number(length, to);
         let size_t = Scalar::Int(self.emitter.types.size_t());
-        let number = Expr::Load(place);
         let counted = fold::cast(size_t, number.clone(), self.emitter.site);
         // A larger number does not fit; what is stored then is not known.
         let fits =
@@ -247,7 +274,7 @@ impl Pass<'_, '_> {
     }
 
     /// The size of the number that the conversion gives.
-    fn scanned_bytes(&self, length: &[u8], letter: u8) -> i128 {
+    pub(super) fn scanned_bytes(&self, length: &[u8], letter: u8) -> i128 {
         let pointer = i128::from(self.emitter.types.pointer_bits() / 8);
         let long = i128::from(self.emitter.long().bits / 8);
         let is_float = b"aAeEfFgG".contains(&letter);

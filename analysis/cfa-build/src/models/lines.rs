@@ -10,7 +10,7 @@ use super::{
     apply::Pass,
     arguments::pointer,
     effect::{Characters, Done, Termination},
-    needs::is_variable,
+    needs::{is_variable, memory},
     strings::behind,
 };
 use crate::lower::fold;
@@ -95,6 +95,9 @@ impl Pass<'_, '_> {
         let room = self.sized(&size);
         let old = self.emitter.save(Expr::Load(place.clone()));
         self.ask(MemoryPredicate::Freeable, old.clone(), Expr::Int(0, size_t), false);
+        // What is there must be as large as the number beside it says.
+        let all = memory(MemoryPredicate::InBounds, &old, Expr::Load(room.clone()));
+        self.emitter.if_not_null(&old, |emitter| emitter.demand(all));
         // The length of the line; 0 where there is none, or no room for it.
         let length = self.emitter.any_size(cause);
         let most = self.emitter.types.ptrdiff_t().max() - 1;

@@ -7,6 +7,7 @@ mod allocation;
 mod apply;
 mod arguments;
 mod callbacks;
+mod counts;
 mod ctype;
 mod effect;
 mod emit;

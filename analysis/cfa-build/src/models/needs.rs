@@ -49,6 +49,10 @@ pub(super) enum Need {
     Members { pointer: usize, members: Members },
     /// The argument is a number other than 0.
     NotZero { number: usize },
+    /// The quotient of two arguments is a number.
+    Quotient { dividend: usize, divisor: usize },
+    /// Where an argument is this constant: so many bytes behind another one lie in one object that is alive.
+    BytesWhere { pointer: usize, bytes: i128, argument: usize, constant: i128 },
 }
 
 impl Need {
@@ -76,6 +80,14 @@ impl Need {
             }
             Need::Printed { format, .. } => see(*format, Use::Pointer),
             Need::NotZero { number } => see(*number, Use::Number),
+            Need::Quotient { dividend, divisor } => {
+                see(*dividend, Use::Number);
+                see(*divisor, Use::Number);
+            }
+            Need::BytesWhere { pointer, argument, .. } => {
+                see(*pointer, Use::Pointer);
+                see(*argument, Use::Number);
+            }
             Need::Apart { to, from, .. } | Need::PutApart(Put { to, from, .. }) => {
                 see(*to, Use::Pointer);
                 see(*from, Use::Pointer);
@@ -102,7 +114,9 @@ impl Need {
             | Need::Line { .. }
             | Need::Stream { .. }
             | Need::Members { .. }
-            | Need::NotZero { .. } => None,
+            | Need::NotZero { .. }
+            | Need::Quotient { .. }
+            | Need::BytesWhere { .. } => None,
         }
     }
 }
@@ -193,6 +207,31 @@ impl Pass<'_, '_> {
                 self.emitter.demand_stream(condition);
             }
             Need::Members { pointer, members } => self.need_members(*pointer, members, arguments),
+            Need::Quotient { dividend, divisor } => {
+                let (Some(of), Some(by)) = (value(arguments, *dividend), value(arguments, *divisor)) else {
+                    return;
+                };
+                let is_known = |condition: &Expr| matches!(condition, Expr::Int(known, _) if *known != 0);
+                let is_some = fold::compare(CompareOp::Ne, by.clone(), by.zero());
+                if !is_known(&is_some) {
+                    self.emitter.demand_that(is_some, "the argument is not 0");
+                }
+                let minus_one = by.int_type().map_or_else(|| Expr::int(-1), |ty| Expr::Int(-1, ty));
+                let is_another = fold::compare(CompareOp::Ne, by.clone(), minus_one);
+                if !is_known(&is_another) {
+                    let overflows = Expr::Overflows(BinaryOp::Div, Arc::new(of), Arc::new(by));
+                    self.emitter.demand_that(overflows.negated(), "the quotient is a number of the type");
+                }
+            }
+            Need::BytesWhere { pointer: at, bytes, argument, constant } => {
+                let (Some(to), Some(tested)) = (pointer(arguments, *at), value(arguments, *argument)) else {
+                    return;
+                };
+                let Some(ty) = tested.int_type() else { return };
+                let is_so = fold::compare(CompareOp::Eq, tested, Expr::Int(*constant, ty));
+                let size = Expr::Int(*bytes, self.emitter.types.size_t());
+                self.in_case(is_so, |pass| pass.ask(MemoryPredicate::InBounds, to, size, false));
+            }
             Need::NotZero { number: at } => {
                 let Some(number) = value(arguments, *at) else { return };
                 match fold::compare(CompareOp::Ne, number.clone(), number.zero()) {
@@ -260,7 +299,7 @@ fn values(from: &Expr, size: Expr) -> Expr {
     memory(MemoryPredicate::Initialised, from, size)
 }
 
-fn memory(predicate: MemoryPredicate, pointer: &Expr, size: Expr) -> Expr {
+pub(super) fn memory(predicate: MemoryPredicate, pointer: &Expr, size: Expr) -> Expr {
     Expr::Memory(predicate, Arc::new(pointer.clone()), Arc::new(size))
 }
 

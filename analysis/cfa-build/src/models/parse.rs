@@ -146,7 +146,8 @@ impl Parser {
             "gives" if self.peek().is_some_and(|token| token.text.starts_with('*')) => {
                 let (pointer, _) = self.deref_argument()?;
                 let ranges = self.ranges()?;
-                model.given.push(Given { pointer, size: Size::Any, ranges, is_counted: false });
+                let where_zero = self.done()? == Done::Zero;
+                model.given.push(Given { pointer, size: Size::Any, ranges, is_counted: false, where_zero });
             }
             "gives" => {
                 let pointer = self.argument()?;
@@ -156,7 +157,8 @@ impl Parser {
                     true => Size::Product(vec![Factor::Number(1)]),
                     false => Size::Product(self.factors()?),
                 };
-                model.given.push(Given { pointer, size, ranges: Vec::new(), is_counted });
+                let where_zero = self.done()? == Done::Zero;
+                model.given.push(Given { pointer, size, ranges: Vec::new(), is_counted, where_zero });
             }
             "scans" => {
                 self.word("to")?;

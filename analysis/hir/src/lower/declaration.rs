@@ -5,7 +5,7 @@ use tree_sitter::Node;
 
 use super::{
     BodyBuilder, Entity, Lowerer, children,
-    declarator::Declared,
+    declarator::{Declared, Dimension},
     field,
     specifiers::{Specifiers, Storage},
 };
@@ -336,8 +336,12 @@ impl<'u> Lowerer<'u> {
         self.errors.truncate(if specifiers.is_auto_type && value.is_some() { errors } else { usize::MAX });
         let cleanup = specifiers.attributes.cleanup.and_then(|name| self.cleanup(name, at));
         let mut statements = Vec::new();
-        let length = declared.length.map(|length| self.keep_length(length, node, &mut statements));
-        let local = Local { name, ty, length, is_parameter: false, cleanup };
+        let rows = self.keep_rows(declared.rows(), node, &mut statements);
+        let length = self.elements(&declared, &rows.clone().unwrap_or_default(), node);
+        let length = length.filter(|_| rows.is_some() || declared.rows().is_empty());
+        let length = length.map(|length| self.keep_length(length, node, &mut statements));
+        let rows = rows.unwrap_or_default();
+        let local = Local { name, ty, length, rows, is_parameter: false, cleanup };
         let span = self.span(at);
         let id = self.body.local(local, span);
         let init = match value {
@@ -372,13 +376,38 @@ impl<'u> Lowerer<'u> {
         None
     }
 
+    /// Keeps the dimensions of rows in locals that nothing assigns to; `None` if one is not known.
+    pub(crate) fn keep_rows(
+        &mut self,
+        rows: &[Dimension<'u>],
+        node: Node<'u>,
+        statements: &mut Vec<StmtId>,
+    ) -> Option<Vec<ExprId>> {
+        rows.iter()
+            .map(|row| match *row {
+                Dimension::Fixed(_) | Dimension::Unknown => self.dimension(*row, node),
+                Dimension::Value(value) => Some(self.keep_length(value, node, statements)),
+                Dimension::Later(size) => {
+                    // What is wrong with it was reported where the parameter was read.
+                    let errors = self.errors.len();
+                    let value = self.value(size);
+                    let value = self.convert(value, self.size_type());
+                    self.errors.truncate(errors);
+                    Some(self.keep_length(value, node, statements))
+                }
+            })
+            .collect()
+    }
+
     /// Keeps the number of elements of a variable length array in a local that nothing assigns to, for `sizeof`.
     fn keep_length(&mut self, length: ExprId, node: Node<'u>, statements: &mut Vec<StmtId>) -> ExprId {
         let ty = self.type_of(length);
         let name = Name::new(&format!("#{}", self.body.body.locals.len()));
         let span = self.span(node);
-        let local =
-            self.body.local(Local { name, ty, length: None, is_parameter: false, cleanup: None }, span);
+        let local = self.body.local(
+            Local { name, ty, length: None, rows: Vec::new(), is_parameter: false, cleanup: None },
+            span,
+        );
         let init = Initializer { entries: vec![InitEntry { path: Vec::new(), value: length }] };
         statements.push(self.new_stmt(Stmt::Declare(local, Some(init)), node));
         let place = self.new_expr(ExprKind::Local(local), ty, node);

@@ -24,10 +24,25 @@ pub(crate) struct Declared<'u> {
     /// Absent in an abstract declarator.
     pub(crate) name: Option<(Name, Node<'u>)>,
     pub(crate) ty: Type,
-    /// Number of innermost elements of a variable length array, an expression of the current body.
-    pub(crate) length: Option<ExprId>,
+    /// The dimensions of the array that it is or, if it is a pointer to one, points to; the innermost first.
+    pub(crate) dimensions: Vec<Dimension<'u>>,
+    /// It is a pointer to that array.
+    pub(crate) is_pointer: bool,
     /// Parameters of the function that the name itself is, if it is one.
     pub(crate) parameters: Option<Parameters<'u>>,
+}
+
+/// How many elements an array has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Dimension<'u> {
+    /// A constant number.
+    Fixed(u64),
+    /// What an expression of the current body says, of type `size_t`.
+    Value(ExprId),
+    /// What an expression says where the function begins whose parameter it is.
+    Later(Node<'u>),
+    /// That is not known.
+    Unknown,
 }
 
 /// A function declarator's parameters.
@@ -46,13 +61,34 @@ pub(crate) struct Parameter<'u> {
     pub(crate) node: Node<'u>,
     /// After adjustment, with its qualifiers.
     pub(crate) ty: Type,
+    /// Of a pointer to an array, its dimensions.
+    pub(crate) rows: Vec<Dimension<'u>>,
+}
+
+impl<'u> Declared<'u> {
+    fn of(ty: Type) -> Declared<'u> {
+        Declared { name: None, ty, dimensions: Vec::new(), is_pointer: false, parameters: None }
+    }
+
+    /// The dimensions of an element, or of what a pointer points to.
+    pub(crate) fn rows(&self) -> &[Dimension<'u>] {
+        match self.is_pointer {
+            true => &self.dimensions,
+            false => &self.dimensions[..self.dimensions.len().saturating_sub(1)],
+        }
+    }
+
+    /// Whether it is an array of a length that only a run knows.
+    pub(crate) fn is_variable(&self) -> bool {
+        !self.is_pointer && self.dimensions.iter().any(|d| matches!(d, Dimension::Value(_)))
+    }
 }
 
 impl<'u> Lowerer<'u> {
     /// Applies a declarator to the type that the specifiers gave. Expressions that stand for declarators (the grammar
     /// takes `T (*x)(int);` for a call) are read as such.
     pub(crate) fn declarator(&mut self, node: Option<Node<'u>>, base: Type) -> Declared<'u> {
-        let mut result = Declared { name: None, ty: base, length: None, parameters: None };
+        let mut result = Declared::of(base);
         let mut next = node;
         while let Some(node) = next {
             next = match node.kind() {
@@ -123,8 +159,11 @@ impl<'u> Lowerer<'u> {
     }
 
     fn point(&self, to: &mut Declared<'u>, qualifiers: Qualifiers) {
+        to.is_pointer = !to.is_pointer && matches!(to.ty.kind(), TypeKind::Array(..));
+        if !to.is_pointer {
+            to.dimensions.clear();
+        }
         to.ty = to.ty.pointer_to().qualified(qualifiers);
-        to.length = None;
         to.parameters = None;
     }
 
@@ -152,45 +191,60 @@ impl<'u> Lowerer<'u> {
         {
             self.error(node, "the array is larger than memory");
             of.ty = error_type();
-            of.length = None;
+            of.dimensions.clear();
             return;
         }
-        of.length = match (dimension, of.length) {
-            (Some(dimension), inner) => self.elements_times(dimension, element, inner, node),
-            (None, Some(inner)) => match length {
-                ArrayLength::Fixed(n) => {
-                    let n = self.new_expr(ExprKind::Int(i128::from(n)), self.size_type(), node);
-                    let kind = ExprKind::Binary(BinaryOp::Mul, n, inner);
-                    Some(self.new_expr(kind, self.size_type(), node))
-                }
-                ArrayLength::Unknown | ArrayLength::Variable => None,
-            },
-            (None, None) => None,
-        };
+        if std::mem::take(&mut of.is_pointer) {
+            of.dimensions.clear();
+        }
+        of.dimensions.push(match (length, dimension) {
+            (ArrayLength::Fixed(n), _) => Dimension::Fixed(n),
+            (ArrayLength::Variable, Some(value)) => Dimension::Value(self.convert(value, self.size_type())),
+            (ArrayLength::Variable, None) if self.in_parameters && !is_star => {
+                size.map_or(Dimension::Unknown, Dimension::Later)
+            }
+            (ArrayLength::Variable | ArrayLength::Unknown, _) => Dimension::Unknown,
+        });
         of.ty = Type::new(TypeKind::Array(element, length));
     }
 
-    /// The product of a variable dimension and what its elements contain; `None` if that is not known.
-    fn elements_times(
-        &mut self,
-        dimension: ExprId,
-        element: Type,
-        inner: Option<ExprId>,
-        node: Node<'u>,
-    ) -> Option<ExprId> {
+    /// The number of innermost elements of a variable length array, `rows` times the outermost dimension; `None` if it is not known, and of other types.
+    pub(crate) fn elements(&mut self, of: &Declared<'u>, rows: &[ExprId], node: Node<'u>) -> Option<ExprId> {
+        let outermost = of.dimensions.last().filter(|_| of.is_variable())?;
         let size = self.size_type();
-        let mut product = self.convert(dimension, size);
-        let mut element = element;
-        if let Some(inner) = inner {
-            return Some(self.new_expr(ExprKind::Binary(BinaryOp::Mul, product, inner), size, node));
+        let mut product = self.dimension(*outermost, node)?;
+        for row in rows {
+            product = self.new_expr(ExprKind::Binary(BinaryOp::Mul, product, *row), size, node);
         }
-        while let TypeKind::Array(of, length) = element.kind() {
+        // The type that the specifiers gave may be an array, too.
+        let mut element = of.ty;
+        for _ in &of.dimensions {
+            let TypeKind::Array(inner, _) = element.kind() else { return None };
+            element = *inner;
+        }
+        while let TypeKind::Array(inner, length) = element.kind() {
             let ArrayLength::Fixed(n) = length else { return None };
             let n = self.new_expr(ExprKind::Int(i128::from(*n)), size, node);
             product = self.new_expr(ExprKind::Binary(BinaryOp::Mul, product, n), size, node);
-            element = *of;
+            element = *inner;
         }
         Some(product)
+    }
+
+    /// A dimension as an expression; `None` if it is not known.
+    pub(crate) fn dimension(&mut self, dimension: Dimension<'u>, node: Node<'u>) -> Option<ExprId> {
+        match dimension {
+            Dimension::Fixed(n) => Some(self.new_expr(ExprKind::Int(i128::from(n)), self.size_type(), node)),
+            Dimension::Value(value) => Some(value),
+            Dimension::Later(_) | Dimension::Unknown => None,
+        }
+    }
+
+    /// The number of innermost elements of the type of a type name, if that is a variable length array.
+    fn elements_of_name(&mut self, declared: &Declared<'u>, node: Node<'u>) -> Option<ExprId> {
+        let rows = declared.rows().to_vec();
+        let rows: Option<Vec<ExprId>> = rows.into_iter().map(|row| self.dimension(row, node)).collect();
+        self.elements(declared, &rows?, node)
     }
 
     /// An array's size: a constant, or an expression where one may stand.
@@ -230,7 +284,8 @@ impl<'u> Lowerer<'u> {
 
     fn function(&mut self, of: &mut Declared<'u>, list: Option<Node<'u>>) {
         let mut result = of.ty;
-        of.length = None;
+        of.dimensions.clear();
+        of.is_pointer = false;
         let (parameters, variadic) = match list {
             Some(list) => self.parameters(list),
             None => (Parameters::Names(Vec::new()), false),
@@ -287,6 +342,7 @@ impl<'u> Lowerer<'u> {
                         name: None,
                         node: item,
                         ty: adjusted(ty, Qualifiers::default()),
+                        rows: Vec::new(),
                     });
                 }
                 _ => self.error(item, format!("cannot read the parameter `{}`", self.text(item))),
@@ -316,12 +372,13 @@ impl<'u> Lowerer<'u> {
         let name = declared.name.map(|(name, _)| name);
         if let Some(name) = name {
             // Later sizes may mention it; the caller rolls the local back.
-            let local = Local { name, ty, length: None, is_parameter: true, cleanup: None };
+            let local = Local { name, ty, length: None, rows: Vec::new(), is_parameter: true, cleanup: None };
             let span = self.span(node);
             let id = self.body.local(local, span);
             self.bind(name, Entity::Local(id));
         }
-        Parameter { name, node: declared.name.map_or(node, |(_, n)| n), ty }
+        let rows = declared.rows().to_vec();
+        Parameter { name, node: declared.name.map_or(node, |(_, n)| n), ty, rows }
     }
 
     /// The type that a type name denotes: `type_descriptor`, or an expression that is one (see [`Self::is_type_expression`]).
@@ -346,7 +403,7 @@ impl<'u> Lowerer<'u> {
                 let specifiers = self.specifiers(node, None);
                 let base = self.retyped(node, specifiers.ty, &specifiers.attributes);
                 let declared = self.declarator(field(node, "declarator"), base);
-                (declared.ty, declared.length)
+                (declared.ty, self.elements_of_name(&declared, node))
             }
             "identifier" | "type_identifier" | "primitive_type" | "sized_type_specifier" => {
                 let words: Vec<&str> = self.text(node).split_whitespace().collect();
@@ -367,7 +424,7 @@ impl<'u> Lowerer<'u> {
                 let (inner, outer) = innermost(node);
                 let base = self.type_name(inner);
                 let declared = self.declarator_without(outer, inner, base);
-                (declared.ty, declared.length)
+                (declared.ty, self.elements_of_name(&declared, node))
             }
             "sizeof_expression" => match field(node, "type").or_else(|| field(node, "value")) {
                 Some(inner) => self.type_name_with_length(inner),
@@ -397,7 +454,7 @@ impl<'u> Lowerer<'u> {
         if self.text(name) == marks::TYPEOF_UNQUAL {
             base = base.unqualified();
         }
-        let mut result = Declared { name: None, ty: base, length: None, parameters: None };
+        let mut result = Declared::of(base);
         for node in outer {
             match node.kind() {
                 "abstract_array_declarator" => self.array(&mut result, field(node, "size"), node),
@@ -409,12 +466,12 @@ impl<'u> Lowerer<'u> {
                 _ => {}
             }
         }
-        Some((result.ty, result.length))
+        Some((result.ty, self.elements_of_name(&result, node)))
     }
 
     /// Applies the operators around `inner` to `base`, nearest first (as in the abstract declarator `T[3]`).
     fn declarator_without(&mut self, outer: Vec<Node<'u>>, inner: Node<'u>, base: Type) -> Declared<'u> {
-        let mut result = Declared { name: None, ty: base, length: None, parameters: None };
+        let mut result = Declared::of(base);
         debug_assert!(outer.iter().all(|n| n.id() != inner.id()));
         // `T[2][3]` is ((T)[2])[3]: the last subscript is the innermost dimension.
         for node in outer {
@@ -518,7 +575,14 @@ impl<'u> Lowerer<'u> {
         let mut ids = Vec::new();
         for (index, parameter) in parameters.iter().enumerate() {
             let name = parameter.name.unwrap_or_else(|| parameter_name(index));
-            let local = Local { name, ty: parameter.ty, length: None, is_parameter: true, cleanup: None };
+            let local = Local {
+                name,
+                ty: parameter.ty,
+                length: None,
+                rows: Vec::new(),
+                is_parameter: true,
+                cleanup: None,
+            };
             let span = self.span(parameter.node);
             let id = self.body.local(local, span);
             if parameter.name.is_some() {

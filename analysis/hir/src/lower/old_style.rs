@@ -86,14 +86,16 @@ impl<'u> Lowerer<'u> {
                 // The function type came from a typedef: C does not allow this.
                 self.error(node, "a function definition needs a parameter list");
                 // So that the body fits the type, they have no names.
-                let unnamed = |&ty: &Type| Parameter { name: None, node, ty };
+                let unnamed = |&ty: &Type| Parameter { name: None, node, ty, rows: Vec::new() };
                 let parameters = signature.parameters.iter().map(unnamed).collect();
                 return (parameters, BTreeMap::new(), declared.ty);
             }
             Some(Parameters::Names(names)) => names,
         };
-        let mut parameters: Vec<Parameter<'u>> =
-            names.iter().map(|&(name, node)| Parameter { name: Some(name), node, ty: Type::int() }).collect();
+        let mut parameters: Vec<Parameter<'u>> = names
+            .iter()
+            .map(|&(name, node)| Parameter { name: Some(name), node, ty: Type::int(), rows: Vec::new() })
+            .collect();
         for declaration in old_style {
             match declaration {
                 OldStyle::Whole(node) => {

@@ -8,7 +8,9 @@ use proofline_syntax::{
 use tree_sitter::Node;
 
 use super::{
-    BodyBuilder, FunctionContext, Lowered, Lowerer, Scope, children, field, objects,
+    BodyBuilder, FunctionContext, Lowered, Lowerer, Scope, children,
+    declarator::Dimension,
+    field, objects,
     old_style::{Definition, OldStyle},
     specifiers::Storage,
 };
@@ -188,7 +190,18 @@ impl<'u> Lowerer<'u> {
         if let Some(error) = self.errors.get(errors_before) {
             self.dependences.damages(&error.message);
         }
+        let mut before = Vec::new();
+        for (id, parameter) in ids.iter().zip(&parameters) {
+            if parameter.rows.iter().any(|row| matches!(row, Dimension::Later(_))) {
+                let rows = self.keep_rows(&parameter.rows, parameter.node, &mut before);
+                self.body.body.locals[id.index()].rows = rows.unwrap_or_default();
+            }
+        }
         let mut root = self.function_body(body);
+        if !before.is_empty() {
+            before.push(root);
+            root = self.new_stmt(Stmt::Block(before), body);
+        }
         for error in self.errors.iter_mut().skip(errors_before) {
             error.function.get_or_insert(unique);
         }

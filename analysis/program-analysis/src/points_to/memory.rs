@@ -12,6 +12,12 @@ const PAIRS_PER_COPY: usize = 1024;
 /// Copies of at most this many bytes keep members apart even where the places are not single.
 const SMALL_COPY: i64 = 512;
 
+/// Whether many bytes are copied to where some of them are copied from.
+fn is_moved_on(from: Address, to: Address) -> bool {
+    let size = from.end.saturating_sub(from.start);
+    size > SMALL_COPY && to.offset < from.end && from.start < to.offset.saturating_add(size)
+}
+
 impl Solver {
     fn cell(&mut self, object: ObjectId, granule: i64) -> NodeId {
         if let Some(cell) = self.state(object).cells.get(&granule) {
@@ -60,6 +66,10 @@ impl Solver {
         match watcher.what {
             Watch::In(node) => self.flow(node, cell),
             Watch::Out(node) => self.flow(cell, node),
+            // What moves within one object, to where more is moved from: otherwise each granule would make the next one.
+            Watch::Copy(to) if to.object == object && is_moved_on(watcher.at, to) => {
+                self.write_span(to, Some(watcher.at.end - watcher.at.start), cell);
+            }
             Watch::Copy(to) => {
                 // The part of the granule that is copied.
                 let (start, end) = (watcher.at.start, watcher.at.end);

@@ -3,6 +3,8 @@
 
 mod events;
 
+pub(super) use events::is_input;
+
 use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
@@ -126,7 +128,7 @@ pub(super) struct Symbols {
 impl Symbols {
     /// At the start of the entry function.
     pub(super) fn new(program: &Program, entry: &Function, base: u32) -> Symbols {
-        let constants = program.globals.values().filter(|global| global.constant);
+        let constants = program.globals.values().filter(|global| global.constant && global.defined);
         let mut symbols = Symbols {
             constants: constants.map(|global| global.name).collect(),
             known: FxHashMap::default(),
@@ -227,6 +229,13 @@ impl Symbols {
         let mut on = Influence::default();
         visit::walk(expr, &mut |part| {
             if let Expr::Load(lvalue) = part {
+                on = on.and(self.loaded(lvalue, depth).on);
+            }
+            // Where a string ends, its bytes say.
+            if let Expr::Memory(MemoryPredicate::Terminated | MemoryPredicate::WideTerminated, text, _) = part
+                && let Expr::Address(lvalue) = &**text
+                && !matches!(lvalue.base, Base::Deref(..))
+            {
                 on = on.and(self.loaded(lvalue, depth).on);
             }
         });

@@ -66,6 +66,8 @@ pub struct Abstraction {
     trees: bool,
     /// Of intervals and relations: [`IntervalOptions::outcomes`](proofline_domains::IntervalOptions::outcomes).
     outcomes: bool,
+    /// Relations are asked for where ranges say as much, too.
+    whatever_is_asked: bool,
     /// No more steps than these.
     steps: Option<u64>,
     /// How values are refined.
@@ -92,6 +94,7 @@ impl Abstraction {
             fold: None,
             trees: false,
             outcomes: false,
+            whatever_is_asked: false,
             steps: None,
             refinement: ValueRefinement::default(),
             restart: false,
@@ -128,6 +131,11 @@ impl Abstraction {
     /// Keeping states apart while what calls have given differs.
     pub fn by_outcomes(mut self, outcomes: bool) -> Abstraction {
         self.outcomes = outcomes;
+        self
+    }
+    /// Whatever is asked, even where relations know no more than ranges.
+    pub fn whatever_is_asked(mut self) -> Abstraction {
+        self.whatever_is_asked = true;
         self
     }
     /// With no more steps than these.
@@ -352,7 +360,9 @@ impl Abstraction {
                 let kept = of_intervals(&options);
                 self.run(&Arc::new(IntervalAnalysis::new(environment, options)), kept, Some, question)
             }
-            Domain::Relations | Domain::RelationsByValues if !relates(question) => {
+            Domain::Relations | Domain::RelationsByValues
+                if !self.whatever_is_asked && !relates(question) =>
+            {
                 let why = "nothing that is asked is a matter of numbers and of objects of the program";
                 Decision::new(Answer::Unknown(Unknown::Unconfirmed(why.into())))
             }

@@ -26,6 +26,8 @@ pub struct Bounded {
     pub layers: u32,
     /// The solver's own units per question.
     pub resource: u32,
+    /// Ends when the solver has given up so often.
+    pub give_ups: u32,
     /// How values become terms.
     pub encoding: Encoding,
     /// Asked only where integers know less than bit vectors.
@@ -37,6 +39,7 @@ impl Default for Bounded {
         Bounded {
             layers: 200,
             resource: 4_000_000,
+            give_ups: u32::MAX,
             encoding: Encoding::Integers,
             only_beyond_integers: false,
         }
@@ -78,14 +81,24 @@ impl Bounded {
         let (state, parameters) = initial(subject, &layout, entry, &mut unrolling, solver);
         unrolling.begin(None, state);
         let encoding = self.encoding;
-        let mut search =
-            Search { question, encoding, unrolling, parameters, inputs: BTreeMap::new(), incomplete: None };
+        let mut search = Search {
+            question,
+            encoding,
+            unrolling,
+            parameters,
+            inputs: BTreeMap::new(),
+            incomplete: None,
+            give_ups: 0,
+        };
         for depth in 0..self.layers {
             let layer = search.unrolling.layer()?;
             for (function, obligation, guard) in search.errors(depth, layer) {
                 budget.spend(LAYER_STATE_COST)?;
                 if let Some(counterexample) = search.violation((function, obligation), depth, guard, solver) {
                     return Ok(Answer::Violated(counterexample));
+                }
+                if search.give_ups >= self.give_ups {
+                    return Err(search.incomplete.unwrap_or(Unknown::OutOfBudget));
                 }
             }
             if !search.unrolling.advance(solver)? {
@@ -109,6 +122,8 @@ struct Search<'s> {
     inputs: BTreeMap<(u32, InputPlace), Term>,
     /// Why the search would prove nothing even if it came to its end.
     incomplete: Option<Unknown>,
+    /// How often the solver has given up.
+    give_ups: u32,
 }
 
 impl Search<'_> {
@@ -148,6 +163,7 @@ impl Search<'_> {
         match solver.check_assuming(&[guard]) {
             Outcome::Unsat => return None,
             Outcome::Unknown(reason) => {
+                self.give_ups += 1;
                 self.misses(Unknown::Unconfirmed(format!("the solver gave up: {reason}")));
                 return None;
             }

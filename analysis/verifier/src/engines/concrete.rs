@@ -1,15 +1,15 @@
 //! Concrete execution: runs the program with small, boundary and program-specific values for its inputs. Finds violations
 //! fast; decides programs without inputs. Never proves anything about inputs it has not tried.
 
-use std::{
-    cmp::Reverse,
-    collections::{BTreeSet, BinaryHeap},
-};
+use std::{cmp::Reverse, collections::BinaryHeap};
 
-use proofline_cfa::{Entry, Expr, Name, Program, Scalar, Site, visit};
+use proofline_cfa::{Entry, IntType, Name, Scalar, Site};
 use proofline_cpa::{Budget, Path, Unknown};
 
-use super::{Answer, Decision, Engine, Question, Targets};
+use super::{
+    Answer, Decision, Engine, Question, Targets,
+    pool::{Counted, MOST_COUNTED, Pool, Random},
+};
 use crate::{
     counterexample::Counterexample,
     interpret::{Choice, Code, End, Limits, Machine, Oracle, Run},
@@ -74,9 +74,16 @@ impl Engine for Concrete {
 }
 
 /// So many steps are the interpreter's: most runs end before, and some calls need not be executed again.
-const COMPILED_AFTER: u64 = 1 << 20;
+pub(super) const COMPILED_AFTER: u64 = 1 << 20;
 /// Steps of machine code that count as one.
-const COMPILED: u64 = 1 << 12;
+pub(super) const COMPILED: u64 = 1 << 12;
+
+/// This part of all steps may be spent before the values of few inputs are no longer counted through.
+const COUNTED: u64 = 8;
+/// That a run begins costs as much as so many steps.
+const BEGINNING: u64 = 500;
+/// Edges taken in such a run.
+const COUNTED_STEPS: u64 = 20_000;
 
 /// Places at which a choice is remembered.
 const MOST_PLACES: usize = 64;
@@ -88,6 +95,9 @@ struct Search<'s> {
     spent: u64,
 }
 
+/// Of what is counted through where no integer is asked for.
+const NUMBERS: IntType = IntType { bits: 32, signed: true };
+
 /// A vector of choices: at the k-th question, which candidate. What it does not name is 0. Its last element is not 0, so that each
 /// vector is generated once.
 type Choices = Vec<u32>;
@@ -98,23 +108,36 @@ impl Search<'_> {
         queue.push(Reverse((0, Choices::new())));
         let mut random = Random(0x9e37_79b9_7f4a_7c15);
         let mut stuck = None;
+        // The most inputs that a run has read, the runs that count through their values, and what these have cost.
+        let (mut arity, mut counted, mut counting) = (0, 0, 0);
         for round in 0u64.. {
             let first = round == 0;
             // Systematic and random choices take turns: the first find shallow bugs, the second those behind many inputs.
-            let (choices, random_source) = if first || round % 2 == 1 {
-                match queue.pop() {
-                    Some(Reverse((_, choices))) => (choices, None),
-                    None => return Err(Unknown::Unconfirmed("every small input was tried".into())),
+            let next = if first || round % 2 == 1 { queue.pop() } else { None };
+            let is_over = next.is_none() && queue.is_empty() && (round % 2 == 1 || arity <= MOST_COUNTED);
+            let (choices, source) = match next {
+                Some(Reverse((_, choices))) => (choices, Source::Choices),
+                None if is_over => {
+                    // Where few inputs are read, numbers that nothing in the program speaks of are tried, too.
+                    if arity == 0 || arity > MOST_COUNTED || counting > limits.total_steps / COUNTED {
+                        return Err(Unknown::Unconfirmed("every small input was tried".into()));
+                    }
+                    counted += 1;
+                    (Choices::new(), Source::Counted(Counted::new(counted - 1, arity)))
                 }
-            } else {
-                (Choices::new(), Some(Random(random.next())))
+                None => (Choices::new(), Source::Random(Random(random.next()))),
             };
-            let steps = if first { limits.first_steps } else { limits.run_steps };
+            let steps = match source {
+                _ if first => limits.first_steps,
+                Source::Counted(_) => limits.run_steps.min(COUNTED_STEPS),
+                Source::Choices | Source::Random(_) => limits.run_steps,
+            };
             // The first run may be long because it decides a program without inputs. One that asks and asks goes round in a loop.
             let questions = (limits.run_steps / 4) as usize;
-            let systematic = random_source.is_none();
+            let systematic = matches!(source, Source::Choices);
+            let is_counted = matches!(source, Source::Counted(_));
             let mut oracle = Chooser::new(self.pool, &choices);
-            oracle.random = random_source;
+            oracle.source = source;
             // Long sums of what is read need the same again and again.
             oracle.is_steady = round % 4 == 2;
             let run = Machine::new(
@@ -132,6 +155,7 @@ impl Search<'_> {
             .with_budget(budget)
             .run(self.entry);
             self.spent += run.steps;
+            counting += if is_counted { run.steps + BEGINNING } else { 0 };
             let is_spent = budget.spend(run.steps / 16 + run.compiled / COMPILED + 1);
             // What was found is found, whatever it has cost.
             if let Some(answer) = self.judge(&run, targets) {
@@ -146,6 +170,7 @@ impl Search<'_> {
                 let why = stuck.unwrap_or_else(|| "the only run does not end within the limit".into());
                 return Err(Unknown::Unconfirmed(why));
             }
+            arity = arity.max(run.inputs.len());
             if systematic {
                 self.extend(&mut queue, &choices, &run.inputs);
             }
@@ -217,12 +242,22 @@ impl Search<'_> {
     }
 }
 
+/// Where a run's answers come from.
+enum Source {
+    /// Candidates by their positions in the pool.
+    Choices,
+    /// Any candidates.
+    Random(Random),
+    /// Numbers in order, and candidates for what is no number.
+    Counted(Counted),
+}
+
 /// Answers by position in the pool.
 struct Chooser<'s> {
     pool: &'s Pool,
     choices: &'s Choices,
     next: usize,
-    random: Option<Random>,
+    source: Source,
     /// What was chosen at random at a place is chosen there again.
     is_steady: bool,
     chosen: Vec<((Name, Site), u64)>,
@@ -230,7 +265,7 @@ struct Chooser<'s> {
 
 impl<'s> Chooser<'s> {
     fn new(pool: &'s Pool, choices: &'s Choices) -> Chooser<'s> {
-        Chooser { pool, choices, next: 0, random: None, is_steady: false, chosen: Vec::new() }
+        Chooser { pool, choices, next: 0, source: Source::Choices, is_steady: false, chosen: Vec::new() }
     }
 }
 
@@ -239,9 +274,18 @@ impl Oracle for Chooser<'_> {
         let place = (choice.function, choice.site);
         let chosen = self.chosen.iter().find(|(at, _)| self.is_steady && *at == place);
         let before = chosen.map(|(_, index)| *index);
-        let index = match (&mut self.random, before) {
-            (Some(_), Some(before)) => before,
-            (Some(random), None) => {
+        let at = self.next;
+        let index = match (&mut self.source, before) {
+            (Source::Counted(counted), _) => {
+                self.next += 1;
+                return match choice.scalar {
+                    Scalar::Int(ty) => counted.value(at, ty),
+                    Scalar::Float(_) => ((counted.value(at, NUMBERS) as f64) / 8.0).to_bits().into(),
+                    Scalar::Pointer => self.pool.value((counted.value(at, NUMBERS) & 1) as usize, choice),
+                };
+            }
+            (Source::Random(_), Some(before)) => before,
+            (Source::Random(random), None) => {
                 let r = random.next();
                 // Small indices are likelier: they hold the values that matter.
                 let len = self.pool.candidates(choice) as u64;
@@ -251,133 +295,10 @@ impl Oracle for Chooser<'_> {
                 }
                 index
             }
-            (None, _) => u64::from(self.choices.get(self.next).copied().unwrap_or(0)),
+            (Source::Choices, _) => u64::from(self.choices.get(self.next).copied().unwrap_or(0)),
         };
         self.next += 1;
         self.pool.value(index as usize, choice)
-    }
-}
-
-/// A small deterministic generator (splitmix64).
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Random(pub(crate) u64);
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-}
-
-/// Floating numbers that no integer is: comparisons with the first one are all false.
-const FLOATS: &[f64] = &[f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.5];
-
-/// Candidate values, most telling first: small ones, then the program's own constants and their neighbours, then limits.
-#[derive(Clone, Debug)]
-pub(crate) struct Pool {
-    values: Vec<i128>,
-    /// Of floating numbers.
-    numbers: Vec<f64>,
-}
-
-impl Pool {
-    pub(crate) fn of(program: &Program) -> Pool {
-        let mut constants = BTreeSet::new();
-        let mut numbers = Vec::new();
-        for function in program.functions.values() {
-            for edge in &function.edges {
-                visit::exprs(&edge.op, &mut |expr| {
-                    if let Expr::Int(value, _) = expr {
-                        constants.insert(*value);
-                    }
-                    if let Expr::Float(value) = expr {
-                        numbers.extend(value.to_f64());
-                    }
-                });
-            }
-        }
-        Pool::new(constants).with_numbers(&numbers)
-    }
-
-    /// With these floating numbers, and what lies on the other side of 0.
-    fn with_numbers(mut self, numbers: &[f64]) -> Pool {
-        let known = &mut self.numbers;
-        let constants = numbers.iter().filter(|number| number.is_finite()).take(100);
-        let more = constants.flat_map(|number| [*number, -number]);
-        for number in more.chain([0.5, 1e10, f64::INFINITY, f64::NEG_INFINITY, f64::NAN]) {
-            if !known.iter().any(|other| other.to_bits() == number.to_bits()) {
-                known.push(number);
-            }
-        }
-        self
-    }
-
-    pub(crate) fn new(constants: impl IntoIterator<Item = i128>) -> Pool {
-        let mut values: Vec<i128> = vec![0, 1, 2, 3, -1, 4, 5, 7, 8, 10, -2];
-        let mut constants: Vec<i128> = constants.into_iter().filter(|c| c.unsigned_abs() < 1 << 64).collect();
-        constants.sort_by_key(|c| (c.unsigned_abs(), *c));
-        constants.truncate(200);
-        for c in &constants {
-            values.extend([*c, c + 1, c - 1]);
-        }
-        values.extend([
-            -3,
-            6,
-            9,
-            11,
-            13,
-            16,
-            20,
-            32,
-            100,
-            127,
-            128,
-            255,
-            256,
-            1000,
-            32767,
-            65535,
-            i128::from(i32::MAX),
-            i128::from(i32::MIN),
-            i128::from(u32::MAX),
-            i128::from(i64::MAX),
-            i128::from(i64::MIN),
-            i128::from(u64::MAX),
-            i128::from(i32::MAX) - 1,
-            i128::from(i32::MIN) + 1,
-        ]);
-        let mut seen = BTreeSet::new();
-        values.retain(|value| seen.insert(*value));
-        // Small ones; those of the program are added.
-        let few = values.iter().take(11).map(|value| *value as f64);
-        let numbers = few.chain(FLOATS.iter().copied()).collect();
-        Pool { values, numbers }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.values.len()
-    }
-
-    /// How many different candidates there are for a question.
-    fn candidates(&self, choice: &Choice) -> usize {
-        match choice.scalar {
-            Scalar::Int(_) => self.len(),
-            Scalar::Float(_) => self.numbers.len(),
-            Scalar::Pointer if choice.may_be_made_up => 2,
-            Scalar::Pointer => 1,
-        }
-    }
-
-    /// The candidate for a question; out of range ones are brought into range.
-    fn value(&self, index: usize, choice: &Choice) -> i128 {
-        match choice.scalar {
-            Scalar::Int(ty) => ty.wrap(self.values[index % self.values.len()]),
-            // An address that means something cannot be invented.
-            Scalar::Pointer => i128::from(choice.may_be_made_up && index > 0),
-            Scalar::Float(_) => i128::from(self.numbers[index % self.numbers.len()].to_bits()),
-        }
     }
 }
 

@@ -13,8 +13,8 @@ use proofline_smt::horn::{Cells, Split};
 use serde::Deserialize;
 
 use super::{
-    Abstraction, Assuming, Bounded, Cases, Concrete, CpaRec, CpaRecFixpoint, Decision, Domain, Engine,
-    Equations, Features, Horn, KInduction, Method, OldInvariants, Polynomials, Predicate, Question,
+    Abstraction, Assuming, Bounded, CallPaths, Cases, Concrete, CpaRec, CpaRecFixpoint, Decision, Domain,
+    Engine, Equations, Features, Horn, KInduction, Method, OldInvariants, Polynomials, Predicate, Question,
     Sequences, abstraction::UNCONFIRMED, cparec::Inner, horn::View, own,
 };
 
@@ -99,7 +99,12 @@ pub(super) enum Parts {
         compiled_steps: u64,
     },
     /// Runs it with sequences as inputs.
-    Sequences { run_steps: u64 },
+    Sequences {
+        run_steps: u64,
+        /// Without it, nothing is compiled.
+        #[serde(default)]
+        compiled_steps: u64,
+    },
     /// A configurable program analysis over an abstract domain.
     Abstraction {
         domain: Domain,
@@ -139,6 +144,13 @@ pub(super) enum Parts {
     },
     /// One pass over a domain, with calls that only assume something as conditions.
     Assuming { domain: Domain },
+    /// One pass over a domain in which functions that allocate are copied for each of their calls. `steps`: no more than these.
+    CallPaths {
+        domain: Domain,
+        #[serde(default)]
+        outcomes: bool,
+        steps: u64,
+    },
     /// Proof by cases.
     Cases,
     /// Spacer.
@@ -162,10 +174,12 @@ pub(super) enum Parts {
     },
     /// Polynomial equations.
     Polynomials,
-    /// Symbolic execution up to a number of layers.
+    /// Symbolic execution up to a number of layers. `give-ups`: ends when the solver has given up so often.
     Bounded {
         layers: u32,
         resource: u32,
+        #[serde(default = "any_number")]
+        give_ups: u32,
         #[serde(default)]
         encoding: EncodingName,
         /// Asked only where integers know less than bit vectors.
@@ -204,16 +218,19 @@ impl Parts {
             Parts::Concrete { total_steps, first_steps, run_steps, compiled_steps } => {
                 most("total-steps", *total_steps, 60_000_000)?;
                 most("first-steps", *first_steps, 200_000_000)?;
-                most("run-steps", *run_steps, 6_000_000)?;
+                most("run-steps", *run_steps, 12_000_000)?;
                 most("compiled-steps", *compiled_steps, 100_000_000_000)
             }
-            Parts::Sequences { run_steps } => most("run-steps", *run_steps, 6_000_000),
+            Parts::Sequences { run_steps, compiled_steps } => {
+                most("run-steps", *run_steps, 12_000_000)?;
+                most("compiled-steps", *compiled_steps, 100_000_000_000)
+            }
             Parts::Abstraction { fold, prefixes, unconfirmed, .. } => {
                 most("fold", u64::from(fold.unwrap_or(0)), 100)?;
                 most("prefixes", *prefixes as u64, 100)?;
                 most("unconfirmed", u64::from(*unconfirmed), 10_000)
             }
-            Parts::Assuming { .. } | Parts::Cases | Parts::Polynomials => Ok(()),
+            Parts::Assuming { .. } | Parts::CallPaths { .. } | Parts::Cases | Parts::Polynomials => Ok(()),
             Parts::Horn { resource: units, with_arrays, views } => {
                 resource((*units).max(with_arrays.unwrap_or(0)))?;
                 most("views", views.len() as u64, 10)
@@ -249,6 +266,10 @@ impl Parts {
             }
         }
     }
+}
+
+fn any_number() -> u32 {
+    u32::MAX
 }
 
 fn six() -> usize {
@@ -474,7 +495,7 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
         Parts::Concrete { total_steps, first_steps, run_steps, compiled_steps } => {
             Box::new(Concrete { total_steps, first_steps, run_steps, compiled_steps })
         }
-        Parts::Sequences { run_steps } => Box::new(Sequences { run_steps }),
+        Parts::Sequences { run_steps, compiled_steps } => Box::new(Sequences { run_steps, compiled_steps }),
         Parts::Abstraction {
             domain,
             blocks,
@@ -511,6 +532,15 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
                 Abstraction::new(name, domain).with_blocks(BlocksName::Functions.blocks()).collecting();
             Box::new(Assuming { analysis })
         }
+        Parts::CallPaths { domain, outcomes, steps } => {
+            let analysis = Abstraction::new(name, domain)
+                .with_blocks(BlocksName::Functions.blocks())
+                .by_outcomes(outcomes)
+                .with_steps(Some(steps))
+                .whatever_is_asked()
+                .collecting();
+            Box::new(CallPaths { analysis })
+        }
         Parts::Cases => Box::new(Cases),
         Parts::Horn { resource, with_arrays, views } => {
             let views = views.into_iter().map(ViewName::view).collect();
@@ -522,8 +552,9 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
             Box::new(Equations { attempts, resource, questions, spacer, views })
         }
         Parts::Polynomials => Box::new(Polynomials),
-        Parts::Bounded { layers, resource, encoding, only_beyond_integers } => {
-            Box::new(Bounded { layers, resource, encoding: encoding.encoding(), only_beyond_integers })
+        Parts::Bounded { layers, resource, give_ups, encoding, only_beyond_integers } => {
+            let encoding = encoding.encoding();
+            Box::new(Bounded { layers, resource, give_ups, encoding, only_beyond_integers })
         }
         Parts::KInduction { most, resource, encoding, only_beyond_integers } => {
             Box::new(KInduction { most, resource, encoding: encoding.encoding(), only_beyond_integers })

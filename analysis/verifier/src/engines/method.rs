@@ -34,7 +34,9 @@ impl Parts {
     pub(super) fn method(&self) -> Method {
         match self {
             Parts::Concrete { .. } | Parts::Sequences { .. } => Method::Runs,
-            Parts::Abstraction { domain, .. } | Parts::Assuming { domain } => of_domain(*domain),
+            Parts::Abstraction { domain, .. }
+            | Parts::Assuming { domain }
+            | Parts::CallPaths { domain, .. } => of_domain(*domain),
             Parts::Cases => Method::Cases,
             Parts::Horn { .. }
             | Parts::Equations { .. }

@@ -4,6 +4,7 @@
 mod abstraction;
 mod assumptions;
 mod bounded;
+mod call_paths;
 mod cases;
 pub(crate) mod concrete;
 mod configuration;
@@ -16,6 +17,7 @@ mod method;
 pub(crate) mod old_invariants;
 mod own;
 mod polynomials;
+pub(crate) mod pool;
 mod predicate;
 mod question;
 mod sequences;
@@ -33,6 +35,7 @@ use crate::counterexample::Counterexample;
 pub use abstraction::{Abstraction, Domain};
 pub use assumptions::Assuming;
 pub use bounded::Bounded;
+pub use call_paths::CallPaths;
 pub use cases::Cases;
 pub use concrete::Concrete;
 pub use configuration::{

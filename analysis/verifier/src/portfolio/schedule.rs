@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     thread,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use proofline_cfa::{Entry, Function, Name, ObligationId};
@@ -27,6 +27,16 @@ use crate::{
 
 /// The engine that runs programs.
 const REPLAYED_BY: &str = "concrete";
+
+/// An engine of the portfolio gets such a part of the time that is left, and a second at least.
+const SLICE: u32 = 6;
+
+/// When the slice of an engine that begins now is over.
+fn slice(deadline: Instant) -> Instant {
+    let now = Instant::now();
+    let share = deadline.saturating_duration_since(now) / SLICE;
+    (now + share.max(Duration::from_secs(1))).min(deadline)
+}
 
 /// One entry's question and what is known so far.
 #[derive(Clone)]
@@ -177,17 +187,34 @@ impl<'r> Schedule<'r> {
         if !self.request.engines.is_empty() {
             let named: Vec<&str> = self.request.engines.iter().map(String::as_str).collect();
             self.sequence(&named);
-        } else if self.control.threads < 2 || lanes.len() < 2 {
-            self.sequence(&portfolio);
         } else {
             let is_last = |name: &&str| lanes.iter().any(|lane| lane.contains(name));
-            let first: Vec<&str> = portfolio.iter().copied().filter(|name| !is_last(name)).collect();
-            self.sequence(&first);
-            if !self.is_done() {
+            let (last, first): (Vec<&str>, Vec<&str>) = portfolio.iter().partition(|name| is_last(name));
+            let cut = self.in_slices(&first);
+            if self.control.threads < 2 || lanes.len() < 2 {
+                self.sequence(&last);
+            } else if !self.is_done() {
                 self.side_by_side(lanes);
             }
+            self.sequence(&cut);
         }
         self.finish()
+    }
+
+    /// Where time is limited, none of these engines keeps the others waiting for long: it gets a share of what is left. Those that had not come to their
+    /// end by then.
+    fn in_slices<'e>(&mut self, names: &[&'e str]) -> Vec<&'e str> {
+        let whole = self.control.deadline;
+        let mut cut = Vec::new();
+        for name in names {
+            self.control.deadline = whole.map(slice);
+            self.sequence(&[name]);
+            if !self.is_done() && self.control.is_late() {
+                cut.push(*name);
+            }
+            self.control.deadline = whole;
+        }
+        cut
     }
 
     /// What is known at the end.
@@ -400,6 +427,8 @@ impl<'r> Schedule<'r> {
                 }
                 true
             }
+            // The time of all is over, or only its own: that is said in the end.
+            Answer::Unknown(Unknown::OutOfTime) => false,
             Answer::Unknown(why) => {
                 // The last engine's reason is the most telling one, except that it ran out of steps or had nothing to look at. That the solver
                 // ended stays: without that, an engine might have decided it.

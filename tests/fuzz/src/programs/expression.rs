@@ -220,6 +220,10 @@ impl Writer<'_> {
         if self.random.percent(50) {
             return Typed { text: format!("({} >> {amount})", a.text), ty, is_small: a.is_small };
         }
+        // Compilers define what signed numbers become, too.
+        if self.random.percent(50) {
+            return Typed::of(format!("({} << {amount})", a.text), ty);
+        }
         let unsigned = ty.unsigned();
         Typed::of(format!("(({})({}) << {amount})", unsigned.name(), a.text), unsigned)
     }

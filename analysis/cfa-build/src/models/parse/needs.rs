@@ -4,17 +4,18 @@ use super::{Parser, tokens::ModelError};
 use proofline_hir::Name;
 
 use crate::models::{
-    effect::Size,
+    effect::{Factor, Size},
     needs::Need,
     strings::{End, Put},
     time::Members,
 };
 
-const EXPECTED: &str = "bytes, until, values, members, string, room, apart, printed, stream or not-zero";
+const EXPECTED: &str =
+    "bytes, until, values, members, string, room, apart, printed, stream, over or not-zero";
 
 impl Parser {
-    /// `$1 bytes $2 * 4`, `$1 bytes *$2`, `$1 values $2 * 4`, `$1 string [wide] [within $2]`, `[or null]` behind these; `$1 room for $2 $3 [within $4] [wide]` or `for input`,
-    /// `$1 apart from $2 bytes $3`, `$1 printed from $2`, `$1 stream`, `$1 not-zero`, `$1 members tm_sec tm_min`, `$1 members by $2`, `$1 until $2 [behind $3] within $4`.
+    /// `$1 bytes $2 * 4`, `$1 bytes 16 where $2 10`, `$1 bytes *$2`, `$1 values $2 * 4`, `$1 string [wide] [within $2]`, `[or null]` behind these; `$1 room for $2 $3 [within $4] [wide]` or `for input`,
+    /// `$1 apart from $2 bytes $3`, `$1 printed from $2`, `$1 stream`, `$1 not-zero`, `$1 over $2`, `$1 members tm_sec tm_min`, `$1 members by $2`, `$1 until $2 [behind $3] within $4`.
     pub(super) fn need(&mut self) -> Result<Need, ModelError> {
         let pointer = self.argument()?;
         let token = self.next(EXPECTED)?;
@@ -23,7 +24,13 @@ impl Parser {
                 Need::BytesAt { pointer, length: self.deref_argument()?.0 }
             }
             "bytes" => {
-                Need::Bytes { pointer, size: Size::Product(self.factors()?), or_null: self.or_null()? }
+                let size = self.factors()?;
+                if let ([Factor::Number(bytes)], true) = (&size[..], self.take("where")) {
+                    let bytes = *bytes;
+                    let argument = self.argument()?;
+                    return Ok(Need::BytesWhere { pointer, bytes, argument, constant: self.number()? });
+                }
+                Need::Bytes { pointer, size: Size::Product(size), or_null: self.or_null()? }
             }
             "until" => {
                 let byte = self.argument()?;
@@ -73,6 +80,7 @@ impl Parser {
             }
             "stream" => Need::Stream { pointer },
             "not-zero" => Need::NotZero { number: pointer },
+            "over" => Need::Quotient { dividend: pointer, divisor: self.argument()? },
             other => {
                 return Err(token.error(format!("expected {EXPECTED}, found `{other}`")));
             }

@@ -71,7 +71,7 @@ impl<'u> Lowerer<'u> {
         }
         let (init, ty) = self.initializer(list, declared);
         let name = Name::new(&format!("#{}", self.body.body.locals.len()));
-        let local = Local { name, ty, length: None, is_parameter: false, cleanup: None };
+        let local = Local { name, ty, length: None, rows: Vec::new(), is_parameter: false, cleanup: None };
         let local = self.body.local(local, span);
         self.body.expr(ExprKind::CompoundLiteral(local, init), ty, span)
     }

@@ -15,7 +15,7 @@ use crate::interpret::Event;
 
 /// Whether a function that is not here is one whose results are known to come from outside the program: they are whatever its model
 /// allows (`rand`, `getchar`, `fgets`), so that no caller has a say in them.
-fn is_input(name: Name) -> bool {
+pub(in crate::blame) fn is_input(name: Name) -> bool {
     models::standard().model(&name).is_some()
 }
 

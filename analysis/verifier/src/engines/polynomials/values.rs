@@ -145,7 +145,10 @@ impl Algebra {
             BinaryOp::Div | BinaryOp::Rem => self.divide(op, ty, lhs, rhs),
             BinaryOp::Shl => match constant.and_then(|by| u8::try_from(by).ok()) {
                 Some(by) if by < ty.bits => {
-                    self.result(lhs.polynomial.scaled(&(BigInt::from(1) << by)), lhs.exact, ty)
+                    let polynomial = lhs.polynomial.scaled(&(BigInt::from(1) << by));
+                    // No obligation keeps it in range.
+                    let is_exact = lhs.exact && self.fits(&polynomial, ty);
+                    self.result(polynomial, is_exact, ty)
                 }
                 Some(_) | None => self.any(ty),
             },

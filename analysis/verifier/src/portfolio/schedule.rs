@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     thread,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use proofline_cfa::{Entry, Function, Name, ObligationId};
@@ -28,15 +28,8 @@ use crate::{
 /// The engine that runs programs.
 const REPLAYED_BY: &str = "concrete";
 
-/// An engine of the portfolio gets such a part of the time that is left, and a second at least.
-const SLICE: u32 = 6;
-
-/// When the slice of an engine that begins now is over.
-fn slice(deadline: Instant) -> Instant {
-    let now = Instant::now();
-    let share = deadline.saturating_duration_since(now) / SLICE;
-    (now + share.max(Duration::from_secs(1))).min(deadline)
-}
+/// An engine of the portfolio gets such a part of the time at most.
+const SLICE: u32 = 2;
 
 /// One entry's question and what is known so far.
 #[derive(Clone)]
@@ -201,13 +194,14 @@ impl<'r> Schedule<'r> {
         self.finish()
     }
 
-    /// Where time is limited, none of these engines keeps the others waiting for long: it gets a share of what is left. Those that had not come to their
-    /// end by then.
+    /// Where time is limited, none of these engines keeps the others waiting for all of it: each gets a slice. Those that had not come to their end by
+    /// then.
     fn in_slices<'e>(&mut self, names: &[&'e str]) -> Vec<&'e str> {
         let whole = self.control.deadline;
+        let share = whole.map(|end| end.saturating_duration_since(Instant::now()) / SLICE);
         let mut cut = Vec::new();
         for name in names {
-            self.control.deadline = whole.map(slice);
+            self.control.deadline = whole.zip(share).map(|(end, share)| (Instant::now() + share).min(end));
             self.sequence(&[name]);
             if !self.is_done() && self.control.is_late() {
                 cut.push(*name);

@@ -17,7 +17,10 @@ use std::{
     fmt,
 };
 
-use proofline_cfa::{Base, Cause, Expr, Loc, Lvalue, Name, Obligation, Op, Role, Site, Step, expr_text};
+use proofline_cfa::{
+    Base, Cause, Expr, Loc, LocalId, Lvalue, Name, Obligation, Op, Role, Site, Step, expr_text,
+    visit::{self, Mention},
+};
 
 use crate::{checks, interpret::Run, subject::Subject};
 
@@ -130,6 +133,12 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
             | Op::FillBytes(..)
             | Op::HavocBytes(..) => last_asked = Influence::default(),
         }
+        // What was asked of a variable says nothing of its next value.
+        visit::mentions(&edge.op, &mut |mention| {
+            if let Mention::Write(Lvalue { base: Base::Local(id), .. }) = mention {
+                tests.retain(|(depth, tested, _)| *depth != event.depth || !reads_local(tested, *id));
+            }
+        });
         if let Op::Assume(condition) = &edge.op {
             let mut value = symbols.value(condition, event.depth);
             // An error call is reached without a condition of its own.
@@ -248,6 +257,14 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
     let mut all = related;
     all.add(Some(condition));
     Blame::Latent(by.fails_when(all.text(entry)))
+}
+
+fn reads_local(expr: &Expr, local: LocalId) -> bool {
+    let mut found = false;
+    visit::walk(expr, &mut |part| {
+        found |= matches!(part, Expr::Load(Lvalue { base: Base::Local(id), .. }) if *id == local);
+    });
+    found
 }
 
 /// The locations of a function from which control may come to one.

@@ -551,7 +551,6 @@ impl Pass<'_, '_> {
     }
 }
 
-/// What the model says about the numbers it leaves open.
 /// Where there are numbers of this base, in conditions that exclude each other: of another one nothing is read, and nothing is said about where it ends.
 fn are_bases(base: &Expr) -> Vec<Expr> {
     let Some(ty) = base.int_type() else { return vec![Expr::int(1)] };
@@ -565,6 +564,7 @@ fn are_bases(base: &Expr) -> Vec<Expr> {
         .collect()
 }
 
+/// What the model says about the numbers it leaves open.
 fn exactly(model: &Model, arguments: &[Argument]) -> Option<(Quantity, Vec<Expr>)> {
     let (quantity, of) = model.exactly.as_ref()?;
     let values: Option<Vec<Expr>> = of.iter().map(|at| value(arguments, *at)).collect();

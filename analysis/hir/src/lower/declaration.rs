@@ -336,6 +336,15 @@ impl<'u> Lowerer<'u> {
         self.errors.truncate(if specifiers.is_auto_type && value.is_some() { errors } else { usize::MAX });
         let cleanup = specifiers.attributes.cleanup.and_then(|name| self.cleanup(name, at));
         let mut statements = Vec::new();
+        // The first of several dimensions is looked at first.
+        let mut declared = declared;
+        let has_variable_rows = declared.rows().iter().any(|row| matches!(row, Dimension::Value(_)));
+        if has_variable_rows
+            && declared.is_variable()
+            && let Some(Dimension::Value(value)) = declared.dimensions.last_mut()
+        {
+            *value = self.keep_length(*value, node, &mut statements);
+        }
         let rows = self.keep_rows(declared.rows(), node, &mut statements);
         let length = self.elements(&declared, &rows.clone().unwrap_or_default(), node);
         let length = length.filter(|_| rows.is_some() || declared.rows().is_empty());
@@ -383,7 +392,9 @@ impl<'u> Lowerer<'u> {
         node: Node<'u>,
         statements: &mut Vec<StmtId>,
     ) -> Option<Vec<ExprId>> {
-        rows.iter()
+        let kept: Option<Vec<ExprId>> = rows
+            .iter()
+            .rev()
             .map(|row| match *row {
                 Dimension::Fixed(_) | Dimension::Unknown => self.dimension(*row, node),
                 Dimension::Value(value) => Some(self.keep_length(value, node, statements)),
@@ -396,7 +407,8 @@ impl<'u> Lowerer<'u> {
                     Some(self.keep_length(value, node, statements))
                 }
             })
-            .collect()
+            .collect();
+        kept.map(|kept| kept.into_iter().rev().collect())
     }
 
     /// Keeps the number of elements of a variable length array in a local that nothing assigns to, for `sizeof`.

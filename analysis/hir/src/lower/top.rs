@@ -179,7 +179,13 @@ impl<'u> Lowerer<'u> {
         if is_nested {
             self.outer_bodies.push(saved_body);
         }
-        let saved = self.function.replace(FunctionContext::new(unique, signature.result, [node, body]));
+        // As it is declared before, where this definition is not understood.
+        let known = self.function_type(unique);
+        let result = match known.as_ref().map(|ty| ty.kind()) {
+            Some(TypeKind::Function(known)) if *signature.result.kind() != TypeKind::Error => known.result,
+            _ => signature.result,
+        };
+        let saved = self.function.replace(FunctionContext::new(unique, result, [node, body]));
         let saved_owner = self.static_owner.take();
         self.push_scope();
         if let Some(scope) = self.scopes.last_mut() {

@@ -27,6 +27,9 @@ const STACK: usize = 1 << 28;
 /// Bytes of a buffer that is still read.
 const LARGEST: usize = 16 << 20;
 
+/// Bytes of a closed buffer for whose next opening everything is kept: a thousand times as much memory.
+const KEPT: usize = 256 << 10;
+
 /// Bytes of answers that outlive the process.
 pub(crate) const MOST_BYTES: u64 = 64 << 20;
 
@@ -118,7 +121,10 @@ impl AnalysisHost {
                     }
                 }
                 None => {
-                    self.texts.remove(path);
+                    let closed = self.texts.remove(path);
+                    if closed.is_some_and(|text| text.len() > KEPT) {
+                        self.graphs.remove(path);
+                    }
                 }
             }
         }

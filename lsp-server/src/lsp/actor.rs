@@ -25,6 +25,7 @@ use super::{
     capabilities::{self, Client},
     document::Document,
     event::{Event, Reply},
+    functions,
     host::Host,
     jobs::{Jobs, Task},
     memory::{Memory, Pressure},
@@ -41,6 +42,9 @@ use folders::Folders;
 
 /// Results of an older text are published again, marked, when nothing newer came for so long.
 const MARK_AFTER: Duration = Duration::from_millis(250);
+
+/// How long news wait for a client that has not taken those before.
+const LATER: Duration = Duration::from_millis(20);
 
 /// Everything the server knows.
 pub(super) struct Actor {
@@ -59,7 +63,7 @@ pub(super) struct Actor {
     /// The last lenses per buffer.
     lenses: BTreeMap<PathBuf, Vec<CodeLens>>,
     /// The last list per buffer.
-    told: BTreeMap<PathBuf, Value>,
+    told: BTreeMap<PathBuf, functions::List>,
     /// Buffers about which there is news.
     news: BTreeMap<PathBuf, News>,
     /// Requests that wait for a test, by buffer and finding.
@@ -231,6 +235,10 @@ impl Actor {
         let due: Vec<PathBuf> =
             self.news.iter().filter(|(_, news)| news.at <= now).map(|(path, _)| path.clone()).collect();
         for path in due {
+            if self.outbox.is_behind() {
+                self.news.insert(path, News { at: now + LATER });
+                continue;
+            }
             self.news.remove(&path);
             self.publish(&path);
         }

@@ -1,7 +1,7 @@
 //! The state of every function of a buffer, for lenses, gutters and status bars: `proofline/functions`.
 
-use serde_json::{Value, json};
-use tower_lsp_server::ls_types::notification::Notification;
+use serde::{Deserialize, Serialize};
+use tower_lsp_server::ls_types::{Range, Uri, notification::Notification};
 
 use super::{diagnostics::Places, document::Document};
 
@@ -9,37 +9,57 @@ use super::{diagnostics::Places, document::Document};
 pub(super) enum Functions {}
 
 impl Notification for Functions {
-    type Params = Value;
+    type Params = List;
     const METHOD: &'static str = "proofline/functions";
 }
 
-/// Its content.
-pub(super) fn of(document: &Document, places: &Places<'_>) -> Value {
+/// Its content. It stays this small until it is written: as a JSON value, a file of 30,000 functions takes a hundred megabytes.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct List {
+    uri: Uri,
+    version: i32,
+    functions: Vec<Function>,
+}
+
+/// One function.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Function {
+    name: String,
+    range: Range,
+    selection_range: Range,
+    state: String,
+    proved: u32,
+    violated: u32,
+    asked: u32,
+    unknown: u32,
+    headline: String,
+    time_ms: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    needs: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+/// What is known of a buffer's functions.
+pub(super) fn of(document: &Document, places: &Places<'_>) -> List {
     let results = &document.results;
-    let list: Vec<Value> = results
-        .functions()
-        .filter_map(|function| {
-            let report = results.function(&function.name)?;
-            let mut value = json!({
-                "name": function.name,
-                "range": places.range(&document.path, results.now(function.range)),
-                "selectionRange": places.range(&document.path, results.now(function.selection.range)),
-                "state": report.state.name(),
-                "proved": report.proved,
-                "violated": report.violated,
-                "asked": report.asked,
-                "unknown": report.unknown,
-                "headline": report.headline(),
-                "timeMs": report.millis,
-            });
-            if let (false, Some(object)) = (report.needs.is_empty(), value.as_object_mut()) {
-                object.insert("needs".into(), json!(report.needs));
-            }
-            if let (Some(reason), Some(object)) = (report.reason, value.as_object_mut()) {
-                object.insert("reason".into(), Value::String(reason));
-            }
-            Some(value)
+    let functions = results.functions().filter_map(|function| {
+        let report = results.function(&function.name)?;
+        Some(Function {
+            name: function.name.clone(),
+            range: places.range(&document.path, results.now(function.range)),
+            selection_range: places.range(&document.path, results.now(function.selection.range)),
+            state: report.state.name().to_owned(),
+            proved: report.proved,
+            violated: report.violated,
+            asked: report.asked,
+            unknown: report.unknown,
+            headline: report.headline(),
+            time_ms: report.millis,
+            needs: report.needs,
+            reason: report.reason,
         })
-        .collect();
-    json!({ "uri": document.uri, "version": document.version, "functions": list })
+    });
+    List { uri: document.uri.clone(), version: document.version, functions: functions.collect() }
 }

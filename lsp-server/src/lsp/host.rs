@@ -13,6 +13,7 @@ use super::{
     jobs::{Job, Task},
     worker::{Work, panic_text},
 };
+use crate::platform::give_back_memory;
 
 /// What the host's thread does, in the order in which it is told.
 enum Order {
@@ -39,8 +40,17 @@ impl Host {
         let work = move || {
             for order in inbox {
                 match order {
-                    Order::Apply(change) => host.apply(change),
-                    Order::Forget => host.forget(),
+                    Order::Apply(change) => {
+                        let closes = change.texts.iter().any(|(_, text)| text.is_none());
+                        host.apply(change);
+                        if closes {
+                            give_back_memory();
+                        }
+                    }
+                    Order::Forget => {
+                        host.forget();
+                        give_back_memory();
+                    }
                     Order::Give { worker, job } => give(&mut host, &workers[worker], worker, *job, &events),
                 }
             }

@@ -27,6 +27,14 @@ const SYSTEM: &[&str] =
 /// Files that are written and keep nothing.
 const SINKS: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/urandom"];
 
+/// Gives memory that was freed back to the system: glibc keeps it for itself, page by page, wherever something behind it is in use.
+#[cfg(target_env = "gnu")]
+#[expect(unsafe_code, reason = "no crate offers it")]
+pub(super) fn give_back_memory() {
+    // SAFETY: It takes a number, keeps what is in use as it is, and may be called by any thread at any time.
+    let _ = unsafe { libc::malloc_trim(0) };
+}
+
 /// Takes everything away from this process that it does not need. There is no way back.
 ///
 /// # Errors

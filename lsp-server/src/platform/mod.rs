@@ -37,6 +37,12 @@ pub(crate) fn is_killed(status: ExitStatus) -> bool {
     return other::is_killed(status);
 }
 
+/// Gives memory that was freed back to the system, where that does not happen by itself.
+pub(crate) fn give_back_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    linux::give_back_memory();
+}
+
 /// Gives up all rights but these, for good, and becomes the program, if there is one. Comes back with the reason why not, or with `None` if there was no
 /// program and all went well.
 pub(crate) fn confine(confinement: &Confinement, command: &[OsString]) -> Option<anyhow::Error> {

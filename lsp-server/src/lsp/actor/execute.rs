@@ -81,7 +81,8 @@ impl Actor {
 
     pub(in super::super) fn functions(&self, argument: &Value) -> jsonrpc::Result<Value> {
         let document = self.argument(argument)?;
-        Ok(functions::of(document, &Places::new(&self.documents, self.client.encoding)))
+        let list = functions::of(document, &Places::new(&self.documents, self.client.encoding));
+        serde_json::to_value(list).map_err(|_| jsonrpc::Error::internal_error())
     }
 
     /// Tries again with ten times the effort.

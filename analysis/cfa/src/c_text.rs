@@ -7,7 +7,7 @@ use proofline_hir::TypeKind;
 
 use crate::{
     Argument, Base, BinaryOp, Call, Callee, Cause, CompareOp, Expr, Function, LocalId, Lvalue, Op, Role,
-    Step, UnaryOp,
+    Scalar, Step, UnaryOp,
     visit::{Mention, mentions},
 };
 
@@ -212,8 +212,19 @@ fn write_expr(out: &mut String, function: &Function, expr: &Expr, outer: u8) {
             let (text, own) = (op.symbol(), comparison_strength(*op));
             infix(out, function, text, own, outer, lhs, rhs);
         }
-        // A conversion that lowering made explicit says nothing to people; values tell when it changes something.
-        Expr::Cast(_, arg, _) => write_expr(out, function, arg, outer),
+        Expr::Cast(to, arg, _) => match narrowed(*to, arg.scalar()) {
+            Some(ty) => {
+                if outer > 14 {
+                    out.push('(');
+                }
+                let _ = write!(out, "({ty})");
+                write_expr(out, function, arg, 14);
+                if outer > 14 {
+                    out.push(')');
+                }
+            }
+            None => write_expr(out, function, arg, outer),
+        },
         Expr::Overflows(op, lhs, rhs) => {
             infix(out, function, op.symbol(), strength(*op), 15, lhs, rhs);
             out.push_str(" overflows");
@@ -223,6 +234,30 @@ fn write_expr(out: &mut String, function: &Function, expr: &Expr, outer: u8) {
         }
         Expr::PointerDifference(lhs, rhs, ..) => infix(out, function, "-", 12, outer, lhs, rhs),
     }
+}
+
+/// The name of a type to which a conversion may change the number, if C does not convert so by itself where the text stands in an expression.
+fn narrowed(to: Scalar, from: Scalar) -> Option<String> {
+    let Scalar::Int(to) = to else { return None };
+    let is_whole = match from {
+        Scalar::Int(from) => {
+            // Wider than any type of C: of a computation that cannot wrap around.
+            from.bits > 64 || to.bits > from.bits || to.bits == from.bits && (from.signed || !to.signed)
+        }
+        Scalar::Float(_) => false,
+        Scalar::Pointer => true,
+    };
+    (!is_whole).then(|| {
+        let sign = if to.signed { "" } else { "unsigned " };
+        match to.bits {
+            8 => format!("{}char", if to.signed { "signed " } else { sign }),
+            16 => format!("{sign}short"),
+            32 => format!("{sign}int"),
+            64 => format!("{sign}long"),
+            128 => format!("{sign}__int128"),
+            bits => format!("{sign}int:{bits}"),
+        }
+    })
 }
 
 /// `&x`, or `p + i` for an element behind a pointer, or the array's name for its first element.

@@ -9,12 +9,14 @@ use proofline_program_analysis::Environment;
 
 use super::{
     cells::{Aliases, Named},
+    filled::is_private,
     form::{Form, View},
     handed::Handed,
     places::Place,
     state::{Null, Pointer, Relations},
     terminator::{has_tag, hold_zero},
     transfer::{Impossible, add, forget, point, set},
+    units::Units,
     variable::{Cell, Tag, Var},
     zone::{Dim, Zone},
 };
@@ -87,7 +89,8 @@ pub(super) fn enter(between: &Between<'_>, from: &Relations) -> Result<Relations
                     }
                 };
                 let (has_zero, is_filled) = (place.zero.is_some(), place.filled.is_some());
-                let pointer = Pointer { tag, has_zero, is_filled, ..place.pointer };
+                let units = if is_filled { place.pointer.units } else { Units::Any };
+                let pointer = Pointer { tag, has_zero, is_filled, units, ..place.pointer };
                 Arc::make_mut(&mut state.pointers).insert(var, pointer);
             }
         }
@@ -189,6 +192,7 @@ pub(super) fn leave(
     let (caller, callee) = (call.at.function, call.callee);
     let aliases = Aliases { env, function: caller, named: between.named };
     let mut state = exit.below.as_deref().unwrap_or(at_call).clone();
+    state.retain_compared(|_| false);
     let before = state.clone();
     if exit.frees {
         state.frees = true;
@@ -336,7 +340,7 @@ fn left(
                 let filled = received(&exit.zone, Dim::Filled(var), passed, written, &nothing);
                 set(state, &[(Dim::Filled(holder), &filled)])?;
                 if let Some(pointer) = Arc::make_mut(&mut state.pointers).get_mut(&holder) {
-                    pointer.is_filled = true;
+                    (pointer.is_filled, pointer.units) = (true, known.units);
                 }
             }
         }
@@ -353,8 +357,8 @@ fn wrote(aliases: &Aliases<'_>, state: &mut Relations, callee: &Function, is_clo
     state.retain_units(|var| var.local().is_some_and(|id| aliases.function.local(id).ty.pointee().is_none()));
     let is_anything = is_clobbered || written.contains(&Object::External);
     let pointers = state.pointers.keys().copied();
-    let lost: Vec<Var> =
-        pointers.filter(|var| is_anything || aliases.holds_one_of(state, *var, written)).collect();
+    let lost = pointers.filter(|var| is_anything || aliases.holds_one_of(state, *var, written));
+    let lost: Vec<Var> = lost.filter(|var| !is_private(aliases.function, *var)).collect();
     state.lose_zeros(|var| lost.contains(&var));
     state.lose_values(|var| lost.contains(&var));
 }
@@ -469,6 +473,7 @@ pub(super) fn reduce(entry: &Relations, block: BlockContext<'_>) -> Relations {
         }
         state.retain_pointers(|var, _| is_inside(var));
         state.retain_units(is_inside);
+        state.retain_compared(|_| false);
         state.retain_rests(|var, of| is_inside(var) && is_inside(of));
     }
     state

@@ -15,6 +15,7 @@ use super::{
     state::{Null, Pointer, Relations},
     terminator::{Written, has_tag},
     transfer::{Result, Step, set},
+    units::Units,
     variable::{Tag, Var},
     zone::Dim,
 };
@@ -23,16 +24,23 @@ use super::{
 pub(super) fn is_array(function: &Function, id: LocalId) -> bool {
     let local = function.local(id);
     let is_fixed = matches!(local.ty.kind(), TypeKind::Array(_, ArrayLength::Fixed(_)));
-    is_fixed && local.address_taken && local.size > 0
+    is_fixed && local.size > 0
+}
+
+/// Whether it is an array that only edges change which name it.
+pub(super) fn is_private(function: &Function, var: Var) -> bool {
+    var.local().is_some_and(|id| is_array(function, id) && !function.local(id).address_taken)
 }
 
 /// What certainly has values behind a write, in bytes.
-struct Given {
-    address: Expr,
-    size: Expr,
-    has_values: bool,
+pub(super) struct Given {
+    pub(super) address: Expr,
+    pub(super) size: Expr,
+    pub(super) has_values: bool,
+    /// What they are.
+    pub(super) units: Units,
     /// If not all has: so many units of this size, from the start on.
-    first: Option<(u64, Form)>,
+    pub(super) first: Option<(u64, Form)>,
 }
 
 impl Step<'_> {
@@ -46,7 +54,7 @@ impl Step<'_> {
         let Some(unit) = local.size.checked_div(*length).filter(|unit| *unit > 0) else { return Ok(()) };
         let tag = Some(Tag::Named(Object::Local(self.at.function.name, id)));
         let (null, has_zero, is_filled, on_heap) = (Null::Never, false, true, false);
-        let pointer = Pointer { unit, tag, null, has_zero, is_filled, on_heap };
+        let pointer = Pointer { unit, tag, null, has_zero, is_filled, units: Units::Nothing, on_heap };
         Arc::make_mut(&mut state.pointers).insert(Var::Local(id), pointer);
         set(state, &[(Dim::Filled(Var::Local(id)), &Form::constant(0))])
     }
@@ -62,7 +70,10 @@ impl Step<'_> {
             if !is_filled && there.is_none() {
                 continue;
             }
-            match self.filled(view, id, &given, there) {
+            let filled = self.filled(view, id, &given, there);
+            let units = self.units_then(view, id, &given, there, &filled);
+            match filled {
+                Filled::Same if is_filled => self.holds(state, id, units),
                 Filled::Same => {}
                 Filled::Lost => state.lose_values(|lost| lost == id),
                 Filled::To(end) => {
@@ -70,30 +81,51 @@ impl Step<'_> {
                     if let Some(pointer) = Arc::make_mut(&mut state.pointers).get_mut(&id) {
                         pointer.is_filled = true;
                     }
+                    self.holds(state, id, units);
                 }
             }
         }
         Ok(())
     }
 
+    fn holds(&self, state: &mut Relations, id: Var, units: Units) {
+        if state.pointers.get(&id).is_some_and(|pointer| pointer.units != units)
+            && let Some(pointer) = Arc::make_mut(&mut state.pointers).get_mut(&id)
+        {
+            pointer.units = units;
+        }
+    }
+
     /// What gets values. `None`: nothing, and nothing is lost beside what this forgets.
     fn given(&self, view: &View<'_>, state: &mut Relations, written: &Written<'_>) -> Option<Given> {
         let given = |address: &Expr, size: &Expr, has_values| {
-            Some(Given { address: address.clone(), size: size.clone(), has_values, first: None })
+            let units = self.units_given(view, written);
+            Some(Given { address: address.clone(), size: size.clone(), has_values, units, first: None })
         };
         match written {
             // What changes has a value then; what does not has what it had.
-            Written::Bytes(..) => None,
+            Written::Bytes(to, _) => {
+                self.loses_units(view, state, to);
+                None
+            }
             Written::Object { dst, has_value, .. } => {
                 let size = Expr::Int(i128::from(dst.size), IntType { bits: 64, signed: false });
                 // Of a unit that holds bit-fields only some bits get values.
                 let is_partial = *has_value && dst.bits.is_some();
-                given(&Expr::Address((*dst).clone()), &size, *has_value).filter(|_| !is_partial)
+                let address = Expr::Address((*dst).clone());
+                if is_partial {
+                    self.loses_units(view, state, &address);
+                    return None;
+                }
+                given(&address, &size, *has_value)
             }
             Written::Values(to, size) | Written::Zeros(to, size) => given(to, size, true),
             Written::Copied { to, from, size } => {
                 let mut given = given(to, size, view.is_filled(from, size))?;
                 given.first = self.first_copied(view, from, size);
+                if let (false, Some(source)) = (given.has_values, view.place(from)) {
+                    given.units = source.pointer.units;
+                }
                 Some(given)
             }
             Written::Reached(values) => {
@@ -103,7 +135,7 @@ impl Step<'_> {
                 None
             }
             Written::Anything => {
-                state.lose_values(|_| true);
+                state.lose_values(|var| !is_private(self.at.function, var));
                 None
             }
         }
@@ -182,7 +214,7 @@ impl Step<'_> {
 }
 
 /// What a write does to the units that have values.
-enum Filled {
+pub(super) enum Filled {
     Same,
     Lost,
     To(Box<Form>),

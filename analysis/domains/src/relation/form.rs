@@ -174,7 +174,15 @@ impl<'a> View<'a> {
     fn exact(&self, expr: &Expr) -> Option<Form> {
         match expr {
             Expr::Int(value, _) => Some(Form::constant(*value)),
-            Expr::Load(lvalue) => self.dim(lvalue).map(|dim| self.number(dim)),
+            Expr::Load(lvalue) => {
+                let number = self.dim(lvalue).map(|dim| self.number(dim));
+                let known = [self.unit(lvalue), self.compared(lvalue)].into_iter().flatten();
+                let both = known.reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)));
+                let Some((low, high)) = both else { return number };
+                let mut form = number.unwrap_or_else(|| Form::between(low, high));
+                (form.low, form.high) = (form.low.max(low), form.high.min(high));
+                Some(form)
+            }
             Expr::Binary(op, lhs, rhs, _) => self.operation(*op, lhs, rhs),
             Expr::Cast(_, arg, _) => self.form(arg),
             Expr::Unary(UnaryOp::Negate, arg, _) => {

@@ -18,6 +18,7 @@ use super::{
     state::{Null, Pointer, Relations, Rest},
     terminator::{has_tag, hold_zero},
     transfer::{Impossible, Result, Step, point, restrict, set},
+    units::Units,
     variable::{Tag, Var},
     zone::Dim,
 };
@@ -283,7 +284,8 @@ impl Step<'_> {
         let is_text = self.is_text(value);
         let (has_zero, is_filled, on_heap) = (true, is_text, false);
         let null = if is_there { Null::Never } else { Null::Any };
-        let pointer = Pointer { unit: 1, tag: None, null, has_zero, is_filled, on_heap };
+        let units = Units::Any;
+        let pointer = Pointer { unit: 1, tag: None, null, has_zero, is_filled, units, on_heap };
         let any = |least: i128| Form::between(least, LONGEST + least);
         let filled = is_text.then(|| any(1));
         point(

@@ -6,6 +6,7 @@
 
 mod calls;
 mod cells;
+mod compared;
 mod filled;
 mod form;
 mod handed;
@@ -15,6 +16,7 @@ mod places;
 mod state;
 mod terminator;
 mod transfer;
+mod units;
 mod variable;
 mod zone;
 
@@ -33,12 +35,14 @@ use proofline_cpa::{
 };
 use proofline_program_analysis::Environment;
 
-use self::{form::View, transfer::Step};
 pub use self::{
+    compared::Compared,
     state::{Null, Pointer, Relations},
+    units::Units,
     variable::{Cell, Tag, Var},
     zone::{Dim, Zone},
 };
+use self::{form::View, transfer::Step};
 
 /// Entries of a recursive block that are unrolled before they are widened.
 const UNROLLINGS: u32 = 2;
@@ -149,7 +153,8 @@ impl RelationAnalysis {
 
     /// What grew, grows no further than to what always holds: objects have an end.
     fn widened(&self, old: &Relations, new: &Relations) -> Relations {
-        let mut widened = old.upper(new, &Zone::widen);
+        let mut widened = old.upper(new, &Zone::widen, &Units::widen);
+        widened.retain_compared(|known| old.compared.contains(known));
         let largest = transfer::largest(self.env.program());
         let sizes = widened
             .pointers
@@ -208,7 +213,7 @@ impl Domain for RelationAnalysis {
 
     /// Asked only of states with the same open calls.
     fn join(&self, a: &Relations, b: &Relations) -> Relations {
-        a.upper(b, &Zone::join)
+        a.upper(b, &Zone::join, &Units::join)
     }
 
     fn explain_not_leq(&self, lower: &Relations, upper: &Relations) -> String {
@@ -286,7 +291,7 @@ impl Cpa for RelationAnalysis {
                     || is_result
                     || body.liveness.is_live(at.loc, id)
                     || body.computed.contains(&(at.loc, id))
-                    || filled::is_array(at.function, id)
+                    || filled::is_array(at.function, id) && at.function.local(id).address_taken
             });
         }
         if at.is_loop_head

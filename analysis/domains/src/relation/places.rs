@@ -6,6 +6,7 @@ use proofline_cfa::{Base, BinaryOp, Constant, Expr, Global, IntType, Lvalue, Obj
 use super::{
     form::{Form, View},
     state::{Null, Pointer},
+    units::Units,
     variable::{Tag, Var},
     zone::Dim,
 };
@@ -94,7 +95,7 @@ impl View<'_> {
                 let unit = known.map(|known| known.unit);
                 let object = Object::Local(self.function.name, *id);
                 let start = start(object, local.size, unit, &lvalue.path);
-                let mut start = Some(start).filter(|_| local.address_taken && local.size > 0)?;
+                let mut start = Some(start).filter(|_| local.size > 0)?;
                 if let Some(known) = known.filter(|known| known.unit == start.pointer.unit) {
                     start.pointer = *known;
                     start.zero = known.has_zero.then(|| self.number(Dim::Zero(Var::Local(*id))));
@@ -306,7 +307,7 @@ fn in_bytes(place: &Place) -> Place {
     if unit == 1 {
         return place.clone();
     }
-    let pointer = Pointer { unit: 1, has_zero: false, ..place.pointer };
+    let pointer = Pointer { unit: 1, has_zero: false, units: Units::Any, ..place.pointer };
     let filled = place.filled.as_ref().map(|filled| filled.times(unit));
     Place { pointer, offset: place.offset.times(unit), size: place.size.times(unit), zero: None, filled }
 }
@@ -319,7 +320,8 @@ fn start(object: Object, size: u64, unit: Option<u64>, path: &[Step]) -> Place {
     });
     let unit = index.or(unit).unwrap_or(1);
     let tag = Some(Tag::Named(object));
-    let pointer = Pointer { unit, tag, null: Null::Never, has_zero: false, is_filled: false, on_heap: false };
+    let (null, units) = (Null::Never, Units::Any);
+    let pointer = Pointer { unit, tag, null, has_zero: false, is_filled: false, units, on_heap: false };
     let size = Form::constant(i128::from(size / unit));
     Place { pointer, offset: Form::constant(0), size, zero: None, filled: None }
 }

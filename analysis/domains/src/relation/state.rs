@@ -10,6 +10,8 @@ use proofline_cfa::{EdgeId, LocalId, Name, Scalar};
 use serde::{Deserialize, Serialize};
 
 use super::{
+    compared::Compared,
+    units::Units,
     variable::{Cell, Tag, Var},
     zone::{Dim, Zone},
 };
@@ -36,6 +38,8 @@ pub struct Relations {
     pub tested: Arc<BTreeSet<Var>>,
     /// Pointers that lead to a unit which is not 0.
     pub not_zero: Arc<BTreeSet<Var>>,
+    /// Numbers in memory that conditions have compared.
+    pub compared: Arc<Vec<Compared>>,
     /// Something on the heap may have been freed since the frame, or the block, was entered.
     pub frees: bool,
     /// The caller's frame, as far as it is known.
@@ -64,6 +68,8 @@ pub struct Pointer {
     pub has_zero: bool,
     /// The first units of its object have values.
     pub is_filled: bool,
+    /// What these hold; of a pointer that is not `is_filled`: anything.
+    pub units: Units,
     /// Its object is on the heap.
     pub on_heap: bool,
 }
@@ -98,8 +104,15 @@ impl Null {
 
 impl Pointer {
     /// A pointer that is null.
-    pub const NULL: Pointer =
-        Pointer { unit: 1, tag: None, null: Null::Always, has_zero: true, is_filled: true, on_heap: true };
+    pub const NULL: Pointer = Pointer {
+        unit: 1,
+        tag: None,
+        null: Null::Always,
+        has_zero: true,
+        is_filled: true,
+        units: Units::Nothing,
+        on_heap: true,
+    };
 
     /// Whether it is not null.
     pub fn is_there(&self) -> bool {
@@ -114,11 +127,12 @@ impl Pointer {
             && self.null.join(other.null) == other.null
             && (self.has_zero || !other.has_zero)
             && (self.is_filled || !other.is_filled)
+            && (self.units.implies(other.units) || is_null)
             && (self.on_heap || !other.on_heap)
     }
 
     /// What holds where either holds, if they have the same units.
-    fn join(&self, other: &Pointer) -> Option<Pointer> {
+    fn join(&self, other: &Pointer, of_units: &dyn Fn(Units, Units) -> Units) -> Option<Pointer> {
         let (unit, tag) = match (self.null, other.null) {
             (Null::Always, _) => (other.unit, other.tag),
             (_, Null::Always) => (self.unit, self.tag),
@@ -131,6 +145,7 @@ impl Pointer {
             null: self.null.join(other.null),
             has_zero: self.has_zero && other.has_zero,
             is_filled: self.is_filled && other.is_filled,
+            units: of_units(self.units, other.units),
             on_heap: self.on_heap && other.on_heap,
         })
     }
@@ -151,6 +166,7 @@ impl Relations {
             rests: Arc::default(),
             tested: Arc::default(),
             not_zero: Arc::default(),
+            compared: Arc::default(),
             frees: false,
             below,
         }
@@ -207,6 +223,9 @@ impl Relations {
         if !upper.tested.is_subset(&self.tested) || !upper.not_zero.is_subset(&self.not_zero) {
             return Some("of other numbers it is known where they were read".to_owned());
         }
+        if !self.has_compared(upper) {
+            return Some("of other numbers in memory it is known what they were compared with".to_owned());
+        }
         if !Arc::ptr_eq(&self.zone, &upper.zone) {
             let mut zone = self.zone.clone();
             for (var, _) in upper.pointers.iter().filter(|(_, pointer)| pointer.null == Null::Any) {
@@ -226,7 +245,12 @@ impl Relations {
     }
 
     /// Both, frame by frame.
-    pub fn upper(&self, other: &Relations, of_zones: &dyn Fn(&Zone, &Zone) -> Zone) -> Relations {
+    pub fn upper(
+        &self,
+        other: &Relations,
+        of_zones: &dyn Fn(&Zone, &Zone) -> Zone,
+        of_units: &dyn Fn(Units, Units) -> Units,
+    ) -> Relations {
         if self == other {
             return self.clone();
         }
@@ -240,7 +264,7 @@ impl Relations {
                 (_, Null::Always) => frees_numbers(&mut of_other, &of_self, *var),
                 (_, _) => false,
             };
-            if let Some(joined) = own.join(new) {
+            if let Some(joined) = own.join(new, of_units) {
                 let null = if is_free { Null::Any } else { joined.null };
                 pointers.insert(*var, Pointer { null, ..joined });
             }
@@ -251,7 +275,7 @@ impl Relations {
         };
         let below = match (&self.below, &other.below) {
             (Some(own), Some(other)) if Arc::ptr_eq(own, other) => Some(own.clone()),
-            (Some(own), Some(other)) => Some(Arc::new(own.upper(other, of_zones))),
+            (Some(own), Some(other)) => Some(Arc::new(own.upper(other, of_zones, of_units))),
             (own, _) => own.clone(),
         };
         let frees = self.frees || other.frees;
@@ -266,7 +290,9 @@ impl Relations {
             false => Arc::new(rests.collect()),
         };
         let pointers = Arc::new(pointers);
-        let mut joined = Relations { zone, pointers, rests, tested, not_zero, frees, below, ..self.clone() };
+        let compared = self.both_compared(other);
+        let mut joined =
+            Relations { zone, pointers, rests, tested, not_zero, compared, frees, below, ..self.clone() };
         joined.drop_untracked();
         joined
     }
@@ -332,7 +358,9 @@ impl Relations {
     pub(super) fn lose_values(&mut self, is_lost: impl Fn(Var) -> bool) {
         if self.pointers.iter().any(|(id, pointer)| pointer.is_filled && is_lost(*id)) {
             let pointers = Arc::make_mut(&mut self.pointers).iter_mut();
-            pointers.filter(|(id, _)| is_lost(**id)).for_each(|(_, pointer)| pointer.is_filled = false);
+            pointers.filter(|(id, _)| is_lost(**id)).for_each(|(_, pointer)| {
+                (pointer.is_filled, pointer.units) = (false, Units::Any);
+            });
             self.drop_untracked();
         }
     }
@@ -361,6 +389,7 @@ impl Relations {
 
     /// The same of locals.
     pub fn retain_locals(&mut self, keep: impl Fn(LocalId) -> bool) {
+        self.retain_compared_by(&keep);
         self.retain_vars(|var| var.local().is_none_or(&keep));
     }
 

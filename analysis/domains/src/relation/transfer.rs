@@ -16,6 +16,7 @@ use super::{
     places::Place,
     state::{Null, Pointer, Relations},
     terminator::{Tested, Written},
+    units::Units,
     variable::{Cell, Tag, Var},
     zone::{Dim, Zone},
 };
@@ -111,6 +112,7 @@ impl Step<'_> {
                 self.begins(&mut state, *id)?;
             }
         }
+        self.loses_compared(&mut state);
         Ok(state)
     }
 
@@ -273,6 +275,7 @@ impl Step<'_> {
                 null,
                 has_zero,
                 is_filled: true,
+                units: if allocation.zeroed { Units::Zero } else { Units::Nothing },
                 on_heap: allocation.on_heap,
             };
             let zero = has_zero.then(|| size.plus(&Form::constant(-1)));
@@ -436,7 +439,9 @@ impl Step<'_> {
         }
         self.stays_in_string(state, op, lhs, rhs);
         let (Some(left), Some(right)) = (view.form(lhs), view.form(rhs)) else { return Ok(()) };
-        restrict(&view, state, op, &left, &right)
+        restrict(&view, state, op, &left, &right)?;
+        self.compares(state, op, (lhs, &left), (rhs, &right));
+        Ok(())
     }
 
     fn compare_pointers(&self, state: &mut Relations, op: CompareOp, lhs: &Expr, rhs: &Expr) -> Result<()> {
@@ -630,7 +635,8 @@ pub(super) fn point(state: &mut Relations, id: Var, place: &Place) -> Result<()>
     let filled = place.filled.as_ref().map(|filled| (Dim::Filled(id), filled));
     let numbers: Vec<(Dim, &Form)> = bounds.into_iter().chain(zero).chain(filled).collect();
     set(state, &numbers)?;
-    let pointer = Pointer { has_zero: zero.is_some(), is_filled: filled.is_some(), ..place.pointer };
+    let units = if filled.is_some() { place.pointer.units } else { Units::Any };
+    let pointer = Pointer { has_zero: zero.is_some(), is_filled: filled.is_some(), units, ..place.pointer };
     Arc::make_mut(&mut state.pointers).insert(id, pointer);
     state.drop_untracked();
     Ok(())

@@ -283,7 +283,7 @@ pub(crate) fn parameter_name(index: usize) -> Name {
 }
 
 /// Whether a declared type says the same as that of the definition with so many parameters.
-fn fits_definition(declared: Type, defined: Type, parameters: usize) -> bool {
+pub(super) fn fits_definition(declared: Type, defined: Type, parameters: usize) -> bool {
     let same_count = match declared.kind() {
         TypeKind::Function(signature) => signature.unprototyped || signature.parameters.len() == parameters,
         _ => false,

@@ -179,10 +179,11 @@ impl<'u> Lowerer<'u> {
         if is_nested {
             self.outer_bodies.push(saved_body);
         }
-        // As it is declared before, where this definition is not understood.
-        let known = self.function_type(unique);
-        let result = match known.as_ref().map(|ty| ty.kind()) {
-            Some(TypeKind::Function(known)) if *signature.result.kind() != TypeKind::Error => known.result,
+        // The type that the function has in the end.
+        let known =
+            self.function_type(unique).filter(|known| objects::fits_definition(*known, ty, parameters.len()));
+        let result = match known.unwrap_or(ty).kind() {
+            TypeKind::Function(known) => known.result,
             _ => signature.result,
         };
         let saved = self.function.replace(FunctionContext::new(unique, result, [node, body]));

@@ -61,6 +61,12 @@ impl Symbols {
                 {
                     symbol = self.result(choice.by, dst);
                 }
+                // A bit-field keeps some bits of it only.
+                if let (Some(field), Some(Scalar::Int(ty))) = (dst.bits, dst.scalar) {
+                    let ty = IntType { bits: field.width, ..ty };
+                    let kept = |expr| Expr::Cast(Scalar::Int(ty), Arc::new(expr), edge.site);
+                    symbol.expr = symbol.expr.map(kept);
+                }
                 self.write(dst, depth, symbol);
             }
             Op::Havoc(dst, cause) => {

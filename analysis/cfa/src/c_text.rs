@@ -212,19 +212,7 @@ fn write_expr(out: &mut String, function: &Function, expr: &Expr, outer: u8) {
             let (text, own) = (op.symbol(), comparison_strength(*op));
             infix(out, function, text, own, outer, lhs, rhs);
         }
-        Expr::Cast(to, arg, _) => match narrowed(*to, arg.scalar()) {
-            Some(ty) => {
-                if outer > 14 {
-                    out.push('(');
-                }
-                let _ = write!(out, "({ty})");
-                write_expr(out, function, arg, 14);
-                if outer > 14 {
-                    out.push(')');
-                }
-            }
-            None => write_expr(out, function, arg, outer),
-        },
+        Expr::Cast(to, arg, _) => write_conversion(out, function, *to, arg, outer),
         Expr::Overflows(op, lhs, rhs) => {
             infix(out, function, op.symbol(), strength(*op), 15, lhs, rhs);
             out.push_str(" overflows");
@@ -234,6 +222,44 @@ fn write_expr(out: &mut String, function: &Function, expr: &Expr, outer: u8) {
         }
         Expr::PointerDifference(lhs, rhs, ..) => infix(out, function, "-", 12, outer, lhs, rhs),
     }
+}
+
+/// `(unsigned char)n`, or the value alone where C's own conversions say the same.
+fn write_conversion(out: &mut String, function: &Function, to: Scalar, value: &Expr, outer: u8) {
+    let value = converted(to, value);
+    if let Some(mask) = mask(to, value.scalar()) {
+        let (text, own) = (BinaryOp::BitAnd.symbol(), strength(BinaryOp::BitAnd));
+        return infix(out, function, text, own, outer, value, &mask);
+    }
+    let Some(ty) = narrowed(to, value.scalar()) else { return write_expr(out, function, value, outer) };
+    if outer > 14 {
+        out.push('(');
+    }
+    let _ = write!(out, "({ty})");
+    write_expr(out, function, value, 14);
+    if outer > 14 {
+        out.push(')');
+    }
+}
+
+/// What is converted: a conversion before, to a type that is no narrower, changes nothing in the result.
+fn converted(to: Scalar, value: &Expr) -> &Expr {
+    match (to, value) {
+        (Scalar::Int(last), Expr::Cast(Scalar::Int(first), inner, _))
+            if first.bits >= last.bits && matches!(inner.scalar(), Scalar::Int(_)) =>
+        {
+            converted(to, inner)
+        }
+        _ => value,
+    }
+}
+
+/// All ones, if what is left of the number are its lowest bits, in a type that C has no name for: an unsigned bit-field.
+fn mask(to: Scalar, from: Scalar) -> Option<Expr> {
+    let (Scalar::Int(to), Scalar::Int(from)) = (to, from) else { return None };
+    let has_name = matches!(to.bits, 8 | 16 | 32 | 64 | 128);
+    let is_mask = from.bits <= 64 && to.bits < from.bits && !to.signed && !has_name;
+    is_mask.then(|| Expr::Int((1 << to.bits) - 1, to))
 }
 
 /// The name of a type to which a conversion may change the number, if C does not convert so by itself where the text stands in an expression.

@@ -283,6 +283,32 @@ pub enum CompareOp {
 }
 
 impl CompareOp {
+    /// What holds of two values exactly where this does not. (Of floats: where neither is NaN.)
+    #[must_use]
+    pub fn negated(self) -> CompareOp {
+        match self {
+            CompareOp::Lt => CompareOp::Ge,
+            CompareOp::Le => CompareOp::Gt,
+            CompareOp::Gt => CompareOp::Le,
+            CompareOp::Ge => CompareOp::Lt,
+            CompareOp::Eq => CompareOp::Ne,
+            CompareOp::Ne => CompareOp::Eq,
+        }
+    }
+
+    /// What holds of `b` and `a` exactly where this holds of `a` and `b`.
+    #[must_use]
+    pub fn mirrored(self) -> CompareOp {
+        match self {
+            CompareOp::Lt => CompareOp::Gt,
+            CompareOp::Le => CompareOp::Ge,
+            CompareOp::Gt => CompareOp::Lt,
+            CompareOp::Ge => CompareOp::Le,
+            CompareOp::Eq => CompareOp::Eq,
+            CompareOp::Ne => CompareOp::Ne,
+        }
+    }
+
     /// As C writes it.
     pub fn symbol(self) -> &'static str {
         match self {

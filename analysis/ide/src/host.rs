@@ -27,7 +27,7 @@ const STACK: usize = 1 << 28;
 /// Bytes of a buffer that is still read.
 const LARGEST: usize = 16 << 20;
 
-/// Bytes of a closed buffer for whose next opening everything is kept: a thousand times as much memory.
+/// Bytes of a closed buffer for whose next opening everything is kept: several hundred times as much memory.
 const KEPT: usize = 256 << 10;
 
 /// Bytes of answers that outlive the process.

@@ -110,7 +110,7 @@ impl Step<'_> {
         (rhs, right): (&Expr, &Form),
     ) {
         self.learns(state, op, lhs, left, right);
-        self.learns(state, turned(op), rhs, right, left);
+        self.learns(state, op.mirrored(), rhs, right, left);
     }
 
     fn learns(&self, state: &mut Relations, op: CompareOp, number: &Expr, own: &Form, other: &Form) {
@@ -229,16 +229,5 @@ fn in_memory(number: &Expr) -> Option<(&Lvalue, IntType)> {
             (to.min() <= ty.min() && ty.max() <= to.max()).then_some((lvalue, ty))
         }
         _ => None,
-    }
-}
-
-fn turned(op: CompareOp) -> CompareOp {
-    match op {
-        CompareOp::Lt => CompareOp::Gt,
-        CompareOp::Le => CompareOp::Ge,
-        CompareOp::Gt => CompareOp::Lt,
-        CompareOp::Ge => CompareOp::Le,
-        CompareOp::Eq => CompareOp::Eq,
-        CompareOp::Ne => CompareOp::Ne,
     }
 }

@@ -245,7 +245,7 @@ impl Step<'_> {
         lhs: &Expr,
         rhs: &Expr,
     ) -> Result<()> {
-        for (op, one, other) in [(op, lhs, rhs), (turned(op), rhs, lhs)] {
+        for (op, one, other) in [(op, lhs, rhs), (op.mirrored(), rhs, lhs)] {
             let view = self.view();
             if !matches!(converted(one), Expr::Load(_)) || !excludes_zero(&view, op, other) {
                 continue;
@@ -315,16 +315,6 @@ fn with_zero(expr: &Expr, number: &Lvalue) -> Expr {
         _ => None,
     });
     expr
-}
-
-fn turned(op: CompareOp) -> CompareOp {
-    match op {
-        CompareOp::Eq | CompareOp::Ne => op,
-        CompareOp::Lt => CompareOp::Gt,
-        CompareOp::Le => CompareOp::Ge,
-        CompareOp::Gt => CompareOp::Lt,
-        CompareOp::Ge => CompareOp::Le,
-    }
 }
 
 /// What is converted between integers: where the result is not 0, it is not either.

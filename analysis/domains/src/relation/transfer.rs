@@ -101,6 +101,8 @@ impl Step<'_> {
                 state.retain_globals(|_| false);
                 self.clobbered(&mut state);
                 if let Some(dst) = &call.dst {
+                    self.changed(&mut state, dst, true)?;
+                    self.lose_cells(&mut state, &Written::unknown(dst), &BTreeSet::new());
                     forget(&mut state, dst);
                 }
             }
@@ -350,7 +352,7 @@ impl Step<'_> {
     fn assume(&self, state: &mut Relations, condition: &Expr, truth: bool) -> Result<()> {
         match condition {
             Expr::Compare(op, lhs, rhs) => {
-                let op = if truth { *op } else { opposite(*op) };
+                let op = if truth { *op } else { op.negated() };
                 let is_zero = |side: &Expr| matches!(side, Expr::Int(0, _) | Expr::Null);
                 // `(a < b) == 0` and the like.
                 if is_zero(rhs) && is_truth(lhs) && matches!(op, CompareOp::Eq | CompareOp::Ne) {
@@ -697,16 +699,5 @@ fn is_truth(expr: &Expr) -> bool {
         | Expr::Function(_)
         | Expr::Unary(..)
         | Expr::PointerDifference(..) => false,
-    }
-}
-
-fn opposite(op: CompareOp) -> CompareOp {
-    match op {
-        CompareOp::Lt => CompareOp::Ge,
-        CompareOp::Le => CompareOp::Gt,
-        CompareOp::Gt => CompareOp::Le,
-        CompareOp::Ge => CompareOp::Lt,
-        CompareOp::Eq => CompareOp::Ne,
-        CompareOp::Ne => CompareOp::Eq,
     }
 }

@@ -16,6 +16,7 @@ use super::{
     terminator::Written,
     transfer::Step,
     variable::Var,
+    zone::Dim,
 };
 
 /// Bounds that loops have moved so often go as far as they can.
@@ -197,7 +198,7 @@ impl Step<'_> {
         let Some(place) = there.filter(|place| Some(place.pointer.unit) == unit) else {
             return if self.is_apart(view, id, &given.address) { old } else { Units::Any };
         };
-        let now = if was_filled { view.number(super::zone::Dim::Filled(id)) } else { Form::constant(0) };
+        let now = if was_filled { view.number(Dim::Filled(id)) } else { Form::constant(0) };
         let is_behind = view.distance(&now, &place.offset) <= 0;
         match filled {
             Filled::Lost => Units::Any,

@@ -25,7 +25,7 @@ impl Step<'_> {
         }
         match condition {
             Expr::Compare(op, lhs, rhs) => {
-                let op = if wanted { *op } else { turned(*op) };
+                let op = if wanted { *op } else { op.negated() };
                 self.compared(op, lhs, rhs, lhs.scalar(), wanted)
             }
             Expr::Memory(..) | Expr::Overflows(..) => Ok(()),
@@ -142,15 +142,4 @@ impl Step<'_> {
 
 fn is_whole(lvalue: &Lvalue) -> bool {
     lvalue.path.is_empty() && lvalue.bits.is_none()
-}
-
-fn turned(op: CompareOp) -> CompareOp {
-    match op {
-        CompareOp::Eq => CompareOp::Ne,
-        CompareOp::Ne => CompareOp::Eq,
-        CompareOp::Lt => CompareOp::Ge,
-        CompareOp::Le => CompareOp::Gt,
-        CompareOp::Gt => CompareOp::Le,
-        CompareOp::Ge => CompareOp::Lt,
-    }
 }

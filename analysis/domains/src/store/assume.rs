@@ -239,7 +239,7 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
         rhs: &Expr,
         truth: bool,
     ) -> Result<(), Impossible> {
-        let op = if truth { op } else { opposite(op) };
+        let op = if truth { op } else { op.negated() };
         let (left, right) = {
             let view = self.view();
             let (left, right) = (view.eval(lhs)?, view.eval(rhs)?);
@@ -412,16 +412,5 @@ fn keeps_truth(from: Scalar, to: Scalar, truth: bool) -> bool {
         (Scalar::Pointer, Scalar::Int(_)) => truth,
         (Scalar::Int(_) | Scalar::Pointer, Scalar::Pointer) => truth,
         (Scalar::Float(_), _) | (_, Scalar::Float(_)) => false,
-    }
-}
-
-fn opposite(op: CompareOp) -> CompareOp {
-    match op {
-        CompareOp::Lt => CompareOp::Ge,
-        CompareOp::Le => CompareOp::Gt,
-        CompareOp::Gt => CompareOp::Le,
-        CompareOp::Ge => CompareOp::Lt,
-        CompareOp::Eq => CompareOp::Ne,
-        CompareOp::Ne => CompareOp::Eq,
     }
 }

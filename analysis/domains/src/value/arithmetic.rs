@@ -165,7 +165,7 @@ impl Arithmetic for Explicit {
                 Scalar::Int(_) | Scalar::Pointer | Scalar::Float(_) => None,
             },
             (Abstract::Of(ExplicitValue::Int(_)), Abstract::Any) => {
-                self.compare(mirrored(op), ty, Abstract::Any, lhs, objects)
+                self.compare(op.mirrored(), ty, Abstract::Any, lhs, objects)
             }
             (_, Abstract::Any) | (Abstract::Any, _) => None,
         }
@@ -303,7 +303,7 @@ impl Arithmetic for Explicit {
         let learnt = |op, bound: &ExplicitValue| self.only_value(op, ty, bound);
         Ok(match (lhs, rhs) {
             (Abstract::Any, Abstract::Of(bound)) => (learnt(op, bound)?, Abstract::Any),
-            (Abstract::Of(bound), Abstract::Any) => (Abstract::Any, learnt(mirrored(op), bound)?),
+            (Abstract::Of(bound), Abstract::Any) => (Abstract::Any, learnt(op.mirrored(), bound)?),
             (Abstract::Any, Abstract::Any) | (Abstract::Of(_), Abstract::Of(_)) => {
                 (Abstract::Any, Abstract::Any)
             }
@@ -485,16 +485,6 @@ impl Explicit {
             // An equal address may be one past the end of another object, and then leads elsewhere.
             (Scalar::Pointer | Scalar::Int(_) | Scalar::Float(_), _) => Ok(Abstract::Any),
         }
-    }
-}
-
-fn mirrored(op: CompareOp) -> CompareOp {
-    match op {
-        CompareOp::Lt => CompareOp::Gt,
-        CompareOp::Le => CompareOp::Ge,
-        CompareOp::Gt => CompareOp::Lt,
-        CompareOp::Ge => CompareOp::Le,
-        CompareOp::Eq | CompareOp::Ne => op,
     }
 }
 

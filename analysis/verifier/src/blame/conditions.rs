@@ -168,7 +168,7 @@ fn atom(condition: &Expr) -> Option<(&Expr, CompareOp, i128)> {
     };
     match (number(left), number(right)) {
         (None, Some(bound)) => Some((left, *op, bound)),
-        (Some(bound), None) => Some((right, mirrored(*op), bound)),
+        (Some(bound), None) => Some((right, op.mirrored(), bound)),
         _ => None,
     }
 }
@@ -177,20 +177,9 @@ fn atom(condition: &Expr) -> Option<(&Expr, CompareOp, i128)> {
 fn canonical(condition: &Expr) -> Expr {
     match condition {
         Expr::Compare(op, left, right) if matches!(**left, Expr::Int(..) | Expr::Null) => {
-            Expr::Compare(mirrored(*op), right.clone(), left.clone())
+            Expr::Compare(op.mirrored(), right.clone(), left.clone())
         }
         _ => condition.clone(),
-    }
-}
-
-fn mirrored(op: CompareOp) -> CompareOp {
-    match op {
-        CompareOp::Eq => CompareOp::Eq,
-        CompareOp::Ne => CompareOp::Ne,
-        CompareOp::Lt => CompareOp::Gt,
-        CompareOp::Le => CompareOp::Ge,
-        CompareOp::Gt => CompareOp::Lt,
-        CompareOp::Ge => CompareOp::Le,
     }
 }
 

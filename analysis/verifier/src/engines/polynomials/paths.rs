@@ -414,7 +414,7 @@ impl Explorer<'_> {
             match op {
                 CompareOp::Ne => return Some(left),
                 CompareOp::Eq => {
-                    let op = negated(inner.op);
+                    let op = inner.op.negated();
                     return Some(Value::Truth(Arc::new(Comparison { op, ..(**inner).clone() })));
                 }
                 CompareOp::Lt | CompareOp::Le | CompareOp::Gt | CompareOp::Ge => {}
@@ -453,15 +453,4 @@ fn may_hold(facts: &Facts) -> bool {
 /// Memory may have changed.
 fn forget(state: &mut State) {
     state.cells.retain(|cell, _| matches!(cell, Cell::Local(..)));
-}
-
-fn negated(op: CompareOp) -> CompareOp {
-    match op {
-        CompareOp::Lt => CompareOp::Ge,
-        CompareOp::Le => CompareOp::Gt,
-        CompareOp::Gt => CompareOp::Le,
-        CompareOp::Ge => CompareOp::Lt,
-        CompareOp::Eq => CompareOp::Ne,
-        CompareOp::Ne => CompareOp::Eq,
-    }
 }

@@ -182,11 +182,15 @@ impl Step<'_> {
         value: &Expr,
     ) -> Result<bool> {
         // Memory may have changed in it already, but for cells: the value was read before that.
-        let before = state.clone();
+        let mut before = state.clone();
+        before.forget_units();
         let view = View::new(self.env.program(), self.at.function, &before, self.facts, self.globals);
         match scalar {
             Scalar::Int(ty) if ty.bits <= 64 => {
-                let Some(form) = view.form(value) else { return Ok(false) };
+                let Some(mut form) = view.form(value) else { return Ok(false) };
+                if let Some(read) = self.view().form(value) {
+                    (form.low, form.high) = (form.low.max(read.low), form.high.min(read.high));
+                }
                 let dim = Dim::Value(var, ty);
                 let rest = self.rest_of(&view, value);
                 // Of cells that is forgotten where memory changes.

@@ -229,3 +229,14 @@ impl Step<'_> {
         }
     }
 }
+
+impl Relations {
+    /// Nothing is known of what units hold.
+    pub(super) fn forget_units(&mut self) {
+        if self.pointers.values().any(|pointer| pointer.units != Units::Any) {
+            for pointer in Arc::make_mut(&mut self.pointers).values_mut() {
+                pointer.units = Units::Any;
+            }
+        }
+    }
+}

@@ -9,13 +9,24 @@ use super::{
 /// A copy between more pairs of places than this does not keep them apart.
 const PAIRS_PER_COPY: usize = 1024;
 
-/// Copies of at most this many bytes keep members apart even where the places are not single.
+/// Copies of at most this many bytes keep members apart even where the places are not single, larger ones to other offsets
+/// in so many bytes.
 const SMALL_COPY: i64 = 512;
 
 /// Whether many bytes are copied to where some of them are copied from.
 fn is_moved_on(from: Address, to: Address) -> bool {
     let size = from.end.saturating_sub(from.start);
     size > SMALL_COPY && to.offset < from.end && from.start < to.offset.saturating_add(size)
+}
+
+/// A cell that is not yet connected with what watches its object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NewCell {
+    object: ObjectId,
+    granule: i64,
+    cell: NodeId,
+    /// So many watchers there were.
+    watchers: usize,
 }
 
 impl Solver {
@@ -25,11 +36,20 @@ impl Solver {
         }
         let cell = self.node();
         self.objects[object.index()].cells.insert(granule, cell);
-        for index in 0..self.state(object).watchers.len() {
-            let watcher = self.state(object).watchers[index];
-            self.apply(object, watcher, granule, cell);
-        }
+        let watchers = self.state(object).watchers.len();
+        // (Not at once: one cell may make the next one, through many objects.)
+        self.new_cells.push(NewCell { object, granule, cell, watchers });
         cell
+    }
+
+    /// Connects the new cells with what watched their objects when they were made.
+    pub(super) fn connect_cells(&mut self) {
+        while let Some(NewCell { object, granule, cell, watchers }) = self.new_cells.pop() {
+            for index in 0..watchers {
+                let watcher = self.state(object).watchers[index];
+                self.apply(object, watcher, granule, cell);
+            }
+        }
     }
 
     fn watch(&mut self, object: ObjectId, watcher: Watcher) {
@@ -91,8 +111,14 @@ impl Solver {
                         self.write_span(to, Some(last - first), cell);
                     }
                 }
-                let to = self.follow(to, &path);
-                for node in self.written(to, (high - low).max(1)) {
+                let size = end.saturating_sub(start);
+                let at = self.follow(to, &path);
+                // Objects of which each is copied to the other one, moved on, would make granules without end.
+                if size > SMALL_COPY && to.offset != start && at.offset >= SMALL_COPY {
+                    self.write_span(at, Some(high - low), cell);
+                    return;
+                }
+                for node in self.written(at, (high - low).max(1)) {
                     self.flow(cell, node);
                 }
             }

@@ -11,6 +11,7 @@ use proofline_syntax::interrupt;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
+    memory::NewCell,
     object::{Address, AddressId, EXTERNAL, Move, NodeId, ObjectId, Shape, Thing},
     set::Set,
 };
@@ -145,6 +146,7 @@ pub(crate) struct Solver {
     pub(super) spans_in: FxHashMap<(Address, i64), NodeId>,
     pub(super) spans_out: FxHashMap<(Address, i64), NodeId>,
     pub(super) copied: FxHashSet<(Address, Address, Option<i64>)>,
+    pub(super) new_cells: Vec<NewCell>,
     pub(crate) events: Vec<Event>,
     /// Holds the address of external memory.
     pub(crate) outside: NodeId,
@@ -179,6 +181,7 @@ impl Solver {
             spans_in: FxHashMap::default(),
             spans_out: FxHashMap::default(),
             copied: FxHashSet::default(),
+            new_cells: Vec::new(),
             events: Vec::new(),
             outside: NodeId(0),
             escape: NodeId(0),
@@ -325,6 +328,7 @@ impl Solver {
 
     /// Propagates what is there and applies the uses once; whether there was anything to do. Leaves the events to be answered.
     pub(crate) fn step(&mut self) -> bool {
+        self.connect_cells();
         if self.waiting.is_empty() && self.pending.is_empty() {
             return false;
         }

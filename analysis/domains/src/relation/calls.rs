@@ -3,19 +3,22 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use proofline_cfa::{Argument, Base, Function, LocalId, Name, Object, Scalar, scalar_of};
+use proofline_cfa::{Argument, Base, Expr, Function, LocalId, Name, Object, Scalar, scalar_of};
 use proofline_cpa::{BlockContext, BlockId, CallContext, NoFacts};
 use proofline_program_analysis::Environment;
+use smallvec::SmallVec;
 
 use super::{
     cells::{Aliases, Named},
     filled::is_private,
     form::{Form, View},
     handed::Handed,
+    numbers::whole,
+    paths::{AccessPath, is_steady, retain_paths_by, retain_unwritten_paths},
     places::Place,
     state::{Null, Pointer, Relations},
     terminator::{has_tag, hold_zero},
-    transfer::{Impossible, add, forget, point, set},
+    transfer::{Impossible, add, forget, point_all, set},
     units::Units,
     variable::{Cell, Tag, Var},
     zone::{Dim, Zone},
@@ -37,11 +40,36 @@ pub(super) struct Between<'a> {
     pub(super) globals: &'a BTreeSet<Name>,
     /// The pointers in memory that the caller reads.
     pub(super) named: &'a [Named],
+    /// The caller's access paths.
+    pub(super) paths: &'a [AccessPath],
 }
 
 impl Between<'_> {
     fn view<'v>(&'v self, state: &'v Relations, globals: &'v BTreeSet<Name>) -> View<'v> {
-        View::new(self.env.program(), self.call.at.function, state, &NoFacts, globals)
+        View::new(self.env.program(), self.call.at.function, state, &NoFacts, globals, self.paths)
+    }
+}
+
+impl Between<'_> {
+    /// Forgets the caller's paths which the call may have changed.
+    fn retain_paths(&self, state: &mut Relations, exit: &Relations) {
+        let (env, caller) = (self.env, self.call.at.function);
+        if !state.has_paths() {
+            return;
+        }
+        if exit.frees {
+            state.retain_paths(|_| false);
+            return;
+        }
+        retain_unwritten_paths(state, self.paths, env.writes(self.call.callee.name));
+        let Some(dst) = &self.call.call.dst else { return };
+        match whole(env.program(), caller, dst) {
+            Some((id, _)) => retain_paths_by(state, self.paths, &|other| other != id),
+            None => {
+                let there = env.targets(caller.name, &Expr::Address(dst.clone()));
+                retain_unwritten_paths(state, self.paths, &there.objects);
+            }
+        }
     }
 }
 
@@ -96,6 +124,8 @@ pub(super) fn enter(between: &Between<'_>, from: &Relations) -> Result<Relations
         }
     }
     handed.pointers_inside(from, &mut state);
+    let products = products_passed(&view, &passed);
+    numbers.extend(products.iter().map(|(dim, form)| (*dim, form)));
     let zone = Arc::make_mut(&mut state.zone);
     *zone = from.zone.renamed(|dim| match dim {
         Dim::Global(..) => Some(dim),
@@ -130,6 +160,30 @@ pub(super) fn enter(between: &Between<'_>, from: &Relations) -> Result<Relations
     holds &= first_values(zone, &numbers, between.written);
     state.drop_untracked();
     if holds { Ok(state) } else { Err(Impossible) }
+}
+
+/// The products of parameters whose arguments are locals of which something is known of the product.
+fn products_passed(view: &View<'_>, passed: &[Passed]) -> Vec<(Dim, Form)> {
+    let known: BTreeSet<Dim> = view.state.zone.dims().filter(|dim| matches!(dim, Dim::Product(..))).collect();
+    if known.is_empty() {
+        return Vec::new();
+    }
+    let numbers = passed.iter().filter_map(|one| {
+        let Passed::Number(Dim::Value(Var::Local(id), ty), form) = one else { return None };
+        let [(Dim::Value(Var::Local(argument), of), 0)] = form.above[..] else { return None };
+        (form.above == form.below).then_some(((*id, *ty), (argument, of)))
+    });
+    let numbers: Vec<_> = numbers.collect();
+    let mut products = Vec::new();
+    for (nth, (x, a)) in numbers.iter().enumerate() {
+        for (y, b) in &numbers[nth..] {
+            let outside = Dim::product(*a, *b);
+            if known.contains(&outside) {
+                products.push((Dim::product(*x, *y), view.number(outside)));
+            }
+        }
+    }
+    products
 }
 
 /// What a number is compared with globals.
@@ -170,6 +224,7 @@ fn first(dim: Dim, written: &BTreeSet<LocalId>) -> Option<Dim> {
         Dim::Offset(Var::Local(id)) if written.contains(&id) => Some(Dim::FirstOffset(id)),
         Dim::Value(..) | Dim::Offset(_) => Some(dim),
         Dim::Twice(..)
+        | Dim::Product(..)
         | Dim::Size(_)
         | Dim::Zero(_)
         | Dim::Filled(_)
@@ -190,9 +245,8 @@ pub(super) fn leave(
 ) -> Result<Relations, Impossible> {
     let Between { env, call, written, globals, .. } = *between;
     let (caller, callee) = (call.at.function, call.callee);
-    let aliases = Aliases { env, function: caller, named: between.named };
+    let aliases = Aliases { env, function: caller, named: between.named, paths: between.paths };
     let mut state = exit.below.as_deref().unwrap_or(at_call).clone();
-    state.retain_compared(|_| false);
     let before = state.clone();
     if exit.frees {
         state.frees = true;
@@ -211,6 +265,7 @@ pub(super) fn leave(
     // By reference: rustc 1.95 lets a closure change an argument that another is given, too (`cargo xtask rust-call`).
     let is_lost = |cell: &Cell| aliases.may_be_written(*cell, env.writes(callee.name));
     state.retain_cells(|cell| !is_lost(&cell));
+    between.retain_paths(&mut state, exit);
     let in_memory = call.call.dst.as_ref().filter(|dst| view.whole(dst).is_none());
     let is_hidden = |cell: &Cell| {
         in_memory.is_some_and(|dst| !aliases.written_by_result(&view, [*cell].into(), dst).is_empty())
@@ -224,7 +279,10 @@ pub(super) fn leave(
         handed.result(&view, callee, dst);
     }
     handed.ends(exit, is_lost, is_hidden);
-    let is_old = |dim: Dim| dim.cell().is_some_and(|cell| is_lost(&cell) || is_hidden(&cell));
+    let has_path = |var: Var| matches!(var, Var::Path(_)) && !state.knows(var);
+    let is_old = |dim: Dim| {
+        dim.cell().is_some_and(|cell| is_lost(&cell) || is_hidden(&cell)) || dim.var().is_some_and(has_path)
+    };
     passed.iter_mut().for_each(|one| one.forget(is_old));
     let is_new = |pointer: &Pointer| matches!(pointer.tag, Some(Tag::Allocated { on_heap: true, .. }));
     if exit.pointers.values().any(is_new) {
@@ -239,22 +297,39 @@ pub(super) fn leave(
         let local = callee.local(*id);
         !local.address_taken && scalar_of(local.ty, env.program().data_model) == dst.scalar
     });
-    let number = between.view(&before, globals).dim(dst).filter(|_| !matches!(dst.base, Base::Deref(..)));
-    if let (Some(result), Some(Scalar::Int(ty)), Some(to)) = (result, dst.scalar, number) {
-        set(&mut state, &[(to, &received(&Dim::Value(Var::Local(result), ty)))])?;
+    let is_named = !matches!(dst.base, Base::Deref(..));
+    let number = between.view(&before, globals).dim(dst).filter(|_| is_named);
+    let there = &env.targets(caller.name, &Expr::Address(dst.clone())).objects;
+    let is_there = |var: &Var| match var {
+        Var::Local(_) | Var::Cell(_) => is_named,
+        Var::Path(_) => {
+            let written = env.writes(callee.name);
+            is_steady(between.paths, *var, dst, written) && is_steady(between.paths, *var, dst, there)
+        }
+    };
+    let holders: SmallVec<[Var; 2]> = view.variables(dst).into_iter().filter(is_there).collect();
+    if let (Some(result), Some(Scalar::Int(ty))) = (result, dst.scalar)
+        && ty.bits <= 64
+        && (number.is_some() || !holders.is_empty())
+    {
+        let form = received(&Dim::Value(Var::Local(result), ty));
+        let of_holders = holders.iter().map(|var| Dim::Value(*var, ty));
+        let numbers: BTreeSet<Dim> = number.into_iter().chain(of_holders).collect();
+        set(&mut state, &numbers.into_iter().map(|dim| (dim, &form)).collect::<Vec<_>>())?;
         state.drop_untracked();
         return Ok(state);
     }
-    let holder = view.variable(dst).filter(|_| !matches!(dst.base, Base::Deref(..)));
-    let (Some(result), Some((to, scalar))) = (result, holder) else {
+    let (Some(result), Some(scalar), false) = (result, dst.scalar, holders.is_empty()) else {
         forget(&mut state, dst);
         return Ok(state);
     };
     match scalar {
         Scalar::Pointer => match place(exit, Var::Local(result), &received, &passed, &handed) {
             Some(place) => {
-                point(&mut state, to, &place)?;
-                related(&mut state, to, exit, Var::Local(result))?;
+                point_all(&mut state, &holders, &place)?;
+                for to in &holders {
+                    related(&mut state, *to, exit, Var::Local(result))?;
+                }
             }
             None => forget(&mut state, dst),
         },
@@ -473,7 +548,7 @@ pub(super) fn reduce(entry: &Relations, block: BlockContext<'_>) -> Relations {
         }
         state.retain_pointers(|var, _| is_inside(var));
         state.retain_units(is_inside);
-        state.retain_compared(|_| false);
+        state.retain_paths(|_| false);
         state.retain_rests(|var, of| is_inside(var) && is_inside(of));
     }
     state

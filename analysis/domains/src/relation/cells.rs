@@ -12,6 +12,7 @@ use proofline_program_analysis::Environment;
 use super::{
     filled::is_array,
     form::{Form, View},
+    paths::AccessPath,
     places::Place,
     state::Relations,
     terminator::Written,
@@ -174,6 +175,7 @@ pub(super) struct Aliases<'a> {
     pub(super) env: &'a Environment,
     pub(super) function: &'a Function,
     pub(super) named: &'a [Named],
+    pub(super) paths: &'a [AccessPath],
 }
 
 impl Aliases<'_> {
@@ -221,6 +223,9 @@ impl Aliases<'_> {
     fn pointer(&self, state: &Relations, var: Var) -> Option<Expr> {
         let cell = match var {
             Var::Local(id) => return Some(Expr::Load(whole_local(self.function, id))),
+            Var::Path(nth) => {
+                return self.paths.get(usize::from(nth)).map(|path| Expr::Load(path.lvalue.clone()));
+            }
             Var::Cell(cell) => cell,
         };
         let is_cell = |named: &&Named| match named.root {
@@ -342,7 +347,7 @@ impl Aliases<'_> {
 
 impl Step<'_> {
     pub(super) fn aliases(&self) -> Aliases<'_> {
-        Aliases { env: self.env, function: self.at.function, named: self.named }
+        Aliases { env: self.env, function: self.at.function, named: self.named, paths: self.paths }
     }
 
     /// Memory has changed: what is known of cells that may be there is forgotten. `own` were set just before.
@@ -365,7 +370,7 @@ impl Step<'_> {
         src: &Lvalue,
     ) -> Result<BTreeSet<Cell>> {
         let before = state.clone();
-        let view = View::new(self.env.program(), self.at.function, &before, self.facts, self.globals);
+        let view = self.view_of(&before);
         let mut copies = BTreeSet::new();
         let (Some(to), Some(from)) = (view.span(dst), view.span(src)) else { return Ok(copies) };
         let size = i128::from(dst.size);
@@ -389,7 +394,7 @@ impl Step<'_> {
     /// Bytes have become 0: so have the members that are there.
     pub(super) fn zeroed(&self, state: &mut Relations, to: &Expr, size: &Expr) -> Result<()> {
         let before = state.clone();
-        let view = View::new(self.env.program(), self.at.function, &before, self.facts, self.globals);
+        let view = self.view_of(&before);
         let (Some(span), Some(ty), Some(bytes)) =
             (view.bytes(to, size), designated_type(to), view.form(size))
         else {
@@ -507,7 +512,7 @@ pub(super) fn zero_cells(program: &Program, state: &mut Relations, within: Cell,
             Scalar::Pointer => point(state, Var::Cell(cell), &Place::null())?,
             Scalar::Float(_) => {}
         }
-        state.holds_only(cell, scalar);
+        state.holds_only(Var::Cell(cell), scalar);
     }
     Ok(())
 }

@@ -3,11 +3,16 @@
 
 use std::{cell::Cell, collections::BTreeSet};
 
-use proofline_cfa::{BinaryOp, Expr, Function, LocalId, Name, Program, Scalar, UnaryOp};
+use proofline_cfa::{BinaryOp, Expr, Function, IntType, LocalId, Name, Program, Scalar, UnaryOp};
 use proofline_cpa::Facts;
 use smallvec::SmallVec;
 
-use super::{state::Relations, variable::Var, zone::Dim};
+use super::{
+    paths::AccessPath,
+    state::Relations,
+    variable::Var,
+    zone::{Dim, products},
+};
 
 /// So many numbers a form is compared with.
 const MOST: usize = 6;
@@ -70,6 +75,14 @@ impl Form {
         sum
     }
 
+    /// What is known of a number of which both are known.
+    fn and(mut self, other: &Form) -> Form {
+        (self.low, self.high) = (self.low.max(other.low), self.high.min(other.high));
+        self.above.extend(other.above.iter().copied());
+        self.below.extend(other.below.iter().copied());
+        self
+    }
+
     /// The smaller of both.
     pub(super) fn least(&self, other: &Form) -> Form {
         let above: Near = self.above.iter().chain(&other.above).copied().take(MOST).collect();
@@ -97,6 +110,8 @@ pub(super) struct View<'a> {
     pub(super) facts: &'a dyn Facts,
     /// Globals that relations speak of.
     pub(super) globals: &'a BTreeSet<Name>,
+    /// The function's access paths.
+    pub(super) paths: &'a [AccessPath],
     /// So many expressions are still looked into.
     pub(super) fuel: Cell<u32>,
 }
@@ -108,8 +123,9 @@ impl<'a> View<'a> {
         state: &'a Relations,
         facts: &'a dyn Facts,
         globals: &'a BTreeSet<Name>,
+        paths: &'a [AccessPath],
     ) -> View<'a> {
-        View { program, function, state, facts, globals, fuel: Cell::new(FUEL) }
+        View { program, function, state, facts, globals, paths, fuel: Cell::new(FUEL) }
     }
 
     /// The number itself.
@@ -175,10 +191,13 @@ impl<'a> View<'a> {
         match expr {
             Expr::Int(value, _) => Some(Form::constant(*value)),
             Expr::Load(lvalue) => {
-                let number = self.dim(lvalue).map(|dim| self.number(dim));
-                let known = [self.unit(lvalue), self.compared(lvalue)].into_iter().flatten();
-                let both = known.reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)));
-                let Some((low, high)) = both else { return number };
+                let mut number = self.dim(lvalue).map(|dim| self.number(dim));
+                if let Some(Dim::Value(Var::Cell(_), ty)) = self.dim(lvalue)
+                    && let Some(path) = self.path(lvalue)
+                {
+                    number = number.map(|number| number.and(&self.number(Dim::Value(path, ty))));
+                }
+                let Some((low, high)) = self.unit(lvalue) else { return number };
                 let mut form = number.unwrap_or_else(|| Form::between(low, high));
                 (form.low, form.high) = (form.low.max(low), form.high.min(high));
                 Some(form)
@@ -215,8 +234,10 @@ impl<'a> View<'a> {
         match op {
             BinaryOp::Add => {
                 let mut sum = left.plus(&right);
-                for (low, part) in [(lhs, rhs), (rhs, lhs)] {
-                    sum.above.extend(self.halfway(low, part).into_iter().flatten());
+                for (one, other) in [(lhs, rhs), (rhs, lhs)] {
+                    // In front, for what comes behind others is lost first.
+                    sum.above.insert_many(0, self.halfway(one, other).into_iter().flatten());
+                    sum.above.insert_many(0, self.in_row(one, other));
                 }
                 let most =
                     sum.above.iter().map(|(dim, most)| self.state.zone.bounds(*dim).1.saturating_add(*most));
@@ -240,21 +261,22 @@ impl<'a> View<'a> {
                 if right.low >= 0 && left.low >= 1 {
                     below.extend(right.below.iter().map(|(dim, most)| (*dim, most.saturating_sub(of_right))));
                 }
-                let products = [
-                    (left.low, right.low),
-                    (left.low, right.high),
-                    (left.high, right.low),
-                    (left.high, right.high),
-                ]
-                .map(|(a, b)| a.saturating_mul(b));
-                let low = products.into_iter().min()?;
-                let high = products.into_iter().max()?;
+                let (mut low, mut high) = products((left.low, left.high), (right.low, right.high));
                 let mut above = Near::new();
                 for (number, by) in [(lhs, &right), (rhs, &left)] {
                     if let Some(twice) = (*by == Form::constant(2)).then(|| self.twice(number)).flatten() {
                         above.push((twice, 0));
                         below.insert(0, (twice, 0));
                     }
+                }
+                if let Some(dim) = self.product(lhs, rhs) {
+                    above.push((dim, 0));
+                    below.insert(0, (dim, 0));
+                    low = low.max(self.state.zone.bounds(dim).0);
+                }
+                above.insert_many(0, self.rows_before(lhs, rhs));
+                for (dim, most) in above.iter().filter(|(dim, _)| matches!(dim, Dim::Product(..))) {
+                    high = high.min(self.state.zone.followed(*dim).1.saturating_add(*most));
                 }
                 below.truncate(MOST);
                 Some(Form { above, below, ..Form::between(low, high) })
@@ -307,6 +329,94 @@ impl<'a> View<'a> {
             | BinaryOp::BitAnd
             | BinaryOp::BitOr
             | BinaryOp::BitXor => None,
+        }
+    }
+
+    /// The local that an expression is, whatever it is converted to, if that does not change it.
+    fn local_of(&self, expr: &Expr) -> Option<(LocalId, IntType)> {
+        match self.number_of(expr)? {
+            (Var::Local(id), Scalar::Int(ty)) if ty.bits <= 64 => Some((id, ty)),
+            _ => None,
+        }
+    }
+
+    /// The number that a product is, if both factors are locals.
+    pub(super) fn product(&self, lhs: &Expr, rhs: &Expr) -> Option<Dim> {
+        Some(Dim::product(self.local_of(lhs)?, self.local_of(rhs)?))
+    }
+
+    /// The products of which something is known with a local, and the local that is the other factor.
+    fn products_with(&self, of: LocalId) -> SmallVec<[(Dim, LocalId, IntType); 2]> {
+        let mut found = SmallVec::new();
+        for dim in self.state.zone.dims() {
+            let Dim::Product(a, a_ty, b, b_ty) = dim else { continue };
+            let other = match (a == of, b == of) {
+                (true, _) => (dim, b, b_ty),
+                (false, true) => (dim, a, a_ty),
+                (false, false) => continue,
+            };
+            if !found.contains(&other) && found.len() < MOST {
+                found.push(other);
+            }
+        }
+        found
+    }
+
+    /// What the product of a number with a local is not above: that of a number that is no smaller.
+    fn rows_before(&self, lhs: &Expr, rhs: &Expr) -> Near {
+        let mut above = Near::new();
+        for (row, width) in [(lhs, rhs), (rhs, lhs)] {
+            let Some((of, _)) = self.local_of(width) else { continue };
+            let products = self.products_with(of);
+            let (Some(row), Some(width)) = (self.form(row), self.form(width)) else { continue };
+            for (dim, rows, ty) in products.into_iter().filter(|_| width.low >= 0) {
+                if self.distance(&row, &self.number(Dim::Value(Var::Local(rows), ty))) <= 0 {
+                    above.push((dim, 0));
+                }
+            }
+        }
+        above
+    }
+
+    /// What the element of a matrix in a row and a column is before: `i * m + j` is less than `n * m` where `i < n` and `j < m`.
+    fn in_row(&self, start: &Expr, column: &Expr) -> Near {
+        let mut above = Near::new();
+        let start = self.kept(start);
+        let Expr::Binary(BinaryOp::Mul, lhs, rhs, _) = start else { return above };
+        for (row, width) in [(lhs, rhs), (rhs, lhs)] {
+            let Some((of, _)) = self.local_of(width) else { continue };
+            let products = self.products_with(of);
+            if products.is_empty() {
+                continue;
+            }
+            let Some(ty) = start.int_type() else { continue };
+            let is_exact = self
+                .operation(BinaryOp::Mul, lhs, rhs)
+                .is_some_and(|product| ty.min() <= product.low && product.high <= ty.max());
+            let (Some(row), Some(width), Some(column)) =
+                (self.form(row), self.form(width), self.form(column))
+            else {
+                continue;
+            };
+            let most = self.distance(&column, &width);
+            for (dim, rows, ty) in products.into_iter().filter(|_| is_exact && width.low >= 0) {
+                if self.distance(&row, &self.number(Dim::Value(Var::Local(rows), ty))) <= -1 {
+                    above.push((dim, most));
+                }
+            }
+        }
+        above
+    }
+
+    /// What is converted, as far as that changes nothing.
+    fn kept<'e>(&self, expr: &'e Expr) -> &'e Expr {
+        match expr {
+            Expr::Cast(Scalar::Int(to), arg, _) => {
+                let (number, to) = (self.form(arg), *to);
+                let is_same = number.is_some_and(|form| to.min() <= form.low && form.high <= to.max());
+                if is_same { self.kept(arg) } else { expr }
+            }
+            _ => expr,
         }
     }
 

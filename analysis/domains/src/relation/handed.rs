@@ -273,7 +273,8 @@ fn is_handed(dim: Dim) -> bool {
         Dim::Value(..) | Dim::Twice(..) | Dim::Offset(_) | Dim::Size(_) | Dim::Zero(_) | Dim::Filled(_) => {
             true
         }
-        Dim::Global(..)
+        Dim::Product(..)
+        | Dim::Global(..)
         | Dim::First(..)
         | Dim::FirstOffset(_)
         | Dim::From(_)

@@ -4,14 +4,15 @@
 //! `s[n - 1] = 0`, and `a[i]` against a loop that has read `n` numbers. Meant to run beside intervals, which it asks for ranges; it excludes what neither
 //! excludes alone. Joined where control flow meets, widened at loop heads and at entries of recursive blocks.
 
+mod allocations;
 mod calls;
 mod cells;
-mod compared;
 mod filled;
 mod form;
 mod handed;
 mod lengths;
 mod numbers;
+mod paths;
 mod places;
 mod state;
 mod terminator;
@@ -26,8 +27,8 @@ use std::{
 };
 
 use proofline_cfa::{
-    Base, Constant, Entry, Expr, Function, Loc, LocalId, Name, Object, Program, Scalar, Type,
-    dataflow::Liveness, scalar_of, visit,
+    Base, Constant, Entry, Expr, Function, Loc, LocalId, Lvalue, Name, Object, Program, Scalar, Type,
+    dataflow::Liveness, lvalue_text, scalar_of, visit,
 };
 use proofline_cpa::{
     Adjusted, BlockContext, BlockCpa, Budget, CallContext, Cpa, Domain, EdgeContext, Facts, LocationContext,
@@ -35,14 +36,13 @@ use proofline_cpa::{
 };
 use proofline_program_analysis::Environment;
 
+use self::{form::View, transfer::Step};
 pub use self::{
-    compared::Compared,
     state::{Null, Pointer, Relations},
     units::Units,
     variable::{Cell, Tag, Var},
     zone::{Dim, Zone},
 };
-use self::{form::View, transfer::Step};
 
 /// Entries of a recursive block that are unrolled before they are widened.
 const UNROLLINGS: u32 = 2;
@@ -54,6 +54,7 @@ struct Body {
     /// What numbers are computed of that library functions give, from there to where conditions say what they mean: no edge names it there.
     computed: BTreeSet<(Loc, LocalId)>,
     named: Vec<cells::Named>,
+    paths: Vec<paths::AccessPath>,
 }
 
 /// Relations of one program.
@@ -84,18 +85,29 @@ impl RelationAnalysis {
             written: calls::written(function),
             computed: lengths::computed(function),
             named: cells::named_pointers(function),
+            paths: paths::access_paths(&self.env, function),
         }))
+    }
+
+    /// The function's access path with this number.
+    pub fn access_path(&self, function: &Function, nth: u16) -> Option<&Lvalue> {
+        Some(&self.body(function)?.paths.get(usize::from(nth))?.lvalue)
+    }
+
+    fn view<'a>(&'a self, state: &'a Relations, function: &'a Function) -> View<'a> {
+        let paths = self.body(function).map_or(&[][..], |body| &body.paths);
+        View::new(self.env.program(), function, state, &NoFacts, &self.globals, paths)
     }
 
     fn between<'a>(&'a self, call: CallContext<'a>) -> Option<calls::Between<'a>> {
         let (caller, callee) = (self.body(call.at.function)?, self.body(call.callee)?);
-        let (written, named) = (&callee.written, &caller.named);
-        Some(calls::Between { env: &self.env, call, written, globals: &self.globals, named })
+        let (written, named, paths) = (&callee.written, &caller.named, &caller.paths);
+        Some(calls::Between { env: &self.env, call, written, globals: &self.globals, named, paths })
     }
 
     /// What is known of an expression's value beside its range, for people: `<= n - 1, >= lo`.
     pub fn reveal(&self, state: &Relations, function: &Function, expr: &Expr) -> String {
-        let view = View::new(self.env.program(), function, state, &NoFacts, &self.globals);
+        let view = self.view(state, function);
         let Some(form) = view.form(expr) else { return "unknown".to_owned() };
         let dims: BTreeSet<Dim> = state.zone.differences().flat_map(|(x, y, _)| [x, y]).collect();
         let mut parts = Vec::new();
@@ -129,10 +141,15 @@ impl RelationAnalysis {
                 Tag::Left(global, at) => format!("*{global}@{at}@{}", cell.at),
                 Tag::Older(id, edge) => format!("*{}.{edge}@{}", local(id), cell.at),
             },
+            Var::Path(nth) => match function.and_then(|f| Some((f, self.access_path(f, nth)?))) {
+                Some((function, place)) => lvalue_text(function, place),
+                None => format!("path {nth}"),
+            },
         };
         let text = match dim {
             Dim::Value(id, _) => name(id),
             Dim::Twice(id, _) => format!("2 * {}", name(id)),
+            Dim::Product(a, _, b, _) => format!("{} * {}", local(a), local(b)),
             Dim::Global(name, _) => name.to_string(),
             Dim::First(id, _) => format!("first({})", local(id)),
             Dim::Offset(id) => format!("offset({})", name(id)),
@@ -154,7 +171,6 @@ impl RelationAnalysis {
     /// What grew, grows no further than to what always holds: objects have an end.
     fn widened(&self, old: &Relations, new: &Relations) -> Relations {
         let mut widened = old.upper(new, &Zone::widen, &Units::widen);
-        widened.retain_compared(|known| old.compared.contains(known));
         let largest = transfer::largest(self.env.program());
         let sizes = widened
             .pointers
@@ -247,8 +263,11 @@ impl Cpa for RelationAnalysis {
 
     fn transfer(&self, from: &Relations, (): &(), at: EdgeContext<'_>, facts: &dyn Facts) -> Vec<Relations> {
         let Some(body) = self.body(at.function) else { return Vec::new() };
-        let (env, globals, named) = (&self.env, &self.globals, &body.named);
-        Step { env, at, from, facts, globals, named }.run().into_iter().collect()
+        let (env, globals, named, paths) = (&self.env, &self.globals, &body.named, &body.paths);
+        let Ok(from) = Step { env, at, from, facts, globals, named, paths }.with_strings() else {
+            return Vec::new();
+        };
+        Step { env, at, from: &from, facts, globals, named, paths }.run().into_iter().collect()
     }
 
     fn enter(&self, from: &Relations, (): &(), call: CallContext<'_>) -> Vec<Relations> {
@@ -281,9 +300,11 @@ impl Cpa for RelationAnalysis {
         if let Some(first) = cells.iter().nth(cells::MOST) {
             state.retain_cells(|cell| cell < *first);
         }
+        state.keep_few_paths();
         if let Some(body) = self.body(at.function) {
             let is_exit = at.loc == at.function.exit;
-            state.retain_locals(|id| {
+            let factors = state.zone.factors_of_sizes();
+            let is_kept = |id: LocalId| {
                 // What callers know it by.
                 let is_argument = at.function.parameters.contains(&id) && !body.written.contains(&id);
                 let is_result = is_exit && at.function.result == Some(id);
@@ -291,8 +312,11 @@ impl Cpa for RelationAnalysis {
                     || is_result
                     || body.liveness.is_live(at.loc, id)
                     || body.computed.contains(&(at.loc, id))
+                    || factors.contains(&id)
                     || filled::is_array(at.function, id) && at.function.local(id).address_taken
-            });
+            };
+            paths::retain_paths_by(&mut state, &body.paths, &is_kept);
+            state.retain_locals(is_kept);
         }
         if at.is_loop_head
             && let Some(old) = here.iter().rev().find(|old| old.has_same_calls(&state))
@@ -322,14 +346,7 @@ impl Facts for RelationFacts<'_> {
         if self.state.function != self.function.name {
             return None;
         }
-        let view = View::new(
-            self.analysis.env.program(),
-            self.function,
-            self.state,
-            &NoFacts,
-            &self.analysis.globals,
-        );
-        view.form(expr).map(|form| (form.low, form.high))
+        self.analysis.view(self.state, self.function).form(expr).map(|form| (form.low, form.high))
     }
 }
 

@@ -2,6 +2,8 @@
 
 use proofline_cfa::{Base, CompareOp, Expr, Function, LocalId, Lvalue, Name, Program, Scalar, scalar_of};
 
+use smallvec::SmallVec;
+
 use super::{form::View, variable::Var, zone::Dim};
 
 impl View<'_> {
@@ -10,12 +12,19 @@ impl View<'_> {
         whole(self.program, self.function, lvalue)
     }
 
-    /// What holds the scalar that an lvalue is: a local that nothing else can change, or a cell.
-    pub(super) fn variable(&self, lvalue: &Lvalue) -> Option<(Var, Scalar)> {
+    /// What holds the scalar that an lvalue is: a local that nothing else can change; or a cell, what lies where a path leads, or both.
+    pub(super) fn variables(&self, lvalue: &Lvalue) -> SmallVec<[Var; 2]> {
         match self.whole(lvalue) {
-            Some((id, scalar)) => Some((Var::Local(id), scalar)),
-            None => Some((Var::Cell(self.cell(lvalue)?), lvalue.scalar?)),
+            Some((id, _)) => [Var::Local(id)].into_iter().collect(),
+            None => self.cell(lvalue).map(Var::Cell).into_iter().chain(self.path(lvalue)).collect(),
         }
+    }
+
+    /// The one of these of which more is known.
+    pub(super) fn variable(&self, lvalue: &Lvalue) -> Option<(Var, Scalar)> {
+        let all = self.variables(lvalue);
+        let known = all.iter().find(|var| self.state.pointers.contains_key(var));
+        Some((*known.or(all.first())?, lvalue.scalar?))
     }
 
     /// The number that a local, a cell or a global is.

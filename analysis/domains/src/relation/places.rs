@@ -1,7 +1,10 @@
 //! What a state says of where pointers lead: into which object, how far from its start, and what is there. Knows numbers by their forms. Changes
 //! nothing.
 
+use std::sync::Arc;
+
 use proofline_cfa::{Base, BinaryOp, Constant, Expr, Global, IntType, Lvalue, Object, Scalar, Step};
+use smallvec::SmallVec;
 
 use super::{
     form::{Form, View},
@@ -135,6 +138,15 @@ impl View<'_> {
         Some((Dim::Zero(id), -i128::from(rest.is_before)))
     }
 
+    /// All that holds a pointer.
+    pub(super) fn holders(&self, pointer: &Expr) -> SmallVec<[Var; 2]> {
+        match pointer {
+            Expr::Load(lvalue) => self.variables(lvalue),
+            Expr::Cast(Scalar::Pointer, arg, _) if arg.scalar() == Scalar::Pointer => self.holders(arg),
+            _ => SmallVec::new(),
+        }
+    }
+
     /// What holds a pointer.
     pub(super) fn holder(&self, pointer: &Expr) -> Option<Var> {
         match pointer {
@@ -163,10 +175,10 @@ impl View<'_> {
                 Step::Field { offset, .. } => bytes += i128::from(*offset),
                 Step::Index { index, stride, .. } => {
                     let (form, stride) = (self.form(index)?, i128::from(*stride));
-                    if form.is_constant() {
-                        bytes = bytes.checked_add(form.low.checked_mul(stride)?)?;
-                    } else if stride > 0 && stride % unit == 0 {
+                    if stride > 0 && stride % unit == 0 {
                         offset = offset.plus(&form.times(stride / unit));
+                    } else if form.is_constant() {
+                        bytes = bytes.checked_add(form.low.checked_mul(stride)?)?;
                     } else {
                         return None;
                     }
@@ -258,27 +270,35 @@ impl View<'_> {
         }
     }
 
+    /// A product that does not wrap around, without a constant that is one of its factors: the quotient.
+    fn without_factor(&self, product: &Expr, factor: u64) -> Option<Expr> {
+        let Expr::Binary(BinaryOp::Mul, lhs, rhs, site) = product else { return None };
+        let (value, ty) = (self.operation(BinaryOp::Mul, lhs, rhs)?, product.int_type()?);
+        if value.low < ty.min() || value.high > ty.max() {
+            return None;
+        }
+        let is_it = |side: &Expr| matches!(side, Expr::Int(value, _) if *value == i128::from(factor));
+        let part = |side: &Expr, other: &Arc<Expr>| {
+            if is_it(side) {
+                return Some((**other).clone());
+            }
+            let rest = self.without_factor(side, factor)?;
+            Some(Expr::Binary(BinaryOp::Mul, Arc::new(rest), other.clone(), *site))
+        };
+        part(rhs, lhs).or_else(|| part(lhs, rhs))
+    }
+
     /// A number of bytes as a number of whole units: `n * 4` is `n` units of 4.
     pub(super) fn in_units(&self, bytes: &Expr, unit: u64) -> Option<Form> {
-        let form = self.form(bytes)?;
+        let (form, by) = (self.form(bytes)?, i128::from(unit));
         if unit == 1 {
             return Some(form);
         }
+        if form.is_constant() && form.low % by == 0 {
+            return Some(Form::constant(form.low / by));
+        }
         match bytes {
-            Expr::Binary(BinaryOp::Mul, lhs, rhs, _) => {
-                let by = |factor: &Expr| matches!(factor, Expr::Int(value, _) if *value == i128::from(unit));
-                let number = if by(rhs) {
-                    lhs
-                } else if by(lhs) {
-                    rhs
-                } else {
-                    return None;
-                };
-                let product = self.operation(BinaryOp::Mul, lhs, rhs)?;
-                let ty = bytes.int_type()?;
-                let is_exact = ty.min() <= product.low && product.high <= ty.max();
-                if is_exact { self.form(number) } else { None }
-            }
+            Expr::Binary(BinaryOp::Mul, ..) => self.form(&self.without_factor(bytes, unit)?),
             Expr::Cast(Scalar::Int(ty), arg, _) => {
                 let (inner, ty) = (self.form(arg)?, *ty);
                 let is_same = ty.min() <= inner.low && inner.high <= ty.max();

@@ -10,7 +10,6 @@ use proofline_cfa::{EdgeId, LocalId, Name, Scalar};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    compared::Compared,
     units::Units,
     variable::{Cell, Tag, Var},
     zone::{Dim, Zone},
@@ -18,7 +17,7 @@ use super::{
 
 /// A set of concrete states, seen from the innermost frame.
 ///
-/// **Meaning.** There are numbers for all dimensions that satisfy the zone, such that values of locals and cells are their values, and every listed pointer
+/// **Meaning.** There are numbers for all dimensions that satisfy the zone, such that values of locals, cells and access paths are their values, and every listed pointer
 /// that is not null leads to an object that is alive, of at least `Size` units, `Offset` units from its start; `terminator.rs` says what is
 /// known of the zeros in it, `filled.rs` which units have values. The object may be a part of one, such as the rest of a string. A local array is listed
 /// like a pointer to its start. What the numbers of a pointer are that is null, [`Null`] says.
@@ -38,8 +37,6 @@ pub struct Relations {
     pub tested: Arc<BTreeSet<Var>>,
     /// Pointers that lead to a unit which is not 0.
     pub not_zero: Arc<BTreeSet<Var>>,
-    /// Numbers in memory that conditions have compared.
-    pub compared: Arc<Vec<Compared>>,
     /// Something on the heap may have been freed since the frame, or the block, was entered.
     pub frees: bool,
     /// The caller's frame, as far as it is known.
@@ -166,7 +163,6 @@ impl Relations {
             rests: Arc::default(),
             tested: Arc::default(),
             not_zero: Arc::default(),
-            compared: Arc::default(),
             frees: false,
             below,
         }
@@ -222,9 +218,6 @@ impl Relations {
         }
         if !upper.tested.is_subset(&self.tested) || !upper.not_zero.is_subset(&self.not_zero) {
             return Some("of other numbers it is known where they were read".to_owned());
-        }
-        if !self.has_compared(upper) {
-            return Some("of other numbers in memory it is known what they were compared with".to_owned());
         }
         if !Arc::ptr_eq(&self.zone, &upper.zone) {
             let mut zone = self.zone.clone();
@@ -290,9 +283,7 @@ impl Relations {
             false => Arc::new(rests.collect()),
         };
         let pointers = Arc::new(pointers);
-        let compared = self.both_compared(other);
-        let mut joined =
-            Relations { zone, pointers, rests, tested, not_zero, compared, frees, below, ..self.clone() };
+        let mut joined = Relations { zone, pointers, rests, tested, not_zero, frees, below, ..self.clone() };
         joined.drop_untracked();
         joined
     }
@@ -307,6 +298,7 @@ impl Relations {
             Dim::From(id) | Dim::Stop(id) => !tested.contains(&id),
             Dim::Value(..)
             | Dim::Twice(..)
+            | Dim::Product(..)
             | Dim::Global(..)
             | Dim::First(..)
             | Dim::FirstOffset(_)
@@ -376,6 +368,7 @@ impl Relations {
             | Dim::Filled(var)
             | Dim::From(var)
             | Dim::Stop(var) => !keep(var),
+            Dim::Product(a, _, b, _) => !keep(Var::Local(a)) || !keep(Var::Local(b)),
             Dim::Global(..) | Dim::First(..) | Dim::FirstOffset(_) => false,
             Dim::Scratch(_) => true,
         };
@@ -389,7 +382,6 @@ impl Relations {
 
     /// The same of locals.
     pub fn retain_locals(&mut self, keep: impl Fn(LocalId) -> bool) {
-        self.retain_compared_by(&keep);
         self.retain_vars(|var| var.local().is_none_or(&keep));
     }
 
@@ -412,9 +404,8 @@ impl Relations {
         (low == high).then(|| low.saturating_mul(i128::from(pointer.unit)))
     }
 
-    /// The cell was written as such a scalar: what it was before as another one is forgotten.
-    pub(super) fn holds_only(&mut self, cell: Cell, scalar: Scalar) {
-        let var = Var::Cell(cell);
+    /// A cell, or where a path leads, was written as such a scalar: what it was before as another one is forgotten.
+    pub(super) fn holds_only(&mut self, var: Var, scalar: Scalar) {
         if scalar != Scalar::Pointer && self.pointers.contains_key(&var) {
             self.retain_pointers(|known, _| known != var);
         }
@@ -440,7 +431,7 @@ impl Relations {
         let mut reached: BTreeSet<Tag> = BTreeSet::new();
         loop {
             let is_held = |var: &Var| match var {
-                Var::Local(_) => true,
+                Var::Local(_) | Var::Path(_) => true,
                 Var::Cell(cell) => has_name(cell.of) || reached.contains(&cell.of),
             };
             let next = self.pointers.iter().filter(|(var, _)| is_held(var)).filter_map(|(_, p)| p.tag);
@@ -509,7 +500,7 @@ impl Relations {
         if self.cells().iter().any(has_other) {
             let of = |cell: Cell| name(cell.of).map(|of| Var::Cell(Cell { of, ..cell }));
             self.rename(|var| match var {
-                Var::Local(_) => Some(var),
+                Var::Local(_) | Var::Path(_) => Some(var),
                 Var::Cell(cell) => of(cell),
             });
         }

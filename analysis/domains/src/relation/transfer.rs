@@ -3,26 +3,30 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
-    Allocation, Base, BinaryOp, Cause, CompareOp, Expr, IntType, LocalId, Lvalue, MemoryPredicate, Name,
-    Object, Op, Program, Role, Scalar, copied_character,
+    Base, BinaryOp, Cause, CompareOp, Expr, IntType, LocalId, Lvalue, MemoryPredicate, Name, Object, Op,
+    Program, Role, Scalar, copied_character,
 };
 use proofline_cpa::{EdgeContext, Facts};
-use proofline_hir::{TypeKind, types::IntKind};
 use proofline_program_analysis::Environment;
+use smallvec::SmallVec;
 
 use super::{
-    cells::{Named, zero_cells},
+    cells::Named,
     form::{Form, View},
+    paths::AccessPath,
     places::Place,
     state::{Null, Pointer, Relations},
     terminator::{Tested, Written},
     units::Units,
-    variable::{Cell, Tag, Var},
+    variable::{Tag, Var},
     zone::{Dim, Zone},
 };
 
 /// No valuation is left.
 pub(super) struct Impossible;
+
+/// What one lvalue is: a local; or a cell, what lies where a path leads, or both.
+pub(super) type Vars = SmallVec<[Var; 2]>;
 
 pub(super) type Result<T> = std::result::Result<T, Impossible>;
 
@@ -35,11 +39,18 @@ pub(super) struct Step<'a> {
     pub(super) globals: &'a BTreeSet<Name>,
     /// The pointers in memory that the function reads.
     pub(super) named: &'a [Named],
+    /// The function's access paths.
+    pub(super) paths: &'a [AccessPath],
 }
 
 impl Step<'_> {
     pub(super) fn view(&self) -> View<'_> {
-        View::new(self.env.program(), self.at.function, self.from, self.facts, self.globals)
+        self.view_of(self.from)
+    }
+
+    /// The same of another state.
+    pub(super) fn view_of<'v>(&'v self, state: &'v Relations) -> View<'v> {
+        View::new(self.env.program(), self.at.function, state, self.facts, self.globals, self.paths)
     }
 
     /// The state behind the edge.
@@ -48,6 +59,7 @@ impl Step<'_> {
     /// [`Impossible`] if nothing gets there.
     pub(super) fn run(&self) -> Result<Relations> {
         let mut state = self.from.clone();
+        let mut own = Vars::new();
         match &self.at.edge.op {
             Op::Skip => {}
             Op::CopyBytes(to, from, size) => self.writes(&mut state, &Written::Copied { to, from, size })?,
@@ -68,7 +80,7 @@ impl Step<'_> {
                 self.goes_on(&mut state, condition, true)?;
                 self.assume(&mut state, condition, true)?;
             }
-            Op::Assign(dst, value) => self.assign(&mut state, dst, value)?,
+            Op::Assign(dst, value) => own = self.assign(&mut state, dst, value)?,
             Op::Copy(dst, src) => {
                 self.changed(&mut state, dst, false)?;
                 forget(&mut state, dst);
@@ -106,7 +118,7 @@ impl Step<'_> {
                     forget(&mut state, dst);
                 }
             }
-            Op::Allocate(allocation) => self.allocate(&mut state, allocation)?,
+            Op::Allocate(allocation) => own = self.allocate(&mut state, allocation)?,
             Op::Free(pointer) => self.free(&mut state, pointer),
             Op::End(id) => self.ends(&mut state, *id),
             Op::Begin(id) => {
@@ -114,7 +126,7 @@ impl Step<'_> {
                 self.begins(&mut state, *id)?;
             }
         }
-        self.loses_compared(&mut state);
+        self.lose_paths(&mut state, &own);
         Ok(state)
     }
 
@@ -126,20 +138,21 @@ impl Step<'_> {
     }
 
     /// Something else than a register changes. `has_value`: it certainly has one then.
-    fn changed(&self, state: &mut Relations, dst: &Lvalue, has_value: bool) -> Result<()> {
+    pub(super) fn changed(&self, state: &mut Relations, dst: &Lvalue, has_value: bool) -> Result<()> {
         if self.view().whole(dst).is_some() {
             return Ok(());
         }
         self.wrote(state, &Written::Object { dst, value: None, has_value })
     }
 
-    fn assign(&self, state: &mut Relations, dst: &Lvalue, value: &Expr) -> Result<()> {
+    /// Gives what has got the value, if something is known of it then.
+    fn assign(&self, state: &mut Relations, dst: &Lvalue, value: &Expr) -> Result<Vars> {
         let view = self.view();
         if let Some((id, scalar)) = view.whole(dst) {
-            if !self.receives(state, Var::Local(id), scalar, dst, value)? {
+            if !self.receives(state, &[Var::Local(id)], scalar, dst, value)? {
                 forget(state, dst);
             }
-            return Ok(());
+            return Ok(Vars::new());
         }
         let one = Expr::Int(1, IntType { bits: 64, signed: false });
         // What is copied as a character may have no value.
@@ -151,32 +164,33 @@ impl Step<'_> {
             forget(state, dst);
         }
         self.wrote(state, &written)?;
-        let own = match (view.dim(dst), view.variable(dst)) {
+        let own = match (view.dim(dst), dst.scalar) {
             (Some(dim @ Dim::Global(..)), _) => {
                 match view.form(value) {
                     Some(form) => set(state, &[(dim, &form)])?,
                     None => forget(state, dst),
                 }
-                None
+                Vars::new()
             }
-            (_, Some((var @ Var::Cell(cell), scalar))) => {
-                let is_known = self.receives(state, var, scalar, dst, value)?;
+            (_, Some(scalar)) => {
+                let vars = view.variables(dst);
+                let is_known = !vars.is_empty() && self.receives(state, &vars, scalar, dst, value)?;
                 if is_known {
-                    state.holds_only(cell, scalar);
+                    vars.iter().for_each(|var| state.holds_only(*var, scalar));
                 }
-                is_known.then_some(cell)
+                if is_known { vars } else { Vars::new() }
             }
-            (_, Some((Var::Local(_), _)) | None) => None,
+            (_, None) => Vars::new(),
         };
-        self.lose_cells(state, &written, &own.into_iter().collect());
-        Ok(())
+        self.lose_cells(state, &written, &own.iter().filter_map(|var| var.cell()).collect());
+        Ok(own)
     }
 
-    /// A local or a cell gets a value. `false`: of which nothing is known.
+    /// What one lvalue is gets a value. `false`: of which nothing is known.
     fn receives(
         &self,
         state: &mut Relations,
-        var: Var,
+        vars: &[Var],
         scalar: Scalar,
         dst: &Lvalue,
         value: &Expr,
@@ -184,39 +198,46 @@ impl Step<'_> {
         // Memory may have changed in it already, but for cells: the value was read before that.
         let mut before = state.clone();
         before.forget_units();
-        let view = View::new(self.env.program(), self.at.function, &before, self.facts, self.globals);
+        let view = self.view_of(&before);
         match scalar {
             Scalar::Int(ty) if ty.bits <= 64 => {
                 let Some(mut form) = view.form(value) else { return Ok(false) };
                 if let Some(read) = self.view().form(value) {
                     (form.low, form.high) = (form.low.max(read.low), form.high.min(read.high));
                 }
-                let dim = Dim::Value(var, ty);
+                let mut numbers: Vec<(Dim, &Form)> =
+                    vars.iter().map(|var| (Dim::Value(*var, ty), &form)).collect();
                 let rest = self.rest_of(&view, value);
                 // Of cells that is forgotten where memory changes.
-                match self.tested(&view, value).filter(|_| var.local().is_some()) {
-                    Some(Tested { from, stop }) => {
-                        set(state, &[(dim, &form), (Dim::From(var), &from), (Dim::Stop(var), &stop)])?;
+                let local = vars.iter().copied().find(|var| var.local().is_some());
+                match local.and_then(|var| Some((var, self.tested(&view, value)?))) {
+                    Some((var, Tested { from, stop })) => {
+                        numbers.extend([(Dim::From(var), &from), (Dim::Stop(var), &stop)]);
+                        set(state, &numbers)?;
                         Arc::make_mut(&mut state.tested).insert(var);
                     }
-                    None => set(state, &[(dim, &form)])?,
+                    None => set(state, &numbers)?,
                 }
-                if let Some(rest) = rest.filter(|_| !state.rests.contains_key(&var)) {
-                    Arc::make_mut(&mut state.rests).insert(var, rest);
+                for var in vars.iter().filter(|_| rest.is_some()) {
+                    if let Some(rest) = rest.filter(|_| !state.rests.contains_key(var)) {
+                        Arc::make_mut(&mut state.rests).insert(*var, rest);
+                    }
                 }
                 Ok(true)
             }
             Scalar::Pointer => {
                 if let Some(mut place) = view.place(value) {
                     if place.pointer.tag.is_none() {
-                        place.pointer.tag = self.name_of(&view, state, value, var);
+                        place.pointer.tag = self.name_of(&view, state, value, vars);
                     }
-                    point(state, var, &place)?;
+                    point_all(state, vars, &place)?;
                     return Ok(true);
                 }
                 match self.is_string(dst, value) {
                     Some(is_there) => {
-                        self.leads_to_string(state, var, value, is_there)?;
+                        for var in vars {
+                            self.leads_to_string(state, *var, value, is_there)?;
+                        }
                         Ok(true)
                     }
                     None => Ok(false),
@@ -226,76 +247,15 @@ impl Step<'_> {
         }
     }
 
-    /// Whether the address of a new object, or of the one for which it is laid aside, goes into a pointer to characters.
-    fn is_of_characters(&self, allocation: &Allocation) -> bool {
-        let edges = &self.at.function.edges;
-        let is_character = |to: &Lvalue| {
-            let pointee = to.ty.pointee().map(|ty| ty.kind());
-            matches!(pointee, Some(TypeKind::Int(IntKind::Char | IntKind::SChar | IntKind::UChar)))
-        };
-        let made = |op: &Op| if let Op::Allocate(other) = op { Some(other.clone()) } else { None };
-        let mut others = edges.iter().filter_map(|edge| made(&edge.op));
-        let meant = others.find(|other| other.site == allocation.site.in_map()).map(|other| other.dst);
-        let dst = &meant.unwrap_or_else(|| allocation.dst.clone());
-        let view = self.view();
-        let Some((id, _)) = view.whole(dst) else { return is_character(dst) };
-        let holder = Some(Var::Local(id));
-        let is_copy =
-            |op: &Op| matches!(op, Op::Assign(to, value) if is_character(to) && view.holder(value) == holder);
-        is_character(dst) || edges.iter().any(|edge| is_copy(&edge.op))
-    }
-
     /// A name for the object of the pointer that an address is made from, which has none yet, and which `to` gets.
-    fn name_of(&self, view: &View<'_>, state: &mut Relations, address: &Expr, to: Var) -> Option<Tag> {
+    fn name_of(&self, view: &View<'_>, state: &mut Relations, address: &Expr, to: &[Var]) -> Option<Tag> {
         let from = view.base(address)?;
-        let id = from.local().or_else(|| to.local())?;
+        let id = from.local().or_else(|| to.iter().find_map(|var| var.local()))?;
         state.pointers.get(&from).filter(|known| known.tag.is_none() && known.null != Null::Always)?;
         let tag = Tag::Older(id, self.at.id);
         state.rename_objects(|known| Some(known).filter(|known| *known != tag));
         Arc::make_mut(&mut state.pointers).get_mut(&from)?.tag = Some(tag);
         Some(tag)
-    }
-
-    /// A fresh object. If that may fail, the pointer may be null.
-    fn allocate(&self, state: &mut Relations, allocation: &Allocation) -> Result<()> {
-        let tag = Tag::Allocated { at: self.at.id, nth: 0, on_heap: allocation.on_heap };
-        state.allocates(self.at.id);
-        let view = self.view();
-        let dst = &allocation.dst;
-        let var = view.variable(dst).filter(|(_, scalar)| *scalar == Scalar::Pointer).map(|(var, _)| var);
-        let unit = factor(&allocation.size).filter(|_| !self.is_of_characters(allocation)).unwrap_or(1);
-        let in_units = view.in_units(&allocation.size, unit).map(|size| (unit, size));
-        let sized = in_units.or_else(|| Some((1, view.form(&allocation.size)?)));
-        // (A register of which nothing is known, or memory.)
-        if view.whole(dst).is_none() || sized.is_none() {
-            forget(state, dst);
-            self.changed(state, dst, true)?;
-        }
-        let mut own = BTreeSet::new();
-        if let (Some(var), Some((unit, size))) = (var, sized) {
-            let has_zero = allocation.zeroed && size.low >= 1;
-            let null = if allocation.may_fail { Null::Any } else { Null::Never };
-            let pointer = Pointer {
-                unit,
-                tag: Some(tag),
-                null,
-                has_zero,
-                is_filled: true,
-                units: if allocation.zeroed { Units::Zero } else { Units::Nothing },
-                on_heap: allocation.on_heap,
-            };
-            let zero = has_zero.then(|| size.plus(&Form::constant(-1)));
-            let filled = Some(if allocation.zeroed { size.clone() } else { Form::constant(0) });
-            point(state, var, &Place { pointer, offset: Form::constant(0), size, zero, filled })?;
-            own.extend(var.cell());
-        }
-        if view.whole(dst).is_none() {
-            self.lose_cells(state, &Written::unknown(dst), &own);
-        }
-        if let Some(ty) = self.allocated_type(allocation).filter(|_| allocation.zeroed) {
-            zero_cells(self.env.program(), state, Cell { of: tag, at: 0, size: u32::MAX }, ty)?;
-        }
-        Ok(())
     }
 
     /// Whatever unknown code can reach may be freed.
@@ -374,7 +334,7 @@ impl Step<'_> {
                     Scalar::Float(_) => Ok(()),
                 }
             }
-            Expr::Overflows(op, lhs, rhs) => self.overflows(*op, lhs, rhs, truth),
+            Expr::Overflows(op, lhs, rhs) => self.overflows(state, *op, lhs, rhs, truth),
             Expr::Memory(MemoryPredicate::InBounds, pointer, size) => {
                 if !truth && self.view().is_inside(pointer, size) { Err(Impossible) } else { Ok(()) }
             }
@@ -426,7 +386,14 @@ impl Step<'_> {
         }
     }
 
-    fn overflows(&self, op: BinaryOp, lhs: &Expr, rhs: &Expr, truth: bool) -> Result<()> {
+    fn overflows(
+        &self,
+        state: &mut Relations,
+        op: BinaryOp,
+        lhs: &Expr,
+        rhs: &Expr,
+        truth: bool,
+    ) -> Result<()> {
         let Some(ty) = lhs.int_type().filter(|ty| ty.bits <= 64) else { return Ok(()) };
         if !matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul) {
             return Ok(());
@@ -434,7 +401,15 @@ impl Step<'_> {
         let Some(form) = self.view().operation(op, lhs, rhs) else { return Ok(()) };
         let never = ty.min() <= form.low && form.high <= ty.max();
         let always = form.low > ty.max() || form.high < ty.min();
-        if truth && never || !truth && always { Err(Impossible) } else { Ok(()) }
+        if truth && never || !truth && always {
+            return Err(Impossible);
+        }
+        match self.view().product(lhs, rhs).filter(|_| op == BinaryOp::Mul && !truth) {
+            Some(product) if !Arc::make_mut(&mut state.zone).bound(product, ty.min(), ty.max()) => {
+                Err(Impossible)
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     fn compare(&self, state: &mut Relations, op: CompareOp, lhs: &Expr, rhs: &Expr) -> Result<()> {
@@ -445,9 +420,7 @@ impl Step<'_> {
         }
         self.stays_in_string(state, op, lhs, rhs);
         let (Some(left), Some(right)) = (view.form(lhs), view.form(rhs)) else { return Ok(()) };
-        restrict(&view, state, op, &left, &right)?;
-        self.compares(state, op, (lhs, &left), (rhs, &right));
-        Ok(())
+        restrict(&view, state, op, &left, &right)
     }
 
     fn compare_pointers(&self, state: &mut Relations, op: CompareOp, lhs: &Expr, rhs: &Expr) -> Result<()> {
@@ -460,24 +433,27 @@ impl Step<'_> {
     }
 }
 
-/// What holds the pointer that an expression is made from, and what is known of it.
-fn made_from(view: &View<'_>, state: &Relations, pointer: &Expr) -> Option<(Var, Pointer)> {
-    let var = view.holder(pointer)?;
-    Some((var, *state.pointers.get(&var)?))
+/// What holds the pointer that an expression is made from, as far as something is known of it.
+fn made_from(view: &View<'_>, state: &Relations, pointer: &Expr) -> SmallVec<[(Var, Pointer); 2]> {
+    let known = |var: &Var| Some((*var, *state.pointers.get(var)?));
+    view.holders(pointer).iter().filter_map(known).collect()
 }
 
 /// The pointer that an expression is made from is not null, so there is an object, and it is no larger than objects are.
 fn is_there(view: &View<'_>, state: &mut Relations, pointer: &Expr) -> Result<()> {
-    let Some((var, known)) = made_from(view, state, pointer) else { return Ok(()) };
-    match known.null {
-        Null::Never => return Ok(()),
-        Null::Always => return Err(Impossible),
-        Null::Empty | Null::Any => {}
+    for (var, known) in made_from(view, state, pointer) {
+        match known.null {
+            Null::Never => continue,
+            Null::Always => return Err(Impossible),
+            Null::Empty | Null::Any => {}
+        }
+        Arc::make_mut(&mut state.pointers).insert(var, Pointer { null: Null::Never, ..known });
+        let most = largest(view.program) / i128::from(known.unit.max(1));
+        if !Arc::make_mut(&mut state.zone).bound(Dim::Size(var), i128::MIN, most) {
+            return Err(Impossible);
+        }
     }
-    Arc::make_mut(&mut state.pointers).insert(var, Pointer { null: Null::Never, ..known });
-    let most = largest(view.program) / i128::from(known.unit.max(1));
-    let holds = Arc::make_mut(&mut state.zone).bound(Dim::Size(var), i128::MIN, most);
-    if holds { Ok(()) } else { Err(Impossible) }
+    Ok(())
 }
 
 /// The pointer that an expression is made from is null.
@@ -485,16 +461,18 @@ fn is_null(view: &View<'_>, state: &mut Relations, pointer: &Expr) -> Result<()>
     if view.place(pointer).is_some_and(|place| place.pointer.is_there()) {
         return Err(Impossible);
     }
-    let Some((var, known)) = made_from(view, state, pointer) else { return Ok(()) };
-    if known.null == Null::Empty {
-        let zone = Arc::make_mut(&mut state.zone);
-        for dim in [Dim::Size(var), Dim::Offset(var)] {
-            if !zone.bound(dim, 0, 0) {
-                return Err(Impossible);
+    for (var, known) in made_from(view, state, pointer) {
+        if known.null == Null::Empty {
+            let zone = Arc::make_mut(&mut state.zone);
+            for dim in [Dim::Size(var), Dim::Offset(var)] {
+                if !zone.bound(dim, 0, 0) {
+                    return Err(Impossible);
+                }
             }
         }
+        point(state, var, &Place::null())?;
     }
-    point(state, var, &Place::null())
+    Ok(())
 }
 
 /// So many bytes an object has at most: so far apart two pointers can be (`PTRDIFF_MAX`). Requests for more give null.
@@ -593,6 +571,7 @@ fn replace(state: &mut Relations, values: &[(Dim, &Form)]) -> Result<()> {
             // Where the number was read that the local held before.
             (Dim::Value(id, _) | Dim::Offset(id), Dim::From(old) | Dim::Stop(old)) => id == old,
             (Dim::Value(id, _), Dim::Twice(old, _)) => id == old,
+            (Dim::Value(Var::Local(id), _), old @ Dim::Product(..)) => old.is_product_of(id),
             (new, old) => new == old,
         })
     };
@@ -635,15 +614,25 @@ pub(super) fn add(zone: &mut Zone, dim: Dim, form: &Form) -> bool {
 }
 
 /// A pointer leads to another place.
-pub(super) fn point(state: &mut Relations, id: Var, place: &Place) -> Result<()> {
-    let bounds = [(Dim::Offset(id), &place.offset), (Dim::Size(id), &place.size)];
-    let zero = place.zero.as_ref().map(|zero| (Dim::Zero(id), zero));
-    let filled = place.filled.as_ref().map(|filled| (Dim::Filled(id), filled));
-    let numbers: Vec<(Dim, &Form)> = bounds.into_iter().chain(zero).chain(filled).collect();
+pub(super) fn point(state: &mut Relations, var: Var, place: &Place) -> Result<()> {
+    point_all(state, &[var], place)
+}
+
+/// What one pointer is leads to another place.
+pub(super) fn point_all(state: &mut Relations, vars: &[Var], place: &Place) -> Result<()> {
+    let numbers = vars.iter().flat_map(|var| {
+        let bounds = [(Dim::Offset(*var), &place.offset), (Dim::Size(*var), &place.size)];
+        let zero = place.zero.as_ref().map(|zero| (Dim::Zero(*var), zero));
+        let filled = place.filled.as_ref().map(|filled| (Dim::Filled(*var), filled));
+        bounds.into_iter().chain(zero).chain(filled)
+    });
+    let numbers: Vec<(Dim, &Form)> = numbers.collect();
     set(state, &numbers)?;
-    let units = if filled.is_some() { place.pointer.units } else { Units::Any };
-    let pointer = Pointer { has_zero: zero.is_some(), is_filled: filled.is_some(), units, ..place.pointer };
-    Arc::make_mut(&mut state.pointers).insert(id, pointer);
+    let (has_zero, is_filled) = (place.zero.is_some(), place.filled.is_some());
+    let units = if is_filled { place.pointer.units } else { Units::Any };
+    let pointer = Pointer { has_zero, is_filled, units, ..place.pointer };
+    let pointers = Arc::make_mut(&mut state.pointers);
+    pointers.extend(vars.iter().map(|var| (*var, pointer)));
     state.drop_untracked();
     Ok(())
 }
@@ -660,30 +649,6 @@ pub(super) fn forget(state: &mut Relations, dst: &Lvalue) {
         }
         Base::Global(name) => state.retain_globals(|other| other != name),
         Base::Deref(..) => {}
-    }
-}
-
-/// The constant factor of a product: bytes of an element.
-fn factor(size: &Expr) -> Option<u64> {
-    match size {
-        Expr::Binary(BinaryOp::Mul, lhs, rhs, _) => [lhs, rhs].into_iter().find_map(|side| match **side {
-            Expr::Int(value, _) => u64::try_from(value).ok().filter(|value| *value > 1),
-            _ => None,
-        }),
-        Expr::Cast(Scalar::Int(_), arg, _) => factor(arg),
-        Expr::Cast(..)
-        | Expr::Binary(..)
-        | Expr::Int(..)
-        | Expr::Float(_)
-        | Expr::Null
-        | Expr::Load(_)
-        | Expr::Address(_)
-        | Expr::Function(_)
-        | Expr::Unary(..)
-        | Expr::Compare(..)
-        | Expr::Overflows(..)
-        | Expr::Memory(..)
-        | Expr::PointerDifference(..) => None,
     }
 }
 

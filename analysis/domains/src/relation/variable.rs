@@ -1,4 +1,4 @@
-//! What holds the numbers and pointers that relations speak of: locals, and cells in memory. Knows no values.
+//! What holds the numbers and pointers that relations speak of: locals, cells in memory, and what lies where access paths lead. Knows no values.
 
 use proofline_cfa::{EdgeId, LocalId, Name, Object};
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,8 @@ pub enum Var {
     Local(LocalId),
     /// A member of an object, or an element.
     Cell(Cell),
+    /// What lies where the access path leads now which is the innermost function's with this number (`paths.rs`).
+    Path(u16),
 }
 
 impl Var {
@@ -17,14 +19,14 @@ impl Var {
     pub fn local(self) -> Option<LocalId> {
         match self {
             Var::Local(id) => Some(id),
-            Var::Cell(_) => None,
+            Var::Cell(_) | Var::Path(_) => None,
         }
     }
 
     /// The cell.
     pub fn cell(self) -> Option<Cell> {
         match self {
-            Var::Local(_) => None,
+            Var::Local(_) | Var::Path(_) => None,
             Var::Cell(cell) => Some(cell),
         }
     }

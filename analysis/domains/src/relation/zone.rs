@@ -28,6 +28,8 @@ pub enum Dim {
     Value(Var, IntType),
     /// Twice its value, as a mathematical number: that is what `2 * n` and `n << 1` are, and what a buffer has that is twice as large.
     Twice(Var, IntType),
+    /// The product of two locals, the first one first, as a mathematical number: that is what a matrix has of `rows * columns` elements.
+    Product(LocalId, IntType, LocalId, IntType),
     /// The value of an object with static storage that only edges which name it change.
     Global(Name, IntType),
     /// The value of a parameter that the function changes, when it was called.
@@ -62,12 +64,13 @@ impl Dim {
         match self {
             Dim::Value(_, ty) | Dim::First(_, ty) | Dim::Global(_, ty) => (ty.min(), ty.max()),
             Dim::Twice(_, ty) => (2 * ty.min(), 2 * ty.max()),
+            Dim::Product(_, a, _, b) => products((a.min(), a.max()), (b.min(), b.max())),
             Dim::Size(_) | Dim::Zero(_) | Dim::Filled(_) | Dim::Stop(_) => (0, 1 << 64),
             Dim::Offset(_) | Dim::FirstOffset(_) | Dim::From(_) | Dim::Scratch(_) => (-FAR, FAR),
         }
     }
 
-    /// What holds it, or the pointer that it is about.
+    /// What holds it, or the pointer that it is about. Nothing holds a product.
     pub fn var(self) -> Option<Var> {
         match self {
             Dim::Value(var, _)
@@ -79,8 +82,19 @@ impl Dim {
             | Dim::From(var)
             | Dim::Stop(var) => Some(var),
             Dim::First(id, _) | Dim::FirstOffset(id) => Some(Var::Local(id)),
-            Dim::Global(..) | Dim::Scratch(_) => None,
+            Dim::Product(..) | Dim::Global(..) | Dim::Scratch(_) => None,
         }
+    }
+
+    /// The product of two locals.
+    pub fn product(a: (LocalId, IntType), b: (LocalId, IntType)) -> Dim {
+        let (a, b) = if a <= b { (a, b) } else { (b, a) };
+        Dim::Product(a.0, a.1, b.0, b.1)
+    }
+
+    /// Whether it is a product with the local.
+    pub fn is_product_of(self, id: LocalId) -> bool {
+        matches!(self, Dim::Product(a, _, b, _) if a == id || b == id)
     }
 
     /// The same of another holder. What parameters were at first stays theirs.
@@ -95,7 +109,9 @@ impl Dim {
             Dim::Filled(_) => Dim::Filled(var),
             Dim::From(_) => Dim::From(var),
             Dim::Stop(_) => Dim::Stop(var),
-            Dim::First(..) | Dim::FirstOffset(_) | Dim::Global(..) | Dim::Scratch(_) => self,
+            Dim::First(..) | Dim::FirstOffset(_) | Dim::Product(..) | Dim::Global(..) | Dim::Scratch(_) => {
+                self
+            }
         }
     }
 
@@ -108,6 +124,12 @@ impl Dim {
     pub fn cell(self) -> Option<Cell> {
         self.var().and_then(Var::cell)
     }
+}
+
+/// The smallest and the largest product of a number in one range with one in the other.
+pub(super) fn products(a: (i128, i128), b: (i128, i128)) -> (i128, i128) {
+    let all = [(a.0, b.0), (a.0, b.1), (a.1, b.0), (a.1, b.1)].map(|(x, y)| x.saturating_mul(y));
+    all.iter().fold((i128::MAX, i128::MIN), |(low, high), product| (low.min(*product), high.max(*product)))
 }
 
 /// A conjunction of bounds of numbers and of differences.
@@ -178,6 +200,15 @@ impl Zone {
     /// The numbers of which something is said, some of them more than once.
     pub fn dims(&self) -> impl Iterator<Item = Dim> {
         self.differences.keys().flat_map(|(x, y)| [*x, *y]).chain(self.bounds.keys().copied())
+    }
+
+    /// The locals whose products objects have so many units.
+    pub fn factors_of_sizes(&self) -> BTreeSet<LocalId> {
+        let factors = self.differences.keys().filter_map(|dims| match dims {
+            (Dim::Product(a, _, b, _), Dim::Size(_)) => Some([*a, *b]),
+            _ => None,
+        });
+        factors.flatten().collect()
     }
 
     /// Whether something is said about such a number.

@@ -148,6 +148,20 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn runs_over_matrices_are_followed(choices in vec(any::<u8>(), 0..100), seed in any::<u64>()) {
+        follow(&matrices(&choices), seed);
+    }
+
+    #[test]
+    fn runs_along_paths_are_followed(choices in vec(any::<u8>(), 0..160), seed in any::<u64>()) {
+        follow(&paths(&choices), seed);
+    }
+}
+
 fn relations(env: &Arc<Environment>) -> RelationAnalysis {
     RelationAnalysis::new(env.clone(), Entry::main()).with_globals()
 }
@@ -396,6 +410,173 @@ unsigned n = __VERIFIER_nondet_uchar() & 15, i = 0; int x = 1; char *c = 0; unsi
     text + "return 0; }\n"
 }
 
+/// Programs about what lies in arrays and behind pointers to pointers, wherever an index or a pointer says, and about what changes it.
+fn paths(choices: &[u8]) -> String {
+    let mut choices = choices.iter().copied().chain(std::iter::repeat(0));
+    let mut one = |of: &[&str]| {
+        let at = choices.next().unwrap_or(0);
+        of[usize::from(at) % of.len()].to_owned()
+    };
+    let mut text = "
+extern int __VERIFIER_nondet_int(void); extern unsigned char __VERIFIER_nondet_uchar(void);
+void *malloc(unsigned long); void free(void *); void *memcpy(void *, const void *, unsigned long);
+void *memset(void *, int, unsigned long); void *memmove(void *, const void *, unsigned long);
+struct node { struct node *next; int v; int a[3]; };
+static int ga[5] = {1, 2, 3, 4, 5}, gi; static struct node *gn; static int *gp = ga;
+static void set(int *p, int x) { *p = x; }
+static int at(const int *p, int i) { return p[i]; }
+static void step(int **p) { *p = *p + 1; }
+static struct node *push(struct node *l, int v) { struct node *n = malloc(sizeof *n); if (!n) return l; n->next = l; n->v = v; n->a[0] = n->a[1] = n->a[2] = v; return n; }
+static void change(struct node *l) { if (l) { l->v = l->v + 1; l->next = gn; gi++; } }
+static int look(const struct node *l) { return l && l->next ? l->next->v : 0; }
+int main(void) {
+int v[5] = {3, 1, 4, 1, 5}, w[5] = {0}, i = 0, j = 1, k = 2, x = 0, y = 7; int *p = v, *q = w, *t[4] = {v, w, ga, v + 1}, **r = t; int m[3][2] = {{1}};
+struct node s = {0}, u = {&s, 2, {1, 2, 3}}, *l = &u, *z = &s, *n[3] = {&s, &u, 0}; unsigned char c = 0; s.v = 4;
+"
+    .to_owned();
+    let places = [
+        "v[i & 3]",
+        "v[j % 5]",
+        "w[k & 3]",
+        "p[i & 1]",
+        "q[j & 1]",
+        "*t[i & 3]",
+        "t[j & 3][k & 1]",
+        "**r",
+        "ga[i & 3]",
+        "m[i % 3][j & 1]",
+        "l->next->v",
+        "l->a[i % 3]",
+        "l->next->a[0]",
+        "n[i & 1]->v",
+        "n[j & 1]->next->v",
+        "gp[i & 1]",
+        "z->v",
+        "*p",
+        "*q",
+        "gn->v",
+    ];
+    let pointers = ["t[i & 3]", "t[j & 3]", "*r", "p", "q", "gp", "r[1]"];
+    let nodes = ["l", "z", "l->next", "n[i & 1]", "n[j % 3]", "gn", "z->next", "l->next->next"];
+    // Few of them, so that they meet.
+    let places: Vec<String> = (0..3).map(|_| one(&places)).collect();
+    let pointers: Vec<String> = (0..2).map(|_| one(&pointers)).collect();
+    let nodes: Vec<String> = (0..3).map(|_| one(&nodes)).collect();
+    let few = |of: &[String], nth: &str| of[nth.len() % of.len()].clone();
+    for _ in 0..12 {
+        let mut some = |of: &[String]| few(of, &one(&["", "x", "xx"]));
+        let (a, b, d) = (some(&places), some(&places), some(&places));
+        let (p, q) = (some(&pointers), some(&pointers));
+        let (n, o) = (some(&nodes), some(&nodes));
+        let x = one(&["x", "y", "i", "j", "k", "gi"]);
+        let compared = one(&["<", "<=", ">", "!=", "==", ">="]);
+        let number = one(&["0", "1", "2", "5", "-1", "x", "y", "i"]);
+        text += &match one(&[
+            "if", "both", "assign", "copy", "index", "read", "move", "point", "null", "link", "node", "set",
+            "step", "push", "change", "look", "bytes", "clear", "free", "while", "swap", "string",
+        ])
+        .as_str()
+        {
+            "if" => format!("if ({a} {compared} {number}) {x} = {b}; else {a} = {number};\n"),
+            "both" => format!("if ({a} {compared} {b}) {{ {d} = {x}; y = {a}; x = {b}; }}\n"),
+            "assign" => format!("{a} = {number};\n"),
+            "copy" => format!("{a} = {b};\n"),
+            "index" => format!("{x} = {x} + 1; {x} &= 7;\n"),
+            "read" => format!("{x} = {a};\n"),
+            "move" => format!("if ({p} < v + 4 && {p} >= v) {{ {p} = {p} + 1; {a} = 2; }}\n"),
+            "point" => format!("{p} = {q};\n"),
+            "null" => format!("if ({n}) {{ {x} = {n}->v; {n}->v = {number}; }} else {a} = 1;\n"),
+            "link" => format!("if ({n}) {n}->next = {o};\n"),
+            "node" => format!("if ({o}) {n} = {o};\n"),
+            "set" => format!("set(&{a}, {number});\n"),
+            "step" => "if (*r >= v && *r < v + 4) step(r); x = at(*r, 0);\n".to_owned(),
+            "push" => format!("z = push({n}, {number});\n"),
+            "change" => format!("change({n}); if ({n} && {n}->next) x = {n}->next->v;\n"),
+            "look" => format!("{x} = look({n});\n"),
+            "bytes" => format!("memcpy({p}, {q}, 4); if ({a} {compared} {b}) {x} = {a};\n"),
+            "clear" => format!("if ({a} {compared} {number}) {{ memset({p}, 0, 4); {x} = {a}; }}\n"),
+            "free" => "if (z != &s && z != &u && z == gn) { free(z); z = gn = 0; }\n".to_owned(),
+            "while" => format!(
+                "while ({a} {compared} {number} && __VERIFIER_nondet_uchar() > 99) {{ {x} = ({x} + 1) & 7; {b} = {x}; }}\n"
+            ),
+            "swap" => format!("{{ int h = {a}; {a} = {b}; {b} = h; }}\n"),
+            _ => format!("c = (unsigned char){a}; r = &t[c & 3]; if (*r == {p}) **r = {number};\n"),
+        };
+    }
+    text + "return 0; }\n"
+}
+
+/// Programs about products of two numbers, of which each may change: sizes of matrices, and places in them.
+fn matrices(choices: &[u8]) -> String {
+    let mut choices = choices.iter().copied().chain(std::iter::repeat(0));
+    let mut one = |of: &[&str]| {
+        let at = choices.next().unwrap_or(0);
+        of[usize::from(at) % of.len()].to_owned()
+    };
+    let mut text = "
+extern int __VERIFIER_nondet_int(void); extern unsigned char __VERIFIER_nondet_uchar(void);
+void *malloc(unsigned long); void *calloc(unsigned long, unsigned long); void free(void *);
+static int sum(const int *m, unsigned n, unsigned w) { int s = 0; for (unsigned i = 0; i < n; i++) for (unsigned j = 0; j < w; j++) s ^= m[i * w + j]; return s; }
+static unsigned size(unsigned n, unsigned w) { n = n + 0; return n * w; }
+static unsigned area(int a, int b, unsigned n) { if (a > 0 && b > 0 && (unsigned)(a * b) < n) return (unsigned)a; return 0; }
+int main(void) {
+unsigned n = __VERIFIER_nondet_uchar() & 7, w = __VERIFIER_nondet_uchar() & 7, i = 0, j = 0, k = 0; int a = 3, b = -2, c = 4, x = 0; int *m = 0, *r = 0;
+"
+    .to_owned();
+    let unsigned = ["n", "w", "i", "j", "k"];
+    let signed = ["a", "b", "c"];
+    for _ in 0..11 {
+        let (x, y, z) = (one(&unsigned), one(&unsigned), one(&unsigned));
+        let (p, q, o) = (one(&signed), one(&signed), one(&signed));
+        let compared = one(&["<", "<=", ">", "!=", "==", ">="]);
+        let number = one(&["0", "1", "3", "7"]);
+        text += &match one(&[
+            "malloc",
+            "calloc",
+            "row",
+            "loops",
+            "all",
+            "product",
+            "compare",
+            "signed",
+            "change",
+            "sum",
+            "size",
+            "area",
+            "elsewhere",
+            "shrink",
+            "index",
+            "index",
+        ])
+        .as_str()
+        {
+            "malloc" => format!(
+                "m = malloc({x} * {y} * sizeof(int)); if (m) for (k = 0; k < {x} * {y}; k++) m[k] = 1;\n"
+            ),
+            "calloc" => format!("m = calloc((unsigned long){x} * {y}, sizeof *m);\n"),
+            "index" => format!(
+                "{z} = {x} * {y}; if (i {compared} {x} && j {} {y}) {{ k = i * {y} + j; k = k + 0; }} {z} &= 7;\n",
+                one(&["<", "<=", "!="])
+            ),
+            "row" => format!("if (m && i < {x} && j < {y}) m[i * {y} + j] = 2; else {z} = {number};\n"),
+            "loops" => {
+                format!("for (i = 0; i < {x}; i++) for (j = 0; j < {y}; j++) if (m) m[{y} * i + j] = 3;\n")
+            }
+            "all" => format!("k = {x} * {y}; if (k < 40) {z} = k; if (k {compared} {z}) {z} = {number};\n"),
+            "product" => format!("{x} = {y} * {z}; {x} &= 15;\n"),
+            "compare" => format!("if ({x} * {y} {compared} {z}) {z} = {number}; else {x} = {number};\n"),
+            "signed" => format!("if ({p} * {q} {compared} {o}) {o} = {number}; else {p} = -{p};\n"),
+            "change" => format!("{x} = {y} + {number}; {x} &= 7;\n"),
+            "sum" => "if (m) x = sum(m, n, w);\n".to_owned(),
+            "size" => format!("{x} = size({y}, {z}); {x} &= 15;\n"),
+            "area" => format!("{x} = area({p}, {q}, {y});\n"),
+            "elsewhere" => format!("r = m; if (r && {x} * {y} > {z}) r[{z}] = 1;\n"),
+            _ => format!("if ({x}) {x} = {x} - 1; {p} = {q} - {o};\n"),
+        };
+    }
+    text + "return 0; }\n"
+}
+
 /// What an open call was given.
 type First = BTreeMap<LocalId, eval::Value>;
 
@@ -406,6 +587,7 @@ struct Seen<'a> {
     function: &'a Function,
     state: &'a Relations,
     first: &'a First,
+    analysis: &'a RelationAnalysis,
 }
 
 impl Seen<'_> {
@@ -418,7 +600,14 @@ impl Seen<'_> {
             }
             Var::Local(id) => value_of(self.machine, self.function, id)?.int(),
             Var::Cell(cell) => self.value(cell, Scalar::Pointer)?.int(),
+            Var::Path(nth) => self.at_path(nth)?.int(),
         }
+    }
+
+    /// What lies where a path leads.
+    fn at_path(&self, nth: u16) -> Option<eval::Value> {
+        let place = self.analysis.access_path(self.function, nth)?;
+        self.machine.eval(self.machine.frames.len() - 1, &Expr::Load(place.clone())).ok()
     }
 
     /// What a cell holds.
@@ -448,7 +637,7 @@ impl Seen<'_> {
                     let is_known = depth > 0 && var.cell().is_none_or(|cell| cell.of != tag);
                     let address = match (is_known, var) {
                         (false, _) => None,
-                        (true, Var::Local(_)) => self.address_of(*var),
+                        (true, Var::Local(_) | Var::Path(_)) => self.address_of(*var),
                         (true, Var::Cell(cell)) => {
                             let instance = self.instance(cell.of, depth - 1)?;
                             let one = &self.machine.instances[instance];
@@ -484,7 +673,7 @@ fn global(machine: &Machine<'_>, name: Name) -> Expr {
 
 /// The numbers of a state in a run: `None` where they may be anything.
 fn number(seen: Seen<'_>, dim: Dim) -> Option<i128> {
-    let Seen { machine, function, state, first } = seen;
+    let Seen { machine, function, state, first, .. } = seen;
     let place = |var: Var| {
         let pointer = state.pointers.get(&var)?;
         let address = seen.address_of(var)?;
@@ -500,10 +689,12 @@ fn number(seen: Seen<'_>, dim: Dim) -> Option<i128> {
     let value = |var: Var, ty: IntType| match var {
         Var::Local(id) => value_of(machine, function, id)?.int(),
         Var::Cell(cell) => seen.value(cell, Scalar::Int(ty))?.int(),
+        Var::Path(nth) => seen.at_path(nth)?.int(),
     };
     match dim {
         Dim::Value(var, ty) => value(var, ty),
         Dim::Twice(var, ty) => Some(2 * value(var, ty)?),
+        Dim::Product(a, a_ty, b, b_ty) => Some(value(Var::Local(a), a_ty)? * value(Var::Local(b), b_ty)?),
         Dim::Global(name, _) => machine.eval(machine.frames.len() - 1, &global(machine, name)).ok()?.int(),
         Dim::First(id, _) => first.get(&id)?.int(),
         Dim::Offset(var) => place(var).map(|(offset, _)| offset),
@@ -560,12 +751,17 @@ fn is_one_of(seen: Seen<'_>, dim: Dim, values: Option<Vec<i128>>) -> bool {
 }
 
 /// Whether the machine's state is one of the abstract state's.
-fn is_in(state: &Relations, machine: &Machine<'_>, first: &First) -> Result<(), String> {
+fn is_in(
+    analysis: &RelationAnalysis,
+    state: &Relations,
+    machine: &Machine<'_>,
+    first: &First,
+) -> Result<(), String> {
     let function = machine.function();
     if state.function != function.name {
         return Err("another function".to_owned());
     }
-    let seen = Seen { machine, function, state, first };
+    let seen = Seen { machine, function, state, first, analysis };
     let of = |dim: Dim| number(seen, dim);
     for (x, y, most) in state.zone.differences() {
         if let (Some(a), Some(b)) = (of(x), of(y))
@@ -687,7 +883,9 @@ fn follow(code: &str, seed: u64) {
                 Adjusted::Continue(state, _) => Some(state),
                 Adjusted::Interrupt => None,
             })
-            .filter(|state| is_in(&state.1, &machine, first).map_err(|why| whys.push(why)).is_ok())
+            .filter(|state| {
+                is_in(&analysis.1, &state.1, &machine, first).map_err(|why| whys.push(why)).is_ok()
+            })
             .collect();
         states.dedup();
         let shown = |state: &Relations| proofline_cpa::Domain::show(&analysis.1, state);
@@ -761,4 +959,13 @@ fn a_result_is_related_to_arguments() {
         static unsigned least(unsigned a, unsigned b) { if (a < b) return a; return b; }
         int main(void) { unsigned n = __VERIFIER_nondet_uint(), m = __VERIFIER_nondet_uint(), i = least(n, m); here: return n + i + m; }";
     assert_eq!(relation_here(code, "i"), "<= n, <= m");
+}
+
+#[test]
+fn an_element_of_a_matrix_is_before_its_end() {
+    let code = "extern unsigned __VERIFIER_nondet_uint(void); void *malloc(unsigned long);
+        int main(void) { unsigned n = __VERIFIER_nondet_uint() & 255, w = __VERIFIER_nondet_uint() & 255, i = 0, j = 0;
+          char *m = malloc((unsigned long)n * w); if (!m) return 0;
+          for (i = 0; i < n; i++) for (j = 0; j < w; j++) { unsigned at = i * w + j; here: m[at] = 1; } return 0; }";
+    assert_eq!(relation_here(code, "at"), "<= n * w - 1, >= j, <= size(m) - 1");
 }

@@ -13,7 +13,7 @@ use std::{
 
 use proofline_cfa::{
     Argument, Base, Callee, Edge, EdgeId, Expr, Function, Loc, Local, LocalId, Lvalue, Name, Object, Op,
-    Role, Scalar, Site, Step, visit,
+    Role, Scalar, Site, Step, place_without_sites, visit, without_sites,
 };
 use proofline_program_analysis::Environment;
 
@@ -119,7 +119,7 @@ impl Reads<'_> {
         {
             return None;
         }
-        let lvalue = plain_place(lvalue);
+        let lvalue = place_without_sites(lvalue);
         if let Some(known) = self.at.get(&lvalue) {
             return Some(*known);
         }
@@ -227,7 +227,7 @@ impl Reads<'_> {
             Op::Skip | Op::Assume(_) | Op::Free(_) => {}
             Op::Assign(dst, _) => {
                 self.write(dst, &mut ends);
-                ends.given = self.at.get(&plain_place(dst)).copied().filter(|read| {
+                ends.given = self.at.get(&place_without_sites(dst)).copied().filter(|read| {
                     let inner = self.all[*read].places.split_last().map_or(&[][..], |(_, inner)| inner);
                     let meets = self.meets(dst);
                     !inner.iter().any(meets)
@@ -348,7 +348,7 @@ impl Reads<'_> {
             };
             for read in reads {
                 let named = |lvalue: &Lvalue| {
-                    let known = self.at.get(&plain_place(lvalue)).filter(|at| have.contains(*at))?;
+                    let known = self.at.get(&place_without_sites(lvalue)).filter(|at| have.contains(*at))?;
                     Some(Expr::Load(variable(*known)))
                 };
                 if have.contains(read) {
@@ -362,7 +362,7 @@ impl Reads<'_> {
                 have.insert(*read);
             }
             let named = |lvalue: &Lvalue| {
-                let known = self.at.get(&plain_place(lvalue)).filter(|at| have.contains(*at))?;
+                let known = self.at.get(&place_without_sites(lvalue)).filter(|at| have.contains(*at))?;
                 Some(Expr::Load(variable(*known)))
             };
             for id in edges {
@@ -412,7 +412,7 @@ struct Ends {
 /// Whether a write may change what is at a place, whatever types say.
 fn overlap(dst: &Lvalue, objects: &BTreeSet<Object>, place: &Place) -> bool {
     if let (Base::Deref(a, _), Base::Deref(b, _)) = (&dst.base, &place.lvalue.base)
-        && plain(a) == **b
+        && without_sites(a) == **b
         && let (Some(a), Some(b)) = (bytes(dst), bytes(&place.lvalue))
     {
         return a.start < b.end && b.start < a.end;
@@ -433,45 +433,6 @@ fn bytes(lvalue: &Lvalue) -> Option<std::ops::Range<i128>> {
         }
     }
     (lvalue.size > 0).then(|| start..start + i128::from(lvalue.size))
-}
-
-/// Without places in the text.
-fn plain(expr: &Expr) -> Expr {
-    match rewritten(expr, &|_| None) {
-        Expr::Unary(op, arg, _) => Expr::Unary(op, Arc::new(plain(&arg)), Site::NOWHERE),
-        Expr::Binary(op, lhs, rhs, _) => {
-            Expr::Binary(op, Arc::new(plain(&lhs)), Arc::new(plain(&rhs)), Site::NOWHERE)
-        }
-        Expr::Cast(to, arg, _) => Expr::Cast(to, Arc::new(plain(&arg)), Site::NOWHERE),
-        Expr::Compare(op, lhs, rhs) => Expr::Compare(op, Arc::new(plain(&lhs)), Arc::new(plain(&rhs))),
-        Expr::PointerDifference(lhs, rhs, stride, ty) => {
-            Expr::PointerDifference(Arc::new(plain(&lhs)), Arc::new(plain(&rhs)), stride, ty)
-        }
-        Expr::Overflows(op, lhs, rhs) => Expr::Overflows(op, Arc::new(plain(&lhs)), Arc::new(plain(&rhs))),
-        Expr::Memory(predicate, lhs, rhs) => {
-            Expr::Memory(predicate, Arc::new(plain(&lhs)), Arc::new(plain(&rhs)))
-        }
-        Expr::Load(lvalue) => Expr::Load(plain_place(&lvalue)),
-        Expr::Address(lvalue) => Expr::Address(plain_place(&lvalue)),
-        other @ (Expr::Int(..) | Expr::Float(_) | Expr::Null | Expr::Function(_)) => other,
-    }
-}
-
-fn plain_place(lvalue: &Lvalue) -> Lvalue {
-    let base = match &lvalue.base {
-        Base::Deref(pointer, _) => Base::Deref(Arc::new(plain(pointer)), Site::NOWHERE),
-        base @ (Base::Local(_) | Base::Global(_)) => base.clone(),
-    };
-    let path = lvalue.path.iter().map(|step| match step {
-        Step::Index { index, stride, length, .. } => Step::Index {
-            index: Arc::new(plain(index)),
-            stride: *stride,
-            length: *length,
-            site: Site::NOWHERE,
-        },
-        step @ Step::Field { .. } => step.clone(),
-    });
-    Lvalue { base, path: path.collect(), ..lvalue.clone() }
 }
 
 /// An expression with other values in the place of reads.

@@ -100,8 +100,9 @@ pub(super) fn named(zone: &Zone, function: &Function) -> Zone {
             Role::Parameter | Role::Variable | Role::Result => true,
             Role::VariableArray | Role::Temporary | Role::Shadow => false,
         },
-        Dim::Value(Var::Cell(_), _)
+        Dim::Value(Var::Cell(_) | Var::Path(_), _)
         | Dim::Twice(..)
+        | Dim::Product(..)
         | Dim::Global(..)
         | Dim::First(..)
         | Dim::Offset(_)

@@ -170,8 +170,9 @@ fn products_passed(view: &View<'_>, passed: &[Passed]) -> Vec<(Dim, Form)> {
     }
     let numbers = passed.iter().filter_map(|one| {
         let Passed::Number(Dim::Value(Var::Local(id), ty), form) = one else { return None };
-        let [(Dim::Value(Var::Local(argument), of), 0)] = form.above[..] else { return None };
-        (form.above == form.below).then_some(((*id, *ty), (argument, of)))
+        let [(Dim::Value(argument, of), 0)] = form.above[..] else { return None };
+        let argument = view.local_in(argument, of).filter(|_| form.above == form.below)?;
+        Some(((*id, *ty), (argument, of)))
     });
     let numbers: Vec<_> = numbers.collect();
     let mut products = Vec::new();
@@ -281,7 +282,8 @@ pub(super) fn leave(
     handed.ends(exit, is_lost, is_hidden);
     let has_path = |var: Var| matches!(var, Var::Path(_)) && !state.knows(var);
     let is_old = |dim: Dim| {
-        dim.cell().is_some_and(|cell| is_lost(&cell) || is_hidden(&cell)) || dim.var().is_some_and(has_path)
+        let mut cells = dim.cell().into_iter().chain(dim.factors(caller.name).map(|(_, cell)| cell));
+        cells.any(|cell| is_lost(&cell) || is_hidden(&cell)) || dim.var().is_some_and(has_path)
     };
     passed.iter_mut().for_each(|one| one.forget(is_old));
     let is_new = |pointer: &Pointer| matches!(pointer.tag, Some(Tag::Allocated { on_heap: true, .. }));

@@ -1,16 +1,18 @@
 //! What a state says of an expression's value: bounds, and bounds of its distance from numbers of the state. Values are mathematical: an operation
 //! whose result may wrap around says nothing but its type. Changes nothing.
 
-use std::{cell::Cell, collections::BTreeSet};
+use std::{cell, collections::BTreeSet};
 
-use proofline_cfa::{BinaryOp, Expr, Function, IntType, LocalId, Name, Program, Scalar, UnaryOp};
+use proofline_cfa::{
+    BinaryOp, Expr, Function, IntType, LocalId, Name, Object, Program, Scalar, UnaryOp, scalar_of,
+};
 use proofline_cpa::Facts;
 use smallvec::SmallVec;
 
 use super::{
     paths::AccessPath,
     state::Relations,
-    variable::Var,
+    variable::{Cell, Tag, Var},
     zone::{Dim, products},
 };
 
@@ -113,7 +115,7 @@ pub(super) struct View<'a> {
     /// The function's access paths.
     pub(super) paths: &'a [AccessPath],
     /// So many expressions are still looked into.
-    pub(super) fuel: Cell<u32>,
+    pub(super) fuel: cell::Cell<u32>,
 }
 
 impl<'a> View<'a> {
@@ -125,7 +127,7 @@ impl<'a> View<'a> {
         globals: &'a BTreeSet<Name>,
         paths: &'a [AccessPath],
     ) -> View<'a> {
-        View { program, function, state, facts, globals, paths, fuel: Cell::new(FUEL) }
+        View { program, function, state, facts, globals, paths, fuel: cell::Cell::new(FUEL) }
     }
 
     /// The number itself.
@@ -332,12 +334,38 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The local that an expression is, whatever it is converted to, if that does not change it.
+    /// The local that an expression is, whatever it is converted to, if that does not change it, and what holds its number.
     fn local_of(&self, expr: &Expr) -> Option<(LocalId, IntType)> {
-        match self.number_of(expr)? {
-            (Var::Local(id), Scalar::Int(ty)) if ty.bits <= 64 => Some((id, ty)),
-            _ => None,
-        }
+        let (var, Scalar::Int(ty)) = self.number_of(expr)? else { return None };
+        self.local_in(var, ty).map(|id| (id, ty))
+    }
+
+    /// The local of which all is what holds a number.
+    pub(super) fn local_in(&self, var: Var, ty: IntType) -> Option<LocalId> {
+        let id = match var {
+            Var::Local(id) => id,
+            Var::Cell(Cell { of: Tag::Named(Object::Local(name, id)), at: 0, .. })
+                if name == self.function.name =>
+            {
+                id
+            }
+            Var::Cell(_) | Var::Path(_) => return None,
+        };
+        let scalar = scalar_of(self.function.local(id).ty, self.program.data_model);
+        (ty.bits <= 64 && scalar == Some(Scalar::Int(ty))).then_some(id)
+    }
+
+    /// The number that a local is.
+    fn factor(&self, id: LocalId, ty: IntType) -> Form {
+        let local = self.function.local(id);
+        let var = match local.address_taken {
+            false => Var::Local(id),
+            true => {
+                let of = Tag::Named(Object::Local(self.function.name, id));
+                Var::Cell(Cell { of, at: 0, size: u32::from(ty.bits) / 8 })
+            }
+        };
+        self.number(Dim::Value(var, ty))
     }
 
     /// The number that a product is, if both factors are locals.
@@ -370,7 +398,7 @@ impl<'a> View<'a> {
             let products = self.products_with(of);
             let (Some(row), Some(width)) = (self.form(row), self.form(width)) else { continue };
             for (dim, rows, ty) in products.into_iter().filter(|_| width.low >= 0) {
-                if self.distance(&row, &self.number(Dim::Value(Var::Local(rows), ty))) <= 0 {
+                if self.distance(&row, &self.factor(rows, ty)) <= 0 {
                     above.push((dim, 0));
                 }
             }
@@ -400,7 +428,7 @@ impl<'a> View<'a> {
             };
             let most = self.distance(&column, &width);
             for (dim, rows, ty) in products.into_iter().filter(|_| is_exact && width.low >= 0) {
-                if self.distance(&row, &self.number(Dim::Value(Var::Local(rows), ty))) <= -1 {
+                if self.distance(&row, &self.factor(rows, ty)) <= -1 {
                     above.push((dim, most));
                 }
             }

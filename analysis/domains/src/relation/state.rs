@@ -359,6 +359,7 @@ impl Relations {
 
     /// Forgets what is known of the locals and cells for which `keep` does not hold, but for values at the call.
     pub fn retain_vars(&mut self, keep: impl Fn(Var) -> bool) {
+        let function = self.function;
         let is_lost = |dim: Dim| match dim {
             Dim::Value(var, _)
             | Dim::Twice(var, _)
@@ -368,7 +369,10 @@ impl Relations {
             | Dim::Filled(var)
             | Dim::From(var)
             | Dim::Stop(var) => !keep(var),
-            Dim::Product(a, _, b, _) => !keep(Var::Local(a)) || !keep(Var::Local(b)),
+            Dim::Product(..) => {
+                let is_kept = |(id, cell)| keep(Var::Local(id)) && keep(Var::Cell(cell));
+                !dim.factors(function).all(is_kept)
+            }
             Dim::Global(..) | Dim::First(..) | Dim::FirstOffset(_) => false,
             Dim::Scratch(_) => true,
         };
@@ -392,7 +396,10 @@ impl Relations {
 
     /// The cells of which something is known.
     pub fn cells(&self) -> BTreeSet<Cell> {
-        let numbers = self.zone.dims().filter_map(Dim::cell);
+        let numbers = self
+            .zone
+            .dims()
+            .flat_map(|dim| dim.cell().into_iter().chain(dim.factors(self.function).map(|(_, cell)| cell)));
         numbers.chain(self.pointers.keys().filter_map(|var| var.cell())).collect()
     }
 

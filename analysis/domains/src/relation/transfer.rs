@@ -571,7 +571,7 @@ fn replace(state: &mut Relations, values: &[(Dim, &Form)]) -> Result<()> {
             // Where the number was read that the local held before.
             (Dim::Value(id, _) | Dim::Offset(id), Dim::From(old) | Dim::Stop(old)) => id == old,
             (Dim::Value(id, _), Dim::Twice(old, _)) => id == old,
-            (Dim::Value(Var::Local(id), _), old @ Dim::Product(..)) => old.is_product_of(id),
+            (Dim::Value(var, _), old @ Dim::Product(..)) => old.is_product_of(var),
             (new, old) => new == old,
         })
     };

@@ -7,10 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofline_cfa::{IntType, LocalId, Name};
+use proofline_cfa::{IntType, LocalId, Name, Object};
 use serde::{Deserialize, Serialize};
 
-use super::variable::{Cell, Var};
+use super::variable::{Cell, Tag, Var};
 
 /// So many differences are stored at most; further ones that only follow from others are not.
 const MOST: usize = 400;
@@ -28,7 +28,8 @@ pub enum Dim {
     Value(Var, IntType),
     /// Twice its value, as a mathematical number: that is what `2 * n` and `n << 1` are, and what a buffer has that is twice as large.
     Twice(Var, IntType),
-    /// The product of two locals, the first one first, as a mathematical number: that is what a matrix has of `rows * columns` elements.
+    /// The product of two locals, also such that have an address, the first one first, as a mathematical number: so many elements a matrix has of
+    /// `rows * columns`.
     Product(LocalId, IntType, LocalId, IntType),
     /// The value of an object with static storage that only edges which name it change.
     Global(Name, IntType),
@@ -92,9 +93,26 @@ impl Dim {
         Dim::Product(a.0, a.1, b.0, b.1)
     }
 
-    /// Whether it is a product with the local.
-    pub fn is_product_of(self, id: LocalId) -> bool {
-        matches!(self, Dim::Product(a, _, b, _) if a == id || b == id)
+    /// Whether it is a product with what holds a number.
+    pub fn is_product_of(self, var: Var) -> bool {
+        let local = match var {
+            Var::Local(id) => Some(id),
+            Var::Cell(Cell { of: Tag::Named(Object::Local(_, id)), .. }) => Some(id),
+            Var::Cell(_) | Var::Path(_) => None,
+        };
+        matches!((self, local), (Dim::Product(a, _, b, _), Some(id)) if a == id || b == id)
+    }
+
+    /// The cells of a product's locals in this function, as far as they have addresses.
+    pub fn factors(self, function: Name) -> impl Iterator<Item = (LocalId, Cell)> {
+        let factors = match self {
+            Dim::Product(a, a_ty, b, b_ty) => Some([(a, a_ty), (b, b_ty)]),
+            _ => None,
+        };
+        factors.into_iter().flatten().map(move |(id, ty)| {
+            let of = Tag::Named(Object::Local(function, id));
+            (id, Cell { of, at: 0, size: u32::from(ty.bits) / 8 })
+        })
     }
 
     /// The same of another holder. What parameters were at first stays theirs.

@@ -48,9 +48,7 @@ impl Between<'_> {
     fn view<'v>(&'v self, state: &'v Relations, globals: &'v BTreeSet<Name>) -> View<'v> {
         View::new(self.env.program(), self.call.at.function, state, &NoFacts, globals, self.paths)
     }
-}
 
-impl Between<'_> {
     /// Forgets the caller's paths which the call may have changed.
     fn retain_paths(&self, state: &mut Relations, exit: &Relations) {
         let (env, caller) = (self.env, self.call.at.function);
@@ -300,7 +298,9 @@ pub(super) fn leave(
         !local.address_taken && scalar_of(local.ty, env.program().data_model) == dst.scalar
     });
     let is_named = !matches!(dst.base, Base::Deref(..));
-    let number = between.view(&before, globals).dim(dst).filter(|_| is_named);
+    // (What holds the number of anything else is one of the holders, if it is still there.)
+    let is_global = |dim: &Dim| matches!(dim, Dim::Global(..));
+    let number = between.view(&before, globals).dim(dst).filter(is_global);
     let there = &env.targets(caller.name, &Expr::Address(dst.clone())).objects;
     let is_there = |var: &Var| match var {
         Var::Local(_) | Var::Cell(_) => is_named,

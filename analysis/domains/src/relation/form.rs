@@ -368,9 +368,13 @@ impl<'a> View<'a> {
         self.number(Dim::Value(var, ty))
     }
 
-    /// The number that a product is, if both factors are locals.
+    /// The number that a product is, if both factors are locals, and their bounds say that it is not too large.
     pub(super) fn product(&self, lhs: &Expr, rhs: &Expr) -> Option<Dim> {
-        Some(Dim::product(self.local_of(lhs)?, self.local_of(rhs)?))
+        let dim = Dim::product(self.local_of(lhs)?, self.local_of(rhs)?);
+        let (left, right) = (self.form(lhs)?, self.form(rhs)?);
+        let (low, high) = products((left.low, left.high), (right.low, right.high));
+        let (least, most) = dim.range();
+        (least <= low && high <= most).then_some(dim)
     }
 
     /// The products of which something is known with a local, and the local that is the other factor.

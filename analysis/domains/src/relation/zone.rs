@@ -29,7 +29,7 @@ pub enum Dim {
     /// Twice its value, as a mathematical number: that is what `2 * n` and `n << 1` are, and what a buffer has that is twice as large.
     Twice(Var, IntType),
     /// The product of two locals, also such that have an address, the first one first, as a mathematical number: so many elements a matrix has of
-    /// `rows * columns`.
+    /// `rows * columns`. Listed only where the locals' bounds say that it is no larger than such numbers are.
     Product(LocalId, IntType, LocalId, IntType),
     /// The value of an object with static storage that only edges which name it change.
     Global(Name, IntType),
@@ -65,7 +65,10 @@ impl Dim {
         match self {
             Dim::Value(_, ty) | Dim::First(_, ty) | Dim::Global(_, ty) => (ty.min(), ty.max()),
             Dim::Twice(_, ty) => (2 * ty.min(), 2 * ty.max()),
-            Dim::Product(_, a, _, b) => products((a.min(), a.max()), (b.min(), b.max())),
+            Dim::Product(_, a, _, b) => {
+                let (low, high) = products((a.min(), a.max()), (b.min(), b.max()));
+                (low.max(-LARGE), high.min(LARGE))
+            }
             Dim::Size(_) | Dim::Zero(_) | Dim::Filled(_) | Dim::Stop(_) => (0, 1 << 64),
             Dim::Offset(_) | Dim::FirstOffset(_) | Dim::From(_) | Dim::Scratch(_) => (-FAR, FAR),
         }
@@ -87,7 +90,7 @@ impl Dim {
         }
     }
 
-    /// The product of two locals.
+    /// The product of two locals, of which the caller knows that it is in its range.
     pub fn product(a: (LocalId, IntType), b: (LocalId, IntType)) -> Dim {
         let (a, b) = if a <= b { (a, b) } else { (b, a) };
         Dim::Product(a.0, a.1, b.0, b.1)
@@ -103,7 +106,7 @@ impl Dim {
         matches!((self, local), (Dim::Product(a, _, b, _), Some(id)) if a == id || b == id)
     }
 
-    /// The cells of a product's locals in this function, as far as they have addresses.
+    /// The locals of a product in this function, each with the cell that it is if it has an address.
     pub fn factors(self, function: Name) -> impl Iterator<Item = (LocalId, Cell)> {
         let factors = match self {
             Dim::Product(a, a_ty, b, b_ty) => Some([(a, a_ty), (b, b_ty)]),

@@ -11,6 +11,7 @@ mod memory;
 mod precision;
 mod predicates;
 mod refinement;
+mod relation_programs;
 mod relations;
 mod shapes;
 mod soundness;

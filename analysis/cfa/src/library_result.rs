@@ -53,6 +53,10 @@ pub enum Quantity {
     NumberIn,
     /// How many characters of `s` are that number and what stands before it: `s`, `base`.
     NumberEnd,
+    /// `strtod(s, …)`, or the like for another floating type. No integer.
+    FloatIn,
+    /// How many characters of `s` are that number and what stands before it.
+    FloatEnd,
     /// `inet_addr(s)`
     InternetAddress,
     /// How many of the `n` bytes from `p` on a search for the byte `c` looks at: `p`, `c`, `n`.
@@ -85,7 +89,7 @@ pub enum Quantity {
 
 impl Quantity {
     /// With name and number of arguments.
-    pub const ALL: [(&'static str, Quantity, usize); 31] = [
+    pub const ALL: [(&'static str, Quantity, usize); 33] = [
         ("string_length", Quantity::StringLength, 1),
         ("bounded_length", Quantity::BoundedLength, 2),
         ("string_size", Quantity::StringSize, 1),
@@ -103,6 +107,8 @@ impl Quantity {
         ("number", Quantity::Number, 1),
         ("number_in", Quantity::NumberIn, 2),
         ("number_end", Quantity::NumberEnd, 2),
+        ("float_in", Quantity::FloatIn, 1),
+        ("float_end", Quantity::FloatEnd, 1),
         ("internet_address", Quantity::InternetAddress, 1),
         ("bytes_until", Quantity::BytesUntil, 3),
         ("kept_bytes", Quantity::KeptBytes, 2),
@@ -153,6 +159,8 @@ impl Quantity {
             | Quantity::BytesUntil
             | Quantity::NumberIn
             | Quantity::NumberEnd
+            | Quantity::FloatIn
+            | Quantity::FloatEnd
             | Quantity::KeptBytes
             | Quantity::Overlap
             | Quantity::Meeting

@@ -1,6 +1,7 @@
 //! Whose fault a violation in library code is. A function without callers is run with all arguments; a failure that some arguments
 //! avoid is the callers' matter (*latent*: an inferred precondition), one that no argument avoids, or that stands in a branch which the
-//! function itself chose by testing the very thing, is the function's own (*manifest*). What hangs on the result of a function that nothing
+//! function itself chose by testing the very thing, is the function's own (*manifest*), as is an access outside of the program's own variable
+//! for which no condition on arguments can be said. What hangs on the result of a function that nothing
 //! is known of is latent, too, and names that function.
 //!
 //! The distinction is Pulse's: Le, Raad, Villard, Berdine, Dreyer and O'Hearn, "Finding Real Bugs in Big Programs with Incorrectness Logic",
@@ -18,7 +19,8 @@ use std::{
 };
 
 use proofline_cfa::{
-    Base, Cause, Expr, Loc, LocalId, Lvalue, Name, Obligation, Op, Role, Site, Step, expr_text,
+    Base, Cause, Expr, Loc, LocalId, Lvalue, MemoryPredicate, Name, Object, Obligation, Op, Role, Site, Step,
+    expr_text,
     visit::{self, Mention},
 };
 
@@ -76,9 +78,38 @@ impl Precondition {
 /// to another one before), whatever callers do: they decide nothing that is asked on the way.
 pub(crate) fn judge(subject: &Subject, run: &Run, obligation: &Obligation) -> (Blame, bool) {
     let mut asked = Influence::default();
-    let blame = blame(subject, run, obligation, &mut asked);
+    let mut blame = blame(subject, run, obligation, &mut asked);
+    if is_beyond_words(&blame) && leaves_own_object(subject, run, obligation) {
+        blame = Blame::Manifest;
+    }
     let is_unconditional = blame == Blame::Manifest && !asked.callers;
     (blame, is_unconditional)
+}
+
+/// No condition over what callers pass can be said.
+fn is_beyond_words(blame: &Blame) -> bool {
+    match blame {
+        Blame::Manifest => false,
+        Blame::Latent(asked) => {
+            asked.requires.is_none() && asked.fails_when.is_none() && asked.unknown.is_none()
+        }
+    }
+}
+
+/// Whether what failed is an access outside of a variable whose size the program's text says: `char buffer[8]`, with whatever a parameter's text
+/// was copied there. Callers cannot see to it if nobody can tell them what to see to; a larger variable, or a question before, can.
+fn leaves_own_object(subject: &Subject, run: &Run, obligation: &Obligation) -> bool {
+    let Some(trace) = run.trace.as_ref().filter(|trace| trace.is_whole()) else { return false };
+    let Some(touched) = &trace.touched else { return false };
+    let is_own = match touched.object.object {
+        Object::Local(..) => true,
+        Object::Global(name) => subject.program().globals.get(&name).is_some_and(|global| global.defined),
+        Object::Heap(..) | Object::External => false,
+    };
+    let is_about_bounds = [&checks::out_of_bounds::CHECK, &checks::library_call::CHECK]
+        .iter()
+        .any(|check| check.is(obligation.check));
+    is_own && is_about_bounds && touched.predicate == MemoryPredicate::InBounds
 }
 
 /// Whose fault it is; `asks`: what has a say in the way there and in the failure itself.

@@ -116,9 +116,7 @@ impl Lowering<'_> {
         };
         let (Some(Position { is_open, left, kinds }), Some(given)) = (position, self.lists.given.clone())
         else {
-            let unknown = Expr::Load(self.unmodelled(Type::int(), "a list of variable arguments", site));
-            let fits = fold::compare(CompareOp::Ne, unknown, Expr::int(0));
-            return self.demand(INCOMPATIBLE_CALL, fits, "va_arg finds an argument of its type", site);
+            return self.demand_somehow("a list of variable arguments", site);
         };
         let is_open = fold::compare(CompareOp::Ne, Expr::Load(is_open), number(0));
         self.demand(INCOMPATIBLE_CALL, is_open, "va_arg comes between va_start and va_end", site);
@@ -136,7 +134,7 @@ impl Lowering<'_> {
         self.connect(Op::Assume(is_known.negated()), far, site);
         self.connect(Op::Assume(is_known), near, site);
         self.at = far;
-        self.unsupported("a variable argument behind many others", site);
+        self.demand_somehow("a variable argument behind many others", site);
         self.connect(Op::Skip, join, site);
         self.at = near;
         let fits = fold::compare(CompareOp::Eq, own, number(kind));
@@ -149,6 +147,15 @@ impl Lowering<'_> {
         self.emit(Op::Assign(left, fewer), site);
         let behind = fold::binary(BinaryOp::Shr, Expr::Load(kinds.clone()), number(4), site);
         self.emit(Op::Assign(kinds, behind), site);
+    }
+}
+
+impl Lowering<'_> {
+    /// What can be neither proved nor violated, because nothing is known of `what`.
+    fn demand_somehow(&mut self, what: &'static str, site: Site) {
+        let unknown = Expr::Load(self.unmodelled(Type::int(), what, site));
+        let fits = fold::compare(CompareOp::Ne, unknown, Expr::int(0));
+        self.demand(INCOMPATIBLE_CALL, fits, "va_arg finds an argument of its type", site);
     }
 }
 

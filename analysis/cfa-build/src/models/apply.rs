@@ -454,6 +454,7 @@ impl Pass<'_, '_> {
                         bases = of.last().map_or(bases, are_bases);
                         Some((Quantity::NumberEnd, of.clone()))
                     }
+                    Some((Quantity::FloatIn, of)) => Some((Quantity::FloatEnd, of.clone())),
                     Some(_) | None => None,
                 };
                 for is_base in bases {

@@ -13,7 +13,9 @@ use super::{
     format,
 };
 use crate::lower::{byte_swapped, fold};
-use proofline_cfa::{Argument, Base, BinaryOp, Cause, CompareOp, Expr, Lvalue, Op, Scalar, UnaryOp};
+use proofline_cfa::{
+    Argument, Base, BinaryOp, Cause, CompareOp, Expr, Lvalue, Op, Quantity, Scalar, UnaryOp,
+};
 
 impl Pass<'_, '_> {
     pub(super) fn result(
@@ -26,9 +28,13 @@ impl Pass<'_, '_> {
     ) {
         let is_pointer = dst.scalar == Some(Scalar::Pointer);
         let is_integer = matches!(dst.scalar, Some(Scalar::Int(_)));
+        let is_number = match self.emitter.exactly {
+            Some((Quantity::FloatIn, _)) => matches!(dst.scalar, Some(Scalar::Float(_))),
+            Some(_) => is_integer,
+            None => false,
+        };
         // A temporary of its own says what the number really is.
-        if self.emitter.exactly.is_some() && is_integer && !matches!(outcome, Some(Outcome::Argument { .. }))
-        {
+        if is_number && !matches!(outcome, Some(Outcome::Argument { .. })) {
             let number = self.emitter.temporary(dst.ty);
             let value = Expr::Load(number.clone());
             self.emitter.note(&value, false);

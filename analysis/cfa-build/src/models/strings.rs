@@ -117,7 +117,7 @@ impl Emitter<'_> {
     /// a quantity of its own.)
     fn goes_no_further(&mut self, string: &Expr, assign: &Op) {
         let Op::Assign(_, Expr::Address(Lvalue { path, .. })) = assign else { return };
-        let is_search = !matches!(self.exactly, None | Some((Quantity::NumberEnd, _)));
+        let is_search = !matches!(self.exactly, None | Some((Quantity::NumberEnd | Quantity::FloatEnd, _)));
         let Some(Step::Index { index, .. }) = path.last().filter(|_| !is_search) else { return };
         let index = Expr::clone(index);
         let before = self.exactly.replace((Quantity::StringLength, vec![string.clone()]));

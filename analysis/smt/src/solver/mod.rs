@@ -89,6 +89,15 @@ impl Limits {
     pub fn resource(units: u32) -> Limits {
         Limits { resource: Some(units), millis: None }
     }
+
+    /// Milliseconds after which nobody waits for an answer any longer. Some of what a solver does its units hardly count (rewriting one large
+    /// formula may take it minutes), so this follows from them, too: ten times as long as they mostly take.
+    pub(crate) fn patience(self) -> Option<u32> {
+        const LEAST: u32 = 10_000;
+        const UNITS_PER_MILLI: u32 = 100;
+        let of_units = self.resource.map(|units| LEAST.saturating_add(units / UNITS_PER_MILLI));
+        self.millis.into_iter().chain(of_units).min()
+    }
 }
 
 /// A stack of scopes with formulas, decided as one conjunction. Answers are those of the whole stack.

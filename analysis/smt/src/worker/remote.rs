@@ -88,7 +88,7 @@ impl RemoteSolver {
     /// Asks the worker, which is told everything first where it is new.
     fn ask(&mut self, order: &Order<'_>) -> Result<Reply, Lost> {
         self.introduce();
-        self.session.ask(order, self.limits.millis)
+        self.session.ask(order, self.limits)
     }
 
     fn decide(&mut self, assumptions: &[Term]) -> Result<(Outcome, Vec<usize>), Lost> {

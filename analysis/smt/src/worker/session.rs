@@ -10,7 +10,7 @@ use super::pool::Pool;
 use super::process::Process;
 use super::terms::{Known, Sent};
 use crate::horn::spacer::{Found, Query};
-use crate::solver::Reason;
+use crate::solver::{Limits, Reason};
 use crate::z3::{Interrupter, Settings, Target};
 
 /// A session. It belongs to one thread.
@@ -103,7 +103,7 @@ impl Session {
     }
 
     /// Asks once.
-    pub(super) fn ask(&self, order: &Order<'_>, millis: Option<u32>) -> Result<Reply, Lost> {
+    pub(super) fn ask(&self, order: &Order<'_>, limits: Limits) -> Result<Reply, Lost> {
         self.tell(order);
         let wire = &mut *self.wire.borrow_mut();
         if self.interrupter.is_requested() {
@@ -119,7 +119,7 @@ impl Session {
         let payload = std::mem::take(&mut wire.out.0);
         let leash = process.leash().clone();
         let answer = self.interrupter.guard(Target::Worker(leash.clone()), (), || {
-            let _watch = self.pool.watch(&leash, millis);
+            let _watch = self.pool.watch(&leash, limits.patience());
             process.exchange(&payload)
         });
         let Some(answer) = answer else { return Err(wire.lose(Lost::Interrupted)) };
@@ -159,7 +159,7 @@ impl Session {
     /// What Spacer finds.
     pub(crate) fn spacer(&self, query: &Query<'_>) -> Result<Found, Reason> {
         let order = Order::Spacer(query.clone());
-        let reply = self.insist(|| match self.ask(&order, query.options.limits.millis)? {
+        let reply = self.insist(|| match self.ask(&order, query.options.limits)? {
             Reply::Spacer(found) => Ok(found),
             _ => Err(self.garbage()),
         });

@@ -28,10 +28,12 @@ mod given_back;
 mod parameters;
 
 use given_back::given_back;
-use parameters::{counts, is_moved, not_nan, over_parameters, starts, stored, walked};
+use parameters::{counts, is_moved, limits, not_nan, over_parameters, starts, stored, walked};
 
 /// So many numbers of elements are tried for a pointer.
 const COUNTS: usize = 3;
+/// So many sizes that are numbers in the text are.
+const LIMITS: usize = 4;
 
 /// What is tried for a function.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -615,6 +617,10 @@ fn ladder(env: &Environment, function: &Function, at: usize, uses: &Uses) -> Vec
         for count in counts(function, at).into_iter().take(COUNTS) {
             add(Memory::Elements(count, if uses.varies { stride } else { 1 }));
         }
+    }
+    if uses.varies && counts(function, at).is_empty() {
+        let sizes = limits(env, function).into_iter().filter_map(|count| count.checked_mul(stride));
+        sizes.filter(|size| *size > bytes).take(LIMITS).for_each(|size| add(Memory::Bytes(size)));
     }
     if is_text && uses.varies {
         add(Memory::String);

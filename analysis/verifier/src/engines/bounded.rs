@@ -12,7 +12,10 @@ use proofline_encoding::{
 };
 use proofline_smt::{Limits, Outcome, Solver, Term, Value, second_eye};
 
-use super::{Answer, Decision, Engine, Question, session::Session, start, witness::also_with_full_reads};
+use super::{
+    Answer, Decision, Engine, Question, horn::UNITS_PER_STEP, session::Session, start,
+    witness::also_with_full_reads,
+};
 use crate::{
     counterexample::Counterexample,
     interpret::{self, Choice, Code, Machine, Oracle, Passing},
@@ -90,12 +93,18 @@ impl Bounded {
             incomplete: None,
             give_ups: 0,
         };
+        let mut gave_up = 0;
         for depth in 0..self.layers {
             let layer = search.unrolling.layer()?;
             for (function, obligation, guard) in search.errors(depth, layer) {
                 budget.spend(LAYER_STATE_COST)?;
                 if let Some(counterexample) = search.violation((function, obligation), depth, guard, solver) {
                     return Ok(Answer::Violated(counterexample));
+                }
+                // A question that the solver could not answer has cost more than a state.
+                if search.give_ups > gave_up {
+                    gave_up = search.give_ups;
+                    budget.spend(u64::from(self.resource / UNITS_PER_STEP))?;
                 }
                 if search.give_ups >= self.give_ups {
                     return Err(search.incomplete.unwrap_or(Unknown::OutOfBudget));

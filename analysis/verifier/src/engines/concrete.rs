@@ -3,16 +3,17 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use proofline_cfa::{Entry, IntType, Name, Scalar, Site};
+use proofline_cfa::{EdgeId, Entry, IntType, Name, Scalar, Site};
 use proofline_cpa::{Budget, Path, Unknown};
 
 use super::{
     Answer, Decision, Engine, Question, Targets,
+    corpus::{Corpus, Coverage, fitted},
     pool::{Counted, MOST_COUNTED, Pool, Random},
 };
 use crate::{
     counterexample::Counterexample,
-    interpret::{Choice, Code, End, Limits, Machine, Oracle, Run},
+    interpret::{Choice, Code, End, Limits, Machine, Oracle, Passing, Run},
 };
 
 /// Runs the program.
@@ -107,12 +108,14 @@ impl Search<'_> {
         let mut queue: BinaryHeap<Reverse<(u32, Choices)>> = BinaryHeap::new();
         queue.push(Reverse((0, Choices::new())));
         let mut random = Random(0x9e37_79b9_7f4a_7c15);
+        let mut corpus = Corpus::new(self.pool);
         let mut stuck = None;
         // The most inputs that a run has read, the runs that count through their values, and what these have cost.
         let (mut arity, mut counted, mut counting) = (0, 0, 0);
         for round in 0u64.. {
             let first = round == 0;
-            // Systematic and random choices take turns: the first find shallow bugs, the second those behind many inputs.
+            let mut coverage = Coverage::default();
+            // Systematic, random and changed choices take turns: the first find shallow bugs, the others those behind many inputs.
             let next = if first || round % 2 == 1 { queue.pop() } else { None };
             let is_over = next.is_none() && queue.is_empty() && (round % 2 == 1 || arity <= MOST_COUNTED);
             let (choices, source) = match next {
@@ -125,28 +128,32 @@ impl Search<'_> {
                     counted += 1;
                     (Choices::new(), Source::Counted(Counted::new(counted - 1, arity)))
                 }
+                None if round % 4 == 2 && arity > MOST_COUNTED => {
+                    (Choices::new(), Source::Changed(corpus.next(), &mut coverage))
+                }
                 None => (Choices::new(), Source::Random(Random(random.next()))),
             };
             let steps = match source {
                 _ if first => limits.first_steps,
                 Source::Counted(_) => limits.run_steps.min(COUNTED_STEPS),
-                Source::Choices | Source::Random(_) => limits.run_steps,
+                Source::Choices | Source::Random(_) | Source::Changed(..) => limits.run_steps,
             };
             // The first run may be long because it decides a program without inputs. One that asks and asks goes round in a loop.
             let questions = (limits.run_steps / 4) as usize;
             let systematic = matches!(source, Source::Choices);
             let is_counted = matches!(source, Source::Counted(_));
+            let is_changed = matches!(source, Source::Changed(..));
             let mut oracle = Chooser::new(self.pool, &choices);
             oracle.source = source;
             // Long sums of what is read need the same again and again.
-            oracle.is_steady = round % 4 == 2;
+            oracle.is_steady = round % 8 == 4;
             let run = Machine::new(
                 self.code,
                 oracle,
                 Limits {
                     steps,
                     questions,
-                    reads_full: round % 4 == 2,
+                    reads_full: round % 8 == 4,
                     compiles_after: COMPILED_AFTER,
                     compiled_steps: if first { limits.compiled_steps } else { 0 },
                     ..Limits::default()
@@ -171,6 +178,9 @@ impl Search<'_> {
                 return Err(Unknown::Unconfirmed(why));
             }
             arity = arity.max(run.inputs.len());
+            if is_changed {
+                corpus.learn(&coverage, &run.inputs);
+            }
             if systematic {
                 self.extend(&mut queue, &choices, &run.inputs);
             }
@@ -243,13 +253,15 @@ impl Search<'_> {
 }
 
 /// Where a run's answers come from.
-enum Source {
+enum Source<'s> {
     /// Candidates by their positions in the pool.
     Choices,
     /// Any candidates.
     Random(Random),
     /// Numbers in order, and candidates for what is no number.
     Counted(Counted),
+    /// Those of an earlier run, changed; the edges of this one are noted.
+    Changed(Vec<i128>, &'s mut Coverage),
 }
 
 /// Answers by position in the pool.
@@ -257,7 +269,7 @@ struct Chooser<'s> {
     pool: &'s Pool,
     choices: &'s Choices,
     next: usize,
-    source: Source,
+    source: Source<'s>,
     /// What was chosen at random at a place is chosen there again.
     is_steady: bool,
     chosen: Vec<((Name, Site), u64)>,
@@ -270,12 +282,28 @@ impl<'s> Chooser<'s> {
 }
 
 impl Oracle for Chooser<'_> {
+    fn hears_edges(&self) -> bool {
+        matches!(self.source, Source::Changed(..))
+    }
+
+    fn passes(&mut self, function: Name, edge: EdgeId, passing: Passing) {
+        if let Source::Changed(_, coverage) = &mut self.source
+            && passing != Passing::Leave
+        {
+            coverage.note(function, edge);
+        }
+    }
+
     fn choose(&mut self, choice: &Choice) -> i128 {
         let place = (choice.function, choice.site);
         let chosen = self.chosen.iter().find(|(at, _)| self.is_steady && *at == place);
         let before = chosen.map(|(_, index)| *index);
         let at = self.next;
         let index = match (&mut self.source, before) {
+            (Source::Changed(answers, _), _) => {
+                self.next += 1;
+                return fitted(answers.get(at).copied(), choice);
+            }
             (Source::Counted(counted), _) => {
                 self.next += 1;
                 return match choice.scalar {

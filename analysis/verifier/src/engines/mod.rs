@@ -8,6 +8,7 @@ mod call_paths;
 mod cases;
 pub(crate) mod concrete;
 mod configuration;
+mod corpus;
 mod cparec;
 mod equations;
 mod features;

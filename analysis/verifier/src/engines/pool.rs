@@ -105,6 +105,11 @@ impl Pool {
         self.values.len()
     }
 
+    /// Integers, most telling first.
+    pub(crate) fn values(&self) -> &[i128] {
+        &self.values
+    }
+
     /// How many different candidates there are for a question.
     pub(crate) fn candidates(&self, choice: &Choice) -> usize {
         match choice.scalar {

@@ -3,10 +3,13 @@
 
 use std::cmp::Ordering;
 
-use proofline_cfa::{Base, Conversion, Expr, IntType, Lvalue, Quantity, Scalar, Site, eval::Value};
+use proofline_cfa::{
+    Base, Conversion, Expr, FloatType, IntType, Lvalue, Quantity, Scalar, Site, eval::Value,
+};
 
 use super::{
     code::FunctionCode,
+    float_text,
     machine::{Machine, Step, stuck},
     oracle::Oracle,
     place::{Place, refused},
@@ -71,6 +74,9 @@ impl<'c, O: Oracle> Machine<'c, O> {
             let text = self.printed(code, &result.arguments)?;
             return Ok(text.map(|text| Value::Int(ty.wrap(text.len() as i128))));
         }
+        if let (Quantity::FloatIn, Some(Scalar::Float(format))) = (result.quantity, dst.scalar) {
+            return self.float_in(Asker { code, site }, &result.arguments, format);
+        }
         let mut numbers = [0; 4];
         for (number, argument) in numbers.iter_mut().zip(&result.arguments) {
             match self.eval(code, argument)? {
@@ -126,6 +132,20 @@ impl<'c, O: Oracle> Machine<'c, O> {
         })
     }
 
+    /// The number that a text begins with, as `strtod` and its kin read it.
+    fn float_in(
+        &mut self,
+        asker: Asker<'c>,
+        arguments: &'c [Expr],
+        format: FloatType,
+    ) -> Step<Option<Value>> {
+        let [text] = arguments else { return Ok(None) };
+        let Value::Int(from) = self.eval(asker.code, text)? else { return Ok(None) };
+        let text = self.text(asker, from as u64)?;
+        let found = text.as_deref().and_then(float_text::read);
+        Ok(found.and_then(|(spelling, _)| spelling.number(format)).map(Value::Float))
+    }
+
     /// Whether bytes from one address on and those from another on have one in common.
     fn overlap(&self, (one, size): (u64, i128), (other, other_size): (u64, i128)) -> Step<Found> {
         let base = |address: u64| self.memory.object_at(address).map(|(_, base, _)| base);
@@ -157,7 +177,12 @@ impl<'c, O: Oracle> Machine<'c, O> {
             }
             Quantity::Overlap => self.overlap((from, third), (to, third))?,
             Quantity::Meeting => self.overlap((from, second), (third as u64, fourth))?,
-            Quantity::PrintedLength | Quantity::PrintedText => Found::Unknown,
+            Quantity::PrintedLength | Quantity::PrintedText | Quantity::FloatIn => Found::Unknown,
+            Quantity::FloatEnd => {
+                let text = self.text(asker, from)?;
+                let found = text.as_deref().and_then(float_text::read);
+                found.map_or(Found::Unknown, |(_, end)| Found::Number(end as i128))
+            }
             Quantity::InternetAddress => match self.text(asker, from)? {
                 Some(text) => internet_address(&text).map_or(Found::Unknown, Found::Number),
                 None => Found::Unknown,

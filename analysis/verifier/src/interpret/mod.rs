@@ -5,6 +5,7 @@ mod accelerate;
 mod arguments;
 mod code;
 mod compiled;
+mod float_text;
 mod kept;
 mod leaves;
 mod library_result;

@@ -159,6 +159,22 @@ pub(super) fn counts(function: &Function, pointer: usize) -> Vec<Expr> {
     numbers(function, (pointer + 1..count).chain(0..pointer)).collect()
 }
 
+/// Numbers of the text that loops go up to, and one more: what is behind the loop may be at it. Small ones first.
+pub(super) fn limits(env: &Environment, function: &Function) -> BTreeSet<u64> {
+    const LARGEST: i128 = 1 << 16;
+    let exits = env.structure(function.name).loops().iter().flat_map(|found| &found.exits);
+    let numbers = exits.filter_map(|exit| match &function.edge(*exit).op {
+        Op::Assume(Expr::Compare(_, lhs, rhs)) => match (&**lhs, &**rhs) {
+            (Expr::Load(_), Expr::Int(number, _)) => Some(*number),
+            _ => None,
+        },
+        _ => None,
+    });
+    let sizes =
+        numbers.filter(|number| (2..LARGEST).contains(number)).flat_map(|number| [number, number + 1]);
+    sizes.filter_map(|size| u64::try_from(size).ok()).collect()
+}
+
 /// Integer parameters that nobody else can change.
 fn numbers(function: &Function, order: impl Iterator<Item = usize>) -> impl Iterator<Item = Expr> {
     order.filter_map(|at| {

@@ -19,8 +19,8 @@ use std::{
 };
 
 use proofline_cfa::{
-    Base, Cause, Expr, Loc, LocalId, Lvalue, MemoryPredicate, Name, Object, Obligation, Op, Role, Site, Step,
-    expr_text,
+    Base, Cause, Expr, Loc, LocalId, Lvalue, MemoryPredicate, Name, Object, Obligation, Op, Role, Scalar,
+    Site, Step, expr_text,
     visit::{self, Mention},
 };
 
@@ -86,6 +86,12 @@ pub(crate) fn judge(subject: &Subject, run: &Run, obligation: &Obligation) -> (B
     (blame, is_unconditional)
 }
 
+/// Whether it is asked of a pointer in memory: of one that holds a structure together.
+fn is_link(condition: &Expr) -> bool {
+    let Expr::Compare(_, lhs, _) = condition else { return false };
+    matches!(&**lhs, Expr::Load(Lvalue { base: Base::Deref(..), scalar: Some(Scalar::Pointer), .. }))
+}
+
 /// No condition over what callers pass can be said.
 fn is_beyond_words(blame: &Blame) -> bool {
     match blame {
@@ -138,8 +144,8 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
     let mut tests: Vec<(u32, &Expr, Option<Name>)> = Vec::new();
     let mut called_back: Option<Name> = None;
     let mut is_freed_here = false;
-    // Whether what is in the callers' memory decides the way, such as a count of references.
-    let mut asks_memory = false;
+    // Whether what is in the callers' memory decides the way, such as a count of references; whether pointers there do.
+    let (mut asks_memory, mut asks_links) = (false, false);
     for event in &trace.events {
         let Some(function) = subject.program().function(event.function) else { continue };
         symbols.enter(function, event.depth);
@@ -192,6 +198,7 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
             let siblings = || structure.successors(edge.from).iter().map(|id| function.edge(*id));
             let is_obligation = siblings().any(|other| structure.obligation_at(other.to).is_some());
             asks_memory |= reads && !is_obligation;
+            asks_links |= reads && !is_obligation && is_link(condition);
             // A part of a condition that a contract asks for.
             let is_part = siblings().any(|other| other.site == Site::NOWHERE);
             if siblings().count() < 2 || is_obligation || is_part {
@@ -253,9 +260,12 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
     if let Some(unknown) = called_back {
         return Blame::Latent(Precondition::new(Some(unknown)));
     }
-    // What fails was decided here, whatever the way there asks: an allocation that fails, a mistake in a constant.
+    // What fails was decided here, whatever the way there asks: an allocation that fails, a mistake in a constant. What is lost may be lost only where
+    // a structure of the callers does not hang together as they know it does.
     if !failure.on.is_some() {
-        return Blame::Manifest;
+        let is_loss = checks::memory_leak::CHECK.is(obligation.check);
+        let by = Precondition::new(None);
+        return if is_loss && asks_links { Blame::Latent(by) } else { Blame::Manifest };
     }
     // The function has tested it, and let it through.
     if !failure.on.counted && failure.expr.as_ref().is_some_and(|condition| guards.let_through(condition)) {

@@ -2,7 +2,7 @@
 
 use proofline_cfa::{Object, Program, Scalar, eval::Value};
 
-use crate::interpret::Extent;
+use crate::interpret::{Extent, function_at};
 
 /// The objects of a run.
 #[derive(Clone, Copy)]
@@ -53,7 +53,10 @@ impl<'r> Objects<'r> {
     }
 
     fn pointer_text(self, address: i128) -> String {
-        let Some(extent) = self.at(address) else { return format!("{address:#x}") };
+        let Some(extent) = self.at(address) else {
+            let function = function_at(self.program, address);
+            return function.map_or_else(|| format!("{address:#x}"), |name| name.written().to_owned());
+        };
         let name = match extent.object {
             Object::Global(name) if name.contains('"') => self.name(extent),
             Object::Global(_) | Object::Local(..) => format!("&{}", self.name(extent)),

@@ -19,6 +19,7 @@ use super::{
     kept::{self, Kept},
     lists, long_options,
     strings::{KnownLength, behind},
+    through_pointers,
     tokens::{self, Tokens},
 };
 use crate::{
@@ -39,6 +40,7 @@ const MAX_ROUNDS: usize = 3;
 
 /// Whether an unknown function is called.
 pub(super) fn program(program: &mut Program, library: &Library) -> bool {
+    through_pointers::name_targets(program, library);
     let mut calls_unknown = false;
     let gives = |is_wanted: fn(&Outcome) -> bool| {
         program.functions.values().any(|function| {

@@ -20,7 +20,7 @@ use super::{
 use crate::lower::fold;
 use proofline_cfa::{
     Argument, Base, BinaryOp, Cause, CompareOp, Constant, Expr, Global, InitialValue, IntType, Lvalue, Op,
-    Program, Scalar, Step, visit,
+    Program, Quantity, Scalar, Step, visit,
 };
 
 /// Entries below 0.
@@ -31,7 +31,7 @@ const LENGTH: u64 = 384;
 /// Says whether a locale other than that of C is set.
 const LOCALE: &str = "#locale";
 
-/// Whether the program looks at characters and may set a locale: it names a function that does, or code that is not here runs.
+/// Whether the program looks at characters, or for the point in numbers, and may set a locale: it names a function that does, or code that is not here runs.
 pub(super) fn locale_may_change(program: &Program, library: &Library) -> bool {
     let (mut looks, mut changes) = (false, false);
     for edge in program.functions.values().flat_map(|function| &function.edges) {
@@ -41,7 +41,9 @@ pub(super) fn locale_may_change(program: &Program, library: &Library) -> bool {
                 None => changes = true,
                 Some(model) => {
                     changes |= model.changes_locale;
-                    looks |= matches!(model.result, Some(Outcome::Table(_) | Outcome::Entry(..)));
+                    let reads_number = matches!(model.exactly, Some((Quantity::FloatIn, _)));
+                    looks |=
+                        reads_number || matches!(model.result, Some(Outcome::Table(_) | Outcome::Entry(..)));
                 }
             }
         }

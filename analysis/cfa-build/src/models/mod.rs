@@ -27,6 +27,7 @@ mod range;
 mod result;
 mod strings;
 mod surroundings;
+mod through_pointers;
 mod time;
 mod tokens;
 

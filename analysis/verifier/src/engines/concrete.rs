@@ -116,20 +116,22 @@ impl Search<'_> {
             let first = round == 0;
             let mut coverage = Coverage::default();
             // Systematic, random and changed choices take turns: the first find shallow bugs, the others those behind many inputs.
-            let next = if first || round % 2 == 1 { queue.pop() } else { None };
-            let is_over = next.is_none() && queue.is_empty() && (round % 2 == 1 || arity <= MOST_COUNTED);
+            let has_many = arity > MOST_COUNTED;
+            let is_systematic = first || if has_many { round % 4 == 1 } else { round % 2 == 1 };
+            let next = if is_systematic { queue.pop() } else { None };
+            let is_over = next.is_none() && queue.is_empty() && (is_systematic || !has_many);
             let (choices, source) = match next {
                 Some(Reverse((_, choices))) => (choices, Source::Choices),
                 None if is_over => {
                     // Where few inputs are read, numbers that nothing in the program speaks of are tried, too.
-                    if arity == 0 || arity > MOST_COUNTED || counting > limits.total_steps / COUNTED {
+                    if arity == 0 || has_many || counting > limits.total_steps / COUNTED {
                         return Err(Unknown::Unconfirmed("every small input was tried".into()));
                     }
                     counted += 1;
                     (Choices::new(), Source::Counted(Counted::new(counted - 1, arity)))
                 }
-                None if round % 4 == 2 && arity > MOST_COUNTED => {
-                    (Choices::new(), Source::Changed(corpus.next(), &mut coverage))
+                None if round % 4 >= 2 && has_many => {
+                    (Choices::new(), Source::Changed(corpus.next(), corpus.rest(), &mut coverage))
                 }
                 None => (Choices::new(), Source::Random(Random(random.next()))),
             };
@@ -260,8 +262,8 @@ enum Source<'s> {
     Random(Random),
     /// Numbers in order, and candidates for what is no number.
     Counted(Counted),
-    /// Those of an earlier run, changed; the edges of this one are noted.
-    Changed(Vec<i128>, &'s mut Coverage),
+    /// Those of an earlier run, changed, and what comes behind them; the edges of this one are noted.
+    Changed(Vec<i128>, i128, &'s mut Coverage),
 }
 
 /// Answers by position in the pool.
@@ -287,7 +289,7 @@ impl Oracle for Chooser<'_> {
     }
 
     fn passes(&mut self, function: Name, edge: EdgeId, passing: Passing) {
-        if let Source::Changed(_, coverage) = &mut self.source
+        if let Source::Changed(.., coverage) = &mut self.source
             && passing != Passing::Leave
         {
             coverage.note(function, edge);
@@ -300,9 +302,9 @@ impl Oracle for Chooser<'_> {
         let before = chosen.map(|(_, index)| *index);
         let at = self.next;
         let index = match (&mut self.source, before) {
-            (Source::Changed(answers, _), _) => {
+            (Source::Changed(answers, rest, _), _) => {
                 self.next += 1;
-                return fitted(answers.get(at).copied(), choice);
+                return fitted(answers.get(at).copied(), *rest, choice);
             }
             (Source::Counted(counted), _) => {
                 self.next += 1;

@@ -1,8 +1,8 @@
 //! Inputs that led somewhere new, and others made from them: coverage-guided fuzzing with what a run is asked as its input. A run leads
-//! somewhere new if it takes an edge, or takes it about twice as often, as no run did before; its answers are kept and changed. So a text is
+//! somewhere new if it takes an edge, or takes it about twice as often, or is asked about twice as much, as no run did before; its answers are kept and changed. So a text is
 //! found character by character that no choice of all of its characters at once would find, and a loop is driven round for round.
 //!
-//! The method is that of AFL (M. Zalewski, "Technical whitepaper for afl-fuzz"), without its forks and files. Must not judge runs.
+//! The method is that of AFL ([AFL]), without its forks and files. Must not judge runs.
 
 use proofline_cfa::{EdgeId, Name, Scalar};
 use rustc_hash::FxHashMap;
@@ -36,6 +36,8 @@ pub(super) struct Corpus {
     kept: Vec<Vec<i128>>,
     /// How often some run has taken each edge: a bit for each power of two.
     seen: FxHashMap<(Name, EdgeId), u32>,
+    /// The same of how many questions a run was asked: a library function that reads on takes no edge for that.
+    lengths: u64,
     random: Random,
     /// Characters, most telling last.
     characters: Vec<i128>,
@@ -51,6 +53,7 @@ impl Corpus {
         Corpus {
             kept: Vec::new(),
             seen: FxHashMap::default(),
+            lengths: 0,
             random: Random(0x5851_f42d_4c95_7f2d),
             characters,
             values: pool.values().to_vec(),
@@ -81,9 +84,16 @@ impl Corpus {
         answers
     }
 
+    /// What is answered behind the end of the answers: mostly 0, which ends a text; some things end only where it is not.
+    pub(super) fn rest(&mut self) -> i128 {
+        i128::from(self.below(3) == 0)
+    }
+
     /// Keeps what a run was asked and answered, if it led somewhere new.
     pub(super) fn learn(&mut self, coverage: &Coverage, inputs: &[(Choice, i128)]) {
-        let mut is_new = false;
+        let length = 1u64 << inputs.len().checked_ilog2().map_or(0, |log| log + 1);
+        let mut is_new = self.lengths & length == 0;
+        self.lengths |= length;
         for (edge, count) in &coverage.0 {
             let bit = 1u32 << count.ilog2();
             let seen = self.seen.entry(*edge).or_default();
@@ -139,12 +149,12 @@ impl Corpus {
     }
 }
 
-/// An answer as the question wants it. Behind the end of the answers: what was always so far, an end of a text, a pointer to something.
-pub(super) fn fitted(answer: Option<i128>, choice: &Choice) -> i128 {
+/// An answer as the question wants it; behind the end of the answers `rest`, or a pointer to something.
+pub(super) fn fitted(answer: Option<i128>, rest: i128, choice: &Choice) -> i128 {
     match choice.scalar {
         // What fails hardly ever fails only where the number for it happens to be odd.
         Scalar::Int(ty) if ty.bits == 1 => i128::from(answer == Some(1)),
-        Scalar::Int(ty) => ty.wrap(answer.unwrap_or(0)),
+        Scalar::Int(ty) => ty.wrap(answer.unwrap_or(rest)),
         // Small ones are the number, large ones its bits, as earlier answers are.
         Scalar::Float(_) => match answer.unwrap_or(0) {
             answer if answer.unsigned_abs() < 1 << 32 => i128::from((answer as f64).to_bits()),

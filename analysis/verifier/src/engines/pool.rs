@@ -134,12 +134,17 @@ impl Pool {
 /// The numbers in a program's text.
 pub(crate) fn constants(program: &Program) -> BTreeSet<i128> {
     let mut found = BTreeSet::new();
+    let mut see = |expr: &Expr| {
+        if let Expr::Int(value, _) = expr {
+            found.insert(*value);
+        }
+    };
     for edge in program.functions.values().flat_map(|function| &function.edges) {
-        visit::exprs(&edge.op, &mut |expr| {
-            if let Expr::Int(value, _) = expr {
-                found.insert(*value);
-            }
-        });
+        visit::exprs(&edge.op, &mut see);
+    }
+    // What library functions look for.
+    for result in program.functions.values().flat_map(|function| &function.library_results) {
+        result.arguments.iter().for_each(|argument| visit::walk(argument, &mut see));
     }
     found
 }

@@ -9,7 +9,11 @@ use proofline_cfa::{
 use proofline_program_analysis::Mentions;
 use rustc_hash::FxHashMap;
 
-use super::{accelerate, memory::Memory};
+use super::{
+    accelerate,
+    memory::Memory,
+    start::{addressed, function_address},
+};
 
 /// Number of a function in [`Code`].
 pub(crate) type FunctionIndex = u32;
@@ -19,6 +23,8 @@ pub struct Code {
     pub(crate) program: Program,
     pub(crate) functions: Vec<FunctionCode>,
     pub(crate) by_name: FxHashMap<Name, FunctionIndex>,
+    /// Addresses of functions, also of those without a body.
+    addresses: FxHashMap<Name, i128>,
     /// Some condition asks which bytes have a value.
     pub(crate) asks_for_values: bool,
     /// Memory at the start of a run: of a program, and of a library. Runs may be short, and tables long.
@@ -96,17 +102,24 @@ impl Code {
                 names: OnceLock::new(),
             });
         }
+        let addresses = addressed(program).zip((0..).map(function_address)).collect();
         // Maps of shared parts: a clone is cheap, and the code that runs programs needs no lifetime.
         let mut code = Code {
             program: program.clone(),
             functions,
             by_name,
+            addresses,
             asks_for_values: asks_for_values(program),
             initial: Default::default(),
             heads: OnceLock::new(),
         };
         code.find_pure();
         code
+    }
+
+    /// The address of a function, which has a body or not.
+    pub(super) fn address_of(&self, name: Name) -> Option<i128> {
+        self.addresses.get(&name).copied()
     }
 
     /// Whether a loop begins there.

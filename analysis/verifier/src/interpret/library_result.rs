@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use proofline_cfa::{
-    Base, Conversion, Expr, FloatType, IntType, Lvalue, Quantity, Scalar, Site, eval::Value,
+    Base, Conversion, Expr, FloatType, IntType, Lvalue, Name, Quantity, Scalar, Site, Type, eval::Value,
 };
 
 use super::{
@@ -132,6 +132,17 @@ impl<'c, O: Oracle> Machine<'c, O> {
         })
     }
 
+    /// Whether numbers have a point, as in the locale that programs begin with: where another one may be set, a variable of the model says so.
+    fn is_locale_of_c(&mut self, code: &'c FunctionCode) -> Step<bool> {
+        let name = Name::new("#locale");
+        if !self.code.program.globals.contains_key(&name) {
+            return Ok(true);
+        }
+        let (base, scalar) = (Base::Global(name), Some(Scalar::Int(IntType::INT)));
+        let locale = Lvalue { base, path: Vec::new(), ty: Type::int(), scalar, bits: None, size: 4 };
+        Ok(self.load(code, &locale)? == Value::Int(0))
+    }
+
     /// The number that a text begins with, as `strtod` and its kin read it.
     fn float_in(
         &mut self,
@@ -140,6 +151,9 @@ impl<'c, O: Oracle> Machine<'c, O> {
         format: FloatType,
     ) -> Step<Option<Value>> {
         let [text] = arguments else { return Ok(None) };
+        if !self.is_locale_of_c(asker.code)? {
+            return Ok(None);
+        }
         let Value::Int(from) = self.eval(asker.code, text)? else { return Ok(None) };
         let text = self.text(asker, from as u64)?;
         let found = text.as_deref().and_then(float_text::read);
@@ -178,6 +192,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             Quantity::Overlap => self.overlap((from, third), (to, third))?,
             Quantity::Meeting => self.overlap((from, second), (third as u64, fourth))?,
             Quantity::PrintedLength | Quantity::PrintedText | Quantity::FloatIn => Found::Unknown,
+            Quantity::FloatEnd if !self.is_locale_of_c(asker.code)? => Found::Unknown,
             Quantity::FloatEnd => {
                 let text = self.text(asker, from)?;
                 let found = text.as_deref().and_then(float_text::read);

@@ -3,7 +3,7 @@
 //! looked at (lazy initialisation: Khurshid, Pasareanu and Visser, "Generalized Symbolic Execution for Model Checking and Testing", TACAS 2003).
 //! How large it is, callers decide: an access that it does not hold says nothing.
 
-use proofline_cfa::{Cause, Lvalue, Name, Object, Scalar, Site, Type, eval::Value};
+use proofline_cfa::{Cause, Constant, Lvalue, Name, Object, Scalar, Site, Type, eval::Value};
 use proofline_hir::TypeKind;
 
 use super::{
@@ -83,6 +83,27 @@ impl<O: Oracle> Machine<'_, O> {
         self.memory.forget(base, size.max(ROOM)).or_else(refused)?;
         self.made_up.insert(base);
         Ok(Value::Int(i128::from(base)))
+    }
+
+    /// The function whose address is in a variable at first, if executions start in the middle of the program: nobody may have changed it.
+    pub(super) fn initial_function(&self, address: u64) -> Option<i128> {
+        let (object, base, _) = self.memory.object_at(address).filter(|_| self.is_library)?;
+        let Object::Global(name) = object else { return None };
+        let global = self.code.program.globals.get(&name)?;
+        let initial = global.init.iter().find(|initial| base + initial.offset == address)?;
+        match initial.value {
+            Constant::Function(name) => self.code.address_of(name),
+            Constant::Int(_) | Constant::Float(_) | Constant::Address(..) | Constant::Unknown => None,
+        }
+    }
+
+    /// A pointer that leads to this function, or is null.
+    pub(super) fn ask_function(&mut self, code: &FunctionCode, cause: Cause, address: i128) -> Value {
+        let function = code.function.name;
+        let choice = Choice { function, site: Site(0), cause, scalar: Scalar::Pointer, may_be_made_up: true };
+        let is_there = self.oracle.choose(&choice) != 0;
+        self.inputs.push((choice, i128::from(is_there)));
+        Value::Int(if is_there { address } else { 0 })
     }
 
     /// The same, where it is loaded.

@@ -27,6 +27,7 @@ pub use machine::{End, Limits, Machine, Run};
 pub use made_up::MadeUp;
 pub(crate) use memory::Extent;
 pub use oracle::{Choice, Oracle, Passing, Script};
+pub(crate) use start::function_at;
 pub(crate) use trace::Touched;
 pub use trace::{Event, Passed, Skipped, Trace};
 pub(crate) use watch::{Moment, Seen};

@@ -151,8 +151,12 @@ impl<'c, O: Oracle> Machine<'c, O> {
             && known == 0
             && self.may_be_made_up(lvalue.ty)
             && self.is_callers(home);
+        let function =
+            (scalar == Scalar::Pointer && known == 0).then(|| self.initial_function(home)).flatten();
         let value = if is_callers_pointer {
             self.load_pointer(code, cause, lvalue)?
+        } else if let Some(function) = function {
+            self.ask_function(code, cause, function)
         } else {
             self.ask(code, Site(0), cause, scalar)
         };
@@ -247,9 +251,9 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 Place::Memory(address) => Value::Int(i128::from(address)),
                 Place::Register(_) => return stuck("the address of a register"),
             },
-            Expr::Function(name) => match self.code.by_name.get(name) {
-                Some(&index) => Value::Int(super::start::function_address(index)),
-                None => return stuck(format!("the address of {name}, which has no body")),
+            Expr::Function(name) => match self.code.address_of(*name) {
+                Some(address) => Value::Int(address),
+                None => return stuck(format!("the address of {name}, which is not declared")),
             },
             Expr::Unary(op, arg, _) => {
                 let value = self.eval(code, arg)?;

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use proofline_cfa::{Cause, Constant, Entry, Function, Global, Name, Object, Scalar, Site, eval::Value};
+use proofline_cfa::{
+    Cause, Constant, Entry, Function, Global, Name, Object, Program, Scalar, Site, eval::Value,
+};
 use proofline_hir::TypeKind;
 use rustc_hash::FxHashMap;
 
@@ -18,6 +20,18 @@ use super::{
 /// Functions have addresses below every object.
 pub(super) fn function_address(index: FunctionIndex) -> i128 {
     0x1000 + 16 * i128::from(index)
+}
+
+/// Functions in the order of their addresses: those with a body, then those that are declared only.
+pub(super) fn addressed(program: &Program) -> impl Iterator<Item = Name> + '_ {
+    let others = program.externals.keys().filter(|name| !program.functions.contains_key(name));
+    program.functions.keys().chain(others).copied()
+}
+
+/// The function at an address.
+pub(crate) fn function_at(program: &Program, address: i128) -> Option<Name> {
+    let number = usize::try_from(address - function_address(0)).ok().filter(|from| from % 16 == 0)? / 16;
+    addressed(program).nth(number)
 }
 
 /// Whether it is a variable of the library that leads to a standard stream. The slice says that it is not null (`program_analysis::nonnull`).
@@ -107,8 +121,8 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 Some(&target) => i128::from(target).wrapping_add(i128::from(*offset)) as u128,
                 None => return self.memory.forget_unmodelled(address, size).or_else(refused),
             },
-            Constant::Function(name) => match self.code.by_name.get(name) {
-                Some(&index) => function_address(index) as u128,
+            Constant::Function(name) => match self.code.address_of(*name) {
+                Some(address) => address as u128,
                 None => return self.memory.forget_unmodelled(address, size).or_else(refused),
             },
             Constant::Unknown => return self.memory.forget_unmodelled(address, size).or_else(refused),

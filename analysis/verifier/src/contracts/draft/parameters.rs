@@ -163,12 +163,10 @@ pub(super) fn counts(function: &Function, pointer: usize) -> Vec<Expr> {
 pub(super) fn limits(env: &Environment, function: &Function) -> BTreeSet<u64> {
     const LARGEST: i128 = 1 << 16;
     let exits = env.structure(function.name).loops().iter().flat_map(|found| &found.exits);
-    let numbers = exits.filter_map(|exit| match &function.edge(*exit).op {
-        Op::Assume(Expr::Compare(_, lhs, rhs)) => match (&**lhs, &**rhs) {
-            (Expr::Load(_), Expr::Int(number, _)) => Some(*number),
-            _ => None,
-        },
-        _ => None,
+    let numbers = exits.filter_map(|exit| {
+        let Op::Assume(Expr::Compare(_, lhs, rhs)) = &function.edge(*exit).op else { return None };
+        let (Expr::Load(_), Expr::Int(number, _)) = (&**lhs, &**rhs) else { return None };
+        Some(*number)
     });
     let sizes =
         numbers.filter(|number| (2..LARGEST).contains(number)).flat_map(|number| [number, number + 1]);

@@ -366,8 +366,7 @@ impl<'m, 'c, O: Oracle> Iteration<'m, 'c, O> {
                 self.lift(Value::Int(i128::from(address)), Scalar::Pointer)
             }
             Expr::Function(name) => {
-                let index = *self.machine.code.by_name.get(name)?;
-                self.lift(Value::Int(function_address(index)), Scalar::Pointer)
+                self.lift(Value::Int(self.machine.code.address_of(*name)?), Scalar::Pointer)
             }
             Expr::Unary(op, arg, _) => {
                 let scalar = arg.scalar();

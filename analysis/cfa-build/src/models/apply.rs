@@ -19,7 +19,6 @@ use super::{
     kept::{self, Kept},
     lists, long_options,
     strings::{KnownLength, behind},
-    through_pointers,
     tokens::{self, Tokens},
 };
 use crate::{
@@ -40,7 +39,6 @@ const MAX_ROUNDS: usize = 3;
 
 /// Whether an unknown function is called.
 pub(super) fn program(program: &mut Program, library: &Library) -> bool {
-    through_pointers::name_targets(program, library);
     let mut calls_unknown = false;
     let gives = |is_wanted: fn(&Outcome) -> bool| {
         program.functions.values().any(|function| {

@@ -42,8 +42,9 @@ pub(super) fn locale_may_change(program: &Program, library: &Library) -> bool {
                 Some(model) => {
                     changes |= model.changes_locale;
                     let reads_number = matches!(model.exactly, Some((Quantity::FloatIn, _)));
-                    looks |=
-                        reads_number || matches!(model.result, Some(Outcome::Table(_) | Outcome::Entry(..)));
+                    looks |= reads_number
+                        || model.prints.is_some()
+                        || matches!(model.result, Some(Outcome::Table(_) | Outcome::Entry(..)));
                 }
             }
         }

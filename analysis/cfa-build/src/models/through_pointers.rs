@@ -17,8 +17,9 @@ use proofline_cfa::{
 /// More of them are not asked about at one call.
 const MOST: usize = 4;
 
-/// Puts these questions in front of calls through pointers.
-pub(super) fn name_targets(program: &mut Program, library: &Library) {
+/// Puts these questions in front of calls through pointers. Of a program as a whole: what a library's pointers lead to, its users say, and contracts
+/// (`behaves as malloc`).
+pub fn name_targets(program: &mut Program, library: &Library) {
     let taken = taken(program, library);
     if taken.is_empty() {
         return;

@@ -128,6 +128,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
         let Some(conversion) = kind.int().and_then(Conversion::from_number) else { return Ok(None) };
         Ok(match number {
             Value::Int(number) => Some(conversion.print(number)),
+            Value::Float(_) if !self.is_locale_of_c(code)? => None,
             Value::Float(number) => number.to_f64().map(|number| conversion.print_float(number)),
         })
     }

@@ -103,6 +103,8 @@ impl<O: Oracle> Machine<'_, O> {
         let choice = Choice { function, site: Site(0), cause, scalar: Scalar::Pointer, may_be_made_up: true };
         let is_there = self.oracle.choose(&choice) != 0;
         self.inputs.push((choice, i128::from(is_there)));
+        // Nobody says that it may be null.
+        self.is_guess |= !is_there;
         Value::Int(if is_there { address } else { 0 })
     }
 

@@ -34,7 +34,7 @@ pub use function::{
     Allocation, Approximation, Argument, Call, Callee, Cause, CheckId, Edge, EdgeId, Function, Loc, Local,
     Obligation, ObligationId, Op, Role,
 };
-pub use library_result::{LibraryResult, Quantity};
+pub use library_result::{LOCALE, LibraryResult, Quantity};
 pub use map::FunctionMap;
 pub use memory::{CALLABLE, MemoryPredicate, copied_character};
 pub use monitor::MONITOR;

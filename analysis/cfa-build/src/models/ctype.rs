@@ -19,17 +19,14 @@ use super::{
 };
 use crate::lower::fold;
 use proofline_cfa::{
-    Argument, Base, BinaryOp, Cause, CompareOp, Constant, Expr, Global, InitialValue, IntType, Lvalue, Op,
-    Program, Quantity, Scalar, Step, visit,
+    Argument, Base, BinaryOp, Cause, CompareOp, Constant, Expr, Global, InitialValue, IntType, LOCALE,
+    Lvalue, Op, Program, Quantity, Scalar, Step, visit,
 };
 
 /// Entries below 0.
 const BEFORE: i128 = 128;
 /// Entries.
 const LENGTH: u64 = 384;
-
-/// Says whether a locale other than that of C is set.
-const LOCALE: &str = "#locale";
 
 /// Whether the program looks at characters, or for the point in numbers, and may set a locale: it names a function that does, or code that is not here runs.
 pub(super) fn locale_may_change(program: &Program, library: &Library) -> bool {

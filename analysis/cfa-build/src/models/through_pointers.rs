@@ -1,5 +1,6 @@
 //! Library functions that are called through pointers: `hooks.allocate = malloc`, `parse(fgets, file)`. Where a pointer is called, the program asks first whether
-//! it leads to one of them, and if so, calls that by its name: its model stands there then, with obligations of this call. Knows no model.
+//! it leads to one of them, and if so, calls that by its name: its model stands there then, with obligations of this call. Of models
+//! it asks only whether there is one, and whether its call ends as other calls do. Must not know what they say.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,7 +15,7 @@ use proofline_cfa::{
     scalar_of, visit,
 };
 
-/// More of them are not asked about at one call.
+/// More of them are not asked about at one call, in the order of their names: the pointer leads to unknown code then, as without them.
 const MOST: usize = 4;
 
 /// Puts these questions in front of calls through pointers. Of a program as a whole: what a library's pointers lead to, its users say, and contracts

@@ -6,34 +6,27 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{
-    Call, Callee, CompareOp, Expr, Function, Lvalue, MemoryPredicate, Name, Obligation, Op, Scalar, Type,
-    visit,
-};
+use proofline_cfa::{Call, Callee, CompareOp, Expr, Name, Type};
 use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
-
-use crate::checks::invalid_stream;
 
 use super::{
     Asked, Contract, Contracts, Memory,
     acsl::is_end,
-    at_call,
     hooks::{self, HookPlace, Hooks},
     obligations,
-    origin::{Given, Origin, Origins, Structures, is_character, types},
+    origin::{Given, Origin, Origins, Structures, is_character},
 };
 
 mod given_back;
+mod ladder;
 mod parameters;
+mod uses;
 
 use given_back::given_back;
-use parameters::{counts, is_moved, limits, not_nan, over_parameters, starts, stored, walked};
-
-/// So many numbers of elements are tried for a pointer.
-const COUNTS: usize = 3;
-/// So many sizes that are numbers in the text are.
-const LIMITS: usize = 4;
+use ladder::ladder;
+use parameters::{is_moved, not_nan, starts, stored, walked};
+use uses::{Look, Uses};
 
 /// What is tried for a function.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -233,35 +226,6 @@ fn counted(memory: &Memory) -> Option<&Expr> {
     }
 }
 
-/// What a function does with what a parameter points to.
-#[derive(Default, Debug)]
-struct Uses {
-    /// Bytes from where it points that are used, as far as they are the same in each run.
-    bytes: i128,
-    /// At places that differ from run to run.
-    varies: bool,
-    /// As a string.
-    ends: bool,
-    /// It is written.
-    written: bool,
-    /// Pointers are read from it, and followed.
-    follows: bool,
-    /// It is followed at all.
-    is_used: bool,
-    /// What functions that get it ask for.
-    passed: Vec<Memory>,
-    /// How many bytes an element has.
-    stride: Option<u64>,
-    /// Sizes that library functions are given with it.
-    sizes: Vec<Expr>,
-    /// Other parameters that it is compared with.
-    compared: BTreeSet<usize>,
-    /// It moves back: it was behind what it leads to.
-    moves_back: bool,
-    /// Library functions get it as a stream, of which they ask that it is one.
-    is_stream: bool,
-}
-
 /// What to try for a function whose callees have these contracts.
 pub(crate) fn draft(env: &Environment, name: Name, callees: &Contracts) -> Draft {
     let Some(function) = env.function(name) else { return Draft::default() };
@@ -334,302 +298,4 @@ fn may_find(env: &Environment, origins: &Origins<'_>, call: &Call) -> Given {
     let is_found = is_character(pointee) || matches!(pointee.kind(), TypeKind::Record(_));
     let is_given = arguments.into_iter().flatten().any(|value| origins.is_whole(value));
     if is_found && is_given { Given::Found(pointee) } else { Given::Anything }
-}
-
-struct Look<'a> {
-    env: &'a Environment,
-    function: &'a Function,
-    origins: &'a Origins<'a>,
-    callees: &'a Contracts,
-    uses: &'a mut BTreeMap<usize, Uses>,
-}
-
-impl Look<'_> {
-    fn operation(&mut self, op: &Op) {
-        if let Op::Assume(condition) = op {
-            self.demands(condition);
-        }
-        visit::mentions(op, &mut |mention| {
-            if let visit::Mention::Write(Lvalue { base: proofline_cfa::Base::Deref(pointer, _), .. }) =
-                mention
-                && let Some(place) = self.origins.place(pointer)
-                && let Origin::Parameter(at) = place.origin
-            {
-                self.uses.entry(at).or_default().written = true;
-            }
-        });
-        if let Op::Assign(dst, value) = op
-            && let Some(id) = super::origin::whole_pointer(self.function, dst)
-            && matches!(self.origins.place(value).map(|place| place.origin), Some(Origin::Loaded(_)))
-            && let Some((_, Origin::Parameter(at))) = self.origins.locals().find(|(local, _)| *local == id)
-        {
-            let uses = self.uses.entry(at).or_default();
-            (uses.follows, uses.is_used) = (true, true);
-        }
-        if let Op::Assign(dst, value) = op
-            && super::origin::whole_pointer(self.function, dst).is_some()
-            && let Some(place) = self.origins.place(value)
-            && let Origin::Parameter(at) = place.origin
-        {
-            self.uses.entry(at).or_default().moves_back |= place.offset.bytes < 0;
-        }
-        if let Op::CopyBytes(to, ..) | Op::FillBytes(to, ..) | Op::HavocBytes(to, ..) = op
-            && let Some(place) = self.origins.place(to)
-            && let Origin::Parameter(at) = place.origin
-        {
-            self.uses.entry(at).or_default().written = true;
-        }
-        if let Op::Call(call) = op
-            && let Callee::Direct(name) = call.callee
-            && let (Some(contract), Some(body)) = (self.callees.get(&name), self.env.function(name))
-        {
-            let arguments = obligations::values(call);
-            for (parameter, asked) in &contract.pointers {
-                let Some(value) = arguments.get(*parameter).copied().flatten() else { continue };
-                self.passed(body, &arguments, value, asked);
-            }
-        }
-    }
-
-    /// Parameters that must not be null where library functions get them as streams.
-    fn streams(&mut self) {
-        let is_one = |obligation: &&Obligation| invalid_stream::CHECK.is(obligation.check);
-        for obligation in self.function.obligations.iter().filter(is_one) {
-            for edge in self.function.edges.iter().filter(|edge| edge.to == obligation.error) {
-                if let Op::Assume(Expr::Compare(CompareOp::Eq, stream, null)) = &edge.op
-                    && **null == Expr::Null
-                    && let Some(place) = self.origins.place(stream)
-                    && let Origin::Parameter(at) = place.origin
-                {
-                    let uses = self.uses.entry(at).or_default();
-                    (uses.is_stream, uses.is_used) = (true, true);
-                }
-            }
-        }
-    }
-
-    fn passed(&mut self, callee: &Function, arguments: &[Option<&Expr>], value: &Expr, asked: &Asked) {
-        let Some(place) = self.origins.place(value) else { return };
-        let at = match place.origin {
-            Origin::Parameter(at) => at,
-            Origin::Loaded(_) => return self.follows(value),
-            Origin::Allocated => return,
-        };
-        if !place.offset.is_zero() && place.local.is_none() {
-            return;
-        }
-        let uses = self.uses.entry(at).or_default();
-        uses.is_used = true;
-        let memory = match &asked.memory {
-            Memory::Until(end) => {
-                let end = arguments.get(*end).copied().flatten().and_then(|end| self.origins.place(end));
-                match end.map(|end| (end.origin, end.offset.is_zero())) {
-                    Some((Origin::Parameter(end), true)) if end != at => {
-                        uses.compared.insert(end);
-                    }
-                    _ => {}
-                }
-                None
-            }
-            Memory::Elements(count, stride) => {
-                uses.stride = Some(*stride);
-                match at_call(callee, count, arguments) {
-                    Some(Expr::Int(count, _)) => {
-                        let bytes = u64::try_from(count).ok().and_then(|count| count.checked_mul(*stride));
-                        bytes.map(Memory::Bytes)
-                    }
-                    Some(count) if over_parameters(self.function, &count) => {
-                        Some(Memory::Elements(count, *stride))
-                    }
-                    Some(_) | None => None,
-                }
-            }
-            // What it gives back is tried by itself.
-            Memory::Tree(_) => {
-                uses.follows = true;
-                None
-            }
-            Memory::Allocated => return,
-            Memory::Nothing | Memory::Bytes(_) | Memory::String | Memory::Structure => {
-                Some(asked.memory.clone())
-            }
-        };
-        match memory {
-            Some(Memory::Bytes(bytes)) if place.offset.is_zero() => {
-                uses.bytes = uses.bytes.max(i128::from(bytes))
-            }
-            Some(memory) if place.offset.is_zero() => uses.passed.push(memory),
-            Some(Memory::String) => uses.ends = true,
-            Some(_) | None => uses.varies = true,
-        }
-    }
-
-    /// Conditions on memory, of obligations.
-    fn demands(&mut self, condition: &Expr) {
-        visit::walk(condition, &mut |part| match part {
-            Expr::Memory(predicate, pointer, size) => self.demand(*predicate, pointer, size),
-            Expr::Compare(_, lhs, rhs) if lhs.scalar() == Scalar::Pointer && **rhs != Expr::Null => {
-                let origin = |pointer: &Expr| match self.origins.place(pointer)?.origin {
-                    Origin::Parameter(at) => Some(at),
-                    Origin::Loaded(_) | Origin::Allocated => None,
-                };
-                if let (Some(a), Some(b)) = (origin(lhs), origin(rhs))
-                    && a != b
-                {
-                    self.uses.entry(a).or_default().compared.insert(b);
-                    self.uses.entry(b).or_default().compared.insert(a);
-                }
-            }
-            Expr::Compare(_, pointer, null) if **null == Expr::Null => {
-                if let Some(place) = self.origins.place(pointer)
-                    && let Origin::Parameter(at) = place.origin
-                {
-                    self.uses.entry(at).or_default();
-                }
-            }
-            _ => {}
-        });
-    }
-
-    fn demand(&mut self, predicate: MemoryPredicate, pointer: &Expr, size: &Expr) {
-        let Some(place) = self.origins.place(pointer) else { return };
-        let at = match place.origin {
-            Origin::Parameter(at) => at,
-            Origin::Loaded(_) => return self.follows(pointer),
-            Origin::Allocated => return,
-        };
-        let uses = self.uses.entry(at).or_default();
-        match predicate {
-            MemoryPredicate::Terminated => (uses.ends, uses.is_used) = (true, true),
-            MemoryPredicate::InBounds => {
-                uses.is_used = true;
-                match (size, &place.offset.terms[..]) {
-                    (Expr::Int(size, _), []) => {
-                        uses.bytes = uses.bytes.max(place.offset.bytes + size);
-                        uses.varies |= place.offset.bytes < 0;
-                    }
-                    (Expr::Int(..), [(_, stride), ..]) => {
-                        uses.varies = true;
-                        uses.stride = Some(*stride);
-                    }
-                    (size, _) => uses.sizes.push(size.clone()),
-                }
-            }
-            MemoryPredicate::Within
-            | MemoryPredicate::SameObject
-            | MemoryPredicate::NotFreed
-            | MemoryPredicate::NotEnded
-            | MemoryPredicate::Freeable
-            | MemoryPredicate::Writable
-            | MemoryPredicate::Callable
-            | MemoryPredicate::Initialised
-            | MemoryPredicate::WideTerminated
-            | MemoryPredicate::NothingLost
-            | MemoryPredicate::NothingLeft => {}
-        }
-    }
-
-    /// A pointer that was read from a structure is followed: of which parameter's, its text says.
-    fn follows(&mut self, pointer: &Expr) {
-        let origins = self.origins;
-        let function = self.function;
-        let mut seen = BTreeSet::new();
-        let mut open = vec![pointer.clone()];
-        while let Some(pointer) = open.pop() {
-            let Some(place) = origins.place(&pointer) else { continue };
-            match (place.origin, place.local) {
-                (Origin::Parameter(at), _) => {
-                    let uses = self.uses.entry(at).or_default();
-                    (uses.follows, uses.is_used) = (true, true);
-                }
-                (Origin::Allocated, _) => {}
-                (Origin::Loaded(_), Some(id)) => {
-                    if seen.insert(id) {
-                        let is_it = |dst: &Lvalue| super::origin::whole_pointer(function, dst) == Some(id);
-                        for edge in &function.edges {
-                            match &edge.op {
-                                Op::Assign(dst, value) if is_it(dst) => open.push(value.clone()),
-                                Op::Call(call) if call.dst.as_ref().is_some_and(is_it) => {
-                                    open.extend(obligations::values(call).into_iter().flatten().cloned());
-                                }
-                                _ => {}
-                            }
-                        }
-                    }
-                }
-                (Origin::Loaded(_), None) => {
-                    if let Expr::Load(Lvalue { base: proofline_cfa::Base::Deref(pointer, _), .. }) =
-                        &place.root
-                    {
-                        open.push(Expr::clone(pointer));
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// What to try for one pointer, weakest first where there is an order.
-fn ladder(env: &Environment, function: &Function, at: usize, uses: &Uses) -> Vec<Memory> {
-    let local = function.local(function.parameters[at]);
-    let Some(pointee) = local.ty.pointee().map(proofline_cfa::Type::unqualified) else { return Vec::new() };
-    let is_looked_into = uses.bytes > 0 || uses.varies || uses.ends || uses.follows || !uses.sizes.is_empty();
-    if uses.is_stream && !is_looked_into {
-        return vec![Memory::Nothing];
-    }
-    let size = types(env.program()).size(pointee).filter(|size| *size > 0);
-    let mut ladder = Vec::new();
-    let mut add = |memory: Memory| {
-        if !ladder.contains(&memory) {
-            ladder.push(memory);
-        }
-    };
-    let is_record = matches!(pointee.kind(), TypeKind::Record(_));
-    let whole = if is_record { size.unwrap_or(0) } else { 0 };
-    let bytes = u64::try_from(uses.bytes).unwrap_or(0).max(whole);
-    if is_record && (uses.follows || uses.passed.contains(&Memory::Structure)) {
-        add(Memory::Structure);
-    }
-    if !uses.varies
-        && uses.sizes.is_empty()
-        && !uses.ends
-        && uses.passed.is_empty()
-        && bytes > 0
-        && !uses.follows
-    {
-        add(Memory::Bytes(bytes));
-    }
-    // Of an array that is a member its length says where it ends.
-    if is_record && uses.varies && uses.sizes.is_empty() && !uses.ends && bytes > 0 && !uses.follows {
-        add(Memory::Bytes(bytes));
-    }
-    uses.passed.iter().for_each(|memory| add(memory.clone()));
-    uses.compared.iter().for_each(|end| add(Memory::Until(*end)));
-    let is_text = is_character(pointee);
-    if uses.ends || is_text && uses.varies && !uses.written {
-        add(Memory::String);
-    }
-    let stride = uses.stride.or(size).unwrap_or(1);
-    for size in uses.sizes.iter().filter(|size| over_parameters(function, size)) {
-        add(Memory::Elements(size.clone(), 1));
-    }
-    if uses.varies || !uses.sizes.is_empty() {
-        for count in counts(function, at).into_iter().take(COUNTS) {
-            add(Memory::Elements(count, if uses.varies { stride } else { 1 }));
-        }
-    }
-    if uses.varies && counts(function, at).is_empty() {
-        let sizes = limits(env, function).into_iter().filter_map(|count| count.checked_mul(stride));
-        sizes.filter(|size| *size > bytes).take(LIMITS).for_each(|size| add(Memory::Bytes(size)));
-    }
-    if is_text && uses.varies {
-        add(Memory::String);
-    }
-    if is_text && !uses.written && !ladder.contains(&Memory::String) {
-        ladder.push(Memory::String);
-    }
-    if ladder.is_empty() && bytes > 0 {
-        ladder.push(Memory::Bytes(bytes));
-    }
-    ladder
 }

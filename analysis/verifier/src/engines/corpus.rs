@@ -39,7 +39,7 @@ pub(super) struct Corpus {
     /// The same of how many questions a run was asked: a library function that reads on takes no edge for that.
     lengths: u64,
     random: Random,
-    /// Characters, most telling last.
+    /// Characters that the program compares with, and some others.
     characters: Vec<i128>,
     values: Vec<i128>,
 }
@@ -152,8 +152,8 @@ impl Corpus {
 /// An answer as the question wants it; behind the end of the answers `rest`, or a pointer to something.
 pub(super) fn fitted(answer: Option<i128>, rest: i128, choice: &Choice) -> i128 {
     match choice.scalar {
-        // What fails hardly ever fails only where the number for it happens to be odd.
-        Scalar::Int(ty) if ty.bits == 1 => i128::from(answer == Some(1)),
+        // What hardly ever fails is not to fail for every character.
+        _ if choice.is_of_allocation() => i128::from(answer == Some(1)),
         Scalar::Int(ty) => ty.wrap(answer.unwrap_or(rest)),
         // Small ones are the number, large ones its bits, as earlier answers are.
         Scalar::Float(_) => match answer.unwrap_or(0) {

@@ -4,7 +4,8 @@
 use std::cmp::Ordering;
 
 use proofline_cfa::{
-    Base, Conversion, Expr, FloatType, IntType, Lvalue, Name, Quantity, Scalar, Site, Type, eval::Value,
+    Base, Conversion, Expr, FloatType, IntType, LOCALE, Lvalue, Name, Quantity, Scalar, Site, Type,
+    eval::Value,
 };
 
 use super::{
@@ -135,7 +136,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
 
     /// Whether numbers have a point, as in the locale that programs begin with: where another one may be set, a variable of the model says so.
     fn is_locale_of_c(&mut self, code: &'c FunctionCode) -> Step<bool> {
-        let name = Name::new("#locale");
+        let name = Name::new(LOCALE);
         if !self.code.program.globals.contains_key(&name) {
             return Ok(true);
         }

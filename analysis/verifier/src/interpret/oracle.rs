@@ -1,6 +1,6 @@
 //! Where a run gets the values from that the program does not determine.
 
-use proofline_cfa::{Cause, EdgeId, Name, Scalar, Site};
+use proofline_cfa::{Cause, EdgeId, IntType, Name, Scalar, Site};
 
 /// What a run has to choose: which value does this input have?
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -15,6 +15,21 @@ pub struct Choice {
     pub scalar: Scalar,
     /// A pointer of the callers: 0 is null, and anything else a new object.
     pub may_be_made_up: bool,
+}
+
+/// Why an allocation may fail.
+const ALLOCATION_FAILS: &str = "malloc fails";
+
+impl Choice {
+    /// Whether an allocation fails: a cause and a format.
+    pub(super) fn of_allocation() -> (Cause, Scalar) {
+        (Cause::External(Name::new(ALLOCATION_FAILS)), Scalar::Int(IntType::BOOL))
+    }
+
+    /// Whether it is asked if an allocation fails.
+    pub fn is_of_allocation(&self) -> bool {
+        matches!(self.cause, Cause::External(why) if why.as_str() == ALLOCATION_FAILS)
+    }
 }
 
 /// How an edge is passed.

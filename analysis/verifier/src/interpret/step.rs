@@ -11,7 +11,7 @@ use super::{
     code::{FunctionCode, Home},
     machine::{Machine, Step, is_count, stuck},
     memory::Area,
-    oracle::{Oracle, Passing},
+    oracle::{Choice, Oracle, Passing},
     place::{Place, refused},
 };
 
@@ -197,8 +197,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
         let area = if allocation.on_heap { Area::Heap } else { Area::Stack };
         if allocation.may_fail {
             // Success is what is tried; that it may fail is another run.
-            let ty = Scalar::Int(IntType::BOOL);
-            let cause = Cause::External(proofline_cfa::Name::new("malloc fails"));
+            let (cause, ty) = Choice::of_allocation();
             if self.ask(code, allocation.site.in_map(), cause, ty).truth() {
                 return self.assign(code, &allocation.dst, Value::Int(0));
             }

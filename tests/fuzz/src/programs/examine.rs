@@ -553,9 +553,8 @@ fn confirm(
         return Ok(());
     };
     // Whether an allocation fails is no input; where one fails, nothing can be compared.
-    let (allocations, inputs): (Vec<_>, Vec<_>) = run.inputs.iter().partition(
-        |(question, _)| matches!(question.cause, Cause::External(why) if why.as_str() == "malloc fails"),
-    );
+    let (allocations, inputs): (Vec<_>, Vec<_>) =
+        run.inputs.iter().partition(|(question, _)| question.is_of_allocation());
     if allocations.iter().any(|(_, answer)| *answer != 0) {
         return Ok(());
     }

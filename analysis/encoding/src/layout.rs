@@ -39,6 +39,8 @@ pub struct MemoryLayout {
     encoding: Encoding,
     objects: BTreeMap<Object, Representation>,
     addresses: BTreeMap<Object, u64>,
+    /// Heap objects that begin where their region does.
+    placed: BTreeSet<Object>,
 }
 
 /// What an access looks like from the start of its object.
@@ -73,6 +75,19 @@ impl MemoryLayout {
             survey.function(function);
         }
         survey.finish()
+    }
+
+    /// Objects that each execution allocates once at most begin where their region does: formulas about one entry, whose blocks nothing else uses, are
+    /// simpler so.
+    #[must_use]
+    pub fn placing_once(mut self, environment: &Environment) -> MemoryLayout {
+        self.placed = environment.allocated_once();
+        self
+    }
+
+    /// Whether a heap object begins where its region does.
+    pub(crate) fn is_placed(&self, object: Object) -> bool {
+        self.placed.contains(&object)
     }
 
     /// How values become terms.
@@ -375,7 +390,7 @@ impl Survey<'_> {
                 *representation = Representation::Opaque;
             }
         }
-        MemoryLayout { encoding: self.encoding, objects, addresses }
+        MemoryLayout { encoding: self.encoding, objects, addresses, placed: BTreeSet::new() }
     }
 }
 

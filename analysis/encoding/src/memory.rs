@@ -132,7 +132,11 @@ impl Executor<'_> {
             Some(ty) => encoding.widen(size, ty),
             None => return other,
         };
-        let element = self.fresh.variable(encoding.sort(Scalar::Pointer));
+        let element = if self.layout.is_placed(object) {
+            encoding.address(0)
+        } else {
+            self.fresh.variable(encoding.sort(Scalar::Pointer))
+        };
         self.state.assume(encoding.inside(element, half / stride));
         if allocation.zeroed {
             self.zero_fresh(object, element, stride, size);

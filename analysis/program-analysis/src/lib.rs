@@ -11,6 +11,7 @@ mod environment;
 mod footprint;
 mod mod_ref;
 mod nonnull;
+mod once;
 mod points_to;
 mod slice;
 mod volatile;

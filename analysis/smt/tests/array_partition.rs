@@ -39,6 +39,7 @@ enum Written {
 enum Relation {
     Less,
     NotAbove,
+    Above,
     Next,
     Same,
     Other,
@@ -58,6 +59,7 @@ impl Relation {
         match self {
             Relation::Less => a < b,
             Relation::NotAbove => a <= b,
+            Relation::Above => a > b,
             Relation::Next => a + 1 == b,
             Relation::Same => a == b,
             Relation::Other => a != b,
@@ -68,6 +70,7 @@ impl Relation {
         match self {
             Relation::Less => t::lt(a, b),
             Relation::NotAbove => t::le(a, b),
+            Relation::Above => t::lt(b, a),
             Relation::Next => t::eq(t::add([a, t::int(1)]), b),
             Relation::Same => t::eq(a, b),
             Relation::Other => t::ne(a, b),
@@ -184,6 +187,7 @@ fn a_relation() -> impl Strategy<Value = Relation> {
     prop_oneof![
         Just(Relation::Less),
         Just(Relation::NotAbove),
+        Just(Relation::Above),
         Just(Relation::Next),
         Just(Relation::Same),
         Just(Relation::Other)
@@ -202,12 +206,14 @@ proptest! {
     fn what_is_excluded_does_not_happen(
         loops in prop::collection::vec(a_loop(), 1..4),
         goal in a_goal(),
-        shared in any::<bool>(),
-        all in any::<bool>(),
+        (shared, all, pairs) in prop_oneof![
+            (any::<bool>(), any::<bool>()).prop_map(|(shared, all)| (shared, all, false)),
+            any::<bool>().prop_map(|all| (true, all, true)),
+        ],
         split in prop_oneof![Just(Split::None), Just(Split::Prefixes), Just(Split::Indices), Just(Split::Equalities)],
     ) {
         let z3 = Z3::new().expect("the shipped library");
-        let cells = clauses(&loops, &goal).about(Cells { shared, all }).expect("there are arrays");
+        let cells = clauses(&loops, &goal).about(Cells { shared, all, pairs }).expect("there are arrays");
         let limits = Limits::resource(2_000_000);
         let options = SymbolicAbstractionOptions { degree: 1, split, limits, questions: 600 };
         // Not to find any is no mistake.
@@ -235,11 +241,44 @@ fn the_programs_above_are_executed_as_they_are_written() {
     let z3 = Z3::new().expect("the shipped library");
     let limits = Limits::resource(2_000_000);
     let excluded = |goal: &Goal| {
-        let cells = clauses(&[count(5)], goal).about(Cells { shared: true, all: false }).expect("arrays");
+        let cells = clauses(&[count(5)], goal)
+            .about(Cells { shared: true, all: false, pairs: false })
+            .expect("arrays");
         let split = Split::Indices;
         let options = SymbolicAbstractionOptions { degree: 1, split, limits, questions: 2000 };
         let found = invariants_of_cells(&z3, &cells, options).expect("few questions");
         found.excluded(&z3, &cells.system, limits).expect("certified").len()
     };
     assert_eq!((excluded(&equal(5)), excluded(&equal(7)), excluded(&falls(5))), (1, 0, 0));
+}
+
+#[test]
+fn that_an_array_is_sorted_is_found_in_pairs_of_cells() {
+    let falling = Loop {
+        from: 0,
+        to: 5,
+        step: 1,
+        scale: 1,
+        offset: 0,
+        writes_first: true,
+        value: Written::Number { factor: -1, constant: 0 },
+    };
+    let rising = Loop { from: 1, value: Written::Larger { offset: -1 }, ..falling.clone() };
+    let loops = [falling, rising];
+    let above = |indices| Goal { most: 5, indices, elements: Relation::Above, in_second: false };
+    let equal = Goal { elements: Relation::Same, ..above(Relation::Next) };
+    assert!(!happens(&loops, &above(Relation::Less)) && happens(&loops, &equal));
+    let z3 = Z3::new().expect("the shipped library");
+    let limits = Limits::resource(2_000_000);
+    let excluded = |goal: &Goal| {
+        let cells = clauses(&loops, goal).about(Cells { shared: true, all: true, pairs: true });
+        let cells = cells.expect("arrays");
+        let options =
+            SymbolicAbstractionOptions { degree: 1, split: Split::Indices, limits, questions: 20_000 };
+        let found = invariants_of_cells(&z3, &cells, options).expect("few questions");
+        found.excluded(&z3, &cells.system, limits).expect("certified").len()
+    };
+    assert_eq!(excluded(&above(Relation::Next)), 1);
+    assert_eq!(excluded(&above(Relation::Less)), 1);
+    assert_eq!(excluded(&equal), 0);
 }

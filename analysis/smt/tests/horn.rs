@@ -131,14 +131,15 @@ fn what_holds_of_every_element_is_found_cell_by_cell_and_for_any_size() {
     let options = HornOptions { limits: limits(), guided: true, ..HornOptions::default() };
     for (shared, all) in [(true, false), (false, false), (false, true)] {
         let about = |off| {
-            let cells = fill(5000, off).about(Cells { shared, all }).expect("there is an array").system;
+            let cells =
+                fill(5000, off).about(Cells { shared, all, pairs: false }).expect("there is an array").system;
             assert!(cells.predicates.iter().all(|p| p.sorts.iter().all(|sort| *sort == Sort::Int)));
             cells.for_any_numbers().expect("5000 is large")
         };
         assert!(matches!(solve_with(&z3, &about(0), options), HornOutcome::Solved(_)));
         assert!(!matches!(solve_with(&z3, &about(1), options), HornOutcome::Solved(_)));
     }
-    assert!(count_up(0).about(Cells { shared: true, all: false }).is_none());
+    assert!(count_up(0).about(Cells { shared: true, all: false, pairs: false }).is_none());
     assert!(count_up(0).for_any_numbers().is_none());
 }
 
@@ -148,7 +149,9 @@ fn what_holds_of_the_cells_before_an_index_is_found_and_no_more() {
     for shared in [true, false] {
         for split in [Split::Prefixes, Split::Indices, Split::Equalities] {
             let excluded = |off| {
-                let cells = fill(5000, off).about(Cells { shared, all: false }).expect("there is an array");
+                let cells = fill(5000, off)
+                    .about(Cells { shared, all: false, pairs: false })
+                    .expect("there is an array");
                 let options =
                     SymbolicAbstractionOptions { degree: 1, split, limits: limits(), questions: 2000 };
                 let found = invariants_of_cells(&z3, &cells, options).expect("few questions");

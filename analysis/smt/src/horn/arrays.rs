@@ -2,21 +2,24 @@
 //! and Gonnord, "Cell morphing: from array programs to array-free Horn clauses" (SAS 2016).
 //!
 //! A rule's array in the body becomes the cells that the rule reads (each an atom of its own), one in the head a cell at any index. Law:
-//! if `Q` solves the result, the `P` above solve the system; the reverse need not be.
+//! if `Q` solves the result, the `P` above solve the system; the reverse need not be. Of pairs of cells, `P(x, a)` is looked for as
+//! `∀k ≤ l. Q(x, k, a[k], l, a[l])`, which can say that an array is sorted.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     rc::Rc,
 };
 
-use super::{Atom, HornSystem, Rule};
+use super::{Atom, HornSystem, Rule, system::Predicate};
 use crate::build as t;
 use crate::logic::conjuncts;
 use crate::rewrite::{Substitution, rewrite, substitute};
-use crate::term::{Op, Sort, Term, Var, dag_size, has_quantifier, postorder};
+use crate::term::{Op, Sort, Term, Var, dag_size, free_vars, has_quantifier, postorder};
 
 /// Combinations of indices of several arrays, at most; with more, equal indices are taken together.
 const MOST_COMBINATIONS: usize = 9;
+/// Pairs of cells that a rule looks at, at most; with more, only those of which one is of its head.
+const MOST_PAIRS: usize = 28;
 /// Reads in a rule, at most.
 const MOST_READS: usize = 200;
 /// Subterms of a rule, at most.
@@ -34,6 +37,15 @@ pub struct Cells {
     /// A rule may use what is known of every cell that it reads; else only of those that its head speaks of. (Rules without head use
     /// all.)
     pub all: bool,
+    /// Two of each array, the one with the smaller index first; with `shared` only.
+    pub pairs: bool,
+}
+
+impl Cells {
+    /// How many cells of each array.
+    fn count(self) -> usize {
+        if self.pairs { 2 } else { 1 }
+    }
 }
 
 /// A system about cells, and which of it was about indices.
@@ -59,9 +71,13 @@ pub(super) struct Uses {
 }
 
 impl HornSystem {
-    /// The system about cells. `None`: there are no arrays of scalars, too many reads and writes, or quantifiers.
+    /// The system about cells. `None`: there are no arrays of scalars, too many reads and writes, quantifiers, or pairs that are not shared.
     #[must_use]
     pub fn about(&self, cells: Cells) -> Option<CellSystem> {
+        // Which cell of a pair comes first, one index says.
+        if cells.pairs && !cells.shared {
+            return None;
+        }
         let mut out = HornSystem::default();
         let (mut all_indices, mut all_contents, mut all_uses) = (Vec::new(), Vec::new(), Vec::new());
         for predicate in &self.predicates {
@@ -78,13 +94,18 @@ impl HornSystem {
                 {
                     return None;
                 }
-                if index.is_none() || !cells.shared {
-                    indices.push(sorts.len());
-                    sorts.push(array.index());
+                if cells.pairs && array.index() != Sort::Int {
+                    return None;
+                }
+                for _ in 0..cells.count() {
+                    if index.is_none() || !cells.shared {
+                        indices.push(sorts.len());
+                        sorts.push(array.index());
+                    }
+                    contents.push(sorts.len());
+                    sorts.push(array.element());
                 }
                 index = Some(array.index());
-                contents.push(sorts.len());
-                sorts.push(array.element());
             }
             out.predicate(&predicate.name, &sorts);
             all_indices.push(indices);
@@ -100,6 +121,65 @@ impl HornSystem {
             all_uses.push(uses);
         }
         Some(CellSystem { system: out, indices: all_indices, contents: all_contents, uses: all_uses })
+    }
+}
+
+impl CellSystem {
+    /// Per predicate the positions of the arguments that are not about cells.
+    pub(super) fn scalars(&self) -> Vec<Vec<usize>> {
+        let of_predicate = |((predicate, indices), contents): ((&Predicate, &Vec<usize>), &Vec<usize>)| {
+            (0..predicate.sorts.len()).filter(|i| !indices.contains(i) && !contents.contains(i)).collect()
+        };
+        self.system.predicates.iter().zip(&self.indices).zip(&self.contents).map(of_predicate).collect()
+    }
+
+    /// Per predicate the positions of contents, and of what is computed from them, such as a sum.
+    pub(super) fn computed(&self) -> Vec<BTreeSet<usize>> {
+        let mut found: Vec<BTreeSet<usize>> =
+            self.contents.iter().map(|contents| contents.iter().copied().collect()).collect();
+        let mut grew = true;
+        while std::mem::take(&mut grew) {
+            for rule in &self.system.rules {
+                let Some(head) = &rule.head else { continue };
+                let of_atom = |atom: &Atom| -> BTreeSet<Var> {
+                    found[atom.predicate.index()].iter().flat_map(|i| free_vars(atom.args[*i])).collect()
+                };
+                let known: BTreeSet<Var> = rule.body.iter().flat_map(of_atom).collect();
+                let p = head.predicate.index();
+                let is_one = |i: &usize| !free_vars(head.args[*i]).is_disjoint(&known);
+                let more: BTreeSet<usize> = (0..head.args.len())
+                    .filter(|i| !self.indices[p].contains(i) && !found[p].contains(i))
+                    .filter(is_one)
+                    .collect();
+                grew |= !more.is_empty();
+                found[p].extend(more);
+            }
+        }
+        found
+    }
+
+    /// The system without its cells, which may have any contents.
+    pub(super) fn without_cells(&self) -> HornSystem {
+        let mut out = HornSystem::default();
+        let scalars = self.scalars();
+        for (predicate, scalars) in self.system.predicates.iter().zip(&scalars) {
+            let sorts: Vec<Sort> = scalars.iter().map(|i| predicate.sorts[*i]).collect();
+            out.predicate(&predicate.name, &sorts);
+        }
+        for rule in &self.system.rules {
+            let atom = |atom: &Atom| {
+                let args = scalars[atom.predicate.index()].iter().map(|i| atom.args[*i]).collect();
+                Atom { predicate: atom.predicate, args }
+            };
+            let mut body: Vec<Atom> = Vec::new();
+            for atom in rule.body.iter().map(atom) {
+                if !body.contains(&atom) {
+                    body.push(atom);
+                }
+            }
+            out.rule(body, rule.constraint, rule.head.as_ref().map(atom));
+        }
+        out
     }
 }
 
@@ -152,23 +232,25 @@ impl Reader<'_> {
         let body: Vec<Vec<Term>> =
             rule.body.iter().map(|a| a.args.iter().map(&mut ready).collect()).collect();
         let head: Option<Vec<Term>> = rule.head.as_ref().map(|a| a.args.iter().map(&mut ready).collect());
-        let mut any = Vec::new();
+        let mut any = vec![Vec::new(); self.cells.count()];
         let mut of_head = None;
         let head = rule.head.as_ref().zip(head).map(|(atom, args)| {
             of_head = Some(self.arrays(&args));
             for array in args.iter().filter_map(|arg| arg.sort().as_array()) {
-                let index = match any.first() {
-                    Some(first) if self.cells.shared => *first,
-                    Some(_) | None => self.fresh(array.index()),
-                };
-                any.push(index);
+                for indices in &mut any {
+                    let index = match indices.first() {
+                        Some(first) if self.cells.shared => *first,
+                        Some(_) | None => self.fresh(array.index()),
+                    };
+                    indices.push(index);
+                }
             }
             Atom { predicate: atom.predicate, args: self.at(&args, &any) }
         });
         let mut atoms = Vec::new();
         for (atom, args) in rule.body.iter().zip(body) {
-            for indices in self.combinations(&args, &any) {
-                let atom = Atom { predicate: atom.predicate, args: self.at(&args, &indices) };
+            for cells in self.combinations(&args, &any) {
+                let atom = Atom { predicate: atom.predicate, args: self.in_order(&args, cells, &any) };
                 if !atoms.contains(&atom) {
                     atoms.push(atom);
                     let arrays = self.arrays(&args);
@@ -183,6 +265,9 @@ impl Reader<'_> {
             return None;
         }
         let mut same = vec![constraint];
+        if let [first, second] = &any[..] {
+            same.extend(first.iter().zip(second).map(|(first, second)| t::le(*first, *second)));
+        }
         for reads in self.reads.values() {
             if reads.len() > MOST_READS {
                 return None;
@@ -192,33 +277,49 @@ impl Reader<'_> {
                 same.extend(others.iter().map(|(j, w)| t::implies(t::eq(*index, *j), t::eq(*value, *w))));
             }
         }
-        self.uses.touched.retain(|(_, index)| !any.contains(index));
+        self.uses.touched.retain(|(_, index)| !any.iter().any(|indices| indices.contains(index)));
         Some((Rule { body: atoms, constraint: t::and(same), head }, self.uses))
     }
 
     /// Per index of an atom the arrays that it is an index of.
     fn arrays(&self, args: &[Term]) -> Vec<BTreeSet<Var>> {
         let each = args.iter().filter(|arg| matches!(arg.sort(), Sort::Array(_))).map(|arg| arrays_in(*arg));
-        if self.cells.shared { vec![each.flatten().collect()] } else { each.collect() }
+        if self.cells.shared { vec![each.flatten().collect(); self.cells.count()] } else { each.collect() }
     }
 
-    /// The arguments with arrays looked at at these indices.
-    fn at(&mut self, args: &[Term], indices: &[Term]) -> Vec<Term> {
+    /// The arguments with arrays looked at in these cells: of each cell an index for each array.
+    fn at(&mut self, args: &[Term], cells: &[Vec<Term>]) -> Vec<Term> {
         let mut out = Vec::new();
-        let mut indices = indices.iter().enumerate();
+        let mut array = 0;
         for arg in args {
-            match (arg.sort(), &mut indices) {
-                (Sort::Array(_), indices) => {
-                    let Some((at, index)) = indices.next() else { continue };
-                    if at == 0 || !self.cells.shared {
-                        out.push(*index);
-                    }
-                    out.push(self.select(*arg, *index));
-                }
-                _ => out.push(*arg),
+            if !matches!(arg.sort(), Sort::Array(_)) {
+                out.push(*arg);
+                continue;
             }
+            for indices in cells {
+                let Some(index) = indices.get(array) else { continue };
+                if array == 0 || !self.cells.shared {
+                    out.push(*index);
+                }
+                out.push(self.select(*arg, *index));
+            }
+            array += 1;
         }
         out
+    }
+
+    /// The same, of two cells the one with the smaller index first. Those of the head, `any`, are in order.
+    fn in_order(&mut self, args: &[Term], mut cells: Vec<Vec<Term>>, any: &[Vec<Term>]) -> Vec<Term> {
+        let found = self.at(args, &cells);
+        let [first, second] = &cells[..] else { return found };
+        let (Some(first), Some(second)) = (first.first(), second.first()) else { return found };
+        if cells == any || first == second {
+            return found;
+        }
+        let is_in_order = t::le(*first, *second);
+        cells.swap(0, 1);
+        let swapped = self.at(args, &cells);
+        found.into_iter().zip(swapped).map(|(one, other)| t::ite(is_in_order, one, other)).collect()
     }
 
     fn fresh(&mut self, sort: Sort) -> Term {
@@ -290,8 +391,9 @@ impl Reader<'_> {
         }
     }
 
-    /// At which indices the arrays among an atom's arguments are looked at; `any` are those of the head.
-    fn combinations(&mut self, args: &[Term], any: &[Term]) -> Vec<Vec<Term>> {
+    /// In which cells the arrays among an atom's arguments are looked at; `any` are those of the head.
+    fn combinations(&mut self, args: &[Term], any: &[Vec<Term>]) -> Vec<Vec<Vec<Term>>> {
+        let is_of_head = |index: &Term| any.iter().any(|indices| indices.contains(index));
         let mut wanted: Vec<Vec<Term>> = Vec::new();
         for (arg, array) in args.iter().filter_map(|arg| Some((arg, arg.sort().as_array()?))) {
             let variables = postorder(&[*arg]).into_iter().filter_map(Term::as_var);
@@ -302,9 +404,9 @@ impl Reader<'_> {
                 }
             }
             // What the head speaks of comes first.
-            indices.sort_by_key(|index| !any.contains(index));
-            if !self.cells.all && indices.first().is_some_and(|index| any.contains(index)) {
-                indices.truncate(1);
+            indices.sort_by_key(|index| !is_of_head(index));
+            if !self.cells.all && indices.first().is_some_and(is_of_head) {
+                indices.truncate(self.cells.count());
             }
             if indices.is_empty() {
                 // The value is not used: any index will do.
@@ -314,9 +416,12 @@ impl Reader<'_> {
         }
         let product = wanted.iter().map(Vec::len).product::<usize>();
         if !self.cells.shared && product <= MOST_COMBINATIONS {
-            return wanted.iter().fold(vec![Vec::new()], |all, indices| {
-                let longer = |start: &Vec<Term>| -> Vec<Vec<Term>> {
-                    indices.iter().map(|index| [start.as_slice(), &[*index]].concat()).collect()
+            let none = vec![vec![Vec::new(); self.cells.count()]];
+            return wanted.iter().fold(none, |all, indices| {
+                let longer = |start: &Vec<Vec<Term>>| -> Vec<Vec<Vec<Term>>> {
+                    let with =
+                        |index| start.iter().map(|known| [known.as_slice(), &[index]].concat()).collect();
+                    indices.iter().map(|index| with(*index)).collect()
                 };
                 all.iter().flat_map(longer).collect()
             });
@@ -327,17 +432,31 @@ impl Reader<'_> {
                 each.push(*index);
             }
         }
-        let mut out: Vec<Vec<Term>> = Vec::new();
-        for index in each {
-            let at = |indices: &Vec<Term>| {
+        let at = |index: Term| -> Vec<Term> {
+            let of_array = |indices: &Vec<Term>| {
                 if self.cells.shared || indices.contains(&index) { index } else { indices[0] }
             };
-            let combination = wanted.iter().map(at).collect();
-            if !out.contains(&combination) {
-                out.push(combination);
+            wanted.iter().map(of_array).collect()
+        };
+        let mut out: Vec<Vec<Vec<Term>>> = Vec::new();
+        let mut add = |cells: Vec<Vec<Term>>| {
+            if !out.contains(&cells) {
+                out.push(cells);
+            }
+        };
+        if !self.cells.pairs {
+            each.iter().for_each(|index| add(vec![at(*index)]));
+        } else if let [index] = each[..] {
+            add(vec![at(index), at(index)]);
+        } else {
+            let are_many = each.len() * each.len().saturating_sub(1) / 2 > MOST_PAIRS;
+            for (i, first) in each.iter().enumerate() {
+                let others =
+                    each[i + 1..].iter().filter(|other| !are_many || is_of_head(first) || is_of_head(other));
+                others.for_each(|second| add(vec![at(*first), at(*second)]));
             }
         }
-        if out.is_empty() { vec![Vec::new()] } else { out }
+        if out.is_empty() { vec![vec![Vec::new(); self.cells.count()]] } else { out }
     }
 }
 

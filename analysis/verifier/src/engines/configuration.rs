@@ -63,6 +63,8 @@ pub(super) enum ViewName {
     SharedCells,
     /// The same with all that is known of the cells that are read.
     AllSharedCells,
+    /// Two cells of each array, all at two indices, with all that is known of the cells that are read.
+    Pairs,
     /// A cell of each array.
     Cells,
     /// The same with all that is known of the cells that are read.
@@ -73,10 +75,11 @@ impl ViewName {
     fn view(self) -> View {
         match self {
             ViewName::Plain => View::Plain,
-            ViewName::SharedCells => View::Cells(Cells { shared: true, all: false }),
-            ViewName::AllSharedCells => View::Cells(Cells { shared: true, all: true }),
-            ViewName::Cells => View::Cells(Cells { shared: false, all: false }),
-            ViewName::AllCells => View::Cells(Cells { shared: false, all: true }),
+            ViewName::SharedCells => View::Cells(Cells { shared: true, all: false, pairs: false }),
+            ViewName::AllSharedCells => View::Cells(Cells { shared: true, all: true, pairs: false }),
+            ViewName::Pairs => View::Cells(Cells { shared: true, all: true, pairs: true }),
+            ViewName::Cells => View::Cells(Cells { shared: false, all: false, pairs: false }),
+            ViewName::AllCells => View::Cells(Cells { shared: false, all: true, pairs: false }),
         }
     }
 }

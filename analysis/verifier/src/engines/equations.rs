@@ -86,7 +86,7 @@ impl Equations {
         proved: &mut BTreeSet<(Name, ObligationId)>,
     ) -> Result<Answer, Unknown> {
         let Question { subject, targets, budget, .. } = *question;
-        let layout = MemoryLayout::new(subject.env());
+        let layout = MemoryLayout::new(subject.env()).placing_once(subject.env());
         let is_about_arrays = self.views.iter().any(|view| *view != View::Plain);
         let Built { system, goals, .. } = Clauses::build(question, &layout, is_about_arrays)?;
         let limits = Limits { resource: Some(self.resource), millis: Session::millis_left(budget) };
@@ -116,6 +116,8 @@ impl Equations {
                         found
                     }
                     Err(Reason::Interrupted) => return Err(Session::interrupted(budget)),
+                    // The next one has more cases of each cell.
+                    Err(Reason::Limit) if *view != View::Plain => break,
                     Err(Reason::Limit) => continue,
                     Err(why) => {
                         reason = Unknown::Unconfirmed(why.to_string());

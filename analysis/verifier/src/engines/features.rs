@@ -21,6 +21,8 @@ pub struct Features {
     pub processes: usize,
     /// Elements of the largest array of numbers that a loop goes through: more than any number where nobody knows how many.
     pub elements: u64,
+    /// Edges on which two elements of one array are compared, or one gets what another has: that it is sorted, or where its least element is.
+    pub pairs: usize,
 }
 
 impl Features {
@@ -28,12 +30,13 @@ impl Features {
     pub fn of(subject: &Subject, entry: Entry) -> Features {
         let env = subject.env();
         let reached = subject.reachable_from(entry.name);
-        let (mut states, mut elements, mut all) = (0, 0, Variables::default());
+        let (mut states, mut elements, mut pairs, mut all) = (0, 0, 0, Variables::default());
         for function in reached.iter().filter_map(|name| env.function(*name)) {
             let structure = env.structure(function.name);
             let mut in_loops = Variables::default();
             for edge in &function.edges {
                 all.look_at(function, edge);
+                pairs += usize::from(is_of_pair(&edge.op));
                 if structure.innermost_loop(edge.from).is_some() {
                     in_loops.look_at(function, edge);
                     let mut see = |lvalue: &Lvalue| elements = elements.max(gone_through(lvalue));
@@ -50,12 +53,15 @@ impl Features {
         let is_process = |(variable, constants): &(&Variable<'_>, &BTreeSet<i128>)| {
             constants.len() > 1 && !all.computed.contains(variable)
         };
-        Features { states, processes: all.compared.iter().filter(is_process).count(), elements }
+        Features { states, processes: all.compared.iter().filter(is_process).count(), elements, pairs }
     }
 
     /// Whether it has at least so much of everything.
     pub fn has(&self, least: &Features) -> bool {
-        self.states >= least.states && self.processes >= least.processes && self.elements >= least.elements
+        self.states >= least.states
+            && self.processes >= least.processes
+            && self.elements >= least.elements
+            && self.pairs >= least.pairs
     }
 }
 
@@ -67,6 +73,30 @@ fn gone_through(lvalue: &Lvalue) -> u64 {
         Step::Index { .. } | Step::Field { .. } => 0,
     };
     if is_number { lvalue.path.iter().map(length).max().unwrap_or(0) } else { 0 }
+}
+
+/// Whether two elements of one array are compared, or one gets what another has.
+fn is_of_pair(op: &Op) -> bool {
+    let are_two = |all: &[&Lvalue]| {
+        let is_one = |a: &Base, b: &Base| match (a, b) {
+            (Base::Deref(a, _), Base::Deref(b, _)) => a == b,
+            (a, b) => a == b,
+        };
+        let differ = |a: &Lvalue, b: &Lvalue| is_one(&a.base, &b.base) && a.path != b.path;
+        let elements: Vec<&&Lvalue> = all.iter().filter(|lvalue| gone_through(lvalue) > 0).collect();
+        elements.iter().enumerate().any(|(i, a)| elements[i + 1..].iter().any(|b| differ(a, b)))
+    };
+    let mut is_found = false;
+    visit::exprs(op, &mut |expr| {
+        if let Expr::Compare(_, lhs, rhs) = expr {
+            let both: Vec<&Lvalue> = [lhs, rhs].into_iter().filter_map(|side| variable(side)).collect();
+            is_found |= are_two(&both);
+        }
+    });
+    if let Op::Assign(dst, value) = op {
+        is_found |= variable(value).is_some_and(|from| are_two(&[dst, from]));
+    }
+    is_found
 }
 
 /// A variable, and the function whose local it is.

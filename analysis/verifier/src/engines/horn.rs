@@ -72,7 +72,7 @@ pub(super) fn no_arrays() -> Unknown {
 impl Horn {
     fn ask(&self, view: View, question: &Question<'_>) -> Result<Answer, Unknown> {
         let budget = question.budget;
-        let layout = MemoryLayout::new(question.subject.env());
+        let layout = MemoryLayout::new(question.subject.env()).placing_once(question.subject.env());
         let arrays = view != View::Plain;
         // What a brief question may cost, its rules may not exceed.
         let steps = match view {

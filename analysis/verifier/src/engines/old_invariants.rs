@@ -129,7 +129,7 @@ impl OldInvariants {
         let other = Of { is_own: !of.is_own, ..of };
         let known = [of, other].into_iter().find_map(|of| summaries.invariants(of)).ok_or_else(nothing)?;
         let budget = question.own_budget(u64::from(self.resource / UNITS_PER_STEP));
-        let layout = MemoryLayout::new(question.subject.env());
+        let layout = MemoryLayout::new(question.subject.env()).placing_once(question.subject.env());
         let built = Clauses::build(&Question { budget: &budget, ..*question }, &layout, false)?;
         let Built { system, goals, shape } = built;
         let session = Session::new(question.budget)?;

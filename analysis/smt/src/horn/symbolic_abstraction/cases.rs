@@ -39,6 +39,8 @@ const LONGEST: u32 = 70;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Cases {
     splits: Vec<(Term, Vec<BigInt>)>,
+    /// Forms whose first range holds nothing that anything depends on, by position.
+    begins_empty: Vec<usize>,
 }
 
 impl Cases {
@@ -100,7 +102,7 @@ impl Cases {
                 splits.push((t::var(argument_of(argument)), starts.into_iter().collect()));
             }
         }
-        Cases { splits }
+        Cases { splits, begins_empty: Vec::new() }
     }
 
     /// Whether there is only one case.
@@ -108,9 +110,15 @@ impl Cases {
         self.splits.is_empty()
     }
 
-    /// Ranges of forms over integer arguments.
-    pub(super) fn of_forms(splits: Vec<(Term, BTreeSet<BigInt>)>) -> Cases {
-        Cases { splits: splits.into_iter().map(|(form, s)| (form, s.into_iter().collect())).collect() }
+    /// Ranges of forms over integer arguments. The first ranges of those at `begins_empty` hold nothing that anything depends on.
+    pub(super) fn of_forms(splits: Vec<(Term, BTreeSet<BigInt>)>, begins_empty: Vec<usize>) -> Cases {
+        let splits = splits.into_iter().map(|(form, s)| (form, s.into_iter().collect())).collect();
+        Cases { splits, begins_empty }
+    }
+
+    /// Whether anything depends on a case.
+    pub(super) fn matters(&self, case: &[usize]) -> bool {
+        self.begins_empty.iter().all(|at| case.get(*at) != Some(&0))
     }
 
     /// The case of a point, given by the values of all integer arguments.
@@ -121,6 +129,17 @@ impl Cases {
             Some(starts.partition_point(|start| start <= value))
         };
         self.splits.iter().map(range).collect()
+    }
+
+    /// What is known of arguments, where `known` has it for some cases, in ascending order; the others do not occur.
+    pub(super) fn select(&self, known: &[(&[usize], Term)], args: &[Term]) -> Term {
+        let args = arguments(args);
+        let ends = |(form, starts): &(Term, Vec<BigInt>)| -> Vec<Term> {
+            let value = substitute(*form, &args);
+            starts.iter().map(|start| t::lt(value, t::int(start.clone()))).collect()
+        };
+        let ends: Vec<Vec<Term>> = self.splits.iter().map(ends).collect();
+        below(known, &ends)
     }
 
     /// That arguments are in a case.
@@ -134,6 +153,25 @@ impl Cases {
         });
         t::and(ranges)
     }
+}
+
+/// What is known of cases, as a tree: every node asks in which range one form lies, that is, before which of its ends.
+fn below(known: &[(&[usize], Term)], ends: &[Vec<Term>]) -> Term {
+    let Some((case, first)) = known.first() else { return t::bool(false) };
+    let Some((of_form, ends)) = ends.split_first() else { return *first };
+    let depth = case.len() - ends.len() - 1;
+    let mut rest = t::bool(false);
+    for range in (0..=of_form.len()).rev() {
+        let from = known.partition_point(|(case, _)| case[depth] < range);
+        let to = known.partition_point(|(case, _)| case[depth] <= range);
+        let here = below(&known[from..to], ends);
+        rest = match of_form.get(range) {
+            Some(end) if here != rest => t::ite(*end, here, rest),
+            Some(_) => rest,
+            None => here,
+        };
+    }
+    rest
 }
 
 /// What stands for the integer arguments.
@@ -152,7 +190,7 @@ pub(super) fn is_limit(constant: &BigInt) -> bool {
     let magnitude = BigInt::from(constant.magnitude().clone());
     [7_u32, 8, 15, 16, 31, 32, 63, 64].iter().any(|bits| {
         let power = BigInt::from(1) << *bits;
-        magnitude == power || magnitude == power - 1
+        *(&magnitude - &power).magnitude() <= 2u32.into()
     })
 }
 

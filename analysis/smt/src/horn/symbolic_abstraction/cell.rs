@@ -15,6 +15,8 @@ pub(super) struct Template {
     pub(super) rows: Vec<Vec<(usize, bool)>>,
     /// Bounds that rows may have, ascending.
     pub(super) thresholds: Vec<BigInt>,
+    /// Columns of which one is in everything that is told; none: everything is told.
+    told: Vec<usize>,
 }
 
 impl Template {
@@ -37,7 +39,18 @@ impl Template {
             let others = (0..columns).filter(|j| *j != i && related(i, *j));
             rows.extend(others.map(|j| vec![(i, true), (j, false)]));
         }
-        Template { monomials, rows, thresholds }
+        Template { monomials, rows, thresholds, told: Vec::new() }
+    }
+
+    /// Tells only what is said of one of these columns.
+    pub(super) fn about(mut self, columns: Vec<usize>) -> Template {
+        self.rows.retain(|row| row.iter().any(|(i, _)| columns.contains(i)));
+        self.told = columns;
+        self
+    }
+
+    fn tells(&self, columns: &[usize]) -> bool {
+        self.told.is_empty() || columns.iter().any(|i| self.told.contains(i))
     }
 
     fn monomial(&self, k: usize, point: &[BigInt]) -> BigInt {
@@ -114,7 +127,7 @@ impl Cell {
         for ((modulus, remainder), value) in self.strides.iter_mut().zip(point) {
             let common = gcd(modulus.clone(), value - &*remainder);
             if common != *modulus {
-                changed |= is_told(modulus);
+                changed |= is_small(modulus);
                 *remainder = remainder_of(remainder, &common);
                 *modulus = common;
             }
@@ -134,7 +147,11 @@ impl Cell {
     pub(super) fn formula(&self, template: &Template, columns: &[Term]) -> Term {
         let monomial =
             |k: usize| t::mul(template.monomials[k].iter().map(|i| columns[*i]).chain([t::int(1)]));
-        let equations = self.equations.iter().map(|equation| {
+        let is_told = |equation: &&Vec<BigInt>| {
+            let monomials = equation.iter().zip(&template.monomials);
+            monomials.filter(|(c, _)| **c != BigInt::ZERO).any(|(_, monomial)| template.tells(monomial))
+        };
+        let equations = self.equations.iter().filter(is_told).map(|equation| {
             let sum = equation
                 .iter()
                 .enumerate()
@@ -147,17 +164,18 @@ impl Cell {
             let row = t::add(template.rows[k].iter().map(signed).chain([t::int(0)]));
             Some(t::le(row, t::int(template.thresholds[(*bound)?].clone())))
         });
-        let strides = self.strides.iter().zip(columns).filter(|((modulus, _), _)| is_told(modulus)).map(
-            |((modulus, remainder), column)| {
+        let strides = self.strides.iter().zip(columns).enumerate();
+        let strides = strides
+            .filter(|(i, ((modulus, _), _))| is_small(modulus) && template.tells(&[*i]))
+            .map(|(_, ((modulus, remainder), column))| {
                 t::eq(t::modulo(*column, t::int(modulus.clone())), t::int(remainder.clone()))
-            },
-        );
+            });
         t::and(equations.chain(bounds).chain(strides))
     }
 }
 
 /// Larger strides are accidents of the first points.
-fn is_told(modulus: &BigInt) -> bool {
+fn is_small(modulus: &BigInt) -> bool {
     *modulus > BigInt::from(1) && *modulus <= BigInt::from(64)
 }
 

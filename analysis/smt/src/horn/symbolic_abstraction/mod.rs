@@ -19,6 +19,8 @@ use self::{
 };
 use super::{Atom, CellSystem, HornSystem, PredId, Rule, Solution, argument, certify};
 use crate::build as t;
+use crate::logic::conjuncts;
+use crate::simplify::Linear;
 use crate::solver::{Limits, Outcome, Reason, Solver};
 use crate::term::{Op, Sort, Term, postorder};
 use crate::z3::Z3;
@@ -106,6 +108,9 @@ const LARGE: u32 = 400;
 
 type Cells = BTreeMap<Vec<usize>, Cell>;
 
+/// Cells as they were written last, over the arguments of one atom.
+type Written = BTreeMap<Vec<usize>, (Cell, Term)>;
+
 struct Search<'s> {
     system: &'s HornSystem,
     /// Positions of the integer arguments.
@@ -130,7 +135,7 @@ pub fn invariants(
     system: &HornSystem,
     options: SymbolicAbstractionOptions,
 ) -> Result<Invariants, Reason> {
-    search(z3, system, Cases::of(system, options.split), &[], options)
+    search(z3, system, Cases::of(system, options.split), &[], &[], options)
 }
 
 /// Computes invariants of a system about cells, those of the cells before, at and behind the program's indices apart. [GRS05]
@@ -151,18 +156,46 @@ pub fn invariants_of_cells(
         Split::Indices => partition(true, false)?,
         Split::Equalities => partition(true, true)?,
     };
-    search(z3, &cells.system, cases, &cells.indices, options)
+    let scalars = scalars(z3, cells, options)?;
+    let system = scalars.assumed_in(&cells.system);
+    // Of pairs there are many cases, in which the rest would be told once more.
+    let is_of_pairs = cells.indices.iter().any(|indices| indices.len() > 1);
+    let contents = || cells.contents.iter().map(|contents| contents.iter().copied().collect()).collect();
+    let told: Vec<BTreeSet<usize>> = if is_of_pairs { contents() } else { cells.computed() };
+    let Invariants(found) = search(z3, &system, cases, &cells.indices, &told, options)?;
+    let both = scalars.0.formulas.iter().zip(&found.formulas).map(|(a, b)| t::and([*a, *b]));
+    Ok(Invariants(Solution { formulas: both.collect() }))
 }
 
-/// `indices`: per predicate arguments whose differences from others the cases tell.
+/// What holds of the arguments that are not about cells, whatever the cells contain. Nothing, if that cannot be found.
+fn scalars(z3: &Z3, cells: &CellSystem, options: SymbolicAbstractionOptions) -> Result<Invariants, Reason> {
+    let system = cells.without_cells();
+    let options = SymbolicAbstractionOptions { degree: 1, split: Split::None, ..options };
+    let found = match invariants(z3, &system, options) {
+        Ok(found) => Some(found),
+        Err(Reason::Interrupted) => return Err(Reason::Interrupted),
+        Err(_) => None,
+    };
+    let formulas = cells.scalars().into_iter().enumerate().map(|(p, positions)| {
+        let sorts = &cells.system.predicates[p].sorts;
+        let args: Vec<Term> = positions.into_iter().map(|i| t::var(argument(i, sorts[i]))).collect();
+        let id = PredId(u32::try_from(p).unwrap_or(u32::MAX));
+        found.as_ref().map_or(t::bool(true), |found| found.at(id, &args))
+    });
+    Ok(Invariants(Solution { formulas: formulas.collect() }))
+}
+
+/// `indices`: per predicate arguments whose differences from others the cases tell; `told`: arguments of which one is in everything that is told.
 fn search(
     z3: &Z3,
     system: &HornSystem,
     cases: Vec<Cases>,
     indices: &[Vec<usize>],
+    told: &[BTreeSet<usize>],
     options: SymbolicAbstractionOptions,
 ) -> Result<Invariants, Reason> {
-    let thresholds = thresholds(system);
+    let are_pairs = indices.iter().any(|indices| indices.len() > 1);
+    let thresholds = if are_pairs { [-1, 0, 1].map(BigInt::from).to_vec() } else { thresholds(system) };
     let columns: Vec<Vec<usize>> = system
         .predicates
         .iter()
@@ -176,7 +209,11 @@ fn search(
         // Where an index is, the cases say.
         let related =
             |i: usize, j: usize| !is_index(i) && !is_index(j) && (i == j || differences && c.len() <= most);
-        Template::new(c.len(), options.degree, related, thresholds.clone())
+        let template = Template::new(c.len(), options.degree, related, thresholds.clone());
+        match told.get(p) {
+            Some(told) => template.about((0..c.len()).filter(|column| told.contains(&c[*column])).collect()),
+            None => template,
+        }
     };
     let relevant = system.relevant();
     let mut search = Search {
@@ -204,18 +241,33 @@ fn search(
 
 impl Search<'_> {
     fn formula(&self, predicate: PredId, args: &[Term]) -> Term {
+        let p = predicate.index();
         if self.irrelevant.contains(&predicate) {
             return t::bool(true);
         }
-        self.union(predicate, args, &self.cells[predicate.index()])
+        let columns: Vec<Term> = self.columns[p].iter().map(|i| args[*i]).collect();
+        let formula = |cell: &Cell| cell.formula(&self.templates[p], &columns);
+        let known: Vec<(&[usize], Term)> =
+            self.cells[p].iter().map(|(case, cell)| (case.as_slice(), formula(cell))).collect();
+        self.cases[p].select(&known, args)
     }
 
-    fn union(&self, predicate: PredId, args: &[Term], cells: &Cells) -> Term {
-        let p = predicate.index();
-        let columns: Vec<Term> = self.columns[p].iter().map(|i| args[*i]).collect();
-        t::or(cells.iter().map(|(case, cell)| {
-            t::and([self.cases[p].condition(case, args), cell.formula(&self.templates[p], &columns)])
-        }))
+    /// What cells say of an atom. What was written of it before is kept, for most cells are as they were.
+    fn union(&self, atom: &Atom, cells: &Cells, written: &mut Written) -> Term {
+        let p = atom.predicate.index();
+        if self.irrelevant.contains(&atom.predicate) {
+            return t::bool(true);
+        }
+        let columns: Vec<Term> = self.columns[p].iter().map(|i| atom.args[*i]).collect();
+        for (case, cell) in cells {
+            if written.get(case).is_none_or(|(known, _)| known != cell) {
+                let formula = cell.formula(&self.templates[p], &columns);
+                written.insert(case.clone(), (cell.clone(), formula));
+            }
+        }
+        let known: Vec<(&[usize], Term)> =
+            cells.keys().filter_map(|case| Some((case.as_slice(), written.get(case)?.1))).collect();
+        self.cases[p].select(&known, &atom.args)
     }
 
     /// What an atom says in a case without being covered there.
@@ -235,6 +287,9 @@ impl Search<'_> {
         let system = self.system;
         let mut left = options.questions;
         let mut open: BTreeSet<usize> = (0..system.rules.len()).collect();
+        // Per rule: of each atom of the body, and of the head.
+        let mut written: Vec<Vec<Written>> =
+            system.rules.iter().map(|rule| vec![Written::new(); rule.body.len() + 1]).collect();
         while let Some(next) = open.pop_first() {
             let rule = &system.rules[next];
             let Some(head) = &rule.head else { continue };
@@ -260,10 +315,11 @@ impl Search<'_> {
                             .map(|(k, c)| (k.clone(), c.clone()))
                             .collect(),
                     };
-                    body.push(self.union(atom.predicate, &atom.args, &cells));
+                    body.push(self.union(atom, &cells, &mut written[next][i]));
                 }
                 let body = t::and(body.into_iter().chain([rule.constraint]));
-                grew |= !body.is_false() && self.rule(z3, body, head, options, &mut left)?;
+                grew |= !body.is_false()
+                    && self.rule(z3, body, head, &mut written[next][rule.body.len()], options, &mut left)?;
             }
             // A rule that feeds itself is looked at again.
             if grew {
@@ -280,6 +336,7 @@ impl Search<'_> {
         z3: &Z3,
         body: Term,
         head: &Atom,
+        written: &mut Written,
         options: SymbolicAbstractionOptions,
         left: &mut u32,
     ) -> Result<bool, Reason> {
@@ -290,19 +347,27 @@ impl Search<'_> {
         let cost = 1 + postorder(&[body]).len() as u32 / LARGE;
         let mut grew = false;
         let mut open: Option<Vec<usize>> = None;
+        // Case by case, all cases that have changed since then are covered, and not asked for any more.
+        let uncovered_before = t::not(self.union(head, &self.cells[p], written));
+        let uncovered_before =
+            if self.case_by_case { solver.name(uncovered_before) } else { uncovered_before };
         loop {
             *left = left.checked_sub(cost).ok_or(Reason::Limit)?;
             let uncovered = match &open {
                 Some(case) => self.uncovered(head, case),
+                None if self.case_by_case => uncovered_before,
                 None => t::not(self.atom(head)),
             };
             match solver.check_assuming(&[uncovered]) {
-                Outcome::Unsat if open.is_some() => open = None,
-                Outcome::Unsat => return Ok(grew),
+                Outcome::Unsat => match open.take() {
+                    Some(case) => solver.assert(t::not(self.cases[p].condition(&case, &head.args))),
+                    None => return Ok(grew),
+                },
                 Outcome::Unknown(Reason::Interrupted) => return Err(Reason::Interrupted),
                 Outcome::Unknown(reason) => {
                     // Of a case that is too hard nothing is known.
                     if let Some(case) = open.take() {
+                        solver.assert(t::not(self.cases[p].condition(&case, &head.args)));
                         self.cells[p].insert(case, Cell::top(&self.templates[p]));
                         grew = true;
                         continue;
@@ -336,9 +401,10 @@ impl Search<'_> {
                     let template = &self.templates[p];
                     open = self.case_by_case.then(|| case.clone());
                     match self.cells[p].get_mut(&case) {
-                        None => {
+                        None if self.cases[p].matters(&case) => {
                             self.cells[p].insert(case, Cell::point(template, &point));
                         }
+                        None => drop(self.cells[p].insert(case, Cell::top(template))),
                         Some(cell) => {
                             if !cell.join(template, &point) {
                                 return Err(Reason::Incomplete("a point that is covered already".into()));
@@ -368,6 +434,36 @@ fn thresholds(system: &HornSystem) -> Vec<BigInt> {
     let mut all: Vec<BigInt> = out.into_iter().collect();
     all.sort_by_key(|c| (c.bits(), c.clone()));
     all.truncate(60);
+    all.extend(scaled(system));
     all.sort();
+    all.dedup();
     all
+}
+
+/// Where a number that is made of one bounded variable ends, such as an address that is a multiple of 4 in a part of memory.
+fn scaled(system: &HornSystem) -> BTreeSet<BigInt> {
+    let mut out = BTreeSet::new();
+    for rule in &system.rules {
+        let mut above: BTreeMap<Term, BigInt> = BTreeMap::new();
+        for part in conjuncts(rule.constraint) {
+            if let (Op::Le, [a, b]) = (part.op(), part.args())
+                && let (Some(_), Some(most)) = (a.as_var(), b.as_int())
+            {
+                above.insert(*a, most.clone());
+            }
+        }
+        let args = rule.head.iter().flat_map(|a| a.args.iter().copied());
+        let roots: Vec<Term> = args.collect();
+        for term in postorder(&roots).into_iter().filter(|term| *term.op() == Op::Add) {
+            let linear = Linear::of(term);
+            if let Some((variable, factor)) = linear.terms().first_key_value()
+                && linear.terms().len() == 1
+                && *factor > BigInt::from(1)
+                && let Some(most) = above.get(variable)
+            {
+                out.insert(factor * most + linear.constant());
+            }
+        }
+    }
+    out
 }

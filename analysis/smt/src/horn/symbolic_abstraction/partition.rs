@@ -23,6 +23,8 @@ use crate::z3::Interrupter;
 
 /// Limits of one predicate, at most.
 const MOST_LIMITS: usize = 8;
+/// Distances from one sum at which parts begin, as neighbours know them, at most.
+const MOST_DISTANCES: usize = 3;
 /// Relations between two indices of one predicate, at most.
 const MOST_RELATIONS: usize = 3;
 /// Constants that arguments of one predicate are compared with, at most.
@@ -169,9 +171,8 @@ impl Partition<'_> {
     fn limit(&mut self, (atom, arrays): Place<'_>, index: &Index, ends: &[i32]) {
         let Some(sum) = self.over_arguments(atom, index.sum) else { return };
         let sum = Linear::of(sum);
-        let starts: BTreeSet<BigInt> = ends.iter().map(|end| sum.constant() + BigInt::from(*end)).collect();
-        // Every number is compared with the limits of its type.
-        if sum.as_constant().is_some_and(|constant| constant.bits() > 30 && is_limit(constant)) {
+        let starts: BTreeSet<BigInt> = ends.iter().map(|end| sum.constant() + &index.scale * *end).collect();
+        if sum.as_constant().is_some_and(is_far) {
             return;
         }
         let sum = sum.without_constant().to_term();
@@ -231,7 +232,11 @@ impl Partition<'_> {
         for form in forms {
             let start = -form.constant();
             let form = form.without_constant().to_term();
-            let starts = BTreeSet::from([start.clone(), start + 1]);
+            let mut starts = BTreeSet::from([start.clone(), &start + &first.scale]);
+            if first.array == second.array && sign < 0 {
+                // In the other order.
+                starts.extend([-&start, &first.scale - start]);
+            }
             match relations.iter().position(|(known, _)| *known == form) {
                 Some(at) => relations[at].1.extend(starts),
                 None if relations.len() < MOST_RELATIONS => relations.push((form, starts)),
@@ -268,11 +273,12 @@ impl Partition<'_> {
         }
     }
 
-    /// What is a limit behind a rule is one before it, and the other way around. (Not once more at another distance: `i + 1` behind
+    /// What is a limit behind a rule is one before it, and the other way around. (Within a loop not once more at another distance: `i + 1` behind
     /// a rule is `i`, and so on without end.)
     fn spread(&mut self, rule: &Rule, places: &[Place<'_>]) {
         let (Some(_), Some((head, bodies))) = (&rule.head, places.split_last()) else { return };
         for body in bodies {
+            let is_loop = head.0.predicate == body.0.predicate;
             let shared = |at: usize, to: usize| !head.1[at].is_disjoint(&body.1[to]);
             let pairs: Vec<(usize, usize)> = (0..head.1.len())
                 .flat_map(|at| (0..body.1.len()).map(move |to| (at, to)))
@@ -281,24 +287,26 @@ impl Partition<'_> {
             for (at, to) in pairs {
                 for limit in self.limits[head.0.predicate.index()][at].clone() {
                     let sum = plainly(substitute(limit.sum, &arguments(&head.0.args)));
-                    self.neighbour(body.0, to, Limit { sum, ..limit });
+                    self.neighbour(body.0, to, Limit { sum, ..limit }, is_loop);
                 }
                 for limit in self.limits[body.0.predicate.index()][to].clone() {
                     let sum = substitute(limit.sum, &arguments(&body.0.args));
-                    self.neighbour(head.0, at, Limit { sum, ..limit });
+                    self.neighbour(head.0, at, Limit { sum, ..limit }, is_loop);
                 }
             }
         }
     }
 
     /// Adds a limit over the rule's variables.
-    fn neighbour(&mut self, atom: &Atom, at: usize, limit: Limit) {
+    fn neighbour(&mut self, atom: &Atom, at: usize, limit: Limit, is_loop: bool) {
         let Some(sum) = self.over_arguments(atom, limit.sum) else { return };
         let sum = Linear::of(sum);
         let (constant, sum) = (sum.constant().clone(), sum.without_constant().to_term());
+        let starts: BTreeSet<BigInt> = limit.starts.iter().map(|start| start + &constant).collect();
         let mut known = self.limits[atom.predicate.index()][at].iter();
-        if !known.any(|known| known.scale == limit.scale && known.sum == sum) {
-            let starts = limit.starts.iter().map(|start| start + &constant).collect();
+        let known = known.find(|known| known.scale == limit.scale && known.sum == sum);
+        let is_one_more = |known: &Limit| !is_loop && known.starts.union(&starts).count() <= MOST_DISTANCES;
+        if known.is_none_or(is_one_more) {
             self.add(atom, at, Limit { sum, starts, ..limit });
         }
     }
@@ -326,7 +334,12 @@ impl Partition<'_> {
         let known = self.limits.iter().zip(self.relations).zip(self.constants);
         for (indices, ((limits, relations), constants)) in self.system.indices.iter().zip(known) {
             let mut splits: Vec<(Term, BTreeSet<BigInt>)> = Vec::new();
+            let mut begins_empty = Vec::new();
             for (index, limits) in indices.iter().zip(limits) {
+                // Of pairs only what is said of cells counts.
+                if indices.len() > 1 {
+                    begins_empty.push(splits.len());
+                }
                 let index = t::var(argument_of(*index));
                 // No array has elements before its first.
                 splits.push((index, BTreeSet::from([BigInt::ZERO])));
@@ -340,7 +353,7 @@ impl Partition<'_> {
             }
             splits.extend(relations);
             splits.extend(constants.into_iter().map(|(i, starts)| (t::var(argument_of(i)), starts)));
-            out.push(Cases::of_forms(splits));
+            out.push(Cases::of_forms(splits, begins_empty));
         }
         out
     }
@@ -357,6 +370,10 @@ fn compared(rule: &Rule, touched: &[Index]) -> Vec<(Index, i32)> {
         // Not above 0, or 0.
         let difference = plainly(t::sub(*a, *b));
         let of_difference = Linear::of(difference);
+        // Every number is compared with the limits of its type, and every address with those of memory.
+        if is_far(of_difference.constant()) {
+            continue;
+        }
         for index in touched {
             for variable in free_vars(index.sum) {
                 let (one, term) = (BigInt::from(1), t::var(variable));
@@ -366,6 +383,12 @@ fn compared(rule: &Rule, touched: &[Index]) -> Vec<(Index, i32)> {
                 };
                 // What the variable is where both sides are equal.
                 let bound = t::sub(term, t::mul([t::int(sign.clone()), difference]));
+                // An address is compared with null.
+                let is_place = |f: &BigInt| f % &index.scale == BigInt::ZERO;
+                if bound.as_int().is_some() && !Linear::of(index.sum).terms().get(&term).is_none_or(is_place)
+                {
+                    continue;
+                }
                 let sum = substitute(index.sum, &Substitution::from([(variable, bound)]));
                 let limit = Index { sum, ..index.clone() };
                 let quotient = Linear::of(index.sum).terms().get(&term).map_or(sign.clone(), |f| f * sign);
@@ -381,12 +404,25 @@ fn compared(rule: &Rule, touched: &[Index]) -> Vec<(Index, i32)> {
     out
 }
 
+/// Whether no array ends there: the limit of a type or of memory.
+fn is_far(constant: &BigInt) -> bool {
+    constant.bits() > 40 || constant.bits() > 30 && is_limit(constant)
+}
+
 /// Without what keeps numbers in the range of their types.
 fn plainly(term: Term) -> Term {
     rewrite(term, |term, args| {
         let is_width = |c: &BigInt| *c >= BigInt::from(256) && is_limit(c);
         match term.op() {
             Op::Mod if args[1].as_int().is_some_and(is_width) => Some(args[0]),
+            // Of another sign: the number, or as many less as its type has.
+            Op::Ite if args[1].sort() == Sort::Int => {
+                let difference = t::sub(args[1], args[2]);
+                let is_sign =
+                    difference.as_int().is_some_and(|d| is_width(&BigInt::from(d.magnitude().clone())));
+                let constant = |term: Term| BigInt::from(Linear::of(term).constant().magnitude().clone());
+                is_sign.then(|| if constant(args[1]) <= constant(args[2]) { args[1] } else { args[2] })
+            }
             _ => None,
         }
     })

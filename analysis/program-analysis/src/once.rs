@@ -32,19 +32,16 @@ pub(crate) fn allocated_once(
         if times > 1 || is_entered_again(name) || !seen.insert(name) {
             continue;
         }
-        let round = in_loops(function);
+        let component = components(function);
         let mut sites: BTreeMap<Object, usize> = BTreeMap::new();
         for (id, edge) in function.edge_ids() {
-            let is_once = round[edge.from.0 as usize] != round[edge.to.0 as usize];
-            match &edge.op {
-                Op::Allocate(allocation) => {
-                    let object = Object::Heap(name, allocation.site);
-                    *sites.entry(object).or_default() += if is_once { 1 } else { 2 };
-                }
-                Op::Call(_) if is_once => {
-                    open.extend(call_graph.call(name, id).iter().flat_map(|callees| &callees.functions));
-                }
-                _ => {}
+            let is_once = component[edge.from.0 as usize] != component[edge.to.0 as usize];
+            if let Op::Allocate(allocation) = &edge.op {
+                let object = Object::Heap(name, allocation.site);
+                *sites.entry(object).or_default() += if is_once { 1 } else { 2 };
+            }
+            if is_once && matches!(edge.op, Op::Call(_)) {
+                open.extend(call_graph.call(name, id).iter().flat_map(|callees| &callees.functions));
             }
         }
         objects.extend(sites.into_iter().filter(|(_, edges)| *edges == 1).map(|(object, _)| object));
@@ -53,7 +50,7 @@ pub(crate) fn allocated_once(
 }
 
 /// Per location the strong component it is in: an edge between two of them is taken once at most.
-fn in_loops(function: &Function) -> Vec<usize> {
+fn components(function: &Function) -> Vec<usize> {
     let mut targets: Vec<Vec<u32>> = vec![Vec::new(); function.locations as usize];
     for edge in &function.edges {
         let (Loc(from), Loc(to)) = (edge.from, edge.to);

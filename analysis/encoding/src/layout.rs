@@ -7,7 +7,7 @@ use proofline_cfa::{
     Argument, Base, Callee, Expr, Function, Loc, LocalId, Lvalue, Object, Op, Scalar, Step,
     dataflow::Liveness,
 };
-use proofline_program_analysis::Environment;
+use proofline_program_analysis::{Environment, allocated_once};
 
 use crate::encoding::Encoding;
 
@@ -81,7 +81,7 @@ impl MemoryLayout {
     /// simpler so.
     #[must_use]
     pub fn placing_once(mut self, environment: &Environment) -> MemoryLayout {
-        self.placed = environment.allocated_once();
+        self.placed = allocated_once(environment);
         self
     }
 

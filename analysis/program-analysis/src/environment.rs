@@ -16,7 +16,6 @@ use crate::{
     call_graph::{self, CallGraph, Callees},
     footprint::{self, Common},
     mod_ref::ModRef,
-    once,
     points_to::{ObjectId, OtherCallers, PointsTo, Set, Targets, Thing, is_inert, left},
 };
 use proofline_cfa::{
@@ -560,17 +559,6 @@ impl Environment {
     /// Functions with one number have the same effects.
     pub(crate) fn effects_component(&self, function: Name) -> Option<usize> {
         self.mod_ref.component_of(function)
-    }
-
-    /// Objects of allocations that each execution makes once at most.
-    pub fn allocated_once(&self) -> BTreeSet<Object> {
-        let escaped = self.points_to.escaped_functions.iter().copied();
-        let called_back = self.call_graph.reachable(escaped);
-        let is_entered_again = |function: Name| {
-            let is_open = self.call_graph.is_recursive(function) || self.mod_ref.is_reentered(function);
-            is_open || called_back.contains(&function) && !self.entries.contains(&function)
-        };
-        once::allocated_once(&self.program, &self.call_graph, &self.entries, &is_entered_again)
     }
 
     /// Whether the object is one concrete object at any time at which it is live, so that a write through a pointer that points to

@@ -19,6 +19,7 @@ mod volatile;
 pub use bounds::limits;
 pub use call_graph::{CallGraph, Callees, strong_components};
 pub use environment::Environment;
+pub use once::allocated_once;
 pub use points_to::Targets;
 pub use slice::{Mentions, SliceSource, slice};
 pub use volatile::written_values;

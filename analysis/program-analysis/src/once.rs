@@ -3,18 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofline_cfa::{Function, Loc, Name, Object, Op, Program};
+use proofline_cfa::{Function, Loc, Name, Object, Op};
 
-use crate::call_graph::{CallGraph, strong_components};
+use crate::{call_graph::strong_components, environment::Environment};
 
-/// The objects of such allocations. `is_entered_again` says whether code outside may enter a function, or whether it may be entered while it is open.
-pub(crate) fn allocated_once(
-    program: &Program,
-    call_graph: &CallGraph,
-    entries: &BTreeSet<Name>,
-    is_entered_again: &dyn Fn(Name) -> bool,
-) -> BTreeSet<Object> {
-    let [entry] = entries.iter().copied().collect::<Vec<Name>>()[..] else { return BTreeSet::new() };
+/// The objects of such allocations.
+pub fn allocated_once(environment: &Environment) -> BTreeSet<Object> {
+    let (program, call_graph) = (environment.program(), environment.call_graph());
+    let entries: Vec<Name> = environment.entries().iter().copied().collect();
+    let [entry] = entries[..] else { return BTreeSet::new() };
+    // Code outside may call them as often as it likes.
+    let called_back = call_graph.reachable(environment.escaped_functions().iter().copied());
     // How many edges may call a function.
     let mut calls: BTreeMap<Name, usize> = BTreeMap::new();
     for caller in program.functions.keys() {
@@ -29,7 +28,7 @@ pub(crate) fn allocated_once(
     while let Some(name) = open.pop() {
         let Some(function) = program.functions.get(&name) else { continue };
         let times = count(name) + usize::from(name == entry);
-        if times > 1 || is_entered_again(name) || !seen.insert(name) {
+        if times > 1 || called_back.contains(&name) || !seen.insert(name) {
             continue;
         }
         let component = components(function);

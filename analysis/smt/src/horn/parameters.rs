@@ -63,7 +63,7 @@ impl Parameters {
                 constants.extend(term.args().iter().filter_map(|arg| arg.as_int()).cloned());
             }
         }
-        constants.retain(|c| *c >= BigInt::from(LEAST) && !is_limit(c));
+        constants.retain(|c| *c >= BigInt::from(LEAST) && !is_near_limit(c));
         let mut groups: Vec<BigInt> = Vec::new();
         for constant in constants {
             match groups.last_mut() {
@@ -90,7 +90,7 @@ impl Parameters {
     }
 
     fn number(&self, term: Term) -> Term {
-        let Some(value) = term.as_int().filter(|value| !is_limit(value)) else { return term };
+        let Some(value) = term.as_int().filter(|value| !is_near_limit(value)) else { return term };
         let opposite = -value;
         for (c, variable) in self.0.iter().zip(self.variables()) {
             if is_close(c, value) {
@@ -120,7 +120,7 @@ fn is_place(op: &Op) -> bool {
 }
 
 /// Whether this is about the least or greatest value of a type.
-fn is_limit(value: &BigInt) -> bool {
+pub(super) fn is_near_limit(value: &BigInt) -> bool {
     LIMITS.iter().any(|bits| is_close(&BigInt::from(value.magnitude().clone()), &BigInt::from(2).pow(*bits)))
 }
 

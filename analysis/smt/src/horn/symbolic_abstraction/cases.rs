@@ -190,7 +190,7 @@ pub(super) fn is_limit(constant: &BigInt) -> bool {
     let magnitude = BigInt::from(constant.magnitude().clone());
     [7_u32, 8, 15, 16, 31, 32, 63, 64].iter().any(|bits| {
         let power = BigInt::from(1) << *bits;
-        *(&magnitude - &power).magnitude() <= 2u32.into()
+        magnitude == power || magnitude == power - 1
     })
 }
 

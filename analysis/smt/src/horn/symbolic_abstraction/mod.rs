@@ -348,15 +348,14 @@ impl Search<'_> {
         let mut grew = false;
         let mut open: Option<Vec<usize>> = None;
         // Case by case, all cases that have changed since then are covered, and not asked for any more.
-        let uncovered_before = t::not(self.union(head, &self.cells[p], written));
         let uncovered_before =
-            if self.case_by_case { solver.name(uncovered_before) } else { uncovered_before };
+            self.case_by_case.then(|| solver.name(t::not(self.union(head, &self.cells[p], written))));
         loop {
             *left = left.checked_sub(cost).ok_or(Reason::Limit)?;
-            let uncovered = match &open {
-                Some(case) => self.uncovered(head, case),
-                None if self.case_by_case => uncovered_before,
-                None => t::not(self.atom(head)),
+            let uncovered = match (&open, uncovered_before) {
+                (Some(case), _) => self.uncovered(head, case),
+                (None, Some(before)) => before,
+                (None, None) => t::not(self.atom(head)),
             };
             match solver.check_assuming(&[uncovered]) {
                 Outcome::Unsat => match open.take() {

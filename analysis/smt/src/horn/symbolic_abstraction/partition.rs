@@ -13,7 +13,7 @@ use num_bigint::BigInt;
 
 use super::cases::{Cases, argument_of, arguments, is_limit};
 use crate::build as t;
-use crate::horn::{Atom, CellSystem, Rule};
+use crate::horn::{Atom, CellSystem, Rule, parameters::is_near_limit};
 use crate::logic::atoms;
 use crate::rewrite::{Substitution, rewrite, substitute};
 use crate::simplify::Linear;
@@ -406,7 +406,7 @@ fn compared(rule: &Rule, touched: &[Index]) -> Vec<(Index, i32)> {
 
 /// Whether no array ends there: the limit of a type or of memory.
 fn is_far(constant: &BigInt) -> bool {
-    constant.bits() > 40 || constant.bits() > 30 && is_limit(constant)
+    constant.bits() > 40 || constant.bits() > 30 && is_near_limit(constant)
 }
 
 /// Without what keeps numbers in the range of their types.

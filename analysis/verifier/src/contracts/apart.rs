@@ -19,7 +19,7 @@ use super::{
 pub(super) struct Access {
     /// The record.
     object: Shape,
-    /// Which bytes of it, if they are always the same.
+    /// Which bytes of it, or more of them, if that is known.
     bytes: Option<Range<u64>>,
     kind: Kind,
     /// One of several members that lie at one place.
@@ -63,22 +63,23 @@ impl Access {
     }
 }
 
-/// The bytes of the record that a place has.
+/// The bytes of the record that a place may have. That an index is one of an array in it, its obligation asks.
 fn bytes(place: &Lvalue) -> Option<Range<u64>> {
     if place.size == 0 {
         return None;
     }
-    let mut start = 0;
+    let (mut start, mut more) = (0, 0);
     for step in place.path.iter().skip_while(|step| matches!(step, Step::Index { .. })) {
         match step {
             Step::Field { offset, .. } => start += offset,
-            Step::Index { index, stride, .. } => {
-                let Expr::Int(index, _) = **index else { return None };
-                start += u64::try_from(index).ok()? * stride;
-            }
+            Step::Index { index, stride, length, .. } => match (&**index, length) {
+                (Expr::Int(index, _), _) => start += u64::try_from(*index).ok()? * stride,
+                (_, Some(length)) if *length > 0 => more += (*length - 1) * stride,
+                _ => return None,
+            },
         }
     }
-    Some(start..start + place.size)
+    Some(start..start + more + place.size)
 }
 
 /// Whether an object of the first type has one of the second as a part.

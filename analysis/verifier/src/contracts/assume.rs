@@ -31,6 +31,7 @@ use super::{
     obligations,
     origin::{Offset, Origin, Origins, Place, Structures, is_character, types, whole_pointer},
     owned::{self, Owned},
+    record_invariants::{self, Fact},
     replaced, text,
     whole::Wholes,
     writes::{self, Stays, stays},
@@ -70,6 +71,8 @@ pub(crate) struct Assumed {
     pub(crate) calls: BTreeSet<ObligationId>,
     /// If this one holds, no caller can keep the contract.
     pub(crate) callers: Option<ObligationId>,
+    /// The obligations that say how the function leaves a record, and of which parameter.
+    pub(crate) returns: BTreeMap<ObligationId, (usize, Fact)>,
     /// The function frees nothing of callers but what the contract says that it may.
     pub(crate) is_contained: bool,
 }
@@ -88,20 +91,32 @@ pub(crate) fn under(env: &Environment, name: Name, contracts: &Contracts) -> Opt
         (env.again(program), calls)
     });
     let env = looked.as_ref().map_or(env, |(env, _)| env);
+    let told = record_invariants::told(env.program(), env.function(name)?, own, contracts).map(|told| {
+        let mut program = env.program().clone();
+        program.functions.insert(name, Arc::new(told.function));
+        (env.again(program), told.obligations, told.returns)
+    });
+    let env = told.as_ref().map_or(env, |(env, ..)| env);
     let function = env.function(name)?;
     let fresh = Fresh::of(env, name);
     let memory = writes::Memory::of(env, &fresh, name);
-    let named = named(env, &memory, function);
+    let all = contracts.values().flat_map(|contract| contract.records.values());
+    let facts = all.flat_map(|of| of.asked.iter().chain(&of.left));
+    let spoken_of = facts.flat_map(Fact::members).map(|member| (member.record, member.offset)).collect();
+    let named = named(env, &memory, function, &spoken_of);
     let mut maker = Maker::new(&memory, &named, own, contracts);
     maker.freed = freed;
     maker.calls.extend(looked.iter().flat_map(|(_, calls)| calls));
+    maker.calls.extend(told.iter().flat_map(|(_, calls, _)| calls));
     maker.edges();
     maker.entry();
     maker.bury();
     let Maker { out, about, through, parts, calls, callers, owned, .. } = maker;
     let mut program = env.program().clone();
     program.functions.insert(name, Arc::new(out));
-    Some(Assumed { program, about, through, parts, calls, callers, is_contained: owned.is_contained })
+    let is_contained = owned.is_contained;
+    let returns = told.map(|(.., returns)| returns).unwrap_or_default();
+    Some(Assumed { program, about, through, parts, calls, callers, returns, is_contained })
 }
 
 /// The numbers beside a pointer.

@@ -11,11 +11,12 @@ use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
 
 use super::{
-    Asked, Contract, Contracts, Memory,
+    Asked, Contract, Contracts, Fact, Memory, OfRecord,
     acsl::is_end,
     hooks::{self, HookPlace, Hooks},
     obligations,
     origin::{Given, Origin, Origins, Structures, is_character},
+    record_invariants::{is_written, record_of},
 };
 
 mod given_back;
@@ -47,6 +48,10 @@ pub(crate) struct Draft {
     trees: BTreeMap<usize, Memory>,
     /// Functions that are not in the program, of which nothing else is known than that they free nothing.
     keeping: Hooks,
+    /// What may hold of records that parameters lead to.
+    records: BTreeMap<usize, BTreeSet<Fact>>,
+    /// Those of them that the function may write, or what it calls.
+    changed: BTreeSet<usize>,
     /// A person has written it: nothing else is tried.
     written: Option<Contract>,
 }
@@ -93,6 +98,38 @@ impl Draft {
             asked.or_insert(Asked { memory: Memory::Nothing, or_null: true }).memory = Memory::Structure;
         }
         (next != *last).then_some(next)
+    }
+
+    /// The contract where records are as they should be when the function is called, and when it returns, if it does not say so.
+    pub(crate) fn with_records(&self, last: &Contract) -> Option<Contract> {
+        let of = |facts: &BTreeSet<Fact>, is_changed: bool| {
+            let left = if is_changed { facts.clone() } else { BTreeSet::new() };
+            OfRecord { asked: facts.clone(), left }
+        };
+        self.of_records(last, |at| self.records.get(&at).map(|facts| of(facts, self.changed.contains(&at))))
+    }
+
+    /// The contract where records are as they should be when the function returns, if it does not speak of them, and the function writes some.
+    pub(crate) fn leaving(&self, last: &Contract) -> Option<Contract> {
+        let of = |facts: &BTreeSet<Fact>| OfRecord { asked: BTreeSet::new(), left: facts.clone() };
+        self.of_records(last, |at| self.records.get(&at).filter(|_| self.changed.contains(&at)).map(of))
+    }
+
+    fn of_records(&self, last: &Contract, of: impl Fn(usize) -> Option<OfRecord>) -> Option<Contract> {
+        if self.is_written() || !last.records.is_empty() {
+            return None;
+        }
+        let is_record = |(_, asked): &(&usize, &Asked)| match asked.memory {
+            Memory::Bytes(_) | Memory::Structure | Memory::Tree(_) => true,
+            Memory::Nothing
+            | Memory::Elements(..)
+            | Memory::Until(_)
+            | Memory::String
+            | Memory::Allocated => false,
+        };
+        let given = last.pointers.iter().filter(is_record);
+        let records: BTreeMap<usize, OfRecord> = given.filter_map(|(at, _)| Some((*at, of(*at)?))).collect();
+        (!records.is_empty()).then(|| Contract { records, ..last.clone() })
     }
 
     /// The contract where what the function gives back belongs to its parameters, if it does not say so, and it gives something back.
@@ -226,8 +263,13 @@ fn counted(memory: &Memory) -> Option<&Expr> {
     }
 }
 
-/// What to try for a function whose callees have these contracts.
-pub(crate) fn draft(env: &Environment, name: Name, callees: &Contracts) -> Draft {
+/// What to try for a function whose callees have these contracts, where this may hold of records.
+pub(crate) fn draft(
+    env: &Environment,
+    name: Name,
+    callees: &Contracts,
+    invariants: &BTreeMap<Name, BTreeSet<Fact>>,
+) -> Draft {
     let Some(function) = env.function(name) else { return Draft::default() };
     let is_pointer = |at: &usize| {
         let local = function.local(function.parameters[*at]);
@@ -281,7 +323,19 @@ pub(crate) fn draft(env: &Environment, name: Name, callees: &Contracts) -> Draft
     let starts = starts(function, &origins);
     let stored = stored(env, function, &origins);
     let numbers = not_nan(env, function);
-    Draft { ladders, starts, numbers, hooks, is_hooked, stored, trees, keeping, written: None }
+    let mut records = BTreeMap::new();
+    let mut changed = BTreeSet::new();
+    for at in parameters {
+        let Some(record) = record_of(function, at) else { continue };
+        let Some(facts) = invariants.get(&record) else { continue };
+        records.insert(at, facts.clone());
+        let called = env.call_graph().reachable([name]);
+        if called.iter().filter_map(|name| env.function(*name)).any(|body| is_written(body, record)) {
+            changed.insert(at);
+        }
+    }
+    let written = None;
+    Draft { ladders, starts, numbers, hooks, is_hooked, stored, trees, keeping, records, changed, written }
 }
 
 /// A call of a function that is given structures may find what it gives there.

@@ -22,6 +22,7 @@ mod origin;
 mod owned;
 pub(crate) mod promises;
 mod punned;
+pub(crate) mod record_invariants;
 mod text;
 mod whole;
 mod writes;
@@ -31,6 +32,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proofline_cfa::{Base, Expr, Function, Name};
 
 pub use hooks::{Hook, HookPlace, Hooks, Like};
+pub use record_invariants::{Fact, Number, OfRecord};
 
 /// What a function asks of its callers.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -39,6 +41,8 @@ pub struct Contract {
     pub pointers: BTreeMap<usize, Asked>,
     /// What must hold of the arguments: expressions that read parameters only.
     pub conditions: Vec<Expr>,
+    /// Of records that pointers lead to, by the number of the parameter.
+    pub records: BTreeMap<usize, OfRecord>,
     /// What functions behave as that are called through pointers. (Of all calls through these, in the function and in what it calls.)
     pub hooks: Hooks,
     /// The function frees nothing of callers, and changes no pointers of theirs, but in what it may free as this contract says.
@@ -105,7 +109,8 @@ pub struct Member {
 impl Contract {
     /// Nothing is asked.
     pub fn is_empty(&self) -> bool {
-        self.pointers.is_empty() && self.conditions.is_empty() && self.hooks.is_empty()
+        let asks_of_records = self.records.values().any(|of| !of.asked.is_empty());
+        self.pointers.is_empty() && self.conditions.is_empty() && self.hooks.is_empty() && !asks_of_records
     }
 }
 

@@ -47,10 +47,15 @@ impl Named {
     }
 }
 
-/// The function with names for what it reads.
-pub(super) fn named(env: &Environment, memory: &Memory<'_>, function: &Function) -> Named {
+/// The function with names for what it reads. (`spoken_of`: members, by record and offset, that are numbers of which something is said.)
+pub(super) fn named(
+    env: &Environment,
+    memory: &Memory<'_>,
+    function: &Function,
+    spoken_of: &BTreeSet<(Name, u64)>,
+) -> Named {
     let written = RefCell::default();
-    let mut reads = Reads { env, memory, function, all: Vec::new(), at: BTreeMap::new(), written };
+    let mut reads = Reads { env, memory, function, spoken_of, all: Vec::new(), at: BTreeMap::new(), written };
     let mut at = reads.by_location();
     let known = reads.known(&at);
     reads.forget(&mut at, &known);
@@ -85,6 +90,7 @@ struct Reads<'a> {
     env: &'a Environment,
     memory: &'a Memory<'a>,
     function: &'a Function,
+    spoken_of: &'a BTreeSet<(Name, u64)>,
     all: Vec<Read>,
     at: BTreeMap<Lvalue, usize>,
     /// What functions that are called write.
@@ -157,9 +163,11 @@ impl Reads<'_> {
                 read.registers.insert(*id);
             }
             _ => {
-                // Numbers have names enough.
+                // Other numbers have names enough.
+                let is_told = matches!(lvalue.path.last(), Some(Step::Field { record, offset, .. }) if self.spoken_of.contains(&(*record, *offset)));
                 let is_pointer = lvalue.scalar == Some(Scalar::Pointer);
-                let access = is_pointer.then(|| Access::of(self.memory, self.function, lvalue)).flatten();
+                let access =
+                    (is_pointer || is_told).then(|| Access::of(self.memory, self.function, lvalue)).flatten();
                 read.places.push(Place { lvalue: lvalue.clone(), objects: self.objects(lvalue), access });
             }
         }
@@ -420,19 +428,23 @@ fn overlap(dst: &Lvalue, objects: &BTreeSet<Object>, place: &Place) -> bool {
     !objects.is_disjoint(&place.objects)
 }
 
-/// The bytes of a place from where its pointer leads, if they are always the same.
+/// The bytes that a place may have from where its pointer leads. That an index is one of an array in a record, its obligation asks.
 fn bytes(lvalue: &Lvalue) -> Option<std::ops::Range<i128>> {
-    let mut start = 0;
+    let (mut start, mut more, mut is_inside) = (0, 0, false);
     for step in &lvalue.path {
         match step {
-            Step::Field { offset, .. } => start += i128::from(*offset),
-            Step::Index { index, stride, .. } => {
-                let Expr::Int(index, _) = **index else { return None };
-                start += index * i128::from(*stride);
+            Step::Field { offset, .. } => {
+                start += i128::from(*offset);
+                is_inside = true;
             }
+            Step::Index { index, stride, length, .. } => match (&**index, length) {
+                (Expr::Int(index, _), _) => start += index * i128::from(*stride),
+                (_, Some(length)) if is_inside && *length > 0 => more += i128::from((*length - 1) * stride),
+                _ => return None,
+            },
         }
     }
-    (lvalue.size > 0).then(|| start..start + i128::from(lvalue.size))
+    (lvalue.size > 0).then(|| start..start + more + i128::from(lvalue.size))
 }
 
 /// An expression with other values in the place of reads.

@@ -131,7 +131,8 @@ impl Maker<'_> {
         let Edge { from, op, site, .. } = self.out.edges[at].clone();
         let Some((name, call)) = callee(&op) else { return };
         let Some(body) = self.program.functions.get(&name) else { return };
-        let Contract { pointers, conditions, is_written: _, hooks: _, is_contained: _ } = &written.contract;
+        let Contract { pointers, conditions, records: _, is_written: _, hooks: _, is_contained: _ } =
+            &written.contract;
         let arguments = values(call);
         let mut demands: Vec<(String, Expr)> = Vec::new();
         for (parameter, of) in pointers {
@@ -218,7 +219,14 @@ impl Maker<'_> {
     }
 
     /// One more obligation; what it consists of is tested one after the other.
-    fn obliged(&mut self, at: Loc, condition: &Expr, check: CheckId, what: &str, site: Site) -> Loc {
+    pub(super) fn obliged(
+        &mut self,
+        at: Loc,
+        condition: &Expr,
+        check: CheckId,
+        what: &str,
+        site: Site,
+    ) -> Loc {
         if *condition == truth(true) {
             return at;
         }

@@ -107,14 +107,23 @@ impl Contract {
             let null = if hook.or_null { "" } else { ", not null," };
             format!("{}{null} {}", place.text(), hook.like.text())
         });
-        pointers.chain(conditions).chain(hooks).collect()
+        let records = self.records.iter().flat_map(|(at, of)| {
+            let record = function.parameters.get(*at).map(|id| function.local(*id).name);
+            let text = move |fact: &super::Fact| Some(format!("`{}`", fact.text(record?.as_str())));
+            of.asked.iter().filter_map(text)
+        });
+        pointers.chain(records).chain(conditions).chain(hooks).collect()
     }
 
     /// Each demand as a term of ACSL.
     pub fn acsl(&self, program: &Program, function: &Function) -> Vec<String> {
         let pointers = self.pointers.iter().filter_map(|(at, asked)| acsl_of(program, function, *at, asked));
         let conditions = self.conditions.iter().map(|condition| condition_text(function, condition));
-        pointers.chain(conditions).collect()
+        let records = self.records.iter().flat_map(|(at, of)| {
+            let record = function.parameters.get(*at).map(|id| function.local(*id).name);
+            of.asked.iter().filter_map(move |fact| Some(fact.text(record?.as_str())))
+        });
+        pointers.chain(records).chain(conditions).collect()
     }
 }
 

@@ -12,9 +12,10 @@ use proofline_cpa::Unknown;
 use proofline_program_analysis::strong_components;
 
 mod callers;
+mod records;
 mod tries;
 
-use self::tries::Try;
+use self::{records::Invariants, tries::Try};
 use super::{Control, Programs, Request, Round, Settled, promises::promises_of};
 use crate::{
     blame::Blame,
@@ -62,9 +63,18 @@ pub(super) fn add<P: Programs>(
     if !is_wanted(&request.property) || report.reason.is_some() || control.is_late() {
         return Ok(());
     }
-    let mut known =
-        Known { programs, request, control, functions: BTreeMap::new(), report, done: Contracts::new() };
-    for component in known.components(functions)? {
+    let mut known = Known {
+        programs,
+        request,
+        control,
+        functions: BTreeMap::new(),
+        report,
+        done: Contracts::new(),
+        invariants: Invariants::new(),
+    };
+    let components = known.components(functions)?;
+    known.invariants = known.record_invariants()?;
+    for component in components {
         if control.is_late() {
             break;
         }
@@ -89,6 +99,8 @@ struct Known<'k, P> {
     report: &'k mut Report,
     /// The contracts that were found, also of functions that are not proved under them.
     done: Contracts,
+    /// What holds of records whenever nobody is at work on them.
+    invariants: Invariants,
 }
 
 impl<P: Programs> Known<'_, P> {
@@ -132,6 +144,8 @@ impl<P: Programs> Known<'_, P> {
                     is_contradictory: false,
                     not_kept: BTreeSet::new(),
                     best: None,
+                    enough: None,
+                    has_left: false,
                 },
             );
         }
@@ -210,7 +224,7 @@ impl<P: Programs> Known<'_, P> {
                 return Ok(draft::Draft::of_written(written.contract, subject.env(), name));
             }
         }
-        Ok(draft::draft(subject.env(), name, &self.done))
+        Ok(draft::draft(subject.env(), name, &self.done, &self.invariants))
     }
 
     /// Whether something fails whatever callers do, or is open that no contract helps with: whether memory of the function itself is alive. What
@@ -284,7 +298,11 @@ impl<P: Programs> Known<'_, P> {
         one.not_kept = asked_of_calls(name, &assumed, &open);
         one.is_whole = !one.is_contradictory && open.is_empty() && report.reason.is_none();
         one.contract.is_contained = assumed.is_contained && one.is_whole;
-        if one.is_contradictory || one.is_whole || report.reason.is_some() {
+        if one.is_whole || one.enough.is_some() {
+            one.leaves_records();
+            return Ok(());
+        }
+        if one.is_contradictory || report.reason.is_some() {
             return Ok(());
         }
         one.leaves(&open, &assumed);
@@ -309,6 +327,7 @@ impl<P: Programs> Known<'_, P> {
         let of_memory: BTreeSet<ObligationId> = open.iter().copied().filter(is_of_memory).collect();
         let null = about(&open).into_iter().filter(|(_, is_null)| *is_null).collect();
         let next = one.draft.next(&one.contract, &null);
+        let next = next.or_else(|| one.draft.with_records(&one.contract));
         let next = next.or_else(|| one.draft.next(&one.contract, &about(&of_memory)));
         if next.is_some() || !of_memory.is_empty() {
             let next = next.or_else(|| one.draft.with_stored(&one.contract));
@@ -326,6 +345,8 @@ impl<P: Programs> Known<'_, P> {
             let next = one.draft.with_numbers(&one.contract);
             let next = next.or_else(|| one.draft.next(&one.contract, &about(&open)));
             one.go_on(next.or_else(|| one.draft.with_trees(&one.contract)));
+        } else {
+            one.leaves_records();
         }
         Ok(())
     }

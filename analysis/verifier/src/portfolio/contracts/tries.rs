@@ -20,6 +20,10 @@ pub(super) struct Try {
     pub(super) not_kept: BTreeSet<Name>,
     /// The weakest contract under which the least stays open, and what.
     pub(super) best: Option<(Contract, BTreeSet<ObligationId>)>,
+    /// Everything was proved under this one, and now it is tried how the function leaves records.
+    pub(super) enough: Option<Contract>,
+    /// That was tried.
+    pub(super) has_left: bool,
 }
 
 impl Try {
@@ -36,6 +40,33 @@ impl Try {
         if self.best.as_ref().is_none_or(|(_, least)| open.len() < least.len()) {
             let contract = Contract { is_contained: assumed.is_contained, ..self.contract.clone() };
             self.best = Some((contract, open.clone()));
+        }
+    }
+
+    /// Where everything is proved, it is tried whether the function leaves records as they should be, whatever it finds; otherwise, whether it leaves them so if it
+    /// finds them so. If not, it promises nothing.
+    pub(super) fn leaves_records(&mut self) {
+        let next = match (&self.enough, self.is_whole) {
+            _ if self.has_left => return,
+            (Some(_), true) => None,
+            (None, _) => self.draft.leaving(&self.contract),
+            (Some(enough), false) => {
+                let asks = self.contract.records != enough.records
+                    && self.contract.records.values().any(|of| !of.asked.is_empty());
+                let next = if asks { None } else { self.draft.with_records(enough) };
+                if next.is_none() {
+                    (self.contract, self.is_whole) = (enough.clone(), true);
+                }
+                next
+            }
+        };
+        self.is_over = next.is_none();
+        if let Some(next) = next {
+            let enough = std::mem::replace(&mut self.contract, next);
+            self.enough.get_or_insert(enough);
+            self.is_whole = false;
+        } else {
+            (self.enough, self.has_left) = (None, true);
         }
     }
 

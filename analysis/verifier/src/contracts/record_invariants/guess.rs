@@ -1,0 +1,246 @@
+//! What may hold of a record, guessed from what functions do with its members: those that they compare, those that count elements of an array, and the numbers
+//! of the text that are near. Which guesses hold, engines say (`portfolio::contracts`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proofline_cfa::{
+    Base, BinaryOp, CompareOp, Expr, Function, Loc, LocalId, Lvalue, Name, Op, Program, Scalar, Step, visit,
+};
+
+use super::{super::Member, Fact, Number, int_type};
+
+/// So many guesses are made of one record.
+const MOST: usize = 32;
+
+/// The guesses about each record with members that these functions look at.
+pub(crate) fn guessed<'f>(
+    functions: impl Iterator<Item = (&'f Program, &'f Function)>,
+) -> BTreeMap<Name, BTreeSet<Fact>> {
+    let mut all: BTreeMap<Name, BTreeSet<Fact>> = BTreeMap::new();
+    let mut asked = Vec::new();
+    for (program, function) in functions {
+        let held = held(program, function);
+        let mut look = Look { program, held: &held, all: &mut all, asked: &mut asked };
+        // What obligations ask is no question of the text.
+        let errors: BTreeSet<Loc> = function.obligations.iter().map(|obligation| obligation.error).collect();
+        let demands: BTreeSet<Loc> =
+            function.edges.iter().filter(|edge| errors.contains(&edge.to)).map(|edge| edge.from).collect();
+        for edge in &function.edges {
+            look.operation(&edge.op, demands.contains(&edge.from));
+        }
+    }
+    for facts in all.values_mut() {
+        facts.retain(|fact| !asked.iter().any(|question| question.is_answered(fact)));
+    }
+    all.retain(|_, facts| !facts.is_empty() && facts.len() <= MOST);
+    all
+}
+
+/// What is left of guesses that hold: of several limits of a member the closest one. That two members are always equal, a function shows best that never
+/// gets to where it changes one of them.
+pub(crate) fn plain(facts: &BTreeSet<Fact>) -> BTreeSet<Fact> {
+    let is_closer = |fact: &Fact, other: &Fact| match (&fact.most, &other.most) {
+        (Number::Constant(most), Number::Constant(than)) => other.least == fact.least && than < most,
+        _ => false,
+    };
+    let is_turned = |fact: &Fact, other: &Fact| other.least == fact.most && other.most == fact.least;
+    let is_plain = |fact: &&Fact| !facts.iter().any(|other| is_closer(fact, other) || is_turned(fact, other));
+    facts.iter().filter(is_plain).cloned().collect()
+}
+
+/// A comparison of the text: a member, less another one, with a number. Whoever asks thinks that it may hold, and that it may not.
+struct Question {
+    member: Member,
+    other: Option<Member>,
+    op: CompareOp,
+    number: i128,
+}
+
+impl Question {
+    /// Whether a fact alone says the answer.
+    fn is_answered(&self, fact: &Fact) -> bool {
+        let (member, other) = (Some(&self.member), self.other.as_ref());
+        let (most, least) = match (fact.least.member(), fact.most.member(), &fact.least, &fact.most) {
+            (a, b, ..) if other.is_some() && a == member && b == other => (Some(0), None),
+            (a, b, ..) if other.is_some() && a == other && b == member => (None, Some(0)),
+            (a, None, _, Number::Constant(most)) if other.is_none() && a == member => (Some(*most), None),
+            (None, b, Number::Constant(least), _) if other.is_none() && b == member => (None, Some(*least)),
+            _ => return false,
+        };
+        // The smallest number that answers one way, and the largest that answers the other.
+        let (low, high) = match self.op {
+            CompareOp::Lt | CompareOp::Ge => (self.number - 1, self.number),
+            CompareOp::Le | CompareOp::Gt => (self.number, self.number + 1),
+            CompareOp::Eq | CompareOp::Ne => (self.number, self.number),
+        };
+        most.is_some_and(|most| high > most) || least.is_some_and(|least| low < least)
+    }
+}
+
+/// Whether a function itself writes members of a record.
+pub(crate) fn is_written(function: &Function, record: Name) -> bool {
+    let mut found = false;
+    for edge in &function.edges {
+        visit::mentions(&edge.op, &mut |mention| {
+            if let visit::Mention::Write(place) = mention {
+                found |= place
+                    .path
+                    .iter()
+                    .any(|step| matches!(step, Step::Field { record: of, .. } if *of == record));
+            }
+        });
+    }
+    found
+}
+
+/// Members whose values locals hold, or numbers made from these.
+fn held(program: &Program, function: &Function) -> BTreeMap<LocalId, BTreeSet<Member>> {
+    let mut held: BTreeMap<LocalId, BTreeSet<Member>> = BTreeMap::new();
+    loop {
+        let before = held.clone();
+        for edge in &function.edges {
+            if let Op::Assign(Lvalue { base: Base::Local(id), path, .. }, value) = &edge.op
+                && path.is_empty()
+            {
+                let read = members_in(program, value, &before);
+                held.entry(*id).or_default().extend(read);
+            }
+        }
+        if held == before {
+            return held;
+        }
+    }
+}
+
+/// The members that an expression reads, or that locals hold which it reads.
+fn members_in(
+    program: &Program,
+    expr: &Expr,
+    held: &BTreeMap<LocalId, BTreeSet<Member>>,
+) -> BTreeSet<Member> {
+    let mut found = BTreeSet::new();
+    visit::reads_of_expr(expr, &mut |lvalue| match (&lvalue.base, &lvalue.path[..]) {
+        (Base::Local(id), []) => found.extend(held.get(id).into_iter().flatten().cloned()),
+        (_, [.., Step::Field { record, name, offset }]) => {
+            let member = Member { record: *record, offset: *offset, name: *name };
+            found.extend(int_type(program, &member).map(|_| member));
+        }
+        _ => {}
+    });
+    found
+}
+
+struct Look<'l> {
+    program: &'l Program,
+    held: &'l BTreeMap<LocalId, BTreeSet<Member>>,
+    all: &'l mut BTreeMap<Name, BTreeSet<Fact>>,
+    asked: &'l mut Vec<Question>,
+}
+
+impl Look<'_> {
+    fn operation(&mut self, op: &Op, is_demand: bool) {
+        let mut exprs = Vec::new();
+        if let Op::Assume(condition) | Op::Assign(_, condition) = op {
+            exprs.push(condition.clone());
+        }
+        for expr in &exprs {
+            visit::walk(expr, &mut |part| match part {
+                Expr::Compare(op, lhs, rhs) => {
+                    if !is_demand {
+                        self.asked.extend(self.question(*op, lhs, rhs));
+                    }
+                    self.compared(lhs, rhs);
+                }
+                Expr::Binary(BinaryOp::Rem, value, by, _) => {
+                    if let Expr::Int(by, _) = **by {
+                        // What was computed from a member is often put there.
+                        self.below(value, by);
+                    }
+                }
+                _ => {}
+            });
+        }
+        let mut places = Vec::new();
+        visit::mentions(op, &mut |mention| match mention {
+            visit::Mention::Read(place) | visit::Mention::Write(place) => places.push(place.clone()),
+            visit::Mention::Value(_) => {}
+        });
+        visit::reads(op, &mut |place| places.push(place.clone()));
+        for step in places.iter().flat_map(|place| &place.path) {
+            if let Step::Index { index, length: Some(length), .. } = step {
+                self.below(index, i128::from(*length));
+            }
+        }
+    }
+
+    fn question(&self, op: CompareOp, lhs: &Expr, rhs: &Expr) -> Option<Question> {
+        let (member, more) = self.linear(lhs)?;
+        if let Expr::Int(number, _) = rhs {
+            return Some(Question { member, other: None, op, number: number - more });
+        }
+        let (other, less) = self.linear(rhs)?;
+        Some(Question { member, other: Some(other), op, number: less - more })
+    }
+
+    /// A member and a number that is added to it.
+    fn linear(&self, expr: &Expr) -> Option<(Member, i128)> {
+        match expr {
+            Expr::Cast(Scalar::Int(_), arg, _) => self.linear(arg),
+            Expr::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), lhs, rhs, _) => {
+                let Expr::Int(number, _) = **rhs else { return None };
+                let (member, more) = self.linear(lhs)?;
+                Some((member, if *op == BinaryOp::Add { more + number } else { more - number }))
+            }
+            Expr::Load(lvalue) if !matches!(lvalue.base, Base::Local(_)) => {
+                let mut members = self.members(expr).into_iter();
+                members.next().filter(|_| members.next().is_none()).map(|member| (member, 0))
+            }
+            _ => None,
+        }
+    }
+
+    fn members(&self, expr: &Expr) -> BTreeSet<Member> {
+        members_in(self.program, expr, self.held)
+    }
+
+    fn compared(&mut self, lhs: &Expr, rhs: &Expr) {
+        if let Expr::Int(number, _) = rhs {
+            for member in self.members(lhs) {
+                self.bounded(&member, *number);
+                self.bounded(&member, *number - 1);
+            }
+            return;
+        }
+        let all: BTreeSet<Member> = &self.members(lhs) | &self.members(rhs);
+        for one in &all {
+            for other in all.iter().filter(|other| *other != one && other.record == one.record) {
+                if int_type(self.program, one) == int_type(self.program, other) {
+                    self.add(one.record, Number::Member(one.clone()), Number::Member(other.clone()));
+                }
+            }
+        }
+    }
+
+    /// It is an index of so many elements, or one behind the last.
+    fn below(&mut self, index: &Expr, length: i128) {
+        for member in self.members(index) {
+            self.bounded(&member, length);
+            self.bounded(&member, length - 1);
+        }
+    }
+
+    fn bounded(&mut self, member: &Member, most: i128) {
+        let Some(ty) = int_type(self.program, member) else { return };
+        let number = || Number::Member(member.clone());
+        if ty.signed {
+            self.add(member.record, Number::Constant(0), number());
+        }
+        if most >= 1 && ty.contains(most) {
+            self.add(member.record, number(), Number::Constant(most));
+        }
+    }
+
+    fn add(&mut self, record: Name, least: Number, most: Number) {
+        self.all.entry(record).or_default().insert(Fact { least, most });
+    }
+}

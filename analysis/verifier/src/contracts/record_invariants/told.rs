@@ -1,0 +1,214 @@
+//! A function with what its contract, and the contracts of what it calls, say of records: assumed where it is entered and behind calls, an obligation at
+//! calls and where it returns.
+//!
+//! **Law.** Each run of the function whose caller keeps the contract, and all of whose calls leave records as they say, is a run of the new automaton, as
+//! long as nothing fails. If its obligations hold, each call finds records as it asks for, and the function leaves them as it says.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proofline_cfa::{
+    Base, Call, Callee, Edge, Expr, Function, Loc, LocalId, Lvalue, Name, ObligationId, Op, Program, Scalar,
+    Site,
+    visit::{self, Mention},
+};
+
+use super::{
+    super::{
+        Contract, Contracts,
+        bytes::{is_null, or},
+        obligations,
+    },
+    Fact, OfRecord, record_of,
+};
+use crate::checks::precondition;
+
+/// The new function.
+pub(in super::super) struct Told {
+    pub(in super::super) function: Function,
+    /// Its new obligations.
+    pub(in super::super) obligations: BTreeSet<ObligationId>,
+    /// Those of them that are about a fact that holds where it returns, and of which parameter's record.
+    pub(in super::super) returns: BTreeMap<ObligationId, (usize, Fact)>,
+}
+
+/// `None`: nothing is said of records.
+pub(in super::super) fn told(
+    program: &Program,
+    function: &Function,
+    own: &Contract,
+    contracts: &Contracts,
+) -> Option<Told> {
+    let says = |name: &Name| contracts.get(name).is_some_and(|contract| !contract.records.is_empty());
+    let is_call = |edge: &Edge| callee(&edge.op).is_some_and(|(name, _)| says(&name));
+    let calls: Vec<usize> = (0..function.edges.len()).filter(|at| is_call(&function.edges[*at])).collect();
+    if own.records.is_empty() && calls.is_empty() {
+        return None;
+    }
+    let old = function.obligations.len();
+    let inner = obligations::Maker { program, out: Function::clone(function) };
+    let mut maker = Maker { inner, own, contracts, returns: BTreeMap::new() };
+    for at in calls {
+        maker.call(at);
+    }
+    maker.returned();
+    maker.entered();
+    let obligations = (old..maker.inner.out.obligations.len()).map(|at| ObligationId(at as u32)).collect();
+    Some(Told { function: maker.inner.out, obligations, returns: maker.returns })
+}
+
+fn callee(op: &Op) -> Option<(Name, &Call)> {
+    let call = op.call()?;
+    match call.callee {
+        Callee::Direct(name) => Some((name, call)),
+        Callee::Indirect(..) => None,
+    }
+}
+
+struct Maker<'p> {
+    inner: obligations::Maker<'p>,
+    own: &'p Contract,
+    contracts: &'p Contracts,
+    returns: BTreeMap<ObligationId, (usize, Fact)>,
+}
+
+impl Maker<'_> {
+    /// What is said of the record that one of the function's own parameters leads to, and always has.
+    fn own(&self) -> Vec<(usize, Given, OfRecord)> {
+        let function = &self.inner.out;
+        let pointer = |at: usize| {
+            record_of(function, at)?;
+            let id = function.parameters[at];
+            let local = function.local(id);
+            let pointer = Expr::Load(Lvalue::local(id, local.ty, Scalar::Pointer, local.size));
+            let or_null = may_be_null(self.own, at);
+            (!is_changed(function, id)).then_some(Given { pointer, or_null })
+        };
+        let all = self.own.records.iter();
+        all.filter_map(|(at, of)| Some((*at, pointer(*at)?, of.clone()))).collect()
+    }
+
+    fn entered(&mut self) {
+        let start = self.inner.location();
+        let mut at = start;
+        for (_, given, of) in self.own() {
+            at = self.assumed(at, &given, &of.asked);
+        }
+        let old = std::mem::replace(&mut self.inner.out.entry, start);
+        self.inner.push(at, old, Op::Skip, Site::NOWHERE);
+    }
+
+    fn returned(&mut self) {
+        let exit = self.inner.out.exit;
+        let own = self.own();
+        if own.iter().all(|(.., of)| of.left.is_empty()) {
+            return;
+        }
+        let end = self.inner.location();
+        for edge in self.inner.out.edges.iter_mut().filter(|edge| edge.to == exit) {
+            edge.to = end;
+        }
+        let mut at = end;
+        for (parameter, given, of) in own {
+            for fact in of.left {
+                let Some(condition) = given.condition(self.inner.program, &fact) else { continue };
+                let id = ObligationId(self.inner.out.obligations.len() as u32);
+                let name = self.inner.out.local(self.inner.out.parameters[parameter]).name;
+                let what = format!("`{}` holds on return", fact.text(name.as_str()));
+                at = self.inner.obliged(at, &condition, precondition::CHECK.id(), &what, Site::NOWHERE);
+                self.returns.insert(id, (parameter, fact));
+            }
+        }
+        self.inner.push(at, exit, Op::Skip, Site::NOWHERE);
+    }
+
+    fn call(&mut self, at: usize) {
+        let Edge { from, to, op, site } = self.inner.out.edges[at].clone();
+        let Some((name, call)) = callee(&op) else { return };
+        let Some(body) = self.inner.program.functions.get(&name) else { return };
+        let arguments = obligations::values(call);
+        let contract = &self.contracts[&name];
+        let said: Vec<(Name, Given, &OfRecord)> = contract
+            .records
+            .iter()
+            .filter(|(parameter, _)| record_of(body, **parameter).is_some())
+            .filter_map(|(parameter, of)| {
+                let pointer = (*arguments.get(*parameter)?)?.clone();
+                let or_null = may_be_null(contract, *parameter);
+                Some((body.local(body.parameters[*parameter]).name, Given { pointer, or_null }, of))
+            })
+            .collect();
+        let mut now = self.inner.location();
+        self.inner.push(from, now, Op::Skip, site);
+        for (parameter, given, of) in &said {
+            for fact in &of.asked {
+                let what = format!("`{name}` is called with `{}`", fact.text(parameter.as_str()));
+                let Some(condition) = given.condition(self.inner.program, fact) else { continue };
+                now = self.inner.obliged(now, &condition, precondition::CHECK.id(), &what, site);
+            }
+        }
+        let mut behind = self.inner.location();
+        (self.inner.out.edges[at].from, self.inner.out.edges[at].to) = (now, behind);
+        for (_, given, of) in &said {
+            if !self.is_steady(&given.pointer, call) {
+                continue;
+            }
+            behind = self.assumed(behind, given, &of.left);
+        }
+        self.inner.push(behind, to, Op::Skip, Site::NOWHERE);
+    }
+
+    /// Whether a pointer is behind a call what it was before.
+    fn is_steady(&self, pointer: &Expr, call: &Call) -> bool {
+        let is_result = |id: LocalId| call.dst.as_ref().is_some_and(|dst| dst.base == Base::Local(id));
+        match pointer {
+            Expr::Load(Lvalue { base: Base::Local(id), path, .. }) => {
+                path.is_empty() && !self.inner.out.local(*id).address_taken && !is_result(*id)
+            }
+            Expr::Address(Lvalue { base: Base::Local(_) | Base::Global(_), path, .. }) => {
+                path.iter().all(|step| matches!(step, proofline_cfa::Step::Field { .. }))
+            }
+            _ => false,
+        }
+    }
+
+    fn assumed(&mut self, mut at: Loc, given: &Given, facts: &BTreeSet<Fact>) -> Loc {
+        for fact in facts {
+            let Some(condition) = given.condition(self.inner.program, fact) else { continue };
+            let next = self.inner.location();
+            self.inner.branch(at, &condition, next, None, Site::NOWHERE);
+            at = next;
+        }
+        at
+    }
+}
+
+/// A record that is passed.
+struct Given {
+    pointer: Expr,
+    /// Unless it is null.
+    or_null: bool,
+}
+
+impl Given {
+    /// That a fact holds of it.
+    fn condition(&self, program: &Program, fact: &Fact) -> Option<Expr> {
+        let condition = fact.condition(program, &self.pointer)?;
+        Some(if self.or_null { or(is_null(&self.pointer), condition) } else { condition })
+    }
+}
+
+/// Whether a contract allows that nothing is passed.
+fn may_be_null(contract: &Contract, parameter: usize) -> bool {
+    contract.pointers.get(&parameter).is_none_or(|asked| asked.or_null)
+}
+
+/// Whether a local is ever written.
+fn is_changed(function: &Function, id: LocalId) -> bool {
+    let mut found = false;
+    for edge in &function.edges {
+        visit::mentions(&edge.op, &mut |mention| {
+            found |= matches!(mention, Mention::Write(to) if to.base == Base::Local(id));
+        });
+    }
+    found
+}

@@ -31,7 +31,7 @@ use super::{
     obligations,
     origin::{Offset, Origin, Origins, Place, Structures, is_character, types, whole_pointer},
     owned::{self, Owned},
-    record_invariants::{self, Fact},
+    record_invariants::{self, Fact, Rooms},
     replaced, text,
     whole::Wholes,
     writes::{self, Stays, stays},
@@ -55,6 +55,7 @@ mod body;
 mod bytes_read;
 mod ends;
 mod numbers;
+mod rooms;
 
 /// A function that was called as its contract says.
 #[derive(Debug)]
@@ -94,7 +95,7 @@ pub(crate) fn under(env: &Environment, name: Name, contracts: &Contracts) -> Opt
     let told = record_invariants::told(env.program(), env.function(name)?, own, contracts).map(|told| {
         let mut program = env.program().clone();
         program.functions.insert(name, Arc::new(told.function));
-        (env.again(program), told.obligations, told.returns)
+        (env.again(program), told.obligations, told.returns, told.assumed)
     });
     let env = told.as_ref().map_or(env, |(env, ..)| env);
     let function = env.function(name)?;
@@ -103,11 +104,13 @@ pub(crate) fn under(env: &Environment, name: Name, contracts: &Contracts) -> Opt
     let all = contracts.values().flat_map(|contract| contract.records.values());
     let facts = all.flat_map(|of| of.asked.iter().chain(&of.left));
     let spoken_of = facts.flat_map(Fact::members).map(|member| (member.record, member.offset)).collect();
-    let named = named(env, &memory, function, &spoken_of);
+    let rooms = Rooms::of(&memory, function, own, contracts);
+    let named = named(env, &memory, function, &spoken_of, &rooms);
     let mut maker = Maker::new(&memory, &named, own, contracts);
+    maker.told = told.iter().flat_map(|(.., assumed)| assumed).copied().collect();
     maker.freed = freed;
     maker.calls.extend(looked.iter().flat_map(|(_, calls)| calls));
-    maker.calls.extend(told.iter().flat_map(|(_, calls, _)| calls));
+    maker.calls.extend(told.iter().flat_map(|(_, calls, ..)| calls));
     maker.edges();
     maker.entry();
     maker.bury();
@@ -115,7 +118,7 @@ pub(crate) fn under(env: &Environment, name: Name, contracts: &Contracts) -> Opt
     let mut program = env.program().clone();
     program.functions.insert(name, Arc::new(out));
     let is_contained = owned.is_contained;
-    let returns = told.map(|(.., returns)| returns).unwrap_or_default();
+    let returns = told.map(|(_, _, returns, _)| returns).unwrap_or_default();
     Some(Assumed { program, about, through, parts, calls, callers, returns, is_contained })
 }
 
@@ -137,6 +140,10 @@ struct Maker<'a> {
     contracts: &'a Contracts,
     origins: Origins<'a>,
     stays: Stays,
+    /// Edges that assume what is known of records.
+    told: BTreeSet<EdgeId>,
+    /// Some rooms are the function's own.
+    has_new_rooms: bool,
     /// What it holds of the trees that it was given.
     owned: Owned,
     ghosts: BTreeMap<LocalId, Ghosts>,
@@ -185,6 +192,7 @@ impl<'a> Maker<'a> {
         let has_trees = own.pointers.values().any(|asked| matches!(asked.memory, Memory::Tree(_)));
         let structures = Structures { parameters, owned: has_trees.then(|| owned::members(own)) };
         let ends = ends(own, &is_known);
+        let rooms = Rooms::of(memory, function, own, contracts);
         // Stores keep structures whole if what they store leads to whole ones, which hangs on what was stored before. Where all of them that are left
         // are such, each is by induction over the steps of a run.
         let wholes = Wholes::of(env, memory);
@@ -194,8 +202,8 @@ impl<'a> Maker<'a> {
             let stays = stays(memory, function.name, &whole);
             let known = |at: Loc| stays.structures(named.before(at));
             let results = |origins: &Origins<'_>, call: &Call| wholes.results(origins, call);
-            let origins =
-                Origins::of(program, function, &may_be_null, structures.clone(), &ends, &known, &results);
+            let given = (structures.clone(), rooms.clone());
+            let origins = Origins::of(program, function, &may_be_null, given, &ends, &known, &results);
             let is_string =
                 |at: usize| own.pointers.get(&at).is_some_and(|asked| asked.memory == Memory::String);
             let count = whole.len();
@@ -208,6 +216,8 @@ impl<'a> Maker<'a> {
                 break (stays, origins);
             }
         };
+        let is_new = |edge: &Edge| matches!(&edge.op, Op::Allocate(allocation) if whole_pointer(function, &allocation.dst).is_some_and(|id| rooms.has(id)));
+        let has_new_rooms = function.edges.iter().any(is_new);
         let mut maker = Maker {
             env,
             program,
@@ -217,6 +227,8 @@ impl<'a> Maker<'a> {
             contracts,
             origins,
             stays,
+            told: BTreeSet::new(),
+            has_new_rooms,
             owned: Owned::of(memory, function, own, contracts),
             ghosts: BTreeMap::new(),
             reaches: BTreeMap::new(),
@@ -291,7 +303,7 @@ impl<'a> Maker<'a> {
             },
             Origin::Loaded(ty) if is_character(ty) => Memory::String,
             Origin::Loaded(_) => Memory::Structure,
-            Origin::Allocated => Memory::Nothing,
+            Origin::Allocated | Origin::Room => Memory::Nothing,
         }
     }
 
@@ -302,7 +314,7 @@ impl<'a> Maker<'a> {
             let name = self.function.local(id).name;
             let mut ghosts = Ghosts::default();
             match self.memory(origin) {
-                Memory::Nothing if origin == Origin::Allocated => {
+                Memory::Nothing if matches!(origin, Origin::Allocated | Origin::Room) => {
                     let is_needed = !self.only_forward(origin);
                     ghosts.moved = is_needed.then(|| self.fresh(&format!("moved_{name}")));
                     ghosts.left = Some(self.fresh(&format!("left_{name}")));

@@ -16,7 +16,7 @@ use super::{
     hooks::{self, HookPlace, Hooks},
     obligations,
     origin::{Given, Origin, Origins, Structures, is_character},
-    record_invariants::{is_written, record_of},
+    record_invariants::{Rooms, is_written, record_of},
 };
 
 mod given_back;
@@ -50,6 +50,8 @@ pub(crate) struct Draft {
     keeping: Hooks,
     /// What may hold of records that parameters lead to.
     records: BTreeMap<usize, BTreeSet<Fact>>,
+    /// Their sizes.
+    sizes: BTreeMap<usize, u64>,
     /// Those of them that the function may write, or what it calls.
     changed: BTreeSet<usize>,
     /// A person has written it: nothing else is tried.
@@ -129,7 +131,21 @@ impl Draft {
         };
         let given = last.pointers.iter().filter(is_record);
         let records: BTreeMap<usize, OfRecord> = given.filter_map(|(at, _)| Some((*at, of(*at)?))).collect();
-        (!records.is_empty()).then(|| Contract { records, ..last.clone() })
+        if records.is_empty() {
+            return None;
+        }
+        let mut next = Contract { records, ..last.clone() };
+        for (at, of) in &next.records {
+            // Where it is said what the record leads to, it need not be a whole structure.
+            if let Some(asked) = next.pointers.get_mut(at)
+                && asked.memory == Memory::Structure
+                && of.asked.iter().any(|fact| fact.room().is_some())
+                && let Some(size) = self.sizes.get(at)
+            {
+                asked.memory = Memory::Bytes(*size);
+            }
+        }
+        Some(next)
     }
 
     /// The contract where what the function gives back belongs to its parameters, if it does not say so, and it gives something back.
@@ -199,7 +215,12 @@ impl Draft {
             } else if !*is_null && asked.or_null == last.pointers[at].or_null {
                 let Some(ladder) = self.ladders.get(at) else { continue };
                 let now = ladder.iter().position(|memory| *memory == asked.memory);
-                if let Some(stronger) = now.and_then(|now| ladder.get(now + 1)) {
+                // A record of which more is said is no part of the ladder.
+                let next = match now {
+                    Some(now) => Some(now + 1),
+                    None => last.records.contains_key(at).then_some(0),
+                };
+                if let Some(stronger) = next.and_then(|next| ladder.get(next)) {
                     asked.memory = stronger.clone();
                     asked.or_null &= !matches!(stronger, Memory::Until(_));
                 }
@@ -291,7 +312,8 @@ pub(crate) fn draft(
     let records = parameters.iter().copied().filter(|at| is_record(at) && !walked.contains(at)).collect();
     let results = |origins: &Origins<'_>, call: &Call| may_find(env, origins, call);
     let records = Structures { parameters: records, owned: None };
-    let origins = Origins::of(env.program(), function, &all, records, &[], &|_| true, &results);
+    let origins =
+        Origins::of(env.program(), function, &all, (records, Rooms::default()), &[], &|_| true, &results);
     let mut uses: BTreeMap<usize, Uses> = BTreeMap::new();
     let mut look = Look { env, function, origins: &origins, callees, uses: &mut uses };
     for edge in &function.edges {
@@ -303,7 +325,7 @@ pub(crate) fn draft(
         .filter(|(id, _)| origins.is_written(*id))
         .filter_map(|(id, origin)| match origin {
             Origin::Parameter(at) if is_moved(function, &origins, id) => Some(at),
-            Origin::Parameter(_) | Origin::Loaded(_) | Origin::Allocated => None,
+            Origin::Parameter(_) | Origin::Loaded(_) | Origin::Allocated | Origin::Room => None,
         })
         .collect();
     let used: BTreeSet<usize> = uses.iter().filter(|(_, uses)| uses.is_used).map(|(at, _)| *at).collect();
@@ -324,18 +346,32 @@ pub(crate) fn draft(
     let stored = stored(env, function, &origins);
     let numbers = not_nan(env, function);
     let mut records = BTreeMap::new();
-    let mut changed = BTreeSet::new();
+    let (mut sizes, mut changed) = (BTreeMap::new(), BTreeSet::new());
     for at in parameters {
         let Some(record) = record_of(function, at) else { continue };
         let Some(facts) = invariants.get(&record) else { continue };
         records.insert(at, facts.clone());
+        sizes.extend(env.program().records.get(&record).map(|record| (at, record.size)));
         let called = env.call_graph().reachable([name]);
         if called.iter().filter_map(|name| env.function(*name)).any(|body| is_written(body, record)) {
             changed.insert(at);
         }
     }
     let written = None;
-    Draft { ladders, starts, numbers, hooks, is_hooked, stored, trees, keeping, records, changed, written }
+    Draft {
+        ladders,
+        starts,
+        numbers,
+        hooks,
+        is_hooked,
+        stored,
+        trees,
+        keeping,
+        records,
+        sizes,
+        changed,
+        written,
+    }
 }
 
 /// A call of a function that is given structures may find what it gives there.

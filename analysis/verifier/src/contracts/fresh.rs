@@ -26,7 +26,7 @@ impl Fresh {
         for component in graph.components() {
             for name in component.iter().filter(|name| reached.contains(name)) {
                 if let Some(body) = env.function(*name) {
-                    let locals = fresh.locals(body);
+                    let locals = locals(body, &|_| false, &|callee| fresh.returns_fresh(callee));
                     if body.result.is_some_and(|result| locals.contains(&result)) {
                         fresh.results.insert(*name);
                     }
@@ -39,51 +39,7 @@ impl Fresh {
 
     /// Whether a pointer leads to what was allocated, or nowhere.
     pub(super) fn is_fresh(&self, function: &Function, pointer: &Expr) -> bool {
-        self.of.get(&function.name).is_some_and(|locals| is_one(function, pointer, locals))
-    }
-
-    fn locals(&self, function: &Function) -> BTreeSet<LocalId> {
-        let is_parameter = |id: &LocalId| function.parameters.contains(id);
-        let mut locals: BTreeSet<LocalId> = (0..function.locals.len() as u32)
-            .map(LocalId)
-            .filter(|id| !is_parameter(id) && !function.local(*id).address_taken)
-            .collect();
-        loop {
-            let mut others = BTreeSet::new();
-            for edge in &function.edges {
-                let dst = match &edge.op {
-                    Op::Assign(dst, value) if is_one(function, value, &locals) => Some(dst),
-                    Op::Allocate(allocation) if allocation.on_heap => Some(&allocation.dst),
-                    Op::Call(call) => call.dst.as_ref().filter(|_| self.returns_fresh(&call.callee)),
-                    Op::Assign(..)
-                    | Op::Allocate(_)
-                    | Op::Skip
-                    | Op::Assume(_)
-                    | Op::Copy(..)
-                    | Op::Havoc(..)
-                    | Op::Clobber(..)
-                    | Op::Free(_)
-                    | Op::CopyBytes(..)
-                    | Op::FillBytes(..)
-                    | Op::HavocBytes(..)
-                    | Op::Begin(_)
-                    | Op::End(_) => None,
-                };
-                let is_kept = dst.is_some_and(|dst| whole_pointer(function, dst).is_some());
-                visit::mentions(&edge.op, &mut |mention| {
-                    if let visit::Mention::Write(Lvalue { base: Base::Local(id), .. }) = mention
-                        && !is_kept
-                    {
-                        others.insert(*id);
-                    }
-                });
-            }
-            let before = locals.len();
-            locals.retain(|id| !others.contains(id));
-            if locals.len() == before {
-                return locals;
-            }
-        }
+        self.of.get(&function.name).is_some_and(|locals| is_one(function, pointer, locals, &|_| false))
     }
 
     fn returns_fresh(&self, callee: &Callee) -> bool {
@@ -92,15 +48,73 @@ impl Fresh {
     }
 }
 
-/// Whether the value comes from these locals alone.
-fn is_one(function: &Function, value: &Expr, locals: &BTreeSet<LocalId>) -> bool {
+/// The locals that get nothing but what was allocated, what is read at some places (`is_read`), and what some functions give (`is_given`).
+pub(super) fn locals(
+    function: &Function,
+    is_read: &dyn Fn(&Lvalue) -> bool,
+    is_given: &dyn Fn(&Callee) -> bool,
+) -> BTreeSet<LocalId> {
+    let is_parameter = |id: &LocalId| function.parameters.contains(id);
+    let mut locals: BTreeSet<LocalId> = (0..function.locals.len() as u32)
+        .map(LocalId)
+        .filter(|id| !is_parameter(id) && !function.local(*id).address_taken)
+        .collect();
+    loop {
+        let mut others = BTreeSet::new();
+        for edge in &function.edges {
+            let dst = match &edge.op {
+                Op::Assign(dst, value) if is_one(function, value, &locals, is_read) => Some(dst),
+                Op::Allocate(allocation) if allocation.on_heap => Some(&allocation.dst),
+                Op::Call(call) => call.dst.as_ref().filter(|_| is_given(&call.callee)),
+                Op::Assign(..)
+                | Op::Allocate(_)
+                | Op::Skip
+                | Op::Assume(_)
+                | Op::Copy(..)
+                | Op::Havoc(..)
+                | Op::Clobber(..)
+                | Op::Free(_)
+                | Op::CopyBytes(..)
+                | Op::FillBytes(..)
+                | Op::HavocBytes(..)
+                | Op::Begin(_)
+                | Op::End(_) => None,
+            };
+            let is_kept = dst.is_some_and(|dst| whole_pointer(function, dst).is_some());
+            visit::mentions(&edge.op, &mut |mention| {
+                if let visit::Mention::Write(Lvalue { base: Base::Local(id), .. }) = mention
+                    && !is_kept
+                {
+                    others.insert(*id);
+                }
+            });
+        }
+        let before = locals.len();
+        locals.retain(|id| !others.contains(id));
+        if locals.len() == before {
+            return locals;
+        }
+    }
+}
+
+/// Whether the value comes from these locals alone, or is read at such a place.
+pub(super) fn is_one(
+    function: &Function,
+    value: &Expr,
+    locals: &BTreeSet<LocalId>,
+    is_read: &dyn Fn(&Lvalue) -> bool,
+) -> bool {
     match value {
         Expr::Null => true,
-        Expr::Load(lvalue) => whole_pointer(function, lvalue).is_some_and(|id| locals.contains(&id)),
-        Expr::Cast(Scalar::Pointer, arg, _) if arg.scalar() == Scalar::Pointer => {
-            is_one(function, arg, locals)
+        Expr::Load(lvalue) => {
+            whole_pointer(function, lvalue).map_or_else(|| is_read(lvalue), |id| locals.contains(&id))
         }
-        Expr::Address(Lvalue { base: Base::Deref(pointer, _), .. }) => is_one(function, pointer, locals),
+        Expr::Cast(Scalar::Pointer, arg, _) if arg.scalar() == Scalar::Pointer => {
+            is_one(function, arg, locals, is_read)
+        }
+        Expr::Address(Lvalue { base: Base::Deref(pointer, _), .. }) => {
+            is_one(function, pointer, locals, is_read)
+        }
         _ => false,
     }
 }

@@ -19,6 +19,7 @@ use proofline_program_analysis::Environment;
 
 use super::{
     apart::{self, Access},
+    record_invariants::Rooms,
     writes::Memory,
 };
 
@@ -47,15 +48,18 @@ impl Named {
     }
 }
 
-/// The function with names for what it reads. (`spoken_of`: members, by record and offset, that are numbers of which something is said.)
+/// The function with names for what it reads. (`spoken_of`: members, by record and offset, that are numbers of which something is said; `rooms`: what it leads to that is apart
+/// from records that are passed.)
 pub(super) fn named(
     env: &Environment,
     memory: &Memory<'_>,
     function: &Function,
     spoken_of: &BTreeSet<(Name, u64)>,
+    rooms: &Rooms,
 ) -> Named {
     let written = RefCell::default();
-    let mut reads = Reads { env, memory, function, spoken_of, all: Vec::new(), at: BTreeMap::new(), written };
+    let mut reads =
+        Reads { env, memory, function, spoken_of, rooms, all: Vec::new(), at: BTreeMap::new(), written };
     let mut at = reads.by_location();
     let known = reads.known(&at);
     reads.forget(&mut at, &known);
@@ -91,6 +95,7 @@ struct Reads<'a> {
     memory: &'a Memory<'a>,
     function: &'a Function,
     spoken_of: &'a BTreeSet<(Name, u64)>,
+    rooms: &'a Rooms,
     all: Vec<Read>,
     at: BTreeMap<Lvalue, usize>,
     /// What functions that are called write.
@@ -246,11 +251,14 @@ impl Reads<'_> {
             Op::Clobber(..) => self.everything(&mut ends),
             Op::CopyBytes(to, ..) | Op::FillBytes(to, ..) | Op::HavocBytes(to, ..) => {
                 let objects = &self.env.targets(self.function.name, to).objects;
-                self.objects_written(objects, &mut ends);
+                let is_room = self.rooms.is_one(self.function, to);
+                let is_met = |place: &Place| !is_room || !self.rooms.is_in_record(&place.lvalue);
+                self.objects_written(objects, &is_met, &mut ends);
             }
             Op::Begin(id) | Op::End(id) => {
                 self.register(*id, &mut ends);
-                self.objects_written(&BTreeSet::from([Object::Local(self.function.name, *id)]), &mut ends);
+                let local = BTreeSet::from([Object::Local(self.function.name, *id)]);
+                self.objects_written(&local, &|_| true, &mut ends);
             }
             Op::Call(call) => {
                 let callees = self.env.callees(self.function.name, call);
@@ -282,8 +290,9 @@ impl Reads<'_> {
         ends.changed.extend(0..self.all.len());
     }
 
-    fn objects_written(&self, objects: &BTreeSet<Object>, ends: &mut Ends) {
-        let is_changed = |read: &Read| read.places.iter().any(|place| !place.objects.is_disjoint(objects));
+    fn objects_written(&self, objects: &BTreeSet<Object>, is_met: &dyn Fn(&Place) -> bool, ends: &mut Ends) {
+        let meets = |place: &Place| !place.objects.is_disjoint(objects) && is_met(place);
+        let is_changed = |read: &Read| read.places.iter().any(meets);
         let changed = self.all.iter().enumerate().filter(|(_, read)| is_changed(read));
         ends.changed.extend(changed.map(|(at, _)| at));
     }
@@ -303,9 +312,11 @@ impl Reads<'_> {
     fn meets<'s>(&'s self, dst: &'s Lvalue) -> impl Fn(&Place) -> bool + 's {
         let objects = self.objects(dst);
         let access = Access::of(self.memory, self.function, dst);
+        let is_room = matches!(&dst.base, Base::Deref(to, _) if self.rooms.is_one(self.function, to));
         move |place: &Place| {
             let is_apart = || access.as_ref().is_some_and(|write| place.is_apart(write, self.memory));
-            overlap(dst, &objects, place) && !is_apart()
+            let is_beside = || is_room && self.rooms.is_in_record(&place.lvalue);
+            overlap(dst, &objects, place) && !is_apart() && !is_beside()
         }
     }
 

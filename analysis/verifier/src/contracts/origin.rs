@@ -9,7 +9,7 @@ use proofline_cfa::{
 };
 use proofline_hir::TypeKind;
 
-use super::{Member, opaque::Opaque};
+use super::{Member, opaque::Opaque, record_invariants::Rooms};
 
 /// What a pointer was made from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +20,8 @@ pub(super) enum Origin {
     Loaded(Type),
     /// The start of an object that the function allocates, of a size that differs from run to run. Of which one, its numbers know.
     Allocated,
+    /// Null, or the start of a room. How many elements are there, its numbers know.
+    Room,
 }
 
 /// A pointer seen from its origin.
@@ -97,6 +99,7 @@ pub(super) struct Origins<'f> {
     program: &'f Program,
     /// What is given, all that can be read from it included.
     structures: Structures,
+    rooms: Rooms,
     /// Whether what is read from structures now is what callers put there.
     is_theirs: bool,
     /// What incomplete types are taken for.
@@ -115,7 +118,7 @@ impl<'f> Origins<'f> {
         program: &'f Program,
         function: &'f Function,
         may_be_null: &[(usize, bool)],
-        structures: Structures,
+        (structures, rooms): (Structures, Rooms),
         ends: &[(usize, usize)],
         are_theirs: &dyn Fn(Loc) -> bool,
         results: &Results<'_>,
@@ -125,6 +128,7 @@ impl<'f> Origins<'f> {
             function,
             program,
             structures,
+            rooms,
             is_theirs: true,
             opaque: OnceCell::new(),
             of: vec![Known::Nothing; count],
@@ -149,6 +153,9 @@ impl<'f> Origins<'f> {
                 origins.of[index] = Known::Anything;
             }
         }
+        for index in (0..count).filter(|index| origins.rooms.has(LocalId(*index as u32))) {
+            (origins.of[index], origins.nullable[index]) = (Known::Only(Origin::Room), true);
+        }
         while origins.round(are_theirs, results) {}
         // Which place asks is not said any more.
         origins.is_theirs = function.edges.iter().all(|edge| are_theirs(edge.from));
@@ -169,10 +176,11 @@ impl<'f> Origins<'f> {
             if let Op::Allocate(allocation) = &edge.op
                 && let Some(id) = whole_pointer(self.function, &allocation.dst)
                 && allocation.on_heap
-                && !matches!(allocation.size, Expr::Int(..))
+                && (self.rooms.has(id) || !matches!(allocation.size, Expr::Int(..)))
             {
                 let nullable = !std::mem::replace(&mut self.nullable[id.index()], true);
-                changed |= self.joins(id, Known::Only(Origin::Allocated)) | self.writes(id) | nullable;
+                let origin = if self.rooms.has(id) { Origin::Room } else { Origin::Allocated };
+                changed |= self.joins(id, Known::Only(origin)) | self.writes(id) | nullable;
                 continue;
             }
             if let Op::Call(call) = &edge.op
@@ -287,6 +295,11 @@ impl<'f> Origins<'f> {
         })
     }
 
+    /// The rooms of the function.
+    pub(super) fn rooms(&self) -> &Rooms {
+        &self.rooms
+    }
+
     /// Whether a local is ever written.
     pub(super) fn is_written(&self, id: LocalId) -> bool {
         self.written[id.index()]
@@ -314,7 +327,10 @@ impl<'f> Origins<'f> {
                     let (root, offset) = (pointer.clone(), Offset::default());
                     return Some(Place { root, local: Some(id), origin, offset });
                 }
-                let origin = Origin::Loaded(self.loaded(lvalue)?);
+                let origin = match self.rooms.member(lvalue) {
+                    Some(_) => Origin::Room,
+                    None => Origin::Loaded(self.loaded(lvalue)?),
+                };
                 Some(Place { root: pointer.clone(), local: None, origin, offset: Offset::default() })
             }
             Expr::Cast(Scalar::Pointer, arg, _) if arg.scalar() == Scalar::Pointer => self.place(arg),
@@ -388,7 +404,7 @@ impl<'f> Origins<'f> {
         let is_string = match from.origin {
             Origin::Parameter(at) => is_text(at),
             Origin::Loaded(ty) => is_character(ty),
-            Origin::Allocated => false,
+            Origin::Allocated | Origin::Room => false,
         };
         is_string && from.offset.is_zero()
     }
@@ -408,7 +424,7 @@ impl<'f> Origins<'f> {
         match origin {
             Origin::Parameter(at) => self.structures.parameters.contains(&at),
             Origin::Loaded(ty) => !is_character(ty),
-            Origin::Allocated => false,
+            Origin::Allocated | Origin::Room => false,
         }
     }
 
@@ -430,7 +446,7 @@ impl<'f> Origins<'f> {
         match origin {
             Origin::Parameter(at) => self.function.local(*self.function.parameters.get(at)?).ty.pointee(),
             Origin::Loaded(ty) => Some(ty),
-            Origin::Allocated => None,
+            Origin::Allocated | Origin::Room => None,
         }
     }
 }

@@ -1,21 +1,28 @@
-//! What holds of a record whenever nobody is at work on it: `s->top <= 16`, `v->len <= v->cap`. A function that is given such a record finds it so, and
-//! leaves it so. Facts speak of one record and its own members; here they are data, words, and conditions in the words of automata.
+//! What holds of a record whenever nobody is at work on it: `s->top <= 16`, or `v->data` has room for `v->cap` elements. A function that is given such a record
+//! finds it so, and leaves it so. Facts speak of one record and its own members; here they are data, words, and conditions in the words of automata.
 //!
-//! **Law.** A fact is a condition on values of members alone: it reads nothing but the record, and changes nothing.
+//! **Law.** A fact reads nothing but the record, and changes nothing.
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
-    Base, CompareOp, Expr, Function, IntType, Lvalue, Name, Program, Scalar, Site, Step, Type, scalar_of,
+    Base, CompareOp, Expr, Function, IntType, Lvalue, MemoryPredicate, Name, Program, Scalar, Site, Step,
+    Type, scalar_of,
 };
 use proofline_hir::TypeKind;
 
-use super::{Member, origin::types};
+use super::{
+    Member,
+    bytes::{MOST, compare, or, times, widened},
+    origin::types,
+};
 
 mod guess;
+mod rooms;
 mod told;
 
 pub(crate) use guess::{guessed, is_written, plain};
+pub(super) use rooms::Rooms;
 pub(super) use told::told;
 
 /// What a function asks of a record that it is given, and how it leaves it.
@@ -27,13 +34,27 @@ pub struct OfRecord {
     pub left: BTreeSet<Fact>,
 }
 
-/// That one number is not larger than another one.
+/// Something that holds of a record.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Fact {
-    /// The one that is not larger.
-    pub least: Number,
-    /// The other one.
-    pub most: Number,
+pub enum Fact {
+    /// One number is not larger than another one, or smaller.
+    AtMost {
+        /// The one that is not larger.
+        least: Number,
+        /// The other one.
+        most: Number,
+        /// They are not equal either.
+        is_less: bool,
+    },
+    /// A pointer leads to so many elements that are alive, in an object that no record that is passed is a part of. Where the number is not positive, to nothing.
+    Room {
+        /// The member that is the pointer.
+        pointer: Member,
+        /// The member that says how many.
+        count: Member,
+        /// Bytes per element.
+        stride: u64,
+    },
 }
 
 /// A number that a fact speaks of.
@@ -71,27 +92,87 @@ impl Number {
 impl Fact {
     /// The members that it speaks of.
     pub(crate) fn members(&self) -> impl Iterator<Item = &Member> {
-        [&self.least, &self.most].into_iter().filter_map(Number::member)
+        let both = match self {
+            Fact::AtMost { least, most, .. } => [least.member(), most.member()],
+            Fact::Room { pointer, count, .. } => [Some(pointer), Some(count)],
+        };
+        both.into_iter().flatten()
     }
 
-    /// That it holds of the record that a pointer leads to; `None`: its members are not of one type.
-    pub(super) fn condition(&self, program: &Program, pointer: &Expr) -> Option<Expr> {
-        let types: BTreeSet<IntType> =
-            self.members().map(|member| int_type(program, member)).collect::<Option<_>>()?;
-        let ty = types.iter().next().copied().filter(|_| types.len() == 1)?;
-        let (least, most) = (self.least.expr(program, pointer, ty)?, self.most.expr(program, pointer, ty)?);
-        // Comparisons have their number behind.
-        if let Number::Constant(_) = self.least {
-            return Some(Expr::Compare(CompareOp::Ge, Arc::new(most), Arc::new(least)));
+    /// The member that leads to a room.
+    pub(crate) fn room(&self) -> Option<&Member> {
+        match self {
+            Fact::Room { pointer, .. } => Some(pointer),
+            Fact::AtMost { .. } => None,
         }
-        Some(Expr::Compare(CompareOp::Le, Arc::new(least), Arc::new(most)))
     }
 
-    /// As C says it, of a record by the name of the pointer to it.
+    /// That it holds of the record that a pointer leads to, one condition after the other; `None`: its members are not of the types that it takes them for.
+    pub(super) fn conditions(&self, program: &Program, pointer: &Expr) -> Option<Vec<Expr>> {
+        match self {
+            Fact::AtMost { least, most, is_less } => {
+                let types: BTreeSet<IntType> =
+                    self.members().map(|member| int_type(program, member)).collect::<Option<_>>()?;
+                let ty = types.iter().next().copied().filter(|_| types.len() == 1)?;
+                let (lower, upper) = (least.expr(program, pointer, ty)?, most.expr(program, pointer, ty)?);
+                // Comparisons have their number behind.
+                Some(vec![match least {
+                    Number::Constant(_) => compare(CompareOp::Ge, upper, lower),
+                    Number::Member(_) if *is_less => compare(CompareOp::Lt, lower, upper),
+                    Number::Member(_) => compare(CompareOp::Le, lower, upper),
+                }])
+            }
+            Fact::Room { pointer: member, count, stride } => {
+                let ty = int_type(program, count)?;
+                let count = Expr::Load(place(program, pointer, count)?);
+                let start = Expr::Load(place(program, pointer, member)?);
+                let most = (MOST / i128::from((*stride).max(1))).min(ty.max());
+                let fits = compare(CompareOp::Le, count.clone(), Expr::Int(most, ty));
+                let size = times(widened(&count), *stride);
+                let room = Expr::Memory(MemoryPredicate::InBounds, Arc::new(start), Arc::new(size));
+                let is_none = compare(CompareOp::Le, count, Expr::Int(0, ty));
+                // Whichever holds, the pointer was read.
+                Some(vec![fits, or(room, is_none)])
+            }
+        }
+    }
+
+    /// That no record among these is a part of what it says there is room in.
+    pub(super) fn apart(&self, program: &Program, pointer: &Expr, records: &[Expr]) -> Vec<Expr> {
+        let Some(start) = self.room().and_then(|member| place(program, pointer, member)) else {
+            return Vec::new();
+        };
+        let is_apart = |record: &Expr| {
+            let (start, record) = (Arc::new(Expr::Load(start.clone())), Arc::new(record.clone()));
+            compare(CompareOp::Eq, Expr::Memory(MemoryPredicate::SameObject, start, record), Expr::int(0))
+        };
+        records.iter().map(is_apart).collect()
+    }
+
+    /// In words, of a record by the name of the pointer to it.
     pub(crate) fn text(&self, record: &str) -> String {
-        match (&self.least, &self.most) {
-            (least @ Number::Constant(_), most) => format!("{} >= {}", most.text(record), least.text(record)),
-            (least, most) => format!("{} <= {}", least.text(record), most.text(record)),
+        match self {
+            Fact::AtMost { least: least @ Number::Constant(_), most, .. } => {
+                format!("`{} >= {}`", most.text(record), least.text(record))
+            }
+            Fact::AtMost { least, most, is_less } => {
+                let op = if *is_less { "<" } else { "<=" };
+                format!("`{} {op} {}`", least.text(record), most.text(record))
+            }
+            Fact::Room { pointer, count, stride } => {
+                let what = if *stride == 1 { "bytes" } else { "elements" };
+                format!("`{record}->{}` with room for `{record}->{}` {what}", pointer.name, count.name)
+            }
+        }
+    }
+
+    /// As ACSL says it.
+    pub(crate) fn acsl(&self, record: &str) -> String {
+        match self {
+            Fact::AtMost { .. } => self.text(record).trim_matches('`').to_owned(),
+            Fact::Room { pointer, count, .. } => {
+                format!("\\valid({record}->{} + (0 .. {record}->{} - 1))", pointer.name, count.name)
+            }
         }
     }
 }
@@ -118,8 +199,14 @@ fn place(program: &Program, pointer: &Expr, member: &Member) -> Option<Lvalue> {
         pointer => (Base::Deref(Arc::new(pointer.clone()), Site::NOWHERE), Vec::new()),
     };
     path.push(Step::Field { record: member.record, name: member.name, offset: member.offset });
-    let (scalar, size) = (scalar_of(field.ty, program.data_model), types(program).size(field.ty)?);
-    Some(Lvalue { base, path, ty: field.ty, scalar, bits: None, size })
+    let whole = match pointer {
+        Expr::Address(whole) => Some(whole.ty),
+        Expr::Load(pointer) => pointer.ty.pointee(),
+        _ => None,
+    };
+    let ty = whole.map_or(field.ty, |whole| field.ty.qualified(whole.qualifiers()));
+    let (scalar, size) = (scalar_of(ty, program.data_model), types(program).size(ty)?);
+    Some(Lvalue { base, path, ty, scalar, bits: None, size })
 }
 
 /// The record that a parameter leads to, if nobody can change the parameter.

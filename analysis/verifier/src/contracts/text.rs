@@ -109,7 +109,7 @@ impl Contract {
         });
         let records = self.records.iter().flat_map(|(at, of)| {
             let record = function.parameters.get(*at).map(|id| function.local(*id).name);
-            let text = move |fact: &super::Fact| Some(format!("`{}`", fact.text(record?.as_str())));
+            let text = move |fact: &super::Fact| Some(fact.text(record?.as_str()));
             of.asked.iter().filter_map(text)
         });
         pointers.chain(records).chain(conditions).chain(hooks).collect()
@@ -121,7 +121,7 @@ impl Contract {
         let conditions = self.conditions.iter().map(|condition| condition_text(function, condition));
         let records = self.records.iter().flat_map(|(at, of)| {
             let record = function.parameters.get(*at).map(|id| function.local(*id).name);
-            of.asked.iter().filter_map(move |fact| Some(fact.text(record?.as_str())))
+            of.asked.iter().filter_map(move |fact| Some(fact.acsl(record?.as_str())))
         });
         pointers.chain(records).chain(conditions).collect()
     }

@@ -15,6 +15,7 @@ use proofline_program_analysis::Environment;
 use super::{
     obligations,
     origin::{Given, Origins, Structures},
+    record_invariants::Rooms,
     writes::{Memory, changes_pointers, changes_strings},
 };
 
@@ -125,7 +126,15 @@ impl<'e> Wholes<'e> {
             .collect();
         let results = |origins: &Origins<'_>, call: &Call| self.results(origins, call);
         let structures = Structures { parameters: structures, owned: None };
-        Origins::of(self.env.program(), body, &looked_at, structures, &[], &|_| true, &results)
+        Origins::of(
+            self.env.program(),
+            body,
+            &looked_at,
+            (structures, Rooms::default()),
+            &[],
+            &|_| true,
+            &results,
+        )
     }
 
     fn body_keeps(&self, body: &Function, given: &[Passed]) -> bool {

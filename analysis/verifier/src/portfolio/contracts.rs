@@ -300,7 +300,7 @@ impl<P: Programs> Known<'_, P> {
         one.contract.is_contained = assumed.is_contained && one.is_whole;
         if one.is_whole || one.enough.is_some() {
             one.leaves_records();
-            return Ok(());
+            return if one.is_whole { self.lighten(name, one, contracts) } else { Ok(()) };
         }
         if one.is_contradictory || report.reason.is_some() {
             return Ok(());
@@ -311,6 +311,12 @@ impl<P: Programs> Known<'_, P> {
         let hooked = one.draft.with_hooks(&one.contract);
         if let Some(next) = hooked.or_else(|| Draft::without_null(&one.contract, &through)) {
             one.go_on(Some(next));
+            return Ok(());
+        }
+        let null = about(&open).into_iter().filter(|(_, is_null)| *is_null).collect();
+        let next = one.draft.next(&one.contract, &null).or_else(|| one.draft.with_records(&one.contract));
+        if next.is_some() {
+            one.go_on(next);
             return Ok(());
         }
         // Whether memory is alive is no matter of what parameters lead to, as long as they are alive and what is called does not free it.
@@ -325,10 +331,7 @@ impl<P: Programs> Known<'_, P> {
         let is_of_memory =
             |id: &ObligationId| function.is_none_or(|function| speaks_of(function, *id, &|_| true));
         let of_memory: BTreeSet<ObligationId> = open.iter().copied().filter(is_of_memory).collect();
-        let null = about(&open).into_iter().filter(|(_, is_null)| *is_null).collect();
-        let next = one.draft.next(&one.contract, &null);
-        let next = next.or_else(|| one.draft.with_records(&one.contract));
-        let next = next.or_else(|| one.draft.next(&one.contract, &about(&of_memory)));
+        let next = one.draft.next(&one.contract, &about(&of_memory));
         if next.is_some() || !of_memory.is_empty() {
             let next = next.or_else(|| one.draft.with_stored(&one.contract));
             let next = next.or_else(|| one.draft.with_trees(&one.contract));

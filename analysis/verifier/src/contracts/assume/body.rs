@@ -37,6 +37,9 @@ impl Maker<'_> {
             }
             for id in ids {
                 self.out.edges[id.index()].from = at;
+                if self.told.contains(id) {
+                    self.told_of_room(at, *id);
+                }
                 let op = self.out.edges[id.index()].op.clone();
                 self.behind(id.index(), &op, &learned);
             }
@@ -164,7 +167,7 @@ impl Maker<'_> {
         let place = self.origins.place(pointer).filter(|_| **null == Expr::Null)?;
         match place.origin {
             Origin::Parameter(at) => Some(at),
-            Origin::Loaded(_) | Origin::Allocated => None,
+            Origin::Loaded(_) | Origin::Allocated | Origin::Room => None,
         }
     }
 
@@ -214,6 +217,9 @@ impl Maker<'_> {
     /// The local gets a pointer to a new object of so many bytes.
     fn allocated(&mut self, mut at: Loc, allocation: &Allocation) -> Loc {
         let Some(id) = whole_pointer(self.function, &allocation.dst) else { return at };
+        if self.origins.rooms().has(id) {
+            return self.begins_room(at, id, &allocation.size);
+        }
         let place = self.origins.place(&Expr::Load(allocation.dst.clone()));
         if place.is_none_or(|place| place.origin != Origin::Allocated) {
             return at;
@@ -243,6 +249,9 @@ impl Maker<'_> {
 
     /// The local gets a pointer: its numbers become that pointer's.
     pub(super) fn moves(&mut self, at: Loc, id: LocalId, value: &Expr) -> Loc {
+        if self.origins.rooms().has(id) {
+            return self.moves_in_room(at, id, value);
+        }
         let Some(place) = self.origins.place(value) else { return at };
         let ghosts = self.ghosts[&id];
         if ghosts.moved.is_none() && ghosts.left.is_none() {
@@ -341,6 +350,9 @@ impl Maker<'_> {
         }
         if let Op::Allocate(allocation) = op {
             known.extend(self.fits(&allocation.dst));
+        }
+        if let Op::Assign(dst, _) | Op::Allocate(Allocation { dst, .. }) = op {
+            self.null_is_no_room(edge, dst);
         }
         let to = self.out.edges[edge].to;
         let Some((last, first)) = known.split_last() else { return };

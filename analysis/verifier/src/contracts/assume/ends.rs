@@ -84,7 +84,7 @@ impl Maker<'_> {
     ) -> Loc {
         let about = self.origins.place(value).and_then(|place| match place.origin {
             Origin::Parameter(at) => Some(at),
-            Origin::Loaded(_) | Origin::Allocated => None,
+            Origin::Loaded(_) | Origin::Allocated | Origin::Room => None,
         });
         if !asked.or_null {
             at = self.obliged(at, is_not_null(value), what, about);
@@ -245,7 +245,7 @@ impl Maker<'_> {
                 (is_held || is_new()) && asked.is_some_and(|asked| !owned::is_owned(&asked.memory))
             }
             Some(Origin::Allocated) => is_held,
-            Some(Origin::Loaded(_)) | None => {
+            Some(Origin::Loaded(_) | Origin::Room) | None => {
                 let is_named =
                     matches!(other, Expr::Address(Lvalue { base: Base::Global(_) | Base::Local(_), .. }));
                 is_named && is_allocated

@@ -81,6 +81,9 @@ impl Maker<'_> {
 
     /// Whether so many bytes from a pointer on are in its object, if that is a matter of numbers.
     pub(super) fn inside(&self, place: &Place, size: &Expr) -> Option<Expr> {
+        if place.origin == Origin::Room {
+            return self.in_room(place, size);
+        }
         let size = widened(size);
         if place.origin == Origin::Allocated {
             let left = self.left(place)?;
@@ -173,6 +176,7 @@ impl Maker<'_> {
         let condition = match predicate {
             MemoryPredicate::InBounds => self.inside(&place, size)?,
             MemoryPredicate::Terminated => self.ends(&place)?,
+            MemoryPredicate::SameObject if place.origin == Origin::Room => truth(false),
             // What callers lead to has values.
             MemoryPredicate::Initialised if self.has_values(&place) => truth(true),
             MemoryPredicate::NotFreed | MemoryPredicate::NotEnded if self.is_alive(&place) => truth(true),
@@ -192,7 +196,7 @@ impl Maker<'_> {
         };
         let at = match place.origin {
             Origin::Parameter(at) => at,
-            Origin::Loaded(_) | Origin::Allocated => usize::MAX,
+            Origin::Loaded(_) | Origin::Allocated | Origin::Room => usize::MAX,
         };
         Some((condition, at))
     }
@@ -242,7 +246,8 @@ impl Maker<'_> {
 
     /// Whether a pointer leads to memory that the contract speaks of, and nothing without a value has come there since.
     fn has_values(&self, place: &Place) -> bool {
-        self.stays.values(self.named.before(self.at)) && self.is_given(place)
+        let is_new = place.origin == Origin::Room && self.has_new_rooms;
+        !is_new && self.stays.values(self.named.before(self.at)) && self.is_given(place)
     }
 
     /// Whether a pointer leads to memory that the contract speaks of.
@@ -251,6 +256,7 @@ impl Maker<'_> {
             Origin::Parameter(_) => self.memory(place.origin) != Memory::Nothing,
             Origin::Loaded(_) => true,
             Origin::Allocated => false,
+            Origin::Room => true,
         }
     }
 
@@ -259,13 +265,16 @@ impl Maker<'_> {
         let is_room = matches!(predicate, MemoryPredicate::InBounds | MemoryPredicate::Terminated);
         match self.origins.place(pointer).filter(|_| is_room)?.origin {
             Origin::Parameter(at) => Some(at),
-            Origin::Loaded(_) | Origin::Allocated => None,
+            Origin::Loaded(_) | Origin::Allocated | Origin::Room => None,
         }
     }
 
     /// A condition with what it says of memory in numbers.
     pub(super) fn translated(&self, condition: &Expr, about: &mut Option<usize>) -> Expr {
         let mut again = |expr: &Arc<Expr>| Arc::new(self.translated(expr, about));
+        if let Some(condition) = self.leads_into_room(condition) {
+            return condition;
+        }
         match condition {
             Expr::Memory(predicate, pointer, size) => match self.predicate(*predicate, pointer, size) {
                 Some((condition, at)) => {
@@ -279,6 +288,9 @@ impl Maker<'_> {
             },
             Expr::Compare(op, lhs, rhs) => {
                 let (lhs, rhs) = (again(lhs), again(rhs));
+                if let (CompareOp::Eq, Expr::Int(a, _), Expr::Int(b, _)) = (op, &*lhs, &*rhs) {
+                    return truth(a == b);
+                }
                 Expr::Compare(*op, lhs, rhs)
             }
             Expr::Binary(op, lhs, rhs, site) => {

@@ -13,7 +13,7 @@ use crate::checks::float_to_int;
 
 use super::super::{
     acsl::is_number,
-    origin::{Given, Origin, Origins, Structures, types, whole_pointer},
+    origin::{Given, Origin, Origins, types, whole_pointer},
     replaced,
 };
 
@@ -69,7 +69,7 @@ pub(super) fn walked(
     parameters: &[(usize, bool)],
 ) -> BTreeSet<usize> {
     let origins =
-        Origins::of(env.program(), function, parameters, Structures::default(), &[], &|_| true, &|_, _| {
+        Origins::of(env.program(), function, parameters, Default::default(), &[], &|_| true, &|_, _| {
             Given::Anything
         });
     let walks = function.edges.iter().filter_map(|edge| {
@@ -83,7 +83,7 @@ pub(super) fn walked(
             && place.offset.terms.iter().all(|(_, stride)| i128::from(*stride) % size == 0);
         match place.origin {
             Origin::Parameter(at) if is_step && is_whole => Some(at),
-            Origin::Parameter(_) | Origin::Loaded(_) | Origin::Allocated => None,
+            Origin::Parameter(_) | Origin::Loaded(_) | Origin::Allocated | Origin::Room => None,
         }
     });
     walks.collect()

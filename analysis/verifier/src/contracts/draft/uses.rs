@@ -120,7 +120,7 @@ impl Look<'_> {
         let at = match place.origin {
             Origin::Parameter(at) => at,
             Origin::Loaded(_) => return self.follows(value),
-            Origin::Allocated => return,
+            Origin::Allocated | Origin::Room => return,
         };
         if !place.offset.is_zero() && place.local.is_none() {
             return;
@@ -178,7 +178,7 @@ impl Look<'_> {
             Expr::Compare(_, lhs, rhs) if lhs.scalar() == Scalar::Pointer && **rhs != Expr::Null => {
                 let origin = |pointer: &Expr| match self.origins.place(pointer)?.origin {
                     Origin::Parameter(at) => Some(at),
-                    Origin::Loaded(_) | Origin::Allocated => None,
+                    Origin::Loaded(_) | Origin::Allocated | Origin::Room => None,
                 };
                 if let (Some(a), Some(b)) = (origin(lhs), origin(rhs))
                     && a != b
@@ -203,7 +203,7 @@ impl Look<'_> {
         let at = match place.origin {
             Origin::Parameter(at) => at,
             Origin::Loaded(_) => return self.follows(pointer),
-            Origin::Allocated => return,
+            Origin::Allocated | Origin::Room => return,
         };
         let uses = self.uses.entry(at).or_default();
         match predicate {
@@ -249,7 +249,7 @@ impl Look<'_> {
                     let uses = self.uses.entry(at).or_default();
                     (uses.follows, uses.is_used) = (true, true);
                 }
-                (Origin::Allocated, _) => {}
+                (Origin::Allocated | Origin::Room, _) => {}
                 (Origin::Loaded(_), Some(id)) => {
                     if seen.insert(id) {
                         let is_it = |dst: &Lvalue| whole_pointer(function, dst) == Some(id);

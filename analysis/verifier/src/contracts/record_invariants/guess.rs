@@ -7,10 +7,13 @@ use proofline_cfa::{
     Base, BinaryOp, CompareOp, Expr, Function, Loc, LocalId, Lvalue, Name, Op, Program, Scalar, Step, visit,
 };
 
-use super::{super::Member, Fact, Number, int_type};
+use super::{
+    super::{Member, origin::types},
+    Fact, Number, int_type,
+};
 
 /// So many guesses are made of one record.
-const MOST: usize = 32;
+const MOST: usize = 40;
 
 /// The guesses about each record with members that these functions look at.
 pub(crate) fn guessed<'f>(
@@ -36,16 +39,28 @@ pub(crate) fn guessed<'f>(
     all
 }
 
-/// What is left of guesses that hold: of several limits of a member the closest one. That two members are always equal, a function shows best that never
-/// gets to where it changes one of them.
+/// What is left of guesses that hold: of several limits of a member the closest one, of several rooms the largest. That two members are always equal, a
+/// function shows best that never gets to where it changes one of them.
 pub(crate) fn plain(facts: &BTreeSet<Fact>) -> BTreeSet<Fact> {
-    let is_closer = |fact: &Fact, other: &Fact| match (&fact.most, &other.most) {
-        (Number::Constant(most), Number::Constant(than)) => other.least == fact.least && than < most,
+    let says_more = |fact: &Fact, other: &Fact| match (fact, other) {
+        (
+            Fact::AtMost { least, most, is_less },
+            Fact::AtMost { least: lower, most: upper, is_less: is_strict },
+        ) => match (most, upper) {
+            (Number::Constant(most), Number::Constant(than)) => lower == least && than < most,
+            _ if (lower, upper) == (least, most) => *is_strict && !is_less,
+            _ => lower == most && upper == least,
+        },
+        (Fact::Room { pointer, count, .. }, Fact::Room { pointer: same, count: larger, .. }) => {
+            let is_larger = |is_less: bool| {
+                let (least, most) = (Number::Member(count.clone()), Number::Member(larger.clone()));
+                facts.contains(&Fact::AtMost { least, most, is_less })
+            };
+            pointer == same && (is_larger(false) || is_larger(true))
+        }
         _ => false,
     };
-    let is_turned = |fact: &Fact, other: &Fact| other.least == fact.most && other.most == fact.least;
-    let is_plain = |fact: &&Fact| !facts.iter().any(|other| is_closer(fact, other) || is_turned(fact, other));
-    facts.iter().filter(is_plain).cloned().collect()
+    facts.iter().filter(|fact| !facts.iter().any(|other| says_more(fact, other))).cloned().collect()
 }
 
 /// A comparison of the text: a member, less another one, with a number. Whoever asks thinks that it may hold, and that it may not.
@@ -60,9 +75,11 @@ impl Question {
     /// Whether a fact alone says the answer.
     fn is_answered(&self, fact: &Fact) -> bool {
         let (member, other) = (Some(&self.member), self.other.as_ref());
-        let (most, least) = match (fact.least.member(), fact.most.member(), &fact.least, &fact.most) {
-            (a, b, ..) if other.is_some() && a == member && b == other => (Some(0), None),
-            (a, b, ..) if other.is_some() && a == other && b == member => (None, Some(0)),
+        let Fact::AtMost { least, most, is_less } = fact else { return false };
+        let by = i128::from(*is_less);
+        let (most, least) = match (least.member(), most.member(), least, most) {
+            (a, b, ..) if other.is_some() && a == member && b == other => (Some(-by), None),
+            (a, b, ..) if other.is_some() && a == other && b == member => (None, Some(by)),
             (a, None, _, Number::Constant(most)) if other.is_none() && a == member => (Some(*most), None),
             (None, b, Number::Constant(least), _) if other.is_none() && b == member => (None, Some(*least)),
             _ => return false,
@@ -212,6 +229,9 @@ impl Look<'_> {
             return;
         }
         let all: BTreeSet<Member> = &self.members(lhs) | &self.members(rhs);
+        for count in &all {
+            self.rooms(count);
+        }
         for one in &all {
             for other in all.iter().filter(|other| *other != one && other.record == one.record) {
                 if int_type(self.program, one) == int_type(self.program, other) {
@@ -240,7 +260,25 @@ impl Look<'_> {
         }
     }
 
+    /// It may say how many elements there are where a pointer of its record leads.
+    fn rooms(&mut self, count: &Member) {
+        let types = types(self.program);
+        let fields = types.record(count.record).into_iter().flat_map(|record| &record.fields);
+        for field in fields {
+            let stride = field.ty.pointee().and_then(|pointee| types.size(pointee)).filter(|size| *size > 0);
+            if let Some(stride) = stride {
+                let pointer = Member { record: count.record, offset: field.offset, name: field.name };
+                let fact = Fact::Room { pointer, count: count.clone(), stride };
+                self.all.entry(count.record).or_default().insert(fact);
+            }
+        }
+    }
+
     fn add(&mut self, record: Name, least: Number, most: Number) {
-        self.all.entry(record).or_default().insert(Fact { least, most });
+        let facts = self.all.entry(record).or_default();
+        if least.member().is_some() && most.member().is_some() {
+            facts.insert(Fact::AtMost { least: least.clone(), most: most.clone(), is_less: true });
+        }
+        facts.insert(Fact::AtMost { least, most, is_less: false });
     }
 }

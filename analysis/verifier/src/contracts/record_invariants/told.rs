@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proofline_cfa::{
-    Base, Call, Callee, Edge, Expr, Function, Loc, LocalId, Lvalue, Name, ObligationId, Op, Program, Scalar,
-    Site,
+    Base, Call, Callee, Edge, EdgeId, Expr, Function, Loc, LocalId, Lvalue, Name, Obligation, ObligationId,
+    Op, Program, Scalar, Site,
     visit::{self, Mention},
 };
 
@@ -29,6 +29,8 @@ pub(in super::super) struct Told {
     pub(in super::super) obligations: BTreeSet<ObligationId>,
     /// Those of them that are about a fact that holds where it returns, and of which parameter's record.
     pub(in super::super) returns: BTreeMap<ObligationId, (usize, Fact)>,
+    /// Edges that assume what facts say.
+    pub(in super::super) assumed: BTreeSet<EdgeId>,
 }
 
 /// `None`: nothing is said of records.
@@ -46,14 +48,14 @@ pub(in super::super) fn told(
     }
     let old = function.obligations.len();
     let inner = obligations::Maker { program, out: Function::clone(function) };
-    let mut maker = Maker { inner, own, contracts, returns: BTreeMap::new() };
+    let mut maker = Maker { inner, own, contracts, returns: BTreeMap::new(), assumed: BTreeSet::new() };
     for at in calls {
         maker.call(at);
     }
     maker.returned();
     maker.entered();
     let obligations = (old..maker.inner.out.obligations.len()).map(|at| ObligationId(at as u32)).collect();
-    Some(Told { function: maker.inner.out, obligations, returns: maker.returns })
+    Some(Told { function: maker.inner.out, obligations, returns: maker.returns, assumed: maker.assumed })
 }
 
 fn callee(op: &Op) -> Option<(Name, &Call)> {
@@ -69,6 +71,7 @@ struct Maker<'p> {
     own: &'p Contract,
     contracts: &'p Contracts,
     returns: BTreeMap<ObligationId, (usize, Fact)>,
+    assumed: BTreeSet<EdgeId>,
 }
 
 impl Maker<'_> {
@@ -77,11 +80,9 @@ impl Maker<'_> {
         let function = &self.inner.out;
         let pointer = |at: usize| {
             record_of(function, at)?;
-            let id = function.parameters[at];
-            let local = function.local(id);
-            let pointer = Expr::Load(Lvalue::local(id, local.ty, Scalar::Pointer, local.size));
             let or_null = may_be_null(self.own, at);
-            (!is_changed(function, id)).then_some(Given { pointer, or_null })
+            let pointer = parameter_of(function, at)?;
+            (!is_changed(function, function.parameters[at])).then_some(Given { pointer, or_null })
         };
         let all = self.own.records.iter();
         all.filter_map(|(at, of)| Some((*at, pointer(*at)?, of.clone()))).collect()
@@ -108,14 +109,16 @@ impl Maker<'_> {
             edge.to = end;
         }
         let mut at = end;
+        let records = records(&self.inner.out, self.own, &|at| parameter_of(&self.inner.out, at));
         for (parameter, given, of) in own {
             for fact in of.left {
-                let Some(condition) = given.condition(self.inner.program, &fact) else { continue };
-                let id = ObligationId(self.inner.out.obligations.len() as u32);
                 let name = self.inner.out.local(self.inner.out.parameters[parameter]).name;
-                let what = format!("`{}` holds on return", fact.text(name.as_str()));
-                at = self.inner.obliged(at, &condition, precondition::CHECK.id(), &what, Site::NOWHERE);
-                self.returns.insert(id, (parameter, fact));
+                let what = format!("{} holds on return", fact.text(name.as_str()));
+                for condition in given.demands(self.inner.program, &fact, &records) {
+                    let id = ObligationId(self.inner.out.obligations.len() as u32);
+                    at = self.obliged(at, condition, &what, Site::NOWHERE);
+                    self.returns.insert(id, (parameter, fact.clone()));
+                }
             }
         }
         self.inner.push(at, exit, Op::Skip, Site::NOWHERE);
@@ -137,13 +140,16 @@ impl Maker<'_> {
                 Some((body.local(body.parameters[*parameter]).name, Given { pointer, or_null }, of))
             })
             .collect();
+        let passed = |at: usize| arguments.get(at).copied().flatten().cloned();
+        let records = records(body, contract, &passed);
         let mut now = self.inner.location();
         self.inner.push(from, now, Op::Skip, site);
         for (parameter, given, of) in &said {
             for fact in &of.asked {
-                let what = format!("`{name}` is called with `{}`", fact.text(parameter.as_str()));
-                let Some(condition) = given.condition(self.inner.program, fact) else { continue };
-                now = self.inner.obliged(now, &condition, precondition::CHECK.id(), &what, site);
+                let what = format!("`{name}` is called with {}", fact.text(parameter.as_str()));
+                for condition in given.demands(self.inner.program, fact, &records) {
+                    now = self.obliged(now, condition, &what, site);
+                }
             }
         }
         let mut behind = self.inner.location();
@@ -171,15 +177,39 @@ impl Maker<'_> {
         }
     }
 
+    /// One more obligation, in one piece: `assume` reads it so.
+    fn obliged(&mut self, at: Loc, condition: Expr, what: &str, site: Site) -> Loc {
+        let (error, next) = (self.inner.location(), self.inner.location());
+        self.inner.push(at, error, Op::Assume(condition.negated()), site);
+        self.inner.push(at, next, Op::Assume(condition), Site::NOWHERE);
+        let (check, text) = (precondition::CHECK.id(), Name::new(what));
+        self.inner.out.obligations.push(Obligation { check, error, site, text });
+        next
+    }
+
     fn assumed(&mut self, mut at: Loc, given: &Given, facts: &BTreeSet<Fact>) -> Loc {
-        for fact in facts {
-            let Some(condition) = given.condition(self.inner.program, fact) else { continue };
+        let first = self.inner.out.edges.len();
+        for condition in facts.iter().flat_map(|fact| given.conditions(self.inner.program, fact)) {
             let next = self.inner.location();
             self.inner.branch(at, &condition, next, None, Site::NOWHERE);
             at = next;
         }
+        self.assumed.extend((first..self.inner.out.edges.len()).map(|edge| EdgeId(edge as u32)));
         at
     }
+}
+
+/// The value of a parameter.
+fn parameter_of(function: &Function, at: usize) -> Option<Expr> {
+    let id = *function.parameters.get(at)?;
+    let local = function.local(id);
+    Some(Expr::Load(Lvalue::local(id, local.ty, Scalar::Pointer, local.size)))
+}
+
+/// The records that a function with this contract is passed.
+fn records(function: &Function, contract: &Contract, pointer: &dyn Fn(usize) -> Option<Expr>) -> Vec<Expr> {
+    let all = contract.pointers.keys().filter(|at| record_of(function, **at).is_some());
+    all.filter_map(|at| pointer(*at)).collect()
 }
 
 /// A record that is passed.
@@ -191,9 +221,21 @@ struct Given {
 
 impl Given {
     /// That a fact holds of it.
-    fn condition(&self, program: &Program, fact: &Fact) -> Option<Expr> {
-        let condition = fact.condition(program, &self.pointer)?;
-        Some(if self.or_null { or(is_null(&self.pointer), condition) } else { condition })
+    fn conditions(&self, program: &Program, fact: &Fact) -> Vec<Expr> {
+        let all = fact.conditions(program, &self.pointer).unwrap_or_default();
+        all.into_iter().map(|condition| self.unless_null(condition)).collect()
+    }
+
+    /// That a fact holds of it, where it is passed with these records.
+    fn demands(&self, program: &Program, fact: &Fact, records: &[Expr]) -> Vec<Expr> {
+        let mut all = self.conditions(program, fact);
+        let apart = fact.apart(program, &self.pointer, records);
+        all.extend(apart.into_iter().map(|condition| self.unless_null(condition)));
+        all
+    }
+
+    fn unless_null(&self, condition: Expr) -> Expr {
+        if self.or_null { or(is_null(&self.pointer), condition) } else { condition }
     }
 }
 
@@ -203,7 +245,7 @@ fn may_be_null(contract: &Contract, parameter: usize) -> bool {
 }
 
 /// Whether a local is ever written.
-fn is_changed(function: &Function, id: LocalId) -> bool {
+pub(super) fn is_changed(function: &Function, id: LocalId) -> bool {
     let mut found = false;
     for edge in &function.edges {
         visit::mentions(&edge.op, &mut |mention| {

@@ -16,7 +16,7 @@ use super::{
     hooks::{self, HookPlace, Hooks},
     obligations,
     origin::{Given, Origin, Origins, Structures, is_character},
-    record_invariants::{Rooms, is_written, record_of},
+    record_invariants::{Rooms, record_of, written},
 };
 
 mod given_back;
@@ -136,6 +136,8 @@ impl Draft {
         }
         let mut next = Contract { records, ..last.clone() };
         for (at, of) in &next.records {
+            let asks = !of.asked.is_empty();
+            next.pointers.entry(*at).and_modify(|asked| asked.or_null &= !asks);
             // Where it is said what the record leads to, it need not be a whole structure.
             if let Some(asked) = next.pointers.get_mut(at)
                 && asked.memory == Memory::Structure
@@ -353,7 +355,11 @@ pub(crate) fn draft(
         records.insert(at, facts.clone());
         sizes.extend(env.program().records.get(&record).map(|record| (at, record.size)));
         let called = env.call_graph().reachable([name]);
-        if called.iter().filter_map(|name| env.function(*name)).any(|body| is_written(body, record)) {
+        if called
+            .iter()
+            .filter_map(|name| env.function(*name))
+            .any(|body| written(body).iter().any(|member| member.record == record))
+        {
             changed.insert(at);
         }
     }

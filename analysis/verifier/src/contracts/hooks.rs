@@ -111,7 +111,7 @@ impl Like {
 }
 
 /// Those that the function and what it calls may need.
-pub(super) fn of(env: &Environment, function: Name) -> Hooks {
+pub(crate) fn of(env: &Environment, function: Name) -> Hooks {
     let reached = env.call_graph().reachable([function]);
     let bodies = reached.iter().filter_map(|name| env.function(*name));
     let calls = bodies.flat_map(|body| foreign(env, body));

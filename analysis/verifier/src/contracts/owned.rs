@@ -6,7 +6,7 @@
 //! **Law.** Where the function is called as its contract says, each run that gets to a location is described by what is held there: distinct objects are
 //! distinct in memory, and alive unless they are gone.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proofline_cfa::{
     Base, Call, Callee, CompareOp, EdgeId, Expr, Function, Loc, LocalId, Lvalue, Name, Op, Program, Scalar,
@@ -237,10 +237,28 @@ impl Look<'_> {
                 }
             }
             Op::Clobber(..) => self.lose_all(&mut held),
-            Op::Allocate(allocation) => self.written(&mut held, id, op, &allocation.dst),
+            Op::Allocate(allocation) => {
+                self.written(&mut held, id, op, &allocation.dst);
+                let local = whole_pointer(self.function, &allocation.dst).filter(|_| allocation.on_heap);
+                if let (Some(local), Some(ty)) = (local, allocation.dst.ty.pointee()) {
+                    let new = self.new_object(ty.unqualified());
+                    let symbol = held.add(new);
+                    held.variables.insert(local, symbol);
+                }
+            }
             Op::Havoc(dst, _) | Op::Copy(dst, _) => self.written(&mut held, id, op, dst),
         }
         Some(held)
+    }
+
+    /// An object that was just allocated, if there is one: what its members lead to is not known.
+    fn new_object(&self, ty: Type) -> Object {
+        let mut members = BTreeMap::new();
+        if let TypeKind::Record(tag) = ty.kind() {
+            members.extend(self.members.iter().filter(|of| of.record == *tag).map(|of| (of.offset, None)));
+        }
+        let state = if members.is_empty() { State::Whole } else { State::Opened(members) };
+        Object { ty, state, is_allocated: true }
     }
 
     fn written(&mut self, held: &mut Held, id: EdgeId, op: &Op, dst: &Lvalue) {
@@ -282,6 +300,18 @@ impl Look<'_> {
                 let ty = dst.ty.pointee()?.unqualified();
                 is_nothing(value).then(|| held.add(Object { ty, state: State::Null, is_allocated: true }))
             });
+            // Memory without a type is what it is first taken for.
+            let is_void = |ty: Type| matches!(ty.kind(), TypeKind::Void);
+            if let (Some(symbol), Some(ty)) = (symbol, dst.ty.pointee().map(Type::unqualified))
+                && let Some(Object { ty: known, state: state @ (State::Whole | State::Null), is_allocated }) =
+                    held.object(symbol).cloned()
+                && is_void(known)
+                && !is_void(ty)
+            {
+                let new = self.new_object(ty);
+                let state = if state == State::Null { state } else { new.state };
+                held.set(symbol, Object { ty, state, is_allocated });
+            }
             match symbol.filter(|_| !dst.ty.qualifiers().is_volatile) {
                 Some(symbol) => held.variables.insert(local, symbol),
                 None => held.variables.remove(&local),

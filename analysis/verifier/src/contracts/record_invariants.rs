@@ -21,7 +21,7 @@ mod guess;
 mod rooms;
 mod told;
 
-pub(crate) use guess::{guessed, is_written, plain};
+pub(crate) use guess::{guessed, plain, written};
 pub(super) use rooms::Rooms;
 pub(super) use told::told;
 

@@ -242,9 +242,16 @@ impl<P: Programs> Known<'_, P> {
             Verdict::Unknown(_) => {
                 let is_room =
                     |predicate| matches!(predicate, MemoryPredicate::InBounds | MemoryPredicate::Terminated);
-                // Where a pointer comes from is no matter of what its object is like.
-                let is_state =
-                    |predicate| !matches!(predicate, MemoryPredicate::Writable | MemoryPredicate::Callable);
+                // Where a pointer comes from is no matter of what its object is like, nor is what earlier calls have left.
+                let is_state = |predicate| {
+                    !matches!(
+                        predicate,
+                        MemoryPredicate::Writable
+                            | MemoryPredicate::Callable
+                            | MemoryPredicate::NothingLost
+                            | MemoryPredicate::NothingLeft
+                    )
+                };
                 speaks_of(function, *id, &is_state)
                     && !speaks_of(function, *id, &is_room)
                     && !is_asked(env, name, *id, &is_of_an_object)

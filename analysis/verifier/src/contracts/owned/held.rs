@@ -80,6 +80,11 @@ impl Held {
         }
     }
 
+    /// The object is another one.
+    pub(super) fn set(&mut self, symbol: Symbol, object: Object) {
+        self.objects.insert(symbol, object);
+    }
+
     /// Whether the object is there, or the pointer null.
     pub(super) fn is_alive(&self, symbol: Symbol) -> bool {
         self.object(symbol).is_some_and(|object| object.state != State::Gone)

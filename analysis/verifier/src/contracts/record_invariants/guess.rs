@@ -94,20 +94,22 @@ impl Question {
     }
 }
 
-/// Whether a function itself writes members of a record.
-pub(crate) fn is_written(function: &Function, record: Name) -> bool {
-    let mut found = false;
+/// The members of records that a function itself writes.
+pub(crate) fn written(function: &Function) -> BTreeSet<Member> {
+    let mut all = BTreeSet::new();
     for edge in &function.edges {
         visit::mentions(&edge.op, &mut |mention| {
             if let visit::Mention::Write(place) = mention {
-                found |= place
-                    .path
-                    .iter()
-                    .any(|step| matches!(step, Step::Field { record: of, .. } if *of == record));
+                all.extend(place.path.iter().filter_map(|step| match step {
+                    Step::Field { record, name, offset } => {
+                        Some(Member { record: *record, offset: *offset, name: *name })
+                    }
+                    Step::Index { .. } => None,
+                }));
             }
         });
     }
-    found
+    all
 }
 
 /// Members whose values locals hold, or numbers made from these.
@@ -129,22 +131,26 @@ fn held(program: &Program, function: &Function) -> BTreeMap<LocalId, BTreeSet<Me
     }
 }
 
-/// The members that an expression reads, or that locals hold which it reads.
+/// The members that an expression is a sum of, or that locals hold which it is a sum of.
 fn members_in(
     program: &Program,
     expr: &Expr,
     held: &BTreeMap<LocalId, BTreeSet<Member>>,
 ) -> BTreeSet<Member> {
-    let mut found = BTreeSet::new();
-    visit::reads_of_expr(expr, &mut |lvalue| match (&lvalue.base, &lvalue.path[..]) {
-        (Base::Local(id), []) => found.extend(held.get(id).into_iter().flatten().cloned()),
-        (_, [.., Step::Field { record, name, offset }]) => {
-            let member = Member { record: *record, offset: *offset, name: *name };
-            found.extend(int_type(program, &member).map(|_| member));
+    let again = |expr: &Expr| members_in(program, expr, held);
+    match expr {
+        Expr::Cast(Scalar::Int(_), arg, _) => again(arg),
+        Expr::Binary(BinaryOp::Add | BinaryOp::Sub, lhs, rhs, _) => &again(lhs) | &again(rhs),
+        Expr::Load(Lvalue { base: Base::Local(id), path, .. }) if path.is_empty() => {
+            held.get(id).cloned().unwrap_or_default()
         }
-        _ => {}
-    });
-    found
+        Expr::Load(Lvalue { path, .. }) => {
+            let Some(Step::Field { record, name, offset }) = path.last() else { return BTreeSet::new() };
+            let member = Member { record: *record, offset: *offset, name: *name };
+            int_type(program, &member).map(|_| member).into_iter().collect()
+        }
+        _ => BTreeSet::new(),
+    }
 }
 
 struct Look<'l> {

@@ -12,8 +12,8 @@ use proofline_cpa::Unknown;
 use super::{Known, Programs, RANGES, Try};
 use crate::{
     contracts::{
-        Asked, Contract, Contracts, Fact, Memory, OfRecord, assume,
-        record_invariants::{guessed, is_written, plain, record_of},
+        Asked, Contract, Contracts, Fact, Memory, OfRecord, assume, hooks,
+        record_invariants::{guessed, plain, record_of, written},
     },
     verdict::Verdict,
 };
@@ -33,15 +33,21 @@ impl<P: Programs> Known<'_, P> {
         });
         let mut facts = guessed(bodies);
         let mut writers: BTreeMap<Name, BTreeSet<Name>> = BTreeMap::new();
+        let mut evidence = BTreeSet::new();
         for (name, function) in &self.functions {
             let Some(body) = function.subject.env().function(*name) else { continue };
             for record in (0..body.parameters.len()).filter_map(|at| record_of(body, at)) {
-                if is_written(body, record) {
+                if written(body).iter().any(|member| member.record == record) {
                     writers.entry(record).or_default().insert(*name);
                 }
             }
+            evidence.extend(written(body));
         }
-        facts.retain(|record, _| writers.contains_key(record));
+        // What nobody writes nobody shows to be kept.
+        for facts in facts.values_mut() {
+            facts.retain(|fact| fact.members().any(|member| evidence.contains(member)));
+        }
+        facts.retain(|record, facts| writers.contains_key(record) && !facts.is_empty());
         let mut open: BTreeSet<Name> = facts.keys().copied().collect();
         for _ in 0..ROUNDS {
             let mut changed = BTreeSet::new();
@@ -102,6 +108,9 @@ impl<P: Programs> Known<'_, P> {
                 let size = subject.program().records.get(&record).map_or(0, |record| record.size);
                 contract.pointers.insert(at, Asked { memory: Memory::Bytes(size), or_null: false });
                 contract.records.insert(at, OfRecord { asked: facts.clone(), left: facts.clone() });
+            }
+            for called in env.call_graph().reachable([*callee]) {
+                hooks::join(&mut contract.hooks, &hooks::of(env, called));
             }
             if !contract.records.is_empty() {
                 contracts.insert(*callee, contract);

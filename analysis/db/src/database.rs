@@ -30,7 +30,9 @@ use crate::{
     files::{Known, Texts},
     front::{FileName, Project, files, source},
     linked::{Symbol, has_body, trouble},
-    program::{annotation, callers, covered, default_entries, misunderstood, positions, prepared, ready},
+    program::{
+        annotation, callers, covered, default_entries, given, misunderstood, positions, prepared, ready,
+    },
     shared::{Db, Shared},
     store::Store,
     stored::Blocks,
@@ -418,6 +420,10 @@ impl Programs for Database {
 
     fn callers(&self, function: Name) -> Result<Option<BTreeSet<Name>>, Stopped> {
         self.caught(|db| callers(db, db.project(), Symbol::new(db, function)).clone())
+    }
+
+    fn given(&self, function: Name, record: Name) -> Result<BTreeSet<Name>, Stopped> {
+        self.caught(|db| given(db, db.project(), Symbol::new(db, function), Symbol::new(db, record)).clone())
     }
 
     fn annotation(&self, function: Name) -> Result<Option<String>, Stopped> {

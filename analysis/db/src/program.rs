@@ -14,6 +14,7 @@ use proofline_verifier::{
     Entry, Unknown,
     callers::{calls_only, is_hidden},
     checks::{self, Conventions},
+    contracts::records_given,
     entry_points::{self, Functions, Scope, entry_points},
     load::{self, Preparation, Surroundings, VolatileReads},
     monitors::Monitors,
@@ -282,6 +283,36 @@ pub(crate) fn callers<'db>(db: &'db dyn Db, project: Project, symbol: Symbol<'db
     };
     let users = users(db, project, symbol);
     users.iter().all(is_caller).then(|| BTreeSet::clone(users))
+}
+
+/// The records that a function is given.
+#[salsa::tracked]
+fn records_of<'db>(db: &'db dyn Db, project: Project, symbol: Symbol<'db>) -> BTreeSet<Name> {
+    function(db, project, symbol).as_ref().map(|body| records_given(body)).unwrap_or_default()
+}
+
+/// The functions of a unit that are given records, by the records.
+#[salsa::tracked]
+fn unit_given(db: &dyn Db, project: Project, unit: usize) -> BTreeMap<Name, BTreeSet<Name>> {
+    let mut all: BTreeMap<Name, BTreeSet<Name>> = BTreeMap::new();
+    for name in homed(db, project, unit) {
+        for record in records_of(db, project, Symbol::new(db, name)) {
+            all.entry(*record).or_default().insert(name);
+        }
+    }
+    all
+}
+
+/// The functions that are given a record, in the unit that one stands in.
+#[salsa::tracked]
+pub(crate) fn given<'db>(
+    db: &'db dyn Db,
+    project: Project,
+    symbol: Symbol<'db>,
+    record: Symbol<'db>,
+) -> BTreeSet<Name> {
+    let unit = unit_of(db, project, symbol);
+    unit.and_then(|unit| unit_given(db, project, unit).get(&record.name(db)).cloned()).unwrap_or_default()
 }
 
 /// The annotations in front of the functions of a unit, by their names in the program.

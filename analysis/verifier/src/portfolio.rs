@@ -78,6 +78,12 @@ pub trait Programs: Clone + Send {
     /// If the work was stopped.
     fn callers(&self, function: Name) -> Result<Option<BTreeSet<Name>>, Self::Error>;
 
+    /// Functions with bodies, in the file that a function stands in, that are given a record of this type.
+    ///
+    /// # Errors
+    /// If the work was stopped.
+    fn given(&self, function: Name, record: Name) -> Result<BTreeSet<Name>, Self::Error>;
+
     /// The annotation in front of a function's definition, without its delimiters.
     ///
     /// # Errors

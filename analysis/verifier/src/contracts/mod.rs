@@ -32,7 +32,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proofline_cfa::{Base, Expr, Function, Name};
 
 pub use hooks::{Hook, HookPlace, Hooks, Like};
-pub use record_invariants::{Fact, Number, OfRecord};
+pub use record_invariants::{Fact, Number, OfRecord, records_given};
 
 /// What a function asks of its callers.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

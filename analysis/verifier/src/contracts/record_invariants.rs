@@ -137,6 +137,21 @@ impl Fact {
         }
     }
 
+    /// That what it says there is room in is alive.
+    pub(super) fn lives(&self, program: &Program, pointer: &Expr) -> Vec<Expr> {
+        let Fact::Room { pointer: member, count, .. } = self else { return Vec::new() };
+        let (start, number) = (place(program, pointer, member), place(program, pointer, count));
+        let (Some(start), Some(number), Some(ty)) = (start, number, int_type(program, count)) else {
+            return vec![Expr::int(0)];
+        };
+        let is_none = compare(CompareOp::Le, Expr::Load(number), Expr::Int(0, ty));
+        let lives = |predicate| {
+            let start = Arc::new(Expr::Load(start.clone()));
+            or(Expr::Memory(predicate, start, Arc::new(Expr::int(0))), is_none.clone())
+        };
+        [MemoryPredicate::NotFreed, MemoryPredicate::NotEnded].map(lives).into()
+    }
+
     /// That no record among these is a part of what it says there is room in.
     pub(super) fn apart(&self, program: &Program, pointer: &Expr, records: &[Expr]) -> Vec<Expr> {
         let Some(start) = self.room().and_then(|member| place(program, pointer, member)) else {
@@ -216,4 +231,9 @@ pub(crate) fn record_of(function: &Function, parameter: usize) -> Option<Name> {
         TypeKind::Record(tag) if !local.address_taken => Some(*tag),
         _ => None,
     }
+}
+
+/// The records that the parameters of a function lead to.
+pub fn records_given(function: &Function) -> BTreeSet<Name> {
+    (0..function.parameters.len()).filter_map(|at| record_of(function, at)).collect()
 }

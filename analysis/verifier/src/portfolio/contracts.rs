@@ -15,14 +15,14 @@ mod callers;
 mod records;
 mod tries;
 
-use self::{records::Invariants, tries::Try};
+use self::tries::Try;
 use super::{Control, Programs, Request, Round, Settled, promises::promises_of};
 use crate::{
     blame::Blame,
     callers_memory::{is_asked, is_of_an_object, is_of_monitor, speaks_of},
     checks::library_call,
     contracts::{
-        Contract, Contracts, HookPlace, Hooks, acsl,
+        Contract, Contracts, Fact, HookPlace, Hooks, acsl,
         assume::{self, Assumed},
         draft::{self, Draft},
         hooks,
@@ -70,10 +70,9 @@ pub(super) fn add<P: Programs>(
         functions: BTreeMap::new(),
         report,
         done: Contracts::new(),
-        invariants: Invariants::new(),
+        invariants: BTreeMap::new(),
     };
     let components = known.components(functions)?;
-    known.invariants = known.record_invariants()?;
     for component in components {
         if control.is_late() {
             break;
@@ -99,8 +98,8 @@ struct Known<'k, P> {
     report: &'k mut Report,
     /// The contracts that were found, also of functions that are not proved under them.
     done: Contracts,
-    /// What holds of records whenever nobody is at work on them.
-    invariants: Invariants,
+    /// What holds of records whenever nobody is at work on them: of a record, as far as the functions of a file say, by the first of these.
+    invariants: BTreeMap<(Name, Name), BTreeSet<Fact>>,
 }
 
 impl<P: Programs> Known<'_, P> {
@@ -224,7 +223,9 @@ impl<P: Programs> Known<'_, P> {
                 return Ok(draft::Draft::of_written(written.contract, subject.env(), name));
             }
         }
-        Ok(draft::draft(subject.env(), name, &self.done, &self.invariants))
+        let env = subject.env().clone();
+        let invariants = self.invariants_for(name)?;
+        Ok(draft::draft(&env, name, &self.done, &invariants))
     }
 
     /// Whether something fails whatever callers do, or is open that no contract helps with: whether memory of the function itself is alive. What

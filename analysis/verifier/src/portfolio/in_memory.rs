@@ -9,6 +9,7 @@ use proofline_program_analysis::Mentions;
 use super::{Control, Programs, Request, judge};
 use crate::{
     callers,
+    contracts::records_given,
     entry_points::{Scope, Whole, entry_points},
     report::{Judgement, Report},
     sources::Sources,
@@ -63,6 +64,11 @@ impl Programs for InMemory<'_> {
         let mut users = functions().filter(|body| Mentions::of_function(body).names.contains(&function));
         let only_called = !is_held && users.clone().all(|user| callers::calls_only(user, function));
         Ok(only_called.then(|| users.by_ref().map(|user| user.name).collect()))
+    }
+
+    fn given(&self, _: Name, record: Name) -> Result<BTreeSet<Name>, Infallible> {
+        let functions = self.subject.program().functions.values();
+        Ok(functions.filter(|body| records_given(body).contains(&record)).map(|body| body.name).collect())
     }
 
     fn annotation(&self, function: Name) -> Result<Option<String>, Infallible> {

@@ -235,8 +235,9 @@ impl Look<'_> {
             return;
         }
         let all: BTreeSet<Member> = &self.members(lhs) | &self.members(rhs);
-        for count in &all {
-            self.rooms(count);
+        for member in &all {
+            self.rooms(member);
+            self.not_negative(member);
         }
         for one in &all {
             for other in all.iter().filter(|other| *other != one && other.record == one.record) {
@@ -256,13 +257,15 @@ impl Look<'_> {
     }
 
     fn bounded(&mut self, member: &Member, most: i128) {
-        let Some(ty) = int_type(self.program, member) else { return };
-        let number = || Number::Member(member.clone());
-        if ty.signed {
-            self.add(member.record, Number::Constant(0), number());
+        self.not_negative(member);
+        if most >= 1 && int_type(self.program, member).is_some_and(|ty| ty.contains(most)) {
+            self.add(member.record, Number::Member(member.clone()), Number::Constant(most));
         }
-        if most >= 1 && ty.contains(most) {
-            self.add(member.record, number(), Number::Constant(most));
+    }
+
+    fn not_negative(&mut self, member: &Member) {
+        if int_type(self.program, member).is_some_and(|ty| ty.signed) {
+            self.add(member.record, Number::Constant(0), Number::Member(member.clone()));
         }
     }
 

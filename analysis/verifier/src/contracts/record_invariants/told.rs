@@ -27,7 +27,7 @@ pub(in super::super) struct Told {
     pub(in super::super) function: Function,
     /// Its new obligations.
     pub(in super::super) obligations: BTreeSet<ObligationId>,
-    /// Those of them that are about a fact that holds where it returns, and of which parameter's record.
+    /// Those of them that are about a fact that holds where it returns, but for whether memory is alive, and of which parameter's record.
     pub(in super::super) returns: BTreeMap<ObligationId, (usize, Fact)>,
     /// Edges that assume what facts say.
     pub(in super::super) assumed: BTreeSet<EdgeId>,
@@ -114,6 +114,9 @@ impl Maker<'_> {
             for fact in of.left {
                 let name = self.inner.out.local(self.inner.out.parameters[parameter]).name;
                 let what = format!("{} holds on return", fact.text(name.as_str()));
+                for condition in given.lives(self.inner.program, &fact) {
+                    at = self.obliged(at, condition, &what, Site::NOWHERE);
+                }
                 for condition in given.demands(self.inner.program, &fact, &records) {
                     let id = ObligationId(self.inner.out.obligations.len() as u32);
                     at = self.obliged(at, condition, &what, Site::NOWHERE);
@@ -147,7 +150,8 @@ impl Maker<'_> {
         for (parameter, given, of) in &said {
             for fact in &of.asked {
                 let what = format!("`{name}` is called with {}", fact.text(parameter.as_str()));
-                for condition in given.demands(self.inner.program, fact, &records) {
+                let lives = given.lives(self.inner.program, fact);
+                for condition in lives.into_iter().chain(given.demands(self.inner.program, fact, &records)) {
                     now = self.obliged(now, condition, &what, site);
                 }
             }
@@ -232,6 +236,12 @@ impl Given {
         let apart = fact.apart(program, &self.pointer, records);
         all.extend(apart.into_iter().map(|condition| self.unless_null(condition)));
         all
+    }
+
+    /// That what a fact of it speaks of is alive.
+    fn lives(&self, program: &Program, fact: &Fact) -> Vec<Expr> {
+        let all = fact.lives(program, &self.pointer);
+        all.into_iter().map(|condition| self.unless_null(condition)).collect()
     }
 
     fn unless_null(&self, condition: Expr) -> Expr {

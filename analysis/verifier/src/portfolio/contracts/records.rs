@@ -12,63 +12,90 @@ use proofline_cpa::Unknown;
 use super::{Known, Programs, RANGES, Try};
 use crate::{
     contracts::{
-        Asked, Contract, Contracts, Fact, Memory, OfRecord, assume, hooks,
+        Asked, Contract, Contracts, Fact, Member, Memory, OfRecord, assume, hooks,
         record_invariants::{guessed, plain, record_of, written},
     },
+    subject::Subject,
     verdict::Verdict,
 };
 
 /// So often all functions are asked at most.
 const ROUNDS: usize = 6;
 
-/// What is guessed of records, by their tags.
+/// What more functions of a file are given is no matter of a few: nothing is guessed of it.
+const MOST_USERS: usize = 40;
+
+/// What holds of records, by their tags.
 pub(super) type Invariants = BTreeMap<Name, BTreeSet<Fact>>;
 
 impl<P: Programs> Known<'_, P> {
-    /// The guesses that all functions keep.
-    pub(super) fn record_invariants(&self) -> Result<Invariants, P::Error> {
-        let bodies = self.functions.iter().filter_map(|(name, function)| {
-            let env = function.subject.env();
-            Some((env.program(), env.function(*name)?))
-        });
-        let mut facts = guessed(bodies);
-        let mut writers: BTreeMap<Name, BTreeSet<Name>> = BTreeMap::new();
-        let mut evidence = BTreeSet::new();
-        for (name, function) in &self.functions {
-            let Some(body) = function.subject.env().function(*name) else { continue };
-            for record in (0..body.parameters.len()).filter_map(|at| record_of(body, at)) {
-                if written(body).iter().any(|member| member.record == record) {
-                    writers.entry(record).or_default().insert(*name);
-                }
+    /// What holds of the records that a function is given, as far as the functions of its file say.
+    pub(super) fn invariants_for(&mut self, name: Name) -> Result<Invariants, P::Error> {
+        let mut all = Invariants::new();
+        let env = self.functions[&name].subject.env().clone();
+        let Some(body) = env.function(name) else { return Ok(all) };
+        let records: BTreeSet<Name> =
+            (0..body.parameters.len()).filter_map(|at| record_of(body, at)).collect();
+        for record in records {
+            let users = self.programs.given(name, record)?;
+            let Some(first) = users.first().copied().filter(|_| users.len() <= MOST_USERS) else { continue };
+            if !self.invariants.contains_key(&(record, first)) {
+                let found = self.kept_by_all(record, &users)?;
+                self.invariants.insert((record, first), found);
             }
-            evidence.extend(written(body));
+            let facts = self.invariants.get(&(record, first)).filter(|facts| !facts.is_empty());
+            all.extend(facts.map(|facts| (record, facts.clone())));
+        }
+        Ok(all)
+    }
+
+    /// The guesses about a record that all of these functions keep which write it.
+    fn kept_by_all(&self, record: Name, users: &BTreeSet<Name>) -> Result<BTreeSet<Fact>, P::Error> {
+        let mut functions: BTreeMap<Name, Subject> = BTreeMap::new();
+        for name in users {
+            let is_understood = self.programs.misunderstood(Entry::new(*name))?.is_none();
+            if self.programs.has_body(*name)? && is_understood {
+                functions.insert(*name, self.programs.subject_of(*name)?);
+            }
+        }
+        let bodies = functions
+            .iter()
+            .filter_map(|(name, subject)| Some((subject.program(), subject.env().function(*name)?)));
+        let mut facts = guessed(bodies).remove(&record).unwrap_or_default();
+        let mut writers: BTreeSet<Name> = BTreeSet::new();
+        let mut evidence = BTreeSet::new();
+        for (name, subject) in &functions {
+            let Some(body) = subject.env().function(*name) else { continue };
+            let members = written(body);
+            if members.iter().any(|member| member.record == record) {
+                writers.insert(*name);
+            }
+            evidence.extend(members);
         }
         // What nobody writes nobody shows to be kept.
-        for facts in facts.values_mut() {
-            facts.retain(|fact| fact.members().any(|member| evidence.contains(member)));
-        }
-        facts.retain(|record, facts| writers.contains_key(record) && !facts.is_empty());
-        let mut open: BTreeSet<Name> = facts.keys().copied().collect();
+        let is_shown = |fact: &Fact| fact.members().any(|member| evidence.contains(member));
+        facts.retain(|fact| is_shown(fact) || fact.room().is_some());
         for _ in 0..ROUNDS {
-            let mut changed = BTreeSet::new();
-            let asked: BTreeSet<Name> = open.iter().flat_map(|record| &writers[record]).copied().collect();
-            for name in asked {
+            let before = facts.len();
+            for name in &writers {
                 if self.control.is_late() {
-                    return Ok(Invariants::new());
+                    return Ok(BTreeSet::new());
                 }
-                for (record, fact) in self.not_kept(name, &facts)? {
-                    facts.entry(record).or_default().remove(&fact);
-                    changed.insert(record);
+                if !facts.is_empty() {
+                    for fact in self.not_kept(*name, &functions[name], record, &facts)? {
+                        facts.remove(&fact);
+                    }
                 }
             }
-            if changed.is_empty() {
-                facts.values_mut().for_each(|facts| *facts = plain(facts));
-                facts.retain(|_, facts| !facts.is_empty());
-                return Ok(facts);
+            if facts.len() == before {
+                // Rooms are shown by what counts their elements, too.
+                let counts: BTreeSet<&Member> =
+                    facts.iter().filter(|fact| is_shown(fact)).flat_map(Fact::members).collect();
+                let is_counted = |fact: &&Fact| fact.members().any(|member| counts.contains(member));
+                return Ok(plain(&facts.iter().filter(is_counted).cloned().collect()));
             }
-            open = changed;
         }
-        Ok(Invariants::new())
+        Ok(BTreeSet::new())
     }
 
     /// Takes what need not be asked of records out of a contract under which everything is proved.
@@ -96,25 +123,30 @@ impl<P: Programs> Known<'_, P> {
     }
 
     /// What a function does not leave as it found it.
-    fn not_kept(&self, name: Name, facts: &Invariants) -> Result<Vec<(Name, Fact)>, P::Error> {
-        let subject = &self.functions[&name].subject;
+    fn not_kept(
+        &self,
+        name: Name,
+        subject: &Subject,
+        record: Name,
+        facts: &BTreeSet<Fact>,
+    ) -> Result<Vec<Fact>, P::Error> {
         let (env, mut contracts) = (subject.env(), Contracts::new());
-        for callee in self.functions[&name].callees.iter().chain([&name]) {
-            let Some(body) = env.function(*callee) else { continue };
+        let size = subject.program().records.get(&record).map_or(0, |record| record.size);
+        let callees = env.call_graph().calls(name).flat_map(|(_, callees)| callees.functions.iter().copied());
+        for callee in callees.chain([name]) {
+            let Some(body) = env.function(callee) else { continue };
             let mut contract = Contract::default();
-            for at in 0..body.parameters.len() {
-                let Some(record) = record_of(body, at) else { continue };
-                let Some(facts) = facts.get(&record).filter(|facts| !facts.is_empty()) else { continue };
-                let size = subject.program().records.get(&record).map_or(0, |record| record.size);
+            for at in (0..body.parameters.len()).filter(|at| record_of(body, *at) == Some(record)) {
                 contract.pointers.insert(at, Asked { memory: Memory::Bytes(size), or_null: false });
                 contract.records.insert(at, OfRecord { asked: facts.clone(), left: facts.clone() });
             }
-            for called in env.call_graph().reachable([*callee]) {
+            if contract.records.is_empty() {
+                continue;
+            }
+            for called in env.call_graph().reachable([callee]) {
                 hooks::join(&mut contract.hooks, &hooks::of(env, called));
             }
-            if !contract.records.is_empty() {
-                contracts.insert(*callee, contract);
-            }
+            contracts.insert(callee, contract);
         }
         let Some(assumed) = assume::under(env, name, &contracts) else { return Ok(Vec::new()) };
         if assumed.returns.is_empty() {
@@ -126,9 +158,7 @@ impl<P: Programs> Known<'_, P> {
         let request = Arc::new(self.request_under(&contracts, RANGES, others, None));
         let report = self.programs.judge(&request, Entry::new(name), self.control)?;
         let is_kept = |id: &ObligationId| report.verdicts.get(&(name, *id)).is_some_and(Verdict::is_proved);
-        let body = env.function(name);
         let failed = assumed.returns.iter().filter(|(id, _)| !is_kept(id));
-        let failed = failed.filter_map(|(_, (at, fact))| Some((record_of(body?, *at)?, fact.clone())));
-        Ok(failed.collect())
+        Ok(failed.map(|(_, (_, fact))| fact.clone()).collect())
     }
 }

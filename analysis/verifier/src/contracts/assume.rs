@@ -142,6 +142,8 @@ struct Maker<'a> {
     stays: Stays,
     /// Edges that assume what is known of records.
     told: BTreeSet<EdgeId>,
+    /// Pointers into rooms of which it is not known at this place whether they are null.
+    open: BTreeSet<LocalId>,
     /// Some rooms are the function's own.
     has_new_rooms: bool,
     /// What it holds of the trees that it was given.
@@ -228,6 +230,7 @@ impl<'a> Maker<'a> {
             origins,
             stays,
             told: BTreeSet::new(),
+            open: BTreeSet::new(),
             has_new_rooms,
             owned: Owned::of(memory, function, own, contracts),
             ghosts: BTreeMap::new(),

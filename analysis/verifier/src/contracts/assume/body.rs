@@ -23,8 +23,10 @@ impl Maker<'_> {
             self.function.obligations.iter().map(|obligation| obligation.error).collect();
         let successors = self.function.successors();
         let read_before = self.read_before(&errors);
+        let open_rooms = self.open_rooms();
         for (loc, ids) in successors.iter().enumerate() {
             self.at = Loc(loc as u32);
+            self.open.clone_from(&open_rooms[loc]);
             let is_demand = ids.iter().any(|id| errors.contains(&self.function.edge(*id).to));
             if is_demand {
                 self.demand(ids, &errors);
@@ -53,6 +55,7 @@ impl Maker<'_> {
         let (fails, passes) = if errors.contains(&first.to) { (first, second) } else { (second, first) };
         let (Op::Assume(failure), Op::Assume(condition)) = (&fails.op, &passes.op) else { return };
         let mut about = None;
+        let open = std::mem::take(&mut self.open);
         let mut new = self.translated(condition, &mut about);
         let obligation = self.function.obligation_at(fails.to);
         if let (Some(id), Some((place, or_null))) = (obligation, self.calls_through(failure)) {
@@ -67,7 +70,9 @@ impl Maker<'_> {
             self.about.insert(obligation, at);
         }
         if new != *condition {
-            let mut at = fails.from;
+            // What is said of rooms in numbers asks first whether pointers are null.
+            self.open = open;
+            let mut at = self.settled(fails.from, std::slice::from_ref(condition));
             if let Some(id) = obligation.filter(|id| self.is_of_a_call(*id)) {
                 at = self.lives(at, condition, id);
             }
@@ -195,6 +200,8 @@ impl Maker<'_> {
                 }
             }
             Op::Call(call) => {
+                let values: Vec<Expr> = obligations::values(call).into_iter().flatten().cloned().collect();
+                at = self.settled(at, &values);
                 at = self.called(at, call);
                 at = self.found(at, call);
             }
@@ -353,6 +360,9 @@ impl Maker<'_> {
         }
         if let Op::Assign(dst, _) | Op::Allocate(Allocation { dst, .. }) = op {
             self.null_is_no_room(edge, dst);
+        }
+        if let Op::Assume(condition) = op {
+            self.found_null(edge, condition);
         }
         let to = self.out.edges[edge].to;
         let Some((last, first)) = known.split_last() else { return };

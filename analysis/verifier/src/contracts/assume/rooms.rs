@@ -1,5 +1,6 @@
 //! Rooms as numbers: beside each pointer into one stands how many whole elements are left behind it; none of a null pointer, unless it is one that an allocation
-//! gave, of which it is asked whether it is null. So where an element is left behind another one, it is not null.
+//! gave, of which it is asked whether it is null. So where an element is left behind another one, it is not null. What such a pointer is assigned to is open
+//! until it is known whether that is null.
 
 use super::*;
 
@@ -33,6 +34,9 @@ impl Maker<'_> {
 
     /// Whether so many bytes from a pointer on are in its room.
     pub(super) fn in_room(&self, place: &Place, size: &Expr) -> Option<Expr> {
+        if place.local.is_some_and(|id| self.open.contains(&id) && !self.origins.rooms().is_new(id)) {
+            return None;
+        }
         let unit = i128::from(self.unit_of(place.local?));
         let mut first = place.clone();
         let count = match size {
@@ -83,15 +87,111 @@ impl Maker<'_> {
                 None => Op::Havoc(ghost.clone(), Cause::Indeterminate),
             },
         };
-        let Some(from) = place.filter(|place| self.is_new(place) && !self.origins.rooms().is_new(id)) else {
-            return self.then(at, op);
+        self.then(at, op)
+    }
+
+    /// The locals at each location that are open, or new and perhaps null.
+    pub(super) fn open_rooms(&self) -> Vec<BTreeSet<LocalId>> {
+        let rooms = self.origins.rooms();
+        let mut all: Vec<BTreeSet<LocalId>> = vec![BTreeSet::new(); self.function.locations as usize];
+        if rooms.is_empty() {
+            return all;
+        }
+        let locals = (0..self.function.locals.len() as u32).map(LocalId);
+        all[self.function.entry.index()] = locals.filter(|id| rooms.is_new(*id)).collect();
+        loop {
+            let before: usize = all.iter().map(BTreeSet::len).sum();
+            for edge in &self.function.edges {
+                let mut now = all[edge.from.index()].clone();
+                match &edge.op {
+                    Op::Assign(dst, value) => {
+                        if let Some(id) = whole_pointer(self.function, dst).filter(|id| rooms.has(*id)) {
+                            let place = self.origins.place(value);
+                            let is_open = match place.and_then(|place| place.local) {
+                                Some(from) => now.contains(&from),
+                                None => rooms.is_new(id),
+                            };
+                            if is_open {
+                                now.insert(id);
+                            } else {
+                                now.remove(&id);
+                            }
+                        }
+                    }
+                    Op::Allocate(allocation) => {
+                        let id = whole_pointer(self.function, &allocation.dst);
+                        now.extend(id.filter(|id| rooms.is_new(*id)));
+                    }
+                    Op::Assume(condition) => {
+                        if let Some((id, is_null)) = self.asks_of_null(condition)
+                            && !(is_null && rooms.is_new(id))
+                        {
+                            now.remove(&id);
+                        }
+                    }
+                    _ => {}
+                }
+                all[edge.to.index()].extend(now);
+            }
+            if all.iter().map(BTreeSet::len).sum::<usize>() == before {
+                return all;
+            }
+        }
+    }
+
+    /// The local into a room that is null, or not, where a condition holds.
+    fn asks_of_null(&self, condition: &Expr) -> Option<(LocalId, bool)> {
+        let (pointer, is_null) = match condition {
+            Expr::Compare(CompareOp::Eq, pointer, null) if **null == Expr::Null => (&**pointer, true),
+            Expr::Compare(CompareOp::Ne, pointer, null) if **null == Expr::Null => (&**pointer, false),
+            pointer => (pointer, false),
         };
-        let (null, other, end) = (self.location(), self.location(), self.location());
-        self.push(at, null, Op::Assume(is_null(&from.root)));
-        self.push(at, other, Op::Assume(is_not_null(&from.root)));
-        self.push(null, end, Op::Assign(ghost, number(0)));
-        self.push(other, end, op);
-        end
+        let Expr::Load(lvalue) = pointer else { return None };
+        let id = whole_pointer(self.function, lvalue)?;
+        self.origins.rooms().has(id).then_some((id, is_null))
+    }
+
+    /// Nothing is left behind a local where it was found to be null.
+    pub(super) fn found_null(&mut self, edge: usize, condition: &Expr) {
+        let Some((id, true)) = self.asks_of_null(condition) else { return };
+        if self.origins.rooms().is_new(id) {
+            return;
+        }
+        let Some(ghost) = self.ghosts.get(&id).and_then(|ghosts| ghosts.left).map(bytes::local) else {
+            return;
+        };
+        let from = self.location();
+        let to = std::mem::replace(&mut self.out.edges[edge].to, from);
+        self.push(from, to, Op::Assign(ghost, number(0)));
+    }
+
+    /// Asks whether locals that are open are null.
+    pub(super) fn settled(&mut self, mut at: Loc, exprs: &[Expr]) -> Loc {
+        let mut read = BTreeSet::new();
+        for expr in exprs {
+            visit::reads_of_expr(expr, &mut |lvalue| {
+                if let Base::Local(id) = lvalue.base {
+                    read.insert(id);
+                }
+            });
+        }
+        for id in read.intersection(&self.open.clone()) {
+            if self.origins.rooms().is_new(*id) {
+                continue;
+            }
+            self.open.remove(id);
+            let Some(ghost) = self.ghosts.get(id).and_then(|ghosts| ghosts.left).map(bytes::local) else {
+                continue;
+            };
+            let local = self.function.local(*id);
+            let pointer = Expr::Load(Lvalue::local(*id, local.ty, Scalar::Pointer, local.size));
+            let (null, end) = (self.location(), self.location());
+            self.push(at, null, Op::Assume(is_null(&pointer)));
+            self.push(at, end, Op::Assume(is_not_null(&pointer)));
+            self.push(null, end, Op::Assign(ghost, number(0)));
+            at = end;
+        }
+        at
     }
 
     /// A local gets a pointer to a new object of so many bytes.

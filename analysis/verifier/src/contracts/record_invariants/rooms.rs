@@ -62,6 +62,14 @@ impl Rooms {
         rooms.records = own.pointers.keys().filter_map(|at| given(*at)).collect();
         rooms.locals = fresh::locals(function, &|lvalue| rooms.member(lvalue).is_some(), &|_| false);
         rooms.new = fresh::locals(function, &|_| false, &|_| false);
+        // What is a member itself is no different from what was there when the function was called.
+        for edge in &function.edges {
+            if let Op::Assign(dst, Expr::Load(Lvalue { base: Base::Local(id), .. })) = &edge.op
+                && spoken_of.iter().any(|(_, member)| is_member(dst, member))
+            {
+                rooms.new.remove(id);
+            }
+        }
         let is_kept = function.edges.iter().all(|edge| {
             spoken_of
                 .iter()

@@ -90,6 +90,29 @@ impl Number {
 }
 
 impl Fact {
+    /// That one number is not larger than another one, or smaller; `None`: they are not of one type.
+    pub(super) fn at_most(program: &Program, least: Number, most: Number, is_less: bool) -> Option<Fact> {
+        let (least, most, is_less) = match (least, most) {
+            (Number::Constant(least), most) if is_less => (Number::Constant(least + 1), most, false),
+            (least, Number::Constant(most)) if is_less => (least, Number::Constant(most - 1), false),
+            (least, most) => (least, most, is_less),
+        };
+        let fact = Fact::AtMost { least, most, is_less };
+        let types: Option<BTreeSet<IntType>> =
+            fact.members().map(|member| int_type(program, member)).collect();
+        types.is_some_and(|types| types.len() == 1).then_some(fact)
+    }
+
+    /// That a pointer leads to so many elements; `None`: it is no pointer, or not a number.
+    pub(super) fn of_room(program: &Program, pointer: Member, count: Member) -> Option<Fact> {
+        let fields = &types(program).record(pointer.record)?.fields;
+        let field =
+            fields.iter().find(|field| (field.offset, field.name) == (pointer.offset, pointer.name))?;
+        let stride = types(program).size(field.ty.pointee()?).filter(|size| *size > 0)?;
+        int_type(program, &count)?;
+        Some(Fact::Room { pointer, count, stride })
+    }
+
     /// The members that it speaks of.
     pub(crate) fn members(&self) -> impl Iterator<Item = &Member> {
         let both = match self {

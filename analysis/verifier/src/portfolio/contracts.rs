@@ -187,7 +187,12 @@ impl<P: Programs> Known<'_, P> {
             }
             // What a person has written is asked of callers, whatever the function does with it.
             if one.draft.is_written() {
-                self.done.insert(name, one.contract.clone());
+                let mut contract = one.contract.clone();
+                // How it leaves records, only its proof says.
+                if !one.is_whole {
+                    contract.records.values_mut().for_each(|of| of.left.clear());
+                }
+                self.done.insert(name, contract);
             }
             if one.is_whole {
                 self.keep(name, one.contract, BTreeSet::new(), one.draft.is_written());

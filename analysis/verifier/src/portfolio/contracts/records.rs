@@ -1,5 +1,5 @@
 //! What holds of records whenever nobody is at work on them: guesses that every function keeps which is given such a record and writes it. Guesses fall until
-//! all that are left are kept (Flanagan and Leino, *Houdini*, FME 2001). Nothing rests on them: a contract that speaks of them is proved like any other.
+//! all that are left are kept [Houdini01]. Nothing rests on them: a contract that speaks of them is proved like any other.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

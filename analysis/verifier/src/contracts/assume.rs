@@ -31,7 +31,7 @@ use super::{
     obligations,
     origin::{Offset, Origin, Origins, Place, Structures, is_character, types, whole_pointer},
     owned::{self, Owned},
-    record_invariants::{self, Fact, Rooms},
+    record_invariants::{self, Fact, Rooms, Told},
     replaced, text,
     whole::Wholes,
     writes::{self, Stays, stays},
@@ -74,6 +74,8 @@ pub(crate) struct Assumed {
     pub(crate) callers: Option<ObligationId>,
     /// The obligations that say how the function leaves a record, and of which parameter.
     pub(crate) returns: BTreeMap<ObligationId, (usize, Fact)>,
+    /// Behind calls something is assumed that holds if they are what they should be.
+    pub(crate) rests_on_calls: bool,
     /// The function frees nothing of callers but what the contract says that it may.
     pub(crate) is_contained: bool,
 }
@@ -95,7 +97,8 @@ pub(crate) fn under(env: &Environment, name: Name, contracts: &Contracts) -> Opt
     let told = record_invariants::told(env.program(), env.function(name)?, own, contracts).map(|told| {
         let mut program = env.program().clone();
         program.functions.insert(name, Arc::new(told.function));
-        (env.again(program), told.obligations, told.returns, told.assumed)
+        let Told { obligations, returns, assumed, rests_on_calls, .. } = told;
+        (env.again(program), obligations, returns, assumed, rests_on_calls)
     });
     let env = told.as_ref().map_or(env, |(env, ..)| env);
     let function = env.function(name)?;
@@ -107,7 +110,7 @@ pub(crate) fn under(env: &Environment, name: Name, contracts: &Contracts) -> Opt
     let rooms = Rooms::of(&memory, function, own, contracts);
     let named = named(env, &memory, function, &spoken_of, &rooms);
     let mut maker = Maker::new(&memory, &named, own, contracts);
-    maker.told = told.iter().flat_map(|(.., assumed)| assumed).copied().collect();
+    maker.told = told.iter().flat_map(|(_, _, _, assumed, _)| assumed).copied().collect();
     maker.freed = freed;
     maker.calls.extend(looked.iter().flat_map(|(_, calls)| calls));
     maker.calls.extend(told.iter().flat_map(|(_, calls, ..)| calls));
@@ -118,8 +121,9 @@ pub(crate) fn under(env: &Environment, name: Name, contracts: &Contracts) -> Opt
     let mut program = env.program().clone();
     program.functions.insert(name, Arc::new(out));
     let is_contained = owned.is_contained;
-    let returns = told.map(|(_, _, returns, _)| returns).unwrap_or_default();
-    Some(Assumed { program, about, through, parts, calls, callers, returns, is_contained })
+    let rests_on_calls = told.as_ref().is_some_and(|(.., rests)| *rests);
+    let returns = told.map(|(_, _, returns, ..)| returns).unwrap_or_default();
+    Some(Assumed { program, about, through, parts, calls, callers, returns, rests_on_calls, is_contained })
 }
 
 /// The numbers beside a pointer.

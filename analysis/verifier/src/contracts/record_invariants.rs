@@ -23,7 +23,7 @@ mod told;
 
 pub(crate) use guess::{guessed, plain, written};
 pub(super) use rooms::Rooms;
-pub(super) use told::told;
+pub(super) use told::{Told, told};
 
 /// What a function asks of a record that it is given, and how it leaves it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

@@ -103,33 +103,28 @@ impl Maker<'_> {
             let before: usize = all.iter().map(BTreeSet::len).sum();
             for edge in &self.function.edges {
                 let mut now = all[edge.from.index()].clone();
-                match &edge.op {
-                    Op::Assign(dst, value) => {
-                        if let Some(id) = whole_pointer(self.function, dst).filter(|id| rooms.has(*id)) {
-                            let place = self.origins.place(value);
-                            let is_open = match place.and_then(|place| place.local) {
-                                Some(from) => now.contains(&from),
-                                None => rooms.is_new(id),
-                            };
-                            if is_open {
-                                now.insert(id);
-                            } else {
-                                now.remove(&id);
-                            }
-                        }
+                if let Op::Assign(dst, value) = &edge.op
+                    && let Some(id) = whole_pointer(self.function, dst).filter(|id| rooms.has(*id))
+                {
+                    let is_open = match self.origins.place(value).and_then(|place| place.local) {
+                        Some(from) => now.contains(&from),
+                        None => rooms.is_new(id),
+                    };
+                    if is_open {
+                        now.insert(id);
+                    } else {
+                        now.remove(&id);
                     }
-                    Op::Allocate(allocation) => {
-                        let id = whole_pointer(self.function, &allocation.dst);
-                        now.extend(id.filter(|id| rooms.is_new(*id)));
-                    }
-                    Op::Assume(condition) => {
-                        if let Some((id, is_null)) = self.asks_of_null(condition)
-                            && !(is_null && rooms.is_new(id))
-                        {
-                            now.remove(&id);
-                        }
-                    }
-                    _ => {}
+                }
+                if let Op::Allocate(allocation) = &edge.op {
+                    let id = whole_pointer(self.function, &allocation.dst);
+                    now.extend(id.filter(|id| rooms.is_new(*id)));
+                }
+                if let Op::Assume(condition) = &edge.op
+                    && let Some((id, is_null)) = self.asks_of_null(condition)
+                    && !(is_null && rooms.is_new(id))
+                {
+                    now.remove(&id);
                 }
                 all[edge.to.index()].extend(now);
             }
@@ -226,12 +221,10 @@ impl Maker<'_> {
         let most = number(MOST / i128::from(self.unit_of(id)));
         let fits = at_most(Expr::Load(ghost.clone()), most);
         let is_read = |value: &Expr| self.origins.place(value).is_some_and(|place| place.local.is_none());
-        let (is_new, is_read) = match &self.out.edges[edge].op {
-            Op::Allocate(_) => (rooms.is_new(id), false),
-            Op::Assign(_, value) => (false, is_read(value)),
-            _ => return,
-        };
-        let is_allocated = matches!(self.out.edges[edge].op, Op::Allocate(_));
+        let op = &self.out.edges[edge].op;
+        let is_allocated = matches!(op, Op::Allocate(_));
+        let is_new = is_allocated && rooms.is_new(id);
+        let is_read = matches!(op, Op::Assign(_, value) if is_read(value));
         // What was made from another pointer into a room has its numbers.
         if !is_read && !is_allocated {
             return;

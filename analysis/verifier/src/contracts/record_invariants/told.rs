@@ -31,6 +31,8 @@ pub(in super::super) struct Told {
     pub(in super::super) returns: BTreeMap<ObligationId, (usize, Fact)>,
     /// Edges that assume what facts say.
     pub(in super::super) assumed: BTreeSet<EdgeId>,
+    /// Something is assumed behind calls, as far as these are what they should be.
+    pub(in super::super) rests_on_calls: bool,
 }
 
 /// `None`: nothing is said of records.
@@ -48,14 +50,22 @@ pub(in super::super) fn told(
     }
     let old = function.obligations.len();
     let inner = obligations::Maker { program, out: Function::clone(function) };
-    let mut maker = Maker { inner, own, contracts, returns: BTreeMap::new(), assumed: BTreeSet::new() };
+    let mut maker = Maker {
+        inner,
+        own,
+        contracts,
+        returns: BTreeMap::new(),
+        assumed: BTreeSet::new(),
+        rests_on_calls: false,
+    };
     for at in calls {
         maker.call(at);
     }
     maker.returned();
     maker.entered();
     let obligations = (old..maker.inner.out.obligations.len()).map(|at| ObligationId(at as u32)).collect();
-    Some(Told { function: maker.inner.out, obligations, returns: maker.returns, assumed: maker.assumed })
+    let Maker { inner, returns, assumed, rests_on_calls, .. } = maker;
+    Some(Told { function: inner.out, obligations, returns, assumed, rests_on_calls })
 }
 
 fn callee(op: &Op) -> Option<(Name, &Call)> {
@@ -72,6 +82,7 @@ struct Maker<'p> {
     contracts: &'p Contracts,
     returns: BTreeMap<ObligationId, (usize, Fact)>,
     assumed: BTreeSet<EdgeId>,
+    rests_on_calls: bool,
 }
 
 impl Maker<'_> {
@@ -162,6 +173,7 @@ impl Maker<'_> {
             if !self.is_steady(&given.pointer, call) {
                 continue;
             }
+            self.rests_on_calls |= !of.left.is_empty();
             behind = self.assumed(behind, given, &of.left);
         }
         self.inner.push(behind, to, Op::Skip, Site::NOWHERE);

@@ -37,6 +37,11 @@ impl Try {
         if !self.draft.is_written() && open.iter().any(is_of_guess) {
             return;
         }
+        // What is assumed behind calls rests on what they are given.
+        let is_of_call = |id: &ObligationId| assumed.calls.contains(id) && !assumed.returns.contains_key(id);
+        if assumed.rests_on_calls && open.iter().any(is_of_call) {
+            return;
+        }
         if self.best.as_ref().is_none_or(|(_, least)| open.len() < least.len()) {
             let contract = Contract { is_contained: assumed.is_contained, ..self.contract.clone() };
             self.best = Some((contract, open.clone()));

@@ -176,7 +176,11 @@ impl Maker<'_> {
         let condition = match predicate {
             MemoryPredicate::InBounds => self.inside(&place, size)?,
             MemoryPredicate::Terminated => self.ends(&place)?,
-            MemoryPredicate::SameObject if place.origin == Origin::Room => truth(false),
+            MemoryPredicate::SameObject
+                if place.origin == Origin::Room && self.origins.rooms().are_apart_from(size) =>
+            {
+                truth(false)
+            }
             // What callers lead to has values.
             MemoryPredicate::Initialised if self.has_values(&place) => truth(true),
             MemoryPredicate::NotFreed | MemoryPredicate::NotEnded if self.is_alive(&place) => truth(true),

@@ -114,6 +114,17 @@ impl Rooms {
             && fresh::is_one(function, pointer, &self.locals, &|lvalue| self.member(lvalue).is_some())
     }
 
+    /// Whether no room has anything in common with what a pointer leads to: a record that was passed, or a variable of the function's own.
+    pub(in super::super) fn are_apart_from(&self, pointer: &Expr) -> bool {
+        match pointer {
+            Expr::Load(Lvalue { base: Base::Local(id), path, .. }) => {
+                path.is_empty() && self.records.contains(id)
+            }
+            Expr::Address(Lvalue { base: Base::Local(_), .. }) => true,
+            _ => false,
+        }
+    }
+
     /// Whether a place is a part of a record that was passed.
     pub(in super::super) fn is_in_record(&self, place: &Lvalue) -> bool {
         base_of(place).is_some_and(|id| self.records.contains(&id))

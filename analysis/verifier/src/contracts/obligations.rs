@@ -58,7 +58,8 @@ pub(crate) fn insert(program: &mut Program, annotation: &dyn Fn(Name) -> Option<
     }
 }
 
-fn callee(op: &Op) -> Option<(Name, &Call)> {
+/// The function that is called by its name.
+pub(super) fn callee(op: &Op) -> Option<(Name, &Call)> {
     let Op::Call(call) = op else { return None };
     match &call.callee {
         Callee::Direct(name) => Some((*name, call)),
@@ -260,7 +261,7 @@ impl Maker<'_> {
 }
 
 /// Whether the function itself changes a parameter.
-fn is_written(function: &Function, id: LocalId) -> bool {
+pub(super) fn is_written(function: &Function, id: LocalId) -> bool {
     let mut is_written = false;
     for edge in &function.edges {
         visit::mentions(&edge.op, &mut |mention| {

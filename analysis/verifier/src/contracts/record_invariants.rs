@@ -14,6 +14,7 @@ use proofline_hir::TypeKind;
 use super::{
     Member,
     bytes::{MOST, compare, or, times, widened},
+    obligations::is_written,
     origin::types,
 };
 
@@ -247,11 +248,14 @@ fn place(program: &Program, pointer: &Expr, member: &Member) -> Option<Lvalue> {
     Some(Lvalue { base, path, ty, scalar, bits: None, size })
 }
 
-/// The record that a parameter leads to, if nobody can change the parameter.
+/// The record that a parameter leads to, if nobody changes the parameter.
 pub(crate) fn record_of(function: &Function, parameter: usize) -> Option<Name> {
     let local = function.local(*function.parameters.get(parameter)?);
     match local.ty.pointee().map(Type::unqualified)?.kind() {
-        TypeKind::Record(tag) if !local.address_taken => Some(*tag),
+        TypeKind::Record(tag) => {
+            let is_steady = !local.address_taken && !is_written(function, function.parameters[parameter]);
+            is_steady.then_some(*tag)
+        }
         _ => None,
     }
 }

@@ -177,9 +177,12 @@ impl<P: Programs> Known<'_, P> {
                 break;
             }
         }
+        // Others may rest on how one of them leaves records.
+        let is_promised = |one: &Try| one.contract.records.values().any(|of| !of.left.is_empty());
+        let is_shown = component.len() == 1 || tries.values().all(|one| one.is_whole || !is_promised(one));
         for (name, mut one) in tries {
             // What was asked last of others of the component may not be what they were proved to give.
-            one.is_whole &= is_settled || component.len() == 1;
+            one.is_whole &= (is_settled || component.len() == 1) && is_shown;
             if one.is_contradictory {
                 let text =
                     "no caller can keep this contract: its conditions contradict each other".to_owned();

@@ -250,8 +250,7 @@ impl Maker<'_> {
 
     /// Whether a pointer leads to memory that the contract speaks of, and nothing without a value has come there since.
     fn has_values(&self, place: &Place) -> bool {
-        let is_new = place.origin == Origin::Room && self.has_new_rooms;
-        !is_new && self.stays.values(self.named.before(self.at)) && self.is_given(place)
+        self.stays.values(self.named.before(self.at)) && self.is_given(place)
     }
 
     /// Whether a pointer leads to memory that the contract speaks of.
@@ -260,7 +259,8 @@ impl Maker<'_> {
             Origin::Parameter(_) => self.memory(place.origin) != Memory::Nothing,
             Origin::Loaded(_) => true,
             Origin::Allocated => false,
-            Origin::Room => true,
+            // What the function has allocated itself it may have freed itself.
+            Origin::Room => !self.has_new_rooms,
         }
     }
 

@@ -16,7 +16,6 @@ use super::{
         writes::Memory,
     },
     Fact, place, record_of,
-    told::is_changed,
 };
 
 /// The rooms of a function.
@@ -44,7 +43,7 @@ impl Rooms {
         let mut spoken_of: BTreeSet<(LocalId, Member)> = BTreeSet::new();
         let given = |at: usize| {
             let id = *function.parameters.get(at)?;
-            (record_of(function, at).is_some() && !is_changed(function, id)).then_some(id)
+            record_of(function, at).map(|_| id)
         };
         for (at, of) in &own.records {
             let Some(id) = given(*at) else { continue };

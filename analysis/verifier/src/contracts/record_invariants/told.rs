@@ -7,16 +7,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proofline_cfa::{
-    Base, Call, Callee, Edge, EdgeId, Expr, Function, Loc, LocalId, Lvalue, Name, Obligation, ObligationId,
-    Op, Program, Scalar, Site,
-    visit::{self, Mention},
+    Base, Call, Edge, EdgeId, Expr, Function, Loc, LocalId, Lvalue, Name, Obligation, ObligationId, Op,
+    Program, Scalar, Site,
 };
 
 use super::{
     super::{
         Contract, Contracts,
-        bytes::{is_null, or},
-        obligations,
+        bytes::{is_null, or, truth},
+        obligations::{self, callee},
     },
     Fact, OfRecord, record_of,
 };
@@ -68,14 +67,6 @@ pub(in super::super) fn told(
     Some(Told { function: inner.out, obligations, returns, assumed, rests_on_calls })
 }
 
-fn callee(op: &Op) -> Option<(Name, &Call)> {
-    let call = op.call()?;
-    match call.callee {
-        Callee::Direct(name) => Some((name, call)),
-        Callee::Indirect(..) => None,
-    }
-}
-
 struct Maker<'p> {
     inner: obligations::Maker<'p>,
     own: &'p Contract,
@@ -92,8 +83,7 @@ impl Maker<'_> {
         let pointer = |at: usize| {
             record_of(function, at)?;
             let or_null = may_be_null(self.own, at);
-            let pointer = parameter_of(function, at)?;
-            (!is_changed(function, function.parameters[at])).then_some(Given { pointer, or_null })
+            Some(Given { pointer: parameter_of(function, at)?, or_null })
         };
         let all = self.own.records.iter();
         all.filter_map(|(at, of)| Some((*at, pointer(*at)?, of.clone()))).collect()
@@ -112,7 +102,7 @@ impl Maker<'_> {
     fn returned(&mut self) {
         let exit = self.inner.out.exit;
         let own = self.own();
-        if own.iter().all(|(.., of)| of.left.is_empty()) {
+        if self.own.records.values().all(|of| of.left.is_empty()) {
             return;
         }
         let end = self.inner.location();
@@ -121,6 +111,10 @@ impl Maker<'_> {
         }
         let mut at = end;
         let records = records(&self.inner.out, self.own, &|at| parameter_of(&self.inner.out, at));
+        // What cannot be said of a parameter is not shown.
+        if own.len() < self.own.records.len() {
+            at = self.obliged(at, truth(false), "records are as the contract says on return", Site::NOWHERE);
+        }
         for (parameter, given, of) in own {
             for fact in of.left {
                 let name = self.inner.out.local(self.inner.out.parameters[parameter]).name;
@@ -158,6 +152,10 @@ impl Maker<'_> {
         let records = records(body, contract, &passed);
         let mut now = self.inner.location();
         self.inner.push(from, now, Op::Skip, site);
+        // Of what is not passed as a pointer nothing can be shown.
+        if said.len() < contract.records.len() {
+            now = self.obliged(now, truth(false), &format!("`{name}` is called as it asks for"), site);
+        }
         for (parameter, given, of) in &said {
             for fact in &of.asked {
                 let what = format!("`{name}` is called with {}", fact.text(parameter.as_str()));
@@ -245,6 +243,9 @@ impl Given {
     /// That a fact holds of it, where it is passed with these records.
     fn demands(&self, program: &Program, fact: &Fact, records: &[Expr]) -> Vec<Expr> {
         let mut all = self.conditions(program, fact);
+        if all.is_empty() {
+            return vec![truth(false)];
+        }
         let apart = fact.apart(program, &self.pointer, records);
         all.extend(apart.into_iter().map(|condition| self.unless_null(condition)));
         all
@@ -264,15 +265,4 @@ impl Given {
 /// Whether a contract allows that nothing is passed.
 fn may_be_null(contract: &Contract, parameter: usize) -> bool {
     contract.pointers.get(&parameter).is_none_or(|asked| asked.or_null)
-}
-
-/// Whether a local is ever written.
-pub(super) fn is_changed(function: &Function, id: LocalId) -> bool {
-    let mut found = false;
-    for edge in &function.edges {
-        visit::mentions(&edge.op, &mut |mention| {
-            found |= matches!(mention, Mention::Write(to) if to.base == Base::Local(id));
-        });
-    }
-    found
 }

@@ -413,7 +413,11 @@ pub(super) type Invariants = BTreeMap<(Name, Loc), BTreeMap<LocalId, (i128, i128
 /// If the pass does not end.
 pub(super) fn interval_invariants(question: &Question<'_>) -> Result<Invariants, Unknown> {
     let Question { subject, entry, budget, .. } = *question;
-    let (analysis, certificate) = interval_pass(subject, entry, Blocks::NONE, budget)?;
+    // Calls of functions that call themselves would be entered again and again.
+    let is_recursive = |name: &Name| subject.env().call_graph().is_recursive(*name);
+    let recurses = subject.reachable_from(entry.name).iter().any(is_recursive);
+    let blocks = if recurses { Blocks::FUNCTIONS } else { Blocks::NONE };
+    let (analysis, certificate) = interval_pass(subject, entry, blocks, budget)?;
     let mut known = Invariants::new();
     pass::each_location(&certificate, subject.env(), |function, loc, states| {
         let registers = integer_registers(function, subject.program());

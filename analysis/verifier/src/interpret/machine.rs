@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use super::{
     accelerate::Accelerator,
     arguments::Arguments,
+    calls::{CallLog, CallNumbers},
     code::{Code, FunctionCode, FunctionIndex, Home},
     compiled::MachineCode,
     memory::{Area, Memory},
@@ -97,6 +98,8 @@ pub struct Run {
     pub arguments: Vec<Vec<u8>>,
     /// What memory was like where somebody looked, and at the end.
     pub(crate) seen: Seen,
+    /// Calls that somebody wanted to know of.
+    pub(crate) calls: Vec<CallNumbers>,
 }
 
 pub(super) enum Stop {
@@ -158,6 +161,8 @@ pub struct Machine<'c, O> {
     pub(super) trace: Option<Trace>,
     /// Somebody looks at its memory.
     pub(super) watch: Option<Watch>,
+    /// Somebody writes down its calls.
+    pub(super) calls: Option<CallLog>,
     /// The trace leaves out what a pure call does again.
     is_short: bool,
     pub(super) written: Option<(Value, proofline_cfa::Scalar)>,
@@ -216,6 +221,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             is_guess: false,
             trace: None,
             watch: None,
+            calls: None,
             is_short: false,
             written: None,
             memo: FxHashMap::default(),
@@ -287,6 +293,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             trace: self.trace,
             arguments: self.arguments.texts(),
             seen: self.watch.map(|watch| watch.seen).unwrap_or_default(),
+            calls: self.calls.map(|log| log.calls).unwrap_or_default(),
         }
     }
 
@@ -462,6 +469,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
         let at = code.function.entry;
         let heap_from = self.memory.next_on_heap();
         self.frames.push(Frame { function: index, at, locals, extra: Vec::new(), heap_from, call, memo });
+        self.log_entry();
         Ok(())
     }
 
@@ -485,6 +493,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 Home::Memory(_) => self.frame().locals[slot.index()],
             },
         };
+        self.log_exit(result);
         let mut frame = match self.frames.pop() {
             Some(frame) => frame,
             None => return stuck("no frame"),

@@ -3,6 +3,7 @@
 
 mod accelerate;
 mod arguments;
+mod calls;
 mod code;
 mod compiled;
 mod float_text;
@@ -22,6 +23,7 @@ mod text_input;
 mod trace;
 mod watch;
 
+pub(crate) use calls::{CallNumbers, Interface};
 pub use code::Code;
 pub use machine::{End, Limits, Machine, Run};
 pub use made_up::MadeUp;

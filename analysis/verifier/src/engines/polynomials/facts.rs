@@ -4,6 +4,8 @@
 use num_bigint::BigInt;
 
 use super::{
+    divisibility::{Divides, Remainder},
+    exponentials::Exponential,
     ideal::{Equation, Ideal, Ring},
     polynomial::{Monomial, Polynomial, Symbol},
     refutation,
@@ -39,6 +41,10 @@ pub(super) struct Facts {
     pub(super) divisions: Vec<Division>,
     /// Symbols that are powers of a number (with an exponent that is not negative).
     pub(super) powers: Vec<(Symbol, BigInt)>,
+    /// Symbols that are powers whose exponent is known.
+    pub(super) exponentials: Vec<Exponential>,
+    pub(super) divides: Vec<Divides>,
+    pub(super) remainders: Vec<Remainder>,
 }
 
 impl Facts {
@@ -84,18 +90,9 @@ impl Facts {
         (low, high)
     }
 
-    /// All that follows, together with what holds where the path begins.
-    pub(super) fn closed(
-        &self,
-        invariants: &[Equation],
-        at_most: &[Polynomial],
-        powers: &[(Symbol, BigInt)],
-    ) -> Closed {
-        let mut facts = self.clone();
-        facts.equations.extend(invariants.iter().cloned());
-        // Before the path's own conditions, of which the last one is what was asserted.
-        facts.at_most.splice(0..0, at_most.iter().cloned());
-        facts.powers.extend(powers.iter().cloned());
+    /// All that follows.
+    pub(super) fn closed(self) -> Closed {
+        let mut facts = self;
         let mut is_impossible = false;
         for _ in 0..MOST_ROUNDS {
             let before = (facts.bounds.clone(), facts.equations.len());
@@ -104,7 +101,11 @@ impl Facts {
                 break;
             }
         }
-        Closed { facts, is_impossible, ideals: Vec::new() }
+        let mut closed = Closed { facts, is_impossible, ideals: Vec::new() };
+        if closed.zero_remainders() {
+            closed.ideals.clear();
+        }
+        closed
     }
 
     /// One round. Whether the facts contradict each other.
@@ -124,6 +125,7 @@ impl Facts {
                 return true;
             }
         }
+        self.exclude_ends();
         // A value at the end of a range that is excluded.
         for different in self.different.clone() {
             if different.ring == Ring::Integers {
@@ -142,6 +144,7 @@ impl Facts {
             }
         }
         self.split_powers();
+        self.relate_exponentials(&|polynomial| ideal.normal_form(polynomial));
         for division in self.divisions.clone() {
             self.divide(&ideal, &division);
         }
@@ -159,7 +162,24 @@ impl Facts {
         false
     }
 
-    fn equate(&mut self, polynomial: Polynomial) {
+    /// What is at most 0, and not 0, is at most -1.
+    fn exclude_ends(&mut self) {
+        for different in self.different.clone() {
+            let one = Polynomial::constant(1);
+            for side in [different.polynomial.clone(), different.polynomial.scaled(&BigInt::from(-1))] {
+                let less = side.plus(&one);
+                if different.ring == Ring::Integers
+                    && self.at_most.contains(&side)
+                    && !self.at_most.contains(&less)
+                {
+                    // What was asserted stays the last one.
+                    self.at_most.insert(0, less);
+                }
+            }
+        }
+    }
+
+    pub(super) fn equate(&mut self, polynomial: Polynomial) {
         let equation = Equation { polynomial, ring: Ring::Integers };
         if !self.equations.contains(&equation) {
             self.equations.push(equation);
@@ -203,7 +223,7 @@ impl Facts {
         self.meet(*quotient, (low / divisor, high / divisor));
     }
 
-    fn meet(&mut self, symbol: Symbol, (low, high): Bounds) {
+    pub(super) fn meet(&mut self, symbol: Symbol, (low, high): Bounds) {
         let bounds = &mut self.bounds[symbol.0 as usize];
         *bounds = (bounds.0.clone().max(low), bounds.1.clone().min(high));
     }
@@ -309,7 +329,8 @@ impl Closed {
                 .collect::<std::collections::BTreeSet<_>>()
                 .into_iter()
                 .any(|ring| self.ideal(ring).is_contradictory())
-            || self.is_inequality_violated();
+            || self.is_inequality_violated()
+            || self.divides_smaller();
         self.is_impossible
     }
 

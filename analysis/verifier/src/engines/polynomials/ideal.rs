@@ -1,4 +1,4 @@
-//! Membership in ideals of polynomials over the integers, and over the integers modulo 2^n: linear symbols are eliminated, what is left is
+//! Membership in ideals of polynomials over the integers, modulo 2^n, or modulo a number that is unknown: linear symbols are eliminated, what is left is
 //! completed by a few S-polynomials (Buchberger), and a polynomial whose normal form is 0 is a member. Law: every member is zero
 //! wherever all generators are; a polynomial that is not found to be one may be one nevertheless.
 
@@ -6,13 +6,15 @@ use num_bigint::BigInt;
 
 use super::polynomial::{Monomial, Polynomial, Symbol};
 
-/// Where an equation holds: in the integers, or modulo 2^n.
+/// Where an equation holds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(super) enum Ring {
     /// The integers.
     Integers,
     /// Modulo 2^n, `n > 0`.
     Modulo(u8),
+    /// Modulo some integer: nothing but units can be cancelled.
+    Quotient,
 }
 
 impl Ring {
@@ -20,15 +22,16 @@ impl Ring {
     pub(super) fn implies(self, other: Ring) -> bool {
         match (self, other) {
             (Ring::Integers, _) => true,
-            (Ring::Modulo(_), Ring::Integers) => false,
+            (Ring::Quotient, Ring::Quotient) => true,
             (Ring::Modulo(mine), Ring::Modulo(theirs)) => mine >= theirs,
+            (Ring::Modulo(_) | Ring::Quotient, _) => false,
         }
     }
 
     /// A coefficient's representative: of the remainders the one closest to 0.
     fn reduced(self, value: &BigInt) -> BigInt {
         match self {
-            Ring::Integers => value.clone(),
+            Ring::Integers | Ring::Quotient => value.clone(),
             Ring::Modulo(bits) => {
                 let modulus = BigInt::from(1) << bits;
                 let half = BigInt::from(1) << (bits - 1);
@@ -41,7 +44,7 @@ impl Ring {
     /// The polynomial's representative.
     pub(super) fn polynomial(self, polynomial: &Polynomial) -> Polynomial {
         match self {
-            Ring::Integers => polynomial.clone(),
+            Ring::Integers | Ring::Quotient => polynomial.clone(),
             Ring::Modulo(_) => polynomial.map(|coefficient| self.reduced(coefficient)),
         }
     }
@@ -49,7 +52,7 @@ impl Ring {
     /// `x` with `x * divisor = value`, if there is one.
     fn divide(self, value: &BigInt, divisor: &BigInt) -> Option<BigInt> {
         match self {
-            Ring::Integers => (value % divisor == BigInt::ZERO).then(|| value / divisor),
+            Ring::Integers | Ring::Quotient => (value % divisor == BigInt::ZERO).then(|| value / divisor),
             Ring::Modulo(_) => {
                 let shift = divisor.trailing_zeros()?;
                 let (value, divisor) = match value.trailing_zeros() {
@@ -73,7 +76,7 @@ impl Ring {
 
     fn is_unit(self, value: &BigInt) -> bool {
         match self {
-            Ring::Integers => *value == BigInt::from(1) || *value == BigInt::from(-1),
+            Ring::Integers | Ring::Quotient => *value == BigInt::from(1) || *value == BigInt::from(-1),
             Ring::Modulo(_) => value.bit(0),
         }
     }
@@ -162,7 +165,7 @@ impl Ideal {
     /// Of integers that are zero any divisor of theirs is, too: but not modulo 2^n.
     fn primitive(&self, polynomial: Polynomial) -> Polynomial {
         match self.ring {
-            Ring::Modulo(_) => polynomial,
+            Ring::Modulo(_) | Ring::Quotient => polynomial,
             Ring::Integers => {
                 let content = polynomial.content();
                 if content > BigInt::from(1) { polynomial.map(|c| c / &content) } else { polynomial }

@@ -10,6 +10,7 @@ use proofline_cpa::Unknown;
 
 use super::{
     Search,
+    candidates::polynomial_at,
     facts::floor,
     ideal::{Equation, Ring},
     paths::{Path, Target},
@@ -49,7 +50,7 @@ impl Search<'_> {
                         grew |= self.hand_on(at, *cut, values)?;
                         for candidate in self.candidates[*cut].at_most.clone() {
                             if !self.keeps(at, &candidate, values)? {
-                                grew |= match after(&candidate, values) {
+                                grew |= match polynomial_at(&candidate, values) {
                                     Some(after) => self.want_at_most(at, &after, &mut gaps)?,
                                     None => false,
                                 };
@@ -100,7 +101,7 @@ impl Search<'_> {
         candidate: &Polynomial,
         values: &[(Number, IntType)],
     ) -> Result<bool, Unknown> {
-        let Some(after) = after(candidate, values) else { return Ok(false) };
+        let Some(after) = polynomial_at(candidate, values) else { return Ok(false) };
         Ok(self.may_refute(at)? && self.closed(at)?.is_at_most_zero(&after))
     }
 
@@ -181,7 +182,7 @@ impl Search<'_> {
     }
 
     /// A new candidate, if it is one.
-    fn propose(&mut self, cut: usize, wanted: Polynomial) -> bool {
+    pub(super) fn propose(&mut self, cut: usize, wanted: Polynomial) -> bool {
         // Rounded: a multiple of what divides all but the constant.
         let constant = wanted.coefficient(&Monomial::default());
         let content = wanted.minus(&Polynomial::constant(constant)).content();
@@ -198,14 +199,4 @@ impl Search<'_> {
         }
         is_new
     }
-}
-
-/// An inequality between cells, of the values that these have at the end of a path; `None`: not all of them are known as integers.
-fn after(candidate: &Polynomial, values: &[(Number, IntType)]) -> Option<Polynomial> {
-    let is_known = |symbol: Symbol| values.get(symbol.0 as usize).is_some_and(|(number, _)| number.exact);
-    if !candidate.symbols().all(is_known) {
-        return None;
-    }
-    let value = |symbol: Symbol| values.get(symbol.0 as usize).map(|(number, _)| number.polynomial.clone());
-    Some(candidate.substituted(&value))
 }

@@ -5,15 +5,21 @@
 //! `Holds` rests on the last round: every equation is in the ideal of what holds before each path into its loop head (`ideal.rs`), and
 //! on every path to an error location the facts contradict each other (`facts.rs`). Never finds violations.
 
+mod candidates;
+mod divisibility;
+mod exponentials;
 mod facts;
 mod ideal;
 mod inequalities;
 mod paths;
 mod polynomial;
+mod procedures;
 mod refutation;
+mod samples;
 #[cfg(test)]
 mod tests;
 mod values;
+mod vanishing;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,10 +28,11 @@ use proofline_cfa::{IntType, Name, ObligationId};
 use proofline_cpa::{Budget, Unknown};
 
 use self::{
+    candidates::{Candidates, divides_at, equation_at},
     facts::Closed,
     ideal::{Equation, Ring},
     paths::{Path, Paths, Target, explore},
-    polynomial::{Polynomial, Symbol},
+    polynomial::Symbol,
     values::Number,
 };
 use super::{
@@ -71,15 +78,11 @@ impl Engine for Polynomials {
 }
 
 fn prove(question: &Question<'_>, proved: &mut BTreeSet<(Name, ObligationId)>) -> Result<Answer, Unknown> {
-    let env = question.subject.env();
-    let is_recursive = |name: &Name| env.call_graph().is_recursive(*name);
-    if question.subject.reachable_from(question.entry.name).iter().any(is_recursive) {
-        return Err(Unknown::NotApplicable("functions call themselves".into()));
-    }
     // What is not known is not assumed.
     let known = ranges(question).unwrap_or_default();
     let paths = explore(question, &known)?;
     let mut search = Search::new(&paths, question.budget);
+    search.guess_from_runs(question)?;
     // Powers that do not last give no wrong hope.
     search.keep_inductive()?;
     search.find()?;
@@ -123,21 +126,6 @@ fn ranges(question: &Question<'_>) -> Result<Invariants, Unknown> {
     }
 }
 
-/// What is thought to hold at a cut point.
-#[derive(Clone, Default)]
-struct Candidates {
-    equations: Vec<Equation>,
-    /// Cells that are powers of a number.
-    powers: Vec<(Symbol, BigInt)>,
-    /// What does not hold.
-    refuted: BTreeSet<Equation>,
-    /// What is at most 0, and what was thought to be.
-    at_most: Vec<Polynomial>,
-    refuted_at_most: BTreeSet<Polynomial>,
-    /// Grows with each change.
-    version: u64,
-}
-
 struct Search<'p> {
     paths: &'p Paths,
     budget: &'p Budget,
@@ -161,12 +149,16 @@ impl<'p> Search<'p> {
     fn closed(&mut self, at: usize) -> Result<&mut Closed, Unknown> {
         self.budget.spend(STEPS_OF_QUESTION)?;
         let path = &self.paths.paths[at];
-        let nothing = Candidates::default();
-        let before = path.from.map_or(&nothing, |cut| &self.candidates[cut]);
-        let version = before.version;
+        let version = path.rests_on().map(|cut| self.candidates[cut].version).sum();
         if self.closed.get(&at).is_none_or(|(known, _)| *known != version) {
-            let closed = path.facts.closed(&before.equations, &before.at_most, &before.powers);
-            self.closed.insert(at, (version, closed));
+            let mut facts = path.facts.clone();
+            for used in &path.uses {
+                facts.suppose(&self.candidates[used.exit].at(&used.values));
+            }
+            if let Some(cut) = path.from {
+                facts.suppose(&self.candidates[cut]);
+            }
+            self.closed.insert(at, (version, facts.closed()));
         }
         match self.closed.get_mut(&at) {
             Some((_, closed)) => Ok(closed),
@@ -251,7 +243,7 @@ impl<'p> Search<'p> {
         values: &[(Number, IntType)],
         equation: &Equation,
     ) -> Result<bool, Unknown> {
-        let after = at_values(equation, values);
+        let after = equation_at(equation, values);
         let closed = self.closed(at)?;
         if after.as_ref().is_some_and(|after| closed.entails(after)) || closed.is_impossible() {
             return Ok(false);
@@ -287,7 +279,7 @@ impl<'p> Search<'p> {
         for part in normal.split(&|symbol| symbol.0 < count) {
             let part = match equation.ring {
                 Ring::Integers if part.content() > BigInt::from(1) => part.map(|c| c / part.content()),
-                Ring::Integers | Ring::Modulo(_) => part,
+                Ring::Integers | Ring::Modulo(_) | Ring::Quotient => part,
             };
             if part.len() <= MOST_TERMS && part.degree() <= MOST_DEGREE && part.degree() > 0 {
                 wanted.push(Equation { polynomial: part, ring: equation.ring });
@@ -322,6 +314,7 @@ impl<'p> Search<'p> {
                 stable &= !self.drop_equations(at, *cut, values)?;
                 stable &= !self.drop_inequalities(at, *cut, values)?;
                 stable &= !self.drop_powers(at, *cut, values)?;
+                stable &= !self.drop_divides(at, *cut, values)?;
             }
             if stable {
                 return Ok(());
@@ -352,7 +345,7 @@ impl<'p> Search<'p> {
     ) -> Result<bool, Unknown> {
         let mut dropped = false;
         for equation in self.candidates[cut].equations.clone() {
-            let after = at_values(&equation, values);
+            let after = equation_at(&equation, values);
             let closed = self.closed(at)?;
             if !(after.is_some_and(|after| closed.entails(&after)) || closed.is_impossible()) {
                 self.refute(cut, &equation);
@@ -390,18 +383,23 @@ impl<'p> Search<'p> {
         }
         Ok(dropped)
     }
-}
 
-/// A candidate of a cut point, of the values that its cells have at the end of a path; `None`: it does not speak of what these are known
-/// modulo.
-fn at_values(equation: &Equation, values: &[(Number, IntType)]) -> Option<Equation> {
-    for symbol in equation.polynomial.symbols() {
-        let (number, ty) = values.get(symbol.0 as usize)?;
-        if !number.exact && !Ring::Modulo(ty.bits).implies(equation.ring) {
-            return None;
+    /// Drops what divides where the path does not keep it. Whether there was any.
+    fn drop_divides(&mut self, at: usize, cut: usize, values: &[(Number, IntType)]) -> Result<bool, Unknown> {
+        let mut kept = Vec::new();
+        let guessed = self.candidates[cut].divides.clone();
+        for one in &guessed {
+            let after = divides_at(one, values);
+            let closed = self.closed(at)?;
+            if after.is_some_and(|after| closed.divides(&after)) || closed.is_impossible() {
+                kept.push(one.clone());
+            }
         }
+        let dropped = kept.len() != guessed.len();
+        if dropped {
+            self.candidates[cut].divides = kept;
+            self.candidates[cut].version += 1;
+        }
+        Ok(dropped)
     }
-    let value = |symbol: Symbol| values.get(symbol.0 as usize).map(|(number, _)| number.polynomial.clone());
-    let polynomial: Polynomial = equation.ring.polynomial(&equation.polynomial.substituted(&value));
-    Some(Equation { polynomial, ring: equation.ring })
 }

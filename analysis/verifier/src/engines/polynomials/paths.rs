@@ -1,5 +1,5 @@
-//! The program's paths between cut points (the entry, and the heads of loops, per stack of calls), each executed symbolically once. Calls are
-//! followed; recursion, and what cannot be modelled, end the attempt or are an end that must not be reached.
+//! The program's paths between cut points (the entry, the heads of loops, per stack of calls, and beginnings and ends of functions that call
+//! themselves), each executed symbolically once. Other calls are followed; what cannot be modelled is an end that must not be reached.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -13,6 +13,7 @@ use proofline_cpa::Unknown;
 use super::{
     facts::Facts,
     polynomial::Polynomial,
+    procedures::Procedure,
     values::{Algebra, Comparison, Number, Value, bounds_of},
 };
 use crate::engines::{Question, abstraction::Invariants};
@@ -27,6 +28,12 @@ const MOST_EDGES: u32 = 4_000;
 pub(super) enum Cell {
     Local(u32, LocalId),
     Global(Name),
+    /// What it was where the function began that calls itself: a parameter, a global, and a power of a base whose exponent is a parameter.
+    Before(LocalId),
+    BeforeGlobal(Name),
+    Power(u8, LocalId),
+    /// What such a function returns.
+    Result,
 }
 
 /// A call that is open.
@@ -39,15 +46,26 @@ struct Frame {
 
 /// The head of a loop, in a stack of calls.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Place {
+pub(super) struct Place {
+    /// The function that calls itself where the path begins; `None`: the entry.
+    pub(super) procedure: Option<Name>,
     stack: Vec<Frame>,
     function: Name,
-    loc: Loc,
+    pub(super) loc: Loc,
+}
+
+/// Where a cut point is.
+pub(super) enum Point {
+    Head(Place),
+    /// A function that calls itself begins.
+    Entry(Name),
+    /// It returns. No path begins there.
+    Exit,
 }
 
 /// A cut point. Symbol `i` of its paths is the value of cell `i`.
 pub(super) struct Cut {
-    place: Place,
+    pub(super) point: Point,
     pub(super) cells: Vec<(Cell, IntType)>,
 }
 
@@ -61,11 +79,20 @@ pub(super) enum Target {
     Unmodelled,
 }
 
+/// That a function has returned: cells of the cut point at its end have these values.
+#[derive(Clone)]
+pub(super) struct Use {
+    pub(super) exit: usize,
+    pub(super) values: Vec<(Number, IntType)>,
+}
+
 /// A path.
 pub(super) struct Path {
     /// The cut point where it begins; `None`: the entry.
     pub(super) from: Option<usize>,
     pub(super) facts: Facts,
+    /// Calls on it.
+    pub(super) uses: Vec<Use>,
     pub(super) to: Target,
 }
 
@@ -74,35 +101,50 @@ pub(super) struct Path {
 pub(super) struct Paths {
     pub(super) cuts: Vec<Cut>,
     pub(super) paths: Vec<Path>,
+    pub(super) procedures: BTreeMap<Name, Procedure>,
 }
 
 /// Where an execution is.
 #[derive(Clone)]
-struct State {
-    place: Place,
-    cells: BTreeMap<Cell, (Value, IntType)>,
-    algebra: Algebra,
+pub(super) struct State {
+    pub(super) place: Place,
+    pub(super) cells: BTreeMap<Cell, (Value, IntType)>,
+    pub(super) algebra: Algebra,
+    pub(super) uses: Vec<Use>,
     edges: u32,
 }
 
-struct Explorer<'q> {
-    question: &'q Question<'q>,
+pub(super) struct Explorer<'q> {
+    pub(super) question: &'q Question<'q>,
     known: &'q Invariants,
-    found: Paths,
+    pub(super) found: Paths,
 }
 
 /// Explores the program from the question's entry. `known`: ranges that are certified.
 ///
 /// # Errors
-/// If the program recurses, has too many paths, or the budget is over.
+/// If the program has too many paths, calls what cannot be followed, or the budget is over.
 pub(super) fn explore(question: &Question<'_>, known: &Invariants) -> Result<Paths, Unknown> {
     let mut explorer = Explorer { question, known, found: Paths::default() };
-    let entry = explorer.entry()?;
-    explorer.run(None, entry)?;
+    let mut entry = explorer.entry()?;
+    if explorer.is_procedure(question.entry.name) {
+        let arguments: Vec<(LocalId, Value)> = entry
+            .cells
+            .iter()
+            .filter_map(|(cell, (value, _))| match cell {
+                Cell::Local(_, id) => Some((*id, value.clone())),
+                _ => None,
+            })
+            .collect();
+        explorer.begin(None, &mut entry, question.entry.name, &arguments)?;
+    } else {
+        explorer.run(None, entry)?;
+    }
     let mut next = 0;
     while next < explorer.found.cuts.len() {
-        let state = explorer.at_cut(next);
-        explorer.run(Some(next), state)?;
+        if let Some(state) = explorer.at_cut(next)? {
+            explorer.run(Some(next), state)?;
+        }
         next += 1;
     }
     Ok(explorer.found)
@@ -113,7 +155,7 @@ fn not_applicable(why: &str) -> Unknown {
 }
 
 impl Explorer<'_> {
-    fn function(&self, name: Name) -> Result<&Arc<Function>, Unknown> {
+    pub(super) fn function(&self, name: Name) -> Result<&Arc<Function>, Unknown> {
         let function = self.question.subject.program().functions.get(&name);
         function.ok_or_else(|| Unknown::Unsupported(format!("{name} has no body")))
     }
@@ -147,12 +189,12 @@ impl Explorer<'_> {
                 cells.insert(Cell::Global(*name), (Value::Number(number), ty));
             }
         }
-        let place = Place { stack: Vec::new(), function: entry.name, loc: function.entry };
-        Ok(State { place, cells, algebra, edges: 0 })
+        let place = Place { procedure: None, stack: Vec::new(), function: entry.name, loc: function.entry };
+        Ok(State { place, cells, algebra, uses: Vec::new(), edges: 0 })
     }
 
     /// The integer format of a local that only edges that name it change.
-    fn register(&self, function: &Function, id: LocalId) -> Option<IntType> {
+    pub(super) fn register(&self, function: &Function, id: LocalId) -> Option<IntType> {
         let local = function.local(id);
         match scalar_of(local.ty, self.question.subject.program().data_model) {
             Some(Scalar::Int(ty)) if !local.address_taken && ty.is_exact() => Some(ty),
@@ -160,25 +202,44 @@ impl Explorer<'_> {
         }
     }
 
-    fn at_cut(&self, at: usize) -> State {
+    /// Any state at a cut point; `None` where no path begins.
+    fn at_cut(&self, at: usize) -> Result<Option<State>, Unknown> {
         let cut = &self.found.cuts[at];
-        let mut algebra = Algebra::new(self.question.subject.wrapv());
-        let known = self.known.get(&(cut.place.function, cut.place.loc));
-        let depth = cut.place.stack.len() as u32;
-        let mut cells = BTreeMap::new();
+        let place = match &cut.point {
+            Point::Head(place) => place.clone(),
+            Point::Entry(name) => {
+                let loc = self.function(*name)?.entry;
+                Place { procedure: Some(*name), stack: Vec::new(), function: *name, loc }
+            }
+            Point::Exit => return Ok(None),
+        };
+        let algebra = Algebra::new(self.question.subject.wrapv());
+        let mut state = State { place, cells: BTreeMap::new(), algebra, uses: Vec::new(), edges: 0 };
+        let known = self.known.get(&(state.place.function, state.place.loc));
+        let depth = state.place.stack.len() as u32;
         for (cell, ty) in &cut.cells {
             let range = match cell {
                 Cell::Local(at, id) if *at == depth => known.and_then(|known| known.get(id)),
-                Cell::Local(..) | Cell::Global(_) => None,
+                _ => None,
             };
             let bounds = range.map_or(bounds_of(*ty), |(low, high)| {
                 let of_type = bounds_of(*ty);
                 (of_type.0.max(BigInt::from(*low)), of_type.1.min(BigInt::from(*high)))
             });
-            let symbol = algebra.facts.fresh(bounds);
-            cells.insert(*cell, (Value::Number(Number::exact(Polynomial::symbol(symbol))), *ty));
+            let value = match cell {
+                Cell::Power(base, id) => state.power(*base, *id),
+                _ => None,
+            };
+            let value = value.unwrap_or_else(|| {
+                let symbol = state.algebra.facts.fresh(bounds);
+                Value::Number(Number::exact(Polynomial::symbol(symbol)))
+            });
+            state.cells.insert(*cell, (value, *ty));
         }
-        State { place: cut.place.clone(), cells, algebra, edges: 0 }
+        if let Point::Entry(_) = cut.point {
+            state.remember_entry();
+        }
+        Ok(Some(state))
     }
 
     /// Follows every path to its end.
@@ -203,7 +264,10 @@ impl Explorer<'_> {
                 continue;
             }
             if loc == function.exit {
-                open.extend(self.leave(state, &function)?.map(|state| (state, false)));
+                match state.place.procedure {
+                    Some(name) if state.place.stack.is_empty() => self.return_from(from, state, name)?,
+                    _ => open.extend(self.leave(state, &function)?.map(|state| (state, false))),
+                }
                 continue;
             }
             for id in structure.successors(loc) {
@@ -214,7 +278,7 @@ impl Explorer<'_> {
                     return Err(not_applicable("a loop has no head"));
                 }
                 next.place.loc = function.edge(*id).to;
-                if self.step(&mut next, &function, *id)? {
+                if self.step(from, &mut next, &function, *id)? {
                     open.push((next, false));
                 }
             }
@@ -222,20 +286,21 @@ impl Explorer<'_> {
         Ok(())
     }
 
-    fn end(&mut self, from: Option<usize>, state: State, to: Target) -> Result<(), Unknown> {
+    pub(super) fn end(&mut self, from: Option<usize>, state: State, to: Target) -> Result<(), Unknown> {
         if self.found.paths.len() >= MOST_PATHS {
             return Err(Unknown::OutOfBudget);
         }
-        self.found.paths.push(Path { from, facts: state.algebra.facts, to });
+        self.found.paths.push(Path { from, facts: state.algebra.facts, uses: state.uses, to });
         Ok(())
     }
 
     fn arrive(&mut self, from: Option<usize>, mut state: State) -> Result<(), Unknown> {
-        let at = match self.found.cuts.iter().position(|cut| cut.place == state.place) {
+        let is_here = |cut: &Cut| matches!(&cut.point, Point::Head(place) if *place == state.place);
+        let at = match self.found.cuts.iter().position(is_here) {
             Some(at) => at,
             None => {
                 let cells = state.cells.iter().map(|(cell, (_, ty))| (*cell, *ty)).collect();
-                self.found.cuts.push(Cut { place: state.place.clone(), cells });
+                self.found.cuts.push(Cut { point: Point::Head(state.place.clone()), cells });
                 self.found.cuts.len() - 1
             }
         };
@@ -268,7 +333,13 @@ impl Explorer<'_> {
     }
 
     /// Executes an edge. Whether execution goes on.
-    fn step(&self, state: &mut State, function: &Function, id: EdgeId) -> Result<bool, Unknown> {
+    fn step(
+        &mut self,
+        from: Option<usize>,
+        state: &mut State,
+        function: &Function,
+        id: EdgeId,
+    ) -> Result<bool, Unknown> {
         match &function.edge(id).op {
             Op::Skip | Op::Free(_) => {}
             Op::Assume(condition) => return Ok(self.assume(state, function, condition, true)),
@@ -282,37 +353,58 @@ impl Explorer<'_> {
             Op::Begin(id) | Op::End(id) => {
                 state.cells.remove(&Cell::Local(state.place.stack.len() as u32, *id));
             }
-            Op::Call(call) => self.enter(state, function, id, call)?,
+            Op::Call(call) => self.enter(from, state, function, id, call)?,
         }
         Ok(true)
     }
 
-    fn enter(&self, state: &mut State, caller: &Function, id: EdgeId, call: &Call) -> Result<(), Unknown> {
+    fn enter(
+        &mut self,
+        from: Option<usize>,
+        state: &mut State,
+        caller: &Function,
+        id: EdgeId,
+        call: &Call,
+    ) -> Result<(), Unknown> {
         let Callee::Direct(name) = call.callee else {
             return Err(not_applicable("a function is called through a pointer"));
         };
+        if self.is_procedure(name) {
+            return self.call(from, state, caller, id, call, name);
+        }
         let callee = self.function(name)?.clone();
-        let is_open = |frame: &Frame| frame.function == name;
-        if name == caller.name
-            || state.place.stack.iter().any(is_open)
-            || state.place.stack.len() >= MOST_CALLS
-        {
-            return Err(not_applicable("functions call themselves"));
+        if state.place.stack.len() >= MOST_CALLS {
+            return Err(not_applicable("too many calls are open"));
         }
         let depth = state.place.stack.len() as u32 + 1;
-        let mut arguments = Vec::new();
-        for (parameter, argument) in callee.parameters.iter().zip(&call.arguments) {
-            if let (Some(ty), Argument::Value(expr)) = (self.register(&callee, *parameter), argument)
-                && let Some(value) = self.value(state, caller, expr)
-            {
-                arguments.push((Cell::Local(depth, *parameter), (value, ty)));
+        for (parameter, value) in self.arguments(state, caller, &callee, call) {
+            if let Some(ty) = self.register(&callee, parameter) {
+                state.cells.insert(Cell::Local(depth, parameter), (value, ty));
             }
         }
-        state.cells.extend(arguments);
         state.place.stack.push(Frame { function: caller.name, call: id });
         state.place.function = name;
         state.place.loc = callee.entry;
         Ok(())
+    }
+
+    /// What parameters that are integers are given, as far as it is known.
+    pub(super) fn arguments(
+        &self,
+        state: &mut State,
+        caller: &Function,
+        callee: &Function,
+        call: &Call,
+    ) -> Vec<(LocalId, Value)> {
+        let mut arguments = Vec::new();
+        for (parameter, argument) in callee.parameters.iter().zip(&call.arguments) {
+            if let (Some(_), Argument::Value(expr)) = (self.register(callee, *parameter), argument)
+                && let Some(value) = self.value(state, caller, expr)
+            {
+                arguments.push((*parameter, value));
+            }
+        }
+        arguments
     }
 
     /// The cell that an lvalue is all of.
@@ -337,7 +429,7 @@ impl Explorer<'_> {
     }
 
     /// The lvalue gets a value; `None`: any.
-    fn write(&self, state: &mut State, function: &Function, dst: &Lvalue, value: Option<Value>) {
+    pub(super) fn write(&self, state: &mut State, function: &Function, dst: &Lvalue, value: Option<Value>) {
         match self.cell(state, function, dst) {
             Some((cell, ty)) => {
                 let value = value.unwrap_or_else(|| Value::Number(state.algebra.any(ty)));
@@ -452,5 +544,5 @@ fn may_hold(facts: &Facts) -> bool {
 
 /// Memory may have changed.
 fn forget(state: &mut State) {
-    state.cells.retain(|cell, _| matches!(cell, Cell::Local(..)));
+    state.cells.retain(|cell, _| !matches!(cell, Cell::Global(_)));
 }

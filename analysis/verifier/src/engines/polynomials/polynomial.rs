@@ -30,7 +30,7 @@ impl Monomial {
     }
 
     /// The product.
-    fn times(&self, other: &Monomial) -> Monomial {
+    pub(super) fn times(&self, other: &Monomial) -> Monomial {
         self.merged(other, |mine, theirs| mine + theirs)
     }
 
@@ -115,6 +115,19 @@ impl Polynomial {
             None => Some(BigInt::ZERO),
             Some((monomial, value)) if self.0.len() == 1 && monomial.degree() == 0 => Some(value.clone()),
             Some(_) => None,
+        }
+    }
+
+    /// The symbol, if it is one.
+    pub(super) fn as_symbol(&self) -> Option<Symbol> {
+        match self.0.first_key_value() {
+            Some((monomial, value)) if self.0.len() == 1 && *value == BigInt::from(1) => {
+                match monomial.powers() {
+                    [(symbol, 1)] => Some(*symbol),
+                    _ => None,
+                }
+            }
+            Some(_) | None => None,
         }
     }
 

@@ -9,6 +9,7 @@ use num_bigint::BigInt;
 use proofline_cfa::{BinaryOp, CompareOp, IntType, UnaryOp};
 
 use super::{
+    divisibility::{Divides, Remainder},
     facts::{Bounds, Division, Facts},
     ideal::{Equation, Ring},
     polynomial::{Polynomial, Symbol},
@@ -194,6 +195,7 @@ impl Algebra {
                 let sum = product.plus(&Polynomial::symbol(remainder));
                 let polynomial = dividend.minus(&sum);
                 self.facts.equations.push(Equation { polynomial, ring: Ring::Integers });
+                self.facts.remainders.push(Remainder { of: Divides { divisor, dividend }, remainder });
                 (quotient, remainder)
             }
         };

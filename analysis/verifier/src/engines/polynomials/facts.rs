@@ -126,21 +126,10 @@ impl Facts {
             }
         }
         self.exclude_ends();
-        // A value at the end of a range that is excluded.
         for different in self.different.clone() {
             if different.ring == Ring::Integers {
-                for (symbol, value) in single(&different.polynomial)
-                    .into_iter()
-                    .chain(single(&ideal.normal_form(&different.polynomial)))
-                {
-                    let (low, high) = &mut self.bounds[symbol.0 as usize];
-                    if *low == value {
-                        *low += 1;
-                    }
-                    if *high == value {
-                        *high -= 1;
-                    }
-                }
+                self.exclude(&different.polynomial);
+                self.exclude(&ideal.normal_form(&different.polynomial));
             }
         }
         self.split_powers();
@@ -160,6 +149,18 @@ impl Facts {
             }
         }
         false
+    }
+
+    /// A value at the end of a range that is excluded: where this is not 0.
+    pub(super) fn exclude(&mut self, polynomial: &Polynomial) {
+        let Some((symbol, value)) = single(polynomial) else { return };
+        let (low, high) = &mut self.bounds[symbol.0 as usize];
+        if *low == value {
+            *low += 1;
+        }
+        if *high == value {
+            *high -= 1;
+        }
     }
 
     /// What is at most 0, and not 0, is at most -1.

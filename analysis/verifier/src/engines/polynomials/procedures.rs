@@ -14,8 +14,9 @@ use super::{
 
 /// The type that cells of powers are said to have. Their values are always known as integers.
 const OF_POWER: IntType = IntType { bits: 127, signed: true };
-/// Numbers that are multiplied with in a function are bases of powers up to this.
+/// Numbers that are multiplied with are bases of powers up to this, and so many of them.
 const LARGEST_BASE: i128 = 10;
+const MOST_BASES: usize = 3;
 
 /// Where a function begins, or returns.
 pub(super) struct Procedure {
@@ -64,7 +65,8 @@ impl Explorer<'_> {
                 |edge: &proofline_cfa::Edge| matches!(edge.op, Op::Clobber(..) | Op::HavocBytes(..));
             env.function(*name).is_none_or(|function| function.edges.iter().any(is_outside))
         });
-        let bases = bases(&function);
+        let functions = subject.reachable_from(self.question.entry.name);
+        let bases = bases(functions.iter().filter_map(|name| env.function(*name)));
         let powers = parameters
             .iter()
             .flat_map(|(id, _)| bases.iter().map(|base| (Cell::Power(*base, *id), OF_POWER)));
@@ -245,11 +247,11 @@ impl State {
     }
 }
 
-/// Numbers that a function multiplies with, and 2.
-fn bases(function: &Function) -> BTreeSet<u8> {
+/// Numbers that functions multiply with, the least ones, and 2.
+fn bases<'f>(functions: impl Iterator<Item = &'f Function>) -> BTreeSet<u8> {
     use proofline_cfa::{BinaryOp, Expr, visit};
     let mut bases = BTreeSet::from([2]);
-    for edge in &function.edges {
+    for edge in functions.flat_map(|function| &function.edges) {
         visit::exprs(&edge.op, &mut |expr| {
             if let Expr::Binary(BinaryOp::Mul, lhs, rhs, _) = expr {
                 for side in [lhs, rhs] {
@@ -259,6 +261,9 @@ fn bases(function: &Function) -> BTreeSet<u8> {
                 }
             }
         });
+    }
+    while bases.len() > MOST_BASES {
+        bases.pop_last();
     }
     bases
 }

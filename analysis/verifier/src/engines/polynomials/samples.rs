@@ -74,12 +74,16 @@ impl Search<'_> {
         }
         let count = self.paths.cuts[cut].cells.len() as u32;
         self.budget.spend(points.len() as u64 * u64::from(count))?;
+        // Of what wraps around: modulo the smallest of these types.
+        let unsigned = self.paths.cuts[cut].cells.iter().filter(|(_, ty)| !ty.signed);
+        let wraps = unsigned.map(|(_, ty)| ty.bits).min().map(Ring::Modulo);
         for polynomial in vanishing(points, count, MOST_DEGREE) {
-            let equation = Equation { polynomial, ring: Ring::Integers };
             let candidates = &mut self.candidates[cut];
-            if candidates.equations.len() < super::MOST_CANDIDATES {
-                candidates.equations.push(equation);
-                candidates.version += 1;
+            for ring in [Some(Ring::Integers), wraps].into_iter().flatten() {
+                if candidates.equations.len() < super::MOST_CANDIDATES {
+                    candidates.equations.push(Equation { polynomial: polynomial.clone(), ring });
+                    candidates.version += 1;
+                }
             }
         }
         let values = |symbol: u32| points.iter().map(move |point| &point[symbol as usize]);

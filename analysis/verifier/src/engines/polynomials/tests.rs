@@ -3,10 +3,13 @@
 use num_bigint::BigInt;
 
 use super::{
+    divisibility::Divides,
+    exponentials,
     facts::{Division, Facts},
     ideal::{Equation, Ideal, Ring},
     polynomial::{Polynomial, Symbol},
     refutation::is_refuted,
+    vanishing::vanishing,
 };
 
 /// Numbers that look random and are the same in every run.
@@ -42,7 +45,7 @@ fn value(polynomial: &Polynomial, point: &[BigInt]) -> BigInt {
 
 fn is_zero(value: &BigInt, ring: Ring) -> bool {
     match ring {
-        Ring::Integers => *value == BigInt::ZERO,
+        Ring::Integers | Ring::Quotient => *value == BigInt::ZERO,
         Ring::Modulo(bits) => value % (BigInt::from(1) << bits) == BigInt::ZERO,
     }
 }
@@ -117,7 +120,7 @@ fn facts_that_hold_somewhere_do_not_contradict_each_other() {
                 }
             }
         }
-        let mut closed = facts.closed(&[], &[], &[]);
+        let mut closed = facts.clone().closed();
         assert!(!closed.is_refuted(), "{facts:?} hold at {point:?}");
         let any = random.polynomial(3);
         let sum = facts
@@ -147,7 +150,8 @@ fn powers_are_products_of_powers() {
         .different
         .push(Equation { polynomial: Polynomial::symbol(symbol).minus(&one), ring: Ring::Integers });
     let two = BigInt::from(2);
-    let mut closed = facts.closed(&[], &[], &[(symbol, two.clone())]);
+    facts.powers.push((symbol, two.clone()));
+    let mut closed = facts.closed();
     assert!(!closed.is_impossible());
     assert!(closed.is_power(&Polynomial::symbol(symbol).scaled(&BigInt::from(4)), &two));
     assert!(!closed.is_power(&Polynomial::symbol(symbol).scaled(&BigInt::from(6)), &two));
@@ -189,4 +193,84 @@ fn sums_and_products_refute() {
     let range = [at_least(&x, 3), x.minus(&number(5))];
     assert!(is_refuted(&range, &at_least(&x.times(&x), 26)));
     assert!(!is_refuted(&range, &at_least(&x.times(&x), 25)));
+}
+
+#[test]
+fn what_is_found_to_divide_does() {
+    let (mut random, mut found) = (Random(17), 0);
+    for _ in 0..400 {
+        let point: Vec<BigInt> = (0..3).map(|_| random.small()).collect();
+        let divisor = Polynomial::symbol(Symbol(0));
+        let by = value(&divisor, &point);
+        let divides = |polynomial: &Polynomial| match value(polynomial, &point) {
+            at if by == BigInt::ZERO => at == BigInt::ZERO,
+            at => at % &by == BigInt::ZERO,
+        };
+        let mut facts = Facts::default();
+        for _ in 0..3 {
+            facts.fresh((BigInt::from(-9), BigInt::from(9)));
+        }
+        for _ in 0..4 {
+            let dividend = random.polynomial(3);
+            if divides(&dividend) {
+                facts.divides.push(Divides { divisor: divisor.clone(), dividend });
+            }
+        }
+        let any = random.polynomial(3);
+        let equation = any.minus(&Polynomial::constant(value(&any, &point)));
+        facts.equations.push(Equation { polynomial: equation, ring: Ring::Integers });
+        let known = facts.divides.clone();
+        let mut closed = facts.closed();
+        assert!(!closed.is_impossible(), "{known:?} at {point:?}");
+        let combined = known.iter().fold(divisor.times(&random.polynomial(3)), |sum, one| {
+            sum.plus(&random.polynomial(3).times(&one.dividend))
+        });
+        for dividend in [random.polynomial(3), combined.scaled(&BigInt::from(2)), combined] {
+            let half = dividend.map(|coefficient| coefficient / 2);
+            for dividend in [dividend, half] {
+                if closed.divides(&Divides { divisor: divisor.clone(), dividend: dividend.clone() }) {
+                    found += 1;
+                    assert!(divides(&dividend), "{dividend:?} by {known:?} at {point:?}");
+                }
+            }
+        }
+    }
+    assert!(found > 200, "{found}");
+}
+
+#[test]
+fn powers_with_exponents_are_multiples_of_each_other() {
+    let mut random = Random(19);
+    for _ in 0..200 {
+        let (n, by) = (BigInt::from(random.below(8)), random.below(4) as i32 - 1);
+        let mut facts = Facts::default();
+        let symbol = facts.fresh((&n - random.below(3), &n + random.below(3)));
+        let exponent = Polynomial::symbol(symbol);
+        let shifted = exponent.plus(&Polynomial::constant(by));
+        let powers = [facts.exponential(3, &exponent), facts.exponential(3, &shifted)];
+        let values = [exponentials::value(3, &n), exponentials::value(3, &(&n + by))];
+        let closed = facts.closed();
+        let mut point = vec![n.clone()];
+        point.extend(values.clone());
+        for equation in &closed.facts.equations {
+            assert_eq!(value(&equation.polynomial, &point), BigInt::ZERO, "{equation:?} at {point:?}");
+        }
+        for (power, at) in powers.iter().zip(&values) {
+            let (low, high) = closed.facts.range(power);
+            assert!(low <= *at && *at <= high, "{power:?} at {point:?}");
+        }
+    }
+    assert_eq!(exponentials::value(2, &BigInt::from(-1)), BigInt::ZERO);
+}
+
+#[test]
+fn polynomials_that_vanish_are_found_and_do() {
+    let points: Vec<Vec<BigInt>> =
+        (0..40).map(|n: i64| vec![n.into(), (n * (n + 1) / 2).into(), (2 * n + 1).into()]).collect();
+    let found = vanishing(&points, 3, 2);
+    assert!(found.iter().all(|polynomial| points.iter().all(|at| value(polynomial, at) == BigInt::ZERO)));
+    // 2y = n (n + 1), z = 2n + 1.
+    assert_eq!(found.len(), 2, "{found:?}");
+    let few = vanishing(&points[..3], 3, 2);
+    assert!(few.is_empty(), "three points say nothing: {few:?}");
 }

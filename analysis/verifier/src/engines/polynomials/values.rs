@@ -240,6 +240,9 @@ impl Algebra {
             }
             (CompareOp::Eq, false) | (CompareOp::Ne, true) => {
                 let equation = difference(lhs, rhs, *ty);
+                if equation.ring == Ring::Integers {
+                    self.facts.exclude(&equation.polynomial);
+                }
                 self.facts.different.push(equation);
             }
             (CompareOp::Lt, true) | (CompareOp::Ge, false) => self.less(lhs, rhs, *ty, 1),

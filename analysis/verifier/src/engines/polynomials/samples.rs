@@ -30,7 +30,7 @@ const MOST_EDGES_OF_ALL: u64 = 300_000;
 /// Points of a cut point.
 const MOST_POINTS: usize = 300;
 /// The degree of equations.
-const MOST_DEGREE: u32 = 4;
+const MOST_DEGREE: u32 = 3;
 /// Larger numbers may come from results that wrapped around.
 const LARGEST: i128 = 1 << 30;
 /// Few cells are looked at in pairs.

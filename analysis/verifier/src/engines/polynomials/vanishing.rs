@@ -8,12 +8,12 @@ use super::polynomial::{Monomial, Polynomial, Symbol};
 /// Points are known modulo this prime, 2^61 - 1.
 const PRIME: u128 = (1 << 61) - 1;
 /// Monomials that are looked at, at most.
-const MOST_MONOMIALS: usize = 240;
+const MOST_MONOMIALS: usize = 90;
 /// So many points more than monomials must agree on a polynomial.
 const MARGIN: usize = 3;
 /// No numerator or denominator of a coefficient is larger.
 const LARGEST: i128 = 1 << 20;
-const MOST_TERMS: usize = 16;
+const MOST_TERMS: usize = 6;
 
 /// Polynomials in so many symbols, up to a degree, that are zero at all points: each has a leading monomial that no other one divides.
 ///

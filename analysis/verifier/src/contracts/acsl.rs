@@ -4,15 +4,15 @@
 //! `p == \null ||` before what is asked of a pointer; what holds of a record (`p->m <= p->n`, `\valid(p->m + (0 .. p->n - 1))`), also behind `ensures`.
 //! Otherwise `ensures` is a formula (`ensures.rs`). What cannot be read is said, and is not assumed.
 
+mod records;
+
 use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
     BinaryOp, CompareOp, Expr, Function, IntType, LocalId, Lvalue, Program, Scalar, Site, scalar_of,
 };
 
-use super::{
-    Asked, Contract, Fact, Member, Memory, Number, Tree, origin::types, owned, record_invariants::record_of,
-};
+use super::{Asked, Contract, Memory, Tree, origin::types, owned};
 
 /// What an annotation says, and what of it was not understood.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -168,77 +168,6 @@ impl<'r> Reader<'r> {
 }
 
 impl Reader<'_> {
-    /// Something that holds of a record, if the text is that: `p->m <= p->n`, `p->m < 16`, `\valid(p->m + (0 .. p->n - 1))`.
-    fn fact(&mut self) -> Option<(usize, Fact)> {
-        let start = self.at;
-        let fact = if self.peek(0) == "\\valid" { self.room() } else { self.bound() };
-        let fact = fact.filter(|_| matches!(self.peek(0), "" | "&&" | ")"));
-        if fact.is_none() {
-            self.at = start;
-        }
-        fact
-    }
-
-    /// Several of these.
-    fn facts(&mut self) -> Vec<(usize, Fact)> {
-        let mut all = Vec::new();
-        while let Some(fact) = self.fact() {
-            all.push(fact);
-            if !self.accept("&&") {
-                break;
-            }
-        }
-        all
-    }
-
-    fn room(&mut self) -> Option<(usize, Fact)> {
-        self.at += 1;
-        self.accept("(").then_some(())?;
-        let (at, pointer) = self.member()?;
-        let open = ["+", "(", "0", ".."];
-        open.iter().all(|token| self.accept(token)).then_some(())?;
-        let (other, count) = self.member()?;
-        let closed = ["-", "1", ")", ")"];
-        (closed.iter().all(|token| self.accept(token)) && at == other).then_some(())?;
-        Fact::of_room(self.program, pointer, count).map(|fact| (at, fact))
-    }
-
-    fn bound(&mut self) -> Option<(usize, Fact)> {
-        let (lhs, op, rhs) = (self.number()?, self.comparison_operator()?, self.number()?);
-        let (least, most, is_less) = match op {
-            CompareOp::Le => (lhs, rhs, false),
-            CompareOp::Lt => (lhs, rhs, true),
-            CompareOp::Ge => (rhs, lhs, false),
-            CompareOp::Gt => (rhs, lhs, true),
-            CompareOp::Eq | CompareOp::Ne => return None,
-        };
-        let at = least.0.or(most.0).filter(|at| least.0.is_none_or(|other| other == *at))?;
-        let is_one = most.0.is_none_or(|other| other == at);
-        let fact = Fact::at_most(self.program, least.1, most.1, is_less).filter(|_| is_one)?;
-        Some((at, fact))
-    }
-
-    /// A member of a parameter's record, or a number of the text.
-    fn number(&mut self) -> Option<(Option<usize>, Number)> {
-        if self.peek(1) == "->" {
-            let (at, member) = self.member()?;
-            return Some((Some(at), Number::Member(member)));
-        }
-        let is_negative = self.accept("-");
-        let value: i64 = self.next().parse().ok()?;
-        Some((None, Number::Constant(i128::from(if is_negative { -value } else { value }))))
-    }
-
-    /// `p->m`
-    fn member(&mut self) -> Option<(usize, Member)> {
-        let at = self.parameter(self.peek(0)).filter(|_| self.peek(1) == "->")?;
-        let record = record_of(self.function, at)?;
-        let fields = &types(self.program).record(record)?.fields;
-        let field = fields.iter().find(|field| field.name.as_str() == self.peek(2))?;
-        self.at += 3;
-        Some((at, Member { record, offset: field.offset, name: field.name }))
-    }
-
     pub(super) fn mark(&self) -> usize {
         self.at
     }

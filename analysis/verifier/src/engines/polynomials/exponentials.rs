@@ -30,6 +30,11 @@ fn power(base: u8, exponent: u32) -> BigInt {
     BigInt::from(base).pow(exponent)
 }
 
+/// Bounds of any power of a base.
+pub(super) fn bounds_of_power(base: u8) -> Bounds {
+    (BigInt::ZERO, power(base, MOST))
+}
+
 /// The power, of an exponent that is known.
 pub(super) fn value(base: u8, at: &BigInt) -> BigInt {
     exponent(&(at.clone(), at.clone())).map_or(BigInt::ZERO, |(at, _)| power(base, at))
@@ -41,7 +46,7 @@ impl Facts {
         if let Some(known) = self.exponentials.iter().find(|e| e.base == base && e.exponent == *exponent) {
             return Polynomial::symbol(known.symbol);
         }
-        let symbol = self.fresh((BigInt::ZERO, power(base, MOST)));
+        let symbol = self.fresh(bounds_of_power(base));
         self.exponentials.push(Exponential { symbol, base, exponent: exponent.clone() });
         Polynomial::symbol(symbol)
     }

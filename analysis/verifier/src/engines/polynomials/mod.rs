@@ -1,8 +1,9 @@
 //! Polynomial equations as loop invariants, in the integers and modulo 2^n, without a solver. Candidates come from what is asserted, backwards
 //! along the paths between loop heads [MS04]: what must be zero after a path is, with the path's assignments put into it, what must be
-//! zero before it. Those that some path does not keep are dropped until all of the others are inductive; then obligations are looked at.
+//! zero before it. Of functions that call themselves runs suggest them (`samples.rs`). Those that some path does not keep are dropped until all of the others are
+//! inductive; then obligations are looked at.
 //!
-//! `Holds` rests on the last round: every equation is in the ideal of what holds before each path into its loop head (`ideal.rs`), and
+//! `Holds` rests on the last round: every equation is in the ideal of what holds before each path to its cut point (`ideal.rs`), and
 //! on every path to an error location the facts contradict each other (`facts.rs`). Never finds violations.
 
 mod candidates;

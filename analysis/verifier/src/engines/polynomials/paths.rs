@@ -226,15 +226,11 @@ impl Explorer<'_> {
                 let of_type = bounds_of(*ty);
                 (of_type.0.max(BigInt::from(*low)), of_type.1.min(BigInt::from(*high)))
             });
-            let value = match cell {
+            let number = match cell {
                 Cell::Power(base, id) => state.power(*base, *id),
-                _ => None,
+                _ => Number::exact(Polynomial::symbol(state.algebra.facts.fresh(bounds))),
             };
-            let value = value.unwrap_or_else(|| {
-                let symbol = state.algebra.facts.fresh(bounds);
-                Value::Number(Number::exact(Polynomial::symbol(symbol)))
-            });
-            state.cells.insert(*cell, (value, *ty));
+            state.cells.insert(*cell, (Value::Number(number), *ty));
         }
         if let Point::Entry(_) = cut.point {
             state.remember_entry();
@@ -307,11 +303,7 @@ impl Explorer<'_> {
         let cells = self.found.cuts[at].cells.clone();
         let mut values = Vec::with_capacity(cells.len());
         for (cell, ty) in cells {
-            let number = match state.cells.get(&cell).cloned() {
-                Some((value, of)) if of == ty => state.algebra.number(value),
-                Some(_) | None => state.algebra.any(ty),
-            };
-            values.push((number, ty));
+            values.push((state.number_of(cell, ty), ty));
         }
         self.end(from, state, Target::Cut(at, values))
     }

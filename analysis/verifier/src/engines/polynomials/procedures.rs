@@ -8,7 +8,9 @@ use proofline_cfa::{Call, EdgeId, Function, IntType, LocalId, Name, Object, Op, 
 use proofline_cpa::Unknown;
 
 use super::{
+    exponentials::bounds_of_power,
     paths::{Cell, Cut, Explorer, Path, Point, State, Target, Use},
+    polynomial::Polynomial,
     values::{Number, Value},
 };
 
@@ -110,24 +112,23 @@ impl Explorer<'_> {
         };
         let mut values: Vec<(Number, IntType)> = Vec::with_capacity(cells.len());
         for (cell, ty) in &cells {
-            let value = match cell {
-                Cell::Local(_, id) => given(*id),
-                Cell::Global(_) => {
-                    state.cells.get(cell).filter(|(_, of)| of == ty).map(|(value, _)| value.clone())
-                }
+            let number = match cell {
+                Cell::Local(_, id) => match given(*id) {
+                    Some(value) => state.algebra.number(value),
+                    None => state.algebra.any(*ty),
+                },
                 Cell::Power(base, id) => {
                     let at = cells.iter().position(|(cell, _)| *cell == Cell::Local(0, *id));
-                    let exponent = at.and_then(|at| values.get(at)).cloned();
-                    exponent.map(|(number, ty)| {
-                        let exponent = state.algebra.exactly(&number, ty);
-                        Value::Number(Number::exact(state.algebra.facts.exponential(*base, &exponent)))
-                    })
+                    match at.and_then(|at| values.get(at)).cloned() {
+                        Some((number, ty)) => {
+                            let exponent = state.algebra.exactly(&number, ty);
+                            Number::exact(state.algebra.facts.exponential(*base, &exponent))
+                        }
+                        None => return Err(Unknown::InternalError("a power without its exponent".into())),
+                    }
                 }
-                Cell::Before(_) | Cell::BeforeGlobal(_) | Cell::Result => None,
-            };
-            let number = match value {
-                Some(value) => state.algebra.number(value),
-                None => state.algebra.any(*ty),
+                Cell::Global(_) => state.number_of(*cell, *ty),
+                Cell::Before(_) | Cell::BeforeGlobal(_) | Cell::Result => state.algebra.any(*ty),
             };
             values.push((number, *ty));
         }
@@ -214,17 +215,25 @@ impl Explorer<'_> {
                 (Cell::Result, Some(slot)) => Cell::Local(0, slot),
                 _ => cell,
             };
-            let number = match state.cells.get(&at).cloned() {
-                Some((value, of)) if of == ty => state.algebra.number(value),
-                Some(_) | None => state.algebra.any(ty),
-            };
-            values.push((number, ty));
+            values.push((state.number_of(at, ty), ty));
         }
         self.end(from, state, Target::Cut(exit, values))
     }
 }
 
 impl State {
+    /// What a cell holds; any number, where that is not known.
+    pub(super) fn number_of(&mut self, cell: Cell, ty: IntType) -> Number {
+        match (self.cells.get(&cell).cloned(), cell) {
+            (Some((value, of)), _) if of == ty => self.algebra.number(value),
+            (_, Cell::Power(base, _)) => {
+                let symbol = self.algebra.facts.fresh(bounds_of_power(base));
+                Number::exact(Polynomial::symbol(symbol))
+            }
+            (Some(_) | None, _) => self.algebra.any(ty),
+        }
+    }
+
     /// What a function keeps of where it began.
     pub(super) fn remember_entry(&mut self) {
         let remembered = self.cells.iter().filter_map(|(cell, value)| match cell {
@@ -237,13 +246,16 @@ impl State {
     }
 
     /// The power whose exponent is what a parameter was given.
-    pub(super) fn power(&mut self, base: u8, parameter: LocalId) -> Option<Value> {
+    pub(super) fn power(&mut self, base: u8, parameter: LocalId) -> Number {
         let known =
             self.cells.get(&Cell::Before(parameter)).or_else(|| self.cells.get(&Cell::Local(0, parameter)));
-        let Some((Value::Number(Number { polynomial, exact: true }), _)) = known.cloned() else {
-            return None;
+        let power = match known.cloned() {
+            Some((Value::Number(Number { polynomial, exact: true }), _)) => {
+                self.algebra.facts.exponential(base, &polynomial)
+            }
+            Some(_) | None => Polynomial::symbol(self.algebra.facts.fresh(bounds_of_power(base))),
         };
-        Some(Value::Number(Number::exact(self.algebra.facts.exponential(base, &polynomial))))
+        Number::exact(power)
     }
 }
 

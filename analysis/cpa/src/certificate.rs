@@ -411,13 +411,13 @@ impl<'a, A: BlockCpa> Verifier<'a, '_, A> {
         let candidates: Vec<&A::State> =
             inside.states.get(&point).into_iter().flatten().map(|(state, _)| state).collect();
         let analysis = self.analysis;
-        if candidates.iter().any(|candidate| analysis.leq(state, candidate)) {
+        if analysis.leq_any(state, &candidates) {
             return Ok(());
         }
         let info = self.task.info(self.function(inside, point.context)?)?;
         let adjusted = analysis.adjust(state.clone(), precision.clone(), &[], info.location(point.loc));
         if let Adjusted::Continue(adjusted, precision) = adjusted
-            && (candidates.iter().any(|candidate| analysis.leq(&adjusted, candidate))
+            && (analysis.leq_any(&adjusted, &candidates)
                 || !analysis.stop_together(&adjusted, &candidates, &precision).is_empty())
         {
             return Ok(());

@@ -15,6 +15,11 @@ pub trait Domain: Send + Sync {
     /// `lower ⊑ upper`
     fn leq(&self, lower: &Self::State, upper: &Self::State) -> bool;
 
+    /// Whether one of them covers it.
+    fn leq_any(&self, lower: &Self::State, uppers: &[&Self::State]) -> bool {
+        uppers.iter().any(|upper| self.leq(lower, upper))
+    }
+
     /// `a ⊔ b`
     fn join(&self, a: &Self::State, b: &Self::State) -> Self::State;
 

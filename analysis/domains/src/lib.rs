@@ -13,5 +13,5 @@ pub mod value;
 pub use interval::{IntervalAnalysis, IntervalOptions};
 pub use predicate::{PredicateAnalysis, PredicateOptions};
 pub use relation::RelationAnalysis;
-pub use shape::{ShapeAnalysis, ShapeOptions};
+pub use shape::{Folds, ShapeAnalysis, ShapeOptions};
 pub use value::{ValueAnalysis, ValueOptions, ValueRefinement};

@@ -12,8 +12,8 @@ use proofline_cpa::{
     bam::{Blocks, MemoryStore},
 };
 use proofline_domains::{
-    IntervalAnalysis, PredicateAnalysis, PredicateOptions, RelationAnalysis, ShapeAnalysis, ValueAnalysis,
-    ValueOptions,
+    Folds, IntervalAnalysis, PredicateAnalysis, PredicateOptions, RelationAnalysis, ShapeAnalysis,
+    ValueAnalysis, ValueOptions,
 };
 
 pub use crate::engines::Domain;
@@ -28,8 +28,8 @@ use crate::{
 /// Assignments to locals whose name starts so ask for a value.
 pub const REVEAL: &str = "__reveal";
 
-/// How many nodes graphs have before objects that differ are folded (`shapes` in `configurations.yml`).
-pub(crate) const FOLD: u32 = 3;
+/// What shapes fold (`shapes` in `configurations.yml`).
+pub(crate) const FOLDS: Folds = Folds::lists(3);
 
 /// What is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -216,7 +216,7 @@ fn relations(subject: &Subject, entry: Entry) -> (IntervalAnalysis, RelationAnal
 }
 
 fn shapes(subject: &Subject, entry: Entry) -> ShapeAnalysis {
-    ShapeAnalysis::new(subject.env().clone(), subject.shape_options(entry, Some(FOLD), false))
+    ShapeAnalysis::new(subject.env().clone(), subject.shape_options(entry, Some(FOLDS)))
 }
 
 fn finished<'a, A: BlockCpa + Refine>(

@@ -8,7 +8,7 @@ use proofline_cpa::{
     BlockCpa, Budget, Certificate, CertificateError, Checker, Config, Outcome, Refine, Unknown,
     bam::{Blocks, SummaryStore},
 };
-use proofline_domains::{IntervalAnalysis, RelationAnalysis, ShapeAnalysis};
+use proofline_domains::{Folds, IntervalAnalysis, RelationAnalysis, ShapeAnalysis};
 use proofline_program_analysis::Environment;
 use proofline_smt::second_eye;
 
@@ -137,11 +137,10 @@ pub(crate) fn relation_pass(
 pub(crate) fn shape_pass(
     subject: &Subject,
     entry: Entry,
-    fold: u32,
-    trees: bool,
+    folds: Folds,
     budget: &Budget,
 ) -> Result<Passed<ShapeAnalysis>, Unknown> {
-    let options = subject.shape_options(entry, Some(fold), trees);
+    let options = subject.shape_options(entry, Some(folds));
     let kept = of_shapes(&options);
     let analysis = ShapeAnalysis::new(subject.env().clone(), options);
     pass(analysis, kept, subject, entry, Blocks::NONE, budget)

@@ -9,7 +9,7 @@ use std::{
 
 use proofline_cfa::{Entry, Name, Program};
 use proofline_cpa::Unknown;
-use proofline_domains::{IntervalOptions, PredicateOptions, ShapeOptions, ValueOptions};
+use proofline_domains::{Folds, IntervalOptions, PredicateOptions, ShapeOptions, ValueOptions};
 use proofline_program_analysis::Environment;
 
 use crate::{
@@ -139,8 +139,8 @@ impl Subject {
     }
 
     /// Graphs of memory of the executions from an entry.
-    pub(crate) fn shape_options(&self, entry: Entry, fold: Option<u32>, trees: bool) -> ShapeOptions {
-        ShapeOptions { entry, wrapv: self.wrapv, fold, trees }
+    pub(crate) fn shape_options(&self, entry: Entry, fold: Option<Folds>) -> ShapeOptions {
+        ShapeOptions { entry, wrapv: self.wrapv, fold }
     }
 
     /// Explicit values of the executions from an entry.

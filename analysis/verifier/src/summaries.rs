@@ -210,8 +210,8 @@ pub(crate) fn of_relations_by_values(values: &ValueOptions, intervals: &Interval
 
 /// The same for shapes.
 pub(crate) fn of_shapes(options: &ShapeOptions) -> ContentHash {
-    let ShapeOptions { entry: _, wrapv, fold, trees } = options;
-    content_hash(&("shapes", wrapv, fold, trees))
+    let ShapeOptions { entry: _, wrapv, fold } = options;
+    content_hash(&("shapes", wrapv, fold))
 }
 
 /// The same for values.

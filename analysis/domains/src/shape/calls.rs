@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use proofline_cfa::{Argument, Callee, LocalId, dataflow::Liveness};
+use proofline_cfa::{Argument, Base, Callee, LocalId, dataflow::Liveness};
 use proofline_cpa::CallContext;
 
 use super::{
@@ -94,13 +94,19 @@ impl Step<'_> {
     fn drop_dead(&mut self, call: CallContext<'_>, liveness: Option<&Liveness>) {
         let Some(liveness) = liveness else { return };
         let edge = call.at.edge;
-        let is_simple = call
-            .call
-            .dst
-            .as_ref()
-            .is_none_or(|dst| dst.path.is_empty() && matches!(dst.base, proofline_cfa::Base::Local(_)));
-        let is_kept =
-            |id: LocalId| liveness.is_live(edge.to, id) || !is_simple && liveness.is_live(edge.from, id);
+        // What the result overwrites.
+        let replaced = match &call.call.dst {
+            Some(dst) if dst.path.is_empty() && dst.bits.is_none() => match dst.base {
+                Base::Local(id) => Some(id),
+                Base::Global(_) | Base::Deref(..) => None,
+            },
+            _ => None,
+        };
+        let is_simple = call.call.dst.is_none() || replaced.is_some();
+        let is_kept = |id: LocalId| {
+            replaced != Some(id) && liveness.is_live(edge.to, id)
+                || !is_simple && liveness.is_live(edge.from, id)
+        };
         if let Some(frame) = self.heap.frame_mut() {
             frame.registers.retain(|id, _| is_kept(*id));
         }

@@ -2,8 +2,8 @@
 //! operation begins again.
 
 use proofline_cfa::{
-    Base, BinaryOp, CompareOp, Expr, Function, IntType, LocalId, Lvalue, Scalar, Step as PathStep, UnaryOp,
-    eval::Overflow,
+    Base, BinaryOp, CompareOp, Expr, Function, IntType, LocalId, Lvalue, Name, Scalar, Step as PathStep,
+    UnaryOp, eval::Overflow,
 };
 
 use super::{
@@ -87,6 +87,10 @@ impl Step<'_> {
             };
             (low, high) = (low.saturating_add(from), high.saturating_add(to));
         }
+        if let (Value::Pointer(pointer), Some(PathStep::Field { record, .. })) = (&start, lvalue.path.first())
+        {
+            self.note_record(pointer, *record);
+        }
         Ok(match start {
             Value::Pointer(pointer) => Target::Memory(moved(pointer, low, high)),
             Value::Symbol(_)
@@ -98,6 +102,19 @@ impl Step<'_> {
             | Value::Ended
             | Value::Choice(_) => Target::Beside(start, if low == high { low } else { FAR }),
         })
+    }
+
+    /// A member of an object is named whose record the allocation did not tell.
+    fn note_record(&mut self, start: &Pointer, record: Name) {
+        let is_open = |region: &Region| {
+            region.record.is_none() && region.segment.is_none() && region.life == Life::Heap
+        };
+        if start.offset() == Some(0) && self.heap.node(start.to).is_some_and(is_open) {
+            let size = self.program.env.program().records.get(&record).map(|record| record.size);
+            if let Some(region) = self.heap.node_mut(start.to).filter(|region| region.exact_size() == size) {
+                region.record = Some(record);
+            }
+        }
     }
 
     /// The address of a place.

@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use super::{
     heap::{At, Heap},
     join::{self, Join},
-    region::{Life, MOST_LEAST, Region, Segment},
+    region::{Life, Region, Segment},
     tree::{self, Links},
     value::{End, Node, Pointer, Value},
 };
@@ -26,6 +26,8 @@ pub(super) enum Pairs {
 pub(super) struct Folding<'a> {
     /// As long as there are at most so many nodes on the heap, only such objects that have the same description.
     pub(super) most: usize,
+    /// A greater least number of objects is not kept.
+    pub(super) least: u8,
     pub(super) pairs: Pairs,
     /// Objects with these links are folded to trees, and to no lists.
     pub(super) trees: &'a [Links],
@@ -48,7 +50,7 @@ pub(super) fn fold(heap: &mut Heap, folding: Folding<'_>) {
 }
 
 fn once(heap: &Heap, lossy: bool, folding: Folding<'_>) -> Option<Heap> {
-    let Folding { pairs, trees, pointer_bytes, .. } = folding;
+    let Folding { pairs, least, trees, pointer_bytes, .. } = folding;
     heap.allocated().find_map(|(first, region)| {
         let is_candidate = |at: &u64| {
             region.segment.is_none_or(|segment| segment.next == *at && segment.branches.is_none())
@@ -56,7 +58,16 @@ fn once(heap: &Heap, lossy: bool, folding: Folding<'_>) -> Option<Heap> {
         };
         region.cells.iter().filter(|(at, _)| is_candidate(at)).find_map(|(next, cell)| match cell.value {
             Value::Pointer(Pointer { to: Node::Heap(second), end: End::First, low, high }) if low == high => {
-                let pair = Pair { heap, first, second, next: *next, next_to: low, pairs, pointer_bytes };
+                let pair = Pair {
+                    heap,
+                    first,
+                    second,
+                    next: *next,
+                    next_to: low,
+                    pairs,
+                    most_least: least,
+                    pointer_bytes,
+                };
                 pair.doubly(lossy).or_else(|| pair.fold(None, lossy))
             }
             _ => None,
@@ -72,6 +83,7 @@ struct Pair<'h> {
     next: u64,
     next_to: i64,
     pairs: Pairs,
+    most_least: u8,
     pointer_bytes: u64,
 }
 
@@ -108,6 +120,7 @@ impl Pair<'_> {
             || !self.is_suitable(first, back)
             || !self.is_suitable(second, back)
             || first.size != second.size
+            || first.record.zip(second.record).is_some_and(|(first, second)| first != second)
         {
             return None;
         }
@@ -142,7 +155,7 @@ impl Pair<'_> {
             |join| join.regions(first, second, &links),
         )?;
         let least = |region: &Region| region.segment.map_or(1, |segment| segment.least);
-        let least = (least(first) + least(second)).min(MOST_LEAST);
+        let least = (least(first) + least(second)).min(self.most_least);
         let segment = Segment { next: self.next, next_to: self.next_to, back, least, branches: None };
         region.segment = Some(segment);
         region.write(self.next, self.pointer_bytes, second.read(self.next, self.pointer_bytes));

@@ -10,7 +10,8 @@ use proofline_cfa::{LocalId, Name};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    region::{Life, Region},
+    number,
+    region::{Cell, Life, Region},
     value::{End, Node, Pointer, Value},
 };
 use crate::interval::Ranges;
@@ -77,12 +78,17 @@ impl Heap {
 
     /// Adds an allocated node.
     pub(super) fn add(&mut self, region: Region) -> u32 {
-        let next = match self.nodes.last_key_value() {
-            Some((Node::Heap(last), _)) => last + 1,
-            _ => 0,
-        };
+        let next = self.last().map_or(0, |last| last + 1);
         self.nodes.insert(Node::Heap(next), Arc::new(region));
         next
+    }
+
+    /// The allocated node with the greatest name. Where the state is normalised, all names below it are taken.
+    pub(super) fn last(&self) -> Option<u32> {
+        match self.nodes.last_key_value() {
+            Some((Node::Heap(last), _)) => Some(*last),
+            _ => None,
+        }
     }
 
     /// A number that gets a name.
@@ -272,6 +278,28 @@ impl Heap {
             *value = Value::Symbol(new);
         });
         self.numbers = numbers;
+    }
+
+    /// Rounds the numbers that objects on the heap hold.
+    pub(super) fn round_numbers(&mut self) {
+        let is_rounded =
+            |cell: &Cell| matches!(&cell.value, Value::Number(ranges) if number::round(ranges).is_some());
+        for (_, region) in self.nodes.range_mut(Node::Heap(0)..) {
+            if region.cells.values().any(is_rounded) {
+                for cell in Arc::make_mut(region).cells.values_mut() {
+                    if let Value::Number(ranges) = &cell.value
+                        && let Some(rounded) = number::round(ranges)
+                    {
+                        cell.value = Value::Number(rounded);
+                    }
+                }
+            }
+        }
+        for ranges in self.numbers.values_mut() {
+            if let Some(rounded) = number::round(ranges) {
+                *ranges = rounded;
+            }
+        }
     }
 
     /// A pointer to an end of a node.

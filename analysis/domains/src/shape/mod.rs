@@ -56,6 +56,9 @@ pub use self::{
     value::{End, Node, Pointer, Value},
 };
 
+/// More states than this at the head of a loop end the run: they are compared with each other.
+const MOST_STATES: usize = 600;
+
 /// More open calls than this end the run.
 const MOST_CALLS: usize = 60;
 
@@ -66,11 +69,26 @@ pub struct ShapeOptions {
     pub entry: Entry,
     /// Signed overflow wraps.
     pub wrapv: bool,
-    /// Objects in a row are folded where they are alike and, as soon as there are more allocated nodes than this, where they are not. `None`:
-    /// never.
-    pub fold: Option<u32>,
+    /// What is folded. `None`: nothing.
+    pub fold: Option<Folds>,
+}
+
+/// Which objects are folded, and how much is kept of them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Folds {
+    /// Objects in a row are folded where they are alike and, as soon as there are more allocated nodes than this, where they are not.
+    pub most: u32,
+    /// A segment has at least one object; it is told apart whether it has at least two, three and so on up to this number.
+    pub least: u8,
     /// Objects that may be parts of trees are folded to trees, not to lists.
     pub trees: bool,
+}
+
+impl Folds {
+    /// Lists, when there are more nodes than this; segments of at least one object and of at least two are told apart.
+    pub const fn lists(most: u32) -> Folds {
+        Folds { most, least: 2, trees: false }
+    }
 }
 
 /// What never changes.
@@ -106,14 +124,15 @@ impl ShapeAnalysis {
         let constants = globals.filter(|global| global.constant && global.defined);
         let constants = constants.map(|global| (global.name, initial(&env, global))).collect();
         let liveness = env.program().functions.keys().map(|name| (*name, OnceLock::new())).collect();
-        let trees = if options.trees { tree::Links::of(&env) } else { Vec::new() };
+        let trees =
+            if options.fold.is_some_and(|fold| fold.trees) { tree::Links::of(&env) } else { Vec::new() };
         let program = Program { constants, wrapv: options.wrapv, env };
         ShapeAnalysis { program, options, liveness, trees }
     }
 
-    fn folding(&self, most: u32, pairs: fold::Pairs) -> fold::Folding<'_> {
+    fn folding(&self, Folds { most, least, .. }: Folds, pairs: fold::Pairs) -> fold::Folding<'_> {
         let pointer_bytes = self.program.pointer_bytes();
-        fold::Folding { most: most as usize, pairs, trees: &self.trees, pointer_bytes }
+        fold::Folding { most: most as usize, least, pairs, trees: &self.trees, pointer_bytes }
     }
 
     fn liveness(&self, function: &Function) -> Option<&Liveness> {
@@ -169,22 +188,38 @@ impl ShapeAnalysis {
         Heap { frames: vec![Arc::new(frame)], nodes, numbers: BTreeMap::new(), lost }
     }
 
-    /// Whether it is covered when its objects in a row are segments, too.
-    fn covers_folded(&self, lower: &Heap, upper: &Heap) -> bool {
-        let Some(most) = self.options.fold else { return false };
-        if lower.allocated().count() <= upper.allocated().count() || !order::may_cover(lower, upper) {
-            return false;
-        }
-        // What nobody asks about must not stand in the way.
-        let mut lower = lower.clone();
-        for (frame, other) in lower.frames.iter_mut().zip(&upper.frames) {
-            Arc::make_mut(frame).registers.retain(|id, _| other.registers.contains_key(id));
-        }
-        lower.normalise();
-        [fold::Pairs::InRows, fold::Pairs::All].into_iter().any(|pairs| {
-            let mut folded = lower.clone();
-            fold::fold(&mut folded, self.folding(most, pairs));
-            order::covers(&folded, upper).is_ok()
+    /// Whether one of them covers it when its objects in a row are segments, too.
+    fn covers_folded(&self, lower: &Heap, uppers: &[&Heap]) -> bool {
+        let Some(folds) = self.options.fold else { return false };
+        let count = lower.allocated().count();
+        let may_cover = |upper: &&&Heap| count > upper.allocated().count() && order::may_cover(lower, upper);
+        let uppers: Vec<&Heap> = uppers.iter().filter(may_cover).copied().collect();
+        let registers = |heap: &Heap| -> Vec<Vec<LocalId>> {
+            heap.frames.iter().map(|frame| frame.registers.keys().copied().collect()).collect()
+        };
+        // As a rule all of them have the same registers.
+        let mut folded: Vec<(Vec<Vec<LocalId>>, [Heap; 2])> = Vec::new();
+        uppers.into_iter().any(|upper| {
+            let asked = registers(upper);
+            let known = match folded.iter().position(|(of, _)| *of == asked) {
+                Some(known) => known,
+                None => {
+                    let mut lower = lower.clone();
+                    // What nobody asks about must not stand in the way.
+                    for (frame, asked) in lower.frames.iter_mut().zip(&asked) {
+                        Arc::make_mut(frame).registers.retain(|id, _| asked.contains(id));
+                    }
+                    lower.normalise();
+                    let forms = [fold::Pairs::InRows, fold::Pairs::All].map(|pairs| {
+                        let mut folded = lower.clone();
+                        fold::fold(&mut folded, self.folding(folds, pairs));
+                        folded
+                    });
+                    folded.push((asked, forms));
+                    folded.len() - 1
+                }
+            };
+            folded[known].1.iter().any(|form| order::covers(form, upper).is_ok())
         })
     }
 
@@ -279,9 +314,24 @@ impl Domain for ShapeAnalysis {
             (_, Shapes::Unknown(_)) => true,
             (Shapes::Unknown(_), Shapes::Known(_)) => false,
             (Shapes::Known(lower), Shapes::Known(upper)) => {
-                lower == upper || order::covers(lower, upper).is_ok() || self.covers_folded(lower, upper)
+                lower == upper || order::covers(lower, upper).is_ok() || self.covers_folded(lower, &[upper])
             }
         }
+    }
+
+    fn leq_any(&self, lower: &Shapes, uppers: &[&Shapes]) -> bool {
+        if uppers.iter().any(|upper| matches!(upper, Shapes::Unknown(_))) {
+            return true;
+        }
+        let Shapes::Known(lower) = lower else { return false };
+        let known = uppers.iter().filter_map(|upper| match *upper {
+            Shapes::Unknown(_) => None,
+            Shapes::Known(heap) => Some(heap),
+        });
+        let known: Vec<&Heap> = known.collect();
+        let single = order::Lower::new(lower);
+        known.iter().any(|upper| lower == *upper || single.covered_by(upper).is_ok())
+            || self.covers_folded(lower, &known)
     }
 
     /// No driver asks for it: states are kept apart. The greater one, or everything.
@@ -301,9 +351,9 @@ impl Domain for ShapeAnalysis {
 
     fn explain_not_leq(&self, lower: &Shapes, upper: &Shapes) -> String {
         match (lower, upper) {
-            (Shapes::Known(lower), Shapes::Known(upper)) => {
-                order::covers(lower, upper).err().unwrap_or_default()
-            }
+            (Shapes::Known(lower), Shapes::Known(upper)) => order::covers(lower, upper)
+                .err()
+                .map_or_else(String::new, |difference| difference.to_string()),
             _ => "nothing is known".to_owned(),
         }
     }
@@ -347,13 +397,15 @@ impl Cpa for ShapeAnalysis {
     }
 
     fn stop(&self, new: &Shapes, reached: &[&Shapes], (): &()) -> Option<usize> {
-        let equal = reached.iter().position(|old| *old == new);
-        let covers = |old: &&Shapes| match (new, *old) {
-            (_, Shapes::Unknown(_)) => true,
-            (Shapes::Unknown(_), Shapes::Known(_)) => false,
-            (Shapes::Known(new), Shapes::Known(old)) => order::covers(new, old).is_ok(),
+        let new = match new {
+            Shapes::Unknown(_) => None,
+            Shapes::Known(heap) => Some(order::Lower::new(heap)),
         };
-        equal.or_else(|| reached.iter().position(covers))
+        reached.iter().position(|old| match (&new, *old) {
+            (_, Shapes::Unknown(_)) => true,
+            (None, Shapes::Known(_)) => false,
+            (Some(new), Shapes::Known(old)) => new.covered_by(old).is_ok(),
+        })
     }
 
     fn adjust(
@@ -374,12 +426,25 @@ impl Cpa for ShapeAnalysis {
         self.drop_dead(&mut heap, at.function, at);
         heap.normalise();
         if at.is_loop_head
-            && let Some(most) = self.options.fold
+            && let Some(folds) = self.options.fold
         {
-            fold::fold(&mut heap, self.folding(most, fold::Pairs::InRows));
+            if here.len() > MOST_STATES {
+                return Adjusted::Interrupt;
+            }
+            heap.round_numbers();
+            fold::fold(&mut heap, self.folding(folds, fold::Pairs::InRows));
             heap.normalise();
             heap = widen::widen(heap, here);
             heap.normalise();
+            if std::env::var("SHP").is_ok() {
+                eprintln!(
+                    "{} {} ({}): {}",
+                    at.function.name,
+                    at.loc,
+                    here.len(),
+                    show::line(&self.program.env, &Shapes::Known(heap.clone()))
+                );
+            }
         }
         Adjusted::Continue(Shapes::Known(heap), ())
     }

@@ -2,7 +2,9 @@
 //! Sound and not complete: of several ways to find them one is tried. Law: `covers(lower, upper)` implies that all that `lower`
 //! describes `upper` describes.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
+
+use proofline_cfa::{LocalId, Name};
 
 use super::{
     heap::Heap,
@@ -10,17 +12,123 @@ use super::{
     value::{End, Node, Pointer, Value},
 };
 
-/// Whether it is covered; if not, why not.
-pub(super) fn covers(lower: &Heap, upper: &Heap) -> Result<(), String> {
-    Matching {
-        lower,
-        upper,
-        nodes: BTreeMap::new(),
-        back: BTreeMap::new(),
-        names: BTreeMap::new(),
-        open: Vec::new(),
+/// Where two graphs differ.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Difference {
+    /// The lower one may have lost something.
+    Lost,
+    /// Other calls are open.
+    Calls,
+    /// This register of this function has other values.
+    Register(Name, LocalId),
+    /// This variable has other values, or is not known.
+    Variable(Node),
+    /// This allocated node of the lower one, as that of the upper one.
+    Allocated(u32, u32),
+    /// The upper one has no such node.
+    Missing(u32),
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Difference::Lost => write!(f, "something may be lost"),
+            Difference::Calls => write!(f, "other calls are open"),
+            Difference::Register(function, id) => write!(f, "{function}: {id} has other values"),
+            Difference::Variable(node) => write!(f, "{node:?} has other values, or is not known"),
+            Difference::Allocated(lower, upper) => write!(f, "node {lower} is not like {upper}"),
+            Difference::Missing(id) => write!(f, "node {id} is missing"),
+        }
     }
-    .run()
+}
+
+/// Whether it is covered; if not, why not.
+pub(super) fn covers(lower: &Heap, upper: &Heap) -> Result<(), Difference> {
+    Lower::new(lower).covered_by(upper)
+}
+
+/// A graph that others may cover, with what is looked at for each of them.
+pub(super) struct Lower<'h> {
+    heap: &'h Heap,
+    /// Objects on the heap that are alive.
+    alive: usize,
+}
+
+impl<'h> Lower<'h> {
+    pub(super) fn new(heap: &'h Heap) -> Lower<'h> {
+        let alive = heap.allocated().filter(|(_, region)| region.life == Life::Heap).count();
+        Lower { heap, alive }
+    }
+
+    pub(super) fn covered_by(&self, upper: &Heap) -> Result<(), Difference> {
+        self.is_close(upper)?;
+        let matching = Matching {
+            lower: self.heap,
+            upper,
+            nodes: BTreeMap::new(),
+            back: BTreeMap::new(),
+            names: BTreeMap::new(),
+            open: Vec::new(),
+        };
+        matching.run()
+    }
+
+    /// What is cheap to see and tells most pairs apart.
+    fn is_close(&self, upper: &Heap) -> Result<(), Difference> {
+        let lower = self.heap;
+        // Each of the lower's objects is another one of the upper's, whose nodes are named from 0 on.
+        let most = upper.last().map_or(0, |last| last as usize + 1);
+        if !upper.lost && self.alive > most {
+            return Err(Difference::Missing(most as u32));
+        }
+        if lower.lost && !upper.lost {
+            return Err(Difference::Lost);
+        }
+        if lower.frames.len() != upper.frames.len() {
+            return Err(Difference::Calls);
+        }
+        for (ours, theirs) in lower.frames.iter().zip(&upper.frames).rev() {
+            if ours.function != theirs.function {
+                return Err(Difference::Calls);
+            }
+            if Arc::ptr_eq(ours, theirs) {
+                continue;
+            }
+            let mut all = ours.registers.range(..);
+            for (id, value) in &theirs.registers {
+                let known = all.find(|(other, _)| *other >= id).filter(|(other, _)| *other == id);
+                let known = match known {
+                    Some((_, known)) => known,
+                    None => {
+                        all = ours.registers.range(id..);
+                        &Value::Uninit
+                    }
+                };
+                let is_close = match value {
+                    Value::Uninit => true,
+                    Value::Any => *known != Value::Uninit,
+                    Value::Number(_) | Value::Symbol(_) => {
+                        matches!(known, Value::Number(_) | Value::Symbol(_))
+                    }
+                    Value::Pointer(above) => match known {
+                        Value::Pointer(pointer) => match (pointer.to, above.to) {
+                            (Node::Heap(_), Node::Heap(_)) => {
+                                above.low <= pointer.low && pointer.high <= above.high
+                            }
+                            (node, above) => node == above,
+                        },
+                        _ => false,
+                    },
+                    Value::Function(_) | Value::Freed | Value::Ended => known == value,
+                    Value::Choice(_) => true,
+                };
+                if !is_close {
+                    return Err(Difference::Register(ours.function, *id));
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Whether registers and variables leave it open that the lower one, folded, is covered: folding changes neither numbers nor which values are pointers.
@@ -58,66 +166,65 @@ struct Matching<'h> {
 }
 
 impl Matching<'_> {
-    fn run(mut self) -> Result<(), String> {
+    fn run(mut self) -> Result<(), Difference> {
         let (lower, upper) = (self.lower, self.upper);
-        if lower.lost && !upper.lost {
-            return Err("something may be lost".to_owned());
-        }
-        if lower.frames.len() != upper.frames.len() {
-            return Err("other calls are open".to_owned());
-        }
         for (ours, theirs) in lower.frames.iter().zip(&upper.frames) {
-            if ours.function != theirs.function {
-                return Err("other functions are open".to_owned());
-            }
             for (id, value) in &theirs.registers {
                 let known = ours.registers.get(id).unwrap_or(&Value::Uninit);
                 if !self.value(known, value) {
-                    return Err(format!("{}: {id} is {known:?}, not {value:?}", ours.function));
+                    return Err(Difference::Register(ours.function, *id));
                 }
             }
         }
         for (node, region) in upper.nodes.range(..Node::Heap(0)) {
-            let Some(known) = lower.node(*node) else { return Err(format!("{node:?} is not known")) };
-            if known.life != region.life || !is_within(known.size, region.size) {
-                return Err(format!("{node:?} is another kind of object"));
+            let is_same = lower.node(*node).is_some_and(|known| {
+                known.life == region.life && is_within(known.size, region.size) && self.bytes(known, region)
+            });
+            if !is_same {
+                return Err(Difference::Variable(*node));
             }
-            self.bytes(known, region).map_err(|why| format!("{node:?}: {why}"))?;
         }
         for node in lower.nodes.keys() {
             if matches!(node, Node::Global(_)) && !upper.nodes.contains_key(node) {
-                return Err(format!("{node:?} is not known above"));
+                return Err(Difference::Variable(*node));
             }
         }
         while let Some((ours, theirs)) = self.open.pop() {
-            let (Some(known), Some(region)) = (lower.node(Node::Heap(ours)), upper.node(Node::Heap(theirs)))
-            else {
-                return Err("a node is missing".to_owned());
-            };
-            self.bytes(known, region).map_err(|why| format!("node {ours} as {theirs}: {why}"))?;
+            let (known, region) = (lower.node(Node::Heap(ours)), upper.node(Node::Heap(theirs)));
+            if !known.zip(region).is_some_and(|(known, region)| self.bytes(known, region)) {
+                return Err(Difference::Allocated(ours, theirs));
+            }
         }
         if !upper.lost {
             let alive = lower.allocated().filter(|(_, region)| region.life == Life::Heap);
             if let Some((id, _)) = alive.into_iter().find(|(id, _)| !self.back.contains_key(id)) {
-                return Err(format!("node {id} is missing"));
+                return Err(Difference::Missing(id));
             }
         }
         Ok(())
     }
 
-    fn bytes(&mut self, known: &Region, region: &Region) -> Result<(), String> {
+    /// Whether the bytes of the first are covered by those of the second.
+    fn bytes(&mut self, known: &Region, region: &Region) -> bool {
         if known.rest > region.rest {
-            return Err("bytes without a value".to_owned());
+            return false;
         }
-        let described = region.cells.iter().map(|(at, cell)| (*at, cell.size, cell.value.clone()));
-        let others = known.cells.iter().flat_map(|(at, cell)| region.slice(*at, cell.size));
-        for (at, size, value) in described.chain(others).collect::<Vec<_>>() {
-            let ours = known.read(at, size);
-            if !self.value(&ours, &value) {
-                return Err(format!("at {at}: {ours:?}, not {value:?}"));
-            }
+        let described = region.cells.iter().all(|(at, cell)| self.cell(known, *at, cell.size, &cell.value));
+        described
+            && known.cells.iter().all(|(at, cell)| {
+                let is_seen = region.cells.get(at).is_some_and(|above| above.size == cell.size);
+                is_seen || {
+                    let pieces = region.slice(*at, cell.size);
+                    pieces.iter().all(|(at, size, value)| self.cell(known, *at, *size, value))
+                }
+            })
+    }
+
+    fn cell(&mut self, known: &Region, at: u64, size: u64, theirs: &Value) -> bool {
+        match known.cells.get(&at) {
+            Some(cell) if cell.size == size => self.value(&cell.value, theirs),
+            _ => self.value(&known.read(at, size), theirs),
         }
-        Ok(())
     }
 
     fn value(&mut self, ours: &Value, theirs: &Value) -> bool {

@@ -73,9 +73,6 @@ pub struct Branches {
     pub is_open: bool,
 }
 
-/// A larger least number is not kept.
-pub(super) const MOST_LEAST: u8 = 2;
-
 /// A node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Region {

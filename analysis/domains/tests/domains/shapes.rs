@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proofline_cfa::{Entry, Expr, LocalId, Lvalue, Name, Scalar};
 use proofline_cpa::{Adjusted, Cpa, Domain, LocationContext};
 use proofline_domains::{
-    ShapeAnalysis, ShapeOptions,
+    Folds, ShapeAnalysis, ShapeOptions,
     shape::{Asked, Shapes},
 };
 use proofline_hir::TypeKind;
@@ -19,12 +19,12 @@ use crate::{
     generate,
 };
 
-const START: &str = "extern int __VERIFIER_nondet_int(void); void *malloc(unsigned long); void free(void *);
+const START: &str = "extern int __VERIFIER_nondet_int(void); void *malloc(unsigned long); void free(void *); void *memset(void *, int, unsigned long);
 #define input __VERIFIER_nondet_int
 ";
 
 /// Programs that build, change and free structures.
-const PROGRAMS: [&str; 9] = [
+const PROGRAMS: [&str; 10] = [
     "struct n { int d; struct n *x; };
     int main(void) { struct n *l = 0;
         while (input()) { struct n *n = malloc(sizeof *n); if (!n) break; n->d = input() ? 1 : 2; n->x = l; l = n; }
@@ -67,6 +67,13 @@ const PROGRAMS: [&str; 9] = [
             if (!n->l && input()) n->l = leaf(n); if (!n->r && input()) n->r = leaf(n); }
         n = root; while (n) { if (n->l) n = n->l; else if (n->r) n = n->r;
             else { struct t *up = n->up; if (up) { if (up->l == n) up->l = 0; else up->r = 0; } free(n); n = up; } } return 0; }",
+    // Two records of one size, and functions that allocate for either.
+    "struct b { void *p; struct b *n; }; struct a { struct a *n; struct b *b; };
+    void *zeroed(unsigned long size) { void *p = malloc(size); while (!p) ; memset(p, 0, size); return p; }
+    struct b *more(struct b *b) { struct b *item = zeroed(sizeof *item); item->n = b; return item; }
+    int main(void) { struct a *all = 0;
+        while (input()) { struct a *item = zeroed(sizeof *item); do item->b = more(item->b); while (input()); item->n = all; all = item; }
+        while (all) { struct a *n = all->n; while (all->b) { struct b *m = all->b->n; free(all->b); all->b = m; } free(all); all = n; } return 0; }",
     "struct s { struct s *x; }; struct t { struct t *l, *r; struct s *s; };
     int main(void) { struct t *root = 0;
         while (input()) { struct t **at = &root; while (*at) at = input() ? &(*at)->l : &(*at)->r;
@@ -74,8 +81,13 @@ const PROGRAMS: [&str; 9] = [
         while (root) { struct t *n = root; if (!n->l) { root = n->r; free(n->s); free(n); } else { root = n->l; n->l = root->r; root->r = n; } } return 0; }",
 ];
 
-fn analysis(env: &Arc<Environment>, fold: Option<u32>, trees: bool) -> ShapeAnalysis {
-    ShapeAnalysis::new(env.clone(), ShapeOptions { entry: Entry::main(), wrapv: false, fold, trees })
+fn analysis(env: &Arc<Environment>, fold: Option<Folds>) -> ShapeAnalysis {
+    ShapeAnalysis::new(env.clone(), ShapeOptions { entry: Entry::main(), wrapv: false, fold })
+}
+
+/// Foldings of programs with trees are of trees.
+fn folding(env: &Arc<Environment>, code: &str, folds: Folds) -> ShapeAnalysis {
+    analysis(env, Some(Folds { trees: code.contains("struct t {"), ..folds }))
 }
 
 /// What is reached in so many steps.
@@ -87,8 +99,9 @@ fn explored(env: &Arc<Environment>, analysis: &ShapeAnalysis, most: usize) -> Ex
 fn shapes_obey_the_laws() {
     for code in PROGRAMS {
         let env = environment(&format!("{START}{code}"));
-        for fold in [Some(0), Some(3), None] {
-            let analysis = analysis(&env, fold, code.contains("struct t {"));
+        let folds = [Folds::lists(0), Folds { least: 1, ..Folds::lists(0) }, Folds::lists(3)];
+        let analyses = folds.map(|folds| folding(&env, code, folds));
+        for analysis in analyses.into_iter().chain([analysis(&env, None)]) {
             let explored = explored(&env, &analysis, 600);
             laws(&analysis, &env, &explored, &[], code);
         }
@@ -100,12 +113,12 @@ fn shapes_obey_the_laws() {
 fn explicit_heaps_are_among_the_folded_ones() {
     for code in PROGRAMS {
         let env = environment(&format!("{START}{code}"));
-        let explicit = analysis(&env, None, false);
+        let explicit = analysis(&env, None);
         let runs = explored(&env, &explicit, 700);
-        for fold in [0] {
-            let folding = analysis(&env, Some(fold), code.contains("struct t {"));
+        for folds in [Folds::lists(0), Folds { least: 1, ..Folds::lists(0) }] {
+            let folding = folding(&env, code, folds);
             let reached = explored(&env, &folding, 20_000);
-            assert!(reached.steps < 20_000, "folding {fold} does not come to an end: {code}");
+            assert!(reached.steps < 20_000, "{folds:?} does not come to an end: {code}");
             let mut compared = 0;
             for node in &runs.nodes {
                 let function = env.function(node.function).expect("a body");
@@ -122,14 +135,16 @@ fn explicit_heaps_are_among_the_folded_ones() {
                 let mut candidates: Vec<&Shapes> = here.map(|old| &old.state).collect();
                 candidates.dedup();
                 assert!(
-                    candidates.iter().any(|old| folding.leq(&folded, old)),
-                    "with {fold}, at {} {}: {}\nas {}\nis not in\n{}\n{code}",
+                    folding.leq_any(&folded, &candidates),
+                    "with {folds:?}, at {} {}: {}\nas {}\nis not in\n{}\n{code}",
                     node.function,
                     node.loc,
                     explicit.show(&node.state),
                     folding.show(&folded),
                     candidates.iter().map(|old| folding.show(old)).collect::<Vec<_>>().join("\n")
                 );
+                let alone = candidates.iter().any(|old| folding.leq(&node.state, old));
+                assert_eq!(alone, folding.leq_any(&node.state, &candidates), "{code}");
                 compared += 1;
             }
             assert!(compared > 10, "{compared} states were compared: {code}");
@@ -156,8 +171,8 @@ fn forms_of_folded_graphs_hold_for_what_they_cover() {
     for code in PROGRAMS {
         let env = environment(&format!("{START}{code}"));
         let main = env.function(Name::new("main")).expect("a body");
-        let runs = explored(&env, &analysis(&env, None, false), 300);
-        let folding = analysis(&env, Some(0), code.contains("struct t {"));
+        let runs = explored(&env, &analysis(&env, None), 300);
+        let folding = folding(&env, code, Folds::lists(0));
         let asked = pointers(&env, &folding);
         let reached = explored(&env, &folding, 20_000);
         let in_main = |name: Name| name == Name::new("main");
@@ -187,7 +202,7 @@ proptest! {
     fn shapes_of_random_programs_obey_the_laws(choices in vec(any::<u8>(), 0..80)) {
         let code = generate::program(&choices);
         let env = environment(&code);
-        let analysis = analysis(&env, Some(3), false);
+        let analysis = analysis(&env, Some(Folds::lists(3)));
         let explored = explored(&env, &analysis, 1_500);
         laws(&analysis, &env, &explored, &[], &code);
     }

@@ -14,7 +14,7 @@ use proofline_cpa::{
     BlockCpa, Budget, Certificate, Checker, Config, Order, Outcome, Path, Refine, Unknown, bam::Blocks,
 };
 use proofline_domains::{
-    IntervalAnalysis, IntervalOptions, RelationAnalysis, ShapeAnalysis, ValueAnalysis, ValueOptions,
+    Folds, IntervalAnalysis, IntervalOptions, RelationAnalysis, ShapeAnalysis, ValueAnalysis, ValueOptions,
     ValueRefinement,
     interval::IntervalValue,
     shape::{has_linked_heap, has_trees},
@@ -61,9 +61,7 @@ pub struct Abstraction {
     /// One pass that stops at no target: decides every obligation it can for itself.
     collects: bool,
     /// Of shapes: [`ShapeOptions::fold`](proofline_domains::ShapeOptions::fold).
-    fold: Option<u32>,
-    /// Of shapes: [`ShapeOptions::trees`](proofline_domains::ShapeOptions::trees).
-    trees: bool,
+    fold: Option<Folds>,
     /// Of intervals and relations: [`IntervalOptions::outcomes`](proofline_domains::IntervalOptions::outcomes).
     outcomes: bool,
     /// Relations are asked for where ranges say as much, too.
@@ -92,7 +90,6 @@ impl Abstraction {
             refines: false,
             collects: false,
             fold: None,
-            trees: false,
             outcomes: false,
             whatever_is_asked: false,
             steps: None,
@@ -122,10 +119,9 @@ impl Abstraction {
         self
     }
 
-    /// Folding alike objects in a row, or in a tree, and, of more than so many, such that are not.
-    pub fn folding(mut self, fold: Option<u32>, trees: bool) -> Abstraction {
+    /// Folding objects in a row, or in a tree.
+    pub fn folding(mut self, fold: Option<Folds>) -> Abstraction {
         self.fold = fold;
-        self.trees = trees;
         self
     }
     /// Keeping states apart while what calls have given differs.
@@ -390,12 +386,12 @@ impl Abstraction {
                 let why = "no structures of objects on the heap";
                 Decision::new(Answer::Unknown(Unknown::NotApplicable(why.into())))
             }
-            Domain::Shapes if self.trees && !has_trees(subject.env()) => {
+            Domain::Shapes if self.fold.is_some_and(|fold| fold.trees) && !has_trees(subject.env()) => {
                 let why = "no records of which there are trees";
                 Decision::new(Answer::Unknown(Unknown::NotApplicable(why.into())))
             }
             Domain::Shapes => {
-                let options = subject.shape_options(entry, self.fold, self.trees);
+                let options = subject.shape_options(entry, self.fold);
                 let kept = of_shapes(&options);
                 let analysis = Arc::new(ShapeAnalysis::new(environment, options));
                 self.run(&analysis, kept, Some, question)

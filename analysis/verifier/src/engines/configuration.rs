@@ -7,7 +7,7 @@ use std::{
 };
 
 use proofline_cpa::{Order, bam::Blocks};
-use proofline_domains::ValueRefinement;
+use proofline_domains::{Folds, ValueRefinement};
 use proofline_encoding::Encoding;
 use proofline_smt::horn::{Cells, Split};
 use serde::Deserialize;
@@ -123,6 +123,9 @@ pub(super) enum Parts {
         /// Of shapes: alike objects in a row are folded, and, of more than so many, such that are not.
         #[serde(default)]
         fold: Option<u32>,
+        /// Of shapes: whether segments have at least two objects, at least three and so on up to this number, is told apart.
+        #[serde(default = "two")]
+        least: u8,
         /// Of shapes: objects that may be parts of trees are folded to trees, not to lists.
         #[serde(default)]
         trees: bool,
@@ -273,6 +276,10 @@ impl Parts {
 
 fn any_number() -> u32 {
     u32::MAX
+}
+
+fn two() -> u8 {
+    Folds::lists(0).least
 }
 
 fn six() -> usize {
@@ -506,6 +513,7 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
             collects,
             order,
             fold,
+            least,
             trees,
             outcomes,
             steps,
@@ -518,7 +526,7 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
             let mut engine = Abstraction::new(name, domain)
                 .with_blocks(blocks.blocks())
                 .with_order(order.order())
-                .folding(fold, trees)
+                .folding(fold.map(|most| Folds { most, least, trees }))
                 .by_outcomes(outcomes)
                 .with_steps(steps)
                 .refining(refinement, restart, unconfirmed);

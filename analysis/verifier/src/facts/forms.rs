@@ -5,12 +5,15 @@ use std::collections::{BTreeMap, BTreeSet, btree_map};
 
 use proofline_cfa::{Entry, Expr, Function, Loc, Name, Program};
 use proofline_cpa::{Budget, Unknown};
-use proofline_domains::shape::{Asked, Form, has_linked_heap, has_trees};
+use proofline_domains::{
+    Folds,
+    shape::{Asked, Form, has_linked_heap, has_trees},
+};
 use proofline_hir::TypeKind;
 
 use super::{Facts, Variable, variables_of};
 use crate::{
-    inspect::FOLD,
+    inspect::FOLDS,
     pass::{each_location, shape_pass},
     subject::Subject,
 };
@@ -74,7 +77,7 @@ fn forms(
     called: &BTreeSet<Name>,
     budget: &Budget,
 ) -> Result<(Found, BTreeSet<Name>), Unknown> {
-    let (analysis, certificate) = shape_pass(subject, entry, FOLD, trees, budget)?;
+    let (analysis, certificate) = shape_pass(subject, entry, Folds { trees, ..FOLDS }, budget)?;
     let mut found = Found::new();
     let mut pointers: BTreeMap<Name, (Vec<PointerTo>, Vec<Asked>)> = BTreeMap::new();
     let mut unbounded: BTreeSet<Name> = BTreeSet::new();

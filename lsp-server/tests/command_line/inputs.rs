@@ -79,7 +79,7 @@ fn unknown_flags_engines_properties_and_functions_are_named() {
     scratch.run(&["check", "--frobnicate", "test.c"]).expect(3, &["--frobnicate", "--help"]);
     scratch
         .run(&["check", "--engine", "magic", "test.c"])
-        .expect(3, &["unknown engine `magic`", "intervals", "solver-free (concrete, intervals"]);
+        .expect(3, &["unknown engine `magic`", "intervals", "solver-free (concrete-glance, intervals"]);
     scratch.run(&["check", "--engine", "solver-free", "test.c"]).expect(0, &["RESULT: nothing to prove"]);
     scratch
         .run(&["check", "--property", "magic", "test.c"])

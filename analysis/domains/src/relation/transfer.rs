@@ -419,6 +419,11 @@ impl Step<'_> {
             self.found(state, id)?;
         }
         self.stays_in_string(state, op, lhs, rhs);
+        if let (CompareOp::Ne | CompareOp::Lt | CompareOp::Gt, Some((one, other))) = (op, both_read(lhs, rhs))
+        {
+            let [one, other] = [one, other].map(|lvalue| Expr::Address(lvalue.clone()));
+            self.compare_pointers(state, CompareOp::Ne, &one, &other)?;
+        }
         let (Some(left), Some(right)) = (view.form(lhs), view.form(rhs)) else { return Ok(()) };
         restrict(&view, state, op, &left, &right)
     }
@@ -430,6 +435,20 @@ impl Step<'_> {
             return Ok(());
         }
         restrict(&view, state, op, &left.offset, &right.offset)
+    }
+}
+
+/// Two places whose values are compared alike. Where these differ, the places do.
+fn both_read<'e>(lhs: &'e Expr, rhs: &'e Expr) -> Option<(&'e Lvalue, &'e Lvalue)> {
+    match (lhs, rhs) {
+        (Expr::Load(one), Expr::Load(other)) => {
+            let is_memory =
+                |lvalue: &Lvalue| matches!(lvalue.base, Base::Deref(..)) || !lvalue.path.is_empty();
+            let is_same = one.scalar == other.scalar && one.bits.is_none() && other.bits.is_none();
+            (is_same && is_memory(one) && is_memory(other)).then_some((one, other))
+        }
+        (Expr::Cast(one, lhs, _), Expr::Cast(other, rhs, _)) if one == other => both_read(lhs, rhs),
+        _ => None,
     }
 }
 

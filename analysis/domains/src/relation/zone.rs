@@ -300,11 +300,22 @@ impl Zone {
         self.bounds.extend(other.bounds.iter().map(|(dim, bounds)| (*dim, *bounds)));
     }
 
-    /// The numbers under other names; those without one are forgotten. No two get the same name.
+    /// The numbers under other names; those without one are forgotten. No two get the same name. What becomes a number of units is no larger
+    /// than such numbers are.
     pub fn renamed(&self, name: impl Fn(Dim) -> Option<Dim>) -> Zone {
+        let within = |dim: Dim, (low, high): (i128, i128)| match dim {
+            Dim::Size(_) | Dim::Zero(_) | Dim::Filled(_) | Dim::Stop(_) => {
+                let (least, most) = dim.range();
+                (low.clamp(least, most), high.clamp(least, most))
+            }
+            _ => (low, high),
+        };
         let differences = self.differences.iter();
         let differences = differences.filter_map(|((x, y), most)| Some(((name(*x)?, name(*y)?), *most)));
-        let bounds = self.bounds.iter().filter_map(|(dim, bounds)| Some((name(*dim)?, *bounds)));
+        let bounds = self.bounds.iter().filter_map(|(dim, bounds)| {
+            let dim = name(*dim)?;
+            Some((dim, within(dim, *bounds)))
+        });
         Zone { differences: differences.collect(), bounds: bounds.collect() }
     }
 

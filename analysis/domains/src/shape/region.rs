@@ -88,7 +88,8 @@ pub struct Region {
     pub segment: Option<Segment>,
     /// The segment each of whose objects has one like this.
     pub owner: Option<u32>,
-    /// The record that it was allocated for, as far as the text tells. Says nothing of the bytes: trees are made of objects of one record.
+    /// The record that it was allocated for, as far as the allocation tells, or its first use. Says nothing of the bytes: lists and trees are
+    /// made of objects of one record.
     pub record: Option<Name>,
 }
 

@@ -438,13 +438,15 @@ impl Step<'_> {
     }
 }
 
-/// Two places whose values are compared alike. Where these differ, the places do.
+/// Two places whose values are compared alike. Where these differ, the places do (a floating number may differ from itself).
 fn both_read<'e>(lhs: &'e Expr, rhs: &'e Expr) -> Option<(&'e Lvalue, &'e Lvalue)> {
     match (lhs, rhs) {
         (Expr::Load(one), Expr::Load(other)) => {
             let is_memory =
                 |lvalue: &Lvalue| matches!(lvalue.base, Base::Deref(..)) || !lvalue.path.is_empty();
-            let is_same = one.scalar == other.scalar && one.bits.is_none() && other.bits.is_none();
+            let is_exact = matches!(one.scalar, Some(Scalar::Int(_) | Scalar::Pointer));
+            let is_same =
+                is_exact && one.scalar == other.scalar && one.bits.is_none() && other.bits.is_none();
             (is_same && is_memory(one) && is_memory(other)).then_some((one, other))
         }
         (Expr::Cast(one, lhs, _), Expr::Cast(other, rhs, _)) if one == other => both_read(lhs, rhs),

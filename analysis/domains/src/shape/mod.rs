@@ -436,15 +436,6 @@ impl Cpa for ShapeAnalysis {
             heap.normalise();
             heap = widen::widen(heap, here);
             heap.normalise();
-            if std::env::var("SHP").is_ok() {
-                eprintln!(
-                    "{} {} ({}): {}",
-                    at.function.name,
-                    at.loc,
-                    here.len(),
-                    show::line(&self.program.env, &Shapes::Known(heap.clone()))
-                );
-            }
         }
         Adjusted::Continue(Shapes::Known(heap), ())
     }

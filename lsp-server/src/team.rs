@@ -28,6 +28,10 @@ impl TeamPlace for Place {
     fn put(&self, name: String, bytes: Vec<u8>) {
         self.0.put(name, bytes);
     }
+
+    fn finish(&self) {
+        self.0.finish();
+    }
 }
 
 /// The place that somebody names, or that the environment does.

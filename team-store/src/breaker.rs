@@ -43,6 +43,12 @@ impl Breaker {
         self.failed_at(why, Instant::now());
     }
 
+    /// There is nobody: one failure is enough.
+    pub(crate) fn is_away(&self, why: &str) {
+        self.0.lock().failures = MOST_FAILURES;
+        self.failed(why);
+    }
+
     fn failed_at(&self, why: &str, now: Instant) {
         let mut state = self.0.lock();
         state.failures += 1;

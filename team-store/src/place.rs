@@ -11,6 +11,12 @@ use percent_encoding::percent_decode_str;
 /// What nobody reads for so long is forgotten, where the place can do that.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(60 * 60 * 24 * 30);
 
+const REDIS_PORT: u16 = 6379;
+
+/// Say that another machine speaks to the network for this one.
+const PROXIES: [&str; 6] =
+    ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+
 /// The password of a Redis server, where the text has none.
 const PASSWORD: &str = "PROOFLINE_STORE_PASSWORD";
 
@@ -81,6 +87,36 @@ pub(crate) fn operator(text: &str) -> Result<Operator, PlaceError> {
     }
 }
 
+/// The machine and the port of the place that a text names, if it is one of the network.
+pub(crate) fn endpoint(text: &str) -> Option<String> {
+    let (scheme, rest) = text.split_once("://")?;
+    let address = Address::of(rest);
+    let with_port = |host: &str, port: u16| match host.contains(':') {
+        true => host.to_owned(),
+        false => format!("{host}:{port}"),
+    };
+    match scheme {
+        "redis" | "rediss" => Some(with_port(&address.host, REDIS_PORT)),
+        // Through a proxy machines are reached that do not answer here.
+        "s3" if PROXIES.iter().all(|name| from_outside(name).is_none()) => {
+            let endpoint = endpoint_of(&address)?;
+            let (scheme, rest) = endpoint.split_once("://")?;
+            let host = rest.split('/').next().unwrap_or(rest);
+            Some(with_port(host, if scheme == "http" { 80 } else { 443 }))
+        }
+        _ => None,
+    }
+}
+
+/// Where a server of S3 is that is no cloud's.
+fn endpoint_of(address: &Address) -> Option<String> {
+    address.parameter("endpoint").map(str::to_owned).or_else(|| from_outside("AWS_ENDPOINT_URL"))
+}
+
+fn from_outside(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
 /// Libraries that encrypt ask which one does it; none of them is to choose.
 fn encrypt_with_ring() {
     // Somebody was first.
@@ -88,7 +124,7 @@ fn encrypt_with_ring() {
 }
 
 fn redis(scheme: &str, address: &Address) -> opendal::Result<Operator> {
-    let port = if address.host.contains(':') { "" } else { ":6379" };
+    let port = if address.host.contains(':') { String::new() } else { format!(":{REDIS_PORT}") };
     let mut builder =
         Redis::default().endpoint(&format!("{scheme}://{}{port}", address.host)).default_ttl(FORGOTTEN_AFTER);
     // The first part of the path is the database, if it is a number.
@@ -115,10 +151,7 @@ fn redis(scheme: &str, address: &Address) -> opendal::Result<Operator> {
 /// Who asks is said by the environment, or the files, that other clients of S3 read (`AWS_ACCESS_KEY_ID`).
 fn s3(address: &Address) -> opendal::Result<Operator> {
     let mut builder = S3::default().bucket(&address.host).root(&format!("/{}", address.path));
-    let from_outside = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let endpoint =
-        address.parameter("endpoint").map(str::to_owned).or_else(|| from_outside("AWS_ENDPOINT_URL"));
-    if let Some(endpoint) = endpoint {
+    if let Some(endpoint) = endpoint_of(address) {
         builder = builder.endpoint(&endpoint);
     }
     let region = address.parameter("region").map(str::to_owned).or_else(|| from_outside("AWS_REGION"));
@@ -153,6 +186,18 @@ mod tests {
         assert_eq!((&*address.host, &*address.path), ("host:1", "2/here"));
         assert_eq!(address.parameter("endpoint"), Some("http://x"));
         assert_eq!(Address::of("bucket"), Address { host: "bucket".into(), ..Address::of("") });
+    }
+
+    #[test]
+    fn places_of_the_network_have_an_endpoint() {
+        let endpoint_of = |text| endpoint(text).unwrap_or_default();
+        assert_eq!(endpoint_of("redis://me@h/2"), "h:6379");
+        assert_eq!(endpoint_of("rediss://h:1"), "h:1");
+        if PROXIES.iter().all(|name| from_outside(name).is_none()) {
+            assert_eq!(endpoint_of("s3://b/p?endpoint=http://h:9000"), "h:9000");
+            assert_eq!(endpoint_of("s3://b/p?endpoint=https://h/x"), "h:443");
+        }
+        assert_eq!(endpoint("/tmp"), None);
     }
 
     #[test]

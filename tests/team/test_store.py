@@ -173,6 +173,59 @@ def test_a_lying_server_changes_no_verdict(tmp_path, redis):
     assert said.verdict() == first.verdict()
 
 
+@pytest.mark.parametrize("most", [1, 40, 120, 300, 500])
+def test_a_connection_that_is_cut_in_the_middle_changes_no_verdict(tmp_path, redis, most):
+    """After so many bytes of answers the line is dead: in the greeting, in an answer's head, in its middle."""
+    _, port = redis
+    team = Team(tmp_path, f"redis://127.0.0.1:{port}")
+    first = shared(team)
+    cut = free_port()
+    pipe = subprocess.Popen([sys.executable, Path(__file__).with_name("slow_pipe.py"), str(cut), str(port), "0", str(most)])
+    try:
+        wait_for(cut)
+        said, _ = Team(tmp_path, f"redis://127.0.0.1:{cut}").check(cache=str(tmp_path / f"cut{most}"))
+        assert said.verdict() == first.verdict()
+        assert counts(said) in [(0, 0), (1, 0)], said.all
+    finally:
+        pipe.kill()
+        pipe.wait()
+    # What is there is whole, whatever was written meanwhile.
+    said, _ = team.check()
+    assert counts(said) == (1, 0), said.all
+
+
+def test_older_and_newer_versions_live_side_by_side(tmp_path, redis):
+    """The name of an object says which version wrote it. Those of others are neither read nor changed."""
+    _, port = redis
+    team = Team(tmp_path, f"redis://127.0.0.1:{port}")
+    first = shared(team)
+    command = ["redis-cli", "-p", str(port)]
+    ask = lambda *words: subprocess.run([*command, *words], capture_output=True, text=True, check=True).stdout.strip()
+    (own,) = ask("keys", "*").split()
+    format_, engines = own.rsplit("/", 1)
+    name, number = format_.rsplit("-", 1)
+    others = [f"{name}-{int(number) - 1}/{engines}", f"{name}-{int(number) + 1}/{engines}", f"{format_}/{'0' * len(engines)}"]
+    ask("copy", own, others[0])
+    for other in others[1:]:
+        ask("set", other, "of another version")
+    ask("del", own)
+    # What an older one has left says nothing to this one.
+    again, _ = team.check()
+    assert counts(again) == (0, 0) and again.verdict() == first.verdict()
+    second, _ = team.check()
+    assert counts(second) == (1, 0) and second.verdict() == first.verdict()
+    assert [ask("get", other) for other in others[1:]] == ["of another version"] * 2
+    assert sorted(ask("keys", "*").split()) == sorted([own, *others])
+
+
+def test_nobody_waits_for_a_server_that_is_away(tmp_path):
+    team = Team(tmp_path, f"redis://127.0.0.1:{free_port()}")
+    first, _ = team.check()
+    second, took = team.check()
+    assert first.verdict() == second.verdict() and counts(second) == (0, 0)
+    assert "of no use at the moment" in second.all and took < 20
+
+
 def test_a_slow_server_is_not_waited_for(tmp_path, redis):
     """Every byte passes through a pipe that waits: 0.2 s for each piece, in both directions."""
     _, port = redis

@@ -85,13 +85,13 @@ fn known_or_computed<'db>(db: &'db dyn Db, project: Project, asked: Asked<'db>) 
         block(db, project, Asked::new(db, slice, key.clone())).is_some_and(|now| now.answer == *answer)
     };
     let holds = |(_, summary): &Named| summary.asked().iter().all(answers);
-    if let Some(known) = db.shared().shelf.versions(&content, run).into_iter().find(holds) {
+    if let Some(known) = db.shared().memory.shelf.versions(&content, run).into_iter().find(holds) {
         return Some(known);
     }
     let ask = |key: &BlockKey| abstraction(db, project, slice, key);
     let computed = db.run().compute(key, &ask);
     let summary = computed.unwrap_or_else(|ended| resume_unwind(Box::new(RunEnded(ended))))?;
-    Some((db.shared().shelf.keep(content, summary.clone(), false), summary))
+    Some((db.shared().memory.shelf.keep(content, summary.clone(), false), summary))
 }
 
 /// A block's abstraction.
@@ -103,7 +103,7 @@ fn abstraction<'db>(
 ) -> Option<Arc<BlockSummary>> {
     let asked = Asked::new(db, slice, key.clone());
     let answer = block(db, project, asked)?;
-    let summary = match db.shared().shelf.get(answer.name) {
+    let summary = match db.shared().memory.shelf.get(answer.name) {
         Some(summary) => summary,
         None => known_or_computed(db, project, asked)?.1,
     };

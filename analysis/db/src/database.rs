@@ -16,7 +16,7 @@ use proofline_syntax::{
     interrupt::{self, Interrupt},
 };
 use proofline_verifier::{
-    Cancel, Entry, Name, Subject, Unknown,
+    Cancel, Entry, Name, Subject, Summaries, Unknown,
     blocks::BlockRun,
     facts::Facts,
     load::{self, LoadError, Options, Source, Surroundings, VolatileReads},
@@ -30,13 +30,12 @@ use crate::{
     files::{Known, Texts},
     front::{FileName, Project, files, source},
     linked::{Symbol, has_body, trouble},
+    memory::Memory,
     program::{
         annotation, callers, covered, default_entries, given, misunderstood, positions, prepared, ready,
     },
     shared::{Db, Shared},
     store::Store,
-    stored::Blocks,
-    team::{Team, TeamPlace},
     verdict::{Asked, Interrupted, explain, findings, judgement, known},
     work::Work,
 };
@@ -122,7 +121,19 @@ impl Db for Database {
 impl Database {
     /// For one program.
     pub fn new(files: Vec<PathBuf>, options: Options) -> Database {
-        let shared = Arc::new(Shared::default());
+        Database::with_memory(files, options, Arc::default())
+    }
+
+    /// For one program, with what other graphs remember, too.
+    pub fn with_memory(files: Vec<PathBuf>, options: Options, memory: Arc<Memory>) -> Database {
+        let summaries = Arc::new(match memory.team.get() {
+            Some(_) => Summaries::with_evidence(),
+            None => Summaries::default(),
+        });
+        let shared = Arc::new(Shared { memory, summaries, ..Shared::default() });
+        if let Some(blocks) = shared.memory.blocks.get() {
+            shared.summaries.set_persistent_cache(blocks.clone());
+        }
         let running = shared.running.clone();
         let storage = salsa::Storage::new(Some(Box::new(move |event: salsa::Event| {
             if matches!(event.kind, EventKind::DidSetCancellationFlag) {
@@ -149,7 +160,7 @@ impl Database {
 
     /// The answers that were found out here, as bytes for [`Store::add`].
     pub fn answers(&self) -> Vec<u8> {
-        self.shared.store.get().map(Store::added).unwrap_or_default()
+        self.shared.memory.store.get().map(Store::added).unwrap_or_default()
     }
 
     fn project(&self) -> Project {
@@ -158,30 +169,15 @@ impl Database {
 
     /// Keeps answers on the disk, too, from now on; once.
     pub fn set_store(&mut self, store: Store) {
-        let blocks = Arc::new(Blocks(store.blocks()));
-        if self.shared.store.set(store).is_ok() && self.shared.blocks.set(blocks.clone()).is_ok() {
-            self.shared.shelf.set_disk(blocks.clone());
-            self.shared.summaries.set_persistent_cache(blocks);
+        self.shared.memory.set_store(store);
+        if let Some(blocks) = self.shared.memory.blocks.get() {
+            self.shared.summaries.set_persistent_cache(blocks.clone());
         }
-    }
-
-    /// Shares answers with a team from now on; once.
-    pub fn set_team(&self, place: Arc<dyn TeamPlace>) {
-        drop(self.shared.team.set(Team::new(place)));
     }
 
     /// Writes new answers to the disk, and has them written to the team's place.
     pub fn save(&self) {
-        if let Some(team) = self.shared.team.get() {
-            team.save();
-        }
-        if let Some(store) = self.shared.store.get() {
-            store.save();
-        }
-        if let Some(blocks) = self.shared.blocks.get() {
-            self.shared.shelf.persist();
-            blocks.0.save();
-        }
+        self.shared.memory.save();
     }
 
     /// The files of the program. Returns whether they were others.
@@ -265,7 +261,7 @@ impl Database {
 
     /// How many blocks were found on the disk so far.
     pub fn blocks_from_disk(&self) -> u64 {
-        self.shared.shelf.fetched()
+        self.shared.memory.shelf.fetched()
     }
 
     /// What was done since the last call, in order; blocks last.

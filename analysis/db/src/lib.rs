@@ -16,6 +16,7 @@ mod fingerprint;
 mod front;
 mod functions;
 mod linked;
+mod memory;
 mod program;
 mod shared;
 mod shelf;
@@ -28,7 +29,8 @@ mod work;
 
 pub use database::{Database, KnownFrom, Prepared, Stopped};
 pub use files::Texts;
+pub use memory::Memory;
 pub use store::Store;
 pub use stored::ENGINES;
 pub use team::{Fetched, TeamPlace};
-pub use work::Work;
+pub use work::{Counts, Work};

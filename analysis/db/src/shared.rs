@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     path::PathBuf,
-    sync::{Arc, OnceLock, Weak},
+    sync::{Arc, Weak},
     time::Instant,
 };
 
@@ -11,9 +11,10 @@ use parking_lot::Mutex;
 use proofline_syntax::Unit;
 use proofline_verifier::{Cancel, Name, Summaries, blocks::BlockRun, portfolio::Control};
 
-use crate::{
-    files::Files, functions::Functions, shelf::Shelf, store::Store, stored::Blocks, team::Team, work::Work,
-};
+use crate::{files::Files, functions::Functions, memory::Memory, work::Work};
+
+/// Pieces of work that are remembered for who asks for them.
+const MOST_WORK: usize = 1 << 20;
 
 /// What queries ask of the database besides memory.
 #[salsa::db]
@@ -35,10 +36,8 @@ pub(crate) struct Shared {
     /// What files were parsed to last, as long as somebody has it.
     pub(crate) parsed: Mutex<BTreeMap<PathBuf, Weak<Unit>>>,
     pub(crate) functions: Functions,
-    pub(crate) store: OnceLock<Store>,
-    pub(crate) blocks: OnceLock<Arc<Blocks>>,
-    pub(crate) team: OnceLock<Team>,
-    pub(crate) shelf: Shelf,
+    /// Shared with other graphs, maybe.
+    pub(crate) memory: Arc<Memory>,
     pub(crate) summaries: Arc<Summaries>,
     pub(crate) millis: Mutex<BTreeMap<Name, u64>>,
     pub(crate) saved: Mutex<Option<Instant>>,
@@ -74,7 +73,13 @@ impl Running {
 
 impl Shared {
     pub(crate) fn log(&self, work: Work) {
-        self.work.lock().push(work);
+        self.memory.counts.lock().add(&work);
+        let mut all = self.work.lock();
+        if all.len() >= MOST_WORK {
+            // Nobody asks for it.
+            all.clear();
+        }
+        all.push(work);
     }
 
     /// Work that an edit stops through `cancel`. Look whether one is waiting after this, not before.

@@ -16,18 +16,21 @@ use proofline_verifier::{
     PersistentCache,
     blocks::{BlockKey, BlockRun, BlockSummary},
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::stored::Blocks;
 
 /// Abstractions of one key that are kept: those above other answers, or as it was before the last edits.
 const VERSIONS: usize = 3;
 
-/// Nodes of all graphs that are kept.
-const MOST_NODES: usize = 1 << 19;
-
 /// An abstraction with more bytes is not left to other processes.
 const MOST_BYTES: usize = 1 << 20;
+
+/// Nor are more bytes left to them at a time: there is no room for many more on the disk.
+const MOST_AT_ONCE: usize = 1 << 22;
+
+/// No node has fewer, as far as the look at the room that is left goes: who is larger for certain is not written in vain.
+const LEAST_BYTES: usize = 64;
 
 /// What a block of a function is found by: all that it is a function of, the answers of other blocks apart.
 pub(crate) type Content = (ContentHash, BlockKey);
@@ -35,9 +38,10 @@ pub(crate) type Content = (ContentHash, BlockKey);
 /// An abstraction with the name that no other has.
 pub(crate) type Named = (u64, Arc<BlockSummary>);
 
-#[derive(Default)]
 pub(crate) struct Shelf {
     inner: Mutex<Inner>,
+    /// Nodes of all graphs that are kept.
+    most_nodes: usize,
     disk: OnceLock<Arc<Blocks>>,
     fetched: AtomicU64,
 }
@@ -60,6 +64,11 @@ struct Entry {
 }
 
 impl Shelf {
+    /// With room for so many nodes.
+    pub(crate) fn new(most_nodes: usize) -> Shelf {
+        Shelf { inner: Mutex::default(), most_nodes, disk: OnceLock::new(), fetched: AtomicU64::new(0) }
+    }
+
     /// Where other processes leave theirs. The first counts.
     pub(crate) fn set_disk(&self, disk: Arc<Blocks>) {
         drop(self.disk.set(disk));
@@ -115,12 +124,20 @@ impl Shelf {
         if let Some(old) = old {
             inner.forget(old);
         }
-        while inner.nodes > MOST_NODES
+        while inner.nodes > self.most_nodes
             && let Some((_, &oldest)) = inner.by_use.first_key_value()
         {
             inner.forget(oldest);
         }
         name
+    }
+
+    /// Keeps none of them.
+    pub(crate) fn forget_all(&self) {
+        self.persist();
+        let mut inner = self.inner.lock();
+        // Names are not used again.
+        *inner = Inner { clock: inner.clock, ..Inner::default() };
     }
 
     /// Leaves what is new to other processes.
@@ -131,10 +148,15 @@ impl Shelf {
             entry.is_on_disk = true;
             new.push((entry.used, entry.content.clone(), entry.summary.clone()));
         }
-        // Of several versions the last one used counts.
-        new.sort_by_key(|(used, _, _)| *used);
+        // Those used last; of several versions of one, that is the one that counts.
+        new.sort_by_key(|(used, _, _)| std::cmp::Reverse(*used));
+        let (mut left, mut done) = (MOST_AT_ONCE, FxHashSet::default());
         for (_, content, summary) in new {
-            if let Some(bytes) = summary.bytes().filter(|bytes| bytes.len() <= MOST_BYTES) {
+            if summary.size() > left / LEAST_BYTES || !done.insert(content.clone()) {
+                continue;
+            }
+            if let Some(bytes) = summary.bytes().filter(|bytes| bytes.len() <= MOST_BYTES.min(left)) {
+                left -= bytes.len();
                 disk.put(on_disk(&content), bytes);
             }
         }

@@ -9,7 +9,7 @@ use std::{
     panic::{self, AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::Once,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use parking_lot::Mutex;
@@ -50,6 +50,8 @@ struct Inner {
     /// To be written.
     new: BTreeMap<ContentHash, Vec<u8>>,
     used: Vec<ContentHash>,
+    /// When the file was written last that was read, and how long it was then.
+    read: Option<(SystemTime, u64)>,
     is_read: bool,
     is_damaged: bool,
 }
@@ -101,11 +103,26 @@ impl Store {
         let mut inner = self.inner.lock();
         if !inner.is_read {
             inner.is_read = true;
+            inner.read = self.written();
             (inner.known, inner.is_damaged) = self.read_all();
         }
         let found = inner.known.get(&key).or_else(|| inner.new.get(&key)).cloned()?;
         inner.used.push(key);
         Some(found)
+    }
+
+    /// When the file was written, and how long it is.
+    fn written(&self) -> Option<(SystemTime, u64)> {
+        let file = fs::metadata(self.path.as_ref()?).ok()?;
+        Some((file.modified().ok()?, file.len()))
+    }
+
+    /// The file is read again when something is looked up, if another process has written it.
+    pub(crate) fn look_again(&self) {
+        let mut inner = self.inner.lock();
+        if inner.is_read && self.path.is_some() && inner.read != self.written() {
+            inner.is_read = false;
+        }
     }
 
     /// Keeps bytes under a key, from [`Store::save`] on also on the disk.
@@ -130,13 +147,22 @@ impl Store {
         if fs::create_dir_all(folder).is_err() {
             return;
         }
+        let is_known = inner.read == self.written();
         if self.write(path, &new, &used).is_err() {
             // Not ours, or broken: once more with an empty one.
             if is_free(path) && fs::remove_file(path).is_ok() {
                 let _ = self.write(path, &new, &used);
             }
         }
-        inner.known.extend(new);
+        if is_known {
+            // What others have written is in the file, too, but nothing that was not read.
+            inner.read = self.written();
+        }
+        let bytes =
+            |all: &BTreeMap<ContentHash, Vec<u8>>| all.values().map(|bytes| bytes.len() as u64).sum::<u64>();
+        if bytes(&inner.known) + bytes(&new) <= self.most_bytes {
+            inner.known.extend(new);
+        }
     }
 
     /// What is there, and whether the file is damaged.

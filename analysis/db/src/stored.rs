@@ -61,6 +61,21 @@ pub(crate) fn key(slice: ContentHash, request: &Request, wrapv: bool) -> Content
     hasher.content_hash()
 }
 
+/// The key of an answer in which nothing is open, however it was asked for. `None`: who asks wants to know what certain engines say.
+pub(crate) fn whole_key(slice: ContentHash, request: &Request, wrapv: bool) -> Option<ContentHash> {
+    if !request.may_be_answered_by_others() {
+        return None;
+    }
+    let mut hasher = ContentHasher::default();
+    for part in ["whole", ENGINES, &request.property.name()] {
+        hasher.write(&(part.len() as u64).to_le_bytes());
+        hasher.write(part.as_bytes());
+    }
+    hasher.write(&[u8::from(request.round.is_own), u8::from(wrapv)]);
+    hasher.write(&slice.0);
+    Some(hasher.content_hash())
+}
+
 /// A name under which only these engines find something.
 pub(crate) fn of_these_engines(name: ContentHash) -> ContentHash {
     let mut hasher = ContentHasher::default();

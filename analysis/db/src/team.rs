@@ -12,7 +12,8 @@ use std::{
 
 use parking_lot::{Condvar, Mutex};
 use proofline_hir::ContentHash;
-use proofline_verifier::Cancel;
+use proofline_verifier::{Cancel, Evidence, portfolio::Claim};
+use serde::{Deserialize, Serialize};
 
 use crate::{
     store::{sealed, unsealed},
@@ -20,13 +21,17 @@ use crate::{
 };
 
 /// Part of each object's name.
-const FORMAT: &str = "answers-1";
+const FORMAT: &str = "answers-2";
 
 /// Larger objects are not written: the answers that are new are left out.
 const MOST_BYTES: usize = 1 << 20;
 
 /// How long an answer is waited for.
 const PATIENCE: Duration = Duration::from_millis(1500);
+
+/// All waiting together takes no longer than this, with a part of what verifying took, and with what answers have spared.
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+const PART: u32 = 10;
 
 /// Between two looks whether waiting has an end.
 const LOOK: Duration = Duration::from_millis(20);
@@ -49,10 +54,32 @@ pub trait TeamPlace: Send + Sync {
     fn fetch(&self, name: String, then: Fetched);
     /// Writes in the background.
     fn put(&self, name: String, bytes: Vec<u8>);
+    /// Waits for what is being written, if that does not take long.
+    fn finish(&self);
 }
 
-/// By [`stored::key`].
-type Answers = BTreeMap<[u8; 32], Vec<u8>>;
+/// An answer with all that helps to check it.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Answer {
+    /// A judgement, by `stored`.
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) evidence: Evidence,
+    /// Steps that each engine had.
+    pub(crate) steps: u64,
+    /// How long it took.
+    pub(crate) millis: u64,
+}
+
+impl Answer {
+    /// What it says, if it says anything.
+    pub(crate) fn claim(&self) -> Option<Claim> {
+        let has_invariants = self.evidence.keys().any(|what| what.starts_with("invariants"));
+        Some(Claim { judgement: stored::judgement(&self.bytes)?, steps: self.steps, has_invariants })
+    }
+}
+
+/// By [`stored::key`], and by [`stored::whole_key`].
+type Answers = BTreeMap<[u8; 32], Answer>;
 
 #[derive(Default)]
 struct Slice {
@@ -68,6 +95,22 @@ pub(crate) struct Team {
     place: Arc<dyn TeamPlace>,
     inner: Arc<Inner>,
     refused: AtomicU32,
+    allowance: Mutex<Allowance>,
+}
+
+/// How long may be waited. With a place that is of no use, work takes little longer than without one.
+#[derive(Default)]
+struct Allowance {
+    waited: Duration,
+    verifying: Duration,
+    spared: Duration,
+}
+
+impl Allowance {
+    fn left(&self) -> Duration {
+        let all = FIRST_WAIT + self.verifying / PART + self.spared;
+        all.saturating_sub(self.waited).min(PATIENCE)
+    }
 }
 
 #[derive(Default)]
@@ -78,17 +121,19 @@ struct Inner {
 
 impl Team {
     pub(crate) fn new(place: Arc<dyn TeamPlace>) -> Team {
-        Team { place, inner: Arc::default(), refused: AtomicU32::new(0) }
+        let (inner, refused, allowance) = (Arc::default(), AtomicU32::new(0), Mutex::default());
+        Team { place, inner, refused, allowance }
     }
 
-    /// What is said of a question about a slice. For a question that is answered at once it is not waited.
+    /// What is said of a question about a slice, by the first of its keys that something is known by. For a question that is answered at once it is
+    /// not waited.
     pub(crate) fn find(
         &self,
         slice: ContentHash,
-        key: ContentHash,
+        keys: &[ContentHash],
         steps: u64,
         cancel: &Cancel,
-    ) -> Option<Vec<u8>> {
+    ) -> Option<Answer> {
         if self.refused.load(Ordering::Relaxed) >= MOST_REFUSED {
             return None;
         }
@@ -96,15 +141,24 @@ impl Team {
         if steps <= CHEAP_STEPS {
             return None;
         }
+        let (begun, most) = (Instant::now(), self.allowance.lock().left());
         let mut slices = self.inner.slices.lock();
-        loop {
+        let found = loop {
             let found = slices.get(&slice)?;
             match found.awaited {
-                None => return found.known.get(&key.0).cloned(),
-                Some(since) if since.elapsed() > PATIENCE || cancel.is_cancelled() => return None,
+                None => break keys.iter().find_map(|key| found.known.get(&key.0)).cloned(),
+                Some(_) if begun.elapsed() > most || cancel.is_cancelled() => break None,
                 Some(_) => drop(self.inner.has_come.wait_for(&mut slices, LOOK)),
             }
-        }
+        };
+        drop(slices);
+        self.allowance.lock().waited += begun.elapsed();
+        found
+    }
+
+    /// An answer was confirmed, in this time.
+    pub(crate) fn spared(&self, answer: &Answer, took: Duration) {
+        self.allowance.lock().spared += Duration::from_millis(answer.millis).saturating_sub(took);
     }
 
     /// Has a slice fetched, once.
@@ -127,16 +181,22 @@ impl Team {
         self.place.fetch(name_of(slice), Box::new(came));
     }
 
-    /// What was found out here, and took so long.
-    pub(crate) fn put(&self, slice: ContentHash, key: ContentHash, bytes: &[u8], took: Duration) {
+    /// What was found out here about a slice, in this time.
+    pub(crate) fn put(&self, slice: ContentHash, key: ContentHash, answer: &Answer, took: Duration) {
+        self.allowance.lock().verifying += took;
         if took >= WORTH {
-            self.inner.slices.lock().entry(slice).or_default().new.insert(key.0, bytes.to_vec());
+            self.inner.slices.lock().entry(slice).or_default().new.insert(key.0, answer.clone());
         }
     }
 
     /// A claim was not confirmed.
     pub(crate) fn refuse(&self) {
         self.refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Waits for that, for a while.
+    pub(crate) fn finish(&self) {
+        self.place.finish();
     }
 
     /// Has what is new written, beside what is there.
@@ -165,4 +225,143 @@ fn name_of(slice: ContentHash) -> String {
 /// What an object says, if it is whole.
 fn answers(slice: ContentHash, bytes: &[u8]) -> Option<Answers> {
     postcard::from_bytes(&unsealed(&slice.0, bytes)?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, path::PathBuf};
+
+    use proofline_verifier::{
+        load::Options,
+        portfolio::{self, Control, Request, Round},
+        property::Property,
+        report::Report,
+        verdict::Verdict,
+    };
+
+    use super::*;
+    use crate::{Counts, Database, Memory};
+
+    /// In memory, at once.
+    #[derive(Default)]
+    struct Shelf(Mutex<BTreeMap<String, Vec<u8>>>);
+
+    impl TeamPlace for Shelf {
+        fn fetch(&self, name: String, then: Fetched) {
+            then(self.0.lock().get(&name).cloned());
+        }
+        fn put(&self, name: String, bytes: Vec<u8>) {
+            self.0.lock().insert(name, bytes);
+        }
+        fn finish(&self) {}
+    }
+
+    /// Needs `p + q == n`, which neither intervals nor differences say.
+    const TEXT: &str = "#include <assert.h>
+extern int in(void);
+int main(void) {
+    int n = in(), p = 0, q = 0;
+    if (n < 0 || n > 1000) return 0;
+    for (int i = 0; i < n; i++) { if (in()) p++; else q++; }
+    assert(p + q == n);
+    assert(n != 500 || in());
+    return 0;
+}
+";
+
+    /// What a machine says that has verified nothing before; where its verdicts came from, and whom it asked.
+    fn check(place: &Arc<Shelf>) -> (Report, Counts, BTreeSet<&'static str>, Arc<Memory>) {
+        let memory = Arc::new(Memory::default());
+        memory.set_team(place.clone());
+        let file = PathBuf::from("/team/main.c");
+        let mut db = Database::with_memory(vec![file.clone()], Options::default(), memory.clone());
+        db.set_text(&file, TEXT);
+        let request = Request {
+            property: Property::Everything,
+            engines: Vec::new(),
+            steps: 300_000,
+            first_only: false,
+            round: Round::default(),
+            under: Arc::default(),
+        };
+        let asked: Arc<Mutex<BTreeSet<&'static str>>> = Arc::default();
+        let heard = asked.clone();
+        let listener = move |engine: &'static str, _: Duration, _: Option<u32>| {
+            heard.lock().insert(engine);
+        };
+        let control = Control { asked: Some(Arc::new(listener)), ..Control::default() };
+        let report = portfolio::check(&db, &request, &[], &control).expect("nobody stops it");
+        db.save();
+        let asked = asked.lock().clone();
+        (report, memory.counts(), asked, memory)
+    }
+
+    /// What is proved, and what fails.
+    fn decided(report: &Report) -> Vec<(bool, bool)> {
+        let all = report.verdicts.values();
+        all.map(|verdict| (verdict.is_proved(), matches!(verdict, Verdict::Violated(_)))).collect()
+    }
+
+    /// Says something else in all answers.
+    fn lie(place: &Shelf, honest: &Memory, lie: impl Fn(&mut Answer)) {
+        let team = honest.team.get().expect("it has one");
+        for slice in team.inner.slices.lock().keys() {
+            let mut all = place.0.lock();
+            let Some(bytes) = all.get_mut(&name_of(*slice)) else { continue };
+            let mut said = answers(*slice, bytes).expect("it was whole");
+            said.values_mut().for_each(&lie);
+            *bytes = sealed(&slice.0, &postcard::to_stdvec(&said).expect("it can be written"));
+        }
+    }
+
+    #[test]
+    fn an_answer_brings_what_helps_to_check_it() {
+        let place: Arc<Shelf> = Arc::default();
+        let (first, counts, asked, _) = check(&place);
+        assert_eq!((counts.confirmed, counts.refused), (0, 0));
+        assert!(first.verdicts.values().any(Verdict::is_proved) && first.failures().count() == 1);
+        let is_solver = |name: &&str| name.contains("horn");
+        assert!(asked.iter().any(is_solver), "somebody looks for invariants: {asked:?}");
+        let (second, counts, asked, _) = check(&place);
+        assert_eq!((counts.verified, counts.refused), (0, 0));
+        assert!(counts.confirmed > 0);
+        assert!(asked.contains("old-invariants"), "the invariants are there: {asked:?}");
+        assert!(!asked.iter().any(is_solver), "nobody looks for others: {asked:?}");
+        // Perhaps not by the same engines.
+        assert_eq!(decided(&second), decided(&first));
+    }
+
+    #[test]
+    fn evidence_that_is_wrong_damaged_or_somebody_else_s_proves_nothing() {
+        let place: Arc<Shelf> = Arc::default();
+        let (truth, _, _, honest) = check(&place);
+        let before = place.0.lock().clone();
+        type Change = fn(&mut Vec<u8>);
+        let lies: [Change; 4] = [
+            Vec::clear,
+            |bytes| bytes.truncate(bytes.len() / 2),
+            |bytes| bytes.iter_mut().for_each(|byte| *byte = byte.rotate_left(3)),
+            |bytes| {
+                let at = bytes.len() / 3 * 2;
+                bytes[at] ^= 1;
+            },
+        ];
+        for (number, change) in lies.iter().enumerate() {
+            lie(&place, &honest, |answer| answer.evidence.values_mut().for_each(change));
+            let (report, counts, ..) = check(&place);
+            assert_eq!(decided(&report), decided(&truth), "lie {number}");
+            assert!(counts.confirmed > 0, "whoever had decided decides again: lie {number}");
+            place.0.lock().clone_from(&before);
+        }
+        // The answer says that all is proved, with these invariants.
+        lie(&place, &honest, |answer| {
+            let mut judgement = stored::judgement(&answer.bytes).expect("it was one");
+            judgement.counterexamples.clear();
+            judgement.verdicts.values_mut().for_each(|verdict| *verdict = Verdict::Proved("horn"));
+            answer.bytes = stored::bytes(&judgement).expect("it can be kept");
+        });
+        let (report, counts, ..) = check(&place);
+        assert_eq!(decided(&report), decided(&truth));
+        assert!(counts.refused > 0);
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::{panic::resume_unwind, sync::Arc, time::Instant};
 
+use proofline_hir::ContentHash;
 use proofline_syntax::interrupt;
 use proofline_verifier::{
     Budget, Entry, Subject,
@@ -20,6 +21,7 @@ use crate::{
     program::{Ready, ready, ready_for, ready_past},
     shared::Db,
     stored,
+    team::Answer,
     wide::slice_of,
     work::Work,
 };
@@ -60,9 +62,14 @@ pub(crate) fn judgement<'db>(
     let name = entry.name(db);
     let request: &Request = asked.request(db);
     let ready = ready_for(db, project, entry, &request.property);
-    let key = stored::key(ready.fingerprint, request, wrapv(db, project));
-    let store = db.shared().store.get();
-    if let Some(known) = store.and_then(|store| store.find(key)).and_then(|bytes| stored::judgement(&bytes)) {
+    let wrapv_holds = wrapv(db, project);
+    let key = stored::key(ready.fingerprint, request, wrapv_holds);
+    // An answer in which nothing is open is one to other questions about the same, too.
+    let keys: Vec<ContentHash> =
+        std::iter::once(key).chain(stored::whole_key(ready.fingerprint, request, wrapv_holds)).collect();
+    let store = db.shared().memory.store.get();
+    let known = store.and_then(|store| keys.iter().find_map(|key| store.find(*key)));
+    if let Some(known) = known.and_then(|bytes| stored::judgement(&bytes)) {
         db.shared().log(Work::Recalled(name));
         remember(db, request, &known);
         return Arc::new(known);
@@ -76,9 +83,9 @@ pub(crate) fn judgement<'db>(
     // Register first, look then: an edit that came before is seen here, a later one finds us registered.
     let running = db.shared().register(&control.cancel);
     db.unwind_if_revision_cancelled();
-    let team = db.shared().team.get();
-    let claim = team.and_then(|team| team.find(ready.fingerprint, key, request.steps, &control.cancel));
-    let claim = claim.and_then(|bytes| stored::judgement(&bytes));
+    let team = db.shared().memory.team.get();
+    let said = team.and_then(|team| team.find(ready.fingerprint, &keys, request.steps, &control.cancel));
+    let said = said.and_then(|answer| Some((answer.claim()?, answer)));
     let slice = slice_of(db, project, name);
     let blocks = SliceBlocks::new(db, (project, slice, request.property.passed_over()));
     let subject = subject(db, project, ready).with_summaries(db.shared().summaries.clone(), blocks);
@@ -86,9 +93,11 @@ pub(crate) fn judgement<'db>(
     // Engines end by their budgets, with what they know by then.
     let (entry, before) = (Entry::new(name), before.as_deref());
     let (judgement, is_new) = interrupt::within(None, || {
-        if let (Some(team), Some(claim)) = (team, &claim) {
+        if let (Some(team), Some((claim, answer))) = (team, &said) {
+            db.shared().summaries.offer_evidence(name, answer.evidence.clone());
             if let Some(confirmed) = confirm(&subject, request, entry, before, claim, control) {
                 db.shared().log(Work::Confirmed(name));
+                team.spared(answer, started.elapsed());
                 return (confirmed, false);
             }
             let is_stopped = control.cancel.is_cancelled()
@@ -115,11 +124,14 @@ pub(crate) fn judgement<'db>(
     if (store.is_some() || team.is_some())
         && let Some(bytes) = stored::bytes(&judgement)
     {
+        let kept = || keys.iter().take(if judgement.is_partial() { 1 } else { 2 });
         if let Some(team) = team.filter(|_| is_new) {
-            team.put(ready.fingerprint, key, &bytes, took);
+            let evidence = db.shared().summaries.evidence(name);
+            let answer = Answer { bytes: bytes.clone(), evidence, steps: request.steps, millis };
+            kept().for_each(|key| team.put(ready.fingerprint, *key, &answer, took));
         }
         if let Some(store) = store {
-            store.put(key, bytes);
+            kept().for_each(|key| store.put(*key, bytes.clone()));
         }
     }
     Arc::new(judgement)
@@ -169,9 +181,16 @@ pub(crate) fn findings<'db>(
 ) -> Arc<Vec<Option<Finding>>> {
     let request = asked.request(db);
     let judgement = judgement(db, project, entry, asked);
-    // What was found by what was asked before is explained already.
+    // What was found by what was asked before is explained already, unless this answer is another's.
     let mut all = match &request.round.after {
-        Some(before) => Vec::clone(findings(db, project, entry, Asked::new(db, Request::clone(before)))),
+        Some(before) => {
+            let before = Asked::new(db, Request::clone(before));
+            let known = self::judgement(db, project, entry, before);
+            match judgement.counterexamples.starts_with(&known.counterexamples) {
+                true => Vec::clone(findings(db, project, entry, before)),
+                false => Vec::new(),
+            }
+        }
         None => Vec::new(),
     };
     if judgement.counterexamples.len() > all.len() {

@@ -4,6 +4,36 @@ use std::path::PathBuf;
 
 use proofline_verifier::Name;
 
+/// Entries, by where their verdicts came from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Engines decided.
+    pub verified: u64,
+    /// They were on the disk.
+    pub recalled: u64,
+    /// The team's store said them, and they were confirmed here.
+    pub confirmed: u64,
+    /// It said what was not confirmed.
+    pub refused: u64,
+}
+
+impl Counts {
+    pub(crate) fn add(&mut self, work: &Work) {
+        match work {
+            Work::Verified(_) => self.verified += 1,
+            Work::Recalled(_) => self.recalled += 1,
+            Work::Confirmed(_) => self.confirmed += 1,
+            Work::Refused(_) => self.refused += 1,
+            Work::Read(_)
+            | Work::Linked
+            | Work::Sliced(_)
+            | Work::Rechecked(_)
+            | Work::Reused(_)
+            | Work::Explained(_) => {}
+        }
+    }
+}
+
 /// A piece of work.
 #[derive(Clone, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub enum Work {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use proofline_cfa::{Callee, Op};
-use proofline_db::{Database, Stopped, Store, Work};
+use proofline_db::{Database, Memory, Stopped, Store, Work};
 pub use proofline_db::{Fetched, TeamPlace, Texts};
 use proofline_syntax::{DATABASES, RealFs, database_programs};
 use proofline_verifier::{
@@ -169,7 +169,7 @@ pub fn models_for(files: &[PathBuf], models: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 impl WholeProgram {
-    /// The program of these files. Answers outlive the process in the cache folder, if there is one.
+    /// The program of these files. Answers outlive the process in the cache folder, if there is one, and are shared with a team.
     ///
     /// # Errors
     /// If the solver's library cannot be trusted. Files are read later.
@@ -177,12 +177,27 @@ impl WholeProgram {
         files: Vec<PathBuf>,
         options: Options,
         cache: Option<&Path>,
+        team: Option<Arc<dyn TeamPlace>>,
+    ) -> Result<WholeProgram, CheckError> {
+        let store = cache.map(|folder| Store::new(folder, MOST_BYTES));
+        WholeProgram::with_store(files, options, store, team)
+    }
+
+    fn with_store(
+        files: Vec<PathBuf>,
+        options: Options,
+        store: Option<Store>,
+        team: Option<Arc<dyn TeamPlace>>,
     ) -> Result<WholeProgram, CheckError> {
         proofline_verifier::check_solver().map_err(|mismatch| CheckError::Solver(mismatch.to_string()))?;
-        let mut db = Database::new(files.clone(), options);
-        if let Some(folder) = cache {
-            db.set_store(Store::new(folder, MOST_BYTES));
+        let memory = Memory::default();
+        if let Some(store) = store {
+            memory.set_store(store);
         }
+        if let Some(place) = team {
+            memory.set_team(place);
+        }
+        let db = Database::with_memory(files.clone(), options, Arc::new(memory));
         Ok(WholeProgram { db, files })
     }
 
@@ -211,15 +226,14 @@ impl WholeProgram {
         files: Vec<PathBuf>,
         options: Options,
         answers: impl Iterator<Item = &'a [u8]>,
+        team: Option<Arc<dyn TeamPlace>>,
     ) -> Result<WholeProgram, CheckError> {
-        let mut program = WholeProgram::new(files, options, None)?;
         let store = Store::detached();
         for bytes in answers {
             // What is damaged is found out again.
             store.add(bytes);
         }
-        program.db.set_store(store);
-        Ok(program)
+        WholeProgram::with_store(files, options, Some(store), team)
     }
 
     /// The texts that were read so far.
@@ -230,12 +244,6 @@ impl WholeProgram {
     /// What was found out here, for [`WholeProgram::answered`].
     pub fn answers(&self) -> Vec<u8> {
         self.db.answers()
-    }
-
-    /// Shares answers with a team, too.
-    pub fn with_team(self, place: Arc<dyn TeamPlace>) -> WholeProgram {
-        self.db.set_team(place);
-        self
     }
 
     /// What is wrong with the texts, and where things are in them.

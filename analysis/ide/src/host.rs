@@ -2,14 +2,14 @@
 //! that it changes stop what they do, and waits until they are dropped. So the thread that owns the host must be free to wait.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use parking_lot::Mutex;
-use proofline_db::{Database, Stopped, Store, TeamPlace};
+use proofline_db::{Counts, Database, Memory, Stopped, Store, TeamPlace};
 use proofline_verifier::{Cancel, load::LoadError, portfolio::Listener};
 
 use crate::{
@@ -29,6 +29,9 @@ const LARGEST: usize = 16 << 20;
 
 /// Bytes of a closed buffer for whose next opening everything is kept: several hundred times as much memory.
 const KEPT: usize = 256 << 10;
+
+/// Nodes of the graphs of blocks that all programs keep together: about 100 MB.
+const MOST_NODES: usize = 1 << 16;
 
 /// Bytes of answers that outlive the process.
 pub(crate) const MOST_BYTES: u64 = 64 << 20;
@@ -54,10 +57,32 @@ pub struct AnalysisHost {
     settings: Arc<Settings>,
     companions: BTreeMap<PathBuf, Arc<[PathBuf]>>,
     graphs: BTreeMap<PathBuf, Graph>,
-    /// Where answers outlive the process.
-    cache: Option<PathBuf>,
-    /// Where a team shares them.
-    team: Option<Arc<dyn TeamPlace>>,
+    /// What all of them remember.
+    memory: Option<Arc<Memory>>,
+}
+
+/// What all programs of a host remember.
+#[derive(Clone)]
+pub struct Answers(Arc<Memory>);
+
+impl Answers {
+    /// Where verdicts came from so far.
+    pub fn counts(&self) -> Counts {
+        self.0.counts()
+    }
+
+    /// Writes what is new to the disk and to the team's place, and waits for that, if it does not take long.
+    pub fn save(&self) {
+        self.0.save();
+        self.0.finish();
+    }
+
+    /// The same in the background.
+    pub fn save_soon(&self) {
+        let memory = self.0.clone();
+        // Without a thread it is done at the end.
+        let _ = std::thread::Builder::new().name("save".into()).spawn(move || memory.save());
+    }
 }
 
 /// The query graph of one file's program.
@@ -88,13 +113,25 @@ pub fn default_cache() -> Option<PathBuf> {
 impl AnalysisHost {
     /// A host whose answers outlive the process, in this folder.
     pub fn with_cache(folder: PathBuf) -> AnalysisHost {
-        AnalysisHost { cache: Some(folder), ..AnalysisHost::default() }
+        let mut host = AnalysisHost::default();
+        host.memory().set_store(Store::new(&folder, MOST_BYTES));
+        host
     }
 
     /// Shares answers with a team, too.
     #[must_use]
-    pub fn with_team(self, place: Arc<dyn TeamPlace>) -> AnalysisHost {
-        AnalysisHost { team: Some(place), ..self }
+    pub fn with_team(mut self, place: Arc<dyn TeamPlace>) -> AnalysisHost {
+        self.memory().set_team(place);
+        self
+    }
+
+    fn memory(&mut self) -> &Arc<Memory> {
+        self.memory.get_or_insert_with(|| Arc::new(Memory::of_nodes(MOST_NODES)))
+    }
+
+    /// What all programs remember, for any thread.
+    pub fn answers(&mut self) -> Answers {
+        Answers(self.memory().clone())
     }
 
     /// Changes the inputs. Snapshots of programs that this changes answer `Err(Cancelled)` from now on.
@@ -155,16 +192,15 @@ impl AnalysisHost {
 
     /// Gives the graph of a file, which need not exist, all inputs.
     fn bring(&mut self, file: &Path) {
-        let (files, settings) = (self.files_of(file), &self.settings);
+        let files = self.files_of(file);
         let is_new = !self.graphs.contains_key(file);
+        let memory = self.memory().clone();
+        if is_new {
+            memory.look_again();
+        }
+        let settings = &self.settings;
         let graph = self.graphs.entry(file.to_path_buf()).or_insert_with(|| {
-            let mut db = Database::new(files.clone(), settings.options.clone());
-            if let Some(folder) = &self.cache {
-                db.set_store(Store::new(folder, MOST_BYTES));
-            }
-            if let Some(place) = &self.team {
-                db.set_team(place.clone());
-            }
+            let db = Database::with_memory(files.clone(), settings.options.clone(), memory);
             Graph { db, program: Arc::default(), last: Arc::default() }
         });
         let small = self.texts.iter().filter(|(_, text)| text.len() <= LARGEST);
@@ -186,6 +222,14 @@ impl AnalysisHost {
     /// Forgets what was computed, to save memory. Answers stay the same; they take longer.
     pub fn forget(&mut self) {
         self.graphs.clear();
+        self.memory().forget();
+    }
+
+    /// The same of files other than these. Whether there were some.
+    pub fn shed(&mut self, busy: &BTreeSet<PathBuf>) -> bool {
+        let before = self.graphs.len();
+        self.graphs.retain(|file, _| busy.contains(file));
+        self.graphs.len() < before
     }
 
     /// A snapshot of a file's program. While the file is not open (has no text here), each snapshot looks at the disk again, and

@@ -48,7 +48,7 @@ pub use edit::{Edit, point_before, range_after};
 pub use finding::{Finding, Nature, Step, StepKind, whole_path};
 pub use folding::{Fold, FoldKind, folds};
 pub use hints::{Hint, HintContent, hints};
-pub use host::{Analysis, AnalysisHost, Change, default_cache};
+pub use host::{Analysis, AnalysisHost, Answers, Change, default_cache};
 pub use hover::{Hover, HoverContent, LoopMoment, hover};
 pub use index::{Declaration, Expansion, Index, Occurrence, Statement, Symbol};
 pub use knowledge::{Knowledge, LoopKnowledge, Value};
@@ -59,6 +59,7 @@ pub use navigation::{
 pub use place::{Place, Point, Range};
 pub use program::{EntryPoint, FunctionItem, Problem, Program};
 pub use proof::{Line as ProofLine, LineKind, Proof, proof};
+pub use proofline_db::Counts;
 pub use proofline_syntax::shown;
 pub use proofline_verifier::solver_process;
 pub use proofline_verifier::{

@@ -11,6 +11,7 @@ pub mod counterexample;
 pub mod dump;
 pub mod engines;
 pub mod entry_points;
+mod evidence;
 pub mod facts;
 pub mod finding;
 pub mod inspect;
@@ -33,6 +34,7 @@ pub mod task;
 pub mod verdict;
 
 pub use checks::Check;
+pub use evidence::Evidence;
 pub use proofline_cfa::{CheckId, Entry, EntryKind, Name, ObligationId, Program, command_line};
 pub use proofline_cpa::{Budget, Cancel, GraphFormat, Unknown};
 pub use proofline_smt::{second_eye::keep_in as keep_questions, worker as solver_process};

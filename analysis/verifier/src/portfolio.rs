@@ -29,7 +29,7 @@ use crate::{
     subject::Subject,
 };
 
-pub use claims::confirm;
+pub use claims::{Claim, confirm};
 pub use in_memory::InMemory;
 pub use library::{Rounds, entry_in_rounds, function_alone, program_in_rounds};
 pub use request::{AskedListener, Control, Doing, FindingListener, Listener, Request, Round, Settled};

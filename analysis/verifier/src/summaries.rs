@@ -24,6 +24,7 @@ use crate::{
     blocks::{BlockWork, Session, SharedAnalysis},
     counterexample::{Counterexample, Failure},
     engines::old_invariants::{Invariants, Of},
+    evidence::{Evidence, EvidenceTable},
 };
 
 /// A precision with more bytes is not left to other processes.
@@ -55,6 +56,8 @@ pub struct Summaries {
     persistent_cache: OnceLock<Arc<dyn PersistentCache>>,
     /// Inputs of runs that failed, by where they start; newest last.
     failures: Mutex<BTreeMap<Name, Vec<Failure>>>,
+    /// What helps others to check an answer.
+    evidence: EvidenceTable,
     /// What solved the Horn clauses of a question last.
     invariants: Mutex<BTreeMap<Of, Arc<Invariants>>>,
     work: Mutex<BTreeMap<Name, BlockWork>>,
@@ -69,6 +72,21 @@ impl fmt::Debug for Summaries {
 }
 
 impl Summaries {
+    /// That also keep what helps others to check answers.
+    pub fn with_evidence() -> Summaries {
+        Summaries { evidence: EvidenceTable::collecting(), ..Summaries::default() }
+    }
+
+    /// What proofs from an entry ended with.
+    pub fn evidence(&self, entry: Name) -> Evidence {
+        self.evidence.of(entry)
+    }
+
+    /// With what others say that proofs from an entry end.
+    pub fn offer_evidence(&self, entry: Name, evidence: Evidence) {
+        self.evidence.offer(entry, evidence);
+    }
+
     /// Where other processes leave precisions. The first counts.
     pub fn set_persistent_cache(&self, cache: Arc<dyn PersistentCache>) {
         // Set once: a second one is not looked at.
@@ -112,7 +130,8 @@ impl Summaries {
             return known.downcast_ref::<P>().cloned();
         }
         drop(all);
-        let bytes = self.persistent_cache.get()?.find(precision_name(engine, env, entry))?;
+        let kept = || self.persistent_cache.get()?.find(precision_name(engine, env, entry));
+        let bytes = kept().or_else(|| self.evidence.offered(entry, &precision_of(engine)))?;
         postcard::from_bytes(&bytes).ok()
     }
 
@@ -127,6 +146,7 @@ impl Summaries {
         let mut all = self.precisions.lock();
         all.insert((engine, entry), Arc::new(precision.clone()));
         drop(all);
+        self.evidence.add(entry, || (precision_of(engine), postcard::to_stdvec(precision).ok()));
         let Some(cache) = self.persistent_cache.get() else { return };
         if let Some(bytes) = postcard::to_stdvec(precision).ok().filter(|bytes| bytes.len() <= MOST_BYTES) {
             cache.put(precision_name(engine, env, entry), bytes);
@@ -135,6 +155,7 @@ impl Summaries {
 
     /// Remembers what solved the Horn clauses of a question.
     pub(crate) fn set_invariants(&self, of: Of, found: Invariants) {
+        self.evidence.add(of.entry, || (of.to_string(), found.bytes()));
         let mut all = self.invariants.lock();
         if all.len() < MOST_INVARIANTS || all.contains_key(&of) {
             all.insert(of, Arc::new(found));
@@ -143,7 +164,9 @@ impl Summaries {
 
     /// What solved them in an older text.
     pub(crate) fn invariants(&self, of: Of) -> Option<Arc<Invariants>> {
-        self.invariants.lock().get(&of).cloned()
+        let known = self.invariants.lock().get(&of).cloned();
+        known
+            .or_else(|| Some(Arc::new(Invariants::read(&self.evidence.offered(of.entry, &of.to_string())?)?)))
     }
 
     /// Remembers the runs that failed.
@@ -179,6 +202,10 @@ impl Summaries {
             known.recalled += work.recalled;
         }
     }
+}
+
+fn precision_of(engine: &str) -> String {
+    format!("precision of {engine}")
 }
 
 /// What a precision is found by in another process: the entry, and the names of all functions there are, for `main` is in every program.

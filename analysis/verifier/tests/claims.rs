@@ -6,7 +6,7 @@ use proofline_verifier::{
     Cancel, Entry, Name, Subject,
     counterexample::Counterexample,
     load::{Options, load_texts},
-    portfolio::{Control, Request, Round, confirm, judge},
+    portfolio::{Claim, Control, Request, Round, confirm, judge},
     property::Property,
     report::Judgement,
     verdict::Verdict,
@@ -50,7 +50,11 @@ fn truth(subject: &Subject) -> Judgement {
 }
 
 fn confirmed(subject: &Subject, claim: &Judgement) -> Option<Judgement> {
-    confirm(subject, &request(), entry(), None, claim, &Control::default())
+    confirm(subject, &request(), entry(), None, &said(claim), &Control::default())
+}
+
+fn said(judgement: &Judgement) -> Claim {
+    Claim { judgement: judgement.clone(), steps: request().steps, has_invariants: false }
 }
 
 #[test]
@@ -128,6 +132,6 @@ fn a_reason_in_somebody_else_s_words_cannot_move_the_cursor() {
         *verdict = Verdict::Unknown(proofline_verifier::Unknown::Unsupported("\u{1b}[2Jall is well".into()));
     }
     let found =
-        confirm(&subject, &request, entry(), None, &claim, &control).expect("nothing is contradicted");
+        confirm(&subject, &request, entry(), None, &said(&claim), &control).expect("nothing is contradicted");
     assert!(!format!("{:?}", found.verdicts).contains("all is well"));
 }

@@ -199,7 +199,7 @@ pub(super) fn plan(given: &PlanArguments) -> Result<ExitCode> {
     let (mut jobs, mut texts) = (Vec::new(), BTreeMap::new());
     for (at, (name, files)) in programs.into_iter().enumerate() {
         let input = prepared.input.of(files);
-        let program = input.program(None)?;
+        let program = input.program(None, None)?;
         program.sources_within(&prepared.session.control).map_err(failed)?;
         let read = program.texts();
         let bytes = input.files.iter().filter_map(|file| read.get(file)).map(|text| text.len() as u64).sum();

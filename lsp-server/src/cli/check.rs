@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use proofline_ide::{
     check::{
         AskedListener, CheckError, Control, Facts, Finding, FindingListener, LoopInvariant, Overall, Program,
-        Property, Report, Sources, Unknown, Verdict, WholeProgram,
+        Property, Report, Sources, TeamPlace, Unknown, Verdict, WholeProgram,
     },
     shown,
 };
@@ -260,6 +260,10 @@ impl Session<'_> {
         Ok(code)
     }
 
+    fn place(&self) -> Option<Arc<dyn TeamPlace>> {
+        self.team.clone().map(|place| place as Arc<dyn TeamPlace>)
+    }
+
     /// Reads and checks one program, and writes what people read of it, up to the result.
     pub(super) fn check(
         &self,
@@ -271,12 +275,8 @@ impl Session<'_> {
     ) -> Result<(Checked, WholeProgram)> {
         self.progress.say("reading the program");
         let program = match self.answers.get(name) {
-            Some(answers) => input.answered(answers)?,
-            None => input.program(self.cache.as_deref())?,
-        };
-        let program = match &self.team {
-            Some(place) => program.with_team(place.clone()),
-            None => program,
+            Some(answers) => input.answered(answers, self.place())?,
+            None => input.program(self.cache.as_deref(), self.place())?,
         };
         let (sources, is_read) = match program.sources_within(control) {
             Ok(sources) => (Arc::new(sources), true),

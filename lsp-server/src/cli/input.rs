@@ -4,12 +4,13 @@ use std::{
     fs::File,
     io::Read,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use anyhow::{Context, Result, bail};
 use proofline_ide::{
     Property,
-    check::{Monitors, Options, WholeProgram},
+    check::{Monitors, Options, TeamPlace, WholeProgram},
     layers::{Subject, load},
     shown,
 };
@@ -140,21 +141,25 @@ impl Input {
     }
 
     /// The program, to be checked; answers outlive the process in the cache folder.
-    pub(crate) fn program(&self, cache: Option<&Path>) -> Result<WholeProgram> {
+    pub(crate) fn program(
+        &self,
+        cache: Option<&Path>,
+        team: Option<Arc<dyn TeamPlace>>,
+    ) -> Result<WholeProgram> {
         if self.files.is_empty() {
             bail!("no input file\n  help: proofline check FILE…, or --task TASK.yml");
         }
         for file in &self.files {
             usable(file)?;
         }
-        WholeProgram::new(self.files.clone(), self.options(), cache).map_err(failed)
+        WholeProgram::new(self.files.clone(), self.options(), cache, team).map_err(failed)
     }
 
     /// The same, where batches found out what they could.
-    pub(crate) fn answered(&self, answers: &[u8]) -> Result<WholeProgram> {
+    pub(crate) fn answered(&self, answers: &[u8], team: Option<Arc<dyn TeamPlace>>) -> Result<WholeProgram> {
         self.files.iter().try_for_each(|file| usable(file))?;
         let answers = std::iter::once(answers);
-        WholeProgram::answered(self.files.clone(), self.options(), answers).map_err(failed)
+        WholeProgram::answered(self.files.clone(), self.options(), answers, team).map_err(failed)
     }
 
     /// Other files, read in the same way.

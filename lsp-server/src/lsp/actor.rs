@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use proofline_ide::AnalysisHost;
+use proofline_ide::{AnalysisHost, Answers};
 use serde_json::Value;
 use tower_lsp_server::ls_types::*;
 
@@ -50,6 +50,9 @@ const LATER: Duration = Duration::from_millis(20);
 pub(super) struct Actor {
     pub(super) outbox: Outbox,
     pub(super) host: Host,
+    answers: Answers,
+    /// Since answers were written last.
+    has_worked: bool,
     pub(super) documents: BTreeMap<PathBuf, Document>,
     pub(super) client: Client,
     pub(super) settings: Settings,
@@ -102,13 +105,17 @@ pub(super) fn start(
     outbox: Outbox,
     events: mpsc::Sender<Event>,
     inbox: mpsc::Receiver<Event>,
-) -> std::io::Result<JoinHandle<()>> {
+) -> std::io::Result<(JoinHandle<()>, Answers)> {
     let count = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 8);
     let workers = (0..count).map(|n| worker::start(n, events.clone())).collect::<Result<Vec<_>, _>>()?;
-    let host = Host::start(analysis_host(), workers, events)?;
+    let mut host = analysis_host();
+    let answers = host.answers();
+    let host = Host::start(host, workers, events)?;
     let mut actor = Actor {
         outbox,
         host: host.clone(),
+        answers: answers.clone(),
+        has_worked: false,
         documents: BTreeMap::new(),
         client: Client::default(),
         settings: Settings::default(),
@@ -131,7 +138,8 @@ pub(super) fn start(
         last_revision: 0,
         is_shut_down: false,
     };
-    std::thread::Builder::new().name("actor".into()).spawn(move || actor.run(&inbox))
+    let thread = std::thread::Builder::new().name("actor".into()).spawn(move || actor.run(&inbox))?;
+    Ok((thread, answers))
 }
 
 impl Actor {
@@ -242,9 +250,21 @@ impl Actor {
             self.news.remove(&path);
             self.publish(&path);
         }
-        if !self.jobs.is_quiet() {
+        if self.jobs.is_quiet() {
+            if std::mem::take(&mut self.has_worked) {
+                self.answers.save_soon();
+            }
+        } else {
+            self.has_worked = true;
             match self.memory.look(self.settings.memory_limit_mb) {
                 Pressure::Fine => {}
+                Pressure::Shed => {
+                    let mut busy = self.jobs.files();
+                    // What the user looks at is asked about next.
+                    let seen = self.documents.iter().max_by_key(|(_, document)| document.used.get());
+                    busy.extend(seen.map(|(path, _)| path.clone()));
+                    self.host.shed(busy);
+                }
                 Pressure::Forget => self.host.forget(),
                 Pressure::Stop => {
                     let limit = self.settings.memory_limit_mb;

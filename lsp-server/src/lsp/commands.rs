@@ -14,11 +14,14 @@ pub(super) const FUNCTIONS: &str = "proofline.functions";
 
 pub(super) const TEST: &str = "proofline.test";
 
+/// How many verdicts came from where.
+pub(super) const STATISTICS: &str = "proofline.statistics";
+
 /// Stops the work for a file.
 pub(super) const CANCEL: &str = "proofline.cancel";
 
 /// Every command.
-pub(super) const ALL: &[&str] = &[TRACE, SUMMARY, PROOF, VERIFY, TEST, FUNCTIONS, CANCEL];
+pub(super) const ALL: &[&str] = &[TRACE, SUMMARY, PROOF, VERIFY, TEST, FUNCTIONS, STATISTICS, CANCEL];
 
 /// A counterexample with positions in the texts as they are now.
 pub(super) fn trace(shown: &ShownFinding<'_>, document: &Document, places: &Places<'_>) -> Value {

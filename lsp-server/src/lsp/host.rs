@@ -2,7 +2,9 @@
 //! never waits. Jobs get their snapshots here, after all changes that were told before. Knows no client.
 
 use std::{
+    collections::BTreeSet,
     panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
     sync::mpsc,
 };
 
@@ -21,6 +23,8 @@ enum Order {
     Apply(Change),
     /// Forgets what was computed.
     Forget,
+    /// The same of all files but these.
+    Shed(BTreeSet<PathBuf>),
     /// Gives a worker a job, with a snapshot of the inputs as they are then.
     Give { worker: usize, job: Box<Job> },
 }
@@ -51,6 +55,11 @@ impl Host {
                         host.forget();
                         give_back_memory();
                     }
+                    Order::Shed(busy) => {
+                        if host.shed(&busy) {
+                            give_back_memory();
+                        }
+                    }
                     Order::Give { worker, job } => give(&mut host, &workers[worker], worker, *job, &events),
                 }
             }
@@ -67,6 +76,11 @@ impl Host {
     /// Forgets what was computed, to save memory.
     pub(super) fn forget(&self) {
         let _ = self.0.send(Order::Forget);
+    }
+
+    /// Forgets what was computed of files that wait for nothing.
+    pub(super) fn shed(&self, busy: BTreeSet<PathBuf>) {
+        let _ = self.0.send(Order::Shed(busy));
     }
 
     /// Gives a worker that is idle a job.

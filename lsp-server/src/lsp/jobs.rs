@@ -201,6 +201,12 @@ impl Jobs {
         }
     }
 
+    /// The files that something waits or runs for.
+    pub(super) fn files(&self) -> BTreeSet<PathBuf> {
+        let waiting = self.waiting.iter().map(|waiting| waiting.path.clone());
+        waiting.chain(self.running.values().map(|running| running.path.clone())).collect()
+    }
+
     /// Nothing waits and nothing runs.
     pub(super) fn is_quiet(&self) -> bool {
         self.waiting.is_empty() && self.running.is_empty()

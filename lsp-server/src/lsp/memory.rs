@@ -1,8 +1,18 @@
-//! The ceiling of the server's memory: first what can be computed again is forgotten, then work is stopped.
+//! The ceiling of the server's memory: before it is reached, programs of files that wait for nothing are forgotten; then all that can be computed
+//! again; then work is stopped.
 
 use std::time::{Duration, Instant};
 
 use crate::memory::resident_mb;
+
+/// Programs that wait for nothing are forgotten above this part of the ceiling, in percent,
+const SHED_ABOVE: u64 = 60;
+
+/// and not again before so long.
+const SHED_EVERY: Duration = Duration::from_secs(5);
+
+/// Looks that see too much after all was forgotten, before work is stopped: it takes a moment to be given back.
+const LOOKS_BEFORE_STOP: u32 = 4;
 
 /// Between two looks.
 const EVERY: Duration = Duration::from_millis(300);
@@ -12,6 +22,8 @@ const EVERY: Duration = Duration::from_millis(300);
 pub(super) enum Pressure {
     /// Nothing.
     Fine,
+    /// Forget programs of files that wait for nothing.
+    Shed,
     /// Forget what can be computed again.
     Forget,
     /// That was not enough: stop the work.
@@ -22,6 +34,8 @@ pub(super) enum Pressure {
 #[derive(Default)]
 pub(super) struct Memory {
     last: Option<Instant>,
+    /// When programs were forgotten last.
+    shed: Option<Instant>,
     /// Looks in a row that saw too much.
     above: u32,
 }
@@ -39,14 +53,21 @@ impl Memory {
             return Pressure::Fine;
         }
         self.last = Some(now);
-        if resident_mb().is_none_or(|used| used <= limit_mb) {
+        let used = resident_mb().unwrap_or_default();
+        if used <= limit_mb {
             self.above = 0;
+            let is_much = used > limit_mb / 100 * SHED_ABOVE;
+            if is_much && self.shed.is_none_or(|shed| now >= shed + SHED_EVERY) {
+                self.shed = Some(now);
+                return Pressure::Shed;
+            }
             return Pressure::Fine;
         }
         self.above += 1;
         match self.above {
             1 => Pressure::Forget,
-            2 => Pressure::Stop,
+            ..LOOKS_BEFORE_STOP => Pressure::Fine,
+            LOOKS_BEFORE_STOP => Pressure::Stop,
             // It was stopped and cannot be helped any more; the next work gets its chance.
             _ => {
                 self.above = 0;

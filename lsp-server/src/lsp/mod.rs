@@ -89,8 +89,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     });
     let _ = events.send(Event::Exit);
     let end = std::time::Instant::now() + GRACE;
-    while actor.as_ref().is_some_and(|thread| !thread.is_finished()) && std::time::Instant::now() < end {
+    while actor.as_ref().is_some_and(|(thread, _)| !thread.is_finished()) && std::time::Instant::now() < end {
         std::thread::sleep(Duration::from_millis(5));
+    }
+    if let Some((_, answers)) = &actor {
+        answers.save();
     }
     runtime.shutdown_background();
     let code = u8::from(!is_orderly.load(std::sync::atomic::Ordering::Relaxed));

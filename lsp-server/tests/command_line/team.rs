@@ -23,7 +23,7 @@ fn checked(scratch: &Scratch, place: &Path, cache: &str, text: &str) -> Said {
 }
 
 fn objects(place: &Path) -> Vec<PathBuf> {
-    let folder = fs::read_dir(place.join("answers-1")).into_iter().flatten();
+    let folder = fs::read_dir(place.join("answers-2")).into_iter().flatten();
     folder.map(|entry| entry.expect("an object").path()).collect()
 }
 

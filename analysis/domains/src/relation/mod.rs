@@ -15,6 +15,7 @@ mod numbers;
 mod paths;
 mod places;
 mod state;
+mod table;
 mod terminator;
 mod transfer;
 mod units;
@@ -323,6 +324,9 @@ impl Cpa for RelationAnalysis {
             && !self.leq(&state, old)
         {
             state = self.widened(old, &state);
+        }
+        if let Some(zone) = Arc::get_mut(&mut state.zone) {
+            zone.settle();
         }
         Adjusted::Continue(state, ())
     }

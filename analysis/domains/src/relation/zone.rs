@@ -10,7 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use proofline_cfa::{IntType, LocalId, Name, Object};
 use serde::{Deserialize, Serialize};
 
-use super::variable::{Cell, Tag, Var};
+use super::{
+    table::{Aligned, At, Table},
+    variable::{Cell, Tag, Var},
+};
 
 /// So many differences are stored at most; further ones that only follow from others are not.
 const MOST: usize = 400;
@@ -156,39 +159,35 @@ pub(super) fn products(a: (i128, i128), b: (i128, i128)) -> (i128, i128) {
 /// A conjunction of bounds of numbers and of differences.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Zone {
-    /// The first is at most so much larger than the second.
-    differences: BTreeMap<(Dim, Dim), i128>,
-    /// Smallest and largest value; where nothing is said, those of the number's type.
-    bounds: BTreeMap<Dim, (i128, i128)>,
+    /// By how much the first number is at most larger than the second; and of single numbers the smallest and the largest value: where nothing is
+    /// said, those of the number's type.
+    table: Table,
 }
 
 impl Zone {
     /// Smallest and largest value.
     pub fn bounds(&self, dim: Dim) -> (i128, i128) {
-        self.bounds.get(&dim).copied().unwrap_or_else(|| dim.range())
+        self.table.bounds(dim).unwrap_or_else(|| dim.range())
     }
 
     /// The same with what follows from its distances to others, which widening does not look at.
     pub fn followed(&self, dim: Dim) -> (i128, i128) {
-        self.differences.iter().fold(self.bounds(dim), |(low, high), ((x, y), most)| {
-            if *x == dim {
-                (low, high.min(self.bounds(*y).1.saturating_add(*most)))
-            } else if *y == dim {
-                (low.max(self.bounds(*x).0.saturating_sub(*most)), high)
-            } else {
-                (low, high)
-            }
-        })
+        let (low, high) = self.bounds(dim);
+        let from = self.table.from(dim).into_iter();
+        let high = from.fold(high, |high, (y, most)| high.min(self.bounds(y).1.saturating_add(most)));
+        let towards = self.table.towards(dim).into_iter();
+        let low = towards.fold(low, |low, (x, most)| low.max(self.bounds(x).0.saturating_sub(most)));
+        (low, high)
     }
 
     /// The differences that are stored.
     pub fn differences(&self) -> impl Iterator<Item = (Dim, Dim, i128)> {
-        self.differences.iter().map(|((x, y), most)| (*x, *y, *most))
+        self.table.differences()
     }
 
     /// The bounds that are stored.
     pub fn all_bounds(&self) -> impl Iterator<Item = (Dim, (i128, i128))> {
-        self.bounds.iter().map(|(dim, bounds)| (*dim, *bounds))
+        self.table.all_bounds()
     }
 
     /// By how much `x` is at most larger than `y`.
@@ -197,36 +196,30 @@ impl Zone {
             return 0;
         }
         let by_bounds = self.bounds(x).1 - self.bounds(y).0;
-        let most = self.differences.get(&(x, y)).map_or(by_bounds, |most| (*most).min(by_bounds));
+        let most = self.table.difference(x, y).map_or(by_bounds, |most| most.min(by_bounds));
         if most >= LARGE { FAR } else { most }
     }
 
     /// Everything that is said about numbers for which `keep` does not hold is forgotten.
     pub fn retain(&mut self, keep: impl Fn(Dim) -> bool) {
-        self.differences.retain(|(x, y), _| keep(*x) && keep(*y));
-        self.bounds.retain(|dim, _| keep(*dim));
+        self.table.retain(keep);
     }
 
     /// What is said about numbers of which one, at least, is such a number.
     #[must_use]
     pub fn about(&self, is_one: impl Fn(Dim) -> bool) -> Zone {
-        let differences = self.differences.iter().filter(|((x, y), _)| is_one(*x) || is_one(*y));
-        let bounds = self.bounds.iter().filter(|(dim, _)| is_one(**dim));
-        Zone {
-            differences: differences.map(|(xy, most)| (*xy, *most)).collect(),
-            bounds: bounds.map(|(dim, bounds)| (*dim, *bounds)).collect(),
-        }
+        Zone { table: self.table.about(is_one) }
     }
 
-    /// The numbers of which something is said, some of them more than once.
+    /// The numbers of which something is said, in order.
     pub fn dims(&self) -> impl Iterator<Item = Dim> {
-        self.differences.keys().flat_map(|(x, y)| [*x, *y]).chain(self.bounds.keys().copied())
+        self.table.dims()
     }
 
     /// The locals whose products objects have so many units.
     pub fn factors_of_sizes(&self) -> BTreeSet<LocalId> {
-        let factors = self.differences.keys().filter_map(|dims| match dims {
-            (Dim::Product(a, _, b, _), Dim::Size(_)) => Some([*a, *b]),
+        let factors = self.differences().filter_map(|(x, y, _)| match (x, y) {
+            (Dim::Product(a, _, b, _), Dim::Size(_)) => Some([a, b]),
             _ => None,
         });
         factors.flatten().collect()
@@ -234,8 +227,7 @@ impl Zone {
 
     /// Whether something is said about such a number.
     pub fn mentions(&self, about: impl Fn(Dim) -> bool) -> bool {
-        self.differences.keys().any(|(x, y)| about(*x) || about(*y))
-            || self.bounds.keys().any(|dim| about(*dim))
+        self.dims().any(about)
     }
 
     /// With what another zone says of some numbers, of which nothing is said here: whatever the others are, there are such numbers. `None` if
@@ -247,9 +239,9 @@ impl Zone {
         // Bounds are distances from zero, which has no name.
         type Node = Option<Dim>;
         let is_inner = |node: Node| node.is_some_and(&is_free);
-        let differences = other.differences.iter().map(|((x, y), most)| (Some(*x), Some(*y), *most));
-        let bounds = other.bounds.iter();
-        let bounds = bounds.flat_map(|(x, (low, high))| [(Some(*x), None, *high), (None, Some(*x), -*low)]);
+        let differences = other.differences().map(|(x, y, most)| (Some(x), Some(y), most));
+        let bounds = other.all_bounds();
+        let bounds = bounds.flat_map(|(x, (low, high))| [(Some(x), None, high), (None, Some(x), -low)]);
         let asked: Vec<(Node, Node, i128)> =
             differences.chain(bounds).filter(|(x, y, _)| is_inner(*x) || is_inner(*y)).collect();
         let mut known: BTreeMap<(Node, Node), i128> = BTreeMap::new();
@@ -296,8 +288,7 @@ impl Zone {
 
     /// Adds what another zone says of other numbers.
     pub fn add_all(&mut self, other: &Zone) {
-        self.differences.extend(other.differences.iter().map(|(xy, most)| (*xy, *most)));
-        self.bounds.extend(other.bounds.iter().map(|(dim, bounds)| (*dim, *bounds)));
+        self.table.add_all(&other.table);
     }
 
     /// The numbers under other names; those without one are forgotten. No two get the same name. What becomes a number of units is no larger
@@ -310,13 +301,9 @@ impl Zone {
             }
             _ => (low, high),
         };
-        let differences = self.differences.iter();
-        let differences = differences.filter_map(|((x, y), most)| Some(((name(*x)?, name(*y)?), *most)));
-        let bounds = self.bounds.iter().filter_map(|(dim, bounds)| {
-            let dim = name(*dim)?;
-            Some((dim, within(dim, *bounds)))
-        });
-        Zone { differences: differences.collect(), bounds: bounds.collect() }
+        let mut table = self.table.renamed(name);
+        table.map_bounds(within);
+        Zone { table }
     }
 
     /// Adds `x − y ≤ most`. False: no valuation is left.
@@ -331,21 +318,10 @@ impl Zone {
         if self.distance(y, x).saturating_add(most) < 0 {
             return false;
         }
-        if self.differences.get(&(x, y)).is_some_and(|known| *known <= most) {
+        if self.table.difference(x, y).is_some_and(|known| known <= most) {
             return true;
         }
-        let before: Vec<(Dim, i128)> = self
-            .differences
-            .iter()
-            .filter(|((_, to), _)| *to == x)
-            .map(|((from, _), d)| (*from, *d))
-            .collect();
-        let after: Vec<(Dim, i128)> = self
-            .differences
-            .iter()
-            .filter(|((from, _), _)| *from == y)
-            .map(|((_, to), d)| (*to, *d))
-            .collect();
+        let (before, after) = (self.table.towards(x), self.table.from(y));
         let mut holds = true;
         for (a, first) in before.into_iter().chain([(x, 0)]) {
             for (b, last) in after.iter().copied().chain([(y, 0)]) {
@@ -354,9 +330,9 @@ impl Zone {
                     holds &= sum >= 0;
                     continue;
                 }
-                if (a, b) == (x, y) || self.differences.len() < MOST && sum < self.distance(a, b) {
-                    let known = self.differences.entry((a, b)).or_insert(sum);
-                    *known = sum.min(*known);
+                if (a, b) == (x, y) || self.table.count() < MOST && sum < self.distance(a, b) {
+                    let known = self.table.difference(a, b).unwrap_or(sum);
+                    self.table.set_difference(a, b, sum.min(known));
                 }
                 holds &= self.tighten(a, i128::MIN, self.bounds(b).1.saturating_add(sum));
                 holds &= self.tighten(b, self.bounds(a).0.saturating_sub(sum), i128::MAX);
@@ -374,18 +350,11 @@ impl Zone {
         }
         let mut holds = self.tighten(dim, low, high);
         let (low, high) = self.bounds(dim);
-        let near: Vec<((Dim, Dim), i128)> = self
-            .differences
-            .iter()
-            .filter(|((x, y), _)| *x == dim || *y == dim)
-            .map(|(xy, d)| (*xy, *d))
-            .collect();
-        for ((x, y), most) in near {
-            holds &= if y == dim {
-                self.tighten(x, i128::MIN, high.saturating_add(most))
-            } else {
-                self.tighten(y, low.saturating_sub(most), i128::MAX)
-            };
+        for (x, most) in self.table.towards(dim) {
+            holds &= self.tighten(x, i128::MIN, high.saturating_add(most));
+        }
+        for (y, most) in self.table.from(dim) {
+            holds &= self.tighten(y, low.saturating_sub(most), i128::MAX);
         }
         holds
     }
@@ -396,9 +365,14 @@ impl Zone {
         let high = if high >= LARGE { old_high } else { high };
         let new = (old_low.max(low), old_high.min(high));
         if new != (old_low, old_high) {
-            self.bounds.insert(dim, new);
+            self.table.set_bounds(dim, new);
         }
         new.0 <= new.1
+    }
+
+    /// To be kept for long: takes no more memory than it has to.
+    pub fn settle(&mut self) {
+        self.table.settle();
     }
 
     /// Whether every valuation is one of the other's.
@@ -408,63 +382,21 @@ impl Zone {
 
     /// What the other says and this one does not.
     pub fn first_not_implied(&self, upper: &Zone) -> Option<String> {
-        let bound = upper.bounds.iter().find(|(dim, (low, high))| {
-            let own = self.bounds(**dim);
+        let bound = upper.all_bounds().find(|(dim, (low, high))| {
+            let own = self.bounds(*dim);
             own.0 < *low || own.1 > *high
         });
         if let Some((dim, bounds)) = bound {
             return Some(format!("{dim:?} in {bounds:?}"));
         }
-        let difference = upper.differences.iter().find(|((x, y), most)| self.distance(*x, *y) > **most);
-        difference.map(|((x, y), most)| format!("{x:?} - {y:?} <= {most}"))
-    }
-
-    /// The pairs whose difference both may say something of: stored in one of them, or between numbers that are both larger in one of them
-    /// (what their bounds say in each part, the bounds of the whole do not).
-    fn pairs(&self, other: &Zone) -> BTreeSet<(Dim, Dim)> {
-        let mut pairs: BTreeSet<(Dim, Dim)> =
-            self.differences.keys().chain(other.differences.keys()).copied().collect();
-        let bounded: BTreeSet<Dim> = self.bounds.keys().chain(other.bounds.keys()).copied().collect();
-        for (large, small) in [(self, other), (other, self)] {
-            let (mut higher, mut from_higher) = (Vec::new(), Vec::new());
-            for dim in &bounded {
-                let (a, b) = (large.bounds(*dim), small.bounds(*dim));
-                if a.1 > b.1 && higher.len() < MOVED {
-                    higher.push(*dim);
-                }
-                if a.0 > b.0 && from_higher.len() < MOVED {
-                    from_higher.push(*dim);
-                }
-            }
-            for x in higher {
-                pairs.extend(from_higher.iter().filter(|y| **y != x).map(|y| (x, *y)));
-            }
-        }
-        pairs
-    }
-
-    /// The pairs of a number that has grown and one that has not, which it is not above yet: the bound that is about to go was one by that number, maybe.
-    fn overtaken(&self, new: &Zone) -> BTreeSet<(Dim, Dim)> {
-        let bounded = || self.bounds.keys().filter(|dim| new.bounds.contains_key(dim)).copied();
-        let has_grown = |dim: &Dim| new.bounds(*dim).1 > self.bounds(*dim).1;
-        let stays = |dim: &Dim| {
-            let (own, range) = (self.bounds(*dim), dim.range());
-            own == new.bounds(*dim) && own.0 > range.0 && own.1 < range.1
-        };
-        let limits: Vec<Dim> = bounded().filter(stays).take(MOVED).collect();
-        let grown = bounded().filter(has_grown).take(MOVED);
-        let pairs = grown.flat_map(|x| limits.iter().map(move |y| (x, *y)));
-        pairs.filter(|(x, y)| new.distance(*x, *y) <= 0).collect()
+        let difference = upper.differences().find(|(x, y, most)| self.distance(*x, *y) > *most);
+        difference.map(|(x, y, most)| format!("{x:?} - {y:?} <= {most}"))
     }
 
     /// A zone with all valuations of both.
     pub fn join(&self, other: &Zone) -> Zone {
-        self.upper(
-            other,
-            self.pairs(other),
-            |old, new| old.max(new),
-            |old, new, _| (old.0.min(new.0), old.1.max(new.1)),
-        )
+        let both = Both::new(self, other);
+        both.upper(both.pairs(), |old, new| old.max(new), |old, new, _| (old.0.min(new.0), old.1.max(new.1)))
     }
 
     /// The same, and what grew, grows no further than over a few numbers: chains of such zones end.
@@ -484,35 +416,101 @@ impl Zone {
             let high = if new.1 <= old.1 { old.1 } else { range.1 };
             (low, high)
         };
-        let mut pairs = self.pairs(new);
-        pairs.extend(self.overtaken(new));
-        self.upper(new, pairs, difference, bounds)
+        let both = Both::new(self, new);
+        let mut pairs = both.pairs();
+        pairs.extend(both.overtaken());
+        both.upper(pairs, difference, bounds)
+    }
+}
+
+/// Two zones that meet; numbers are named by their places in one list of those of both.
+struct Both<'z> {
+    old: Aligned<'z>,
+    new: Aligned<'z>,
+}
+
+impl<'z> Both<'z> {
+    fn new(old: &'z Zone, new: &'z Zone) -> Both<'z> {
+        let (old, new) = old.table.aligned(&new.table);
+        Both { old, new }
+    }
+
+    fn bounds(zone: &Aligned<'_>, at: At) -> (i128, i128) {
+        zone.bounds(at).unwrap_or_else(|| zone.dim(at).range())
+    }
+
+    fn distance(zone: &Aligned<'_>, (x, y): (At, At)) -> i128 {
+        let by_bounds = Both::bounds(zone, x).1 - Both::bounds(zone, y).0;
+        let most = zone.difference((x, y)).map_or(by_bounds, |most| most.min(by_bounds));
+        if most >= LARGE { FAR } else { most }
+    }
+
+    /// The pairs whose difference both may say something of: stored in one of them, or between numbers that are both larger in one of them
+    /// (what their bounds say in each part, the bounds of the whole do not).
+    fn pairs(&self) -> Vec<(At, At)> {
+        let mut pairs: Vec<(At, At)> = self.old.pairs().iter().chain(self.new.pairs()).copied().collect();
+        let is_bounded = |at: &At| self.old.bounds(*at).is_some() || self.new.bounds(*at).is_some();
+        let bounded: Vec<At> = (0..self.old.len()).filter(is_bounded).collect();
+        for (large, small) in [(&self.old, &self.new), (&self.new, &self.old)] {
+            let (mut higher, mut from_higher) = (Vec::new(), Vec::new());
+            for at in &bounded {
+                let (a, b) = (Both::bounds(large, *at), Both::bounds(small, *at));
+                if a.1 > b.1 && higher.len() < MOVED {
+                    higher.push(*at);
+                }
+                if a.0 > b.0 && from_higher.len() < MOVED {
+                    from_higher.push(*at);
+                }
+            }
+            for x in higher {
+                pairs.extend(from_higher.iter().filter(|y| **y != x).map(|y| (x, *y)));
+            }
+        }
+        pairs
+    }
+
+    /// The pairs of a number that has grown and one that has not, which it is not above yet: the bound that is about to go was one by that number, maybe.
+    fn overtaken(&self) -> Vec<(At, At)> {
+        let is_bounded = |at: &At| self.old.bounds(*at).is_some() && self.new.bounds(*at).is_some();
+        let bounded = || (0..self.old.len()).filter(is_bounded);
+        let has_grown = |at: &At| Both::bounds(&self.new, *at).1 > Both::bounds(&self.old, *at).1;
+        let stays = |at: &At| {
+            let (own, range) = (Both::bounds(&self.old, *at), self.old.dim(*at).range());
+            own == Both::bounds(&self.new, *at) && own.0 > range.0 && own.1 < range.1
+        };
+        let limits: Vec<At> = bounded().filter(stays).take(MOVED).collect();
+        let grown = bounded().filter(has_grown).take(MOVED);
+        let pairs = grown.flat_map(|x| limits.iter().map(move |y| (x, *y)));
+        pairs.filter(|pair| Both::distance(&self.new, *pair) <= 0).collect()
     }
 
     fn upper(
         &self,
-        other: &Zone,
-        pairs: BTreeSet<(Dim, Dim)>,
+        mut pairs: Vec<(At, At)>,
         difference: impl Fn(i128, i128) -> i128,
         bounds: impl Fn((i128, i128), (i128, i128), Dim) -> (i128, i128),
     ) -> Zone {
-        let mut zone = Zone::default();
-        for dim in self.bounds.keys().filter(|dim| other.bounds.contains_key(dim)) {
-            let both = bounds(self.bounds(*dim), other.bounds(*dim), *dim);
-            if both != dim.range() {
-                zone.bounds.insert(*dim, both);
-            }
-        }
+        let of_both: Vec<Option<(i128, i128)>> = (0..self.old.len())
+            .map(|at| {
+                let dim = self.old.dim(at);
+                let both = bounds(self.old.bounds(at)?, self.new.bounds(at)?, dim);
+                (both != dim.range()).then_some(both)
+            })
+            .collect();
+        let bounds_of = |at: At| of_both[at as usize].unwrap_or_else(|| self.old.dim(at).range());
+        pairs.sort_unstable();
+        pairs.dedup();
+        let mut differences = Vec::with_capacity(pairs.len());
         for (x, y) in pairs {
-            let most = difference(self.distance(x, y), other.distance(x, y));
-            let is_stored = self.differences.contains_key(&(x, y)) || other.differences.contains_key(&(x, y));
-            let by_bounds = zone.bounds(x).1 - zone.bounds(y).0;
+            let most = difference(Both::distance(&self.old, (x, y)), Both::distance(&self.new, (x, y)));
+            let is_stored = self.old.difference((x, y)).is_some() || self.new.difference((x, y)).is_some();
+            let by_bounds = bounds_of(x).1 - bounds_of(y).0;
             // What the types say is not worth storing; what the program says is, for the bounds may go.
-            let by_types = x.range().1 - y.range().0;
+            let by_types = self.old.dim(x).range().1 - self.old.dim(y).range().0;
             if most < LARGE && (most < by_bounds || is_stored && most < by_types) {
-                zone.differences.insert((x, y), most);
+                differences.push(((x, y), most));
             }
         }
-        zone
+        Zone { table: self.old.saying(of_both, differences) }
     }
 }

@@ -23,7 +23,7 @@ fn request() -> Request {
 }
 
 fn program(file: PathBuf) -> WholeProgram {
-    WholeProgram::new(vec![file], Options::default(), None).expect("the solver is there")
+    WholeProgram::new(vec![file], Options::default(), None, None).expect("the solver is there")
 }
 
 #[test]

@@ -20,6 +20,7 @@ pub(crate) mod incident;
 mod message;
 mod operators;
 mod pool;
+mod portable;
 mod process;
 mod remote;
 mod serve;
@@ -28,6 +29,7 @@ mod terms;
 
 pub use incident::take_incident;
 pub use pool::{dismiss, employ};
+pub use portable::{terms_from_bytes, terms_to_bytes};
 pub use process::Launch;
 pub use serve::{Care, serve};
 

@@ -4,17 +4,18 @@
 //!
 //! What is kept is a hint. Every rule of the program as it is now is checked under it, so whatever comes of it is a proof.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use proofline_cfa::Name;
 use proofline_cpa::Unknown;
 use proofline_encoding::MemoryLayout;
 use proofline_smt::{
-    Limits, Term, Var, build as t,
+    Limits, Sort, Term, Var, build as t,
     horn::{HornSystem, PredId, Solution, argument, inductive},
     logic::conjuncts,
     rewrite::substitute,
     term::{dag_size, free_vars},
+    worker::{terms_from_bytes, terms_to_bytes},
 };
 
 use super::{
@@ -30,7 +31,7 @@ const MOST_TERMS: usize = 20_000;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Of {
     /// Where executions start.
-    entry: Name,
+    pub(crate) entry: Name,
     /// Nothing is asked of other functions.
     is_own: bool,
     /// The program as it stands is meant, not one that was made from it.
@@ -76,7 +77,33 @@ fn of(question: &Question<'_>) -> Of {
     Of { entry, is_own, is_plain: question.subject.blocks().is_some() }
 }
 
+impl fmt::Display for Of {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = if self.is_own { "itself" } else { "all" };
+        let program = if self.is_plain { "the program" } else { "a program made from it" };
+        write!(f, "invariants about {what} in {program}")
+    }
+}
+
 impl Invariants {
+    /// For other processes.
+    pub(crate) fn bytes(&self) -> Option<Vec<u8>> {
+        let about: Vec<(&str, &[String])> =
+            self.0.iter().map(|(about, known)| (about.as_str(), &*known.arguments)).collect();
+        let formulas: Vec<Term> = self.0.values().map(|known| known.formula).collect();
+        postcard::to_stdvec(&(about, terms_to_bytes(&formulas))).ok()
+    }
+
+    /// What another process has written; anybody may have.
+    pub(crate) fn read(bytes: &[u8]) -> Option<Invariants> {
+        let (about, formulas): (Vec<(String, Vec<String>)>, Vec<u8>) = postcard::from_bytes(bytes).ok()?;
+        let formulas = terms_from_bytes(&formulas)?;
+        let is_right = formulas.len() == about.len() && formulas.iter().all(|term| term.sort() == Sort::Bool);
+        let all = about.into_iter().zip(formulas);
+        let all = all.map(|((about, arguments), formula)| (about, Formula { arguments, formula }));
+        is_right.then(|| Invariants(all.collect()))
+    }
+
     /// What they say of the predicates of another system.
     fn candidates(&self, system: &HornSystem, shape: &Shape) -> Vec<Vec<Term>> {
         let of_predicate = |(predicate, (about, arguments)): (_, &(String, Vec<String>))| {

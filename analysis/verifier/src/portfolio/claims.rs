@@ -7,11 +7,28 @@ use proofline_cfa::Entry;
 use super::{Control, Request, promises, schedule::Schedule};
 use crate::{engines, report::Judgement, subject::Subject, verdict::Verdict};
 
+/// The engine that matches formulas with the clauses of a program.
+const CHECKS_INVARIANTS: &str = "old-invariants";
+
 /// A run that is said to be longer is not run because of that.
 pub(super) const MOST_STEPS: u64 = 2_000_000;
 
 /// A reason in somebody else's words is no longer.
 const MOST_WORDS: usize = 400;
+
+/// Nobody tries harder than this because of a claim.
+const MOST_CLAIMED_STEPS: u64 = 10_000_000;
+
+/// What somebody says.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// What came of it there.
+    pub judgement: Judgement,
+    /// With so many steps for each engine.
+    pub steps: u64,
+    /// There are formulas that are said to solve Horn clauses: checking them comes first.
+    pub has_invariants: bool,
+}
 
 /// [`super::judge`], where somebody says what comes of it. `None` if that is not confirmed: then it is a claim like none at all.
 pub fn confirm(
@@ -19,22 +36,35 @@ pub fn confirm(
     request: &Request,
     entry: Entry,
     before: Option<&Judgement>,
-    claim: &Judgement,
+    claim: &Claim,
     control: &Control,
 ) -> Option<Judgement> {
-    let winners = winners(claim);
-    let all: Vec<&str> = match request.engines.is_empty() {
+    let Claim { judgement: said, steps, has_invariants } = claim;
+    let winners = winners(said);
+    let may_be_any = request.may_be_answered_by_others();
+    let all: Vec<&str> = match may_be_any {
         true => engines::portfolio_of(&engines::Features::of(subject, entry)),
         false => request.engines.iter().map(String::as_str).collect(),
     };
-    let order: Vec<&str> = all.into_iter().filter(|name| winners.contains(name)).collect();
-    let asked = Request { engines: order.iter().map(|name| (*name).to_owned()).collect(), ..request.clone() };
+    let mut order: Vec<&str> = all.into_iter().filter(|name| winners.contains(name)).collect();
+    let mut steps = (*steps).min(MOST_CLAIMED_STEPS).max(request.steps);
+    if may_be_any {
+        let others: Vec<&str> = winners.iter().copied().filter(|name| !order.contains(name)).collect();
+        order.extend(others);
+        if *has_invariants {
+            order.insert(0, CHECKS_INVARIANTS);
+        }
+    } else {
+        steps = request.steps;
+    }
+    let engines = order.iter().map(|name| (*name).to_owned()).collect();
+    let asked = Request { engines, steps, ..request.clone() };
     let found = super::with_assumptions(subject, request, entry, |subject| {
         let schedule = Schedule::new(subject, &asked, entry, before, control);
-        let judgement = schedule.run_claimed(&claim.counterexamples, &order);
+        let judgement = schedule.run_claimed(&said.counterexamples, &order);
         promises::settle(subject, &asked, entry, before, judgement, control)
     });
-    confirmed(claim, found)
+    confirmed(said, found)
 }
 
 /// The engines that are said to have decided something.

@@ -463,7 +463,7 @@ impl<P: Programs> Known<'_, P> {
             engines: engines.iter().map(|name| (*name).to_owned()).collect(),
             steps: self.request.steps.min(STEPS),
             first_only: false,
-            round: Round { is_own: true, settled: Arc::new(settled), after },
+            round: Round { is_own: true, settled: Arc::new(settled), after, ..Round::default() },
             under: Arc::new(contracts.clone()),
         }
     }

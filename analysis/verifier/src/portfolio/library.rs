@@ -97,7 +97,8 @@ pub(super) fn in_rounds_alone<P: Programs>(
     let mut last: Option<Request> = None;
     let mut report = None;
     for of in rounds.alone() {
-        let round = Round { is_own: true, settled: promised.clone(), after: last.map(Arc::new) };
+        let round =
+            Round { is_own: true, settled: promised.clone(), after: last.map(Arc::new), ..Round::default() };
         let next = of_round(request, of, round);
         let found = check_entry(programs, &next, Entry::new(function), control)?;
         let is_decided = !found.is_open();
@@ -207,6 +208,7 @@ fn portfolio(rounds: Rounds) -> Option<RoundOf> {
 pub(super) fn of_round(request: &Request, of: &RoundOf, round: Round) -> Request {
     let engines = of.engines.iter().map(|name| (*name).to_owned()).collect();
     let steps = of.steps.map_or(request.steps, |most| request.steps.min(most));
+    let round = Round { is_planned: request.engines.is_empty() || request.round.is_planned, ..round };
     Request { engines, steps, round, ..request.clone() }
 }
 
@@ -225,7 +227,8 @@ fn next_round<P: Programs>(
         Some((asked, _)) => Some(Arc::new(asked)),
         None => None,
     };
-    let next = of_round(request, of, Round { is_own: false, settled: Arc::new(settled), after });
+    let next =
+        of_round(request, of, Round { is_own: false, settled: Arc::new(settled), after, ..Round::default() });
     let report = check_entry(programs, &next, entry, control)?;
     control.tell(report.failures());
     Ok((next, report))

@@ -70,7 +70,8 @@ pub(super) fn check<P: Programs>(
         Verdict::Violated(_) | Verdict::Unknown(_) => None,
     });
     let settled: Settled = proved.collect();
-    let round = Round { is_own: false, settled: Arc::new(settled), after: Some(Arc::new(brief)) };
+    let round =
+        Round { is_own: false, settled: Arc::new(settled), after: Some(Arc::new(brief)), ..Round::default() };
     let mut report = check_entry(programs, &Request { round, ..request.clone() }, entry, control)?;
     if control.is_late() {
         take_contracts(&mut report, known);

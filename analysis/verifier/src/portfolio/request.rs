@@ -40,6 +40,15 @@ pub struct Round {
     pub settled: Arc<Settled>,
     /// What was asked before: the work goes on from that answer.
     pub after: Option<Arc<Request>>,
+    /// Who asks did not choose the engines: what others found out is as good.
+    pub is_planned: bool,
+}
+
+impl Request {
+    /// Whether an answer to another question about the same obligations, in which nothing is open, is an answer to this one.
+    pub fn may_be_answered_by_others(&self) -> bool {
+        (self.engines.is_empty() || self.round.is_planned) && !self.first_only && self.under.is_empty()
+    }
 }
 
 /// What is going on.

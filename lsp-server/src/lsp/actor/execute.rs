@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use proofline_ide::{Effort, check::Name};
-use serde_json::Value;
+use proofline_ide::{Counts, Effort, check::Name};
+use serde_json::{Value, json};
 use tower_lsp_server::{jsonrpc, ls_types::*};
 
 use super::{Actor, News};
@@ -21,6 +21,7 @@ impl Actor {
             commands::PROOF => self.proof(argument),
             commands::FUNCTIONS => self.functions(argument),
             commands::VERIFY => self.verify(argument),
+            commands::STATISTICS => Ok(self.statistics()),
             commands::CANCEL => self.cancel(argument),
             _ => Err(jsonrpc::Error::method_not_found()),
         };
@@ -100,6 +101,12 @@ impl Actor {
             self.jobs.push(&path, revision, task, place);
         }
         Ok(Value::Null)
+    }
+
+    /// Where verdicts came from since the server began: the entries of all files, each round of which counts.
+    fn statistics(&self) -> Value {
+        let Counts { verified, recalled, confirmed, refused } = self.answers.counts();
+        json!({ "verified": verified, "recalled": recalled, "confirmed": confirmed, "refused": refused })
     }
 
     /// Stops what is queued or runs for a file; what is known then is all there will be.

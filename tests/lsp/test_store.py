@@ -1,0 +1,122 @@
+"""Two editors and a command line, each with a cache of its own and all with one store: what one has proved the others confirm."""
+import os, subprocess
+
+import pytest
+from client import CAPABILITIES, PROOFLINE, Client
+
+# A proof that many methods are asked for in vain before one finds it, and a failure.
+PROGRAM = """#include <assert.h>
+extern int in(void);
+static int doubled(int n) {
+    int x = 0, y = 0;
+    while (x < n) { x++; y += 2; }
+    return y;
+}
+static int sum(int n) {
+    if (n <= 0) return 0;
+    return 1 + sum(n - 1);
+}
+int main(void) {
+    int n = in();
+    if (n < 0 || n > 1000) return 0;
+    assert(doubled(n) == 2 * n);
+    assert(sum(n) == n);
+    assert(n != 77 || in() == 5);
+    return 0;
+}
+"""
+
+# Nobody calls these here: each is judged on its own.
+LIBRARY = """#include <assert.h>
+#include <stddef.h>
+struct ring { unsigned first, used, size; int *room; };
+int halves(int n) {
+    int a = 0, b = n;
+    if (n < 0 || n > 100000) return 0;
+    while (a < b) { a++; b--; }
+    assert(a + b == n);
+    return a;
+}
+unsigned gcd(unsigned a, unsigned b) {
+    while (b != 0) { unsigned t = a % b; a = b; b = t; }
+    return a;
+}
+int third(int x) {
+    if (x < 10 || x > 20) return 0;
+    return 100 / (x - 9);
+}
+int broken(int x) {
+    int z = x - x;
+    return 10 / z;
+}
+"""
+
+
+@pytest.fixture
+def team(tmp_path):
+    return Team(tmp_path)
+
+
+class Team:
+    """Machines with one store."""
+
+    def __init__(self, folder):
+        self.folder, self.machines, self.clients = folder, 0, []
+        self.store = folder / "store"
+        folder.mkdir(exist_ok=True)
+
+    def environment(self):
+        self.machines += 1
+        return {"PROOFLINE_STORE": str(self.store), "PROOFLINE_CACHE": str(self.folder / f"cache{self.machines}")}
+
+    def edit(self, name, text):
+        """What an editor says of the functions of a file, and where the verdicts came from."""
+        client = Client(CAPABILITIES, env=self.environment())
+        uri = client.open(self.folder / name, text)
+        functions = client.settled(uri, 1, 100)
+        counts = client.ask("workspace/executeCommand", {"command": "proofline.statistics", "arguments": []})
+        client.close(30)
+        return {name: (f["state"], f["proved"], f["violated"]) for name, f in functions.items()}, counts
+
+    def check(self, name, text):
+        """What the command line says, and where the verdicts came from."""
+        environment = {**os.environ, **self.environment()}
+        path = self.folder / name
+        path.write_text(text)
+        said = subprocess.run([PROOFLINE, "check", path, "--statistics"], env=environment, capture_output=True, text=True, timeout=100)
+        line = next(line for line in said.stdout.splitlines() if line.startswith("entries that the team's store knew"))
+        confirmed, refused = (int(word.strip(",")) for word in line.split() if word.strip(",").isdigit())
+        result = next(line for line in said.stdout.splitlines() if line.startswith("RESULT"))
+        return (said.returncode, result), {"confirmed": confirmed, "refused": refused}
+
+
+BOTH = pytest.mark.parametrize("name, text", [("program.c", PROGRAM), ("library.c", LIBRARY)])
+
+
+@BOTH
+def test_a_proof_of_one_editor_is_confirmed_in_another(team, name, text):
+    first, alone = team.edit(name, text)
+    assert alone["confirmed"] == 0 and alone["verified"] > 0, alone
+    second, helped = team.edit(name, text)
+    assert second == first
+    assert helped["confirmed"] > 0 and helped["refused"] == 0, helped
+
+
+@BOTH
+def test_an_editor_confirms_what_the_command_line_proved(team, name, text):
+    _, counts = team.check(name, text)
+    assert counts == {"confirmed": 0, "refused": 0}
+    helped, counts = team.edit(name, text)
+    assert counts["confirmed"] > 0 and counts["refused"] == 0, counts
+    # Nobody has proved this one before.
+    alone, _ = Team(team.folder / "alone").edit(name, text)
+    assert helped == alone
+
+
+@BOTH
+def test_the_command_line_confirms_what_an_editor_proved(team, name, text):
+    team.edit(name, text)
+    helped, counts = team.check(name, text)
+    assert counts["confirmed"] > 0 and counts["refused"] == 0, counts
+    alone, _ = Team(team.folder / "alone").check(name, text)
+    assert helped == alone

@@ -83,11 +83,20 @@ class Team:
         environment = {**os.environ, **self.environment()}
         path = self.folder / name
         path.write_text(text)
-        said = subprocess.run([PROOFLINE, "check", path, "--statistics"], env=environment, capture_output=True, text=True, timeout=100)
-        line = next(line for line in said.stdout.splitlines() if line.startswith("entries that the team's store knew"))
-        confirmed, refused = (int(word.strip(",")) for word in line.split() if word.strip(",").isdigit())
+        said = subprocess.run([PROOFLINE, "check", path, "--statistics", "--cache", environment["PROOFLINE_CACHE"]], env=environment, capture_output=True, text=True, timeout=100)
+        numbers = {}
+        for start, names in [("entries verified", ["verified", "recalled"]), ("entries that the team's store knew", ["confirmed", "refused"])]:
+            for line in filter(lambda line: line.startswith(start), said.stdout.splitlines()):
+                numbers |= zip(names, [int(word.strip(",")) for word in line.split() if word.strip(",").isdigit()])
         result = next(line for line in said.stdout.splitlines() if line.startswith("RESULT"))
-        return (said.returncode, result), {"confirmed": confirmed, "refused": refused}
+        return (said.returncode, result), numbers
+
+
+class Machine(Team):
+    """One machine without a store."""
+
+    def environment(self):
+        return {"PROOFLINE_STORE": "", "PROOFLINE_CACHE": str(self.folder / "cache")}
 
 
 BOTH = pytest.mark.parametrize("name, text", [("program.c", PROGRAM), ("library.c", LIBRARY)])
@@ -105,7 +114,7 @@ def test_a_proof_of_one_editor_is_confirmed_in_another(team, name, text):
 @BOTH
 def test_an_editor_confirms_what_the_command_line_proved(team, name, text):
     _, counts = team.check(name, text)
-    assert counts == {"confirmed": 0, "refused": 0}
+    assert (counts["confirmed"], counts["refused"]) == (0, 0)
     helped, counts = team.edit(name, text)
     assert counts["confirmed"] > 0 and counts["refused"] == 0, counts
     # Nobody has proved this one before.
@@ -120,3 +129,16 @@ def test_the_command_line_confirms_what_an_editor_proved(team, name, text):
     assert counts["confirmed"] > 0 and counts["refused"] == 0, counts
     alone, _ = Team(team.folder / "alone").check(name, text)
     assert helped == alone
+
+
+@BOTH
+def test_on_one_machine_an_editor_and_the_command_line_recall_each_other_s_proofs(tmp_path, name, text):
+    first = Machine(tmp_path / "editor first")
+    first.edit(name, text)
+    said, counts = first.check(name, text)
+    assert counts["recalled"] > counts["verified"], counts
+    second = Machine(tmp_path / "command line first")
+    alone, _ = second.check(name, text)
+    assert said == alone
+    _, counts = second.edit(name, text)
+    assert counts["verified"] == 0 and counts["recalled"] > 0, counts

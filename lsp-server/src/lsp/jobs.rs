@@ -215,7 +215,9 @@ impl Jobs {
 
 fn is_large(task: &Task) -> bool {
     match task {
-        Task::Know | Task::Look { .. } | Task::Plan { .. } => true,
+        Task::Know | Task::Plan { .. } => true,
+        // The second time only what has changed is read.
+        Task::Look { before, .. } => before.is_none(),
         Task::Verify { effort, .. } => effort.rounds != Rounds::Cheap,
         Task::Load { .. } | Task::Test { .. } => false,
     }

@@ -11,7 +11,7 @@ use std::{
     cell::Cell,
     collections::{BTreeMap, BTreeSet},
     panic::{AssertUnwindSafe, catch_unwind},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::mpsc,
     thread::JoinHandle,
     time::{Duration, Instant},
@@ -233,7 +233,9 @@ impl Actor {
         if self.is_shut_down {
             return;
         }
-        for (path, task) in self.jobs.dispatch() {
+        let documents = &self.documents;
+        let used = |path: &Path| documents.get(path).map_or(0, |document| document.used.get());
+        for (path, task) in self.jobs.dispatch(used) {
             if let (Task::Verify { entry, .. }, Some(document)) = (task, self.documents.get_mut(&path)) {
                 document.results.begun(entry);
                 self.news.entry(path).or_insert(News { at: Instant::now() + MARK_AFTER });
@@ -308,11 +310,16 @@ impl Actor {
         self.last_revision
     }
 
+    /// Somebody looks at a buffer.
+    pub(super) fn uses(&self, document: &Document) {
+        self.questions.set(self.questions.get() + 1);
+        document.used.set(self.questions.get());
+    }
+
     /// A buffer that the client asks about.
     pub(super) fn document(&self, uri: &Uri) -> Option<&Document> {
         let document = self.documents.get(&path_of(uri)?)?;
-        self.questions.set(self.questions.get() + 1);
-        document.used.set(self.questions.get());
+        self.uses(document);
         Some(document)
     }
 }

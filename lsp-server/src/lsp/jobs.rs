@@ -2,6 +2,7 @@
 //! One worker is always kept free of large jobs, so that an edit never waits for one.
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::Arc,
@@ -30,8 +31,8 @@ pub(super) enum Task {
     Test { program: Arc<Program>, finding: Box<Finding>, permission: Permission },
 }
 
-/// Smaller is earlier: class, then how long ago the buffer was touched, then the place in the plan.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+/// Smaller is earlier: class, then (behind how long ago somebody asked about the buffer) how long ago it was touched, then the place in the plan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Priority {
     class: u8,
     age: u64,
@@ -150,14 +151,18 @@ impl Jobs {
         self.running.values_mut().for_each(Running::stop);
     }
 
-    /// Gives jobs to workers as long as both are there. Returns what was begun.
-    pub(super) fn dispatch(&mut self) -> Vec<(PathBuf, Task)> {
+    /// Gives jobs to workers as long as both are there: of one class, those of the file that was `used` last come first. Returns what was begun.
+    pub(super) fn dispatch(&mut self, used: impl Fn(&Path) -> u64) -> Vec<(PathBuf, Task)> {
         let mut begun = Vec::new();
         while let Some(&worker) = self.idle.last() {
             let large = self.running.values().filter(|running| is_large(&running.task)).count();
             let may = |waiting: &Waiting| !is_large(&waiting.task) || large + 1 < self.workers.max(2);
             let best = self.waiting.iter().enumerate().filter(|(_, waiting)| may(waiting));
-            let Some((at, _)) = best.min_by_key(|(_, waiting)| waiting.priority) else { break };
+            let order = |waiting: &Waiting| {
+                let Priority { class, age, place } = waiting.priority;
+                (class, Reverse(used(&waiting.path)), age, place)
+            };
+            let Some((at, _)) = best.min_by_key(|(_, waiting)| order(waiting)) else { break };
             let Waiting { path, revision, task, .. } = self.waiting.swap_remove(at);
             let (id, cancel) = (self.next, Cancel::default());
             self.next += 1;

@@ -133,6 +133,7 @@ impl Actor {
     /// The buffer has another text: everything that was made from the old one is done again.
     pub(super) fn text_changed(&mut self, path: &Path) {
         let Some(document) = self.documents.get(path) else { return };
+        self.uses(document);
         let texts = vec![(path.to_path_buf(), Some(document.results.text().clone()))];
         self.host.apply(Change { texts, ..Change::default() });
         self.touch_users(path);

@@ -10,6 +10,7 @@ use super::{
     Answer, Decision, Engine, Question, Targets,
     corpus::{Corpus, Coverage, fitted},
     pool::{Counted, MOST_COUNTED, Pool, Random},
+    states::{Onward, States},
 };
 use crate::{
     counterexample::Counterexample,
@@ -109,15 +110,19 @@ impl Search<'_> {
         queue.push(Reverse((0, Choices::new())));
         let mut random = Random(0x9e37_79b9_7f4a_7c15);
         let mut corpus = Corpus::new(self.pool);
+        let mut states = States::new();
         let mut stuck = None;
         // The most inputs that a run has read, the runs that count through their values, and what these have cost.
         let (mut arity, mut counted, mut counting) = (0, 0, 0);
+        let mut spent = [0; Turn::ALL.len()];
         for round in 0u64.. {
             let first = round == 0;
             let mut coverage = Coverage::default();
-            // Systematic, random and changed choices take turns: the first find shallow bugs, the others those behind many inputs.
+            // Ways to choose take turns: systematic ones find shallow bugs, the others those behind many inputs. Of many inputs each way may
+            // spend as much as the others.
             let has_many = arity > MOST_COUNTED;
-            let is_systematic = first || if has_many { round % 4 == 1 } else { round % 2 == 1 };
+            let turn = if has_many { Turn::of_least(&spent) } else { Turn::ALL[(round % 2) as usize] };
+            let is_systematic = first || turn == Turn::Systematic;
             let next = if is_systematic { queue.pop() } else { None };
             let is_over = next.is_none() && queue.is_empty() && (is_systematic || !has_many);
             let (choices, source) = match next {
@@ -130,18 +135,28 @@ impl Search<'_> {
                     counted += 1;
                     (Choices::new(), Source::Counted(Counted::new(counted - 1, arity)))
                 }
-                None if round % 4 >= 2 && has_many => {
+                None if turn == Turn::Changed => {
                     (Choices::new(), Source::Changed(corpus.next(), corpus.rest(), &mut coverage))
+                }
+                None if turn == Turn::Onward => {
+                    (Choices::new(), Source::Onward(states.next(), Random(random.next()), &mut states))
                 }
                 None => (Choices::new(), Source::Random(Random(random.next()))),
             };
             let steps = match source {
                 _ if first => limits.first_steps,
                 Source::Counted(_) => limits.run_steps.min(COUNTED_STEPS),
-                Source::Choices | Source::Random(_) | Source::Changed(..) => limits.run_steps,
+                Source::Choices | Source::Random(_) | Source::Changed(..) | Source::Onward(..) => {
+                    limits.run_steps
+                }
             };
             // The first run may be long because it decides a program without inputs. One that asks and asks goes round in a loop.
-            let questions = (limits.run_steps / 4) as usize;
+            let questions = match &source {
+                Source::Onward(onward, ..) => onward.most,
+                Source::Choices | Source::Random(_) | Source::Counted(_) | Source::Changed(..) => {
+                    (limits.run_steps / 4) as usize
+                }
+            };
             let systematic = matches!(source, Source::Choices);
             let is_counted = matches!(source, Source::Counted(_));
             let is_changed = matches!(source, Source::Changed(..));
@@ -164,6 +179,7 @@ impl Search<'_> {
             .with_budget(budget)
             .run(self.entry);
             self.spent += run.steps;
+            spent[turn as usize] += run.steps + BEGINNING;
             counting += if is_counted { run.steps + BEGINNING } else { 0 };
             let is_spent = budget.spend(run.steps / 16 + run.compiled / COMPILED + 1);
             // What was found is found, whatever it has cost.
@@ -254,6 +270,25 @@ impl Search<'_> {
     }
 }
 
+/// Whose turn it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Turn {
+    Random,
+    Systematic,
+    Changed,
+    Onward,
+}
+
+impl Turn {
+    const ALL: [Turn; 4] = [Turn::Random, Turn::Systematic, Turn::Changed, Turn::Onward];
+
+    /// Of the one that has spent least.
+    fn of_least(spent: &[u64; Turn::ALL.len()]) -> Turn {
+        let least = Turn::ALL.into_iter().min_by_key(|turn| spent[*turn as usize]);
+        least.unwrap_or(Turn::Random)
+    }
+}
+
 /// Where a run's answers come from.
 enum Source<'s> {
     /// Candidates by their positions in the pool.
@@ -264,6 +299,8 @@ enum Source<'s> {
     Counted(Counted),
     /// Those of an earlier run, changed, and what comes behind them; the edges of this one are noted.
     Changed(Vec<i128>, i128, &'s mut Coverage),
+    /// Those that lead to a state, and any candidates behind them; states that are new are noted.
+    Onward(Onward, Random, &'s mut States),
 }
 
 /// Answers by position in the pool.
@@ -296,6 +333,18 @@ impl Oracle for Chooser<'_> {
         }
     }
 
+    fn hears_states(&self) -> bool {
+        matches!(self.source, Source::Onward(..))
+    }
+
+    fn reaches(&mut self, state: u64) {
+        if let Source::Onward(onward, _, states) = &mut self.source
+            && self.next >= onward.answers.len()
+        {
+            states.reach(onward, state);
+        }
+    }
+
     fn choose(&mut self, choice: &Choice) -> i128 {
         let place = (choice.function, choice.site);
         let chosen = self.chosen.iter().find(|(at, _)| self.is_steady && *at == place);
@@ -314,12 +363,18 @@ impl Oracle for Chooser<'_> {
                     Scalar::Pointer => self.pool.value((counted.value(at, NUMBERS) & 1) as usize, choice),
                 };
             }
+            (Source::Onward(onward, random, _), _) => {
+                self.next += 1;
+                return onward.known(at).unwrap_or_else(|| {
+                    let index = likely(random, self.pool.candidates(choice) as u64);
+                    let answer = self.pool.value(index as usize, choice);
+                    onward.chose(answer);
+                    answer
+                });
+            }
             (Source::Random(_), Some(before)) => before,
             (Source::Random(random), None) => {
-                let r = random.next();
-                // Small indices are likelier: they hold the values that matter.
-                let len = self.pool.candidates(choice) as u64;
-                let index = if r & 3 == 0 { (r >> 8 & 7) % len } else { (r >> 8) % len };
+                let index = likely(random, self.pool.candidates(choice) as u64);
                 if self.is_steady && self.chosen.len() < MOST_PLACES {
                     self.chosen.push((place, index));
                 }
@@ -330,6 +385,12 @@ impl Oracle for Chooser<'_> {
         self.next += 1;
         self.pool.value(index as usize, choice)
     }
+}
+
+/// Of so many candidates one at random. Small indices are likelier: they hold the values that matter.
+fn likely(random: &mut Random, candidates: u64) -> u64 {
+    let r = random.next();
+    if r & 3 == 0 { (r >> 8 & 7) % candidates } else { (r >> 8) % candidates }
 }
 
 /// Tries to find inputs that drive the program along a path.

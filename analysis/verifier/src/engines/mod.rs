@@ -24,6 +24,7 @@ mod question;
 mod sequences;
 pub(crate) mod session;
 mod start;
+mod states;
 mod witness;
 
 use std::collections::BTreeSet;

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use proofline_cfa::{
     Argument, Base, Callee, EdgeId, Expr, Function, Loc, LocalId, MemoryPredicate, Name, ObligationId, Op,
-    Program, visit,
+    Program, dataflow::Liveness, visit,
 };
 use proofline_program_analysis::Mentions;
 use rustc_hash::FxHashMap;
@@ -45,6 +45,8 @@ pub(crate) struct FunctionCode {
     pub(crate) function: Arc<Function>,
     /// What it names of the program's objects and functions. Steps with a picture of memory ask for it.
     names: OnceLock<Vec<Name>>,
+    /// Where which local may still be used. Who compares states asks for it.
+    liveness: OnceLock<Liveness>,
     pub(crate) successors: Vec<Vec<EdgeId>>,
     pub(crate) obligation: Vec<Option<ObligationId>>,
     pub(crate) unsupported: Vec<Option<Name>>,
@@ -68,6 +70,11 @@ impl FunctionCode {
     /// The objects and functions of the program that it names, in order.
     pub(crate) fn names(&self) -> &[Name] {
         self.names.get_or_init(|| Mentions::of_function(&self.function).names.into_iter().collect())
+    }
+
+    /// Where which local may still be used.
+    pub(crate) fn liveness(&self) -> &Liveness {
+        self.liveness.get_or_init(|| Liveness::new(&self.function))
     }
 }
 
@@ -100,6 +107,7 @@ impl Code {
                 pure: false,
                 function: function.clone(),
                 names: OnceLock::new(),
+                liveness: OnceLock::new(),
             });
         }
         let addresses = addressed(program).zip((0..).map(function_address)).collect();

@@ -572,6 +572,10 @@ impl<'c, O: Oracle> Machine<'c, O> {
     ) -> Value {
         use proofline_cfa::Scalar;
         let choice = Choice { function: code.function.name, site, cause, scalar, may_be_made_up: false };
+        if self.oracle.hears_states() && matches!(scalar, Scalar::Int(_)) {
+            let state = self.likeness(site);
+            self.oracle.reaches(state);
+        }
         let answer = self.oracle.choose(&choice);
         self.inputs.push((choice, answer));
         match scalar {

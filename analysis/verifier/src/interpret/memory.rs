@@ -232,6 +232,12 @@ impl Memory {
         self.ended = Some(Vec::new());
     }
 
+    /// Where the objects of at most so many bytes are, and what they hold.
+    pub(super) fn small_objects(&self, most: usize) -> impl Iterator<Item = (u64, &[u8])> {
+        let small = self.blocks.iter().filter(move |block| block.bytes.len() <= most);
+        small.map(|block| (block.base, block.bytes.as_slice()))
+    }
+
     /// Every object that is alive or was remembered.
     pub(super) fn all(&self) -> Vec<Extent> {
         self.live().chain(self.ended.iter().flatten().copied()).collect()

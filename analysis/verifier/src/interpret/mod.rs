@@ -10,6 +10,7 @@ mod float_text;
 mod kept;
 mod leaves;
 mod library_result;
+mod likeness;
 mod look;
 mod machine;
 mod made_up;

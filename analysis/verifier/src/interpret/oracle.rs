@@ -52,6 +52,13 @@ pub trait Oracle {
     /// Hears of every edge before it is executed.
     fn passes(&mut self, _function: Name, _edge: EdgeId, _passing: Passing) {}
 
+    /// Whether it wants to hear of states: see [`Oracle::reaches`].
+    fn hears_states(&self) -> bool {
+        false
+    }
+    /// Hears, before an integer is asked for, what the state looks like: states that look alike have one number.
+    fn reaches(&mut self, _state: u64) {}
+
     /// A value in the range of the format: integers as they are, pointers as addresses (only 0 is always right, see also [`Choice::may_be_made_up`]), floats as the bits of an `f64`.
     fn choose(&mut self, choice: &Choice) -> i128;
 }

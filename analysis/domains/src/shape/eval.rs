@@ -167,7 +167,7 @@ impl Step<'_> {
         let (low, high) = (i128::from(pointer.low), i128::from(pointer.high));
         // The bytes are inside of the object; where they cannot be no execution goes on.
         let last = most - i128::from(size);
-        if high < 0 || low > last {
+        if last < 0 || high < 0 || low > last {
             return Err(Stop::Impossible);
         }
         let (from, to) = (low.max(0) as u64, high.min(last) as u64);

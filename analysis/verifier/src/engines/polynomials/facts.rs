@@ -1,6 +1,8 @@
 //! What is known on one path of the symbols' values, and what follows from it: equations by ideals, ranges by interval arithmetic,
 //! quotients by what divides. Must not know programs.
 
+use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
+
 use num_bigint::BigInt;
 
 use super::{
@@ -10,6 +12,9 @@ use super::{
     polynomial::{Monomial, Polynomial, Symbol},
     refutation,
 };
+
+/// Terms of what is found to be equal not only modulo 2^n, at most.
+const MOST_LIFTED: usize = 4;
 
 /// Rounds in which one kind of fact sharpens the others.
 const MOST_ROUNDS: usize = 6;
@@ -125,6 +130,7 @@ impl Facts {
                 return true;
             }
         }
+        self.lift();
         self.exclude_ends();
         for different in self.different.clone() {
             if different.ring == Ring::Integers {
@@ -184,6 +190,46 @@ impl Facts {
         let equation = Equation { polynomial, ring: Ring::Integers };
         if !self.equations.contains(&equation) {
             self.equations.push(equation);
+        }
+    }
+
+    /// What is equal modulo 2^n is equal if both lie between numbers that are less than 2^n apart.
+    fn lift(&mut self) {
+        let moduli: BTreeSet<u8> = self
+            .equations
+            .iter()
+            .filter_map(|equation| match equation.ring {
+                Ring::Modulo(bits) => Some(bits),
+                Ring::Integers | Ring::Quotient => None,
+            })
+            .collect();
+        for bits in moduli {
+            let modulus = BigInt::from(1) << bits;
+            let ideal = Ideal::new(Ring::Modulo(bits), &self.equations);
+            let mut by_form: BTreeMap<Polynomial, Symbol> = BTreeMap::new();
+            for at in 0..self.bounds.len() {
+                let symbol = Symbol(u32::try_from(at).unwrap_or(u32::MAX));
+                let (itself, own) = (Polynomial::symbol(symbol), self.bounds[at].clone());
+                let form = ideal.normal_form(&itself);
+                let is_near = |other: &Bounds| {
+                    let (low, high) = ((&own.0).min(&other.0), (&own.1).max(&other.1));
+                    high - low < modulus
+                };
+                if form != itself && form.len() <= MOST_LIFTED && is_near(&self.range(&form)) {
+                    self.equate(itself.minus(&form));
+                }
+                match by_form.entry(form) {
+                    Entry::Occupied(known) => {
+                        let other = *known.get();
+                        if is_near(&self.bounds[other.0 as usize]) {
+                            self.equate(itself.minus(&Polynomial::symbol(other)));
+                        }
+                    }
+                    Entry::Vacant(free) => {
+                        free.insert(symbol);
+                    }
+                }
+            }
         }
     }
 

@@ -32,7 +32,7 @@ use self::{
     candidates::{Candidates, divides_at, equation_at},
     facts::Closed,
     ideal::{Equation, Ring},
-    paths::{Path, Paths, Target, explore},
+    paths::{Path, Paths, Place, Point, Target, Wrapped, explore},
     polynomial::Symbol,
     values::Number,
 };
@@ -54,6 +54,10 @@ const MOST_DEGREE: u32 = 8;
 const MOST_ROUNDS: usize = 24;
 /// Times that inequalities are looked for.
 const MOST_HOPES: usize = 4;
+/// Values that may have wrapped and are followed at a cut point; their terms; and how often more of them are added.
+const MOST_WRAPPED: usize = 3;
+const MOST_TERMS_WRAPPED: usize = 6;
+const MOST_WRAPPINGS: usize = 3;
 /// Steps for ranges of locals. Where that is not enough, calls are entered again and again.
 const STEPS_OF_RANGES: u64 = 20_000;
 /// Steps of the budget for one question about an ideal.
@@ -81,8 +85,51 @@ impl Engine for Polynomials {
 fn prove(question: &Question<'_>, proved: &mut BTreeSet<(Name, ObligationId)>) -> Result<Answer, Unknown> {
     // What is not known is not assumed.
     let known = ranges(question).unwrap_or_default();
-    let paths = explore(question, &known)?;
-    let mut search = Search::new(&paths, question.budget);
+    let mut wrapped = BTreeMap::new();
+    for _ in 0..MOST_WRAPPINGS {
+        let paths = explore(question, &known, &wrapped)?;
+        let answer = prove_on(&paths, question, proved);
+        if !matches!(answer, Err(Unknown::Unconfirmed(_))) || !note_wrapped(&paths, &mut wrapped) {
+            return answer;
+        }
+    }
+    Err(nothing_found())
+}
+
+/// Adds what is compared on paths from heads of loops and may have wrapped: `a * a` of unsigned numbers. Whether there is more than before.
+fn note_wrapped(paths: &Paths, wrapped: &mut BTreeMap<Place, Vec<Wrapped>>) -> bool {
+    let mut is_more = false;
+    for path in &paths.paths {
+        let Some(cut) = path.from.map(|cut| &paths.cuts[cut]) else { continue };
+        let Point::Head(place) = &cut.point else { continue };
+        let is_plain = |symbol: Symbol| (symbol.0 as usize) < cut.plain_cells();
+        for (polynomial, ty, _) in &path.names {
+            let known = wrapped.entry(place.clone()).or_default();
+            let is_wanted = polynomial.degree() > 1
+                && polynomial.len() <= MOST_TERMS_WRAPPED
+                && polynomial.symbols().all(is_plain);
+            if is_wanted
+                && known.len() < MOST_WRAPPED
+                && !known.iter().any(|one| *one == (polynomial.clone(), *ty))
+            {
+                known.push((polynomial.clone(), *ty));
+                is_more = true;
+            }
+        }
+    }
+    is_more
+}
+
+fn nothing_found() -> Unknown {
+    Unknown::Unconfirmed("no polynomial equations were found that exclude the error".into())
+}
+
+fn prove_on(
+    paths: &Paths,
+    question: &Question<'_>,
+    proved: &mut BTreeSet<(Name, ObligationId)>,
+) -> Result<Answer, Unknown> {
+    let mut search = Search::new(paths, question.budget);
     search.guess_from_runs(question)?;
     // Powers that do not last give no wrong hope.
     search.keep_inductive()?;
@@ -114,7 +161,7 @@ fn prove(question: &Question<'_>, proved: &mut BTreeSet<(Name, ObligationId)>) -
         return Ok(Answer::Holds("polynomial equations were found that are invariants".into()));
     }
     proved.extend(are_proved(&open));
-    Err(Unknown::Unconfirmed("no polynomial equations were found that exclude the error".into()))
+    Err(nothing_found())
 }
 
 /// Ranges of locals at loop heads. Rewriting skips other locations, but no loop head.

@@ -14,7 +14,7 @@ use super::{
     facts::Facts,
     polynomial::Polynomial,
     procedures::Procedure,
-    values::{Algebra, Comparison, Number, Value, bounds_of},
+    values::{Algebra, Comparison, Named, Number, Value, bounds_of},
 };
 use crate::engines::{Question, abstraction::Invariants};
 
@@ -34,6 +34,8 @@ pub(super) enum Cell {
     Power(u8, LocalId),
     /// What such a function returns.
     Result,
+    /// No cell of the program's: the value that a type has of a polynomial of the other cells, the cut's with this number.
+    Wrapped(usize),
 }
 
 /// A call that is open.
@@ -67,6 +69,23 @@ pub(super) enum Point {
 pub(super) struct Cut {
     pub(super) point: Point,
     pub(super) cells: Vec<(Cell, IntType)>,
+    /// Of cells [`Cell::Wrapped`].
+    wrapped: Vec<Wrapped>,
+}
+
+/// The integer of a type that equals a polynomial modulo 2^width.
+pub(super) type Wrapped = (Polynomial, IntType);
+
+impl Cut {
+    /// Where nothing but cells of the program is of interest.
+    pub(super) fn plain(point: Point, cells: Vec<(Cell, IntType)>) -> Cut {
+        Cut { point, cells, wrapped: Vec::new() }
+    }
+
+    /// How many cells are the program's.
+    pub(super) fn plain_cells(&self) -> usize {
+        self.cells.len() - self.wrapped.len()
+    }
 }
 
 /// How a path ends.
@@ -93,6 +112,8 @@ pub(super) struct Path {
     pub(super) facts: Facts,
     /// Calls on it.
     pub(super) uses: Vec<Use>,
+    /// Values that were named on it.
+    pub(super) names: Vec<Named>,
     pub(super) to: Target,
 }
 
@@ -117,15 +138,21 @@ pub(super) struct State {
 pub(super) struct Explorer<'q> {
     pub(super) question: &'q Question<'q>,
     known: &'q Invariants,
+    /// What is of interest besides cells, by where.
+    wrapped: &'q BTreeMap<Place, Vec<Wrapped>>,
     pub(super) found: Paths,
 }
 
-/// Explores the program from the question's entry. `known`: ranges that are certified.
+/// Explores the program from the question's entry. `known`: ranges that are certified. `wrapped`: what is of interest at cut points besides cells.
 ///
 /// # Errors
 /// If the program has too many paths, calls what cannot be followed, or the budget is over.
-pub(super) fn explore(question: &Question<'_>, known: &Invariants) -> Result<Paths, Unknown> {
-    let mut explorer = Explorer { question, known, found: Paths::default() };
+pub(super) fn explore(
+    question: &Question<'_>,
+    known: &Invariants,
+    wrapped: &BTreeMap<Place, Vec<Wrapped>>,
+) -> Result<Paths, Unknown> {
+    let mut explorer = Explorer { question, known, wrapped, found: Paths::default() };
     let mut entry = explorer.entry()?;
     if explorer.is_procedure(question.entry.name) {
         let arguments: Vec<(LocalId, Value)> = entry
@@ -218,6 +245,11 @@ impl Explorer<'_> {
         let known = self.known.get(&(state.place.function, state.place.loc));
         let depth = state.place.stack.len() as u32;
         for (cell, ty) in &cut.cells {
+            if let Cell::Wrapped(at) = cell {
+                let number = Number { polynomial: cut.wrapped[*at].0.clone(), exact: false };
+                state.algebra.exactly(&number, *ty);
+                continue;
+            }
             let range = match cell {
                 Cell::Local(at, id) if *at == depth => known.and_then(|known| known.get(id)),
                 _ => None,
@@ -286,7 +318,8 @@ impl Explorer<'_> {
         if self.found.paths.len() >= MOST_PATHS {
             return Err(Unknown::OutOfBudget);
         }
-        self.found.paths.push(Path { from, facts: state.algebra.facts, uses: state.uses, to });
+        let (facts, names) = state.algebra.into_facts();
+        self.found.paths.push(Path { from, facts, uses: state.uses, names, to });
         Ok(())
     }
 
@@ -295,15 +328,22 @@ impl Explorer<'_> {
         let at = match self.found.cuts.iter().position(is_here) {
             Some(at) => at,
             None => {
-                let cells = state.cells.iter().map(|(cell, (_, ty))| (*cell, *ty)).collect();
-                self.found.cuts.push(Cut { point: Point::Head(state.place.clone()), cells });
+                let mut cells: Vec<(Cell, IntType)> =
+                    state.cells.iter().map(|(cell, (_, ty))| (*cell, *ty)).collect();
+                let wrapped = self.wrapped.get(&state.place).cloned().unwrap_or_default();
+                cells.extend((0..).map(Cell::Wrapped).zip(wrapped.iter().map(|(_, ty)| *ty)));
+                self.found.cuts.push(Cut { point: Point::Head(state.place.clone()), cells, wrapped });
                 self.found.cuts.len() - 1
             }
         };
-        let cells = self.found.cuts[at].cells.clone();
+        let (cells, wrapped) = (self.found.cuts[at].cells.clone(), self.found.cuts[at].wrapped.clone());
         let mut values = Vec::with_capacity(cells.len());
         for (cell, ty) in cells {
-            values.push((state.number_of(cell, ty), ty));
+            let number = match cell {
+                Cell::Wrapped(at) => state.algebra.wrapped(&wrapped[at], &values),
+                _ => state.number_of(cell, ty),
+            };
+            values.push((number, ty));
         }
         self.end(from, state, Target::Cut(at, values))
     }

@@ -92,8 +92,8 @@ impl Explorer<'_> {
             .chain(result.map(|ty| (Cell::Result, ty)));
         let exit: Vec<(Cell, IntType)> = exit.collect();
         let cuts = &mut self.found.cuts;
-        cuts.push(Cut { point: Point::Entry(name), cells: entry });
-        cuts.push(Cut { point: Point::Exit, cells: exit });
+        cuts.push(Cut::plain(Point::Entry(name), entry));
+        cuts.push(Cut::plain(Point::Exit, exit));
         let writes = (!calls_outside).then_some(writes);
         Ok(Procedure { entry: cuts.len() - 2, exit: cuts.len() - 1, writes })
     }
@@ -128,7 +128,9 @@ impl Explorer<'_> {
                     }
                 }
                 Cell::Global(_) => state.number_of(*cell, *ty),
-                Cell::Before(_) | Cell::BeforeGlobal(_) | Cell::Result => state.algebra.any(*ty),
+                Cell::Before(_) | Cell::BeforeGlobal(_) | Cell::Result | Cell::Wrapped(_) => {
+                    state.algebra.any(*ty)
+                }
             };
             values.push((number, *ty));
         }
@@ -177,7 +179,7 @@ impl Explorer<'_> {
                 Cell::BeforeGlobal(name) => before(Cell::Global(*name)),
                 Cell::Global(name) if may_change(name) => None,
                 Cell::Global(_) | Cell::Power(..) => before(*cell),
-                Cell::Local(..) | Cell::Result => None,
+                Cell::Local(..) | Cell::Result | Cell::Wrapped(_) => None,
             };
             let value = known.unwrap_or_else(|| (state.algebra.any(*ty), *ty));
             if *cell == Cell::Result {
@@ -239,7 +241,9 @@ impl State {
         let remembered = self.cells.iter().filter_map(|(cell, value)| match cell {
             Cell::Local(_, id) => Some((Cell::Before(*id), value.clone())),
             Cell::Global(name) => Some((Cell::BeforeGlobal(*name), value.clone())),
-            Cell::Before(_) | Cell::BeforeGlobal(_) | Cell::Power(..) | Cell::Result => None,
+            Cell::Before(_) | Cell::BeforeGlobal(_) | Cell::Power(..) | Cell::Result | Cell::Wrapped(_) => {
+                None
+            }
         });
         let remembered: Vec<(Cell, (Value, IntType))> = remembered.collect();
         self.cells.extend(remembered);

@@ -146,6 +146,7 @@ fn value(cell: Cell, interface: &Interface, call: &CallNumbers, at_exit: bool) -
         Cell::Global(name) => global(name, &call.before)?,
         Cell::Power(base, id) => return Some(exponentials::value(base, &BigInt::from(argument(id)?))),
         Cell::Result => call.after.as_ref()?.1?,
+        Cell::Wrapped(_) => return None,
     };
     (value.abs() <= LARGEST).then(|| BigInt::from(value))
 }

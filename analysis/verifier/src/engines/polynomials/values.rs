@@ -9,6 +9,7 @@ use num_bigint::BigInt;
 use proofline_cfa::{BinaryOp, CompareOp, IntType, UnaryOp};
 
 use super::{
+    candidates::equation_at,
     divisibility::{Divides, Remainder},
     facts::{Bounds, Division, Facts},
     ideal::{Equation, Ring},
@@ -49,9 +50,11 @@ pub(super) struct Comparison {
 pub(super) struct Algebra {
     pub(super) facts: Facts,
     wrapv: bool,
-    /// Names of values: by polynomial and type.
-    names: Vec<(Polynomial, IntType, Symbol)>,
+    names: Vec<Named>,
 }
+
+/// The name of the integer of a type that equals a polynomial modulo 2^width.
+pub(super) type Named = (Polynomial, IntType, Symbol);
 
 pub(super) fn bounds_of(ty: IntType) -> Bounds {
     (BigInt::from(ty.min()), BigInt::from(ty.max()))
@@ -67,6 +70,30 @@ impl Algebra {
     /// Nothing known. `wrapv`: signed overflow wraps.
     pub(super) fn new(wrapv: bool) -> Algebra {
         Algebra { wrapv, ..Algebra::default() }
+    }
+
+    /// The facts, and the names of values.
+    pub(super) fn into_facts(self) -> (Facts, Vec<Named>) {
+        (self.facts, self.names)
+    }
+
+    /// The integer of a type that a polynomial of cells equals modulo 2^width, where cells have these values; any, where these are not known so far.
+    pub(super) fn wrapped(
+        &mut self,
+        wrapped: &(Polynomial, IntType),
+        values: &[(Number, IntType)],
+    ) -> Number {
+        let (polynomial, ty) = wrapped;
+        let equation = Equation { polynomial: polynomial.clone(), ring: Ring::Modulo(ty.bits) };
+        match equation_at(&equation, values) {
+            Some(after)
+                if after.polynomial.len() <= MOST_TERMS && after.polynomial.degree() <= MOST_DEGREE =>
+            {
+                let number = Number { polynomial: after.polynomial, exact: false };
+                Number::exact(self.exactly(&number, *ty))
+            }
+            Some(_) | None => self.any(*ty),
+        }
     }
 
     /// Any value of a type.

@@ -22,7 +22,9 @@ export class Client implements vscode.Disposable {
 
   /** Starts the server; rejects with a reason when it does not come up. */
   async start(program: string): Promise<void> {
-    const executable: Executable = { command: program, args: ['lsp'] };
+    const store = vscode.workspace.getConfiguration('proofline').get<string>('store', '').trim();
+    const named = store === '' ? {} : { PROOFLINE_STORE: store };
+    const executable: Executable = { command: program, args: ['lsp'], options: { env: { ...process.env, ...named } } };
     const client = new LanguageClient(
       'proofline',
       'Proofline',

@@ -97,7 +97,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       }, 5000);
     }),
     vscode.workspace.onDidChangeConfiguration((event) => {
-      if (event.affectsConfiguration('proofline.path')) void restart();
+      if (event.affectsConfiguration('proofline.path') || event.affectsConfiguration('proofline.store')) void restart();
     }),
     vscode.commands.registerCommand('proofline.restart', restart),
     vscode.commands.registerCommand('proofline.showOutput', () => server.show()),

@@ -9,7 +9,10 @@ use std::{
 };
 
 use proofline_db::Prepared;
-use proofline_syntax::interrupt::{self, Interrupt, Interrupted};
+use proofline_syntax::{
+    FileSystem, RealFs,
+    interrupt::{self, Interrupt, Interrupted},
+};
 use proofline_verifier::{
     Cancel, Program as Code, Subject, load::LoadError, portfolio::panic_text, sources::Sources,
 };
@@ -58,6 +61,8 @@ pub struct Program {
     index: Index,
     undefined: BTreeSet<String>,
     files: BTreeSet<PathBuf>,
+    /// The one name of each of them.
+    identities: BTreeSet<PathBuf>,
     functions: Vec<FunctionItem>,
     plan: OnceLock<Arc<Plan>>,
     /// Of an older text with the same functions, to begin with.
@@ -90,6 +95,7 @@ impl Program {
             index: Index::default(),
             undefined: BTreeSet::new(),
             files: BTreeSet::from([path.clone()]),
+            identities: BTreeSet::new(),
             functions: Vec::new(),
             plan: OnceLock::new(),
             older_plan: None,
@@ -122,9 +128,11 @@ impl Program {
                 place: problem.position.as_ref().map(Place::of),
             })
             .collect();
+        let files = sources.files();
         Program {
             path,
-            files: sources.files(),
+            identities: files.iter().map(|file| RealFs.identity(file)).collect(),
+            files,
             functions: functions(&prepared, &sources),
             problems,
             index,
@@ -141,6 +149,11 @@ impl Program {
     /// Every file it was made from.
     pub fn files(&self) -> &BTreeSet<PathBuf> {
         &self.files
+    }
+    /// Whether it may be another one once this file has another text, by whichever of its names the file is called. What could not be read
+    /// may depend on any file.
+    pub fn may_depend_on(&self, path: &Path) -> bool {
+        self.code.is_none() || self.files.contains(path) || self.identities.contains(&RealFs.identity(path))
     }
     /// Functions with bodies, those of headers included, in the order of the text.
     pub fn functions(&self) -> &[FunctionItem] {

@@ -5,7 +5,6 @@ use std::{
     pin::Pin,
     sync::{Arc, atomic::AtomicBool, mpsc},
     task::{Context, Poll},
-    time::Duration,
 };
 
 use serde_json::Value;
@@ -20,7 +19,7 @@ use tower_lsp_server::{
 };
 
 use super::event::{Event, Reply, Request};
-use crate::platform::is_running;
+use crate::platform::{is_running, wait_for};
 
 /// Hands messages to the actor.
 pub(super) struct Backend {
@@ -65,7 +64,7 @@ impl Backend {
 impl LanguageServer for Backend {
     async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {
         if let Some(client) = params.process_id {
-            tokio::spawn(outlive(client, self.closed.clone()));
+            outlive(client, self.closed.clone());
         }
         self.ask(|reply| Event::Initialize(Box::new(params), reply)).await
     }
@@ -206,14 +205,16 @@ pub(super) fn watch<R: AsyncRead + Unpin>(inner: R, closed: Arc<Notify>) -> Watc
 }
 
 /// Tells when a client's process is gone, which may leave the pipe open. Where there is no `/proc`, the end of the input has to do.
-async fn outlive(client: u32, closed: Arc<Notify>) {
+fn outlive(client: u32, closed: Arc<Notify>) {
     if is_running(client) != Some(true) {
         return;
     }
-    while is_running(client) == Some(true) {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-    }
-    closed.notify_one();
+    let wait = move || {
+        wait_for(client);
+        closed.notify_one();
+    };
+    // Not a thread of the runtime, which would wait for it at the end.
+    let _ = std::thread::Builder::new().name("client".into()).spawn(wait);
 }
 
 impl<R: AsyncRead + Unpin> AsyncRead for Watched<R> {

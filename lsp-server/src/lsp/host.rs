@@ -8,7 +8,7 @@ use std::{
     sync::mpsc,
 };
 
-use proofline_ide::{AnalysisHost, Change};
+use proofline_ide::{AnalysisHost, Change, solver_process::retire};
 
 use super::{
     event::{Event, Outcome},
@@ -52,6 +52,7 @@ impl Host {
                         }
                     }
                     Order::Forget => {
+                        retire();
                         host.forget();
                         give_back_memory();
                     }

@@ -101,14 +101,16 @@ pub(super) struct Jobs {
 }
 
 const LOAD: u8 = 0;
-const QUICK: u8 = 1;
+/// Little is read, and it makes programs others.
+const LOOK_AGAIN: u8 = 1;
+const QUICK: u8 = 2;
 /// Before large budgets: what is found changes the program that they are spent on.
-const LOOK: u8 = 2;
-const KNOW: u8 = 3;
-const BRIEF: u8 = 4;
-const FULL: u8 = 5;
+const LOOK: u8 = 3;
+const KNOW: u8 = 4;
+const BRIEF: u8 = 5;
+const FULL: u8 = 6;
 /// Somebody has asked for it, and it may take long.
-const MOST: u8 = 6;
+const MOST: u8 = 7;
 
 /// The functions that a file does not define, and the files that do.
 pub(super) type Linked = Option<(BTreeSet<String>, Vec<PathBuf>)>;
@@ -126,7 +128,8 @@ impl Jobs {
             Task::Load { is_urgent: true, .. } | Task::Test { .. } => LOAD,
             // One buffer after the other, with the first answers about it.
             Task::Load { is_urgent: false, .. } | Task::Plan { .. } => QUICK,
-            Task::Look { .. } => LOOK,
+            Task::Look { before: Some(_), .. } => LOOK_AGAIN,
+            Task::Look { before: None, .. } => LOOK,
             Task::Know => KNOW,
             Task::Verify { effort, .. } => match effort.rounds {
                 Rounds::Cheap => QUICK,
@@ -210,6 +213,13 @@ impl Jobs {
     pub(super) fn files(&self) -> BTreeSet<PathBuf> {
         let waiting = self.waiting.iter().map(|waiting| waiting.path.clone());
         waiting.chain(self.running.values().map(|running| running.path.clone())).collect()
+    }
+
+    /// Whether a file's text waits to be read, or is being read.
+    pub(super) fn is_reading(&self, path: &Path) -> bool {
+        let reads = |of: &Path, task: &Task| of == path && matches!(task, Task::Load { .. });
+        self.waiting.iter().any(|waiting| reads(&waiting.path, &waiting.task))
+            || self.running.values().any(|running| reads(&running.path, &running.task))
     }
 
     /// Nothing waits and nothing runs.

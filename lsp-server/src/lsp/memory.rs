@@ -1,9 +1,9 @@
-//! The ceiling of the server's memory: before it is reached, programs of files that wait for nothing are forgotten; then all that can be computed
-//! again; then work is stopped.
+//! The ceiling of the memory of the server and its solver processes together: before it is reached, programs of files that wait for nothing
+//! are forgotten; then all that can be computed again, and solver processes that wait for work end; then work is stopped.
 
 use std::time::{Duration, Instant};
 
-use crate::memory::resident_mb;
+use crate::{memory::resident_mb, platform::children_mb};
 
 /// Programs that wait for nothing are forgotten above this part of the ceiling, in percent,
 const SHED_ABOVE: u64 = 60;
@@ -53,7 +53,7 @@ impl Memory {
             return Pressure::Fine;
         }
         self.last = Some(now);
-        let used = resident_mb().unwrap_or_default();
+        let used = resident_mb().unwrap_or_default() + children_mb();
         if used <= limit_mb {
             self.above = 0;
             let is_much = used > limit_mb / 100 * SHED_ABOVE;
@@ -75,4 +75,9 @@ impl Memory {
             }
         }
     }
+}
+
+/// Megabytes that one solver process may use: half of all, so that one hard question ends before everything else has to.
+pub(super) fn of_one_worker(limit_mb: u64) -> u64 {
+    limit_mb / 2
 }

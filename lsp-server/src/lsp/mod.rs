@@ -57,7 +57,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let _ = arguments.stdio;
-    crate::solver_process::employ_workers(settings::Settings::default().memory_limit_mb);
+    crate::solver_process::employ_workers(memory::of_one_worker(
+        settings::Settings::default().memory_limit_mb,
+    ));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()

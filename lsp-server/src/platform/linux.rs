@@ -2,7 +2,7 @@
 //! finite.
 
 use std::{
-    collections::BTreeMap, ffi::OsString, io, os::unix::process::CommandExt, path::Path, process::Command,
+    collections::BTreeMap, ffi::OsString, fs, io, os::unix::process::CommandExt, path::Path, process::Command,
 };
 
 use anyhow::{Context, Result, ensure};
@@ -10,7 +10,13 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
     RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
-use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    param::page_size,
+    process::{
+        Pid, PidfdFlags, Resource, Rlimit, Signal, pidfd_open, set_parent_process_death_signal, setrlimit,
+    },
+};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
@@ -33,6 +39,29 @@ const SINKS: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/urandom"];
 pub(super) fn give_back_memory() {
     // SAFETY: It takes a number, keeps what is in use as it is, and may be called by any thread at any time.
     let _ = unsafe { libc::malloc_trim(0) };
+}
+
+/// Megabytes that the children of this process have in memory together. Those that end meanwhile count nothing.
+pub(super) fn children_mb() -> u64 {
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let children = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let pages = |child: &str| -> Option<u64> {
+        let sizes = fs::read_to_string(format!("/proc/{child}/statm")).ok()?;
+        sizes.split_whitespace().nth(1)?.parse().ok()
+    };
+    let sum = |children: String| children.split_whitespace().filter_map(pages).sum::<u64>();
+    (children.map(sum).sum::<u64>() * page_size() as u64) >> 20
+}
+
+/// Waits until a process has ended, which need not be a child, without looking again and again.
+///
+/// # Errors
+/// If there is no such process, or the kernel cannot tell.
+pub(super) fn wait_for(process: u32) -> io::Result<()> {
+    let process = Pid::from_raw(process.cast_signed()).ok_or(io::ErrorKind::InvalidInput)?;
+    let process = pidfd_open(process, PidfdFlags::empty())?;
+    while poll(&mut [PollFd::new(&process, PollFlags::IN)], None)? == 0 {}
+    Ok(())
 }
 
 /// Takes everything away from this process that it does not need. There is no way back.

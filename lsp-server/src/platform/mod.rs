@@ -9,7 +9,7 @@ mod other;
 #[cfg(unix)]
 mod unix;
 
-use std::{ffi::OsString, path::PathBuf, process::ExitStatus};
+use std::{ffi::OsString, path::PathBuf, process::ExitStatus, time::Duration};
 
 use crate::sandbox::Confinement;
 
@@ -27,6 +27,25 @@ pub(crate) fn own_binary() -> Option<PathBuf> {
 /// Whether a process with this number runs; `None` where nobody knows.
 pub(crate) fn is_running(process: u32) -> Option<bool> {
     cfg!(target_os = "linux").then(|| PathBuf::from(format!("/proc/{process}")).exists())
+}
+
+/// Waits until a process has ended, which need not be a child. Comes back at once where nobody can tell whether it runs.
+pub(crate) fn wait_for(process: u32) {
+    #[cfg(target_os = "linux")]
+    if linux::wait_for(process).is_ok() {
+        return;
+    }
+    while is_running(process) == Some(true) {
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}
+
+/// Megabytes that the children of this process have in memory together, where the system tells.
+pub(crate) fn children_mb() -> u64 {
+    #[cfg(target_os = "linux")]
+    return linux::children_mb();
+    #[cfg(not(target_os = "linux"))]
+    return 0;
 }
 
 /// Ended by the system and not by itself: `abort`, a division by zero.
@@ -60,6 +79,34 @@ pub(crate) fn confine(confinement: &Confinement, command: &[OsString]) -> Option
 #[cfg(test)]
 #[path = "other.rs"]
 mod elsewhere;
+
+#[cfg(all(test, target_os = "linux"))]
+mod processes {
+    use std::process::Command;
+
+    use super::{children_mb, is_running, wait_for};
+
+    #[test]
+    fn children_count_and_their_end_is_noticed() {
+        let mut child = Command::new("python3")
+            .args(["-c", "import sys; held = b'x' * (64 << 20); print(flush=True); sys.stdin.read()"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut ready = [0];
+        std::io::Read::read_exact(child.stdout.as_mut().expect("it is piped"), &mut ready)
+            .expect("it says so");
+        assert!(children_mb() >= 64, "{}", children_mb());
+        let number = child.id();
+        assert_eq!(is_running(number), Some(true));
+        drop(child.stdin.take());
+        wait_for(number);
+        child.wait().expect("it has ended");
+        assert_eq!(is_running(number), Some(false));
+        wait_for(number);
+    }
+}
 
 #[cfg(all(test, unix))]
 mod tests {

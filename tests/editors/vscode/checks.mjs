@@ -1,7 +1,7 @@
 // What VS Code shows, checked in the real program. Usage: node checks.mjs URL FOLDER PICTURES
 // Each check starts from an open, unchanged average.c and leaves it so; a failed one is tried once more after a reload.
 import assert from 'node:assert/strict';
-import { readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Window } from './window.mjs';
 
@@ -444,6 +444,19 @@ const checks = {
     await w.load(url);
     await page.locator('.monaco-workbench.vs-dark').waitFor();
   },
+  async 'answers go to the store that a setting names, at once'() {
+    const store = path.join(path.dirname(process.env.SETTINGS), 'team-store');
+    await settings({ 'proofline.store': store });
+    // Another text than before, so that nobody knows its answers.
+    await w.go('list.c');
+    await w.key('Control+End');
+    await page.keyboard.type('\nint added(int n) { int sum = 0; for (int i = 0; i < n; i++) sum += i & 3; return sum < 0; }\n');
+    await w.until('objects in the store', () => objects(store), (count) => count > 0);
+    await revert('list.c');
+    await settings({ 'proofline.store': '' });
+    await w.go('average.c');
+    await w.until('the server again', () => w.gutter(), (icons) => icons.includes('proved'));
+  },
   async 'a missing program is said, with what to do'() {
     const file = process.env.MACHINE_SETTINGS;
     const { 'proofline.path': program } = JSON.parse(readFileSync(file, 'utf8'));
@@ -462,6 +475,15 @@ const checks = {
 async function settings(change, file = process.env.SETTINGS) {
   writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), ...change }, null, 2));
   await page.waitForTimeout(500);
+}
+
+/** How many files a folder has, if there is one. */
+function objects(folder) {
+  try {
+    return readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).length;
+  } catch {
+    return 0;
+  }
 }
 
 const only = process.env.ONLY;

@@ -28,7 +28,7 @@ mod session;
 mod terms;
 
 pub use incident::take_incident;
-pub use pool::{dismiss, employ};
+pub use pool::{dismiss, employ, retire};
 pub use portable::{terms_from_bytes, terms_to_bytes};
 pub use process::Launch;
 pub use serve::{Care, serve};

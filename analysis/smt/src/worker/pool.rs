@@ -37,6 +37,12 @@ pub fn dismiss() {
     drop(pool);
 }
 
+/// The idle workers end, to save memory. New ones start when they are needed.
+pub fn retire() {
+    let idle = pool().map(|pool| std::mem::take(&mut *pool.idle.lock()));
+    drop(idle);
+}
+
 pub(crate) fn pool() -> Option<Arc<Pool>> {
     POOL.lock().clone()
 }

@@ -74,7 +74,10 @@ impl Actor {
     /// They were looked at: files that use what others define are read again.
     pub(super) fn looked(&mut self, outcome: Cancellable<Arc<Workspace>>) {
         self.folders.is_looking = false;
-        let Ok(known) = outcome else { return };
+        let Ok(known) = outcome else {
+            self.folders.is_old = true;
+            return;
+        };
         self.folders.known = Some(known);
         for document in self.documents.values_mut() {
             document.linked = None;

@@ -12,7 +12,7 @@ use tower_lsp_server::ls_types::{request as asked, *};
 
 use super::{Actor, MARK_AFTER, News, path_of};
 use crate::{
-    lsp::{document::Document, event::Event, has_fault, settings::Settings},
+    lsp::{document::Document, event::Event, has_fault, memory, settings::Settings},
     project_file::{Found, NAME},
     solver_process::employ_workers,
 };
@@ -72,7 +72,7 @@ impl Actor {
                     && settings.inlay_hints == self.settings.inlay_hints;
                 let is_same_program = settings.program_files == self.settings.program_files;
                 self.settings = settings;
-                employ_workers(self.settings.memory_limit_mb);
+                employ_workers(memory::of_one_worker(self.settings.memory_limit_mb));
                 if !is_shown_alike {
                     self.show_again();
                 }
@@ -226,11 +226,30 @@ impl Actor {
             }
             self.sources_changed();
         }
-        // A buffer hides its file.
-        let is_hidden = |uri: &Uri| path_of(uri).is_some_and(|path| self.documents.contains_key(&path));
-        if params.changes.iter().any(|change| !is_hidden(&change.uri)) {
+        if params.changes.iter().any(|change| self.may_change_answers(change)) {
             self.host.apply(Change { disk: true, ..Change::default() });
             self.read_all_again();
         }
+    }
+
+    /// Whether a program of a buffer may be another one now.
+    fn may_change_answers(&self, change: &FileEvent) -> bool {
+        let Some(path) = path_of(&change.uri) else { return true };
+        // A buffer hides its file.
+        if self.documents.contains_key(&path) {
+            return false;
+        }
+        // A file that is new may be one that was looked for; a compilation database says what files mean.
+        let is_code = path.extension().is_some_and(|extension| extension == "c" || extension == "h");
+        if change.typ == FileChangeType::CREATED || !is_code {
+            return true;
+        }
+        let may_change = |document: &Document| {
+            let program = document.results.program();
+            self.jobs.is_reading(&document.path)
+                || document.companions.contains(&path)
+                || program.is_none_or(|program| program.may_depend_on(&path))
+        };
+        self.documents.values().any(may_change)
     }
 }

@@ -6,6 +6,7 @@ mod breaker;
 mod place;
 
 use std::{
+    io,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
@@ -13,6 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures_util::TryStreamExt;
 use opendal::{ErrorKind, Operator};
 use tokio::{
     net::TcpStream,
@@ -55,7 +57,12 @@ pub struct TeamStore {
 }
 
 struct Inner {
-    operator: Operator,
+    /// What names the place.
+    text: String,
+    /// The place, once it is there.
+    operator: OnceCell<Operator>,
+    /// Objects come in one piece, however long they are.
+    is_in_one_piece: bool,
     breaker: Breaker,
     permits: Semaphore,
     /// Reads and writes that succeeded.
@@ -70,12 +77,13 @@ struct Inner {
 
 impl TeamStore {
     /// The place that a text names: `redis://host:port/db/prefix`, `rediss://…`, `s3://bucket/prefix`, or a folder. Nothing is read, written
-    /// or connected yet.
+    /// or connected yet: whether the place is there does not matter.
     ///
     /// # Errors
     /// If the text names no place.
     pub fn open(text: &str) -> Result<TeamStore, PlaceError> {
-        let operator = place::operator(text)?;
+        // Whether a folder is there, whoever needs it first finds out: a share may be mounted later.
+        let operator = if place::is_folder(text) { None } else { Some(place::operator(text)?) };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(THREADS)
             .thread_name("team-store")
@@ -84,19 +92,21 @@ impl TeamStore {
             .map_err(|error| PlaceError::Threads(error.to_string()))?;
         let (breaker, permits) = (Breaker::default(), Semaphore::new(AT_ONCE));
         let (endpoint, is_known, begun) = (place::endpoint(text), OnceCell::new(), OnceLock::new());
-        let successes = AtomicU64::new(0);
-        let inner = Inner { operator, breaker, permits, successes, endpoint, is_known, begun };
+        let (successes, is_in_one_piece) = (AtomicU64::new(0), place::is_in_one_piece(text));
+        let (text, operator) = (text.to_owned(), OnceCell::new_with(operator));
+        let inner =
+            Inner { text, operator, is_in_one_piece, breaker, permits, successes, endpoint, is_known, begun };
         Ok(TeamStore { runtime: Some(runtime), inner: Arc::new(inner) })
     }
 
-    /// Reads in the background. `then` hears what is there: `None` if there is nothing, or if it did not come.
-    pub fn fetch(&self, name: String, then: impl FnOnce(Option<Vec<u8>>) + Send + 'static) {
+    /// Reads in the background. `then` hears what is there: `None` if nothing of use is, an error if it did not come.
+    pub fn fetch(&self, name: String, then: impl FnOnce(io::Result<Option<Vec<u8>>>) + Send + 'static) {
         let inner = self.inner.clone();
         match &self.runtime {
             Some(runtime) if inner.breaker.is_closed() => {
                 drop(runtime.spawn(async move { then(inner.read(&name).await) }));
             }
-            Some(_) | None => then(None),
+            Some(_) | None => then(Err(inner.away())),
         }
     }
 
@@ -148,8 +158,8 @@ impl Inner {
         }
     }
 
-    /// Whether it may be tried. Of a machine that is not there clients are slow to say so, because they try again; so somebody knocks first.
-    async fn is_there(&self) -> bool {
+    /// The place, if it may be tried. Of a machine that is not there clients are slow to say so, because they try again; so somebody knocks first.
+    async fn place(&self) -> Option<&Operator> {
         self.begun.get_or_init(Instant::now);
         let knock = || async {
             let Some(endpoint) = &self.endpoint else { return };
@@ -160,7 +170,11 @@ impl Inner {
             }
         };
         self.is_known.get_or_init(knock).await;
-        self.breaker.is_closed()
+        if !self.breaker.is_closed() {
+            return None;
+        }
+        let made = self.operator.get_or_try_init(|| async { place::operator(&self.text) }).await;
+        made.inspect_err(|error| self.breaker.is_away(&error.to_string())).ok()
     }
 
     fn succeeded(&self) {
@@ -168,47 +182,108 @@ impl Inner {
         self.breaker.succeeded();
     }
 
-    async fn read(&self, name: &str) -> Option<Vec<u8>> {
-        let _permit = self.permits.acquire().await.ok()?;
-        if !self.is_there().await {
-            return None;
-        }
-        let read = async {
-            let size = self.operator.stat(name).await?.content_length();
-            match size > MOST_BYTES {
-                true => Ok(None),
-                false => self.operator.read(name).await.map(|buffer| Some(buffer.to_vec())),
-            }
-        };
-        match tokio::time::timeout(PATIENCE, read).await {
+    /// Why nobody tries.
+    fn away(&self) -> io::Error {
+        io::Error::other(self.breaker.trouble().unwrap_or_default())
+    }
+
+    async fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        let _permit = self.permits.acquire().await.map_err(io::Error::other)?;
+        let place = self.place().await.ok_or_else(|| self.away())?;
+        match tokio::time::timeout(PATIENCE, self.bounded(place, name)).await {
             Ok(Ok(found)) => {
                 self.succeeded();
-                found
+                Ok(found)
             }
             Ok(Err(error)) if error.kind() == ErrorKind::NotFound => {
                 self.succeeded();
-                None
+                Ok(None)
             }
             Ok(Err(error)) => {
                 self.breaker.failed(&error.to_string());
-                None
+                Err(error.into())
             }
-            Err(_) => {
+            Err(late) => {
                 self.breaker.failed(LATE);
-                None
+                Err(late.into())
             }
         }
     }
 
+    /// An object, `None` if it is too large: nobody reads on then, whatever the place says of its length. A server whose objects come in one piece
+    /// is asked for the length first.
+    async fn bounded(&self, place: &Operator, name: &str) -> opendal::Result<Option<Vec<u8>>> {
+        if self.is_in_one_piece && place.stat(name).await?.content_length() > MOST_BYTES {
+            return Ok(None);
+        }
+        let mut pieces = place.reader(name).await?.into_stream(..).await?;
+        let mut all = Vec::new();
+        while let Some(piece) = pieces.try_next().await? {
+            if (all.len() + piece.len()) as u64 > MOST_BYTES {
+                return Ok(None);
+            }
+            piece.for_each(|part| all.extend_from_slice(&part));
+        }
+        Ok(Some(all))
+    }
+
     async fn write(&self, name: &str, bytes: Vec<u8>) {
         let Ok(_permit) = self.permits.acquire().await else { return };
-        if !self.is_there().await {
-            return;
-        }
-        match tokio::time::timeout(PATIENCE, self.operator.write(name, bytes)).await {
-            Ok(Ok(_)) => self.succeeded(),
+        let Some(place) = self.place().await else { return };
+        match tokio::time::timeout(PATIENCE, whole(place, name, bytes)).await {
+            Ok(Ok(())) => self.succeeded(),
             Ok(Err(error)) => self.breaker.failed(&error.to_string()),
             Err(_) => self.breaker.failed(LATE),
+        }
+    }
+}
+
+/// Writes an object. If there is no room for all of it, nothing stays.
+async fn whole(place: &Operator, name: &str, bytes: Vec<u8>) -> opendal::Result<()> {
+    let mut writer = place.writer(name).await?;
+    let written = match writer.write(bytes).await {
+        Ok(()) => writer.close().await.map(drop),
+        Err(error) => Err(error),
+    };
+    if written.is_err() {
+        // Where nothing was begun nothing can be taken back.
+        let _ = writer.abort().await;
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, sync::mpsc};
+
+    use super::*;
+
+    /// What is said to be there.
+    fn fetched(store: &TeamStore, name: &str) -> io::Result<Option<Vec<u8>>> {
+        let (send, receive) = mpsc::channel();
+        store.fetch(name.to_owned(), move |found| send.send(found).expect("somebody listens"));
+        receive.recv().expect("it is called")
+    }
+
+    #[test]
+    fn what_is_not_there_and_what_is_too_large_is_nothing_and_what_cannot_be_read_is_an_error() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = TeamStore::open(&folder.path().to_string_lossy()).expect("a place");
+        let written = vec![7; MOST_BYTES as usize];
+        store.put("whole".to_owned(), written.clone());
+        store.finish();
+        fs::write(folder.path().join("large"), vec![7; MOST_BYTES as usize + 1]).expect("a file");
+        assert_eq!(fetched(&store, "whole").expect("it comes"), Some(written));
+        assert_eq!(fetched(&store, "large").expect("it comes"), None);
+        assert_eq!(fetched(&store, "none").expect("it comes"), None);
+        assert!(store.trouble().is_none());
+        let file = folder.path().join("large");
+        for nowhere in ["redis://127.0.0.1:1", &file.to_string_lossy()] {
+            let nowhere = TeamStore::open(nowhere).expect("a text that names a place");
+            nowhere.put("whole".to_owned(), Vec::new());
+            assert!(fetched(&nowhere, "whole").is_err());
+            assert!(fetched(&nowhere, "whole").is_err(), "nor is it known later");
+            assert!(nowhere.trouble().is_some());
         }
     }
 }

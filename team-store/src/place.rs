@@ -81,10 +81,25 @@ pub(crate) fn operator(text: &str) -> Result<Operator, PlaceError> {
             opendal_http_transport_reqwest::install_default();
             s3(&Address::of(rest)).map_err(unusable)
         }
-        Some(("file", rest)) if Path::new(rest).is_absolute() => folder(rest).map_err(unusable),
-        None if Path::new(text).is_absolute() => folder(text).map_err(unusable),
-        Some(_) | None => Err(PlaceError::Unknown(without_password(text))),
+        Some(_) | None => match path_of(text) {
+            Some(path) => folder(path).map_err(unusable),
+            None => Err(PlaceError::Unknown(without_password(text))),
+        },
     }
+}
+
+/// The path of the folder that a text names.
+fn path_of(text: &str) -> Option<&str> {
+    let path = match text.split_once("://") {
+        Some((scheme, rest)) => (scheme == "file").then_some(rest)?,
+        None => text,
+    };
+    Path::new(path).is_absolute().then_some(path)
+}
+
+/// Whether a text names a folder, which may be there or not.
+pub(crate) fn is_folder(text: &str) -> bool {
+    path_of(text).is_some()
 }
 
 /// The machine and the port of the place that a text names, if it is one of the network.
@@ -106,6 +121,11 @@ pub(crate) fn endpoint(text: &str) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Whether objects come in one piece, however long they are: a client of Redis has all of an answer in memory before anybody sees the first byte.
+pub(crate) fn is_in_one_piece(text: &str) -> bool {
+    text.split_once("://").is_some_and(|(scheme, _)| matches!(scheme, "redis" | "rediss"))
 }
 
 /// Where a server of S3 is that is no cloud's.

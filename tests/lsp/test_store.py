@@ -1,5 +1,6 @@
 """Two editors and a command line, each with a cache of its own and all with one store: what one has proved the others confirm."""
-import os, subprocess
+import os, shutil, socket, subprocess, time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from client import CAPABILITIES, PROOFLINE, Client
@@ -60,9 +61,9 @@ def team(tmp_path):
 class Team:
     """Machines with one store."""
 
-    def __init__(self, folder):
-        self.folder, self.machines, self.clients = folder, 0, []
-        self.store = folder / "store"
+    def __init__(self, folder, store=None):
+        self.folder, self.machines = folder, 0
+        self.store = store or folder / "store"
         folder.mkdir(exist_ok=True)
 
     def environment(self):
@@ -72,10 +73,15 @@ class Team:
     def edit(self, name, text):
         """What an editor says of the functions of a file, and where the verdicts came from."""
         client = Client(CAPABILITIES, env=self.environment())
+        said = self.show(client, name, text)
+        client.close(30)
+        return said
+
+    def show(self, client, name, text):
+        """The same, in an editor that stays open."""
         uri = client.open(self.folder / name, text)
         functions = client.settled(uri, 1, 100)
         counts = client.ask("workspace/executeCommand", {"command": "proofline.statistics", "arguments": []})
-        client.close(30)
         return {name: (f["state"], f["proved"], f["violated"]) for name, f in functions.items()}, counts
 
     def check(self, name, text):
@@ -97,6 +103,24 @@ class Machine(Team):
 
     def environment(self):
         return {"PROOFLINE_STORE": "", "PROOFLINE_CACHE": str(self.folder / "cache")}
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A Redis server, where there is one; a folder elsewhere."""
+    if not shutil.which("redis-server"):
+        yield tmp_path / "store"
+        return
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    server = subprocess.Popen(["redis-server", "--port", str(port), "--save", "", "--dir", str(tmp_path)], stdout=subprocess.DEVNULL)
+    while socket.socket().connect_ex(("127.0.0.1", port)) != 0:
+        assert server.poll() is None, "the server does not start"
+        time.sleep(0.05)
+    yield f"redis://127.0.0.1:{port}"
+    server.kill()
+    server.wait()
 
 
 BOTH = pytest.mark.parametrize("name, text", [("program.c", PROGRAM), ("library.c", LIBRARY)])
@@ -142,3 +166,32 @@ def test_on_one_machine_an_editor_and_the_command_line_recall_each_other_s_proof
     assert said == alone
     _, counts = second.edit(name, text)
     assert counts["verified"] == 0 and counts["recalled"] > 0, counts
+
+
+def test_two_editors_and_a_command_line_at_the_same_time(tmp_path, store):
+    """Each of three has a file of its own at first; then the editors show each other's, and the command line checks both."""
+    team = Team(tmp_path / "team", store)
+    third = PROGRAM.replace("1000", "900").replace("77", "78")
+    files = {"program.c": PROGRAM, "library.c": LIBRARY}
+    editors = [Client(CAPABILITIES, env=team.environment()) for _ in files]
+    with ThreadPoolExecutor() as at_once:
+        own = [at_once.submit(team.show, editor, *file) for editor, file in zip(editors, files.items())]
+        line = at_once.submit(team.check, "third.c", third)
+        first = [work.result() for work in own]
+        _, counts = line.result()
+        assert all(counts["confirmed"] == 0 and counts["verified"] > 0 for counts in [counts, *(of for _, of in first)])
+        # Editors write what is new when they have nothing else to do.
+        time.sleep(3)
+        others = [at_once.submit(team.show, editor, *file) for editor, file in zip(editors, reversed(files.items()))]
+        lines = [at_once.submit(team.check, *file) for file in files.items()]
+        second = [work.result() for work in others]
+        lines = [work.result() for work in lines]
+    assert [functions for functions, _ in second] == [functions for functions, _ in reversed(first)]
+    for (_, before), (_, after) in zip(first, second):
+        assert after["confirmed"] > 0 and after["refused"] == 0, (before, after)
+    assert all(counts["confirmed"] > 0 and counts["refused"] == 0 for _, counts in lines), lines
+    # What an editor has found out itself it recalls.
+    again, counts = team.show(editors[1], "again.c", LIBRARY)
+    assert again == first[1][0] and counts["recalled"] > second[1][1]["recalled"], counts
+    for editor in editors:
+        editor.close(30)

@@ -1,13 +1,16 @@
-"""A plan that a cluster solves: workers are killed meanwhile, and the report is the one of a check on this machine."""
+"""Plans that others solve: a cluster whose workers are killed meanwhile, and Ninja. The report is the one of a check on this machine."""
 
 import contextlib
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import psutil
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("PROOFLINE", str(ROOT / "target/debug/proofline"))
@@ -28,6 +31,7 @@ int main(void) {
 
 
 def project(folder, programs):
+    folder.mkdir()
     entries = []
     for number in range(programs):
         name = f"p{number}.c"
@@ -38,6 +42,37 @@ def project(folder, programs):
 
 def run(folder, *arguments):
     return subprocess.run([PROGRAM, *arguments], cwd=folder, capture_output=True, text=True, timeout=300)
+
+
+def planned(folder, plan="plan"):
+    """Writes a plan of all programs. The numbers of its jobs, by the names of their programs."""
+    made = run(folder, "plan", "--ninja", str(plan), "--", ".")
+    assert made.returncode == 0, made.stderr
+    return {job["name"]: job["number"] for job in json.loads((folder / plan / "plan.json").read_text())["jobs"]}
+
+
+def files(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def lines(text):
+    """In no order: programs are checked side by side, and as text each is printed when it is done, beside others."""
+    return sorted(text.splitlines())
+
+
+def assert_that_merge_says_what_check_says(folder, plan="plan"):
+    """In every format, byte for byte. A page says what engines took: nothing here, as in a check that knows everything from before."""
+    for form in ["text", "json", "sarif"]:
+        whole = run(folder, "check", "--no-cache", "--format", form, ".")
+        merged = run(folder, "merge", str(plan), "--format", form)
+        said = [lines(one.stdout) if form == "text" else one.stdout for one in (merged, whole)]
+        assert said[0] == said[1], form
+        assert (merged.returncode, merged.stderr) == (whole.returncode, whole.stderr), form
+    for _ in range(2):
+        run(folder, "check", "--cache", "cache", "--html", "here", ".")
+    run(folder, "merge", str(plan), "--html", "merged")
+    assert Path("index.html") in files(folder / "here")
+    assert files(folder / "merged") == files(folder / "here")
 
 
 def environment(tmp_path):
@@ -61,28 +96,148 @@ def kill(process):
     process.wait(timeout=30)
 
 
+COST = r"([0-9.]+) CPU s, (?:largest job )?([0-9]+) MB"
+DONE = re.compile(rf"(\d+) of (\d+): ([0-9a-f]{{16}}) (\S+) \({COST}\); so far {COST}")
+
+
+def assert_that_cost_is_told(lines, jobs):
+    """A line for each job that is done: how many are, what this one took, and what all took so far."""
+    seconds, megabytes, names = 0.0, 0, set()
+    for count, line in enumerate(lines, 1):
+        done, of, _, name, own_seconds, own_megabytes, all_seconds, largest = DONE.fullmatch(line).groups()
+        names.add(name)
+        seconds, megabytes = seconds + float(own_seconds), max(megabytes, int(own_megabytes))
+        assert (int(done), int(of), int(largest)) == (count, jobs, megabytes)
+        # Each number is rounded to a tenth.
+        assert float(all_seconds) == pytest.approx(seconds, abs=0.05 * (count + 1) + 1e-6)
+    assert len(names) == jobs and seconds > 0 and megabytes > 1
+
+
 def test_a_cluster_whose_workers_are_killed(tmp_path):
     here = tmp_path / "project"
-    here.mkdir()
     project(here, 8)
-    whole = run(here, "check", "--no-cache", "--format", "json", ".")
-    assert run(here, "plan", "plan", "--", "--format", "json", ".").returncode == 0
-    env = environment(tmp_path)
+    planned(here)
+    # Workers share what they find with a team.
+    env = {**environment(tmp_path), "PROOFLINE_STORE": str(tmp_path / "shared")}
     port = 20000 + os.getpid() % 20000
     address = f"tcp://127.0.0.1:{port}"
     scheduler = subprocess.Popen([sys.executable, "-m", "dask", "scheduler", "--host", "127.0.0.1", "--port", str(port), "--dashboard-address", ":0"], env=env, stderr=subprocess.DEVNULL)
     worker = [sys.executable, "-m", "dask", "worker", address, "--nthreads", "1", "--nworkers", "1", "--local-directory", str(tmp_path), "--dashboard-address", ":0"]
     workers = [subprocess.Popen(worker, env=env, stderr=subprocess.DEVNULL) for _ in range(2)]
     try:
-        solved = subprocess.Popen([*BATCH, "--scheduler", address, "plan"], cwd=here, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        # What Dask says of workers that are gone is no line of ours.
+        aside = tmp_path / "aside"
+        with aside.open("w") as errors:
+            solved = subprocess.Popen([*BATCH, "--scheduler", address, "plan"], cwd=here, env=env, stdout=subprocess.PIPE, stderr=errors, text=True)
         first = solved.stdout.readline()
         kill(workers[0])
         workers.append(subprocess.Popen(worker, env=env, stderr=subprocess.DEVNULL))
         rest, _ = solved.communicate(timeout=300)
-        assert solved.returncode == 0, first + rest
-        assert "8 jobs solved" in rest
+        assert solved.returncode == 0, first + rest + aside.read_text()
     finally:
         for process in [*workers, scheduler]:
             kill(process)
-    merged = run(here, "merge", "plan")
-    assert (merged.returncode, merged.stdout) == (whole.returncode, whole.stdout)
+    *done, total, report = (first + rest).splitlines()
+    assert_that_cost_is_told(done, 8)
+    so_far = done[-1].split("so far ")[1]
+    assert re.fullmatch(rf"8 jobs solved in [0-9.]+ s: {so_far}; 0 were solved before", total)
+    assert report == "the report: proofline merge plan"
+    assert files(tmp_path / "shared")
+    assert_that_merge_says_what_check_says(here)
+
+
+def batch(folder, env):
+    """On workers of this machine."""
+    done = subprocess.run([*BATCH, "plan"], cwd=folder, env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_answers_of_an_older_plan_are_not_taken_for_new_ones(tmp_path):
+    here, env = tmp_path / "project", environment(tmp_path)
+    project(here, 2)
+    first = planned(here)
+    assert "2 jobs solved" in batch(here, env)
+    (here / "p1.c").write_text(TEXT.replace("NUMBER", "5"))
+    second = planned(here)
+    assert second["p0.c"] == first["p0.c"] and second["p1.c"] != first["p1.c"]
+    said = batch(here, env)
+    assert "1 of 1" in said and "1 were solved before" in said
+    assert_that_merge_says_what_check_says(here)
+    # What lies under a job's name is its answer only if it says so.
+    answers = here / "plan/answers"
+    shutil.copy(answers / second["p0.c"], answers / second["p1.c"])
+    assert "1 of 1" in batch(here, env)
+    assert run(here, "merge", "plan").returncode == 1
+    assert "0 jobs solved" in batch(here, env)
+
+
+def ninja(plan, *arguments):
+    done = subprocess.run([Path(sys.executable).with_name("ninja"), "-C", str(plan), *arguments], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_ninja_does_what_has_changed(tmp_path):
+    here = tmp_path / "project"
+    plan = here / "plan"
+    project(here, 3)
+    planned(here)
+    assert "[3/3]" in ninja(plan)
+    assert "no work to do" in ninja(plan)
+    planned(here)
+    assert "no work to do" in ninja(plan)
+    (here / "p1.c").write_text(TEXT.replace("NUMBER", "5"))
+    number = planned(here)["p1.c"]
+    said = ninja(plan)
+    assert "[1/1]" in said and number in said
+    assert_that_merge_says_what_check_says(here)
+
+
+def test_what_is_solved_stays_solved_in_a_copy_of_the_plan(tmp_path):
+    """A copy's files are as old as the copy. What is there is looked at once, and asked no more."""
+    here, copy = tmp_path / "project", tmp_path / "copy"
+    project(here, 2)
+    planned(here)
+    ninja(here / "plan")
+    shutil.copytree(here / "plan", copy)
+    before = files(copy / "answers")
+    for text in (copy / "texts").iterdir():
+        text.touch()
+    assert "[2/2]" in ninja(copy)
+    assert "no work to do" in ninja(copy)
+    assert files(copy / "answers") == before
+
+
+def test_an_edge_names_all_that_it_reads(tmp_path):
+    """Its command is run where nothing but that is, as a service for remote execution does."""
+    here, away = tmp_path / "project", tmp_path / "away"
+    project(here, 2)
+    numbers = planned(here, "../plan")
+    plan = tmp_path / "plan"
+    here.rename(away)
+    for number in numbers.values():
+        alone = tmp_path / number
+        for name in ninja(plan, "--quiet", "-t", "inputs", f"answers/{number}").splitlines():
+            (alone / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(plan / name, alone / name)
+        command = ninja(plan, "--quiet", "-t", "commands", f"answers/{number}")
+        subprocess.run(command, shell=True, cwd=alone, check=True, timeout=300)
+        (plan / "answers").mkdir(exist_ok=True)
+        (alone / "answers" / number).rename(plan / "answers" / number)
+    away.rename(here)
+    assert_that_merge_says_what_check_says(here, "../plan")
+
+
+def test_ninja_solves_with_another_command(tmp_path):
+    here = tmp_path / "project"
+    project(here, 2)
+    numbers = planned(here)
+    own = tmp_path / "own"
+    own.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/commands\nexec {PROGRAM} "$@"\n')
+    own.chmod(0o755)
+    (here / "plan/own.ninja").write_text(f"include build.ninja\nproofline = {own}\n")
+    assert "[2/2]" in ninja(here / "plan", "-f", "own.ninja")
+    commands = (tmp_path / "commands").read_text().splitlines()
+    assert sorted(commands) == sorted(f"solve . {number}" for number in numbers.values())
+    assert run(here, "merge", "plan").returncode == 1

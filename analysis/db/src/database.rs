@@ -146,11 +146,9 @@ impl Database {
         db
     }
 
-    /// The same where there are no other files than these, and relative paths are meant from a folder that need not exist.
-    pub fn closed(files: Vec<PathBuf>, options: Options, texts: Texts, folder: PathBuf) -> Database {
-        let db = Database::new(files, options);
-        db.shared.files.close(texts, folder);
-        db
+    /// Before anything is read: there are no other files than these, and relative paths are meant from a folder that need not exist.
+    pub fn close(&self, texts: Texts, folder: PathBuf) {
+        self.shared.files.close(texts, folder);
     }
 
     /// The texts that were read so far, headers and what says how to read them among them.

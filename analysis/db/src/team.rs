@@ -3,6 +3,7 @@
 
 use std::{
     collections::BTreeMap,
+    io,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -26,6 +27,14 @@ const FORMAT: &str = "answers-2";
 /// Larger objects are not written: the answers that are new are left out.
 const MOST_BYTES: usize = 1 << 20;
 
+/// Bytes of answers in memory, and slices they are of. Then those that were asked about longest ago are forgotten; who asks about them has them
+/// fetched again.
+const MOST_KEPT: usize = 1 << 26;
+const MOST_SLICES: usize = 1 << 14;
+
+/// What did not come is not asked for again before.
+const AGAIN: Duration = Duration::from_secs(30);
+
 /// How long an answer is waited for.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
@@ -45,12 +54,12 @@ const CHEAP_STEPS: u64 = 20_000;
 /// Claims that were not confirmed; after so many nobody asks the place any more.
 const MOST_REFUSED: u32 = 3;
 
-/// Hears what is kept under a name.
-pub type Fetched = Box<dyn FnOnce(Option<Vec<u8>>) + Send>;
+/// Hears what is kept under a name: `None` if nothing is, an error if that is not known.
+pub type Fetched = Box<dyn FnOnce(io::Result<Option<Vec<u8>>>) + Send>;
 
 /// A place that others write, too.
 pub trait TeamPlace: Send + Sync {
-    /// Reads in the background; `None` if there is nothing, or if it did not come.
+    /// Reads in the background.
     fn fetch(&self, name: String, then: Fetched);
     /// Writes in the background.
     fn put(&self, name: String, bytes: Vec<u8>);
@@ -76,6 +85,12 @@ impl Answer {
         let has_invariants = self.evidence.keys().any(|what| what.starts_with("invariants"));
         Some(Claim { judgement: stored::judgement(&self.bytes)?, steps: self.steps, has_invariants })
     }
+
+    /// Bytes that it takes in memory.
+    fn size(&self) -> usize {
+        let evidence = self.evidence.iter().map(|(what, bytes)| what.len() + bytes.len()).sum::<usize>();
+        size_of::<([u8; 32], Answer)>() + self.bytes.len() + evidence
+    }
 }
 
 /// By [`stored::key`], and by [`stored::whole_key`].
@@ -83,12 +98,84 @@ type Answers = BTreeMap<[u8; 32], Answer>;
 
 #[derive(Default)]
 struct Slice {
-    /// Since when it is asked for and has not come.
-    awaited: Option<Instant>,
+    fetch: Fetch,
     /// What is there.
     known: Answers,
     /// What was found out here and is not there.
     new: Answers,
+    /// The last question about it, by number.
+    asked: u64,
+}
+
+/// How far it is with what the place has.
+#[derive(Clone, Copy, Default)]
+enum Fetch {
+    /// Nobody has asked for it.
+    #[default]
+    Never,
+    /// It is asked for since then.
+    Awaited(Instant),
+    /// It was asked for then and did not come: whether there is anything is not known.
+    Failed(Instant),
+    /// It is known, perhaps that there is nothing.
+    Done,
+}
+
+impl Slice {
+    /// Bytes of its answers.
+    fn size(&self) -> usize {
+        self.known.values().chain(self.new.values()).map(Answer::size).sum()
+    }
+
+    /// Whether it is to be asked for.
+    fn is_due(&self, now: Instant) -> bool {
+        match self.fetch {
+            Fetch::Never => true,
+            Fetch::Awaited(since) | Fetch::Failed(since) => now.saturating_duration_since(since) >= AGAIN,
+            Fetch::Done => false,
+        }
+    }
+}
+
+/// What is known of slices.
+#[derive(Default)]
+struct Slices {
+    all: BTreeMap<ContentHash, Slice>,
+    /// Counts questions.
+    asked: u64,
+    /// Bytes of all answers.
+    bytes: usize,
+}
+
+impl Slices {
+    /// Changes what is known of a slice.
+    fn change(&mut self, slice: ContentHash, change: impl FnOnce(&mut Slice)) {
+        let here = self.all.entry(slice).or_default();
+        let before = here.size();
+        change(here);
+        self.bytes = self.bytes - before + here.size();
+    }
+
+    fn is_full(&self) -> bool {
+        self.bytes > MOST_KEPT || self.all.len() > MOST_SLICES
+    }
+
+    /// Forgets what was asked about longest ago, apart from what the place does not have yet: half of it, so that this is done rarely.
+    fn shrink(&mut self) {
+        if !self.is_full() {
+            return;
+        }
+        let is_written = |(_, here): &(&ContentHash, &Slice)| here.new.is_empty();
+        let written = self.all.iter().filter(is_written);
+        let mut oldest: Vec<(u64, ContentHash)> = written.map(|(slice, here)| (here.asked, *slice)).collect();
+        oldest.sort_unstable();
+        for (_, slice) in oldest {
+            if self.bytes <= MOST_KEPT / 2 && self.all.len() <= MOST_SLICES / 2 {
+                break;
+            }
+            self.bytes -= self.all.remove(&slice).map_or(0, |here| here.size());
+        }
+    }
 }
 
 pub(crate) struct Team {
@@ -115,7 +202,7 @@ impl Allowance {
 
 #[derive(Default)]
 struct Inner {
-    slices: Mutex<BTreeMap<ContentHash, Slice>>,
+    slices: Mutex<Slices>,
     has_come: Condvar,
 }
 
@@ -137,18 +224,19 @@ impl Team {
         if self.refused.load(Ordering::Relaxed) >= MOST_REFUSED {
             return None;
         }
-        self.expect(slice);
+        self.expect(slice, Instant::now());
         if steps <= CHEAP_STEPS {
             return None;
         }
         let (begun, most) = (Instant::now(), self.allowance.lock().left());
         let mut slices = self.inner.slices.lock();
         let found = loop {
-            let found = slices.get(&slice)?;
-            match found.awaited {
-                None => break keys.iter().find_map(|key| found.known.get(&key.0)).cloned(),
-                Some(_) if begun.elapsed() > most || cancel.is_cancelled() => break None,
-                Some(_) => drop(self.inner.has_come.wait_for(&mut slices, LOOK)),
+            let found = slices.all.get(&slice)?;
+            match found.fetch {
+                Fetch::Done => break keys.iter().find_map(|key| found.known.get(&key.0)).cloned(),
+                Fetch::Never | Fetch::Failed(_) => break None,
+                Fetch::Awaited(_) if begun.elapsed() > most || cancel.is_cancelled() => break None,
+                Fetch::Awaited(_) => drop(self.inner.has_come.wait_for(&mut slices, LOOK)),
             }
         };
         drop(slices);
@@ -161,20 +249,39 @@ impl Team {
         self.allowance.lock().spared += Duration::from_millis(answer.millis).saturating_sub(took);
     }
 
-    /// Has a slice fetched, once.
-    fn expect(&self, slice: ContentHash) {
+    /// Has a slice fetched, unless that was done. What is not there is not asked for again; what did not come is, after a while.
+    fn expect(&self, slice: ContentHash, now: Instant) {
         let mut slices = self.inner.slices.lock();
-        if slices.contains_key(&slice) {
+        slices.asked += 1;
+        let (asked, mut is_due) = (slices.asked, false);
+        slices.change(slice, |here| {
+            (here.asked, is_due) = (asked, here.is_due(now));
+            if is_due {
+                here.fetch = Fetch::Awaited(now);
+            }
+        });
+        slices.shrink();
+        drop(slices);
+        if !is_due {
             return;
         }
-        slices.insert(slice, Slice { awaited: Some(Instant::now()), ..Slice::default() });
-        drop(slices);
         let inner = self.inner.clone();
-        let came = move |bytes: Option<Vec<u8>>| {
-            let known = bytes.and_then(|bytes| answers(slice, &bytes)).unwrap_or_default();
+        let came = move |bytes: io::Result<Option<Vec<u8>>>| {
+            let said = bytes.map(|bytes| bytes.and_then(|bytes| answers(slice, &bytes)).unwrap_or_default());
             let mut slices = inner.slices.lock();
-            let here = slices.entry(slice).or_default();
-            (here.awaited, here.known) = (None, known);
+            // What is forgotten meanwhile is not asked about any more.
+            if slices.all.contains_key(&slice) {
+                slices.change(slice, |here| match said {
+                    Ok(mut said) => {
+                        // What was written meanwhile is newer.
+                        said.append(&mut here.known);
+                        here.known = said;
+                        here.fetch = Fetch::Done;
+                    }
+                    Err(_) => here.fetch = Fetch::Failed(now),
+                });
+                slices.shrink();
+            }
             drop(slices);
             inner.has_come.notify_all();
         };
@@ -184,8 +291,14 @@ impl Team {
     /// What was found out here about a slice, in this time.
     pub(crate) fn put(&self, slice: ContentHash, key: ContentHash, answer: &Answer, took: Duration) {
         self.allowance.lock().verifying += took;
-        if took >= WORTH {
-            self.inner.slices.lock().entry(slice).or_default().new.insert(key.0, answer.clone());
+        if took < WORTH {
+            return;
+        }
+        let mut slices = self.inner.slices.lock();
+        slices.change(slice, |here| drop(here.new.insert(key.0, answer.clone())));
+        if slices.is_full() {
+            drop(slices);
+            self.save();
         }
     }
 
@@ -201,18 +314,24 @@ impl Team {
 
     /// Has what is new written, beside what is there.
     pub(crate) fn save(&self) {
-        for (slice, entry) in self.inner.slices.lock().iter_mut() {
-            if entry.new.is_empty() || entry.awaited.is_some_and(|since| since.elapsed() <= PATIENCE) {
-                continue;
-            }
-            let mut all = entry.known.clone();
-            all.append(&mut entry.new);
-            let Ok(bytes) = postcard::to_stdvec(&all) else { continue };
-            if bytes.len() <= MOST_BYTES {
-                self.place.put(name_of(*slice), sealed(&slice.0, &bytes));
-                entry.known = all;
-            }
+        let mut slices = self.inner.slices.lock();
+        let is_new = |(_, here): &(&ContentHash, &Slice)| {
+            let may_come = matches!(here.fetch, Fetch::Awaited(since) if since.elapsed() <= PATIENCE);
+            !here.new.is_empty() && !may_come
+        };
+        let new: Vec<ContentHash> = slices.all.iter().filter(is_new).map(|(slice, _)| *slice).collect();
+        for slice in new {
+            slices.change(slice, |here| {
+                let mut all = here.known.clone();
+                all.append(&mut here.new);
+                let Ok(bytes) = postcard::to_stdvec(&all) else { return };
+                if bytes.len() <= MOST_BYTES {
+                    self.place.put(name_of(slice), sealed(&slice.0, &bytes));
+                    here.known = all;
+                }
+            });
         }
+        slices.shrink();
     }
 }
 
@@ -229,7 +348,7 @@ fn answers(slice: ContentHash, bytes: &[u8]) -> Option<Answers> {
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeSet, path::PathBuf};
+    use std::{collections::BTreeSet, path::PathBuf, sync::atomic::AtomicBool};
 
     use proofline_verifier::{
         load::Options,
@@ -244,14 +363,22 @@ mod tests {
 
     /// In memory, at once.
     #[derive(Default)]
-    struct Shelf(Mutex<BTreeMap<String, Vec<u8>>>);
+    struct Shelf {
+        objects: Mutex<BTreeMap<String, Vec<u8>>>,
+        is_away: AtomicBool,
+        fetches: AtomicU32,
+    }
 
     impl TeamPlace for Shelf {
         fn fetch(&self, name: String, then: Fetched) {
-            then(self.0.lock().get(&name).cloned());
+            self.fetches.fetch_add(1, Ordering::Relaxed);
+            then(match self.is_away.load(Ordering::Relaxed) {
+                true => Err(io::ErrorKind::TimedOut.into()),
+                false => Ok(self.objects.lock().get(&name).cloned()),
+            });
         }
         fn put(&self, name: String, bytes: Vec<u8>) {
-            self.0.lock().insert(name, bytes);
+            self.objects.lock().insert(name, bytes);
         }
         fn finish(&self) {}
     }
@@ -269,6 +396,17 @@ int main(void) {
 }
 ";
 
+    fn request() -> Request {
+        Request {
+            property: Property::Everything,
+            engines: Vec::new(),
+            steps: 300_000,
+            first_only: false,
+            round: Round::default(),
+            under: Arc::default(),
+        }
+    }
+
     /// What a machine says that has verified nothing before; where its verdicts came from, and whom it asked.
     fn check(place: &Arc<Shelf>) -> (Report, Counts, BTreeSet<&'static str>, Arc<Memory>) {
         let memory = Arc::new(Memory::default());
@@ -276,21 +414,13 @@ int main(void) {
         let file = PathBuf::from("/team/main.c");
         let mut db = Database::with_memory(vec![file.clone()], Options::default(), memory.clone());
         db.set_text(&file, TEXT);
-        let request = Request {
-            property: Property::Everything,
-            engines: Vec::new(),
-            steps: 300_000,
-            first_only: false,
-            round: Round::default(),
-            under: Arc::default(),
-        };
         let asked: Arc<Mutex<BTreeSet<&'static str>>> = Arc::default();
         let heard = asked.clone();
         let listener = move |engine: &'static str, _: Duration, _: Option<u32>| {
             heard.lock().insert(engine);
         };
         let control = Control { asked: Some(Arc::new(listener)), ..Control::default() };
-        let report = portfolio::check(&db, &request, &[], &control).expect("nobody stops it");
+        let report = portfolio::check(&db, &request(), &[], &control).expect("nobody stops it");
         db.save();
         let asked = asked.lock().clone();
         (report, memory.counts(), asked, memory)
@@ -305,8 +435,8 @@ int main(void) {
     /// Says something else in all answers.
     fn lie(place: &Shelf, honest: &Memory, lie: impl Fn(&mut Answer)) {
         let team = honest.team.get().expect("it has one");
-        for slice in team.inner.slices.lock().keys() {
-            let mut all = place.0.lock();
+        for slice in team.inner.slices.lock().all.keys() {
+            let mut all = place.objects.lock();
             let Some(bytes) = all.get_mut(&name_of(*slice)) else { continue };
             let mut said = answers(*slice, bytes).expect("it was whole");
             said.values_mut().for_each(&lie);
@@ -335,7 +465,7 @@ int main(void) {
     fn evidence_that_is_wrong_damaged_or_somebody_else_s_proves_nothing() {
         let place: Arc<Shelf> = Arc::default();
         let (truth, _, _, honest) = check(&place);
-        let before = place.0.lock().clone();
+        let before = place.objects.lock().clone();
         type Change = fn(&mut Vec<u8>);
         let lies: [Change; 4] = [
             Vec::clear,
@@ -351,7 +481,7 @@ int main(void) {
             let (report, counts, ..) = check(&place);
             assert_eq!(decided(&report), decided(&truth), "lie {number}");
             assert!(counts.confirmed > 0, "whoever had decided decides again: lie {number}");
-            place.0.lock().clone_from(&before);
+            place.objects.lock().clone_from(&before);
         }
         // The answer says that all is proved, with these invariants.
         lie(&place, &honest, |answer| {
@@ -363,5 +493,137 @@ int main(void) {
         let (report, counts, ..) = check(&place);
         assert_eq!(decided(&report), decided(&truth));
         assert!(counts.refused > 0);
+    }
+
+    fn slice(number: usize) -> ContentHash {
+        ContentHash(*blake3::hash(&number.to_le_bytes()).as_bytes())
+    }
+
+    /// Something of so many bytes was found out about a slice.
+    fn put(team: &Team, number: usize, bytes: usize) {
+        let answer = Answer { bytes: vec![0; bytes], evidence: Evidence::new(), steps: 1, millis: 1000 };
+        team.put(slice(number), slice(number), &answer, WORTH);
+    }
+
+    /// Whether it is found again.
+    fn has(team: &Team, number: usize) -> bool {
+        team.find(slice(number), &[slice(number)], CHEAP_STEPS + 1, &Cancel::default()).is_some()
+    }
+
+    /// The first round's questions are answered without waiting: so everything is under way when the first of the others waits.
+    #[test]
+    fn all_of_a_library_is_asked_for_before_anybody_waits() {
+        let place: Arc<Shelf> = Arc::default();
+        let memory = Arc::new(Memory::default());
+        memory.set_team(place.clone());
+        let file = PathBuf::from("/team/library.c");
+        let mut db = Database::with_memory(vec![file.clone()], Options::default(), memory);
+        let functions =
+            (0..5).map(|n| format!("int f{n}(int x, int y) {{ return x > y ? {n} + x / (x - y) : 0; }}\n"));
+        db.set_text(&file, &functions.collect::<String>());
+        let before = Arc::new(Mutex::new(None));
+        let (first, asked) = (before.clone(), place.clone());
+        let listener = move |engine: &'static str, _: Duration, _: Option<u32>| {
+            if engine == "relations" {
+                first.lock().get_or_insert(asked.fetches.load(Ordering::Relaxed));
+            }
+        };
+        let control = Control { asked: Some(Arc::new(listener)), ..Control::default() };
+        portfolio::check(&db, &request(), &[], &control).expect("nobody stops it");
+        assert!(place.fetches.load(Ordering::Relaxed) >= 5);
+        assert_eq!(*before.lock(), Some(place.fetches.load(Ordering::Relaxed)));
+    }
+
+    /// Never answers.
+    struct Silent;
+
+    impl TeamPlace for Silent {
+        fn fetch(&self, _: String, _: Fetched) {}
+        fn put(&self, _: String, _: Vec<u8>) {}
+        fn finish(&self) {}
+    }
+
+    #[test]
+    fn all_waiting_together_has_an_end() {
+        let team = Team::new(Arc::new(Silent));
+        assert_eq!(team.allowance.lock().left(), FIRST_WAIT);
+        let begun = Instant::now();
+        assert!((0..100).all(|number| !has(&team, number)));
+        // One after the other with the patience for one: 150 s.
+        assert!(begun.elapsed() < PATIENCE * 10);
+        let mut allowance = team.allowance.lock();
+        assert_eq!(allowance.left(), Duration::ZERO);
+        allowance.waited = FIRST_WAIT;
+        allowance.verifying = Duration::from_secs(5);
+        assert_eq!(allowance.left(), Duration::from_secs(5) / PART);
+        allowance.spared = Duration::from_secs(100);
+        assert_eq!(allowance.left(), PATIENCE);
+    }
+
+    #[test]
+    fn what_did_not_come_is_asked_for_again_after_a_while_and_what_is_not_there_is_not() {
+        let (place, start) = (Arc::new(Shelf::default()), Instant::now());
+        let team = Team::new(place.clone());
+        let asked_at = |now: Instant| {
+            team.expect(slice(0), now);
+            place.fetches.load(Ordering::Relaxed)
+        };
+        place.is_away.store(true, Ordering::Relaxed);
+        assert_eq!([asked_at(start), asked_at(start + AGAIN / 2)], [1, 1]);
+        assert_eq!([asked_at(start + AGAIN), asked_at(start + AGAIN)], [2, 2]);
+        place.is_away.store(false, Ordering::Relaxed);
+        assert_eq!([asked_at(start + AGAIN * 2), asked_at(start + AGAIN * 9)], [3, 3]);
+    }
+
+    #[test]
+    fn a_place_that_comes_back_is_of_use_again() {
+        let place: Arc<Shelf> = Arc::default();
+        let writer = Team::new(place.clone());
+        put(&writer, 1, 100);
+        writer.save();
+        place.is_away.store(true, Ordering::Relaxed);
+        let reader = Team::new(place.clone());
+        assert!(!has(&reader, 1));
+        place.is_away.store(false, Ordering::Relaxed);
+        assert!(!has(&reader, 1), "not yet");
+        let long_ago = Instant::now().checked_sub(AGAIN).expect("machines run for longer");
+        for here in reader.inner.slices.lock().all.values_mut() {
+            here.fetch = Fetch::Failed(long_ago);
+        }
+        assert!(has(&reader, 1));
+    }
+
+    #[test]
+    fn what_was_asked_about_longest_ago_is_forgotten_but_not_what_is_not_written() {
+        let place: Arc<Shelf> = Arc::default();
+        let team = Team::new(place.clone());
+        let (size, count) = (MOST_BYTES - 1000, MOST_KEPT / MOST_BYTES + 10);
+        for number in 0..count {
+            put(&team, number, size);
+        }
+        let kept = || team.inner.slices.lock().bytes;
+        assert!(kept() <= MOST_KEPT);
+        team.save();
+        assert_eq!(place.objects.lock().len(), count, "everything was written");
+        // All of them come again, a few at a time.
+        for number in 0..count {
+            assert!(has(&team, number));
+            assert!(kept() <= MOST_KEPT);
+        }
+        let slices = team.inner.slices.lock();
+        assert_eq!(slices.bytes, slices.all.values().map(Slice::size).sum::<usize>());
+        drop(slices);
+        let fetches = place.fetches.load(Ordering::Relaxed);
+        assert!(has(&team, count - 1));
+        assert_eq!(place.fetches.load(Ordering::Relaxed), fetches, "the last one is here");
+    }
+
+    #[test]
+    fn slices_of_which_nothing_is_known_are_forgotten_too() {
+        let team = Team::new(Arc::new(Shelf::default()));
+        for number in 0..MOST_SLICES * 2 {
+            team.expect(slice(number), Instant::now());
+        }
+        assert!(team.inner.slices.lock().all.len() <= MOST_SLICES);
     }
 }

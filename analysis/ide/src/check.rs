@@ -202,7 +202,7 @@ impl WholeProgram {
     }
 
     /// The same where there are no other files than these, and relative paths are meant from a folder that need not exist; what is found out is
-    /// left by [`WholeProgram::answers`].
+    /// left by [`WholeProgram::answers`], and shared with a team.
     ///
     /// # Errors
     /// If the solver's library cannot be trusted.
@@ -211,11 +211,11 @@ impl WholeProgram {
         options: Options,
         texts: Texts,
         folder: PathBuf,
+        team: Option<Arc<dyn TeamPlace>>,
     ) -> Result<WholeProgram, CheckError> {
-        proofline_verifier::check_solver().map_err(|mismatch| CheckError::Solver(mismatch.to_string()))?;
-        let mut db = Database::closed(files.clone(), options, texts, folder);
-        db.set_store(Store::detached());
-        Ok(WholeProgram { db, files })
+        let whole = WholeProgram::with_store(files, options, Some(Store::detached()), team)?;
+        whole.db.close(texts, folder);
+        Ok(whole)
     }
 
     /// The program of these files, with what other processes found out of it.

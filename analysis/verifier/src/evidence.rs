@@ -1,7 +1,7 @@
 //! What proofs from an entry ended with, as bytes: precisions, and formulas that solved Horn clauses. With an answer it says how to check the answer fast. Whoever
 //! reads it does not believe it: an engine begins with it, and what comes of it is a proof or is not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use parking_lot::Mutex;
 use proofline_cfa::Name;
@@ -15,12 +15,23 @@ const MOST_BYTES: usize = 1 << 17;
 /// Entries whose evidence is kept.
 const MOST_ENTRIES: usize = 1 << 14;
 
+/// Entries of which is kept what others say.
+const MOST_OFFERED: usize = 1 << 10;
+
 /// Own evidence, and that of others, by the function that executions start in.
 #[derive(Default)]
 pub(crate) struct EvidenceTable {
     /// Nobody asks for one's own unless it is given away.
     own: Option<Mutex<BTreeMap<Name, Evidence>>>,
-    others: Mutex<BTreeMap<Name, Evidence>>,
+    others: Mutex<Offered>,
+}
+
+/// What others say, about the entries that they spoke of last.
+#[derive(Default)]
+struct Offered {
+    by_entry: BTreeMap<Name, Evidence>,
+    /// The same entries.
+    oldest_first: VecDeque<Name>,
 }
 
 impl EvidenceTable {
@@ -51,13 +62,46 @@ impl EvidenceTable {
         self.own.as_ref().and_then(|own| own.lock().get(&entry).cloned()).unwrap_or_default()
     }
 
-    /// Takes over what others say.
+    /// Takes over what others say, if it is no more than anybody gives away.
     pub(crate) fn offer(&self, entry: Name, evidence: Evidence) {
-        self.others.lock().insert(entry, evidence);
+        if evidence.values().map(Vec::len).sum::<usize>() > MOST_BYTES {
+            return;
+        }
+        let mut others = self.others.lock();
+        if others.by_entry.insert(entry, evidence).is_none() {
+            others.oldest_first.push_back(entry);
+        }
+        if others.oldest_first.len() > MOST_OFFERED
+            && let Some(oldest) = others.oldest_first.pop_front()
+        {
+            others.by_entry.remove(&oldest);
+        }
     }
 
     /// What others said.
     pub(crate) fn offered(&self, entry: Name, what: &str) -> Option<Vec<u8>> {
-        self.others.lock().get(&entry)?.get(what).cloned()
+        self.others.lock().by_entry.get(&entry)?.get(what).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_what_others_say_only_so_much_is_kept() {
+        let table = EvidenceTable::default();
+        let entry = |number: usize| Name::new(&format!("entry{number}"));
+        let said = |bytes: usize| Evidence::from([("invariants".to_owned(), vec![1; bytes])]);
+        let is_known = |number: usize| table.offered(entry(number), "invariants").is_some();
+        for number in 0..MOST_OFFERED {
+            table.offer(entry(number), said(1));
+            table.offer(entry(number), said(2));
+        }
+        assert!(is_known(0), "who speaks of an entry twice takes one place");
+        table.offer(entry(MOST_OFFERED), said(1));
+        assert!(!is_known(0) && is_known(1) && is_known(MOST_OFFERED));
+        table.offer(entry(MOST_OFFERED + 1), said(MOST_BYTES + 1));
+        assert!(!is_known(MOST_OFFERED + 1) && is_known(1), "nobody gives away so much");
     }
 }

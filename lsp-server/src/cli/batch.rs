@@ -1,26 +1,32 @@
 //! Batches: a check that other machines do. `plan` writes what is to be done, `solve` does a part of it, anywhere, `merge` reports as if all
 //! had been done here. A job is one program: what was asked, and the texts that reading it takes, by content. So a machine needs this binary
 //! and the plan, and none of the project's files; and a job that is done twice, or lost, costs time and nothing else.
+//! A job's number is a hash of its content: a plan that is made again has the same numbers for what has not changed, and the old answers.
+
+mod cost;
+mod ninja;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    cmp::Reverse,
+    collections::BTreeMap,
     fs,
     io::Write,
     path::{Path, PathBuf},
     process::ExitCode,
     str::FromStr,
-    time::Instant,
+    sync::Arc,
 };
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use clap::Parser;
 use proofline_ide::{
-    check::{Control, ENGINES, Monitors, Name, Property, Texts, WholeProgram, engine_names},
+    check::{Control, ENGINES, Monitors, Name, Property, TeamPlace, Texts, WholeProgram, engine_names},
     shown,
 };
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use self::cost::{Cost, measured};
 use super::{
     check::{Arguments, failed},
     formats::Format,
@@ -28,7 +34,7 @@ use super::{
     session::{Asked, Prepared, interruptible},
     terminal::Color,
 };
-use crate::{choices::is_shipped, memory::resident_mb};
+use crate::{choices::is_shipped, team};
 
 /// `proofline plan`
 #[derive(clap::Args)]
@@ -48,7 +54,7 @@ pub(super) struct PlanArguments {
 pub(super) struct SolveArguments {
     /// The folder of a plan.
     plan: PathBuf,
-    /// Jobs by number (default: all).
+    /// Jobs by number (default: all). Of the plan, these need nothing but their own file and their texts.
     #[arg(value_name = "JOB", conflicts_with = "shard")]
     jobs: Vec<String>,
     /// Every N-th job from the K-th on: what machine K of N does.
@@ -57,6 +63,9 @@ pub(super) struct SolveArguments {
     /// Megabytes that each process of the solver may use.
     #[arg(long, value_name = "MB", default_value_t = 4096)]
     memory: u64,
+    /// Where a team shares what was verified, as for `proofline check` (default: what `PROOFLINE_STORE` says).
+    #[arg(long, value_name = "PLACE")]
+    store: Option<String>,
 }
 
 /// `proofline merge`
@@ -70,7 +79,7 @@ pub(super) struct MergeArguments {
     /// Writes a report to look at in a browser.
     #[arg(long, value_name = "DIR")]
     html: Option<PathBuf>,
-    /// Says what was verified here after all.
+    /// Says what was verified here after all, and what the jobs cost.
     #[arg(long)]
     statistics: bool,
     /// Colours.
@@ -113,7 +122,7 @@ struct Plan {
     engines: String,
     /// What `check` was given.
     check: Vec<String>,
-    /// In the order of their numbers.
+    /// In the order of their programs' names.
     jobs: Vec<Planned>,
 }
 
@@ -123,8 +132,6 @@ struct Planned {
     number: String,
     /// Of the program in its project; empty if it is the only one.
     name: String,
-    /// Hash of the job's file: an answer says which it answers.
-    job: String,
     /// Bytes of the program's own files: about how much work it is.
     bytes: u64,
 }
@@ -132,6 +139,10 @@ struct Planned {
 /// `jobs/NUMBER.json`
 #[derive(Serialize, Deserialize)]
 struct Job {
+    /// Of the engines that are to solve it.
+    version: String,
+    /// Of the program.
+    name: String,
     input: Input,
     /// The folder that relative paths are meant from.
     folder: PathBuf,
@@ -150,10 +161,10 @@ struct Job {
 /// The first line of `answers/NUMBER`; the answers' bytes follow.
 #[derive(Serialize, Deserialize)]
 struct Answered {
+    /// The number of the job that it answers.
     job: String,
-    engines: String,
-    seconds: f64,
-    megabytes: Option<u64>,
+    #[serde(flatten)]
+    cost: Cost,
 }
 
 const PLAN: &str = "plan.json";
@@ -165,8 +176,16 @@ fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Writes a file that others may look for: it is there whole, or not at all.
+/// The number of a job with this content: 64 bits of its hash.
+fn number_of(content: &[u8]) -> String {
+    hash(content)[..16].to_owned()
+}
+
+/// Writes a file that others may look for: it is there whole, or not at all. One that has this content stays as old as it is.
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    if fs::read(path).is_ok_and(|old| old == bytes) {
+        return Ok(());
+    }
     let what = || format!("cannot write {}", shown(path));
     let folder = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).with_context(what)?;
@@ -197,31 +216,31 @@ pub(super) fn plan(given: &PlanArguments) -> Result<ExitCode> {
     };
     let folder = std::env::current_dir()?;
     let (mut jobs, mut texts) = (Vec::new(), BTreeMap::new());
-    for (at, (name, files)) in programs.into_iter().enumerate() {
+    let mut edges = ninja::head(&std::env::current_exe()?);
+    for (name, files) in programs {
         let input = prepared.input.of(files);
         let program = input.program(None, None)?;
         program.sources_within(&prepared.session.control).map_err(failed)?;
         let read = program.texts();
         let bytes = input.files.iter().filter_map(|file| read.get(file)).map(|text| text.len() as u64).sum();
-        let mut job = Job::new(&prepared.session.asked, input, folder.clone())?;
+        let mut job = Job::new(&prepared.session.asked, name, input, folder.clone())?;
         for (path, text) in read {
             let name = hash(&text);
             job.texts.insert(path, name.clone());
             texts.insert(name, text);
         }
-        let (number, content) = (format!("{:05}", at + 1), serde_json::to_vec_pretty(&job)?);
-        write(&given.plan.join(JOBS).join(format!("{number}.json")), &content)?;
-        jobs.push(Planned { number, name, job: hash(&content), bytes });
+        let content = serde_json::to_vec_pretty(&job)?;
+        let number = number_of(&content);
+        write(&job_file(&given.plan, &number), &content)?;
+        edges += &ninja::edge(&number, &job.name, &job.texts.values().map(String::as_str).collect());
+        jobs.push(Planned { number, name: job.name, bytes });
     }
     for (name, text) in &texts {
-        let path = given.plan.join(TEXTS).join(name);
-        if !path.exists() {
-            write(&path, text)?;
-        }
+        write(&given.plan.join(TEXTS).join(name), text)?;
     }
     let plan = Plan { engines: ENGINES.to_owned(), check: given.check.clone(), jobs };
     if given.ninja {
-        write(&given.plan.join("build.ninja"), ninja(&plan)?.as_bytes())?;
+        write(&given.plan.join("build.ninja"), edges.as_bytes())?;
     }
     // The last file: a plan that can be read is whole.
     write(&given.plan.join(PLAN), &serde_json::to_vec_pretty(&plan)?)?;
@@ -244,25 +263,12 @@ fn checked(given: &[String]) -> Result<Arguments> {
     Ok(check.arguments)
 }
 
-/// Solves all jobs, as many at a time as ninja thinks right.
-fn ninja(plan: &Plan) -> Result<String> {
-    let program = std::env::current_exe()?;
-    let program = program.to_string_lossy().replace('$', "$$").replace('\'', "'\\''");
-    let mut out = format!(
-        "# Made by `proofline plan`.\nrule solve\n  command = '{program}' solve . $job\n  description = job $job of {} $name\n",
-        plan.jobs.len()
-    );
-    for Planned { number, name, .. } in &plan.jobs {
-        let name: String = name.chars().filter(|c| !c.is_control() && *c != '$').collect();
-        out += &format!(
-            "build {ANSWERS}/{number}: solve {JOBS}/{number}.json\n  job = {number}\n  name = {name}\n"
-        );
-    }
-    Ok(out)
+fn job_file(folder: &Path, number: &str) -> PathBuf {
+    folder.join(JOBS).join(format!("{number}.json"))
 }
 
 impl Job {
-    fn new(asked: &Asked, input: Input, folder: PathBuf) -> Result<Job> {
+    fn new(asked: &Asked, name: String, input: Input, folder: PathBuf) -> Result<Job> {
         let named = |property: &Property| {
             let name = property.name();
             ensure!(Property::parse(&name).ok().as_ref() == Some(property), "`{name}` cannot be planned");
@@ -282,6 +288,8 @@ impl Job {
             monitors.insert(name.clone(), text);
         }
         Ok(Job {
+            version: ENGINES.to_owned(),
+            name,
             input,
             folder,
             texts: BTreeMap::new(),
@@ -293,6 +301,16 @@ impl Job {
             steps: asked.steps,
             first: asked.first,
         })
+    }
+
+    /// The job of this number.
+    fn read(plan: &Path, number: &str) -> Result<Job> {
+        let path = job_file(plan, number);
+        let content = read(&path).with_context(|| format!("there is no job `{number}`"))?;
+        ensure!(number_of(&content) == number, "job {number} is damaged\n  help: copy the plan again");
+        let job: Job = serde_json::from_slice(&content)?;
+        is_of_this_version(&job.version, &path)?;
+        Ok(job)
     }
 
     fn asked(&self) -> Result<Asked> {
@@ -311,8 +329,8 @@ impl Job {
         })
     }
 
-    /// Finds out what is asked, from the plan's texts alone. The answers, for `merge`.
-    fn solve(&self, plan: &Path, control: &Control) -> Result<Vec<u8>> {
+    /// Finds out what is asked, from the plan's texts alone and what a team knows. The answers, for `merge`.
+    fn solve(&self, plan: &Path, team: Option<Arc<dyn TeamPlace>>, control: &Control) -> Result<Vec<u8>> {
         let mut texts = Texts::new();
         for (path, name) in &self.texts {
             let bytes = read(&plan.join(TEXTS).join(name))?;
@@ -326,10 +344,12 @@ impl Job {
             input.monitors = Monitors::named(&input.monitor, &text)?;
         }
         let (files, options) = (input.files.clone(), input.options());
-        let program = WholeProgram::closed(files, options, texts, self.folder.clone()).map_err(failed)?;
+        let program =
+            WholeProgram::closed(files, options, texts, self.folder.clone(), team).map_err(failed)?;
         for property in &asked.properties {
             asked.report(&program, &asked.request(property), control)?;
         }
+        program.save();
         Ok(program.answers())
     }
 }
@@ -338,24 +358,41 @@ fn plan_of(folder: &Path) -> Result<Plan> {
     let path = folder.join(PLAN);
     let plan: Plan = serde_json::from_slice(&read(&path)?)
         .with_context(|| format!("{} is no plan\n  help: `proofline plan` writes one", shown(&path)))?;
-    ensure!(
-        plan.engines == ENGINES,
-        "{} was made by another version of proofline\n  help: plan, solve and merge with the same one",
-        shown(&path)
-    );
+    is_of_this_version(&plan.engines, &path)?;
     // They become names of files.
-    let is_number = |job: &Planned| job.number.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number = |job: &Planned| job.number.bytes().all(|byte| byte.is_ascii_hexdigit());
     ensure!(plan.jobs.iter().all(is_number), "{}: jobs have numbers", shown(&path));
     Ok(plan)
 }
 
+/// Whether a file was made for these engines.
+fn is_of_this_version(engines: &str, file: &Path) -> Result<()> {
+    ensure!(
+        engines == ENGINES,
+        "{} was made by another version of proofline\n  help: plan, solve and merge with the same one",
+        shown(file)
+    );
+    Ok(())
+}
+
 /// What is there of a job's answer, if it is one.
-fn answered(folder: &Path, planned: &Planned) -> Option<(Answered, Vec<u8>)> {
-    let bytes = fs::read(folder.join(ANSWERS).join(&planned.number)).ok()?;
+fn answered(folder: &Path, number: &str) -> Option<(Answered, Vec<u8>)> {
+    let bytes = fs::read(folder.join(ANSWERS).join(number)).ok()?;
     let at = bytes.iter().position(|byte| *byte == b'\n')?;
     let head: Answered = serde_json::from_slice(&bytes[..at]).ok()?;
-    let fits = head.job == planned.job && head.engines == ENGINES;
-    fits.then(|| (head, bytes[at + 1..].to_vec()))
+    (head.job == number).then(|| (head, bytes[at + 1..].to_vec()))
+}
+
+/// The numbers of the jobs that are to be solved here.
+fn wanted(given: &SolveArguments) -> Result<Vec<String>> {
+    if !given.jobs.is_empty() {
+        return Ok(given.jobs.clone());
+    }
+    let mut jobs = plan_of(&given.plan)?.jobs;
+    // The largest first; every machine deals them out in the same way.
+    jobs.sort_by(|a, b| (Reverse(a.bytes), &a.number).cmp(&(Reverse(b.bytes), &b.number)));
+    let Shard { number, of } = given.shard.unwrap_or(Shard { number: 1, of: 1 });
+    Ok(jobs.into_iter().skip(number - 1).step_by(of).map(|job| job.number).collect())
 }
 
 /// Solves jobs that have no answer yet.
@@ -363,46 +400,31 @@ fn answered(folder: &Path, planned: &Planned) -> Option<(Answered, Vec<u8>)> {
 /// # Errors
 /// If the plan is damaged, or an answer cannot be written.
 pub(super) fn solve(given: &SolveArguments) -> Result<ExitCode> {
-    let plan = plan_of(&given.plan)?;
-    let wanted: BTreeSet<&str> = given.jobs.iter().map(String::as_str).collect();
-    if let Some(unknown) = wanted.iter().find(|number| plan.jobs.iter().all(|job| job.number != **number)) {
-        bail!("there is no job `{unknown}`\n  help: jobs are 00001 to {:05}", plan.jobs.len());
-    }
-    let is_mine = |at: usize| given.shard.is_none_or(|shard| at % shard.of == shard.number - 1);
-    let mut jobs: Vec<&Planned> =
-        plan.jobs.iter().filter(|job| wanted.is_empty() || wanted.contains(job.number.as_str())).collect();
-    // The largest first; every machine deals them out in the same way.
-    jobs.sort_by_key(|job| (std::cmp::Reverse(job.bytes), &job.number));
-    let jobs: Vec<&Planned> =
-        jobs.into_iter().enumerate().filter(|(at, _)| is_mine(*at)).map(|(_, job)| job).collect();
+    let jobs = wanted(given)?;
+    let team = team::named(given.store.as_deref())?;
     crate::solver_process::employ_workers(given.memory);
     let cancel = interruptible();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let control = Control { cancel: cancel.clone(), threads, ..Control::default() };
-    for (at, planned) in jobs.iter().enumerate() {
-        if answered(&given.plan, planned).is_some() {
+    for (at, number) in jobs.iter().enumerate() {
+        if answered(&given.plan, number).is_some() {
             continue;
         }
-        let content = read(&given.plan.join(JOBS).join(format!("{}.json", planned.number)))?;
-        ensure!(
-            hash(&content) == planned.job,
-            "job {} is damaged\n  help: copy the plan again",
-            planned.number
-        );
-        let job: Job = serde_json::from_slice(&content)?;
-        let began = Instant::now();
-        let answers = job.solve(&given.plan, &control)?;
+        let job = Job::read(&given.plan, number)?;
+        let place = team.clone().map(|place| place as Arc<dyn TeamPlace>);
+        let (answers, cost) = measured(|| job.solve(&given.plan, place, &control));
+        let answers = answers?;
         if cancel.is_cancelled() {
             eprintln!("interrupted: {} of {} jobs are solved", at, jobs.len());
             return Ok(ExitCode::from(2));
         }
-        let seconds = began.elapsed().as_secs_f64();
-        let (job, engines) = (planned.job.clone(), ENGINES.to_owned());
-        let mut bytes = serde_json::to_vec(&Answered { job, engines, seconds, megabytes: resident_mb() })?;
+        let mut bytes = serde_json::to_vec(&Answered { job: number.clone(), cost })?;
         bytes.push(b'\n');
         bytes.extend(answers);
-        write(&given.plan.join(ANSWERS).join(&planned.number), &bytes)?;
-        println!("{} {} ({seconds:.1} s, {} of {})", planned.number, planned.name, at + 1, jobs.len());
+        write(&given.plan.join(ANSWERS).join(number), &bytes)?;
+        // The only program of a plan has no name.
+        let job = format!("{number} {}", job.name);
+        println!("{} of {}: {} ({cost})", at + 1, jobs.len(), job.trim_end());
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -414,11 +436,11 @@ pub(super) fn solve(given: &SolveArguments) -> Result<ExitCode> {
 pub(super) fn merge(given: &MergeArguments) -> Result<ExitCode> {
     let plan = plan_of(&given.plan)?;
     let mut answers = BTreeMap::new();
-    let (mut missing, mut seconds) = (Vec::new(), 0.0);
+    let (mut missing, mut cost) = (Vec::new(), Cost::default());
     for planned in &plan.jobs {
-        match answered(&given.plan, planned) {
+        match answered(&given.plan, &planned.number) {
             Some((head, bytes)) => {
-                seconds += head.seconds;
+                cost = cost.and(head.cost);
                 answers.insert(planned.name.clone(), bytes);
             }
             None => missing.push(planned.number.as_str()),
@@ -443,7 +465,7 @@ pub(super) fn merge(given: &MergeArguments) -> Result<ExitCode> {
     prepared.session.answers = answers;
     let code = prepared.check()?;
     if given.statistics {
-        eprintln!("jobs: {}, solved in {seconds:.1} s together", plan.jobs.len());
+        eprintln!("jobs: {}, one after the other: {cost}", plan.jobs.len());
     }
     Ok(ExitCode::from(code))
 }

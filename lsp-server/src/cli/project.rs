@@ -154,10 +154,9 @@ impl Session<'_> {
         let title = if files == [name] { name.to_owned() } else { format!("{name} ({})", files.join(", ")) };
         self.progress.beside(|| match &checked {
             Ok(_) if self.arguments.format == Format::Text => {
-                // Whoever does not read any more learns it at the end.
-                let _ = writeln!(std::io::stdout(), "{}", self.style.bold(&format!("== {title}")));
-                let _ = std::io::stdout().write_all(&text);
-                let _ = writeln!(std::io::stdout());
+                // In one piece, as other programs end at the same time. Whoever does not read any more learns it at the end.
+                let title = format!("{}\n", self.style.bold(&format!("== {title}")));
+                let _ = std::io::stdout().write_all(&[title.as_bytes(), &text, b"\n"].concat());
             }
             Ok(_) => {}
             Err(error) => eprintln!("error: {title}: {error:#}"),

@@ -4,13 +4,12 @@
 
 sends the jobs of a plan (``proofline plan PLAN -- …``) to the workers, and puts their answers into the plan, from which ``proofline merge PLAN``
 makes the report. Workers need this package, and nothing of the project. They may come, go and be killed: a job whose worker is gone is given
-to another one, and what is answered already is not asked again.
+to another one, and what is answered already is not asked again. A team's store is the workers' ``PROOFLINE_STORE``.
 """
 
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -20,9 +19,9 @@ import zlib
 from proofline_c import program
 
 
-def pack(plan, planned):
+def pack(plan, number):
     """A job with the texts that it names, as bytes: what a worker has to know."""
-    with open(os.path.join(plan, "jobs", planned["number"] + ".json"), "rb") as file:
+    with open(os.path.join(plan, "jobs", number + ".json"), "rb") as file:
         job = file.read()
     texts = {}
     for name in json.loads(job)["texts"].values():
@@ -31,13 +30,11 @@ def pack(plan, planned):
     return zlib.compress(json.dumps({"job": job.decode(), "texts": texts}).encode())
 
 
-def solve(engines, planned, packed):
-    """Solves a job in a scratch folder. The answer's bytes, and the processor time that it took."""
+def solve(number, packed):
+    """Solves a job in a scratch folder. The answer's bytes, and the processor time that it took, in seconds."""
     unpacked = json.loads(zlib.decompress(packed))
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    with tempfile.TemporaryDirectory() as plan:
-        files = {"plan.json": json.dumps({"engines": engines, "check": [], "jobs": [planned]}).encode()}
-        files[os.path.join("jobs", planned["number"] + ".json")] = unpacked["job"].encode()
+    with tempfile.TemporaryDirectory() as plan, tempfile.TemporaryFile() as said:
+        files = {os.path.join("jobs", number + ".json"): unpacked["job"].encode()}
         for name, text in unpacked["texts"].items():
             files[os.path.join("texts", name)] = text.encode("latin-1")
         for name, content in files.items():
@@ -45,13 +42,33 @@ def solve(engines, planned, packed):
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "wb") as file:
                 file.write(content)
-        done = subprocess.run([program(), "solve", plan], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        if done.returncode != 0:
-            raise RuntimeError(f"job {planned['number']}: {done.stderr.decode(errors='replace').strip()}")
-        with open(os.path.join(plan, "answers", planned["number"]), "rb") as file:
-            answer = file.read()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return answer, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        process = subprocess.Popen([program(), "solve", plan, number], stdout=subprocess.DEVNULL, stderr=said)
+        # Of this process and its own children: a worker may solve several jobs at a time.
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            said.seek(0)
+            raise RuntimeError(f"job {number}: {said.read().decode(errors='replace').strip()}")
+        with open(os.path.join(plan, "answers", number), "rb") as file:
+            return file.read(), used.ru_utime + used.ru_stime
+
+
+def head(answer):
+    """What an answer says of itself: which job it answers, and what that cost. Nothing, if it is none."""
+    try:
+        found = json.loads(answer.split(b"\n", 1)[0])
+        return found if isinstance(found, dict) else {}
+    except ValueError:
+        return {}
+
+
+def is_open(plan, number):
+    """Whether a job has no answer yet. What lies there and does not say that it answers this job is none."""
+    try:
+        with open(os.path.join(plan, "answers", number), "rb") as file:
+            return head(file.readline())["job"] != number
+    except (OSError, KeyError):
+        return True
 
 
 def keep(plan, number, answer):
@@ -61,6 +78,21 @@ def keep(plan, number, answer):
     with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
         file.write(answer)
     os.replace(file.name, os.path.join(folder, number))
+
+
+class Cost:
+    """What the jobs that are done took together."""
+
+    def __init__(self):
+        self.seconds, self.megabytes = 0.0, 0
+
+    def add(self, seconds, megabytes):
+        """One more: times add up, and the largest job says how much memory a worker needs."""
+        self.seconds += seconds
+        self.megabytes = max(self.megabytes, megabytes)
+
+    def __str__(self):
+        return f"{self.seconds:.1f} CPU s, largest job {self.megabytes} MB"
 
 
 def main():
@@ -76,30 +108,31 @@ def main():
         sys.exit("error: Dask is not installed\n  help: pip install 'proofline-c[batch]'")
     try:
         with open(os.path.join(given.plan, "plan.json"), "rb") as file:
-            plan = json.load(file)
-        engines, jobs = plan["engines"], plan["jobs"]
+            jobs = json.load(file)["jobs"]
     except (OSError, ValueError, KeyError) as error:
         sys.exit(f"error: {given.plan} is no plan: {error}\n  help: proofline plan {given.plan} -- FILE…")
-    is_open = lambda job: not os.path.exists(os.path.join(given.plan, "answers", job["number"]))
-    todo = sorted(filter(is_open, jobs), key=lambda job: -job["bytes"])
-    began, seconds, failed = time.monotonic(), 0.0, 0
+    # The largest first.
+    todo = sorted((job for job in jobs if is_open(given.plan, job["number"])), key=lambda job: -job["bytes"])
+    began, cost, failed = time.monotonic(), Cost(), 0
     client = Client(given.scheduler) if given.scheduler else Client(threads_per_worker=1)
     with client:
-        ask = lambda job: client.submit(solve, engines, job, pack(given.plan, job), retries=given.retries, pure=False)
-        asked = {ask(job): job for job in todo}
+        ask = lambda number: client.submit(solve, number, pack(given.plan, number), retries=given.retries, pure=False)
+        asked = {ask(job["number"]): job for job in todo}
         for count, future in enumerate(as_completed(asked), 1):
             job = asked[future]
             try:
-                answer, took = future.result()
+                answer, seconds = future.result()
             except Exception as error:  # What a worker says, whatever it is, is for people to read.
                 failed += 1
                 print(f"error: {error}", file=sys.stderr)
                 continue
-            seconds += took
             keep(given.plan, job["number"], answer)
-            print(f"{count} of {len(todo)}: {job['number']} {job['name']} ({took:.1f} CPU s)", flush=True)
+            megabytes = head(answer).get("megabytes") or 0
+            cost.add(seconds, megabytes)
+            name = f"{job['number']} {job['name']}".rstrip()
+            print(f"{count} of {len(todo)}: {name} ({seconds:.1f} CPU s, {megabytes} MB); so far {cost}", flush=True)
     elapsed = time.monotonic() - began
-    print(f"{len(todo) - failed} jobs solved in {elapsed:.1f} s, {seconds:.1f} CPU s; {len(jobs) - len(todo)} were solved before")
+    print(f"{len(todo) - failed} jobs solved in {elapsed:.1f} s: {cost}; {len(jobs) - len(todo)} were solved before")
     if failed:
         sys.exit(f"error: {failed} jobs have no answer; what failed is above")
     print(f"the report: proofline merge {given.plan}")

@@ -127,10 +127,73 @@ fn check(
     Ok((all.map(|o| ((o.function, o.number), o.verdict)).collect(), done.cpu.as_secs_f64()))
 }
 
+/// What one or several histories cost.
+#[derive(Default, Clone, Copy)]
+struct Cost {
+    /// Of the last text.
+    lines: usize,
+    /// Commits after the first one.
+    commits: u32,
+    /// Seconds of processor time of the first check, and bytes that it leaves.
+    first: (f64, u64),
+    /// Seconds of all other checks: with what was known, and afresh.
+    remembered: f64,
+    fresh: f64,
+    /// Bytes that they leave.
+    grown: u64,
+    lost: usize,
+    gained: usize,
+}
+
+impl Cost {
+    fn and(self, other: Cost) -> Cost {
+        Cost {
+            lines: self.lines + other.lines,
+            commits: self.commits + other.commits,
+            first: (self.first.0 + other.first.0, self.first.1 + other.first.1),
+            remembered: self.remembered + other.remembered,
+            fresh: self.fresh + other.fresh,
+            grown: self.grown + other.grown,
+            lost: self.lost + other.lost,
+            gained: self.gained + other.gained,
+        }
+    }
+
+    fn row(&self, name: &str) -> String {
+        let commits = f64::from(self.commits.max(1));
+        format!(
+            "| {name} | {} | {} | {:.1} | {} | {:.2} | {:.2} | {:.0} % | {:.1} | {} | {} |",
+            self.lines,
+            self.commits,
+            self.first.0,
+            self.first.1 >> 10,
+            self.remembered / commits,
+            self.fresh / commits,
+            100.0 * self.remembered / self.fresh.max(1e-9),
+            self.grown as f64 / commits / 1024.0,
+            self.lost,
+            self.gained
+        )
+    }
+
+    /// Of as many lines as a million, if they are like these.
+    fn of_a_million(&self) -> String {
+        let times = 1e6 / self.lines.max(1) as f64;
+        format!(
+            "a million lines: {:.2} CPU hours and {:.1} MB at first; a commit (to one file): {:.1} CPU s and {:.0} KB",
+            self.first.0 * times / 3600.0,
+            self.first.1 as f64 * times / 1e6,
+            self.remembered / f64::from(self.commits.max(1)),
+            self.grown as f64 / f64::from(self.commits.max(1)) / 1024.0
+        )
+    }
+}
+
 /// Prints a line for each commit and a row for each history.
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     let program = arguments.proofline.clone().unwrap_or_else(|| root.join("target/release/proofline"));
     let mut rows = Vec::new();
+    let mut together = Cost::default();
     let mut wrong = 0;
     for history in &arguments.histories {
         let (directory, file) = history.split_once(':').context("a history is GIT-DIRECTORY:FILE.c")?;
@@ -138,52 +201,44 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         let commits: Vec<&str> = log.lines().collect();
         let scratch = tempfile::tempdir()?;
         let (texts, cache) = (scratch.path().join("texts"), scratch.path().join("cache"));
-        let (mut first, mut count, mut sums, mut all) = (None, 0u32, (0.0, 0.0), Difference::default());
-        let mut lines = 0;
+        let (mut cost, mut is_first) = (Cost::default(), true);
         for commit in commits.iter().skip(commits.len().saturating_sub(arguments.most)) {
             if !write_texts(directory, commit, file, &texts)? {
                 continue;
             }
             let unit = texts.join(file);
-            lines = fs::read_to_string(&unit).unwrap_or_default().lines().count();
+            cost.lines = fs::read_to_string(&unit).unwrap_or_default().lines().count();
             let (known, cpu) = check(arguments, &program, &unit, &texts, &cache)?;
-            if first.is_none() {
+            if is_first {
                 // There was nothing before.
-                first = Some((cpu, bytes(&cache)));
+                (cost.first, is_first) = ((cpu, bytes(&cache)), false);
                 continue;
             }
             let own = tempfile::tempdir()?;
             let (fresh, fresh_cpu) = check(arguments, &program, &unit, &texts, own.path())?;
             let Difference { contradicted, lost, gained } = difference(&known, &fresh);
-            count += 1;
-            sums = (sums.0 + cpu, sums.1 + fresh_cpu);
-            all.contradicted += contradicted;
-            all.lost += lost;
-            all.gained += gained;
+            cost.commits += 1;
+            cost.remembered += cpu;
+            cost.fresh += fresh_cpu;
+            cost.lost += lost;
+            cost.gained += gained;
+            wrong += contradicted;
             println!(
                 "{} {cpu:7.2} s, fresh {fresh_cpu:7.2} s; {contradicted} contradicted, {lost} lost, {gained} more",
                 &commit[..10.min(commit.len())]
             );
         }
-        let (first_cpu, first_bytes) = first.unwrap_or_default();
-        let commits = f64::from(count.max(1));
-        let grown = bytes(&cache).saturating_sub(first_bytes) as f64 / commits / 1024.0;
-        rows.push(format!(
-            "| {file} | {lines} | {count} | {first_cpu:.1} | {} | {:.2} | {:.2} | {:.0} % | {grown:.1} | {} | {} |",
-            first_bytes >> 10,
-            sums.0 / commits,
-            sums.1 / commits,
-            100.0 * sums.0 / sums.1.max(1e-9),
-            all.lost,
-            all.gained
-        ));
-        wrong += all.contradicted;
+        cost.grown = bytes(&cache).saturating_sub(cost.first.1);
+        rows.push(cost.row(file));
+        together = together.and(cost);
     }
+    rows.push(together.row("together"));
     println!(
         "\n| file | lines | commits | first, CPU s | KB | each commit, CPU s | fresh | part | KB more | lost | more |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|");
     rows.iter().for_each(|row| println!("{row}"));
+    println!("\n{}", together.of_a_million());
     ensure!(wrong == 0, "{wrong} verdicts contradict those of a fresh run");
     Ok(())
 }

@@ -14,7 +14,8 @@ use serde::Deserialize;
 use super::{tool, try_out};
 
 /// What pip brings for this, pinned.
-const TOOLS: [&str; 4] = ["cmake==4.1.2", "meson==1.9.1", "ninja==1.13.0", "pre-commit==4.3.0"];
+const TOOLS: [&str; 5] =
+    ["cmake==4.1.2", "distributed==2026.8.0", "meson==1.9.1", "ninja==1.13.0", "pre-commit==4.3.0"];
 
 /// A place with programs to check and a `PATH` on which `proofline` is.
 struct Place {
@@ -43,6 +44,7 @@ pub(super) fn all(root: &Path, wheel: &Path) -> Result<()> {
         ("pre-commit", pre_commit),
         ("GitHub", github),
         ("GitLab", gitlab),
+        ("Dask", dask),
     ] {
         for (program, passes) in [(try_out::RIGHT, true), (try_out::WRONG, false)] {
             let folder = tempfile::tempdir_in(&place.home)?;
@@ -128,6 +130,14 @@ fn pre_commit(place: &Place, folder: &Path, program: &str) -> Result<bool> {
     place.must(folder, "git", &["init", "--quiet"])?;
     place.must(folder, "git", &["add", "."])?;
     place.passes(folder, "pre-commit", &["run", "--all-files"], &BTreeMap::new())
+}
+
+/// The wheel's own command, with workers on this machine.
+fn dask(place: &Place, folder: &Path, program: &str) -> Result<bool> {
+    fs::write(folder.join("main.c"), program)?;
+    place.must(folder, "proofline", &["plan", "plan", "--", "main.c"])?;
+    place.must(folder, "proofline-batch", &["plan"])?;
+    place.passes(folder, "proofline", &["merge", "plan"], &BTreeMap::new())
 }
 
 #[derive(Deserialize)]

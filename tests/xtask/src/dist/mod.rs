@@ -27,7 +27,8 @@ pub(crate) struct Arguments {
     /// Builds everything twice, in two folders, and compares.
     #[arg(long)]
     twice: bool,
-    /// Installs each package into an empty home and proves a program with it, and tries what is there for build systems and services.
+    /// Tests the laws of the domains as they are shipped, installs each package into an empty home and proves a program with it, and tries what
+    /// is there for build systems and services.
     #[arg(long)]
     try_out: bool,
 }
@@ -36,7 +37,8 @@ pub(crate) struct Arguments {
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     crate::z3::fetch(root)?;
     let folder = root.join(&arguments.folder);
-    let sums = build(root, &root.join("target/dist/build"), &folder)?;
+    let target = root.join("target/dist/build");
+    let sums = build(root, &target, &folder)?;
     if arguments.twice {
         let again = build(root, &root.join("target/dist/build-again"), &root.join("target/dist/again"))?;
         for (one, other) in sums.lines().zip(again.lines()) {
@@ -45,6 +47,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         eprintln!("two builds are equal");
     }
     if arguments.try_out {
+        stage::laws(root, &target)?;
         try_out::all(root, &folder)?;
         integrations::all(root, &try_out::package(&folder, ".whl")?)?;
     }

@@ -78,7 +78,22 @@ fn wheel(file: &Path, home: &Path) -> Result<PathBuf> {
     tool("0", home, &python, &install)?;
     let version = tool("0", home, &home.join("venv/bin/proofline-c").to_string_lossy(), &["--version"])?;
     ensure!(version.starts_with("proofline "), "`proofline-c --version` says {version}");
+    batch_without_dask(&home.join("venv/bin/proofline-batch"))?;
     Ok(home.join("venv/bin/proofline"))
+}
+
+/// The package does not bring Dask along: its command explains itself, and says what is missing.
+fn batch_without_dask(program: &Path) -> Result<()> {
+    let help = tool("0", Path::new("/"), &program.to_string_lossy(), &["--help"])?;
+    ensure!(help.contains("--scheduler"), "`proofline-batch --help` says {help}");
+    let output = Command::new(program).arg("plan").output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(
+        output.status.code() == Some(1) && said.contains("pip install 'proofline-c[batch]'"),
+        "`proofline-batch` without Dask: {}\n{said}",
+        output.status
+    );
+    Ok(())
 }
 
 fn npm(file: &Path, home: &Path) -> Result<PathBuf> {

@@ -38,6 +38,9 @@ pub(crate) struct Arguments {
     /// Lines of the programs: what a million of them cost is printed, too.
     #[arg(long)]
     lines: Option<f64>,
+    /// Simulates so many copies of each job: a project as many times as large.
+    #[arg(long, default_value_t = 1)]
+    copies: usize,
     /// Draws the curve.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
@@ -182,6 +185,11 @@ fn measured(folder: &Path) -> Result<Vec<Job>> {
     Ok(jobs)
 }
 
+/// So many copies of each job, in the same order.
+fn copied(jobs: &[Job], copies: usize) -> Vec<Job> {
+    jobs.iter().flat_map(|job| std::iter::repeat_n(*job, copies)).collect()
+}
+
 /// Prints the table.
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     if let Some(workers) = arguments.solve {
@@ -199,13 +207,15 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         bytes / 1e6,
         arguments.alone
     );
-    println!("{} % of jobs die with their worker\n", arguments.deaths);
+    let simulated = copied(&jobs, arguments.copies.max(1));
+    println!("simulated: {} jobs; {} % of them die with their worker\n", simulated.len(), arguments.deaths);
     println!("| workers | {} | CPU hours |", LATENCIES.map(|ms| format!("{ms} ms")).join(" | "));
     println!("|---|{}---|", "---|".repeat(LATENCIES.len()));
     let mut curves: Vec<(String, Vec<(usize, f64)>)> =
         LATENCIES.iter().map(|ms| (format!("{ms} ms to the store"), Vec::new())).collect();
     for workers in WORKERS {
-        let outcomes = LATENCIES.map(|ms| simulate(&jobs, workers, ms / 1000.0, arguments.deaths / 100.0));
+        let outcomes =
+            LATENCIES.map(|ms| simulate(&simulated, workers, ms / 1000.0, arguments.deaths / 100.0));
         let cells: Vec<String> =
             outcomes.iter().map(|outcome| format!("{:.1} s", outcome.elapsed + arguments.alone)).collect();
         println!("| {workers} | {} | {:.2} |", cells.join(" | "), outcomes[1].worked / 3600.0);
@@ -236,6 +246,7 @@ mod tests {
         let jobs = vec![Job { seconds: 2.0, bytes: 0.0 }; 10];
         let elapsed = |workers| simulate(&jobs, workers, 0.0, 0.0).elapsed;
         assert_eq!([elapsed(1), elapsed(2), elapsed(4), elapsed(100)], [20.0, 10.0, 6.0, 2.0]);
+        assert_eq!(simulate(&copied(&jobs, 3), 2, 0.0, 0.0).elapsed, 30.0);
         let with_deaths = simulate(&jobs, 2, 0.0, 0.3);
         assert!(with_deaths.elapsed > 10.0 && with_deaths.worked > 20.0);
         assert!(simulate(&jobs, 2, 0.5, 0.0).elapsed > 14.9);

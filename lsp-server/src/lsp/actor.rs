@@ -211,13 +211,11 @@ impl Actor {
                 self.test_allowed(&path, &finding, permission, is_for_folder, reply)
             }
             Event::Progress { job, text } => self.jobs.set_text(job, text),
-            Event::Done { worker, job, outcome } => {
-                let ended = self.jobs.done(worker, job).filter(|ended| ended.is_wanted);
-                match ended.filter(|_| outcome.is_cancelled()) {
-                    Some(ended) => self.again(ended),
-                    None => self.done(outcome),
-                }
-            }
+            Event::Done { worker, job, outcome } => match self.jobs.done(worker, job) {
+                Some(ended) if ended.is_wanted && outcome.is_cancelled() => self.again(ended),
+                // What ended in the moment in which it was stopped does not begin what would have come next.
+                ended => self.done(outcome, ended.is_none_or(|ended| ended.is_wanted)),
+            },
             Event::Shutdown(reply) => {
                 self.is_shut_down = true;
                 self.jobs.cancel_all();

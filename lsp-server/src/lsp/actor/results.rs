@@ -38,7 +38,8 @@ impl Actor {
         }
     }
 
-    pub(super) fn done(&mut self, outcome: Outcome) {
+    /// A job's outcome. If the job `goes_on`, what comes next begins.
+    pub(super) fn done(&mut self, outcome: Outcome, goes_on: bool) {
         match outcome {
             Outcome::Looked(outcome) => self.looked(outcome),
             Outcome::Loaded { path, revision, program, linked } => {
@@ -59,7 +60,7 @@ impl Actor {
                 let is_verified = document.results.loaded(program.clone());
                 let at = if is_verified { Instant::now() + SOON } else { Instant::now() };
                 self.has_news(&path, at);
-                if !is_verified {
+                if !is_verified || !goes_on {
                     return;
                 }
                 if program.is_planned() {
@@ -80,7 +81,9 @@ impl Actor {
                 let document = self.documents.get_mut(&path).filter(|d| d.revision == revision);
                 if let (Some(document), Ok(())) = (document, planned) {
                     document.results.planned();
-                    self.verify_all(&path);
+                    if goes_on {
+                        self.verify_all(&path);
+                    }
                 }
             }
             Outcome::Verified { path, revision, entry, report, effort } => {
@@ -92,7 +95,7 @@ impl Actor {
                 // Whoever edits waits for this.
                 let is_first = document.results.is_about_edit(&entry);
                 let at = if is_first { Instant::now() } else { Instant::now() + SOON };
-                let next = effort.next().filter(|_| !report.is_settled);
+                let next = effort.next().filter(|_| goes_on && !report.is_settled);
                 let is_final = next.is_none();
                 if let Some(effort) = next {
                     // In the order of the quick answers: what was edited first.

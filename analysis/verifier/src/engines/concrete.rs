@@ -179,7 +179,8 @@ impl Search<'_> {
             .with_budget(budget)
             .run(self.entry);
             self.spent += run.steps;
-            spent[turn as usize] += run.steps + BEGINNING;
+            // The first run is nobody's: it may be long.
+            spent[turn as usize] += if first { 0 } else { run.steps + BEGINNING };
             counting += if is_counted { run.steps + BEGINNING } else { 0 };
             let is_spent = budget.spend(run.steps / 16 + run.compiled / COMPILED + 1);
             // What was found is found, whatever it has cost.

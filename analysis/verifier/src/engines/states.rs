@@ -49,7 +49,7 @@ pub(super) struct States {
 /// A run that goes back to a state and on.
 #[derive(Debug)]
 pub(super) struct Onward {
-    /// The answers that lead to the state.
+    /// The answers that lead to the state, then to the last one that was new.
     pub(super) answers: Vec<i128>,
     /// Questions that are answered, all in all.
     pub(super) most: usize,

@@ -239,9 +239,10 @@ impl Actor {
         if self.documents.contains_key(&path) {
             return false;
         }
-        // A file that is new may be one that was looked for; a compilation database says what files mean.
+        // A file that is new may be one that was looked for; what one that is gone was called otherwise, nobody can tell; a compilation database
+        // says what files mean.
         let is_code = path.extension().is_some_and(|extension| extension == "c" || extension == "h");
-        if change.typ == FileChangeType::CREATED || !is_code {
+        if change.typ != FileChangeType::CHANGED || !is_code {
             return true;
         }
         let may_change = |document: &Document| {

@@ -12,7 +12,7 @@ use proofline_cpa::Unknown;
 
 use super::{
     facts::Facts,
-    polynomial::Polynomial,
+    polynomial::{Polynomial, Symbol},
     procedures::Procedure,
     values::{Algebra, Comparison, Named, Number, Value, bounds_of},
 };
@@ -330,7 +330,10 @@ impl Explorer<'_> {
             None => {
                 let mut cells: Vec<(Cell, IntType)> =
                     state.cells.iter().map(|(cell, (_, ty))| (*cell, *ty)).collect();
-                let wrapped = self.wrapped.get(&state.place).cloned().unwrap_or_default();
+                let mut wrapped = self.wrapped.get(&state.place).cloned().unwrap_or_default();
+                // Of cells alone: any other symbol would mean another thing on each path.
+                let is_cell = |symbol: Symbol| (symbol.0 as usize) < cells.len();
+                wrapped.retain(|(polynomial, _)| polynomial.symbols().all(is_cell));
                 cells.extend((0..).map(Cell::Wrapped).zip(wrapped.iter().map(|(_, ty)| *ty)));
                 self.found.cuts.push(Cut { point: Point::Head(state.place.clone()), cells, wrapped });
                 self.found.cuts.len() - 1

@@ -27,10 +27,15 @@ static int doubled(int n) {
   while (x < n) { x++; y += 2; }
   return y;
 }
+static int sum(int n) {
+  if (n <= 0) return 0;
+  return 1 + sum(n - 1);
+}
 int main(void) {
   int n = in();
   if (n < 0 || n > 1000) return 0;
   assert(doubled(n) == 2 * n);
+  assert(sum(n) == n);
   assert(n != 77 || in() == 5);
   return 0;
 }

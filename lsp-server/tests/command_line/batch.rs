@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use crate::common::Scratch;
+use crate::common::{Scratch, WORTH_SHARING};
 
 const MAX: &str = "#include \"limit.h\"\nint largest(const int *a, int n) {\n  int m = a[0];\n  for (int i = 1; i < n; i++)\n    if (a[i] > m) m = a[i];\n  return m;\n}\n";
 const MAIN: &str = "#include <assert.h>\n#include \"limit.h\"\nint main(void) {\n  int s = 0;\n  for (int i = 0; i < LIMIT; i++) s += 2;\n  assert(s == 2 * LIMIT);\n  int z = LIMIT - 10;\n  return 7 / z;\n}\n";
@@ -154,10 +154,7 @@ fn a_job_needs_its_own_file_and_its_texts() {
 #[test]
 fn machines_that_solve_use_and_fill_a_team_s_store() {
     let scratch = Scratch::new();
-    scratch.write(
-        "test.c",
-        "#include <assert.h>\nextern int in(void);\nint main(void) {\n  int n = in(), x = 0, y = 0;\n  if (n < 0 || n > 1000) return 0;\n  while (x < n) { x++; y += 2; }\n  assert(y == 2 * x);\n  return 0;\n}\n",
-    );
+    scratch.write("test.c", WORTH_SHARING);
     let folder = scratch.path().join("shared");
     let shared = ["--store", &folder.to_string_lossy()];
     let check = ["check", "test.c", "--property", "assertion", "--statistics", "--cache", "other"];

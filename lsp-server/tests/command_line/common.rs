@@ -6,6 +6,25 @@ use std::{
     process::Command,
 };
 
+/// A proof that takes a second or so: on no machine so little that its answer would not be worth sharing.
+pub(crate) const WORTH_SHARING: &str = r"#include <assert.h>
+extern int in(void);
+static int sum(int n) {
+  if (n <= 0) return 0;
+  return 1 + sum(n - 1);
+}
+int main(void) {
+  int n = in(), p = 0, q = 0, r = 0, x = 0, y = 0;
+  if (n < 0 || n > 1000) return 0;
+  for (int i = 0; i < n; i++) { if (in()) p++; else if (in()) q++; else r++; }
+  while (x < n) { x++; y += 2; }
+  assert(p + q + r == n);
+  assert(y == 2 * x);
+  assert(sum(n) == n);
+  return 0;
+}
+";
+
 /// A folder that goes away.
 pub(crate) struct Scratch(tempfile::TempDir);
 

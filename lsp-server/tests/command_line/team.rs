@@ -9,10 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::common::{Said, Scratch};
-
-/// Takes long enough to be worth sharing.
-const PROVED: &str = "#include <assert.h>\nextern int in(void);\nint main(void) {\n  int n = in(), x = 0, y = 0;\n  if (n < 0 || n > 1000) return 0;\n  while (x < n) { x++; y += 2; }\n  assert(y == 2 * x);\n  return 0;\n}\n";
+use crate::common::{Said, Scratch, WORTH_SHARING};
 
 fn checked(scratch: &Scratch, place: &Path, cache: &str, text: &str) -> Said {
     scratch.write("test.c", text);
@@ -31,25 +28,25 @@ fn objects(place: &Path) -> Vec<PathBuf> {
 fn what_one_machine_proved_is_confirmed_on_another() {
     let scratch = Scratch::new();
     let place = scratch.path().join("shared");
-    let first = checked(&scratch, &place, "one", PROVED);
+    let first = checked(&scratch, &place, "one", WORTH_SHARING);
     first.expect(0, &["entries verified: 1", "the team's store knew: 0", "RESULT: true"]);
     assert_eq!(objects(&place).len(), 1);
-    let second = checked(&scratch, &place, "two", PROVED);
+    let second = checked(&scratch, &place, "two", WORTH_SHARING);
     second.expect(0, &["entries verified: 0", "the team's store knew: 1", "RESULT: true"]);
     // The same is said, apart from what was done.
     let said =
         |all: &Said| all.out.lines().filter(|line| !line.contains(": ")).collect::<Vec<_>>().join("\n");
     assert_eq!(said(&first), said(&second));
     // What was confirmed is known from now on.
-    checked(&scratch, &place, "two", PROVED).expect(0, &["entries verified: 0, known from before: 1"]);
+    checked(&scratch, &place, "two", WORTH_SHARING).expect(0, &["entries verified: 0, known from before: 1"]);
 }
 
 #[test]
 fn an_object_under_another_s_name_is_of_no_use() {
     let scratch = Scratch::new();
     let (first, second) = (scratch.path().join("first"), scratch.path().join("second"));
-    checked(&scratch, &first, "one", PROVED).expect(0, &["RESULT: true"]);
-    let other = PROVED.replace("n > 1000", "n > 900");
+    checked(&scratch, &first, "one", WORTH_SHARING).expect(0, &["RESULT: true"]);
+    let other = WORTH_SHARING.replace("n > 1000", "n > 900");
     checked(&scratch, &second, "two", &other).expect(0, &["RESULT: true"]);
     let name = objects(&second).pop().expect("an object");
     let object = objects(&first).pop().expect("another object");
@@ -62,22 +59,22 @@ fn an_object_under_another_s_name_is_of_no_use() {
 fn damaged_and_enormous_objects_are_of_no_use_and_do_no_harm() {
     let scratch = Scratch::new();
     let place = scratch.path().join("shared");
-    checked(&scratch, &place, "one", PROVED).expect(0, &[]);
+    checked(&scratch, &place, "one", WORTH_SHARING).expect(0, &[]);
     let object = objects(&place).pop().expect("an object");
     let whole = fs::read(&object).expect("bytes");
     for (at, bytes) in [&whole[..whole.len() / 2], &[], &vec![7; 5 << 20]].into_iter().enumerate() {
         fs::write(&object, bytes).expect("damaged");
-        let said = checked(&scratch, &place, &format!("cache{at}"), PROVED);
+        let said = checked(&scratch, &place, &format!("cache{at}"), WORTH_SHARING);
         said.expect(0, &["entries verified: 1", "RESULT: true"]);
     }
     // It is whole again: what was found out was written.
-    checked(&scratch, &place, "last", PROVED).expect(0, &["the team's store knew: 1"]);
+    checked(&scratch, &place, "last", WORTH_SHARING).expect(0, &["the team's store knew: 1"]);
 }
 
 #[test]
 fn a_server_that_is_away_or_says_nothing_costs_no_answer() {
     let scratch = Scratch::new();
-    scratch.write("test.c", PROVED);
+    scratch.write("test.c", WORTH_SHARING);
     let check = |place: &str| {
         let began = Instant::now();
         let said = scratch.run(&["check", "test.c", "--cache", "none", "--store", place, "--statistics"]);
@@ -107,7 +104,7 @@ fn a_server_that_is_away_or_says_nothing_costs_no_answer() {
 #[test]
 fn what_names_no_store_is_refused_and_a_project_cannot_name_one() {
     let scratch = Scratch::new();
-    scratch.write("test.c", PROVED);
+    scratch.write("test.c", WORTH_SHARING);
     let said = scratch.run(&["check", "test.c", "--store", "ftp://me:secret@host"]);
     said.expect(3, &["is no store", "help:"]);
     assert!(!said.all().contains("secret"));

@@ -2,6 +2,7 @@
 //! them (`verify`), and what their operators mean (`eval`). Position-free, comparable, printable. Must not know how automata are
 //! made of C, nor any analysis.
 
+mod assertion;
 mod c_text;
 mod callable;
 pub mod command_line;
@@ -26,6 +27,7 @@ pub mod types;
 pub mod verify;
 pub mod visit;
 
+pub use assertion::asserted_argument;
 pub use c_text::{expr_text, lvalue_text, op_text};
 pub use callable::may_be_called;
 pub use entry::{Entry, EntryKind};

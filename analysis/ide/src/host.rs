@@ -49,8 +49,8 @@ pub struct Change {
     pub disk: bool,
 }
 
-/// Holds the inputs, and a query graph per file whose program was asked for. The graphs of open files follow every change; that of
-/// another file is given the inputs when a snapshot of it is taken.
+/// Holds the inputs, and a query graph per file whose program was asked for. The graphs of open files follow every change, those in use at once
+/// and the others when a snapshot is taken; that of another file is given all inputs then.
 #[derive(Default)]
 pub struct AnalysisHost {
     texts: BTreeMap<PathBuf, Arc<str>>,
@@ -92,6 +92,25 @@ struct Graph {
     program: Arc<Remembered>,
     /// The program that was read last.
     last: Arc<Mutex<Option<Arc<Program>>>>,
+    /// What it has not been told yet.
+    late: Late,
+}
+
+/// Changes that a graph is told when a snapshot of it is taken. To tell it takes a while: what it knew has to be dropped.
+#[derive(Default)]
+struct Late {
+    texts: BTreeMap<PathBuf, Option<Arc<str>>>,
+    /// The files of its program.
+    has_files: bool,
+    /// Anything may have changed.
+    is_all: bool,
+}
+
+impl Graph {
+    /// Whether there are snapshots, which a write must stop.
+    fn is_in_use(&self) -> bool {
+        Arc::strong_count(&self.program) > 1
+    }
 }
 
 /// What snapshots of the same inputs share.
@@ -169,24 +188,35 @@ impl AnalysisHost {
             if !self.texts.contains_key(&file) {
                 continue;
             }
-            if has_settings || change.disk || opened.contains(&file) {
-                self.bring(&file);
-                continue;
-            }
-            let companions = change.companions.iter().any(|(of, _)| *of == file);
-            let files = companions.then(|| self.files_of(&file));
             let Some(graph) = self.graphs.get_mut(&file) else { continue };
-            let mut has_changed = files.is_some_and(|files| graph.db.set_files(files));
-            for (path, text) in &change.texts {
-                has_changed |= match text {
-                    Some(text) if text.len() > LARGEST => false,
-                    Some(text) => graph.db.share_text(path, text.clone()),
-                    None => graph.db.read_again(path),
-                };
+            graph.late.is_all |= has_settings || change.disk || opened.contains(&file);
+            graph.late.has_files |= change.companions.iter().any(|(of, _)| *of == file);
+            graph.late.texts.extend(change.texts.iter().cloned());
+            if graph.is_in_use() {
+                self.catch_up(&file);
             }
-            if has_changed {
-                graph.program = Arc::default();
-            }
+        }
+    }
+
+    /// Tells the graph of a file what it has not been told.
+    fn catch_up(&mut self, file: &Path) {
+        let files = self.files_of(file);
+        let Some(graph) = self.graphs.get_mut(file) else { return };
+        let late = std::mem::take(&mut graph.late);
+        if late.is_all {
+            self.bring(file);
+            return;
+        }
+        let mut has_changed = late.has_files && graph.db.set_files(files);
+        for (path, text) in late.texts {
+            has_changed |= match text {
+                Some(text) if text.len() > LARGEST => false,
+                Some(text) => graph.db.share_text(&path, text),
+                None => graph.db.read_again(&path),
+            };
+        }
+        if has_changed {
+            graph.program = Arc::default();
         }
     }
 
@@ -201,7 +231,7 @@ impl AnalysisHost {
         let settings = &self.settings;
         let graph = self.graphs.entry(file.to_path_buf()).or_insert_with(|| {
             let db = Database::with_memory(files.clone(), settings.options.clone(), memory);
-            Graph { db, program: Arc::default(), last: Arc::default() }
+            Graph { db, program: Arc::default(), last: Arc::default(), late: Late::default() }
         });
         let small = self.texts.iter().filter(|(_, text)| text.len() <= LARGEST);
         graph.db.set_buffers(small.map(|(path, text)| (path.as_path(), text)));
@@ -237,6 +267,8 @@ impl AnalysisHost {
     pub fn analysis(&mut self, file: &Path) -> Analysis {
         if !self.graphs.contains_key(file) || !self.texts.contains_key(file) {
             self.bring(file);
+        } else {
+            self.catch_up(file);
         }
         let graph = &self.graphs[file];
         Analysis {

@@ -126,8 +126,10 @@ pub(crate) struct Answer {
     pub(crate) question: Property,
     /// Everything found out.
     pub(crate) report: Report,
-    /// How many failures are no news.
-    pub(crate) old: usize,
+    /// Failures that are no news, by their number among the findings.
+    pub(crate) old: BTreeSet<usize>,
+    /// Somebody asks what is news.
+    pub(crate) is_compared: bool,
     /// Failures that a comment takes back, by their number among the findings, and why.
     pub(crate) suppressed: BTreeMap<usize, String>,
     /// The work was stopped because of the memory that it took.
@@ -201,7 +203,7 @@ impl Answer {
     /// The exit code: failures that are no news, or that comments take back, do not count.
     pub(crate) fn code(&self) -> u8 {
         let (_, code) = self.result();
-        if code != 1 || self.report.failures().count() > self.old + self.suppressed.len() {
+        if code != 1 || self.report.failures().count() > self.old.len() + self.suppressed.len() {
             return code;
         }
         let is_open = self.report.verdicts.values().any(|verdict| matches!(verdict, Verdict::Unknown(_)));
@@ -317,7 +319,7 @@ impl Session<'_> {
                     at.is_some_and(|at| !self.told.lock().insert(at))
                 };
                 let is_news = |finding: &&Finding| {
-                    !old.contains(finding)
+                    !old.iter().any(|at| std::ptr::eq(&raw const report.findings[*at], *finding))
                         && reason(finding, &sources).is_none()
                         && shown.lock().insert(as_shown(finding))
                         && !is_told(finding)
@@ -337,7 +339,8 @@ impl Session<'_> {
             answers.push(Answer {
                 property: property.name(),
                 question: property.clone(),
-                old: old.len(),
+                old,
+                is_compared: !self.old.is_nothing(),
                 suppressed,
                 report,
                 is_out_of_memory: self.ceiling.is_reached(),
@@ -370,8 +373,8 @@ impl Session<'_> {
             if let Some(found) = &self.project_file {
                 writeln!(out, "settings: {}", shown(&found.path))?;
             }
-            if answer.old > 0 {
-                writeln!(out, "failures that are no news: {}", answer.old)?;
+            if !answer.old.is_empty() {
+                writeln!(out, "failures that are no news: {}", answer.old.len())?;
             }
             if !answer.suppressed.is_empty() {
                 writeln!(out, "failures that comments take back: {}", answer.suppressed.len())?;

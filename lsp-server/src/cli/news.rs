@@ -2,7 +2,7 @@
 //! those that a comment takes back.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ops::RangeInclusive,
     path::{Path, PathBuf},
     process::Command,
@@ -43,17 +43,18 @@ impl Old {
         self.earlier.is_none() && self.changed.is_none()
     }
 
-    /// A report's failures that are no news.
-    pub(super) fn of<'r>(&self, report: &'r Report) -> Vec<&'r Finding> {
+    /// The failures that are no news, by their positions among a report's findings.
+    pub(super) fn of(&self, report: &Report) -> BTreeSet<usize> {
         let mut earlier = self.earlier.clone();
-        let mut is_old = |finding: &&Finding| {
+        let mut is_old = |finding: &Finding| {
             let was_there = earlier.as_mut().is_some_and(|earlier| {
                 let left = earlier.get_mut(&key(finding)).filter(|left| **left > 0);
                 left.map(|left| *left -= 1).is_some()
             });
             was_there || self.changed.as_ref().is_some_and(|changed| !is_touched(finding, changed))
         };
-        report.failures().filter(|finding| is_old(finding)).collect()
+        let all = report.findings.iter().enumerate();
+        all.filter(|(_, one)| report.is_failure(one) && is_old(one)).map(|(at, _)| at).collect()
     }
 }
 
@@ -65,9 +66,13 @@ pub(super) fn reason(finding: &Finding, sources: &Sources) -> Option<String> {
 }
 
 /// Failures that are news, and that comments take back.
-pub(super) fn suppressed(report: &Report, old: &[&Finding], sources: &Sources) -> BTreeMap<usize, String> {
+pub(super) fn suppressed(
+    report: &Report,
+    old: &BTreeSet<usize>,
+    sources: &Sources,
+) -> BTreeMap<usize, String> {
     let all = report.findings.iter().enumerate();
-    let news = all.filter(|(_, finding)| report.is_failure(finding) && !old.contains(finding));
+    let news = all.filter(|(at, finding)| report.is_failure(finding) && !old.contains(at));
     news.filter_map(|(at, finding)| Some((at, reason(finding, sources)?))).collect()
 }
 

@@ -34,6 +34,7 @@ use super::{
     reproduce::Ran,
     requests::Pull,
     settings::Settings,
+    watcher::Watcher,
     worker,
 };
 use crate::team;
@@ -79,6 +80,9 @@ pub(super) struct Actor {
     pub(super) pulls: BTreeMap<PathBuf, Vec<Pull>>,
     /// The C files of the open folders.
     pub(super) folders: Folders,
+    /// Watches them, if the client does not.
+    watcher: Option<Watcher>,
+    events: mpsc::Sender<Event>,
     /// The inlay hints may be others now.
     hints_changed: bool,
     progress: Progress,
@@ -110,7 +114,7 @@ pub(super) fn start(
     let workers = (0..count).map(|n| worker::start(n, events.clone())).collect::<Result<Vec<_>, _>>()?;
     let mut host = analysis_host();
     let answers = host.answers();
-    let host = Host::start(host, workers, events)?;
+    let host = Host::start(host, workers, events.clone())?;
     let mut actor = Actor {
         outbox,
         host: host.clone(),
@@ -131,6 +135,8 @@ pub(super) fn start(
         tested_folders: BTreeSet::new(),
         pulls: BTreeMap::new(),
         folders: Folders::default(),
+        watcher: None,
+        events,
         hints_changed: false,
         progress: Progress::default(),
         memory: Memory::default(),
@@ -201,6 +207,7 @@ impl Actor {
             Event::Configuration(value) => self.configure(value),
             Event::FilesChanged(params) => self.files_changed(&params),
             Event::FoldersChanged(params) => self.folders_changed(&params),
+            Event::Warning(text) => self.outbox.log(MessageType::WARNING, text),
             Event::ProgressCancelled(token) => {
                 if self.progress.is(&token) {
                     self.stop();
@@ -248,7 +255,11 @@ impl Actor {
                 continue;
             }
             self.news.remove(&path);
+            let begun = Instant::now();
             self.publish(&path);
+            if let Some(document) = self.documents.get(&path) {
+                document.told.set((Instant::now(), begun.elapsed()));
+            }
         }
         if self.jobs.is_quiet() {
             if std::mem::take(&mut self.has_worked) {

@@ -1,6 +1,10 @@
 //! A buffer: its text as the client edits it, and what is known about it.
 
-use std::{cell::Cell, path::PathBuf};
+use std::{
+    cell::Cell,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use proofline_ide::{Edit, FileResults, Point};
 use ropey::Rope;
@@ -28,6 +32,8 @@ pub(super) struct Document {
     pub(super) results: FileResults,
     /// When the client last asked about it, among all its questions: editors ask about what they show.
     pub(super) used: Cell<u64>,
+    /// When the client was last told what is known, and how long it took to say.
+    pub(super) told: Cell<(Instant, Duration)>,
 }
 
 impl Document {
@@ -44,6 +50,7 @@ impl Document {
             companions: Vec::new(),
             results,
             used: Cell::new(0),
+            told: Cell::new((Instant::now(), Duration::ZERO)),
         }
     }
 

@@ -28,6 +28,8 @@ pub(super) enum Event {
     Configuration(Value),
     FilesChanged(DidChangeWatchedFilesParams),
     FoldersChanged(DidChangeWorkspaceFoldersParams),
+    /// For the client's log.
+    Warning(String),
     ProgressCancelled(ProgressToken),
     Request(Request),
     /// The user has said whether a test may be run.

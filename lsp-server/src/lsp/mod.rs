@@ -21,6 +21,7 @@ mod progress;
 mod reproduce;
 mod requests;
 mod settings;
+mod watcher;
 mod worker;
 
 use std::{process::ExitCode, time::Duration};

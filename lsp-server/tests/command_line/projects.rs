@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use serde_json::Value;
+
 use crate::common::Scratch;
 
 const DATABASE: &str = r#"[
@@ -83,6 +85,20 @@ fn what_an_earlier_run_found_is_no_news() {
     let said = scratch.run(&["check", "--no-cache", "--baseline", "base.json"]);
     said.expect(1, &["error[division-by-zero]: division by zero in `argc / (argc - 3)`"]);
     assert_eq!(said.out.matches("error[").count(), 1, "{}", said.out);
+    // The other formats show both, and say which is news.
+    let compared = ["check", "--no-cache", "--baseline", "base.json", "--format"];
+    let states = |format: &str, pointer: &str, mark: &str| -> Vec<String> {
+        let said = scratch.run(&[&compared[..], &[format]].concat());
+        let all: Value = serde_json::from_str(&said.out).expect("JSON");
+        let runs = all[if format == "json" { "programs" } else { "runs" }].as_array().expect("runs");
+        let found = runs.iter().filter_map(|run| run.pointer(pointer)?.as_array());
+        let mut marks: Vec<String> = found.flatten().map(|one| one[mark].to_string()).collect();
+        marks.retain(|mark| mark != "null");
+        marks.sort();
+        marks
+    };
+    assert_eq!(states("json", "/results/0/findings", "is_news"), ["false", "true"]);
+    assert_eq!(states("sarif", "/results", "baselineState"), ["\"new\"", "\"unchanged\""]);
     scratch.run(&["check", "src/two.c", "--baseline", "src/two.c"]).expect(3, &["is no result of"]);
 }
 

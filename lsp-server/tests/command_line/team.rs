@@ -25,6 +25,29 @@ fn objects(place: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
+fn where_an_assertion_stands_is_no_matter_of_its_proof() {
+    let scratch = Scratch::new();
+    let place = scratch.path().join("shared");
+    checked(&scratch, &place, "one", WORTH_SHARING).expect(0, &["RESULT: true"]);
+    // Another folder, and another line.
+    std::fs::create_dir(scratch.path().join("elsewhere")).expect("a folder");
+    scratch.write("elsewhere/other.c", &format!("\n\n{WORTH_SHARING}"));
+    let shared = place.to_string_lossy();
+    let said = scratch.run(&[
+        "check",
+        "elsewhere/other.c",
+        "--property",
+        "assertion",
+        "--cache",
+        "other",
+        "--store",
+        &shared,
+        "--statistics",
+    ]);
+    said.expect(0, &["the team's store knew: 1, of which it said what does not hold: 0"]);
+}
+
+#[test]
 fn what_one_machine_proved_is_confirmed_on_another() {
     let scratch = Scratch::new();
     let place = scratch.path().join("shared");

@@ -10,7 +10,7 @@ use proofline_hir::{
 };
 
 use super::build::Lowering;
-use proofline_cfa::{Argument, Call, Callee, Expr, Lvalue, Op, Site};
+use proofline_cfa::{Argument, Call, Callee, Expr, Lvalue, Op, Site, asserted_argument};
 
 /// The function that a callee expression names, if it is no computed pointer.
 pub(crate) fn direct_name(body: &Body, callee: ExprId) -> Option<Name> {
@@ -93,7 +93,17 @@ impl Lowering<'_> {
                 (Callee::Indirect(self.settle(pointer, effect.as_ref(), site), ty), false)
             }
         };
-        (callee, self.arguments(arguments), noreturn)
+        let mut arguments = self.arguments(arguments);
+        if let Callee::Direct(name) = callee
+            && let Some(text) = asserted_argument(name.as_str())
+        {
+            arguments
+                .iter_mut()
+                .enumerate()
+                .filter(|(at, _)| *at != text)
+                .for_each(|(_, other)| unplace(other));
+        }
+        (callee, arguments, noreturn)
     }
 
     fn callee(&mut self, callee: ExprId) -> Expr {
@@ -138,6 +148,13 @@ impl Lowering<'_> {
     pub(crate) fn call_by_name(&mut self, name: &str, site: Site) {
         let callee = Callee::Direct(Name::new(name));
         self.emit(Op::Call(Call { dst: None, callee, arguments: Vec::new() }), site);
+    }
+}
+
+/// Where an assertion stands is no matter of the program's: with it, a line more above would make it another program, and so would another folder.
+fn unplace(argument: &mut Argument) {
+    if let Argument::Value(value @ (Expr::Int(..) | Expr::Address(_))) = argument {
+        *value = value.zero();
     }
 }
 

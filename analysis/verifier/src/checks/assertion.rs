@@ -1,6 +1,6 @@
 //! `assert`: calls of `__assert_fail` and its kin, which it expands to, must not happen.
 
-use proofline_cfa::{Argument, Base, Call, Callee, Expr, Name, Op};
+use proofline_cfa::{Argument, Base, Call, Callee, Expr, Name, Op, asserted_argument};
 
 use super::{Check, Rule};
 
@@ -21,21 +21,17 @@ pub static CHECK: Check = Check {
 fn forbid(op: &Op) -> Option<Name> {
     let Op::Call(call) = op else { return None };
     let Callee::Direct(name) = call.callee else { return None };
-    match name.as_str() {
-        "__assert_fail" | "__assert" | "__assert_rtn" | "__assert_func" | "_assert" => {
-            Some(asserted(call).unwrap_or_else(|| Name::new(&format!("{name} is not called"))))
-        }
-        _ => None,
-    }
+    let at = asserted_argument(name.as_str())?;
+    Some(asserted(call, at).unwrap_or_else(|| Name::new(&format!("{name} is not called"))))
 }
 
 /// The text of the failed assertion, where the call carries it.
-fn asserted(call: &Call) -> Option<Name> {
-    call.arguments.iter().find_map(|argument| match argument {
+fn asserted(call: &Call, at: usize) -> Option<Name> {
+    match call.arguments.get(at)? {
         Argument::Value(Expr::Address(lvalue)) => match lvalue.base {
             Base::Global(literal) => literal.strip_prefix('"')?.strip_suffix('"').map(Name::new),
             _ => None,
         },
         _ => None,
-    })
+    }
 }

@@ -161,7 +161,7 @@ impl Abstraction {
         path: impl Fn(A::Witness) -> Option<Path>,
         question: &Question<'_>,
     ) -> Decision {
-        let Question { subject, entry, targets, budget } = *question;
+        let Question { subject, entry, targets, budget, .. } = *question;
         let config = Config {
             order: self.order,
             blocks: self.blocks,

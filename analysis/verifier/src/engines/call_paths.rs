@@ -60,7 +60,7 @@ impl Engine for CallPaths {
             }
             answer @ (Answer::Holds(_) | Answer::Unknown(_)) => answer,
         };
-        Decision { answer, proved, ..decision }
+        Decision { answer, proved, violated: Vec::new(), ..decision }
     }
 }
 

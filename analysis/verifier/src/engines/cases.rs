@@ -93,7 +93,7 @@ fn decide(question: &Question<'_>) -> Result<usize, Unknown> {
 
 /// Whether intervals exclude every violation with these inputs.
 fn holds(question: &Question<'_>, inputs: &[Input], case: &Case) -> Result<bool, Unknown> {
-    let Question { subject, entry, targets, budget } = *question;
+    let Question { subject, entry, targets, budget, .. } = *question;
     let is_point = case.iter().all(|(low, high)| low == high);
     let ranges: BTreeMap<EdgeId, (i128, i128)> =
         inputs.iter().map(|input| input.edge).zip(case.iter().copied()).collect();

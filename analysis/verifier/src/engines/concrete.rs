@@ -67,11 +67,17 @@ impl Engine for Concrete {
     }
 
     fn decide(&self, question: &Question<'_>) -> Decision {
-        let Question { subject, entry, targets, budget } = *question;
+        let Question { subject, entry, first_only, budget, .. } = *question;
         let code = Code::new(subject.program());
         let pool = Pool::of(subject.program());
-        let mut search = Search { code: &code, pool: &pool, entry, spent: 0 };
-        search.explore(self, targets, budget).into()
+        let (open, violated) = (question.targets.clone(), Vec::new());
+        let mut search = Search { code: &code, pool: &pool, entry, first_only, open, violated, spent: 0 };
+        let answer = search.explore(self, budget);
+        let mut violated = search.violated;
+        // Where nothing is left to ask about, a violation is the answer.
+        let last = if search.open.is_empty() || first_only { violated.pop() } else { None };
+        let answer = last.map_or(answer, |last| Ok(Answer::Violated(last)));
+        Decision { violated, ..answer.into() }
     }
 }
 
@@ -94,6 +100,10 @@ struct Search<'s> {
     code: &'s Code,
     pool: &'s Pool,
     entry: Entry,
+    first_only: bool,
+    /// What is asked about and was not found violated.
+    open: Targets,
+    violated: Vec<Counterexample>,
     spent: u64,
 }
 
@@ -105,7 +115,7 @@ const NUMBERS: IntType = IntType { bits: 32, signed: true };
 type Choices = Vec<u32>;
 
 impl Search<'_> {
-    fn explore(&mut self, limits: &Concrete, targets: &Targets, budget: &Budget) -> Result<Answer, Unknown> {
+    fn explore(&mut self, limits: &Concrete, budget: &Budget) -> Result<Answer, Unknown> {
         let mut queue: BinaryHeap<Reverse<(u32, Choices)>> = BinaryHeap::new();
         queue.push(Reverse((0, Choices::new())));
         let mut random = Random(0x9e37_79b9_7f4a_7c15);
@@ -184,7 +194,14 @@ impl Search<'_> {
             counting += if is_counted { run.steps + BEGINNING } else { 0 };
             let is_spent = budget.spend(run.steps / 16 + run.compiled / COMPILED + 1);
             // What was found is found, whatever it has cost.
-            if let Some(answer) = self.judge(&run, targets) {
+            if let Some(found) = Counterexample::of(&run, self.entry, &self.open) {
+                self.open.remove(found.function, found.obligation);
+                self.violated.push(found);
+                if self.first_only || self.open.is_empty() {
+                    return Err(Unknown::OutOfBudget);
+                }
+            }
+            if let Some(answer) = Search::judge(&run) {
                 return Ok(answer);
             }
             is_spent?;
@@ -213,10 +230,8 @@ impl Search<'_> {
         Err(Unknown::OutOfBudget)
     }
 
-    fn judge(&self, run: &Run, targets: &Targets) -> Option<Answer> {
-        if let Some(counterexample) = Counterexample::of(run, self.entry, targets) {
-            return Some(Answer::Violated(counterexample));
-        }
+    /// Of what is still open after a run, whether that run is all there is.
+    fn judge(run: &Run) -> Option<Answer> {
         match &run.end {
             // One run without inputs is all runs; what it does not violate holds.
             End::Finished | End::Violates(..)

@@ -170,7 +170,7 @@ impl<'c> Clauses<'c> {
         layout: &'c MemoryLayout,
         arrays: bool,
     ) -> Result<Built, Unknown> {
-        let Question { subject, entry, targets, budget } = *question;
+        let Question { subject, entry, targets, budget, .. } = *question;
         let environment = &**subject.env();
         let reachable = subject.reachable_from(entry.name);
         let summarised: BTreeSet<Name> =

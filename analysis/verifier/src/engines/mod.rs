@@ -75,6 +75,8 @@ pub struct Decision {
     pub answer: Answer,
     /// Targets that were shown to hold although the answer is not `Holds`.
     pub proved: BTreeSet<(Name, ObligationId)>,
+    /// Violations of other targets than the answer's.
+    pub violated: Vec<Counterexample>,
     /// How often recursion was unwound for the answer, by engines that do that.
     pub depth: Option<u32>,
 }
@@ -82,7 +84,7 @@ pub struct Decision {
 impl Decision {
     /// Just an answer.
     pub fn new(answer: Answer) -> Decision {
-        Decision { answer, proved: BTreeSet::new(), depth: None }
+        Decision { answer, proved: BTreeSet::new(), violated: Vec::new(), depth: None }
     }
 
     /// An answer about a program whose recursion was unwound so often.

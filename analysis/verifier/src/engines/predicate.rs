@@ -113,7 +113,7 @@ impl Settings {
 
     /// For the analysis.
     pub(super) fn options(&self, question: &Question<'_>) -> PredicateOptions {
-        let Question { subject, entry, targets, budget } = *question;
+        let Question { subject, entry, targets, budget, .. } = *question;
         let usual = subject.predicate_options(entry);
         let attempts = match self.interpolants.as_slice() {
             [] => usual.attempts.clone(),
@@ -177,7 +177,7 @@ impl Predicate {
         of_predicates: impl Fn(A::Witness) -> Option<Witness>,
         question: &Question<'_>,
     ) -> Result<Answer, Unknown> {
-        let Question { subject, entry, targets, budget } = *question;
+        let Question { subject, entry, targets, budget, .. } = *question;
         let config = Config {
             blocks: self.settings.blocks.blocks(),
             restart: self.settings.restart,

@@ -69,6 +69,8 @@ pub struct Question<'q> {
     pub entry: Entry,
     /// What they must not violate.
     pub targets: &'q Targets,
+    /// One violation answers it.
+    pub first_only: bool,
     /// What the answer may cost.
     pub budget: &'q Budget,
 }

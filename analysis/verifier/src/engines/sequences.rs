@@ -77,7 +77,7 @@ impl Engine for Sequences {
 
 impl Sequences {
     fn explore(&self, question: &Question<'_>) -> Result<Answer, Unknown> {
-        let Question { subject, entry, targets, budget } = *question;
+        let Question { subject, entry, targets, budget, .. } = *question;
         let code = Code::new(subject.program());
         let limits = Limits {
             steps: self.run_steps,

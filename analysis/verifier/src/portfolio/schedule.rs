@@ -403,9 +403,14 @@ impl<'r> Schedule<'r> {
                 *self.judgement.decided_by.entry(engine.name()).or_default() += 1;
             }
         }
+        for found in decision.violated {
+            self.check_violated(found, engine.name());
+        }
         match decision.answer {
             Answer::Holds(_) if self.blocked.is_none() => {
-                for target in asked.iter() {
+                for target in
+                    asked.iter().filter(|(name, id)| self.open.contains(*name, *id)).collect::<Vec<_>>()
+                {
                     self.settle(target, Verdict::Proved(engine.name()));
                 }
                 *self.judgement.decided_by.entry(engine.name()).or_default() += 1;
@@ -414,11 +419,7 @@ impl<'r> Schedule<'r> {
             }
             Answer::Holds(_) => false,
             Answer::Violated(counterexample) => {
-                let target = (counterexample.function, counterexample.obligation);
-                match counterexample.replay(self.subject.program()) {
-                    Some(_) => self.violated(target, counterexample, engine.name()),
-                    None => self.settle(target, Verdict::Unknown(not_replayed())),
-                }
+                self.check_violated(counterexample, engine.name());
                 true
             }
             // The time of all is over, or only its own: that is said in the end.
@@ -450,7 +451,9 @@ impl<'r> Schedule<'r> {
         let budget = Budget::steps(self.request.steps)
             .with_cancel(self.control.cancel.clone())
             .with_deadline(self.control.deadline);
-        let question = Question { subject: self.subject, entry: self.entry, targets, budget: &budget };
+        let Schedule { subject, entry, .. } = *self;
+        let first_only = self.request.first_only;
+        let question = Question { subject, entry, targets, first_only, budget: &budget };
         let decide = || ended_by_the_solver(engine.decide(&question));
         drop(take_incident());
         let began = Instant::now();
@@ -466,6 +469,15 @@ impl<'r> Schedule<'r> {
             }
             Decision::new(Answer::Unknown(Unknown::InternalError(panic_text(&*panic))))
         })
+    }
+
+    /// What an engine found, if it is found again.
+    fn check_violated(&mut self, found: Counterexample, by: &'static str) {
+        let target = (found.function, found.obligation);
+        match found.replay(self.subject.program()) {
+            Some(_) => self.violated(target, found, by),
+            None => self.settle(target, Verdict::Unknown(not_replayed())),
+        }
     }
 
     fn violated(&mut self, target: (Name, ObligationId), found: Counterexample, by: &'static str) {

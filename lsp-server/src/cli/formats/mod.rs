@@ -9,6 +9,7 @@ use proofline_ide::check::{
     Blame, Finding, Name, ObjectChange, Position, Program, Report, Sources, StepKind, TraceStep, Unknown,
     Verdict,
 };
+use proofline_ide::words::why;
 use serde_json::{Value, json};
 
 pub(super) use sarif::sarif;
@@ -76,10 +77,10 @@ fn result(program: Option<&Program>, sources: &Sources, answer: &Answer) -> Valu
         let (word, detail) = match verdict {
             Verdict::Proved(engine) => ("proved", (*engine).to_owned()),
             Verdict::Violated(index) => ("violated", index.to_string()),
-            Verdict::Unknown(why @ Unknown::IfCallersKeep) => {
-                ("proved if callers keep the contract", why.to_string())
+            Verdict::Unknown(unknown @ Unknown::IfCallersKeep) => {
+                ("proved if callers keep the contract", unknown.to_string())
             }
-            Verdict::Unknown(why) => ("unknown", why.to_string()),
+            Verdict::Unknown(unknown) => ("unknown", unknown.to_string()),
         };
         let key = match verdict {
             Verdict::Proved(_) => "by",
@@ -94,6 +95,11 @@ fn result(program: Option<&Program>, sources: &Sources, answer: &Answer) -> Valu
             "place": sources.position(*function, obligation.site).as_ref().map(place),
             "verdict": word,
             key: detail,
+            // The same for people.
+            "why": match verdict {
+                Verdict::Unknown(unknown) => Some(why(unknown).reason),
+                Verdict::Proved(_) | Verdict::Violated(_) => None,
+            },
         }));
     }
     let findings: Vec<Value> = report
@@ -101,7 +107,9 @@ fn result(program: Option<&Program>, sources: &Sources, answer: &Answer) -> Valu
         .iter()
         .enumerate()
         .map(|(at, one)| {
-            let mut shown = finding(one, report.is_failure(one));
+            let is_failure = report.is_failure(one);
+            let mut shown = finding(one, is_failure);
+            shown["is_news"] = json!(is_failure.then(|| !answer.old.contains(&at)));
             shown["suppressed"] = json!(answer.suppressed.get(&at));
             shown
         })
@@ -118,7 +126,7 @@ fn result(program: Option<&Program>, sources: &Sources, answer: &Answer) -> Valu
         "contracts": contracts(report),
         "contract_problems": by_function(&report.contract_problems),
         "calls_not_kept": by_function(&report.calls_not_kept),
-        "failures_that_are_no_news": answer.old,
+        "failures_that_are_no_news": answer.old.len(),
         "failures_that_comments_take_back": answer.suppressed.len(),
         "obligations": obligations,
         "findings": findings,

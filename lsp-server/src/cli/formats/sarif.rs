@@ -32,7 +32,12 @@ fn run(checked: &Checked) -> Value {
         .flat_map(|answer| {
             let report = &answer.report;
             report.findings.iter().enumerate().map(|(at, finding)| {
-                let mut shown = result(sources, finding, report.is_failure(finding));
+                let is_failure = report.is_failure(finding);
+                let mut shown = result(sources, finding, is_failure);
+                if answer.is_compared && is_failure {
+                    shown["baselineState"] =
+                        json!(if answer.old.contains(&at) { "unchanged" } else { "new" });
+                }
                 if let Some(reason) = answer.suppressed.get(&at) {
                     shown["suppressions"] = json!([{ "kind": "inSource", "justification": reason }]);
                 }

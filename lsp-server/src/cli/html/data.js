@@ -65,6 +65,8 @@ function collect() {
           told.set(key, { ...finding, number: findings.length, program, verdict: finding.kind === 'failure' ? 'violated' : 'callers', programs: new Set() });
           findings.push(told.get(key));
         }
+        // News in one program is news.
+        told.get(key).is_news ||= finding.is_news;
         told.get(key).programs.add(program);
         return told.get(key);
       });
@@ -74,7 +76,7 @@ function collect() {
           obligation.verdict === 'violated' ? (finding?.verdict ?? 'violated')
           : obligation.verdict === 'proved if callers keep the contract' ? 'kept'
           : obligation.verdict;
-        const item = { ...obligation, verdict, findingItem: finding, program, key: keyOf(program, obligation.function) };
+        const item = { ...obligation, reason: obligation.why ?? obligation.reason, verdict, findingItem: finding, program, key: keyOf(program, obligation.function) };
         functions.get(item.key)?.obligations.push(item);
         const same = `${item.check} ${placeKey(item.place)} ${item.place?.end_column} ${item.condition} ${item.place ? '' : item.key + item.number}`;
         const before = known.get(same);
@@ -105,6 +107,10 @@ function collect() {
   }
 }
 collect();
+
+// Failures that count: news that no comment takes back; and the others.
+const failing = () => findings.filter((finding) => finding.verdict === 'violated' && finding.is_news && !finding.suppressed);
+const excused = () => findings.filter((finding) => finding.verdict === 'violated' && !(finding.is_news && !finding.suppressed));
 
 function count(items) {
   const out = Object.fromEntries(KINDS.map((kind) => [kind, 0]));

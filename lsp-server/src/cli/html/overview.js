@@ -2,13 +2,14 @@
 
 function headline() {
   const all = count(obligations);
-  const failures = findings.filter((finding) => finding.verdict === 'violated');
+  const failures = failing();
   const total = obligations.length;
   const share = total === 0 ? '' : `${number(all.proved + all.kept)} of ${number(total)} places where a check applies are proved.`;
   if (failures.length > 0) {
     const files = new Set(failures.map((finding) => finding.place?.file).filter(Boolean));
     return ['violated', `${several(failures.length, 'failure', 'failures')} in ${files.size === 1 ? shortPath([...files][0]) : several(files.size, 'file', 'files')}`, `Each was executed: its inputs and its path are known. ${share}`];
   }
+  if (excused().length > 0) return ['unknown', 'No failure is news', `${several(excused().length, 'failure was', 'failures were')} known before, or a comment takes it back. ${share}`];
   const open = results.filter((result) => result.exit !== 0).map((result) => result.result);
   if (total === 0 && results.length > 0 && open.length === 0 && data.not_read.length === 0) return ['proved', 'Nothing to prove', 'No check applies anywhere in the program.'];
   if (total === 0) return ['unknown', 'Nothing was decided', open.join(', ') || 'No program could be read.'];
@@ -59,6 +60,7 @@ function findingCard(finding, others = []) {
     code,
     values.length > 0 ? h('p', { class: 'when' }, 'when ', values.map(([name, value], at) => [at > 0 ? ', ' : '', h('code', {}, `${name} = ${value}`)])) : '',
     demandOf(finding) ? h('p', { class: 'when' }, demandOf(finding)) : '',
+    finding.is_news === false ? h('p', { class: 'when' }, 'An earlier run had it, or no changed line has to do with it.') : '',
     finding.suppressed ? h('p', { class: 'when' }, 'A comment takes it back: ', finding.suppressed) : '',
     others.length > 0 ? h('p', { class: 'when' }, 'The same at ', others.map((other, at) => [at > 0 ? ', ' : '', findingLink(other, where(other.place))])) : '',
     h('p', { class: 'do' }, link(`finding/${finding.number}`, { class: 'button' }, `Step through (${several(finding.steps.length, 'step', 'steps')})`), h('span', { class: 'help' }, finding.help)));
@@ -139,7 +141,7 @@ function obligationList(items, { withFunction = true } = {}) {
 
 function overview() {
   const [kind, title, detail] = headline();
-  const failures = findings.filter((finding) => finding.verdict === 'violated');
+  const failures = failing();
   const demands = findings.filter((finding) => finding.verdict === 'callers');
   const problems = data.programs.flatMap((program) => program.problems);
   const all = count(obligations);
@@ -160,6 +162,7 @@ function overview() {
     data.not_read.length > 0 ? h('section', {}, h('h2', {}, 'Could not be read'), h('ul', {}, data.not_read.map((name) => h('li', {}, h('code', {}, name))))) : '',
     problems.length > 0 ? h('section', {}, h('h2', {}, 'Problems of the text'), h('ul', { class: 'problems' }, problems.map((problem) => h('li', {}, h('b', {}, problem.severity), ': ', prose(problem.message), ' ', problem.place ? placeLink(problem.place) : '', problem.help ? h('span', { class: 'help' }, ` ${problem.help}`) : '')))) : '',
     failures.length > 0 ? h('section', { id: 'failures' }, h('h2', {}, 'What is wrong'), cards(failures.map((finding) => [finding]), 20)) : '',
+    excused().length > 0 ? h('section', {}, h('h2', {}, 'Known before, or taken back'), h('p', { class: 'lead' }, 'These fail, too, and do not count.'), cards(excused().map((finding) => [finding]), 6)) : '',
     demands.length > 0 ? h('section', {}, h('h2', {}, 'What callers must see to'), h('p', { class: 'lead' }, 'Each of these fails for arguments that nothing in the program passes, but somebody could.'), cards(demandsTogether(demands), 6)) : '',
     all.unknown > 0 ? h('section', {}, h('h2', {}, 'Why the rest is not decided'), h('ul', { class: 'reasons' }, reasons().slice(0, 6).map(([reason, n]) => h('li', {}, h('b', { class: 'n unknown' }, number(n)), ' ', link(`places/unknown/${encodeURIComponent(reason)}`, {}, prose(reason)))))) : '',
     h('section', {}, h('h2', {}, 'By file'), fileTable([...byFile.values()].filter((file) => file.obligations.length > 0 || file.findings.length > 0))),

@@ -118,6 +118,7 @@ impl Actor {
         let removed: Vec<PathBuf> = params.event.removed.iter().filter_map(|f| path_of(&f.uri)).collect();
         self.folders.roots.retain(|root| !removed.contains(root));
         self.folders.roots.extend(params.event.added.iter().filter_map(|f| path_of(&f.uri)));
+        self.watch();
         self.sources_changed();
     }
 

@@ -12,7 +12,7 @@ use tower_lsp_server::ls_types::{request as asked, *};
 
 use super::{Actor, MARK_AFTER, News, path_of};
 use crate::{
-    lsp::{document::Document, event::Event, has_fault, memory, settings::Settings},
+    lsp::{document::Document, event::Event, has_fault, memory, settings::Settings, watcher::Watcher},
     project_file::{Found, NAME},
     solver_process::employ_workers,
 };
@@ -35,6 +35,16 @@ impl Actor {
             };
             let params = RegistrationParams { registrations: vec![registration] };
             self.outbox.request::<asked::RegisterCapability>(params, |_| None);
+        } else {
+            self.watcher = Watcher::start(self.events.clone()).ok();
+            self.watch();
+        }
+    }
+
+    /// Watches the folders that are open, if that is ours to do.
+    pub(super) fn watch(&self) {
+        if let Some(watcher) = &self.watcher {
+            watcher.watch(self.folders.roots());
         }
     }
 
@@ -218,8 +228,11 @@ impl Actor {
         if params.changes.iter().any(|change| change.uri.as_str().ends_with(NAME)) {
             self.settle();
         }
-        let is_source =
-            |change: &FileEvent| [".c", ".json"].iter().any(|end| change.uri.as_str().ends_with(end));
+        // What came or went may be a whole folder.
+        let is_source = |change: &FileEvent| {
+            let path = change.uri.as_str();
+            path.ends_with(".c") || path.ends_with(".json") || change.typ != FileChangeType::CHANGED
+        };
         if params.changes.iter().any(is_source) {
             for document in self.documents.values_mut() {
                 document.linked = None;

@@ -17,10 +17,23 @@ use crate::lsp::{
     jobs::{Running, Task},
 };
 
-/// What is known of functions that were not edited is told together.
+/// What is known of functions that were not edited is told together; of files that nobody asked about last, later.
 const SOON: Duration = Duration::from_millis(40);
+const UNSEEN: Duration = Duration::from_millis(400);
+
+/// Between two times in which a buffer's news are told, telling takes such a part of the time.
+const TELLING: u32 = 8;
 
 impl Actor {
+    /// When news that nobody waits for are told.
+    fn soon(&self, path: &Path) -> Instant {
+        let now = Instant::now();
+        let Some(document) = self.documents.get(path) else { return now + SOON };
+        let is_used_last = self.documents.values().all(|other| other.used.get() <= document.used.get());
+        let (at, took) = document.told.get();
+        (now + if is_used_last { SOON } else { UNSEEN }).max(at + took * TELLING)
+    }
+
     /// There is something to tell of a buffer.
     fn has_news(&mut self, path: &Path, at: Instant) {
         let news = self.news.entry(path.to_path_buf()).or_insert(News { at });
@@ -58,7 +71,7 @@ impl Actor {
                     return;
                 }
                 let is_verified = document.results.loaded(program.clone());
-                let at = if is_verified { Instant::now() + SOON } else { Instant::now() };
+                let at = if is_verified { self.soon(&path) } else { Instant::now() };
                 self.has_news(&path, at);
                 if !is_verified || !goes_on {
                     return;
@@ -94,7 +107,6 @@ impl Actor {
                 let Ok(report) = report else { return };
                 // Whoever edits waits for this.
                 let is_first = document.results.is_about_edit(&entry);
-                let at = if is_first { Instant::now() } else { Instant::now() + SOON };
                 let next = effort.next().filter(|_| goes_on && !report.is_settled);
                 let is_final = next.is_none();
                 if let Some(effort) = next {
@@ -116,6 +128,7 @@ impl Actor {
                     }
                 }
                 document.results.verified(report, is_final);
+                let at = if is_first { Instant::now() } else { self.soon(&path) };
                 self.has_news(&path, at);
             }
             Outcome::Known { path, revision, knowledge } => {

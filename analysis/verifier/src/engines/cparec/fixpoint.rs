@@ -91,7 +91,7 @@ impl CpaRecFixpoint {
 
     /// Whether the strongest summaries over these predicates are inductive and exclude the targets.
     fn is_inductive(&self, precision: &PredicatePrecision, question: &Question<'_>) -> Result<bool, Unknown> {
-        let Question { subject, entry, targets, budget } = *question;
+        let Question { subject, entry, targets, budget, .. } = *question;
         let usual = self.inner.options(question);
         let blk = proofline_domains::predicate::Blk::Functions;
         let analysis = analysis(subject.env().clone(), PredicateOptions { blk, ..usual })?;

@@ -31,7 +31,7 @@ fn where_an_assertion_stands_is_no_matter_of_its_proof() {
     checked(&scratch, &place, "one", WORTH_SHARING).expect(0, &["RESULT: true"]);
     // Another folder, and another line.
     std::fs::create_dir(scratch.path().join("elsewhere")).expect("a folder");
-    scratch.write("elsewhere/other.c", &format!("\n\n{WORTH_SHARING}"));
+    scratch.write("elsewhere/other.c", format!("\n\n{WORTH_SHARING}"));
     let shared = place.to_string_lossy();
     let said = scratch.run(&[
         "check",

@@ -1,10 +1,10 @@
 //! Calls that `assert` expands to, in the C libraries that are in use.
 
-/// Which argument of such a function is the text of the assertion; the others are where it stands. `None` for every other function.
+/// The functions, with which argument is the text of the assertion; the others are where it stands.
+pub const ASSERTING: [(&str, usize); 5] =
+    [("__assert_fail", 0), ("__assert", 0), ("_assert", 0), ("__assert_rtn", 3), ("__assert_func", 3)];
+
+/// Which argument of such a function is the text of the assertion. `None` for every other function.
 pub fn asserted_argument(function: &str) -> Option<usize> {
-    match function {
-        "__assert_fail" | "__assert" | "_assert" => Some(0),
-        "__assert_rtn" | "__assert_func" => Some(3),
-        _ => None,
-    }
+    ASSERTING.iter().find(|(name, _)| *name == function).map(|(_, text)| *text)
 }

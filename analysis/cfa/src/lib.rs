@@ -27,7 +27,7 @@ pub mod types;
 pub mod verify;
 pub mod visit;
 
-pub use assertion::asserted_argument;
+pub use assertion::{ASSERTING, asserted_argument};
 pub use c_text::{expr_text, lvalue_text, op_text};
 pub use callable::may_be_called;
 pub use entry::{Entry, EntryKind};

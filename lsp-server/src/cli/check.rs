@@ -318,13 +318,14 @@ impl Session<'_> {
                     let at = at.map(|at| (at.path.to_path_buf(), at.line, at.column, finding.check.code()));
                     at.is_some_and(|at| !self.told.lock().insert(at))
                 };
-                let is_news = |finding: &&Finding| {
-                    !old.iter().any(|at| std::ptr::eq(&raw const report.findings[*at], *finding))
+                let is_news = |(at, finding): &(usize, &Finding)| {
+                    report.is_failure(finding)
+                        && !old.contains(at)
                         && reason(finding, &sources).is_none()
                         && shown.lock().insert(as_shown(finding))
                         && !is_told(finding)
                 };
-                for finding in report.failures().filter(is_news) {
+                for (_, finding) in report.findings.iter().enumerate().filter(is_news) {
                     write!(out, "{}", render::finding(&sources, finding, self.style))?;
                 }
                 write!(out, "{}", render::latent(&report, self.style))?;

@@ -9,7 +9,7 @@ use std::{
 
 use notify::{
     EventKind, RecommendedWatcher, RecursiveMode, Watcher as _,
-    event::{ModifyKind, RenameMode},
+    event::{ModifyKind, RemoveKind, RenameMode},
 };
 use tower_lsp_server::ls_types::{DidChangeWatchedFilesParams, FileChangeType, FileEvent, Uri};
 
@@ -78,10 +78,11 @@ fn watch(own: Sender<Message>, inbox: &Receiver<Message>, events: &Sender<Event>
                 Message::Changed(Ok(event)) => told.push(event),
                 Message::Changed(Err(error)) => log(&error),
             }
-            next = if Instant::now() < latest {
-                inbox.recv_timeout(QUIET)
+            let left = latest.saturating_duration_since(Instant::now());
+            next = if left.is_zero() {
+                Err(RecvTimeoutError::Timeout)
             } else {
-                inbox.try_recv().map_err(|_| RecvTimeoutError::Timeout)
+                inbox.recv_timeout(QUIET.min(left))
             };
         }
         // Not before everything is quiet: what came into a folder that is new may not have been watched.
@@ -125,6 +126,9 @@ fn changes_of(event: &notify::Event, watched: &[PathBuf]) -> Vec<FileEvent> {
     match event.kind {
         EventKind::Create(_) | EventKind::Modify(ModifyKind::Name(RenameMode::To)) => {
             seen.filter_map(|path| told(path, FileChangeType::CREATED).or_else(|| came(path))).collect()
+        }
+        EventKind::Remove(RemoveKind::File) => {
+            seen.filter_map(|path| told(path, FileChangeType::DELETED)).collect()
         }
         EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(RenameMode::From)) => {
             // What is gone and has no ending may have been a folder.

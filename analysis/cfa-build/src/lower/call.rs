@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use proofline_hir::{
-    Name, Type, TypeKind,
+    Function, Name, Type, TypeKind,
     body::{Body, ExprId, ExprKind},
     types::Signature,
 };
 
 use super::build::Lowering;
-use proofline_cfa::{Argument, Call, Callee, Expr, Lvalue, Op, Site, asserted_argument};
+use proofline_cfa::{Argument, Base, Call, Callee, Expr, Lvalue, Op, Site, asserted_argument};
 
 /// The function that a callee expression names, if it is no computed pointer.
 pub(crate) fn direct_name(body: &Body, callee: ExprId) -> Option<Name> {
@@ -94,14 +94,8 @@ impl Lowering<'_> {
             }
         };
         let mut arguments = self.arguments(arguments);
-        if let Callee::Direct(name) = callee
-            && let Some(text) = asserted_argument(name.as_str())
-        {
-            arguments
-                .iter_mut()
-                .enumerate()
-                .filter(|(at, _)| *at != text)
-                .for_each(|(_, other)| unplace(other));
+        if let Callee::Direct(name) = callee {
+            unplace(name, &mut arguments);
         }
         (callee, arguments, noreturn)
     }
@@ -152,10 +146,31 @@ impl Lowering<'_> {
 }
 
 /// Where an assertion stands is no matter of the program's: with it, a line more above would make it another program, and so would another folder.
-fn unplace(argument: &mut Argument) {
-    if let Argument::Value(value @ (Expr::Int(..) | Expr::Address(_))) = argument {
-        *value = value.zero();
+/// A call without the text of an assertion stays as it is: it is none of the library's function.
+fn unplace(function: Name, arguments: &mut [Argument]) {
+    let Some(text) = asserted_argument(function.as_str()) else { return };
+    let is_literal = |argument: &Argument| {
+        let Argument::Value(Expr::Address(lvalue)) = argument else { return false };
+        matches!(lvalue.base, Base::Global(name) if name.starts_with('"'))
+    };
+    if !arguments.get(text).is_some_and(is_literal) {
+        return;
     }
+    for (_, argument) in arguments.iter_mut().enumerate().filter(|(at, _)| *at != text) {
+        if let Argument::Value(value @ (Expr::Int(..) | Expr::Address(_))) = argument {
+            *value = value.zero();
+        }
+    }
+}
+
+/// Whether calls of a function that the program defines are not told all that its text passes: see [`unplace`].
+pub(super) fn is_not_told_all(function: &Function, body: &Body) -> bool {
+    let Some(text) = asserted_argument(function.name.as_str()) else { return false };
+    let is_variadic = matches!(function.ty.kind(), TypeKind::Function(signature) if signature.variadic);
+    let parameters: Vec<Type> =
+        body.locals.iter().filter(|local| local.is_parameter).map(|local| local.ty).collect();
+    let is_pointer = |ty: &Type| matches!(ty.kind(), TypeKind::Pointer(_));
+    is_variadic || parameters.len() > 1 && parameters.get(text).is_some_and(is_pointer)
 }
 
 /// Whether every part of the function type was.

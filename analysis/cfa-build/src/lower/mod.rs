@@ -46,7 +46,7 @@ pub use stmt::{HAS_ELEMENTS, INVALID_LENGTH};
 pub use variable_arguments::VA_ARG;
 
 use crate::simplify_cfg;
-use proofline_cfa::{Base, Function, FunctionMap, Global, LocalId, Op, Types, asserted_argument, visit};
+use proofline_cfa::{Base, Function, FunctionMap, Global, LocalId, Op, Types, visit};
 
 /// Recursion follows the nesting of the text, which is bounded (hir: 2000 levels).
 const STACK: usize = 512 << 20;
@@ -169,9 +169,7 @@ fn lower_function(
     match body.root {
         Some(root) => {
             lowering.begin_lists();
-            if asserted_argument(source.name.as_str()).is_some()
-                && body.locals.iter().filter(|local| local.is_parameter).count() > 1
-            {
+            if call::is_not_told_all(source, body) {
                 let site = lowering.end_site();
                 lowering.unsupported("a function that `assert` calls, which is not told where", site);
             }

@@ -7,7 +7,8 @@ use std::{
 };
 
 use proofline_cfa::{
-    Callee, CheckId, Edge, Entry, Expr, Function, Loc, Name, Obligation, Op, Program, Site, visit::exprs,
+    ASSERTING, Callee, CheckId, Edge, Entry, Expr, Function, Loc, Name, Obligation, Op, Program, Site,
+    visit::exprs,
 };
 use proofline_program_analysis::Mentions;
 
@@ -17,8 +18,8 @@ use crate::{
 };
 
 use super::{
-    Check, Demand, Part, Rule, memory_cleanup, postcondition, reach_error, read_only, signed_overflow,
-    uninitialised, visit,
+    Check, Demand, Part, Rule, assertion, memory_cleanup, postcondition, reach_error, read_only,
+    signed_overflow, uninitialised, visit,
 };
 
 /// What decides, besides the automata, which obligations there are.
@@ -40,6 +41,8 @@ pub struct Conventions {
     pub pointers: bool,
     /// Writes are none.
     pub skips_writes: bool,
+    /// Which of the functions that `assert` calls the program defines itself: to call one is no failed assertion, and executions go on in it.
+    pub own_assertions: [bool; ASSERTING.len()],
 }
 
 impl Conventions {
@@ -70,7 +73,8 @@ pub fn has_error_call(function: &Function) -> bool {
 pub fn insert_with(program: &mut Program, conventions: Conventions, inserted: Inserted<'_>) {
     let is_library = !program.functions.contains_key(&Entry::main().name);
     let main_allocates = !is_library && program.functions.values().any(|function| has_allocation(function));
-    let conventions = Conventions { main_allocates, is_library, ..conventions };
+    let own_assertions = ASSERTING.map(|(name, _)| program.functions.contains_key(&Name::new(name)));
+    let conventions = Conventions { main_allocates, is_library, own_assertions, ..conventions };
     let allocating = allocating(program);
     for (name, function) in &mut program.functions {
         let conventions = Conventions { allocates: allocating.contains(name), ..conventions };
@@ -148,7 +152,7 @@ pub fn insert_into(function: &Function, conventions: Conventions) -> Function {
         }
         for &id in edges {
             out.edges[id.index()].from = at;
-            if let Some((check, text)) = forbidden_operation(&function.edge(id).op) {
+            if let Some((check, text)) = forbidden_operation(&function.edge(id).op, conventions) {
                 let site = function.edge(id).site;
                 let is_end = conventions.main_allocates && check.is_claim();
                 let from = if is_end { cleaned_up(&mut out, &mut fresh, at, site) } else { at };
@@ -297,8 +301,12 @@ fn cleaned_up(out: &mut Function, fresh: &mut Fresh, at: Loc, site: Site) -> Loc
 }
 
 /// The obligation that an operation must not be reached, if it is one, and what must hold, for people.
-fn forbidden_operation(op: &Op) -> Option<(&'static Check, Name)> {
-    Check::ALL.iter().find_map(|check| match check.rule {
+fn forbidden_operation(op: &Op, conventions: Conventions) -> Option<(&'static Check, Name)> {
+    let calls = |name: &str| matches!(op.call().map(|call| &call.callee), Some(Callee::Direct(callee)) if callee.as_str() == name);
+    let is_own =
+        ASSERTING.iter().zip(conventions.own_assertions).any(|((name, _), is_own)| is_own && calls(name));
+    let checks = Check::ALL.iter().filter(|check| !is_own || **check != &assertion::CHECK);
+    checks.into_iter().find_map(|check| match check.rule {
         Rule::Operation(rule) => rule(op).map(|text| (*check, text)),
         Rule::Parts(_) | Rule::Label(_) | Rule::AtEnd(_) | Rule::AtReturn(_) | Rule::Calls => None,
     })

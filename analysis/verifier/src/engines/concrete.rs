@@ -189,8 +189,8 @@ impl Search<'_> {
             .with_budget(budget)
             .run(self.entry);
             self.spent += run.steps;
-            // The first run is nobody's: it may be long.
-            spent[turn as usize] += if first { 0 } else { run.steps + BEGINNING };
+            // The first run may be long: it counts as any other.
+            spent[turn as usize] += run.steps.min(limits.run_steps) + BEGINNING;
             counting += if is_counted { run.steps + BEGINNING } else { 0 };
             let is_spent = budget.spend(run.steps / 16 + run.compiled / COMPILED + 1);
             // What was found is found, whatever it has cost.

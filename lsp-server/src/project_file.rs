@@ -36,10 +36,10 @@ pub(crate) struct ProjectFile {
     /// Patterns of files that are not checked with a project. The command line only.
     #[serde(skip_serializing)]
     exclude: Vec<String>,
-    /// Programs that the build does not tell of: patterns of their files, by name. The command line only.
+    /// Programs that the build does not tell of: patterns of their files, by name.
     #[serde(skip_serializing)]
     programs: BTreeMap<String, Vec<String>>,
-    /// C files with functions that stand for such as are not there. The command line only.
+    /// C files with functions that stand for such as are not there.
     #[serde(skip_serializing)]
     models: Vec<String>,
     /// An earlier result whose failures are no news. The command line only.

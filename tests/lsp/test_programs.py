@@ -73,6 +73,29 @@ def test_the_setting_says_which_files_make_a_program(server, tmp_path):
     says(client, (tmp_path / "util.c").as_uri(), "division-by-zero")
 
 
+def test_the_project_s_file_names_programs_and_models(server, tmp_path):
+    main = project(tmp_path)
+    other = tmp_path / "other.c"
+    other.write_text("int device(void);\nint other(void) {\n    return 7 / device();\n}\n")
+    (tmp_path / "device.c").write_text("int device(void) {\n    return 0;\n}\n")
+    client = server(params=folders(tmp_path))
+    uri, util = client.open(main, main.read_text()), (tmp_path / "util.c").as_uri()
+    client.settled(uri, 1)
+    assert codes(client, util) == []
+    before = len(client.messages)
+    file = tmp_path / "proofline.toml"
+    file.write_text('models = ["device.c"]\n[programs]\nserver = ["main.c", "util.c"]\n')
+    client.tell("workspace/didChangeWatchedFiles", {"changes": [{"uri": file.as_uri(), "type": 1}]})
+    says(client, util, "division-by-zero", after=before)
+    # A model is there for every file that calls it.
+    says(client, client.open(other, other.read_text()), "division-by-zero")
+    # Without the file everything is as it was.
+    before = len(client.messages)
+    file.unlink()
+    client.tell("workspace/didChangeWatchedFiles", {"changes": [{"uri": file.as_uri(), "type": 3}]})
+    says(client, util, after=before)
+
+
 def test_files_of_no_common_program_are_only_found_by_name(server, tmp_path):
     one, other = tmp_path / "one", tmp_path / "other"
     project(one)

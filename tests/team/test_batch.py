@@ -241,3 +241,31 @@ def test_ninja_solves_with_another_command(tmp_path):
     commands = (tmp_path / "commands").read_text().splitlines()
     assert sorted(commands) == sorted(f"solve . {number}" for number in numbers.values())
     assert run(here, "merge", "plan").returncode == 1
+
+
+def library(folder, functions=24):
+    """A project of one library, which is several jobs, and of one program."""
+    project(folder, 1)
+    text = "static int half(int n) { return 100 / n; }\n" + "".join(
+        f"int f{number}(int x, const int *a) {{\n  int s = 0;\n  for (int i = 0; i < {number}; i++) s += half(i + 1);\n  return s + *a + 7 / (x - {number});\n}}\n" for number in range(functions)
+    )
+    (folder / "library.c").write_text(text)
+    entries = json.loads((folder / "compile_commands.json").read_text())
+    entries.append({"directory": str(folder), "file": "library.c", "arguments": ["cc", "-c", "library.c"]})
+    (folder / "compile_commands.json").write_text(json.dumps(entries))
+
+
+def test_parts_of_a_library(tmp_path):
+    """On workers, and by Ninja: what is left of the library comes when its parts are done."""
+    here = tmp_path / "project"
+    library(here)
+    planned(here)
+    said = batch(here, environment(tmp_path))
+    assert "5 jobs solved" in said
+    done = [line for line in said.splitlines() if "library.c" in line]
+    assert sorted(re.findall(r"library.c \((\d of \d)\)", said)) == ["1 of 3", "2 of 3", "3 of 3"]
+    assert re.search(r"library.c \([0-9.]+ CPU s", done[-1]), said
+    assert_that_merge_says_what_check_says(here)
+    shutil.rmtree(here / "plan/answers")
+    assert "[5/5]" in ninja(here / "plan")
+    assert_that_merge_says_what_check_says(here)

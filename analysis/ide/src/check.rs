@@ -10,6 +10,7 @@ use std::{
 use proofline_cfa::{Callee, Op};
 use proofline_db::{Database, Memory, Stopped, Store, Work};
 pub use proofline_db::{Fetched, TeamPlace, Texts};
+pub use proofline_syntax::ProgramFiles;
 use proofline_syntax::{DATABASES, RealFs, database_programs};
 use proofline_verifier::{
     Budget, GraphFormat, Subject,
@@ -40,7 +41,11 @@ pub use proofline_verifier::{
 };
 
 use crate::{
-    host::MOST_BYTES, index::Index, knowledge::knowledge, program::Program as Read, scan::glance,
+    host::MOST_BYTES,
+    index::Index,
+    knowledge::knowledge,
+    program::Program as Read,
+    scan::{directives, glance},
     settings::Settings,
 };
 pub use crate::{
@@ -131,31 +136,84 @@ pub struct Statistics {
 /// Says which engines this is: their answers are of no use to others.
 pub use proofline_db::ENGINES;
 
-/// The programs of a folder, by name, each with its C files: as the folder's `compile_commands.json` (or the one in `build`) says, if there is one.
+/// The programs of a folder, by name, each with its C files and those of its libraries that it calls: as the folder's `compile_commands.json` (or the
+/// one in `build`) says, if there is one.
 ///
 /// # Errors
 /// What is wrong with the file.
-pub fn programs_of(folder: &Path) -> Option<Result<BTreeMap<String, Vec<PathBuf>>, String>> {
+pub fn programs_of(folder: &Path) -> Option<Result<BTreeMap<String, ProgramFiles>, String>> {
     let database = DATABASES.iter().map(|name| folder.join(name)).find(|path| path.is_file())?;
-    Some(database_programs(&database, &RealFs))
+    let programs = database_programs(&database, &RealFs).map(|mut programs| {
+        for program in programs.values_mut() {
+            // A library is checked for any caller, and so is what it calls.
+            let has_main = |file: &PathBuf| seen_through(file).defined.contains("main");
+            if !program.libraries.is_empty() && !program.files.iter().any(has_main) {
+                program.libraries.clear();
+            }
+            program.libraries = models_for(&program.files, &program.libraries);
+        }
+        programs
+    });
+    Some(programs)
 }
 
-/// Of these files, which stand for functions that are not there, those that a program wants: it calls a function that they define, and defines none of
+/// Functions that others can name.
+#[derive(Default)]
+struct Seen {
+    defined: BTreeSet<Box<str>>,
+    called: BTreeSet<Box<str>>,
+}
+
+impl Seen {
+    /// Of one text, at a glance.
+    fn of(text: &[u8]) -> Seen {
+        let all = glance(text);
+        Seen {
+            defined: all.iter().filter(|f| !f.is_static).map(|f| f.name.clone()).collect(),
+            called: all.iter().flat_map(|f| &f.calls).map(|(name, _)| name.clone()).collect(),
+        }
+    }
+}
+
+/// Texts that a file includes are not looked for beyond so many.
+const MOST_INCLUDED: usize = 200;
+
+/// Of a file with what it includes that lies beside it: `#include "../cJSON.c"`. Macros that are defined may be used.
+fn seen_through(file: &Path) -> Seen {
+    let mut out = Seen::default();
+    let (mut open, mut known) = (vec![file.to_path_buf()], BTreeSet::new());
+    while let Some(path) = open.pop() {
+        if known.len() >= MOST_INCLUDED || !known.insert(path.canonicalize().unwrap_or_else(|_| path.clone()))
+        {
+            continue;
+        }
+        let Ok(text) = std::fs::read(&path) else { continue };
+        let own = Seen::of(&text);
+        let (included, called) = directives(&text);
+        out.defined.extend(own.defined);
+        out.called.extend(own.called.into_iter().chain(called));
+        let folder = path.parent().unwrap_or(Path::new(""));
+        open.extend(included.into_iter().map(|name| folder.join(name)));
+    }
+    out
+}
+
+/// Of these files, of a library or for functions that are not there, those that a program wants: it calls a function that they define, and defines none of
 /// theirs itself. What is called is seen at a glance, so one that is not wanted may be among them.
 pub fn models_for(files: &[PathBuf], models: &[PathBuf]) -> Vec<PathBuf> {
     let (mut defined, mut called) = (BTreeSet::new(), BTreeSet::new());
-    let seen = |path: &PathBuf| {
-        let text = std::fs::read(path).unwrap_or_default();
-        let all = glance(&text);
-        let own: BTreeSet<Box<str>> = all.iter().filter(|f| !f.is_static).map(|f| f.name.clone()).collect();
-        let calls: BTreeSet<Box<str>> =
-            all.iter().flat_map(|f| &f.calls).map(|(name, _)| name.clone()).collect();
-        (own, calls)
-    };
-    for (own, calls) in files.iter().map(seen) {
-        defined.extend(own);
-        called.extend(calls);
+    if models.is_empty() {
+        return Vec::new();
     }
+    for file in files {
+        let own = seen_through(file);
+        defined.extend(own.defined);
+        called.extend(own.called);
+    }
+    let seen = |path: &PathBuf| {
+        let own = Seen::of(&std::fs::read(path).unwrap_or_default());
+        (own.defined, own.called)
+    };
     let mut open: Vec<(&PathBuf, _)> = models.iter().map(|path| (path, seen(path))).collect();
     let mut out = Vec::new();
     loop {
@@ -202,7 +260,7 @@ impl WholeProgram {
     }
 
     /// The same where there are no other files than these, and relative paths are meant from a folder that need not exist; what is found out is
-    /// left by [`WholeProgram::answers`], and shared with a team.
+    /// left by [`WholeProgram::answers`], without what other processes found out, and shared with a team.
     ///
     /// # Errors
     /// If the solver's library cannot be trusted.
@@ -211,9 +269,10 @@ impl WholeProgram {
         options: Options,
         texts: Texts,
         folder: PathBuf,
+        answers: &[Vec<u8>],
         team: Option<Arc<dyn TeamPlace>>,
     ) -> Result<WholeProgram, CheckError> {
-        let whole = WholeProgram::with_store(files, options, Some(Store::detached()), team)?;
+        let whole = WholeProgram::answered(files, options, answers, team)?;
         whole.db.close(texts, folder);
         Ok(whole)
     }
@@ -222,10 +281,10 @@ impl WholeProgram {
     ///
     /// # Errors
     /// If the solver's library cannot be trusted. Files are read later.
-    pub fn answered<'a>(
+    pub fn answered(
         files: Vec<PathBuf>,
         options: Options,
-        answers: impl Iterator<Item = &'a [u8]>,
+        answers: &[Vec<u8>],
         team: Option<Arc<dyn TeamPlace>>,
     ) -> Result<WholeProgram, CheckError> {
         let store = Store::detached();
@@ -296,6 +355,27 @@ impl WholeProgram {
             }
         }
         Ok(report)
+    }
+
+    /// The functions of a library that executions start in by default, of which [`WholeProgram::check_part`] asks about some. None of a program
+    /// that has a beginning.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or the work was stopped.
+    pub fn library_entries(&self, control: &Control) -> Result<Vec<Name>, CheckError> {
+        Ok(portfolio::library_entries(&self.db.within(control), control)?)
+    }
+
+    /// Finds out, for [`WholeProgram::answers`], what [`WholeProgram::check`] would ask about the executions from some entries of a library, as far as
+    /// that does not depend on the others.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn check_part(&self, request: &Request, part: &[Name], control: &Control) -> Result<(), CheckError> {
+        match portfolio::check_part(&self.db.within(control), request, part, control) {
+            Ok(()) | Err(Stopped::Cancelled | Stopped::OutOfTime) => Ok(()),
+            Err(why) => Err(why.into()),
+        }
     }
 
     /// What is known of the loops and functions of the files.

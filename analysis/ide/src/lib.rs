@@ -76,4 +76,4 @@ pub use text::line;
 pub use tokens::{TokenKind, tokens};
 pub use undecided::Undecided;
 pub use verify::{Effort, EntryReport, Obligation, Verdict};
-pub use workspace::{Sighting, Workspace};
+pub use workspace::{NamedFiles, Sighting, Workspace};

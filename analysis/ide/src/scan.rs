@@ -38,14 +38,42 @@ const NO_CALLS: &[&str] = &[
     "case",
 ];
 
+/// Words before a declaration that are no type and no macro.
+const STORAGE: &[&[u8]] = &[b"static", b"extern", b"inline", b"__inline", b"_Noreturn"];
+
+/// The headers and texts beside a file that it includes by name (`#include "table.c"`), and what macros that it defines seem to call.
+pub(crate) fn directives(text: &[u8]) -> (Vec<String>, Vec<Box<str>>) {
+    let (mut included, mut called) = (Vec::new(), Vec::new());
+    let text = String::from_utf8_lossy(text).replace("\\\r\n", " ").replace("\\\n", " ");
+    for line in text.lines() {
+        let Some(directive) = line.trim_start().strip_prefix('#').map(str::trim_start) else { continue };
+        if let Some(rest) = directive.strip_prefix("include") {
+            let mut parts = rest.split('"');
+            included.extend(parts.nth(1).map(str::to_owned));
+        } else if let Some(rest) = directive.strip_prefix("define") {
+            // Behind the macro's own name.
+            for (at, _) in rest.match_indices('(').skip(1) {
+                let before = rest[..at].trim_end();
+                let start = before.rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |at| at + 1);
+                let word = &before[start..];
+                if !word.is_empty() && !NO_CALLS.contains(&word) {
+                    called.push(word.into());
+                }
+            }
+        }
+    }
+    (included, called)
+}
+
 /// What a text defines.
 pub(crate) fn glance(text: &[u8]) -> Vec<Glimpse> {
     let mut scan = Scan { text, at: 0, line: 0, line_start: 0, is_line_start: true };
     let mut out: Vec<Glimpse> = Vec::new();
     let mut depth = 0u32;
     let mut parens = 0u32;
-    // Of the declaration that is being read: its function, `static`, an initialiser.
+    // Of the declaration that is being read: its function, `static`, an initialiser, how many words stand before the first parenthesis.
     let mut head: Option<(Box<str>, Point)> = None;
+    let mut words = 0;
     let mut last: Option<(Box<str>, Point)> = None;
     let mut is_static = false;
     let mut has_value = false;
@@ -54,15 +82,18 @@ pub(crate) fn glance(text: &[u8]) -> Vec<Glimpse> {
     while let Some(token) = scan.next() {
         match token {
             Token::Word(word, at) => {
-                if depth == 0 && parens == 0 && word == b"static" {
-                    is_static = true;
+                if depth == 0 && parens == 0 {
+                    is_static |= word == b"static";
+                    words += u32::from(head.is_none() && !STORAGE.contains(&word));
                 }
                 last = Some((String::from_utf8_lossy(word).into(), at));
                 continue;
             }
             Token::Open(b'(') => {
                 if let Some((name, at)) = last.take().filter(|(name, _)| !NO_CALLS.contains(&&**name)) {
-                    if depth == 0 && parens == 0 && head.is_none() {
+                    // `PUBLIC(char *) name(`: the first word is a macro.
+                    if depth == 0 && parens == 0 && (head.is_none() || words == 1) {
+                        words += u32::from(head.is_some());
                         head = Some((name, at));
                     } else if is_body
                         && let Some(function) = out.last_mut()
@@ -93,14 +124,14 @@ pub(crate) fn glance(text: &[u8]) -> Vec<Glimpse> {
                 depth = if scan.at - scan.line_start == 1 { 0 } else { depth.saturating_sub(1) };
                 parens = 0;
                 if depth == 0 {
-                    (head, is_static, has_value, is_body) = (None, false, false, false);
+                    (head, is_static, has_value, is_body, words) = (None, false, false, false, 0);
                 }
             }
             Token::Other(b';') => {
                 parens = 0;
                 if depth == 0 {
                     // Between `)` and `{` of an old-style definition stand declarations; those are rare.
-                    (head, is_static, has_value) = (None, false, false);
+                    (head, is_static, has_value, words) = (None, false, false, 0);
                 }
             }
             Token::Other(b'=') if depth == 0 && parens == 0 => has_value = true,
@@ -221,5 +252,30 @@ impl<'t> Scan<'t> {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        glance(text.as_bytes()).into_iter().map(|function| function.name.to_string()).collect()
+    }
+
+    #[test]
+    fn macros_around_a_type_are_no_functions() {
+        let text = "PUBLIC(const char *) version(void) { return name(); }\nMACRO(1)\nint f(int a) { return a; }\n\
+                    static PUBLIC(int) g(void) {}\nint h(void) NONNULL(1) {}\nint main() { if (f(1)) g(); }\n";
+        assert_eq!(names(text), ["version", "f", "g", "h", "main"]);
+    }
+
+    #[test]
+    fn directives_tell_what_is_included_and_what_macros_call() {
+        let text = "#include <stdio.h>\n # include \"../a.c\"\n#define RUN(f) do { if (x) start(#f); \\\n  f (); } while (0)\n\
+                    #define NOTHING\nint g(void) { return 1; }\n";
+        let (included, called) = directives(text.as_bytes());
+        assert_eq!(included, ["../a.c"]);
+        assert_eq!(called.iter().map(|word| &**word).collect::<Vec<_>>(), ["start", "f"]);
     }
 }

@@ -43,8 +43,10 @@ pub struct Workspace {
     definitions: BTreeMap<Box<str>, Vec<PathBuf>>,
     /// Files that call a function.
     callers: BTreeMap<Box<str>, Vec<PathBuf>>,
-    /// Files that make one program.
-    program: BTreeSet<PathBuf>,
+    /// Files that make one program, of each program that somebody has named.
+    programs: Vec<BTreeSet<PathBuf>>,
+    /// Files with functions that stand for such as are not there.
+    models: BTreeSet<PathBuf>,
     /// The C files of compilation databases.
     databases: BTreeMap<PathBuf, (Stamp, Arc<[PathBuf]>)>,
 }
@@ -60,19 +62,29 @@ pub struct Sighting {
     pub call: Option<Place>,
 }
 
+/// What people have said of the files of a workspace.
+pub struct NamedFiles<'n> {
+    /// These make one program; a `.json` is a compilation database and stands for its C files.
+    pub program: &'n [PathBuf],
+    /// Further programs, made of these files.
+    pub programs: &'n dyn Fn(&BTreeSet<PathBuf>) -> Vec<BTreeSet<PathBuf>>,
+    /// Files with functions that stand for such as are not there.
+    pub models: &'n [PathBuf],
+}
+
 impl Workspace {
-    /// Looks at every C file under the roots; `program` names the files that make one program. What `before` knows of files that did not change is taken over.
+    /// Looks at every C file under the roots. What `before` knows of files that did not change is taken over.
     ///
     /// # Errors
     /// [`Cancelled`] if the work was cancelled.
     pub fn look(
         roots: &[PathBuf],
-        program: &[PathBuf],
+        named: &NamedFiles<'_>,
         before: Option<&Workspace>,
         cancel: &Cancel,
     ) -> Cancellable<Workspace> {
         let mut out = Workspace::default();
-        out.named_program(program, before);
+        out.named_program(named.program, before);
         let mut folders: Vec<PathBuf> = roots.to_vec();
         let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
         while let Some(folder) = folders.pop() {
@@ -95,6 +107,11 @@ impl Workspace {
                 }
             }
         }
+        for model in named.models {
+            out.file(model, before);
+            out.models.insert(model.clone());
+        }
+        out.programs.extend((named.programs)(&out.files.keys().cloned().collect()));
         out.tabulate();
         Ok(out)
     }
@@ -179,27 +196,30 @@ impl Workspace {
         names.flat_map(|name| self.definitions(name)).take(most).collect()
     }
 
-    /// The files of the program that the user names, if it is named: a `.json` is a compilation database and stands for its C files. A
-    /// database is not read again before it changes.
+    /// The files of one program, with those of compilation databases. A database is not read again before it changes.
     fn named_program(&mut self, named: &[PathBuf], before: Option<&Workspace>) {
+        let mut program = BTreeSet::new();
         for path in named {
             if path.extension().is_none_or(|extension| extension != "json") {
-                self.program.insert(path.clone());
+                program.insert(path.clone());
                 continue;
             }
             let stamp =
                 std::fs::metadata(path).map_or((None, 0), |about| (about.modified().ok(), about.len()));
             let known = before.and_then(|before| before.databases.get(path)).filter(|known| known.0 == stamp);
             let files = known.map_or_else(|| database_files(path, &RealFs).into(), |known| known.1.clone());
-            self.program.extend(files.iter().cloned());
+            program.extend(files.iter().cloned());
             self.databases.insert(path.clone(), (stamp, files));
         }
+        self.programs.push(program);
     }
 
     /// The files that define what the file leaves undefined, and what they leave undefined: the rest of its program. Only files of the
-    /// program that the user named count, and only names that exactly one of them defines.
+    /// first program count that somebody has named and that has the file, and then models; and only names that exactly one of them defines.
     pub fn companions(&self, file: &Path, undefined: &BTreeSet<String>) -> Vec<PathBuf> {
-        if !self.program.contains(file) {
+        let nothing = BTreeSet::new();
+        let program = self.programs.iter().find(|program| program.contains(file)).unwrap_or(&nothing);
+        if program.is_empty() && self.models.is_empty() {
             return Vec::new();
         }
         let mut out: Vec<PathBuf> = Vec::new();
@@ -208,9 +228,12 @@ impl Workspace {
         let has_main = |path: &Path| self.defines(path, "main");
         let mut mains = usize::from(has_main(file));
         while let Some(name) = open.pop() {
-            let mut found =
-                self.definitions.get(name).into_iter().flatten().filter(|path| self.program.contains(*path));
-            let (Some(path), None) = (found.next(), found.next()) else { continue };
+            let defining: &[PathBuf] = self.definitions.get(name).map_or(&[], Vec::as_slice);
+            let of = |files: &BTreeSet<PathBuf>| -> Vec<&PathBuf> {
+                defining.iter().filter(|path| files.contains(*path)).collect()
+            };
+            let found = Some(of(program)).filter(|own| !own.is_empty()).unwrap_or_else(|| of(&self.models));
+            let [path] = found[..] else { continue };
             if path == file || out.contains(path) || out.len() >= MOST_COMPANIONS {
                 continue;
             }

@@ -142,6 +142,32 @@ pub fn check<P: Programs>(
     Ok(report)
 }
 
+/// Where executions start by default, if that is in functions of a library, whose questions [`check_part`] can ask a part of.
+///
+/// # Errors
+/// If the work was stopped, or the program cannot be read.
+pub fn library_entries<P: Programs>(programs: &P, control: &Control) -> Result<Vec<Name>, P::Error> {
+    programs.begin(control)?;
+    let entries = programs.default_entries()?;
+    let is_library = entries.iter().all(|entry| entry.is_library());
+    Ok(entries.into_iter().filter(|_| is_library).map(|entry| entry.name).collect())
+}
+
+/// Of what [`check`] asks about a library, what concerns executions from some of its entries, as far as that does not depend on the others: contracts
+/// do. What comes of it is in the programs' memory.
+///
+/// # Errors
+/// If the work was stopped, or the program cannot be read.
+pub fn check_part<P: Programs>(
+    programs: &P,
+    request: &Request,
+    part: &[Name],
+    control: &Control,
+) -> Result<(), P::Error> {
+    programs.begin(control)?;
+    library::check_part(programs, request, control, &programs.default_entries()?, part)
+}
+
 /// Verdicts and findings of executions from one entry; it need not be a function with a body.
 ///
 /// # Errors

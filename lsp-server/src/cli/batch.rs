@@ -1,40 +1,42 @@
 //! Batches: a check that other machines do. `plan` writes what is to be done, `solve` does a part of it, anywhere, `merge` reports as if all
-//! had been done here. A job is one program: what was asked, and the texts that reading it takes, by content. So a machine needs this binary
-//! and the plan, and none of the project's files; and a job that is done twice, or lost, costs time and nothing else.
+//! had been done here. A job is one program, or of a large library some functions: what was asked, and the texts that reading it takes, by content.
+//! So a machine needs this binary and the plan, and none of the project's files; and a job that is done twice, or lost, costs time and nothing else.
 //! A job's number is a hash of its content: a plan that is made again has the same numbers for what has not changed, and the old answers.
 
 mod cost;
+mod folder;
+mod job;
 mod ninja;
 
 use std::{
     cmp::Reverse,
     collections::BTreeMap,
-    fs,
-    io::Write,
     path::{Path, PathBuf},
     process::ExitCode,
     str::FromStr,
     sync::Arc,
 };
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
 use clap::Parser;
 use proofline_ide::{
-    check::{Control, ENGINES, Monitors, Name, Property, TeamPlace, Texts, WholeProgram, engine_names},
+    check::{Control, ENGINES, TeamPlace, WholeProgram},
     shown,
 };
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use self::cost::{Cost, measured};
+use self::{
+    cost::{Cost, measured},
+    folder::{Answered, Plan, Planned, answer, answered, job_file, write, write_texts},
+    job::{Job, Share, parts},
+};
 use super::{
     check::{Arguments, failed},
     formats::Format,
-    input::{self, Input},
-    session::{Asked, Prepared, interruptible},
+    input,
+    session::{Prepared, Session, interruptible},
     terminal::Color,
 };
-use crate::{choices::is_shipped, team};
+use crate::team;
 
 /// `proofline plan`
 #[derive(clap::Args)]
@@ -44,6 +46,9 @@ pub(super) struct PlanArguments {
     /// Writes `build.ninja`, too: `ninja -C PLAN` solves everything.
     #[arg(long)]
     ninja: bool,
+    /// A large library becomes so many jobs at most, and one for what is left when these are done (1: every program is one job).
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    parts: usize,
     /// What `proofline check` is given.
     #[arg(last = true, value_name = "FILE… OPTIONS OF CHECK", allow_hyphen_values = true)]
     check: Vec<String>,
@@ -60,7 +65,7 @@ pub(super) struct SolveArguments {
     /// Every N-th job from the K-th on: what machine K of N does.
     #[arg(long, value_name = "K/N")]
     shard: Option<Shard>,
-    /// Megabytes that each process of the solver may use.
+    /// Megabytes that each helper process may use.
     #[arg(long, value_name = "MB", default_value_t = 4096)]
     memory: u64,
     /// Where a team shares what was verified, as for `proofline check` (default: what `PROOFLINE_STORE` says).
@@ -115,90 +120,6 @@ impl FromStr for Shard {
     }
 }
 
-/// `plan.json`
-#[derive(Serialize, Deserialize)]
-struct Plan {
-    /// Which engines are to solve it: those of `merge`.
-    engines: String,
-    /// What `check` was given.
-    check: Vec<String>,
-    /// In the order of their programs' names.
-    jobs: Vec<Planned>,
-}
-
-/// A job, from outside.
-#[derive(Serialize, Deserialize)]
-struct Planned {
-    number: String,
-    /// Of the program in its project; empty if it is the only one.
-    name: String,
-    /// Bytes of the program's own files: about how much work it is.
-    bytes: u64,
-}
-
-/// `jobs/NUMBER.json`
-#[derive(Serialize, Deserialize)]
-struct Job {
-    /// Of the engines that are to solve it.
-    version: String,
-    /// Of the program.
-    name: String,
-    input: Input,
-    /// The folder that relative paths are meant from.
-    folder: PathBuf,
-    /// Hashes of texts, by path. They are in `texts/HASH`.
-    texts: BTreeMap<PathBuf, String>,
-    /// Texts of monitors in files, by name.
-    monitors: BTreeMap<String, String>,
-    properties: Vec<String>,
-    engines: Vec<String>,
-    entries: Vec<String>,
-    wished: Vec<String>,
-    steps: u64,
-    first: bool,
-}
-
-/// The first line of `answers/NUMBER`; the answers' bytes follow.
-#[derive(Serialize, Deserialize)]
-struct Answered {
-    /// The number of the job that it answers.
-    job: String,
-    #[serde(flatten)]
-    cost: Cost,
-}
-
-const PLAN: &str = "plan.json";
-const JOBS: &str = "jobs";
-const TEXTS: &str = "texts";
-const ANSWERS: &str = "answers";
-
-fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The number of a job with this content: 64 bits of its hash.
-fn number_of(content: &[u8]) -> String {
-    hash(content)[..16].to_owned()
-}
-
-/// Writes a file that others may look for: it is there whole, or not at all. One that has this content stays as old as it is.
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    if fs::read(path).is_ok_and(|old| old == bytes) {
-        return Ok(());
-    }
-    let what = || format!("cannot write {}", shown(path));
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder).with_context(what)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder).with_context(what)?;
-    file.write_all(bytes).with_context(what)?;
-    file.persist(path).with_context(what)?;
-    Ok(())
-}
-
-fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).with_context(|| format!("cannot read {}", shown(path)))
-}
-
 /// Writes a plan.
 ///
 /// # Errors
@@ -225,25 +146,32 @@ pub(super) fn plan(given: &PlanArguments) -> Result<ExitCode> {
         let bytes = input.files.iter().filter_map(|file| read.get(file)).map(|text| text.len() as u64).sum();
         let mut job = Job::new(&prepared.session.asked, name, input, folder.clone())?;
         for (path, text) in read {
-            let name = hash(&text);
+            let name = folder::hash(&text);
             job.texts.insert(path, name.clone());
             texts.insert(name, text);
         }
-        let content = serde_json::to_vec_pretty(&job)?;
-        let number = number_of(&content);
-        write(&job_file(&given.plan, &number), &content)?;
-        edges += &ninja::edge(&number, &job.name, &job.texts.values().map(String::as_str).collect());
-        jobs.push(Planned { number, name: job.name, bytes });
+        let shares = shares(&prepared.session, &program, given.parts)?;
+        let mut after = Vec::new();
+        for (at, share) in shares.iter().enumerate() {
+            let part = format!("{} of {}", at + 1, shares.len());
+            job.share = share.clone();
+            let planned = Planned { part, bytes, ..planned(&given.plan, &job)? };
+            after.push(planned.number.clone());
+            edges += &ninja::edge(&planned, &job.texts);
+            jobs.push(planned);
+        }
+        job.share = if after.is_empty() { Share::Whole } else { Share::Rest(after.clone()) };
+        let planned = Planned { after, bytes, ..planned(&given.plan, &job)? };
+        edges += &ninja::edge(&planned, &job.texts);
+        jobs.push(planned);
     }
-    for (name, text) in &texts {
-        write(&given.plan.join(TEXTS).join(name), text)?;
-    }
+    write_texts(&given.plan, texts.iter().map(|(name, text)| (name, &**text)))?;
     let plan = Plan { engines: ENGINES.to_owned(), check: given.check.clone(), jobs };
     if given.ninja {
         write(&given.plan.join("build.ninja"), edges.as_bytes())?;
     }
     // The last file: a plan that can be read is whole.
-    write(&given.plan.join(PLAN), &serde_json::to_vec_pretty(&plan)?)?;
+    plan.write(&given.plan)?;
     let bytes: usize = texts.values().map(|text| text.len()).sum();
     println!(
         "{}: jobs: {}, texts: {} ({} KB)",
@@ -255,6 +183,23 @@ pub(super) fn plan(given: &PlanArguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The parts that a program's check is done in: none, unless it is a large library of which everything is asked.
+fn shares(session: &Session<'_>, program: &WholeProgram, most: usize) -> Result<Vec<Share>> {
+    let asked = &session.asked;
+    let is_everything = asked.entries.is_empty() && asked.wished.is_empty() && asked.engines.is_empty();
+    if !is_everything || asked.properties.iter().any(|property| asked.request(property).first_only) {
+        return Ok(Vec::new());
+    }
+    Ok(parts(&program.library_entries(&session.control).map_err(failed)?, most))
+}
+
+/// Writes a job's file. What the plan says of it.
+fn planned(plan: &Path, job: &Job) -> Result<Planned> {
+    let (number, content) = job.content()?;
+    write(&job_file(plan, &number), &content)?;
+    Ok(Planned { number, name: job.name.clone(), ..Planned::default() })
+}
+
 /// The options of `check`, as it would take them.
 fn checked(given: &[String]) -> Result<Arguments> {
     let words = std::iter::once("check".to_owned()).chain(given.iter().cloned());
@@ -263,136 +208,22 @@ fn checked(given: &[String]) -> Result<Arguments> {
     Ok(check.arguments)
 }
 
-fn job_file(folder: &Path, number: &str) -> PathBuf {
-    folder.join(JOBS).join(format!("{number}.json"))
-}
-
-impl Job {
-    fn new(asked: &Asked, name: String, input: Input, folder: PathBuf) -> Result<Job> {
-        let named = |property: &Property| {
-            let name = property.name();
-            ensure!(Property::parse(&name).ok().as_ref() == Some(property), "`{name}` cannot be planned");
-            Ok(name)
-        };
-        let own = asked.engines.iter().find(|name| !engine_names().contains(&name.as_str()));
-        if let Some(own) = own {
-            bail!(
-                "the engine `{own}` is one of your own, and who solves a job does not have it\n  help: name engines that come with \
-                 Proofline, with --engine"
-            );
-        }
-        let names = |names: &[Name]| names.iter().map(ToString::to_string).collect();
-        let mut monitors = BTreeMap::new();
-        for name in input.monitor.iter().filter(|name| !is_shipped(name)) {
-            let text = fs::read_to_string(name).with_context(|| format!("cannot read {name}"))?;
-            monitors.insert(name.clone(), text);
-        }
-        Ok(Job {
-            version: ENGINES.to_owned(),
-            name,
-            input,
-            folder,
-            texts: BTreeMap::new(),
-            monitors,
-            properties: asked.properties.iter().map(named).collect::<Result<_>>()?,
-            engines: asked.engines.clone(),
-            entries: names(&asked.entries),
-            wished: names(&asked.wished),
-            steps: asked.steps,
-            first: asked.first,
-        })
-    }
-
-    /// The job of this number.
-    fn read(plan: &Path, number: &str) -> Result<Job> {
-        let path = job_file(plan, number);
-        let content = read(&path).with_context(|| format!("there is no job `{number}`"))?;
-        ensure!(number_of(&content) == number, "job {number} is damaged\n  help: copy the plan again");
-        let job: Job = serde_json::from_slice(&content)?;
-        is_of_this_version(&job.version, &path)?;
-        Ok(job)
-    }
-
-    fn asked(&self) -> Result<Asked> {
-        let names = |names: &[String]| names.iter().map(|name| Name::new(name)).collect();
-        Ok(Asked {
-            properties: self
-                .properties
-                .iter()
-                .map(|name| Ok(Property::parse(name)?))
-                .collect::<Result<_>>()?,
-            engines: self.engines.clone(),
-            entries: names(&self.entries),
-            wished: names(&self.wished),
-            steps: self.steps,
-            first: self.first,
-        })
-    }
-
-    /// Finds out what is asked, from the plan's texts alone and what a team knows. The answers, for `merge`.
-    fn solve(&self, plan: &Path, team: Option<Arc<dyn TeamPlace>>, control: &Control) -> Result<Vec<u8>> {
-        let mut texts = Texts::new();
-        for (path, name) in &self.texts {
-            let bytes = read(&plan.join(TEXTS).join(name))?;
-            ensure!(hash(&bytes) == *name, "{TEXTS}/{name} is damaged\n  help: copy the plan again");
-            texts.insert(path.clone(), bytes.into());
-        }
-        let asked = self.asked()?;
-        let mut input = self.input.clone();
-        if asked.properties.iter().any(Property::asks_of_monitors) {
-            let text = |name: &str| self.monitors.get(name).cloned().ok_or("not in the plan".to_owned());
-            input.monitors = Monitors::named(&input.monitor, &text)?;
-        }
-        let (files, options) = (input.files.clone(), input.options());
-        let program =
-            WholeProgram::closed(files, options, texts, self.folder.clone(), team).map_err(failed)?;
-        for property in &asked.properties {
-            asked.report(&program, &asked.request(property), control)?;
-        }
-        program.save();
-        Ok(program.answers())
-    }
-}
-
-fn plan_of(folder: &Path) -> Result<Plan> {
-    let path = folder.join(PLAN);
-    let plan: Plan = serde_json::from_slice(&read(&path)?)
-        .with_context(|| format!("{} is no plan\n  help: `proofline plan` writes one", shown(&path)))?;
-    is_of_this_version(&plan.engines, &path)?;
-    // They become names of files.
-    let is_number = |job: &Planned| job.number.bytes().all(|byte| byte.is_ascii_hexdigit());
-    ensure!(plan.jobs.iter().all(is_number), "{}: jobs have numbers", shown(&path));
-    Ok(plan)
-}
-
-/// Whether a file was made for these engines.
-fn is_of_this_version(engines: &str, file: &Path) -> Result<()> {
-    ensure!(
-        engines == ENGINES,
-        "{} was made by another version of proofline\n  help: plan, solve and merge with the same one",
-        shown(file)
-    );
-    Ok(())
-}
-
-/// What is there of a job's answer, if it is one.
-fn answered(folder: &Path, number: &str) -> Option<(Answered, Vec<u8>)> {
-    let bytes = fs::read(folder.join(ANSWERS).join(number)).ok()?;
-    let at = bytes.iter().position(|byte| *byte == b'\n')?;
-    let head: Answered = serde_json::from_slice(&bytes[..at]).ok()?;
-    (head.job == number).then(|| (head, bytes[at + 1..].to_vec()))
-}
-
-/// The numbers of the jobs that are to be solved here.
-fn wanted(given: &SolveArguments) -> Result<Vec<String>> {
+/// The jobs that are to be solved here, in an order in which parts come before what reads their answers. With `--shard` the latter are nobody's:
+/// their parts' answers are on several machines, and `merge` has all.
+fn wanted(given: &SolveArguments) -> Result<Vec<Planned>> {
     if !given.jobs.is_empty() {
-        return Ok(given.jobs.clone());
+        let job = |number: &String| Planned { number: number.clone(), ..Planned::default() };
+        return Ok(given.jobs.iter().map(job).collect());
     }
-    let mut jobs = plan_of(&given.plan)?.jobs;
+    let mut jobs = Plan::read(&given.plan)?.jobs;
     // The largest first; every machine deals them out in the same way.
-    jobs.sort_by(|a, b| (Reverse(a.bytes), &a.number).cmp(&(Reverse(b.bytes), &b.number)));
-    let Shard { number, of } = given.shard.unwrap_or(Shard { number: 1, of: 1 });
-    Ok(jobs.into_iter().skip(number - 1).step_by(of).map(|job| job.number).collect())
+    jobs.sort_by(|a, b| {
+        let key = |job: &Planned| (!job.after.is_empty(), Reverse(job.bytes), job.number.clone());
+        key(a).cmp(&key(b))
+    });
+    let Some(Shard { number, of }) = given.shard else { return Ok(jobs) };
+    let is_free = |job: &Planned| job.after.is_empty();
+    Ok(jobs.into_iter().filter(is_free).skip(number - 1).step_by(of).collect())
 }
 
 /// Solves jobs that have no answer yet.
@@ -406,7 +237,8 @@ pub(super) fn solve(given: &SolveArguments) -> Result<ExitCode> {
     let cancel = interruptible();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let control = Control { cancel: cancel.clone(), threads, ..Control::default() };
-    for (at, number) in jobs.iter().enumerate() {
+    for (at, planned) in jobs.iter().enumerate() {
+        let number = &planned.number;
         if answered(&given.plan, number).is_some() {
             continue;
         }
@@ -418,13 +250,9 @@ pub(super) fn solve(given: &SolveArguments) -> Result<ExitCode> {
             eprintln!("interrupted: {} of {} jobs are solved", at, jobs.len());
             return Ok(ExitCode::from(2));
         }
-        let mut bytes = serde_json::to_vec(&Answered { job: number.clone(), cost })?;
-        bytes.push(b'\n');
-        bytes.extend(answers);
-        write(&given.plan.join(ANSWERS).join(number), &bytes)?;
-        // The only program of a plan has no name.
-        let job = format!("{number} {}", job.name);
-        println!("{} of {}: {} ({cost})", at + 1, jobs.len(), job.trim_end());
+        answer(&given.plan, &Answered { job: number.clone(), cost }, &answers)?;
+        let planned = Planned { name: job.name, ..planned.clone() };
+        println!("{} of {}: {} ({cost})", at + 1, jobs.len(), planned.title());
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -434,16 +262,18 @@ pub(super) fn solve(given: &SolveArguments) -> Result<ExitCode> {
 /// # Errors
 /// If a job has no answer, or what `check` says.
 pub(super) fn merge(given: &MergeArguments) -> Result<ExitCode> {
-    let plan = plan_of(&given.plan)?;
-    let mut answers = BTreeMap::new();
+    let plan = Plan::read(&given.plan)?;
+    let mut answers: BTreeMap<String, Vec<Vec<u8>>> = BTreeMap::new();
     let (mut missing, mut cost) = (Vec::new(), Cost::default());
     for planned in &plan.jobs {
         match answered(&given.plan, &planned.number) {
             Some((head, bytes)) => {
                 cost = cost.and(head.cost);
-                answers.insert(planned.name.clone(), bytes);
+                answers.entry(planned.name.clone()).or_default().push(bytes);
             }
-            None => missing.push(planned.number.as_str()),
+            // What is left of a program that was done in parts is found out here.
+            None if planned.after.is_empty() => missing.push(planned.number.as_str()),
+            None => {}
         }
     }
     if !missing.is_empty() {

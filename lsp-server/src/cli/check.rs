@@ -26,7 +26,7 @@ use super::{
     news::{reason, suppressed},
     render,
     session::{Prepared, Session},
-    terminal::{Color, Progress, Style},
+    terminal::Color,
 };
 
 /// What to check and how.
@@ -55,10 +55,10 @@ pub(crate) struct Arguments {
     /// Ends everything after so many seconds.
     #[arg(long, value_name = "SECONDS")]
     pub(super) limit: Option<u64>,
-    /// Megabytes that this process may use, and each process of the solver.
+    /// Megabytes that this process may use, and each helper process.
     #[arg(long, value_name = "MB", default_value_t = 4096)]
     pub(super) memory: u64,
-    /// Runs the solver in this process: if it crashes, so does everything.
+    /// Starts no helper processes: if a part of the work crashes, everything does.
     #[arg(long)]
     pub(super) in_process: bool,
     /// Stops at the first violation.
@@ -223,7 +223,7 @@ impl Session<'_> {
         let is_text = self.arguments.format == Format::Text;
         // Not locked: if memory runs out, another thread has the last word.
         let mut out = std::io::stdout();
-        let (checked, program) = self.check("", input, &self.control, &mut out, true)?;
+        let (checked, program) = self.check("", input, &self.control, &mut out)?;
         self.progress.done();
         program.save();
         if self.arguments.statistics && is_text {
@@ -273,7 +273,6 @@ impl Session<'_> {
         input: &Input,
         control: &Control,
         out: &mut dyn Write,
-        tells_at_once: bool,
     ) -> Result<(Checked, WholeProgram)> {
         self.progress.say("reading the program");
         let program = match self.answers.get(name) {
@@ -296,13 +295,8 @@ impl Session<'_> {
             let request = self.asked.request(property);
             let shown: Arc<Mutex<BTreeSet<Shown>>> = Arc::default();
             let mut control = control.clone();
-            if tells_at_once
-                && is_text
-                && !request.first_only
-                && self.asked.entries.is_empty()
-                && self.old.is_nothing()
-            {
-                control.found = Some(teller(&sources, &self.progress, self.style, &shown));
+            if is_text && !request.first_only && self.asked.entries.is_empty() {
+                control.found = Some(self.teller(name, &sources, &shown));
             }
             let took: Arc<Mutex<BTreeMap<&'static str, Took>>> = Arc::default();
             control.asked = Some(clock(&took));
@@ -313,17 +307,12 @@ impl Session<'_> {
             let old = self.old.of(&report);
             let suppressed = suppressed(&report, &old, &sources);
             if is_text {
-                let is_told = |finding: &Finding| {
-                    let at = finding.position.clone().filter(|_| !name.is_empty());
-                    let at = at.map(|at| (at.path.to_path_buf(), at.line, at.column, finding.check.code()));
-                    at.is_some_and(|at| !self.told.lock().insert(at))
-                };
                 let is_news = |(at, finding): &(usize, &Finding)| {
                     report.is_failure(finding)
                         && !old.contains(at)
                         && reason(finding, &sources).is_none()
                         && shown.lock().insert(as_shown(finding))
-                        && !is_told(finding)
+                        && (name.is_empty() || self.told.is_first(finding))
                 };
                 for (_, finding) in report.findings.iter().enumerate().filter(is_news) {
                     write!(out, "{}", render::finding(&sources, finding, self.style))?;
@@ -356,6 +345,29 @@ impl Session<'_> {
         let facts =
             if is_html && is_needed { program.facts(control).unwrap_or_default() } else { Facts::default() };
         Ok((Checked { name: name.to_owned(), sources, answers, automata, facts }, program))
+    }
+
+    /// Shows failures as soon as they are known, each once. What other findings may make no news is not shown yet.
+    fn teller(
+        &self,
+        name: &str,
+        sources: &Arc<Sources>,
+        shown: &Arc<Mutex<BTreeSet<Shown>>>,
+    ) -> Arc<FindingListener> {
+        let (sources, progress, style) = (sources.clone(), self.progress.clone(), self.style);
+        let (old, shown) = (self.old.clone(), shown.clone());
+        let told = (!name.is_empty()).then(|| self.told.clone());
+        Arc::new(move |finding| {
+            let is_news = old.is_surely_news(finding) && reason(finding, &sources).is_none();
+            if is_news
+                && shown.lock().insert(as_shown(finding))
+                && told.as_ref().is_none_or(|told| told.is_first(finding))
+            {
+                let text = render::finding(&sources, finding, style);
+                // Whoever does not read any more learns it at the end.
+                progress.beside(|| drop(std::io::stdout().write_all(text.as_bytes())));
+            }
+        })
     }
 
     /// The last lines about a program.
@@ -402,23 +414,6 @@ type Shown = (&'static str, String, Option<(PathBuf, u32, u32)>);
 fn as_shown(finding: &Finding) -> Shown {
     let at = finding.position.as_ref().map(|at| (at.path.to_path_buf(), at.line, at.column));
     (finding.check.code(), finding.title.clone(), at)
-}
-
-/// Shows failures as soon as they are known, each once.
-fn teller(
-    sources: &Arc<Sources>,
-    progress: &Progress,
-    style: Style,
-    shown: &Arc<Mutex<BTreeSet<Shown>>>,
-) -> Arc<FindingListener> {
-    let (sources, progress, shown) = (sources.clone(), progress.clone(), shown.clone());
-    Arc::new(move |finding| {
-        if reason(finding, &sources).is_none() && shown.lock().insert(as_shown(finding)) {
-            let text = render::finding(&sources, finding, style);
-            // Whoever does not read any more learns it at the end.
-            progress.beside(|| drop(std::io::stdout().write_all(text.as_bytes())));
-        }
-    })
 }
 
 /// Adds up what engines take.

@@ -56,7 +56,7 @@ pub(crate) struct Input {
     /// Whether memory can run out: malloc and its kin return null, or never do. Task definitions (--task): never.
     #[arg(long, value_name = "WHAT")]
     pub(crate) allocation: Option<Allocates>,
-    /// An automaton that watches calls and assignments: locks, files, files-closed, descriptors, errors, allocation(ALLOCATE, RELEASE),
+    /// What watches calls and assignments, and says which sequences must not be: locks, files, files-closed, descriptors, errors, allocation(ALLOCATE, RELEASE),
     /// reentrancy(FUNCTION), or a file with one of your own. May be given more than once.
     #[arg(long = "monitor", value_name = "NAME|FILE")]
     pub(crate) monitor: Vec<String>,
@@ -156,9 +156,12 @@ impl Input {
     }
 
     /// The same, where batches found out what they could.
-    pub(crate) fn answered(&self, answers: &[u8], team: Option<Arc<dyn TeamPlace>>) -> Result<WholeProgram> {
+    pub(crate) fn answered(
+        &self,
+        answers: &[Vec<u8>],
+        team: Option<Arc<dyn TeamPlace>>,
+    ) -> Result<WholeProgram> {
         self.files.iter().try_for_each(|file| usable(file))?;
-        let answers = std::iter::once(answers);
         WholeProgram::answered(self.files.clone(), self.options(), answers, team).map_err(failed)
     }
 

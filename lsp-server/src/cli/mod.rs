@@ -18,8 +18,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Proves that the places in C programs where a check applies do no harm (assertions, overflow, division, shifts, arrays, null pointers,
-/// variables without a value), or shows the path on which one does. What no check names is not looked at.
+/// Proves that the places in C programs where a check applies do no harm (assertions, arithmetic, memory accesses, the lives of objects, values
+/// that were never stored), or shows the path on which one does. What no check names is not looked at.
 #[derive(Parser)]
 #[command(name = "proofline", version, max_term_width = 100)]
 struct Arguments {

@@ -43,6 +43,12 @@ impl Old {
         self.earlier.is_none() && self.changed.is_none()
     }
 
+    /// Whether a failure is news whatever else is found.
+    pub(super) fn is_surely_news(&self, finding: &Finding) -> bool {
+        let is_new = self.earlier.as_ref().is_none_or(|earlier| !earlier.contains_key(&key(finding)));
+        is_new && self.changed.as_ref().is_none_or(|changed| is_touched(finding, changed))
+    }
+
     /// The failures that are no news, by their positions among a report's findings.
     pub(super) fn of(&self, report: &Report) -> BTreeSet<usize> {
         let mut earlier = self.earlier.clone();

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Result, anyhow, bail};
 use parking_lot::Mutex;
 use proofline_ide::{
-    check::{Control, models_for, programs_of},
+    check::{Control, ProgramFiles, models_for, programs_of},
     shown,
 };
 
@@ -42,7 +42,7 @@ pub(super) fn programs(
             let programs = programs.map_err(|what| anyhow!(what))?;
             named.map_or(programs.clone(), |found| together(programs, found))
         }
-        (None, Some(found)) => found.programs(&found.c_files()),
+        (None, Some(found)) => named_by(found, &found.c_files()),
         (None, None) if input.files.is_empty() => return Ok(None),
         (None, None) => bail!(
             "{} is a directory without a compile_commands.json\n  help: name the C files in it, or have the build write one (CMake: \
@@ -53,18 +53,17 @@ pub(super) fn programs(
     // As people name them.
     let here = std::env::current_dir().unwrap_or_default();
     let near = |file: PathBuf| file.strip_prefix(&here).map(Path::to_path_buf).unwrap_or(file);
-    let near = |(name, files): (String, Vec<PathBuf>)| (name, files.into_iter().map(near).collect());
     let is_left_out = |path: &PathBuf| file.is_some_and(|found| found.leaves_out(path));
     let mut left_out = 0;
     let mut out = BTreeMap::new();
-    for (name, mut files) in programs {
+    for (name, ProgramFiles { mut files, libraries }) in programs {
         let all = files.len();
         files.retain(|path| !is_left_out(path));
         left_out += all - files.len();
         if !files.is_empty() {
+            files.extend(libraries.into_iter().filter(|path| !is_left_out(path)));
             files.extend(models_for(&files, &file.map(Found::models).unwrap_or_default()));
-            let (name, files) = near((name, files));
-            out.insert(name, files);
+            out.insert(name, files.into_iter().map(near).collect());
         }
     }
     if left_out > 0 {
@@ -73,21 +72,28 @@ pub(super) fn programs(
     Ok(Some(out))
 }
 
+/// The programs that the project's file names, made of these files.
+fn named_by(file: &Found, all: &BTreeSet<PathBuf>) -> BTreeMap<String, ProgramFiles> {
+    let programs = file.programs(all).into_iter();
+    programs.map(|(name, files)| (name, ProgramFiles { files, ..ProgramFiles::default() })).collect()
+}
+
 /// What the build says, and in its place, for the files that they have, the programs that the project's file names.
-fn together(mut programs: BTreeMap<String, Vec<PathBuf>>, file: &Found) -> BTreeMap<String, Vec<PathBuf>> {
-    let all: BTreeSet<PathBuf> = programs.values().flatten().cloned().collect();
-    let named = file.programs(&all);
-    let taken: BTreeSet<&PathBuf> = named.values().flatten().collect();
-    for files in programs.values_mut() {
-        files.retain(|path| !taken.contains(path));
+fn together(mut programs: BTreeMap<String, ProgramFiles>, file: &Found) -> BTreeMap<String, ProgramFiles> {
+    let all: BTreeSet<PathBuf> = programs.values().flat_map(|program| &program.files).cloned().collect();
+    let named = named_by(file, &all);
+    let taken: BTreeSet<&PathBuf> = named.values().flat_map(|program| &program.files).collect();
+    for program in programs.values_mut() {
+        program.files.retain(|path| !taken.contains(path));
+        program.libraries.retain(|path| !taken.contains(path));
     }
-    programs.retain(|_, files| !files.is_empty());
+    programs.retain(|_, program| !program.files.is_empty());
     programs.extend(named);
     programs
 }
 
 impl Session<'_> {
-    /// Checks all programs, as many at a time as there are cores, and prints each when it is done. The worst of their exit codes.
+    /// Checks all programs, as many at a time as there are cores, and prints each when it is done, what fails as soon as it is known. The worst of their exit codes.
     pub(super) fn project(&self, input: &Input, programs: BTreeMap<String, Vec<PathBuf>>) -> Result<u8> {
         let all = programs.len();
         if all == 0 {
@@ -145,7 +151,7 @@ impl Session<'_> {
     /// One program: its text is printed when it is done. The exit code, if it cannot be read.
     fn one_of_many(&self, name: &str, input: &Input, control: &Control) -> Result<Checked, u8> {
         let mut text = Vec::new();
-        let checked = self.check(name, input, control, &mut text, false).and_then(|(checked, program)| {
+        let checked = self.check(name, input, control, &mut text).and_then(|(checked, program)| {
             program.save();
             self.results(&checked, &mut text)?;
             Ok(checked)

@@ -11,8 +11,8 @@ use anyhow::{Context, Result, bail};
 use parking_lot::Mutex;
 use proofline_ide::{
     check::{
-        Cancel, CheckError, Control, Name, Property, Report, Request, Round, Task, Unknown, WholeProgram,
-        engine_groups, engine_name, engine_names, keep_questions, models_for,
+        Cancel, CheckError, Control, Finding, Name, Property, Report, Request, Round, Task, Unknown,
+        WholeProgram, engine_groups, engine_name, engine_names, keep_questions, models_for,
     },
     shown,
 };
@@ -93,15 +93,28 @@ pub(super) struct Session<'a> {
     /// Where a team shares them.
     pub(super) team: Option<Arc<team::Place>>,
     /// What batches found out, by program.
-    pub(super) answers: BTreeMap<String, Vec<u8>>,
+    pub(super) answers: BTreeMap<String, Vec<Vec<u8>>>,
     pub(super) control: Control,
     pub(super) ceiling: Ceiling,
     pub(super) progress: Progress,
     pub(super) style: Style,
     /// Failures that are no news.
-    pub(super) old: Old,
-    /// What several programs share is told once: where, and of which check.
-    pub(super) told: Mutex<BTreeSet<(PathBuf, u32, u32, &'static str)>>,
+    pub(super) old: Arc<Old>,
+    /// What several programs share is told once.
+    pub(super) told: Arc<Told>,
+}
+
+/// Which failures were told: where they are, and of which check.
+#[derive(Default)]
+pub(super) struct Told(Mutex<BTreeSet<(PathBuf, u32, u32, &'static str)>>);
+
+impl Told {
+    /// Whether nobody has told of a failure yet. Now somebody has. What has no place is told by everyone.
+    pub(super) fn is_first(&self, finding: &Finding) -> bool {
+        let at = finding.position.as_ref();
+        let at = at.map(|at| (at.path.to_path_buf(), at.line, at.column, finding.check.code()));
+        at.is_none_or(|at| self.0.lock().insert(at))
+    }
 }
 
 /// What a command line asks for.
@@ -191,8 +204,8 @@ impl<'a> Prepared<'a> {
             ceiling,
             progress,
             style: Style::new(arguments.color),
-            old,
-            told: Mutex::default(),
+            old: Arc::new(old),
+            told: Arc::default(),
         };
         Ok(Prepared { session, input, programs })
     }

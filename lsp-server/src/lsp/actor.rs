@@ -12,7 +12,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
-    sync::mpsc,
+    sync::{Arc, mpsc},
     thread::JoinHandle,
     time::{Duration, Instant},
 };
@@ -37,7 +37,7 @@ use super::{
     watcher::Watcher,
     worker,
 };
-use crate::team;
+use crate::{project_file::Found, team};
 
 use folders::Folders;
 
@@ -59,6 +59,8 @@ pub(super) struct Actor {
     pub(super) settings: Settings,
     /// What the client said, before the project's file was looked at.
     client_settings: serde_json::Value,
+    /// The project's file of the open folders.
+    project_file: Option<Arc<Found>>,
     pub(super) jobs: Jobs,
     /// What the client was told, by the buffer it came from and the file it is about.
     published: BTreeMap<(PathBuf, PathBuf), Vec<Diagnostic>>,
@@ -123,6 +125,7 @@ pub(super) fn start(
         documents: BTreeMap::new(),
         client: Client::default(),
         settings: Settings::default(),
+        project_file: None,
         client_settings: serde_json::Value::Null,
         jobs: Jobs::new(host, count),
         published: BTreeMap::new(),

@@ -12,6 +12,7 @@ use std::{
 use proofline_ide::{Cancel, Effort, Finding, Program, Rounds, Workspace};
 
 use super::{host::Host, reproduce::Permission};
+use crate::project_file::Found;
 
 /// What to do.
 #[derive(Clone)]
@@ -22,7 +23,12 @@ pub(super) enum Task {
     /// Decide what an entry decides.
     Verify { entry: String, effort: Effort },
     /// Look at the C files under the roots, again if there is something to start from.
-    Look { roots: Vec<PathBuf>, program: Vec<PathBuf>, before: Option<Arc<Workspace>> },
+    Look {
+        roots: Vec<PathBuf>,
+        program: Vec<PathBuf>,
+        project: Option<Arc<Found>>,
+        before: Option<Arc<Workspace>>,
+    },
     /// Find out from where the text of a large file is checked.
     Plan { program: Arc<Program> },
     /// Find out what holds where in the file.

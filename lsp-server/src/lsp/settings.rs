@@ -166,7 +166,7 @@ pub(super) fn schema() -> Value {
             "type": "integer", "minimum": 1000, "default": 3_000_000
         },
         "proofline.engines": {
-            "description": "Engines in the order in which they are asked; empty: the portfolio.",
+            "description": "Engines in the order in which they are asked; empty: those that come with Proofline, as it thinks best.",
             "type": "array", "items": { "type": "string" }, "default": []
         },
         "proofline.wrapv": {
@@ -182,7 +182,7 @@ pub(super) fn schema() -> Value {
             "type": "string", "enum": ["may-fail", "never-fails"], "default": "may-fail"
         },
         "proofline.monitors": {
-            "description": "Automata that watch calls and assignments: names such as \"locks\", \"files\", \"descriptors\" or \"reentrancy(FUNCTION)\", and files with one of your own.",
+            "description": "Monitors, which watch calls and assignments and say which sequences must not be: names such as \"locks\", \"files\", \"descriptors\" or \"reentrancy(FUNCTION)\", and files with one of your own.",
             "type": "array", "items": { "type": "string" }, "default": []
         },
         "proofline.inlayHints": {

@@ -2,11 +2,13 @@
 
 use std::{
     any::Any,
+    collections::BTreeSet,
     panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
     sync::{Arc, mpsc},
 };
 
-use proofline_ide::{Analysis, Cancelled, Doing, Workspace, words};
+use proofline_ide::{Analysis, Cancelled, Doing, NamedFiles, Workspace, words};
 
 use super::{
     event::{Event, Outcome},
@@ -68,8 +70,14 @@ fn perform(work: Work, events: &mpsc::Sender<Event>) -> Outcome {
             let planned = program.find_plan_unless(&cancel);
             Outcome::Planned { path, revision, planned }
         }
-        Task::Look { roots, program, before } => {
-            Outcome::Looked(Workspace::look(&roots, &program, before.as_deref(), &cancel).map(Arc::new))
+        Task::Look { roots, program, project, before } => {
+            let programs = |files: &BTreeSet<PathBuf>| {
+                let named = project.iter().flat_map(|found| found.programs(files).into_values());
+                named.map(|files| files.into_iter().collect()).collect()
+            };
+            let models = project.as_ref().map(|found| found.models()).unwrap_or_default();
+            let named = NamedFiles { program: &program, programs: &programs, models: &models };
+            Outcome::Looked(Workspace::look(&roots, &named, before.as_deref(), &cancel).map(Arc::new))
         }
         Task::Know => {
             let knowledge = analysis.ok_or(Cancelled).and_then(|analysis| analysis.knowledge(&cancel));

@@ -35,6 +35,11 @@ fn numbers(plan: &Path) -> BTreeMap<String, String> {
     jobs.map(|job| (word(job, "name"), word(job, "number"))).collect()
 }
 
+/// The number of a plan's only job.
+fn numbers_of_one(plan: &Path) -> String {
+    numbers(plan).into_values().next().expect("a job")
+}
+
 /// In no order: programs are checked side by side, and as text each is printed when it is done, beside others.
 fn lines(text: &str) -> Vec<&str> {
     let mut all: Vec<&str> = text.lines().collect();
@@ -97,6 +102,77 @@ fn what_jobs_found_out_is_the_report_of_a_check() {
     assert_eq!(merged.keys().collect::<Vec<_>>(), here.keys().collect::<Vec<_>>());
     for (name, page) in &here {
         assert!(merged[name] == *page, "{} differs", name.display());
+    }
+}
+
+/// A library of 20 functions that call two others. Each has something that is proved and something that depends on the caller, and one fails.
+fn library(scratch: &Scratch) {
+    let mut text =
+        "static int half(int n) { return 100 / n; }\nstatic int first(const int *a) { return *a & 7; }\n"
+            .to_owned();
+    for number in 0..20 {
+        let first = if number == 13 { "0; s = 7 / s" } else { "x & 7" };
+        text += &format!(
+            "int f{number}(int x, const int *a) {{\n  int s = {first};\n  for (int i = 0; i < {number}; i++) s ^= half(i + 1) & 7;\n  \
+             return s + first(a);\n}}\n"
+        );
+    }
+    scratch.write("library.c", text);
+}
+
+#[test]
+fn a_large_library_is_several_jobs() {
+    let scratch = Scratch::new();
+    library(&scratch);
+    let check = ["--budget", "100000", "library.c"];
+    let plan_of = |folder: &str, parts: &str| {
+        scratch.run(&[&["plan", folder, "--ninja", "--parts", parts, "--"][..], &check].concat())
+    };
+    plan_of("whole", "1").expect(0, &["jobs: 1"]);
+    plan_of("plan", "16").expect(0, &["jobs: 4"]);
+    let plan: serde_json::Value =
+        serde_json::from_slice(&fs::read(scratch.path().join("plan/plan.json")).expect("a plan"))
+            .expect("JSON");
+    let jobs = plan["jobs"].as_array().expect("jobs");
+    let numbers: Vec<&str> = jobs.iter().map(|job| job["number"].as_str().expect("a number")).collect();
+    assert_eq!(jobs[1]["part"], "2 of 3");
+    assert_eq!(jobs[3]["after"].as_array().expect("parts").len(), 3);
+    let ninja = fs::read_to_string(scratch.path().join("plan/build.ninja")).expect("edges");
+    assert!(ninja.contains(&format!("answers/{}\n  job = {}", numbers[2], numbers[3])), "{ninja}");
+
+    // What machines have that know nothing of each other: all but what is left when the parts are done.
+    scratch.run(&["solve", "plan", "--shard", "1/2"]).expect(0, &["2 of 2", "of 3) ("]);
+    scratch.run(&["merge", "plan"]).expect(3, &["1 of 4 jobs have no answer"]);
+    scratch.run(&["solve", "plan", "--shard", "2/2"]).expect(0, &["1 of 1", "of 3) ("]);
+    let in_text = |program: &[&str]| scratch.run(program).out;
+    let here = in_text(&[&["check", "--no-cache", "--format", "json"][..], &check].concat());
+    assert!(here.contains("\"check\": \"division-by-zero\""));
+    // `merge` does what is left.
+    assert_eq!(in_text(&["merge", "plan", "--format", "json"]), here);
+    // Who has the parts' answers solves it, and then nothing is left to be verified. What parts have found out is not in its own answer.
+    let all = scratch.run(&["solve", "plan"]);
+    assert_eq!(all.out.lines().count(), 1, "{}", all.out);
+    scratch.run(&["merge", "plan", "--statistics"]).expect(1, &["entries verified: 0", "jobs: 4, one after"]);
+    assert_eq!(in_text(&["merge", "plan", "--format", "json"]), here);
+    let size = |plan: &str, number: &str| {
+        fs::metadata(scratch.path().join(plan).join("answers").join(number)).expect("an answer").len()
+    };
+    scratch.run(&["solve", "whole"]).expect(0, &["1 of 1"]);
+    let whole = numbers_of_one(&scratch.path().join("whole"));
+    assert!(size("plan", numbers[3]) < size("whole", &whole) / 2);
+    assert_eq!(in_text(&["merge", "whole", "--format", "json"]), here);
+
+    // Without its parts it takes longer, and is the same.
+    for part in &numbers[..3] {
+        fs::remove_file(scratch.path().join("plan/answers").join(part)).expect("gone");
+    }
+    fs::remove_file(scratch.path().join("plan/answers").join(numbers[3])).expect("gone");
+    scratch.run(&["solve", "plan", numbers[3]]).expect(0, &["1 of 1"]);
+    assert_eq!(size("plan", numbers[3]), size("whole", &whole));
+
+    // Engines that are named are asked about a whole program, and so are questions that one violation answers.
+    for option in ["--engine=intervals", "--first", "--entry=f1"] {
+        scratch.run(&[&["plan", "other", "--", option][..], &check].concat()).expect(0, &["jobs: 1"]);
     }
 }
 

@@ -18,3 +18,4 @@ mod results;
 mod solver_process;
 mod team;
 mod witnesses;
+mod words;

@@ -53,6 +53,82 @@ fn a_folder_is_checked_program_by_program() {
     assert_eq!(sarif.out.matches("\"ruleId\": \"division-by-zero\"").count(), 1, "{}", sarif.out);
 }
 
+const LINKED: &str = r#"[
+  {"directory": "build/app", "file": "../../main.c", "command": "cc -c ../../main.c -o CMakeFiles/app.dir/main.c.o"},
+  {"directory": "build/lib", "file": "../../used.c", "command": "cc -c ../../used.c -o CMakeFiles/util.dir/used.c.o"},
+  {"directory": "build/lib", "file": "../../unused.c", "command": "cc -c ../../unused.c -o CMakeFiles/util.dir/unused.c.o"},
+  {"directory": "build/lib", "file": "../../own.c", "command": "cc -c ../../own.c -o CMakeFiles/util.dir/own.c.o"}
+]"#;
+
+/// A program, and a library of three files: it calls one of them, and has a function that another one has, too.
+fn linked() -> Scratch {
+    let scratch = Scratch::new();
+    for folder in ["build", "build/app", "build/lib"] {
+        std::fs::create_dir(scratch.path().join(folder)).expect("a folder");
+    }
+    scratch.write("compile_commands.json", LINKED);
+    scratch.write("main.c", "int used(int);\nint own(void) { return 1; }\nint main(void) { return 10 / (used(4) - 4 * own()); }\n");
+    scratch.write("used.c", "int used(int a) { return a; }\n");
+    scratch.write("unused.c", "int unused(int a) { return a; }\n");
+    scratch.write("own.c", "int own(void) { return 2; }\n");
+    scratch
+}
+
+/// Writes what CMake writes for make.
+fn write_link_commands(scratch: &Scratch) {
+    for (folder, line) in [
+        ("app/CMakeFiles/app.dir", "cc CMakeFiles/app.dir/main.c.o -o app ../lib/libutil.a -lm\n"),
+        (
+            "lib/CMakeFiles/util.dir",
+            "ar qc libutil.a CMakeFiles/util.dir/used.c.o CMakeFiles/util.dir/unused.c.o CMakeFiles/util.dir/own.c.o\nranlib libutil.a\n",
+        ),
+    ] {
+        std::fs::create_dir_all(scratch.path().join("build").join(folder)).expect("a folder");
+        scratch.write(&format!("build/{folder}/link.txt"), line);
+    }
+}
+
+/// Writes the same for Ninja: one folder from which everything is built.
+fn write_edges(scratch: &Scratch) {
+    let database =
+        LINKED.replace("build/app", "build").replace("build/lib", "build").replace("../../", "../");
+    scratch.write("compile_commands.json", database);
+    scratch.write(
+        "build/build.ninja",
+        "build app: LINK CMakeFiles/app.dir/main.c.o | libutil.so || libutil.so\nbuild libutil.so: SYMLINK libutil.so.1\n\
+         build libutil.so.1: LINK CMakeFiles/util.dir/used.c.o $\n  CMakeFiles/util.dir/unused.c.o CMakeFiles/util.dir/own.c.o\n",
+    );
+}
+
+#[test]
+fn a_program_has_what_it_calls_of_the_libraries_that_it_is_linked_with() {
+    // What the build does not tell may be anything.
+    let scratch = linked();
+    scratch
+        .run(&["check", "--no-cache"])
+        .expect(1, &["== app (main.c)", "== util (used.c, unused.c, own.c)"]);
+    for write in [write_link_commands, write_edges] {
+        let scratch = linked();
+        write(&scratch);
+        let said = scratch.run(&["check", "--no-cache"]);
+        said.expect(1, &["== app (main.c, used.c)", "== util (used.c, unused.c, own.c)", "2 programs:"]);
+        assert!(said.out.contains("used(4) == 4") || said.out.contains("a = 4"), "{}", said.out);
+        scratch.write("main.c", "int used(int);\nint own(void) { return 1; }\nint main(void) { return 10 / (used(4) - 3 * own()); }\n");
+        scratch.run(&["check", "--no-cache"]).expect(0, &["2 programs: 2 proved"]);
+    }
+}
+
+/// A test that includes the text of what it tests has that already.
+#[test]
+fn what_a_program_includes_is_not_linked_again() {
+    let scratch = linked();
+    write_link_commands(&scratch);
+    scratch.write("common.h", "#include \"used.c\"\n#define RUN(f) unused(f)\n");
+    scratch.write("main.c", "#include \"common.h\"\nint main(void) { return 10 / (RUN(used(4)) - 3); }\n");
+    let said = scratch.run(&["check", "--no-cache"]);
+    said.expect(0, &["== app (main.c, unused.c)", "2 programs: 2 proved"]);
+}
+
 #[test]
 fn one_program_that_cannot_be_read_does_not_keep_the_others() {
     let scratch = project();

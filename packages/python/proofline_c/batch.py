@@ -19,15 +19,19 @@ import zlib
 from proofline_c import program
 
 
-def pack(plan, number):
-    """A job with the texts that it names, as bytes: what a worker has to know."""
+def pack(plan, number, after=()):
+    """A job with the texts that it names and the answers that it reads, as bytes: what a worker has to know."""
     with open(os.path.join(plan, "jobs", number + ".json"), "rb") as file:
         job = file.read()
     texts = {}
     for name in json.loads(job)["texts"].values():
         with open(os.path.join(plan, "texts", name), "rb") as file:
             texts[name] = file.read().decode("latin-1")
-    return zlib.compress(json.dumps({"job": job.decode(), "texts": texts}).encode())
+    answers = {}
+    for part in after:
+        with open(os.path.join(plan, "answers", part), "rb") as file:
+            answers[part] = file.read().decode("latin-1")
+    return zlib.compress(json.dumps({"job": job.decode(), "texts": texts, "answers": answers}).encode())
 
 
 def solve(number, packed):
@@ -35,8 +39,9 @@ def solve(number, packed):
     unpacked = json.loads(zlib.decompress(packed))
     with tempfile.TemporaryDirectory() as plan, tempfile.TemporaryFile() as said:
         files = {os.path.join("jobs", number + ".json"): unpacked["job"].encode()}
-        for name, text in unpacked["texts"].items():
-            files[os.path.join("texts", name)] = text.encode("latin-1")
+        for folder in ["texts", "answers"]:
+            for name, text in unpacked[folder].items():
+                files[os.path.join(folder, name)] = text.encode("latin-1")
         for name, content in files.items():
             path = os.path.join(plan, name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -80,6 +85,12 @@ def keep(plan, number, answer):
     os.replace(file.name, os.path.join(folder, number))
 
 
+def title(job):
+    """A job for people, in a line."""
+    part = f" ({job['part']})" if "part" in job else ""
+    return f"{job['number']} {job['name']}".rstrip() + part
+
+
 class Cost:
     """What the jobs that are done took together."""
 
@@ -111,26 +122,42 @@ def main():
             jobs = json.load(file)["jobs"]
     except (OSError, ValueError, KeyError) as error:
         sys.exit(f"error: {given.plan} is no plan: {error}\n  help: proofline plan {given.plan} -- FILE…")
-    # The largest first.
-    todo = sorted((job for job in jobs if is_open(given.plan, job["number"])), key=lambda job: -job["bytes"])
+    todo = [job for job in jobs if is_open(given.plan, job["number"])]
     began, cost, failed = time.monotonic(), Cost(), 0
     client = Client(given.scheduler) if given.scheduler else Client(threads_per_worker=1)
     with client:
-        ask = lambda number: client.submit(solve, number, pack(given.plan, number), retries=given.retries, pure=False)
-        asked = {ask(job["number"]): job for job in todo}
-        for count, future in enumerate(as_completed(asked), 1):
-            job = asked[future]
+        # Parts of a program come before what is left of it, which waits for the answers of all of them.
+        open_parts = {job["number"] for job in todo}
+        waits = [job for job in todo if open_parts.intersection(job.get("after", ()))]
+        asked, queue = {}, as_completed()
+
+        def ask(job):
+            packed = pack(given.plan, job["number"], [part for part in job.get("after", ()) if not is_open(given.plan, part)])
+            # The largest first.
+            future = client.submit(solve, job["number"], packed, retries=given.retries, priority=job["bytes"], pure=False)
+            asked[future] = job
+            queue.add(future)
+
+        for job in todo:
+            if job not in waits:
+                ask(job)
+        for count, future in enumerate(queue, 1):
+            job = asked.pop(future)
+            number = job["number"]
             try:
                 answer, seconds = future.result()
             except Exception as error:  # What a worker says, whatever it is, is for people to read.
                 failed += 1
                 print(f"error: {error}", file=sys.stderr)
-                continue
-            keep(given.plan, job["number"], answer)
-            megabytes = head(answer).get("megabytes") or 0
-            cost.add(seconds, megabytes)
-            name = f"{job['number']} {job['name']}".rstrip()
-            print(f"{count} of {len(todo)}: {name} ({seconds:.1f} CPU s, {megabytes} MB); so far {cost}", flush=True)
+            else:
+                keep(given.plan, number, answer)
+                megabytes = head(answer).get("megabytes") or 0
+                cost.add(seconds, megabytes)
+                print(f"{count} of {len(todo)}: {title(job)} ({seconds:.1f} CPU s, {megabytes} MB); so far {cost}", flush=True)
+            open_parts.discard(number)
+            for ready in [one for one in waits if not open_parts.intersection(one["after"])]:
+                waits.remove(ready)
+                ask(ready)
     elapsed = time.monotonic() - began
     print(f"{len(todo) - failed} jobs solved in {elapsed:.1f} s: {cost}; {len(jobs) - len(todo)} were solved before")
     if failed:

@@ -11,31 +11,7 @@ use proofline_ide::{
 use crate::common::Session;
 
 /// Words of the field, in any spelling.
-const JARGON: &[&str] = &[
-    "obligation",
-    "interpolant",
-    "predicate",
-    "abstraction",
-    "cegar",
-    "spacer",
-    "horn",
-    "smt",
-    "z3",
-    "solver",
-    "bit vector",
-    "encoding",
-    "fixpoint",
-    "widening",
-    "refinement",
-    "uninterpreted",
-    "unconfirmed",
-    "out of budget",
-    "not applicable",
-    "no progress",
-    "automaton",
-    "portfolio",
-    "havoc",
-];
+const JARGON: &str = include_str!("../../../../tests/jargon.txt");
 
 /// The first word of it in a text.
 fn jargon(text: &str) -> Option<String> {
@@ -51,7 +27,7 @@ fn jargon(text: &str) -> Option<String> {
     // Names of engines that are words of everybody's count only where nothing else could be meant.
     let engines = engine_names().iter().copied().filter(|name| name.contains('-'));
     let plural = |word: &&str| is_word(word) || is_word(&format!("{word}s"));
-    engines.chain(JARGON.iter().copied()).find(plural).map(str::to_owned)
+    engines.chain(JARGON.lines()).find(plural).map(str::to_owned)
 }
 
 #[track_caller]

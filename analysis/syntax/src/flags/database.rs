@@ -7,7 +7,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::Flags;
+use super::{Flags, links::Links};
 use crate::fs::{FileSystem, lexical};
 
 /// Where flags came from.
@@ -68,45 +68,84 @@ pub fn database_files(database: &Path, fs: &dyn FileSystem) -> Vec<PathBuf> {
     files
 }
 
+/// The files of a program.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProgramFiles {
+    /// Its own.
+    pub files: Vec<PathBuf>,
+    /// Those of the libraries that it is linked with, of the same build. The linker takes those that something is called of.
+    pub libraries: Vec<PathBuf>,
+}
+
 /// The programs that a compilation database describes, by name, each with its C files: files of one target, as far as the path of the output says the
-/// target (CMake: `CMakeFiles/server.dir/main.c.o`; Meson: `server.p/main.c.o`); else each file alone, under its own path from the database's folder.
+/// target (CMake: `CMakeFiles/server.dir/main.c.o`; Meson: `server.p/main.c.o`), with the libraries that the build links it with; else each file
+/// alone, under its own path from the database's folder.
 ///
 /// # Errors
 /// What is wrong with the database, in words for people.
 pub fn database_programs(
     database: &Path,
     fs: &dyn FileSystem,
-) -> Result<BTreeMap<String, Vec<PathBuf>>, String> {
+) -> Result<BTreeMap<String, ProgramFiles>, String> {
     let database = absolute(database, fs);
     let odd = |what: &dyn std::fmt::Display| format!("{}: {what}", crate::fs::shown(&database));
     let bytes = fs.read(&database).map_err(|error| odd(&error))?;
     let entries: Vec<Entry> = serde_json::from_slice(&bytes).map_err(|error| odd(&error))?;
     let base = database.parent().unwrap_or(Path::new(""));
-    let mut programs: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    let mut programs: BTreeMap<String, ProgramFiles> = BTreeMap::new();
+    let mut objects: BTreeMap<PathBuf, Object> = BTreeMap::new();
     for entry in &entries {
-        let file = lexical(&lexical(&base.join(&entry.directory)).join(&entry.file));
+        let folder = lexical(&base.join(&entry.directory));
+        let file = lexical(&folder.join(&entry.file));
         if file.extension().is_none_or(|extension| extension != "c") {
             continue;
         }
+        let output = output(entry);
+        let target = output.as_deref().and_then(target);
         let alone = || file.strip_prefix(base).unwrap_or(&file).display().to_string();
-        let files = programs.entry(target(entry).unwrap_or_else(alone)).or_default();
+        let files = &mut programs.entry(target.clone().unwrap_or_else(alone)).or_default().files;
         if !files.contains(&file) {
-            files.push(file);
+            files.push(file.clone());
+        }
+        if let (Some(output), Some(target)) = (output, target) {
+            objects.insert(lexical(&folder.join(output)), Object { file, target, folder });
+        }
+    }
+    let links = Links::of(objects.iter().map(|(path, object)| (&*object.folder, &**path)), fs);
+    for (made, inputs) in links.made() {
+        let Some(own) = inputs.iter().find_map(|input| objects.get(input)) else { continue };
+        let Some(program) = programs.get_mut(&own.target) else { continue };
+        for part in links.parts_of(made).into_iter().filter_map(|part| objects.get(part)) {
+            if !program.files.contains(&part.file) && !program.libraries.contains(&part.file) {
+                program.libraries.push(part.file.clone());
+            }
         }
     }
     Ok(programs)
 }
 
-/// The target that an entry's output belongs to.
-fn target(entry: &Entry) -> Option<String> {
-    let output = entry.output.clone().or_else(|| {
+/// What a C file becomes.
+struct Object {
+    file: PathBuf,
+    target: String,
+    /// Where the compiler runs.
+    folder: PathBuf,
+}
+
+/// The file that an entry's command makes.
+fn output(entry: &Entry) -> Option<PathBuf> {
+    entry.output.clone().or_else(|| {
         let arguments = match (&entry.arguments, &entry.command) {
             (Some(arguments), _) => arguments.clone(),
             (None, command) => shlex::split(command.as_deref()?)?,
         };
         let at = arguments.iter().position(|argument| argument == "-o")?;
         arguments.get(at + 1).map(PathBuf::from)
-    })?;
+    })
+}
+
+/// The target that an output belongs to.
+fn target(output: &Path) -> Option<String> {
     output
         .iter()
         .rev()

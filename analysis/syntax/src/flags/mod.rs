@@ -2,11 +2,14 @@
 
 mod args;
 mod database;
+mod links;
 
 use std::path::PathBuf;
 
 pub use args::{FlagError, FlagWarning};
-pub use database::{DATABASES, FlagsOrigin, FoundFlags, database_files, database_programs, flags_for};
+pub use database::{
+    DATABASES, FlagsOrigin, FoundFlags, ProgramFiles, database_files, database_programs, flags_for,
+};
 
 /// Sizes of the basic types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

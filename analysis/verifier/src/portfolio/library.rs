@@ -276,22 +276,24 @@ pub(super) fn check<P: Programs>(
     report: &mut Report,
 ) -> Result<(), P::Error> {
     let mut library = Library::new(programs, request, control, &report.entries)?;
-    let rounds = Rounds::All.of_library();
-    library.alone(Rounds::Cheap)?;
-    for (at, of) in rounds.iter().enumerate() {
-        if request.first_only && library.has_failure() || at > 0 && library.control.is_late() {
-            break;
-        }
-        if at > 0 && at + 1 == rounds.len() {
-            library.alone(Rounds::All)?;
-        }
-        library.round(of, at > 0 && at + 1 == rounds.len())?;
-        // What is asked of callers is found out last, and is not to find all of the time gone.
-        library.control = control.sharing(2);
-    }
+    library.in_rounds()?;
     let functions = library.entries.iter().flat_map(|(_, reached, _)| reached).copied().collect();
     library.add_to(report);
     contracts::add(programs, request, &functions, control, report)
+}
+
+/// What [`check`] asks about the executions from some of the entries before it asks what callers must see to. Nothing is known here of what it gives up
+/// at other entries, so it may ask for less.
+pub(super) fn check_part<P: Programs>(
+    programs: &P,
+    request: &Request,
+    control: &Control,
+    entries: &[Entry],
+    part: &[Name],
+) -> Result<(), P::Error> {
+    let mut library = Library::new(programs, request, control, entries)?;
+    library.keep_part(part);
+    library.in_rounds()
 }
 
 impl<'l, P: Programs> Library<'l, P> {
@@ -318,6 +320,35 @@ impl<'l, P: Programs> Library<'l, P> {
         let inner: Vec<Name> = inner.into_iter().collect();
         let control = control.clone();
         Ok(Library { programs, request, control, entries, answers, inner, alone: Vec::new() })
+    }
+
+    /// Only these entries are of interest, and what they reach.
+    fn keep_part(&mut self, part: &[Name]) {
+        let entries = std::mem::take(&mut self.entries);
+        self.entries = entries.into_iter().filter(|(entry, ..)| part.contains(&entry.name)).collect();
+        self.answers.truncate(self.entries.len());
+        let reached: BTreeSet<Name> =
+            self.entries.iter().flat_map(|(_, reached, _)| reached).copied().collect();
+        self.inner.retain(|name| reached.contains(name));
+    }
+
+    /// Asks about everything, as the rounds go.
+    fn in_rounds(&mut self) -> Result<(), P::Error> {
+        let control = self.control.clone();
+        let rounds = Rounds::All.of_library();
+        self.alone(Rounds::Cheap)?;
+        for (at, of) in rounds.iter().enumerate() {
+            if self.request.first_only && self.has_failure() || at > 0 && self.control.is_late() {
+                break;
+            }
+            if at > 0 && at + 1 == rounds.len() {
+                self.alone(Rounds::All)?;
+            }
+            self.round(of, at > 0 && at + 1 == rounds.len())?;
+            // What is asked of callers is found out last, and is not to find all of the time gone.
+            self.control = control.sharing(2);
+        }
+        Ok(())
     }
 
     fn has_failure(&self) -> bool {

@@ -1,9 +1,13 @@
 //! A plan for Ninja, and for what speaks its language: an edge for each job. An edge names all that its command reads of the plan, so it can be
 //! run where nothing else is.
 
-use std::{collections::BTreeSet, fmt::Write, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+    path::{Path, PathBuf},
+};
 
-use super::{ANSWERS, JOBS, TEXTS};
+use super::folder::{ANSWERS, JOBS, Planned, TEXTS};
 
 /// What all edges have in common. An answer that is there already is left alone, and its age says nothing: `restat`.
 pub(super) fn head(program: &Path) -> String {
@@ -13,19 +17,23 @@ pub(super) fn head(program: &Path) -> String {
          #   include build.ninja\n\
          #   proofline = remote-run proofline\n\
          proofline = '{word}'\n\
-         rule solve\n  command = $proofline solve . $job\n  description = solve $job $name\n  restat = 1\n"
+         rule solve\n  command = $proofline solve . $job\n  description = solve $title\n  restat = 1\n"
     )
 }
 
-/// Of one job: its number, its program's name, and the texts that it takes.
-pub(super) fn edge(number: &str, name: &str, texts: &BTreeSet<&str>) -> String {
+/// Of one job, which takes these texts.
+pub(super) fn edge(job: &Planned, texts: &BTreeMap<PathBuf, String>) -> String {
+    let number = &job.number;
     let mut out = format!("build {ANSWERS}/{number}: solve {JOBS}/{number}.json |");
-    for text in texts {
-        // A dollar at the end: the line goes on.
+    // A dollar at the end: the line goes on.
+    for text in texts.values().collect::<BTreeSet<_>>() {
         let _ = write!(out, " $\n    {TEXTS}/{text}");
     }
-    let name: String = name.chars().filter(|c| !c.is_control()).collect();
-    let _ = write!(out, "\n  job = {number}\n  name = {}\n", name.replace('$', "$$"));
+    for part in &job.after {
+        let _ = write!(out, " $\n    {ANSWERS}/{part}");
+    }
+    let title: String = job.title().chars().filter(|c| !c.is_control()).collect();
+    let _ = write!(out, "\n  job = {number}\n  title = {}\n", title.replace('$', "$$"));
     out
 }
 
@@ -36,9 +44,16 @@ mod tests {
     #[test]
     fn words_are_spelled_as_ninja_and_the_shell_read_them() {
         assert!(head(Path::new("/it's $5/proofline")).contains("\nproofline = '/it'\\''s $$5/proofline'\n"));
+        let texts = ["b1", "c2", "b1"].map(str::to_owned);
+        let texts = texts.into_iter().enumerate().map(|(at, text)| (at.to_string().into(), text)).collect();
+        let mut job = Planned { number: "0a".into(), name: "two\n$words".into(), ..Planned::default() };
+        let edge_of = |job: &Planned| edge(job, &texts);
         assert_eq!(
-            edge("0a", "two\n$words", &BTreeSet::from(["b1", "c2"])),
-            "build answers/0a: solve jobs/0a.json | $\n    texts/b1 $\n    texts/c2\n  job = 0a\n  name = two$$words\n"
+            edge_of(&job),
+            "build answers/0a: solve jobs/0a.json | $\n    texts/b1 $\n    texts/c2\n  job = 0a\n  title = 0a two$$words\n"
         );
+        (job.after, job.part) = (vec!["0b".into()], "2 of 3".into());
+        assert!(edge_of(&job).contains("texts/c2 $\n    answers/0b\n"));
+        assert!(edge_of(&job).ends_with("title = 0a two$$words (2 of 3)\n"));
     }
 }

@@ -68,7 +68,8 @@ impl Actor {
         // A name is relative to the first folder that has it.
         let full = |file: &PathBuf| roots.iter().map(|root| root.join(file)).find(|file| file.exists());
         let program = self.settings.program_files.iter().filter_map(full).collect();
-        self.jobs.push(Path::new(""), 0, Task::Look { roots, program, before }, 0);
+        let project = self.project_file.clone();
+        self.jobs.push(Path::new(""), 0, Task::Look { roots, program, project, before }, 0);
     }
 
     /// They were looked at: files that use what others define are read again.

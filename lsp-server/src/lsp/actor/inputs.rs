@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Instant,
 };
 
@@ -66,21 +67,30 @@ impl Actor {
     /// The client's settings, and before them what the `proofline.toml` of the first open folder that has one says.
     fn settle(&mut self) {
         let read = self.folders.roots().iter().find_map(|root| Found::near(root).transpose()).transpose();
-        let settings = match read {
+        let settings = match &read {
             Ok(Some(found)) => Settings::read(&found.over(&self.client_settings)),
             Ok(None) => Settings::read(&self.client_settings),
             Err(error) => Err(format!("{error:#}")),
         };
+        let project = read.ok().flatten().map(Arc::new);
         match settings {
-            Ok(settings) if settings == self.settings => {}
             Ok(settings) => {
-                let is_same = settings.analysis() == self.settings.analysis()
-                    && settings.program_files == self.settings.program_files
+                // What the file names besides settings: programs, and models.
+                let names = |found: &Option<Arc<Found>>| {
+                    found.as_ref().map(|found| (found.path.clone(), found.says.clone()))
+                };
+                let is_same_program = settings.program_files == self.settings.program_files
+                    && names(&project) == names(&self.project_file);
+                self.project_file = project;
+                if is_same_program && settings == self.settings {
+                    return;
+                }
+                let is_same = is_same_program
+                    && settings.analysis() == self.settings.analysis()
                     && settings.budget == self.settings.budget;
                 let is_shown_alike = settings.undecided == self.settings.undecided
                     && settings.lens == self.settings.lens
                     && settings.inlay_hints == self.settings.inlay_hints;
-                let is_same_program = settings.program_files == self.settings.program_files;
                 self.settings = settings;
                 employ_workers(memory::of_one_worker(self.settings.memory_limit_mb));
                 if !is_shown_alike {

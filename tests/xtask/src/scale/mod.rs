@@ -1,6 +1,7 @@
 //! How long a solved plan would take on many machines: a simulation from the measured times and sizes of its jobs. Each worker takes the next
 //! job from a list (the largest program first, as `solve` and the scheduler do), fetches it, solves it, and leaves its answer. A worker may die
-//! in the middle: the job goes back to the end of the list, and another worker is there after a while.
+//! in the middle: the job goes back to the end of the list, and another worker is there after a while. What is left of a program that is solved in
+//! parts comes into the list when the last of them is done.
 //! With `--solve` the jobs are solved first, each in a process of its own, so that their processor time is known.
 
 mod plot;
@@ -78,6 +79,8 @@ struct Plan {
 #[derive(Deserialize)]
 struct Planned {
     number: String,
+    #[serde(default)]
+    after: Vec<String>,
     bytes: u64,
 }
 
@@ -87,11 +90,15 @@ struct Answered {
 }
 
 /// A job, measured.
-#[derive(Clone, Copy)]
+#[derive(Clone, Default)]
 struct Job {
     seconds: f64,
     /// Fetched and left.
     bytes: f64,
+    /// Left.
+    answered: f64,
+    /// The places of the jobs whose answers it waits for.
+    after: Vec<usize>,
 }
 
 /// Numbers from 0 to 1, the same in every run (xorshift64*).
@@ -116,45 +123,67 @@ struct Outcome {
 
 fn simulate(jobs: &[Job], workers: usize, latency: f64, deaths: f64) -> Outcome {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut waits: Vec<usize> = jobs.iter().map(|job| job.after.len()).collect();
+    let mut ended = vec![0.0; jobs.len()];
+    let mut followers: Vec<Vec<usize>> = vec![Vec::new(); jobs.len()];
+    for (at, job) in jobs.iter().enumerate() {
+        job.after.iter().for_each(|before| followers[*before].push(at));
+    }
     // With the time from which on a job is there to be done.
-    let mut todo: VecDeque<(Job, f64)> = jobs.iter().map(|job| (*job, 0.0)).collect();
+    let mut todo: VecDeque<(usize, f64)> =
+        (0..jobs.len()).filter(|at| waits[*at] == 0).map(|at| (at, 0.0)).collect();
     // When workers are free, in microseconds.
     let mut free: BinaryHeap<Reverse<u64>> = (0..workers).map(|_| Reverse(0)).collect();
     let (mut elapsed, mut worked): (f64, f64) = (0.0, 0.0);
-    while let (Some((job, ready)), Some(Reverse(micros))) = (todo.pop_front(), free.pop()) {
+    while let (Some((at, ready)), Some(Reverse(micros))) = (todo.pop_front(), free.pop()) {
+        let job = &jobs[at];
         let start = (micros as f64 / 1e6).max(ready);
         let whole = 2.0 * latency + job.bytes / BANDWIDTH + job.seconds;
         let end = if random.next() < deaths {
             let part = whole * random.next();
             worked += part;
-            todo.push_back((job, start + part));
+            todo.push_back((at, start + part));
             start + part + REPLACED_AFTER
         } else {
             worked += whole;
-            elapsed = elapsed.max(start + whole);
-            start + whole
+            ended[at] = start + whole;
+            elapsed = elapsed.max(ended[at]);
+            for follower in &followers[at] {
+                waits[*follower] -= 1;
+                if waits[*follower] == 0 {
+                    let before = jobs[*follower].after.iter().map(|before| ended[*before]);
+                    todo.push_back((*follower, before.fold(0.0, f64::max)));
+                }
+            }
+            ended[at]
         };
         free.push(Reverse((end * 1e6) as u64));
     }
     Outcome { elapsed, worked }
 }
 
+/// The plan, the largest jobs first.
 fn plan(folder: &Path) -> Result<Plan> {
     let text = fs::read(folder.join("plan.json")).context("cannot read plan.json")?;
-    Ok(serde_json::from_slice(&text)?)
+    let mut plan: Plan = serde_json::from_slice(&text)?;
+    plan.jobs.sort_by_key(|job| (Reverse(job.bytes), job.number.clone()));
+    Ok(plan)
 }
 
 /// Solves all jobs and remembers what each took.
 fn solve(folder: &Path, program: &Path, workers: usize) -> Result<()> {
-    let mut plan = plan(folder)?;
-    plan.jobs.sort_by_key(|job| (Reverse(job.bytes), job.number.clone()));
+    let plan = plan(folder)?;
     let began = Instant::now();
     let of = folder.to_string_lossy();
-    let solved = limited::each(&plan.jobs, workers, |job| -> Result<(String, f64)> {
+    let solve = |job: &Planned| -> Result<(String, f64)> {
         let done = limited::run(program, &["solve", &of, &job.number], 36_000, Output::Results)?;
         ensure!(done.status.success(), "job {} was not solved", job.number);
         Ok((job.number.clone(), done.cpu.as_secs_f64()))
-    });
+    };
+    let (first, last): (Vec<Planned>, Vec<Planned>) =
+        plan.jobs.into_iter().partition(|job| job.after.is_empty());
+    let mut solved = limited::each(&first, workers, solve);
+    solved.extend(limited::each(&last, workers, solve));
     let elapsed = began.elapsed().as_secs_f64();
     let jobs = solved.into_iter().collect::<Result<_>>()?;
     fs::write(folder.join(MEASURED), serde_json::to_vec_pretty(&Measured { workers, elapsed, jobs })?)?;
@@ -162,7 +191,9 @@ fn solve(folder: &Path, program: &Path, workers: usize) -> Result<()> {
 }
 
 fn measured(folder: &Path) -> Result<Vec<Job>> {
-    let mut plan = plan(folder)?;
+    let plan = plan(folder)?;
+    let places: BTreeMap<&str, usize> =
+        plan.jobs.iter().enumerate().map(|(at, job)| (job.number.as_str(), at)).collect();
     let known: Measured = match fs::read(folder.join(MEASURED)) {
         Ok(text) => serde_json::from_slice(&text)?,
         Err(_) => Measured::default(),
@@ -170,8 +201,7 @@ fn measured(folder: &Path) -> Result<Vec<Job>> {
     if known.workers > 0 {
         println!("solved with {} at a time: {:.1} s", known.workers, known.elapsed);
     }
-    plan.jobs.sort_by_key(|job| (Reverse(job.bytes), job.number.clone()));
-    let mut jobs = Vec::new();
+    let mut jobs: Vec<Job> = Vec::new();
     for planned in &plan.jobs {
         let answer = fs::read(folder.join("answers").join(&planned.number))
             .with_context(|| format!("job {} has no answer", planned.number))?;
@@ -180,14 +210,25 @@ fn measured(folder: &Path) -> Result<Vec<Job>> {
         let seconds = known.jobs.get(&planned.number).copied().unwrap_or(seconds);
         let job = fs::metadata(folder.join("jobs").join(format!("{}.json", planned.number)))?.len();
         // Headers are the same for many jobs, and stay with a worker; its own texts it has to fetch.
-        jobs.push(Job { seconds, bytes: (job + planned.bytes + answer.len() as u64) as f64 });
+        let after = planned.after.iter().filter_map(|part| places.get(part.as_str()).copied()).collect();
+        let answered = answer.len() as f64;
+        jobs.push(Job { seconds, bytes: (job + planned.bytes) as f64 + answered, answered, after });
+    }
+    // Answers of parts are fetched, too.
+    for at in 0..jobs.len() {
+        let parts: f64 = jobs[at].after.iter().map(|part| jobs[*part].answered).sum();
+        jobs[at].bytes += parts;
     }
     Ok(jobs)
 }
 
 /// So many copies of each job, in the same order.
 fn copied(jobs: &[Job], copies: usize) -> Vec<Job> {
-    jobs.iter().flat_map(|job| std::iter::repeat_n(*job, copies)).collect()
+    let copy = |job: &Job, number: usize| {
+        let after = job.after.iter().map(|before| before * copies + number).collect();
+        Job { after, ..job.clone() }
+    };
+    jobs.iter().flat_map(|job| (0..copies).map(move |number| copy(job, number))).collect()
 }
 
 /// Prints the table.
@@ -199,7 +240,10 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     let jobs = measured(&arguments.plan)?;
     ensure!(!jobs.is_empty(), "the plan has no jobs");
     let sum: f64 = jobs.iter().map(|job| job.seconds).sum();
-    let longest = jobs.iter().map(|job| job.seconds).fold(0.0, f64::max);
+    // With what it waits for.
+    let chain =
+        |job: &Job| job.seconds + job.after.iter().map(|part| jobs[*part].seconds).fold(0.0, f64::max);
+    let longest = jobs.iter().map(chain).fold(0.0, f64::max);
     let bytes: f64 = jobs.iter().map(|job| job.bytes).sum();
     println!(
         "{} jobs, {sum:.0} s together, the longest {longest:.1} s; {:.1} MB to and from workers; alone {:.1} s",
@@ -243,12 +287,23 @@ mod tests {
 
     #[test]
     fn it_is_as_long_as_the_work_or_the_longest_job() {
-        let jobs = vec![Job { seconds: 2.0, bytes: 0.0 }; 10];
+        let jobs = vec![Job { seconds: 2.0, ..Job::default() }; 10];
         let elapsed = |workers| simulate(&jobs, workers, 0.0, 0.0).elapsed;
         assert_eq!([elapsed(1), elapsed(2), elapsed(4), elapsed(100)], [20.0, 10.0, 6.0, 2.0]);
         assert_eq!(simulate(&copied(&jobs, 3), 2, 0.0, 0.0).elapsed, 30.0);
         let with_deaths = simulate(&jobs, 2, 0.0, 0.3);
         assert!(with_deaths.elapsed > 10.0 && with_deaths.worked > 20.0);
         assert!(simulate(&jobs, 2, 0.5, 0.0).elapsed > 14.9);
+    }
+
+    #[test]
+    fn what_is_left_waits_for_all_parts() {
+        let part = Job { seconds: 2.0, ..Job::default() };
+        let jobs = [Job { seconds: 1.0, after: vec![1, 2], ..Job::default() }, part.clone(), part];
+        let elapsed = |copies, workers| simulate(&copied(&jobs, copies), workers, 0.0, 0.0).elapsed;
+        assert_eq!(
+            [elapsed(1, 1), elapsed(1, 2), elapsed(1, 9), elapsed(3, 1), elapsed(3, 9)],
+            [5.0, 3.0, 3.0, 15.0, 3.0]
+        );
     }
 }

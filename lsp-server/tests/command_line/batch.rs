@@ -168,7 +168,8 @@ fn a_large_library_is_several_jobs() {
     }
     fs::remove_file(scratch.path().join("plan/answers").join(numbers[3])).expect("gone");
     scratch.run(&["solve", "plan", numbers[3]]).expect(0, &["1 of 1"]);
-    assert_eq!(size("plan", numbers[3]), size("whole", &whole));
+    // The first line says what it cost, in a few digits more or less.
+    assert!(size("plan", numbers[3]).abs_diff(size("whole", &whole)) < 50);
 
     // Engines that are named are asked about a whole program, and so are questions that one violation answers.
     for option in ["--engine=intervals", "--first", "--entry=f1"] {

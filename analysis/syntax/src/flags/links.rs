@@ -60,12 +60,13 @@ impl Links {
     fn add_command(&mut self, folder: &Path, line: &str) {
         let words = shlex::split(line).unwrap_or_default();
         let is_archive = |word: &&String| word.ends_with(".a");
-        let output = match words.iter().position(|word| word == "-o") {
-            Some(at) => words.get(at + 1),
-            None => words.iter().find(is_archive),
+        // Behind the program's name; `ar` takes a word that says what to do.
+        let (output, before) = match words.iter().position(|word| word == "-o") {
+            Some(at) => (words.get(at + 1), 1),
+            None => (words.iter().find(is_archive), 2),
         };
         let Some(output) = output else { return };
-        let inputs = words.iter().skip(1).filter(|word| *word != output && !word.starts_with('-'));
+        let inputs = words.iter().skip(before).filter(|word| *word != output && !word.starts_with('-'));
         let whole = |word: &String| lexical(&folder.join(word));
         self.inputs.entry(whole(output)).or_default().extend(inputs.map(whole));
     }

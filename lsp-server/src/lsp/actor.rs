@@ -310,6 +310,7 @@ impl Actor {
     /// Stops all work; an edit or a command starts it again.
     fn stop(&mut self) {
         self.jobs.cancel_all();
+        self.folders.forget_look();
         for (path, document) in &mut self.documents {
             document.results.stop();
             self.news.insert(path.clone(), News { at: Instant::now() });

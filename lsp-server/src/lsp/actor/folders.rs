@@ -45,6 +45,12 @@ impl Folders {
         around.max_by_key(|root| root.components().count()).map(PathBuf::as_path)
     }
 
+    /// A look that was to come, or is under way, is none any more.
+    pub(super) fn forget_look(&mut self) {
+        self.is_old |= self.is_looking;
+        self.is_looking = false;
+    }
+
     /// What was seen.
     pub(in super::super) fn known(&self) -> Option<&Workspace> {
         self.known.as_deref()

@@ -150,11 +150,23 @@ pub fn programs_of(folder: &Path) -> Option<Result<BTreeMap<String, ProgramFiles
             if !program.libraries.is_empty() && !program.files.iter().any(has_main) {
                 program.libraries.clear();
             }
-            program.libraries = models_for(&program.files, &program.libraries);
+            program.libraries = models_for(&program.files, &unambiguous(&program.libraries));
         }
         programs
     });
     Some(programs)
+}
+
+/// Of the files of libraries, those whose functions no other one of them defines: which of two a linker takes depends on the order in which it looks at them.
+fn unambiguous(libraries: &[PathBuf]) -> Vec<PathBuf> {
+    let mut counts: BTreeMap<Box<str>, usize> = BTreeMap::new();
+    let seen = |path: &PathBuf| (path.clone(), Seen::of(&std::fs::read(path).unwrap_or_default()).defined);
+    let all: Vec<(PathBuf, BTreeSet<Box<str>>)> = libraries.iter().map(seen).collect();
+    for name in all.iter().flat_map(|(_, defined)| defined) {
+        *counts.entry(name.clone()).or_default() += 1;
+    }
+    let is_alone = |defined: &BTreeSet<Box<str>>| defined.iter().all(|name| counts[name] == 1);
+    all.into_iter().filter(|(_, defined)| is_alone(defined)).map(|(path, _)| path).collect()
 }
 
 /// Functions that others can name.
@@ -201,10 +213,10 @@ fn seen_through(file: &Path) -> Seen {
 /// Of these files, of a library or for functions that are not there, those that a program wants: it calls a function that they define, and defines none of
 /// theirs itself. What is called is seen at a glance, so one that is not wanted may be among them.
 pub fn models_for(files: &[PathBuf], models: &[PathBuf]) -> Vec<PathBuf> {
-    let (mut defined, mut called) = (BTreeSet::new(), BTreeSet::new());
     if models.is_empty() {
         return Vec::new();
     }
+    let (mut defined, mut called) = (BTreeSet::new(), BTreeSet::new());
     for file in files {
         let own = seen_through(file);
         defined.extend(own.defined);

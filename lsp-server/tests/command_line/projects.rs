@@ -118,6 +118,25 @@ fn a_program_has_what_it_calls_of_the_libraries_that_it_is_linked_with() {
     }
 }
 
+/// Which of two libraries a linker takes a function from depends on their order.
+#[test]
+fn a_function_of_two_libraries_may_do_anything() {
+    let scratch = linked();
+    write_link_commands(&scratch);
+    let other = r#"{"directory": "build/lib", "file": "../../other.c", "command": "cc -c ../../other.c -o CMakeFiles/other.dir/other.c.o"}"#;
+    scratch.write("compile_commands.json", LINKED.replacen('[', &format!("[{other},"), 1));
+    scratch.write("other.c", "int used(int a) { return a - 1; }\n");
+    std::fs::create_dir_all(scratch.path().join("build/lib/CMakeFiles/other.dir")).expect("a folder");
+    scratch.write(
+        "build/lib/CMakeFiles/other.dir/link.txt",
+        "ar qc libother.a CMakeFiles/other.dir/other.c.o\n",
+    );
+    let link = "cc CMakeFiles/app.dir/main.c.o -o app ../lib/libother.a ../lib/libutil.a\n";
+    scratch.write("build/app/CMakeFiles/app.dir/link.txt", link);
+    scratch.write("main.c", "int used(int);\nint main(void) { return 10 / (used(4) - 3); }\n");
+    scratch.run(&["check", "--no-cache"]).expect(1, &["== app (main.c)", "error[division-by-zero]"]);
+}
+
 /// A test that includes the text of what it tests has that already.
 #[test]
 fn what_a_program_includes_is_not_linked_again() {

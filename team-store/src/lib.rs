@@ -21,6 +21,7 @@ use tokio::{
     runtime::Runtime,
     sync::{OnceCell, Semaphore},
 };
+use tokio_util::task::TaskTracker;
 
 use breaker::Breaker;
 pub use place::PlaceError;
@@ -65,6 +66,8 @@ struct Inner {
     is_in_one_piece: bool,
     breaker: Breaker,
     permits: Semaphore,
+    /// Reads and writes that are asked for and not yet ended, those that wait for a permit included.
+    under_way: TaskTracker,
     /// Reads and writes that succeeded.
     successes: AtomicU64,
     /// Where to knock, for a place of the network.
@@ -90,12 +93,22 @@ impl TeamStore {
             .enable_all()
             .build()
             .map_err(|error| PlaceError::Threads(error.to_string()))?;
-        let (breaker, permits) = (Breaker::default(), Semaphore::new(AT_ONCE));
+        let (breaker, permits, under_way) = (Breaker::default(), Semaphore::new(AT_ONCE), TaskTracker::new());
         let (endpoint, is_known, begun) = (place::endpoint(text), OnceCell::new(), OnceLock::new());
         let (successes, is_in_one_piece) = (AtomicU64::new(0), place::is_in_one_piece(text));
         let (text, operator) = (text.to_owned(), OnceCell::new_with(operator));
-        let inner =
-            Inner { text, operator, is_in_one_piece, breaker, permits, successes, endpoint, is_known, begun };
+        let inner = Inner {
+            text,
+            operator,
+            is_in_one_piece,
+            breaker,
+            permits,
+            under_way,
+            successes,
+            endpoint,
+            is_known,
+            begun,
+        };
         Ok(TeamStore { runtime: Some(runtime), inner: Arc::new(inner) })
     }
 
@@ -104,7 +117,8 @@ impl TeamStore {
         let inner = self.inner.clone();
         match &self.runtime {
             Some(runtime) if inner.breaker.is_closed() => {
-                drop(runtime.spawn(async move { then(inner.read(&name).await) }));
+                let reading = async move { then(inner.read(&name).await) };
+                drop(self.inner.under_way.spawn_on(reading, runtime.handle()));
             }
             Some(_) | None => then(Err(inner.away())),
         }
@@ -115,16 +129,20 @@ impl TeamStore {
         let inner = self.inner.clone();
         let Some(runtime) = &self.runtime else { return };
         if bytes.len() as u64 <= MOST_BYTES && inner.breaker.is_closed() {
-            drop(runtime.spawn(async move { inner.write(&name, bytes).await }));
+            let writing = async move { inner.write(&name, bytes).await };
+            drop(self.inner.under_way.spawn_on(writing, runtime.handle()));
         }
     }
 
     /// Waits until nothing is under way, or the place is of no use.
     pub fn finish(&self) {
         let Some(runtime) = &self.runtime else { return };
+        // It is waited for what has begun by now, and it may go on later.
+        self.inner.under_way.close();
         // A clock needs a runtime around it.
         let end = async { tokio::time::timeout(LAST_WRITES, self.inner.end()).await };
         let _ = runtime.block_on(end);
+        self.inner.under_way.reopen();
     }
 
     /// What failed last, if nothing has succeeded since.
@@ -150,9 +168,7 @@ impl Inner {
             let before = successes();
             let tried = self.begun.get().map_or(Duration::ZERO, Instant::elapsed);
             let quiet = if before == 0 { FIRST_QUIET.saturating_sub(tried) } else { QUIET };
-            // All permits are free when nothing is under way. Whoever asks for all waits behind those who asked before.
-            let all = self.permits.acquire_many(AT_ONCE as u32);
-            if tokio::time::timeout(quiet, all).await.is_ok() || successes() == before {
+            if tokio::time::timeout(quiet, self.under_way.wait()).await.is_ok() || successes() == before {
                 return;
             }
         }
@@ -271,7 +287,10 @@ mod tests {
         let store = TeamStore::open(&folder.path().to_string_lossy()).expect("a place");
         let written = vec![7; MOST_BYTES as usize];
         store.put("whole".to_owned(), written.clone());
-        store.finish();
+        // A machine that is busy writes later than somebody waits who has seen nothing succeed.
+        while !store.inner.under_way.is_empty() {
+            store.finish();
+        }
         fs::write(folder.path().join("large"), vec![7; MOST_BYTES as usize + 1]).expect("a file");
         assert_eq!(fetched(&store, "whole").expect("it comes"), Some(written));
         assert_eq!(fetched(&store, "large").expect("it comes"), None);

@@ -96,6 +96,27 @@ def test_the_project_s_file_names_programs_and_models(server, tmp_path):
     says(client, util, after=before)
 
 
+def test_a_monitor_of_the_project_counts_as_soon_as_it_changes(server, tmp_path):
+    rule = 'monitor lamp\nstart dark\n\ndark:\n    light() -> lit\n    dim() -> error "it is dark"\nlit:\n    light() -> %s\n'
+    monitor = tmp_path / "lamp.monitor"
+    monitor.write_text(rule % "stay")
+    (tmp_path / "proofline.toml").write_text('monitors = ["lamp.monitor"]\n')
+    client = server(params=folders(tmp_path))
+    uri = client.open(tmp_path / "main.c", "extern void light(void);\nint main(void) {\n    light();\n    light();\n    return 0;\n}\n")
+    client.settled(uri, 1)
+    assert codes(client, uri) == []
+    before = len(client.messages)
+    monitor.write_text(rule % 'error "it is lit"')
+    client.tell("workspace/didChangeWatchedFiles", {"changes": [{"uri": monitor.as_uri(), "type": 2}]})
+    (found,) = says(client, uri, "monitor:lamp", after=before)
+    assert found["range"]["start"]["line"] == 3
+    # What is wrong with it is said, and the rule of before counts.
+    monitor.write_text(rule % "somewhere")
+    client.tell("workspace/didChangeWatchedFiles", {"changes": [{"uri": monitor.as_uri(), "type": 2}]})
+    client.wait(lambda m: m.get("method") == "window/showMessage" and "somewhere" in m["params"]["message"], 30)
+    assert codes(client, uri) == ["monitor:lamp"]
+
+
 def test_files_of_no_common_program_are_only_found_by_name(server, tmp_path):
     one, other = tmp_path / "one", tmp_path / "other"
     project(one)

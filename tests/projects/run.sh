@@ -14,7 +14,7 @@ result=0
 ok() { echo "ok      $1"; }
 failed() { echo "FAILED  $1"; result=1; }
 # Little work for each: what is tested is the way to the programs, not how much is proved of them.
-few=(--property division-by-zero,array-bounds --budget 20000 --limit 90)
+few=(--property division-by-zero,array-bounds --budget 4000 --limit 60)
 # code_of COMMAND…: its exit code; what it prints is in $state/out.
 code_of() { local code=0; "$@" >"$state/out" 2>"$state/err" || code=$?; echo "$code"; }
 # names FILE: the programs of a result in JSON.

@@ -188,6 +188,22 @@ fn infix(out: &mut String, function: &Function, text: &str, own: u8, outer: u8, 
     }
 }
 
+/// What is subtracted from zero is negated: that is what the program has written nearly always.
+fn is_zero(expr: &Expr) -> bool {
+    matches!(expr, Expr::Int(0, _))
+}
+
+fn negated(out: &mut String, function: &Function, arg: &Expr, outer: u8) {
+    if outer > 14 {
+        out.push('(');
+    }
+    out.push('-');
+    write_expr(out, function, arg, 14);
+    if outer > 14 {
+        out.push(')');
+    }
+}
+
 fn write_expr(out: &mut String, function: &Function, expr: &Expr, outer: u8) {
     match expr {
         Expr::Int(value, _) => {
@@ -207,12 +223,17 @@ fn write_expr(out: &mut String, function: &Function, expr: &Expr, outer: u8) {
             });
             write_expr(out, function, arg, 14);
         }
+        Expr::Binary(BinaryOp::Sub, zero, arg, _) if is_zero(zero) => negated(out, function, arg, outer),
         Expr::Binary(op, lhs, rhs, _) => infix(out, function, op.symbol(), strength(*op), outer, lhs, rhs),
         Expr::Compare(op, lhs, rhs) => {
             let (text, own) = (op.symbol(), comparison_strength(*op));
             infix(out, function, text, own, outer, lhs, rhs);
         }
         Expr::Cast(to, arg, _) => write_conversion(out, function, *to, arg, outer),
+        Expr::Overflows(BinaryOp::Sub, zero, arg) if is_zero(zero) => {
+            negated(out, function, arg, 15);
+            out.push_str(" overflows");
+        }
         Expr::Overflows(op, lhs, rhs) => {
             infix(out, function, op.symbol(), strength(*op), 15, lhs, rhs);
             out.push_str(" overflows");

@@ -1,5 +1,8 @@
 //! Where the parts of an automaton are in the text. Kept apart, so that whitespace changes no automaton.
 
+use std::sync::Arc;
+
+use proofline_hir::{Enumerations, Name, Type, TypeKind};
 use proofline_syntax::Span;
 
 use crate::Site;
@@ -15,11 +18,20 @@ pub struct FunctionMap {
     pub name: Option<Span>,
     /// The closing brace.
     pub end: Option<Span>,
+    /// What its unit calls the values of enumerations.
+    pub enumerations: Arc<Enumerations>,
 }
 
 impl FunctionMap {
     /// Position of a site.
     pub fn span(&self, site: Site) -> Option<Span> {
         self.sites.get(site.in_map().index()).copied()
+    }
+
+    /// What the text calls a value of this type, if that is an enumeration with such a constant: the first one.
+    pub fn enumerator(&self, ty: Type, value: i128) -> Option<Name> {
+        let TypeKind::Enum(tag, _) = ty.kind() else { return None };
+        let constants = self.enumerations.get(tag)?;
+        constants.iter().find(|(_, known)| *known == value).map(|(name, _)| *name)
     }
 }

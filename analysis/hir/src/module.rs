@@ -117,4 +117,9 @@ pub struct ModuleMap {
     pub definitions: Vec<Option<Span>>,
     /// Per function with a body: the body's positions.
     pub bodies: Vec<Option<Arc<BodyMap>>>,
+    /// What the text calls the values of enumerations.
+    pub enumerations: Arc<Enumerations>,
 }
+
+/// Names and values of the constants of enumerations, by tag. No meaning depends on them: values in messages have them as their names.
+pub type Enumerations = BTreeMap<Name, Vec<(Name, i128)>>;

@@ -1,5 +1,5 @@
 //! What an editor underlines: parts of the text that were not understood, failures with their paths, code that nothing reaches, and, when
-//! nothing more will come, places that were not decided. Positions are those of the current texts.
+//! nothing more will come of a function, its places that were not decided. Positions are those of the current texts.
 
 use std::path::Path;
 
@@ -152,13 +152,10 @@ fn unread_contracts(file: &FileResults) -> Vec<Diagnostic> {
     out
 }
 
-/// What could not be decided is said when nothing more will come: at its places, or once per function, at its name.
+/// What could not be decided is said when nothing more will come of its function: at its places, or once, at the function's name.
 fn undecided(file: &FileResults, marks: Undecided) -> Vec<Diagnostic> {
     let mut out = Vec::new();
-    if !file.is_settled() {
-        return out;
-    }
-    for function in file.functions() {
+    for function in file.functions().filter(|function| file.is_done(&function.name)) {
         let Some(report) = file.function(&function.name) else { continue };
         let name = || own(file, file.now(function.selection.range));
         match report.state {

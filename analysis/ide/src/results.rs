@@ -338,23 +338,36 @@ impl FileResults {
             })
     }
 
+    /// Whether everything is known of a function of the current text that will be.
+    pub fn is_done(&self, function: &str) -> bool {
+        let Some(program) = self.program.as_ref().filter(|program| self.is_current && program.is_planned())
+        else {
+            return false;
+        };
+        self.have_ended(&program.deciding(function).collect::<Vec<_>>())
+    }
+
+    /// Whether more effort would change nothing about the function that these entries decide.
+    fn have_ended(&self, entries: &[&EntryPoint]) -> bool {
+        let known = |entry: &EntryPoint| self.entries.get(&entry.name);
+        let is_settled = |entry: &&EntryPoint| {
+            let fresh = known(entry).and_then(|known| known.fresh.as_ref());
+            entry.is_alone && fresh.is_some_and(|dated| dated.report.is_settled)
+        };
+        entries.iter().any(is_settled)
+            || entries.iter().all(|entry| known(entry).is_some_and(|known| known.is_final))
+    }
+
     /// Of how many functions everything is known that will be, and how many there are.
     pub fn share(&self) -> (usize, usize) {
         let Some(program) = &self.program else { return (0, 0) };
-        let is_final =
-            |entry: &&EntryPoint| self.entries.get(&entry.name).is_some_and(|known| known.is_final);
         let (mut done, mut all) = (0, 0);
         for function in self.functions() {
             let entries: Vec<&EntryPoint> = program.deciding(&function.name).collect();
-            if entries.is_empty() {
-                continue;
+            if !entries.is_empty() {
+                all += 1;
+                done += usize::from(self.have_ended(&entries));
             }
-            all += 1;
-            let is_settled = |entry: &&EntryPoint| {
-                let fresh = self.entries.get(&entry.name).and_then(|known| known.fresh.as_ref());
-                entry.is_alone && fresh.is_some_and(|dated| dated.report.is_settled)
-            };
-            done += usize::from(entries.iter().any(is_settled) || entries.iter().all(is_final));
         }
         (done, all)
     }

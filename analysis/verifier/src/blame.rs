@@ -57,7 +57,7 @@ impl fmt::Display for Blame {
             Blame::Latent(asked) => match (&asked.requires, &asked.fails_when, asked.unknown) {
                 (Some(requires), ..) => write!(f, "requires {requires}"),
                 (None, Some(when), _) => write!(f, "fails when {when}"),
-                (None, None, Some(unknown)) => write!(f, "hangs on {unknown}"),
+                (None, None, Some(unknown)) => write!(f, "depends on {unknown}"),
                 (None, None, None) => write!(f, "fails for some arguments"),
             },
         }
@@ -138,6 +138,8 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
     // What influences the values that loops compute, by how often and which way they go round.
     let mut inside = Influence::default();
     let mut failure = None;
+    // Its condition, whether people can read it or not.
+    let mut failing: Option<Expr> = None;
     // What the branches right before the failure ask, with nothing done in between: the condition of an assertion.
     let mut last_asked = Influence::default();
     // Conditions that were asked, and whether a function that nothing is known of was called behind them: `if (!p) die();`.
@@ -188,11 +190,13 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
                 };
                 called_back = tests.iter().rev().find(same).and_then(|(.., called)| *called);
                 is_freed_here = value.expr.as_ref().is_some_and(|expr| symbols.is_freed_here(expr));
+                failing.clone_from(&value.expr);
                 value.expr = value.expr.filter(symbols::is_readable);
                 failure = Some(value);
                 continue;
             }
             let reads = value.on.callers && value.expr.as_ref().is_none_or(symbols::reads_memory);
+            let asks = value.expr.clone();
             value.expr = value.expr.filter(symbols::is_readable);
             let structure = subject.env().structure(function.name);
             let siblings = || structure.successors(edge.from).iter().map(|id| function.edge(*id));
@@ -225,7 +229,7 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
                 let others = || siblings().filter(|other| other.to != edge.to);
                 let is_guard = |to: &BTreeSet<Loc>| others().all(|other| !to.contains(&other.to));
                 if event.function == at && to_failure.as_ref().is_some_and(is_guard) {
-                    guards.add(value.expr.clone());
+                    guards.add(asks);
                 }
                 asked.add(value.expr);
             }
@@ -268,7 +272,7 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
         return if is_loss && asks_links { Blame::Latent(by) } else { Blame::Manifest };
     }
     // The function has tested it, and let it through.
-    if !failure.on.counted && failure.expr.as_ref().is_some_and(|condition| guards.let_through(condition)) {
+    if !failure.on.counted && failing.as_ref().is_some_and(|condition| guards.let_through(condition)) {
         return Blame::Manifest;
     }
     if failure.on.is_some()

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{LocalId, Name, Site};
+use proofline_cfa::{LocalId, Name, Site, Type};
 use proofline_cfa_build::ProgramMap;
 use proofline_cpa::Unknown;
 use proofline_syntax::{SourceFiles, Span, Unit};
@@ -82,6 +82,11 @@ impl Sources {
     pub fn position(&self, function: Name, site: Site) -> Option<Position> {
         let (unit, map) = self.map.function(function)?;
         position(unit, self.units.get(&unit)?.files(), map.span(site)?)
+    }
+
+    /// What a function's text calls a value of a type.
+    pub fn enumerator(&self, function: Name, ty: Type, value: i128) -> Option<Name> {
+        self.map.function(function)?.1.enumerator(ty, value)
     }
 
     /// Where a function is defined: its name.

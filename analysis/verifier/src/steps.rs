@@ -144,7 +144,7 @@ impl Teller<'_> {
                 return;
             }
             let shown = match scalar {
-                Scalar::Int(ty) => ty.wrap(*answer).to_string(),
+                Scalar::Int(ty) => self.shown(entry, local.ty, Value::Int(ty.wrap(*answer)), scalar),
                 Scalar::Pointer if has_strings(self.subject.program(), entry) => {
                     self.strings(run, entry, parameter);
                     continue;
@@ -160,6 +160,13 @@ impl Teller<'_> {
             };
             self.argument(entry, parameter, local.name.to_string(), shown);
         }
+    }
+
+    /// A value as the function's text would call it: `OPEN (1)` of an enumeration.
+    fn shown(&self, function: Name, ty: Type, value: Value, scalar: Scalar) -> String {
+        let text = self.objects.value_text(value, scalar);
+        let named = value.int().and_then(|number| self.sources.enumerator(function, ty, number));
+        named.map_or_else(|| text.clone(), |name| format!("{name} ({text})"))
     }
 
     /// What a pointer of the callers points to.
@@ -387,10 +394,13 @@ impl Teller<'_> {
         let mut arguments = Vec::new();
         let target = self.subject.program().function(name).cloned();
         for (i, argument) in event.arguments.iter().enumerate() {
-            let parameter = target.as_ref().and_then(|t| t.parameters.get(i).map(|&p| t.local(p).name));
-            let value = argument
-                .map_or_else(|| "…".to_owned(), |(value, scalar)| self.objects.value_text(value, scalar));
-            if let Some(parameter) = parameter {
+            let parameter = target.as_ref().and_then(|t| t.parameters.get(i).map(|&p| t.local(p)));
+            let value = match (*argument, parameter) {
+                (Some((value, scalar)), Some(parameter)) => self.shown(name, parameter.ty, value, scalar),
+                (Some((value, scalar)), None) => self.objects.value_text(value, scalar),
+                (None, _) => "…".to_owned(),
+            };
+            if let Some(parameter) = parameter.map(|parameter| parameter.name) {
                 self.values.insert((event.depth + 1, parameter.to_string()), value.clone());
                 shown.push(format!("{parameter} = {value}"));
                 arguments.push((parameter.to_string(), value));
@@ -413,7 +423,7 @@ impl Teller<'_> {
         value: (Value, Scalar),
         kind: StepKind,
     ) {
-        let shown = self.objects.value_text(value.0, value.1);
+        let shown = self.shown(function.name, dst.ty, value.0, value.1);
         let name = lvalue_text(function, dst);
         let depth = if matches!(dst.base, Base::Local(_)) { event.depth } else { 0 };
         self.values.insert((depth, name.clone()), shown.clone());
@@ -518,7 +528,7 @@ impl Teller<'_> {
             let value = match now {
                 // The strings of the command line are told as what they say.
                 Some((_, _, Scalar::Pointer)) if told.starts_with('"') => told.clone(),
-                Some((_, value, scalar)) => self.objects.value_text(*value, *scalar),
+                Some((_, value, scalar)) => self.shown(at.name, lvalue.ty, *value, *scalar),
                 None if run.seen.last.is_none() || is_register(at, lvalue) => told.clone(),
                 None => continue,
             };

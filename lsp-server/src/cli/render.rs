@@ -74,7 +74,7 @@ pub(crate) fn latent(report: &Report, style: Style) -> String {
     let (unknown, callers): (Vec<Demand>, Vec<Demand>) =
         demands(report).into_iter().partition(|demand| demand.is_unknown);
     list(&mut out, "callers must see to it:", &callers, style);
-    list(&mut out, "hangs on functions that are not here:", &unknown, style);
+    list(&mut out, "depends on functions that are not here:", &unknown, style);
     out
 }
 

@@ -1,6 +1,6 @@
 //! The settings section `proofline`, from `initializationOptions`, `workspace/configuration` and `didChangeConfiguration`.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use proofline_ide::{Property, Settings as Analysis, Undecided, check::Monitors};
 use serde::Deserialize;
@@ -116,6 +116,11 @@ impl Settings {
         settings.watching =
             monitors(&settings.monitors).map_err(|error| format!("setting proofline.monitors: {error}"))?;
         Ok(settings)
+    }
+
+    /// Whether a file is one of the monitors.
+    pub(super) fn has_monitor(&self, path: &Path) -> bool {
+        self.monitors.iter().any(|monitor| std::path::absolute(monitor).is_ok_and(|monitor| monitor == path))
     }
 
     fn property(&self) -> Result<Property, String> {

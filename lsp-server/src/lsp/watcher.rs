@@ -154,7 +154,7 @@ fn came(path: &Path) -> Option<FileEvent> {
 fn is_read(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     matches!(name, "compile_commands.json" | "compile_flags.txt" | project_file::NAME)
-        || path.extension().is_some_and(|extension| extension == "c" || extension == "h")
+        || path.extension().is_some_and(|ending| ending == "c" || ending == "h" || ending == "monitor")
 }
 
 /// What version control and tools keep for themselves.

@@ -110,3 +110,22 @@ fn explain_says_why_place_by_place() {
         .expect(2, &["ratio: proved, if callers see to it: it needs b != 0", "up to callers: b != 0"]);
     scratch.run(&["explain", "ratio.c", "nothing"]).expect(3, &["there is no function `nothing`"]);
 }
+
+#[test]
+fn a_value_of_an_enumeration_has_its_name() {
+    let scratch = Scratch::new();
+    scratch.write(
+        "door.c",
+        "enum state { SHUT, OPEN = 3 };\ntypedef enum { LEFT, RIGHT } side;\nstatic int width(enum state s) { return 12 / (3 - s); }\n\
+         int door(side where) {\n    enum state s = SHUT;\n    if (where == RIGHT)\n        s = OPEN;\n    return width(s);\n}\n",
+    );
+    scratch.run(&["check", "door.c"]).expect(
+        1,
+        &[
+            "`where = RIGHT (1)` (argument)",
+            "`s = OPEN (3)`",
+            "call `width(s = OPEN (3))`",
+            "when s = OPEN (3)",
+        ],
+    );
+}

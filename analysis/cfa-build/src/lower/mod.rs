@@ -147,6 +147,7 @@ fn lower_here(module: &Module, map: &ModuleMap) -> (Unit, UnitMap) {
                 let (function, mut function_map) = lower_function(&context, source, body, body_map);
                 function_map.name = map.functions.get(at).copied();
                 function_map.end = body_map.and_then(|map| map.end);
+                function_map.enumerations = map.enumerations.clone();
                 positions.functions.insert(source.name, Arc::new(function_map));
                 unit.functions.push(Arc::new(function));
             }

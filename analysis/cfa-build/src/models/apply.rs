@@ -294,8 +294,10 @@ impl Pass<'_, '_> {
             self.set_locale(arguments, cause);
         }
         if self.uses_errno && !model.quiet && !model.noreturn {
+            // No library function makes it negative.
             let errno = self.errno();
-            self.emitter.havoc(errno, cause);
+            self.emitter.havoc(errno.clone(), cause);
+            self.emitter.assume_range(&Expr::Load(errno), 0, IntType::INT.max());
         }
         if let Some(print) = &model.prints {
             self.print(print, arguments, dst, cause);
@@ -529,7 +531,7 @@ impl Pass<'_, '_> {
             Bound::LongMin => Some(self.emitter.long().min()),
             Bound::PtrdiffMax => Some(self.emitter.types.ptrdiff_t().max()),
             Bound::SizeMax => Some(self.emitter.types.size_t().max()),
-            Bound::Argument(..) | Bound::Conversions(_) => None,
+            Bound::Argument(..) | Bound::Below(_) | Bound::Conversions(_) => None,
         }
     }
 

@@ -229,6 +229,8 @@ pub(super) enum Bound {
     SizeMax,
     /// An argument, unless another one may have these bits.
     Argument(usize, Option<(usize, i128)>),
+    /// Less than an argument, or 0.
+    Below(usize),
     /// The number of conversions that a format of `scanf` assigns.
     Conversions(usize),
 }
@@ -474,6 +476,7 @@ impl Model {
                             see(*at, Use::Number);
                             unless.iter().for_each(|(flags, _)| see(*flags, Use::Number));
                         }
+                        Bound::Below(at) => see(*at, Use::Number),
                         Bound::Conversions(format) => see(*format, Use::Pointer),
                         Bound::Number(_)
                         | Bound::LongMax

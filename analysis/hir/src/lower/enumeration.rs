@@ -43,10 +43,11 @@ impl<'u> Lowerer<'u> {
         }
         let kind = enum_kind(min, max, packed, self.model);
         let ty = Type::new(TypeKind::Enum(unique, kind));
-        for (constant, value) in constants {
+        for &(constant, value) in &constants {
             let own = if IntKind::Int.holds(value, self.model) { Type::int() } else { ty };
             self.bind(constant, Entity::EnumConstant(value, own));
         }
+        self.enumerations.insert(unique, constants);
         if let Some(name) = name {
             self.bind_tag(name, Tag::Enum(unique, kind));
         }

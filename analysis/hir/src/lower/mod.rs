@@ -8,7 +8,7 @@ use proofline_syntax::{DataModel, Span, Unit};
 use tree_sitter::Node;
 
 use crate::{
-    Module, ModuleMap, Name,
+    Enumerations, Module, ModuleMap, Name,
     body::{Body, BodyMap, Expr, ExprId, ExprKind, LabelId, Local, LocalId, Stmt, StmtId},
     types::{Records, Type, TypeKind},
 };
@@ -75,6 +75,8 @@ pub(crate) struct Lowerer<'u> {
     pack_struct: Option<u64>,
     /// Complete records so far.
     pub(crate) records: Records,
+    /// Enumerations so far.
+    pub(crate) enumerations: Enumerations,
     pub(crate) errors: Vec<HirError>,
     /// Innermost last; the first is the file's.
     pub(crate) scopes: Vec<Scope>,

@@ -210,7 +210,7 @@ impl Objects {
 
     /// The finished module.
     pub(crate) fn finish(self, lowerer: Lowerer<'_>) -> (Module, ModuleMap) {
-        let mut map = ModuleMap::default();
+        let mut map = ModuleMap { enumerations: Arc::new(lowerer.enumerations), ..ModuleMap::default() };
         let mut globals = Vec::new();
         for mut entry in self.globals {
             // A tentative definition of an array of unknown length has one element.

@@ -75,6 +75,7 @@ impl<'u> Lowerer<'u> {
             short_enums: flags.short_enums,
             pack_struct: flags.pack_struct.map(u64::from),
             records: Default::default(),
+            enumerations: Default::default(),
             errors: Vec::new(),
             scopes: vec![Scope::default()],
             body: BodyBuilder::default(),

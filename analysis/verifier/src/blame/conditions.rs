@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proofline_cfa::{CompareOp, Expr, Function, visit};
+use proofline_cfa::{BinaryOp, CompareOp, Expr, Function, Scalar, visit};
 
 use super::{readable, symbols::result_name};
 
@@ -166,10 +166,24 @@ fn atom(condition: &Expr) -> Option<(&Expr, CompareOp, i128)> {
         Expr::Null => Some(0),
         _ => None,
     };
-    match (number(left), number(right)) {
-        (None, Some(bound)) => Some((left, *op, bound)),
-        (Some(bound), None) => Some((right, op.mirrored(), bound)),
-        _ => None,
+    let (subject, op, bound) = match (number(left), number(right)) {
+        (None, Some(bound)) => (&**left, *op, bound),
+        (Some(bound), None) => (&**right, op.mirrored(), bound),
+        _ => return None,
+    };
+    Some(moved(subject, op, bound))
+}
+
+/// `x - 3 > 2` is `x > 5`: signed sums that wrap around are mistakes of their own.
+fn moved(subject: &Expr, op: CompareOp, bound: i128) -> (&Expr, CompareOp, i128) {
+    let is_signed = matches!(subject.scalar(), Scalar::Int(ty) if ty.signed);
+    match subject {
+        Expr::Binary(sum, inner, number, _) if is_signed => match (sum, &**number) {
+            (BinaryOp::Sub, Expr::Int(number, _)) => moved(inner, op, bound.saturating_add(*number)),
+            (BinaryOp::Add, Expr::Int(number, _)) => moved(inner, op, bound.saturating_sub(*number)),
+            _ => (subject, op, bound),
+        },
+        _ => (subject, op, bound),
     }
 }
 

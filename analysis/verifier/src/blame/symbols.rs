@@ -2,16 +2,20 @@
 //! was involved in, is forgotten, but not what influences it. What events do stands in `events`.
 
 mod events;
+mod own;
+mod plain;
 
 pub(super) use events::is_input;
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
-    Argument, Base, Expr, Function, LocalId, Lvalue, MemoryPredicate, Name, Program, Scalar, Site, Step,
-    visit,
+    Argument, Base, Expr, Function, IntType, LocalId, Lvalue, MemoryPredicate, Name, Program, Scalar, Site,
+    Step, visit,
 };
 use rustc_hash::FxHashMap;
+
+use own::Own;
 
 /// Expressions with more parts are forgotten.
 const LARGEST: usize = 24;
@@ -123,6 +127,8 @@ pub(super) struct Symbols {
     choice: Option<Choice>,
     /// Pointers to what the run itself has freed.
     freed: Vec<Expr>,
+    /// What the run itself has allocated and computed.
+    own: Own,
 }
 
 impl Symbols {
@@ -141,6 +147,7 @@ impl Symbols {
             results: 0,
             choice: None,
             freed: Vec::new(),
+            own: Own::default(),
             meets_callers: !entry.parameters.is_empty(),
         };
         for id in &entry.parameters {
@@ -211,7 +218,13 @@ impl Symbols {
         if let Some(expr) = &result {
             visit::walk(expr, &mut |_| size += 1);
         }
-        Symbol::new(result.filter(|_| size <= LARGEST), self.influence(expr, depth))
+        let result = result.filter(|_| size <= LARGEST);
+        let mut on = self.influence(expr, depth);
+        // `x - x` is zero whatever callers pass.
+        if !on.counted && result.as_ref().is_some_and(|expr| matches!(expr, Expr::Int(..))) {
+            on = Influence::default();
+        }
+        Symbol::new(result, on)
     }
 
     /// Whether a condition (over the arguments) fails because the run itself has freed what the pointer leads to: whichever object callers pass.
@@ -251,6 +264,11 @@ impl Symbols {
                 return symbol.clone();
             }
             return match key.1 {
+                // What lies in an object of the run's own that nobody has written since.
+                Root::Global(name) if own::is_object(name) => {
+                    let rest = self.rest.get(&(key.0, key.1)).copied().unwrap_or_default();
+                    Symbol::new(None, rest.on.and(self.memory).and(self.of_callers()))
+                }
                 // A global of a library may hold anything when the entry is called.
                 Root::Global(name) => {
                     let expr = (!self.is_written)
@@ -365,8 +383,8 @@ impl Symbols {
                 Expr::Address(Lvalue { base, path, ..lvalue.clone() })
             }
             Expr::Unary(op, a, site) => Expr::Unary(*op, sub(a)?, *site),
-            Expr::Binary(op, a, b, site) => Expr::Binary(*op, sub(a)?, sub(b)?, *site),
-            Expr::Compare(op, a, b) => Expr::Compare(*op, sub(a)?, sub(b)?),
+            Expr::Binary(op, a, b, site) => plain::binary(*op, sub(a)?, sub(b)?, *site),
+            Expr::Compare(op, a, b) => plain::compare(*op, sub(a)?, sub(b)?),
             Expr::Cast(scalar, a, site) => {
                 let inner = sub(a)?;
                 match (&*inner, scalar) {
@@ -377,7 +395,11 @@ impl Symbols {
                 }
             }
             Expr::Overflows(op, a, b) => Expr::Overflows(*op, sub(a)?, sub(b)?),
-            Expr::Memory(predicate, a, b) => Expr::Memory(*predicate, sub(a)?, sub(b)?),
+            Expr::Memory(predicate, a, b) => {
+                let (a, b) = (sub(a)?, sub(b)?);
+                let ends_outside = *predicate == MemoryPredicate::InBounds && self.own.ends_outside(&a, &b);
+                if ends_outside { Expr::Int(0, IntType::INT) } else { Expr::Memory(*predicate, a, b) }
+            }
             Expr::PointerDifference(a, b, stride, ty) => {
                 Expr::PointerDifference(sub(a)?, sub(b)?, *stride, *ty)
             }
@@ -415,14 +437,14 @@ pub(super) fn result_name(expr: &Expr) -> Option<Name> {
 /// The member that tells results apart.
 const RESULT: &str = "#result";
 
-/// Whether people can read the expression: it speaks of no local by its address.
+/// Whether people can read the expression: it speaks of no local by its address, and of nothing that has no name.
 pub(super) fn is_readable(expr: &Expr) -> bool {
     let mut is_readable = true;
     visit::walk(expr, &mut |part| {
         if let Expr::Load(Lvalue { base: Base::Global(name), .. })
         | Expr::Address(Lvalue { base: Base::Global(name), .. }) = part
         {
-            is_readable &= frame(*name).is_none();
+            is_readable &= !name.starts_with('#');
         }
     });
     is_readable

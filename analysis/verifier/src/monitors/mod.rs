@@ -15,7 +15,7 @@ mod occurrences;
 mod parse;
 mod weave;
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use proofline_cfa::CompareOp;
 
@@ -167,7 +167,9 @@ impl Monitor {
 
     /// The check whose obligations it makes.
     pub fn check(&self) -> &'static Check {
-        monitor::of(&self.name, &self.cwe, &self.help)
+        let kept = || format!("keep to the order that the monitor `{}` asks for", self.name).into();
+        let help: Cow<'_, str> = if self.help.is_empty() { kept() } else { (&*self.help).into() };
+        monitor::of(&self.name, &self.cwe, &help)
     }
 
     /// Its name in the file.

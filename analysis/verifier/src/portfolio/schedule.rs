@@ -14,7 +14,7 @@ use proofline_smt::{Reason, worker::take_incident};
 use super::{Control, Doing, Request, STACK, claims, panic_text, promises};
 use crate::{
     blame::{self, Blame},
-    checks,
+    callers_memory, checks,
     counterexample::Counterexample,
     engines::{self, Answer, Decision, Engine, Features, Question, Targets},
     interpret::{Code, Machine, Script},
@@ -226,10 +226,14 @@ impl<'r> Schedule<'r> {
                 Unknown::Unconfirmed("what earlier calls allocated here and still hold is not known".into());
             for target in self.open.iter() {
                 let is_callers = self.entry.is_library() && !plain.contains(target.0, target.1);
+                let of_theirs = || {
+                    let env = self.subject.env();
+                    callers_memory::is_asked(env, target.0, target.1, &callers_memory::is_of_an_object)
+                };
                 let why = match is_callers {
                     true if self.is_leak(target) => earlier.clone(),
-                    true => by_callers.clone(),
-                    false => reason.clone(),
+                    true if of_theirs() => by_callers.clone(),
+                    true | false => reason.clone(),
                 };
                 self.judgement.verdicts.insert(target, Verdict::Unknown(why));
             }

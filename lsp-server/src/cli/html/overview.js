@@ -70,7 +70,7 @@ function findingCard(finding, others = []) {
 function demandOf(finding) {
   if (finding.verdict !== 'callers') return undefined;
   const who = functionLink(keyOf(finding.program, finding.entry), finding.entry);
-  if (finding.hangs_on) return ['It hangs on what ', h('code', {}, finding.hangs_on), ' does, of which nothing is known.'];
+  if (finding.hangs_on) return ['It depends on what ', h('code', {}, finding.hangs_on), ' does, of which nothing is known.'];
   if (finding.requires) return ['Callers of ', who, ' must see to ', prose(finding.requires), '.'];
   if (finding.fails_when) return ['Callers of ', who, ' must not let it come to ', prose(finding.fails_when), '.'];
   return ['It fails for some arguments of ', who, '.'];

@@ -27,7 +27,7 @@ impl Actor {
             let watcher = |glob: &str| json!({ "globPattern": glob });
             let options = json!({ "watchers": [
                 watcher("**/*.{c,h}"), watcher("**/compile_commands.json"), watcher("**/compile_flags.txt"),
-                watcher("**/proofline.toml"),
+                watcher("**/proofline.toml"), watcher("**/*.monitor"),
             ] });
             let registration = Registration {
                 id: "watched-files".into(),
@@ -235,7 +235,10 @@ impl Actor {
     }
 
     pub(super) fn files_changed(&mut self, params: &DidChangeWatchedFilesParams) {
-        if params.changes.iter().any(|change| change.uri.as_str().ends_with(NAME)) {
+        let is_about_settings = |change: &FileEvent| {
+            path_of(&change.uri).is_some_and(|path| path.ends_with(NAME) || self.settings.has_monitor(&path))
+        };
+        if params.changes.iter().any(is_about_settings) {
             self.settle();
         }
         // What came or went may be a whole folder.

@@ -14,8 +14,14 @@ use serde::Deserialize;
 use super::{tool, try_out};
 
 /// What pip brings for this, pinned.
-const TOOLS: [&str; 5] =
-    ["cmake==4.1.2", "distributed==2026.8.0", "meson==1.9.1", "ninja==1.13.0", "pre-commit==4.3.0"];
+const TOOLS: [&str; 6] = [
+    "cmake==4.1.2",
+    "distributed==2026.8.0",
+    "meson==1.9.1",
+    "ninja==1.13.0",
+    "pre-commit==4.3.0",
+    "uv==0.13.9",
+];
 
 /// A place with programs to check and a `PATH` on which `proofline` is.
 struct Place {
@@ -45,6 +51,7 @@ pub(super) fn all(root: &Path, wheel: &Path) -> Result<()> {
         ("GitHub", github),
         ("GitLab", gitlab),
         ("Dask", dask),
+        ("uvx", uvx),
     ] {
         for (program, passes) in [(try_out::RIGHT, true), (try_out::WRONG, false)] {
             let folder = tempfile::tempdir_in(&place.home)?;
@@ -138,6 +145,14 @@ fn dask(place: &Place, folder: &Path, program: &str) -> Result<bool> {
     place.must(folder, "proofline", &["plan", "plan", "--", "main.c"])?;
     place.must(folder, "proofline-batch", &["plan"])?;
     place.passes(folder, "proofline", &["merge", "plan"], &BTreeMap::new())
+}
+
+/// Without installing: in an environment of its own, made for this command from the wheel alone.
+fn uvx(place: &Place, folder: &Path, program: &str) -> Result<bool> {
+    fs::write(folder.join("main.c"), program)?;
+    let wheel = place.wheel.to_string_lossy();
+    let arguments = ["--offline", "--no-python-downloads", "--from", &wheel, "proofline", "check", "main.c"];
+    place.passes(folder, "uvx", &arguments, &BTreeMap::new())
 }
 
 #[derive(Deserialize)]

@@ -31,6 +31,9 @@ pub(crate) struct Arguments {
     /// is there for build systems and services.
     #[arg(long)]
     try_out: bool,
+    /// Only compiles, and makes no packages: for a machine that has other things to wait for meanwhile.
+    #[arg(long, conflicts_with_all = ["twice", "try_out"])]
+    compile: bool,
 }
 
 /// Builds the packages.
@@ -38,6 +41,9 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     crate::z3::fetch(root)?;
     let folder = root.join(&arguments.folder);
     let target = root.join("target/dist/build");
+    if arguments.compile {
+        return stage::compile(root, &target);
+    }
     let sums = build(root, &target, &folder)?;
     if arguments.twice {
         let again = build(root, &root.join("target/dist/build-again"), &root.join("target/dist/again"))?;

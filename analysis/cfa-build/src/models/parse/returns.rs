@@ -130,11 +130,14 @@ impl Parser {
         })
     }
 
-    /// `$3`, `$3 without 32 in $4`, `conversions $1`, or what a lower bound can be.
+    /// `$3`, `$3 without 32 in $4`, `below $2`, `conversions $1`, or what a lower bound can be.
     fn upper_bound(&mut self) -> Result<Bound, ModelError> {
         let token = self.next("an upper bound")?;
         if token.text == "conversions" {
             return self.argument().map(Bound::Conversions);
+        }
+        if token.text == "below" {
+            return self.argument().map(Bound::Below);
         }
         if !token.text.starts_with('$') {
             return bound(&token);

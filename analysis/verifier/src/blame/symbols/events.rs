@@ -10,7 +10,7 @@ use proofline_cfa_build::models;
 use proofline_hir::Type;
 use proofline_program_analysis::Environment;
 
-use super::{Choice, Influence, Open, Rest, Root, Symbol, Symbols, frame, result_of};
+use super::{Choice, Influence, Open, Rest, Root, Symbol, Symbols, frame, own, result_of};
 use crate::interpret::Event;
 
 /// Whether a function that is not here is one whose results are known to come from outside the program: they are whatever its model
@@ -75,7 +75,8 @@ impl Symbols {
                     Cause::External(_) | Cause::Keeping(_) | Cause::Within(_) | Cause::Unmodelled(_)
                         if computed.is_some() =>
                     {
-                        Symbol::new(None, computed.unwrap_or_default())
+                        let expr = self.computed_again(function, dst, depth);
+                        Symbol::new(expr, computed.unwrap_or_default())
                     }
                     Cause::External(name) | Cause::Within(name) if is_input(*name) => Symbol::default(),
                     // The effect of an unknown function is as little this function's fault as its arguments are.
@@ -96,7 +97,14 @@ impl Symbols {
                 self.write(dst, depth, symbol);
             }
             Op::Copy(dst, src) => self.copy(dst, src, depth),
-            Op::Allocate(allocation) => self.write(&allocation.dst, depth, Symbol::default()),
+            Op::Allocate(allocation) => {
+                let size = self.value(&allocation.size, depth).expr;
+                let pointer = match event.value {
+                    Some((Value::Int(0), _)) | None => Expr::Null,
+                    Some(_) => self.own.allocated(&allocation.dst, size),
+                };
+                self.write(&allocation.dst, depth, Symbol::new(Some(pointer), Influence::default()));
+            }
             Op::Call(call) => self.call(call, depth),
             Op::Clobber(_, cause) => self.clobbered(*cause),
             Op::HavocBytes(to, _, cause) => {
@@ -164,6 +172,15 @@ impl Symbols {
         Some(on.fold(Influence::default(), Influence::and))
     }
 
+    /// Such a result as an expression, if memory is as it was at the start.
+    fn computed_again(&mut self, function: &Function, dst: &Lvalue, depth: u32) -> Option<Expr> {
+        let Base::Local(id) = dst.base else { return None };
+        let result = function.library_results.iter().find(|result| result.dst == id)?;
+        let arguments = result.arguments.iter().map(|argument| self.value(argument, depth).expr);
+        let arguments = arguments.collect::<Option<Vec<_>>>().filter(|_| !self.is_written)?;
+        self.own.computed(result, arguments, dst)
+    }
+
     /// Who has a say in the bytes of the object that the lvalue is in.
     fn behind(&self, lvalue: &Lvalue, depth: u32) -> Influence {
         let Some((at, root, _)) = self.key(lvalue, depth) else { return self.loaded(lvalue, depth).on };
@@ -172,6 +189,9 @@ impl Symbols {
         }
         let rest = match root {
             Root::Local(_) => self.rest.get(&(at, root)).copied().unwrap_or_default().on,
+            Root::Global(name) if own::is_object(name) => {
+                self.rest.get(&(at, root)).copied().unwrap_or_default().on.and(self.of_callers())
+            }
             Root::Global(_) => Influence::CALLERS,
         };
         let parts = self.known.iter().filter(|((depth, other, _), _)| (*depth, *other) == (at, root));

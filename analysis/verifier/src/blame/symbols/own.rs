@@ -1,0 +1,125 @@
+//! What the run itself has made: objects, with their sizes over the arguments, and results that follow from the program's state. They have names that no
+//! program has, so that the same thing is the same in every expression; nobody can read them.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use proofline_cfa::{Base, BinaryOp, Expr, LibraryResult, Lvalue, Name, Quantity, Scalar, Site, Step};
+
+/// What the run has made so far.
+#[derive(Default)]
+pub(super) struct Own {
+    /// Sizes of the allocated objects, in their order, where they can be said.
+    sizes: Vec<Option<Expr>>,
+    /// Results, with what they were computed from.
+    results: Vec<(Quantity, bool, Vec<Expr>)>,
+}
+
+/// Objects' names begin so.
+const OBJECT: &str = "#object.";
+
+/// Whether a name stands for an object that the run has allocated.
+pub(super) fn is_object(name: Name) -> bool {
+    name.starts_with(OBJECT)
+}
+
+impl Own {
+    /// The address of a new object of a size, as a value of the pointer that gets it.
+    pub(super) fn allocated(&mut self, dst: &Lvalue, size: Option<Expr>) -> Expr {
+        let name = Name::new(&format!("{OBJECT}{}", self.sizes.len()));
+        self.sizes.push(size);
+        let ty = dst.ty.pointee().unwrap_or(dst.ty);
+        Expr::Address(Lvalue {
+            base: Base::Global(name),
+            path: Vec::new(),
+            ty,
+            scalar: None,
+            bits: None,
+            size: 0,
+        })
+    }
+
+    /// A result that follows from its arguments and from memory that is as it was at the start: the same wherever it is computed.
+    pub(super) fn computed(
+        &mut self,
+        result: &LibraryResult,
+        arguments: Vec<Expr>,
+        dst: &Lvalue,
+    ) -> Option<Expr> {
+        // What the run itself has made may have been written meanwhile.
+        if arguments.iter().any(|argument| matches!(argument, Expr::Address(_))) {
+            return None;
+        }
+        let is_size = result.quantity == Quantity::StringSize;
+        let quantity = if is_size { Quantity::StringLength } else { result.quantity };
+        let key = (quantity, result.is_absence, arguments);
+        let at = self.results.iter().position(|known| *known == key).unwrap_or_else(|| {
+            self.results.push(key);
+            self.results.len() - 1
+        });
+        let base = Base::Global(Name::new(&format!("#result.{at}")));
+        let computed = Expr::Load(Lvalue { base, path: Vec::new(), bits: None, ..dst.clone() });
+        let Some(Scalar::Int(ty)) = dst.scalar.filter(|_| is_size) else { return Some(computed) };
+        let one = Arc::new(Expr::Int(1, ty));
+        Some(Expr::Binary(BinaryOp::Add, Arc::new(computed), one, Site::NOWHERE))
+    }
+
+    /// Whether so many bytes from a pointer on always end outside of the object that it leads into, if that is the run's own.
+    pub(super) fn ends_outside(&self, pointer: &Expr, bytes: &Expr) -> bool {
+        let Expr::Address(Lvalue { base: Base::Global(name), path, .. }) = pointer else { return false };
+        let number = name.strip_prefix(OBJECT).and_then(|number| number.parse::<usize>().ok());
+        let Some(Some(size)) = number.and_then(|number| self.sizes.get(number)) else { return false };
+        let mut sum = Sum::default();
+        sum.add(bytes, 1);
+        sum.add(size, -1);
+        for step in path {
+            match step {
+                Step::Field { offset, .. } => sum.constant = sum.constant.saturating_add(i128::from(*offset)),
+                Step::Index { index, stride, .. } => sum.add(index, i128::from(*stride)),
+            }
+        }
+        sum.terms.values().all(|factor| *factor == 0) && sum.constant > 0
+    }
+}
+
+/// A sum of multiples. Sizes of objects and places in them are far from where numbers wrap around, so casts that lose nothing there are looked through.
+#[derive(Default)]
+struct Sum<'e> {
+    terms: BTreeMap<&'e Expr, i128>,
+    constant: i128,
+}
+
+impl<'e> Sum<'e> {
+    fn add(&mut self, expr: &'e Expr, factor: i128) {
+        let number = |expr: &Expr| match expr {
+            Expr::Int(value, _) => Some(*value),
+            _ => None,
+        };
+        match expr {
+            Expr::Int(value, _) => {
+                self.constant = self.constant.saturating_add(value.saturating_mul(factor));
+            }
+            Expr::Cast(Scalar::Int(to), inner, _) if matches!(inner.scalar(), Scalar::Int(from) if from.bits <= to.bits) =>
+            {
+                self.add(inner, factor);
+            }
+            Expr::Binary(BinaryOp::Add, a, b, _) => {
+                self.add(a, factor);
+                self.add(b, factor);
+            }
+            Expr::Binary(BinaryOp::Sub, a, b, _) => {
+                self.add(a, factor);
+                self.add(b, factor.saturating_neg());
+            }
+            Expr::Binary(BinaryOp::Mul, a, b, _) if number(a).is_some() => {
+                self.add(b, factor.saturating_mul(number(a).unwrap_or_default()));
+            }
+            Expr::Binary(BinaryOp::Mul, a, b, _) if number(b).is_some() => {
+                self.add(a, factor.saturating_mul(number(b).unwrap_or_default()));
+            }
+            _ => {
+                let term = self.terms.entry(expr).or_default();
+                *term = term.saturating_add(factor);
+            }
+        }
+    }
+}

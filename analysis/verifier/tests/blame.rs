@@ -24,7 +24,7 @@ fn report(code: &str) -> Report {
     check(&memory, &request, &[], &Control::default()).unwrap_or_else(|never| match never {})
 }
 
-/// `entry: manifest`, `entry: requires …`, `entry: fails when …`, `entry: hangs on …`
+/// `entry: manifest`, `entry: requires …`, `entry: fails when …`, `entry: depends on …`
 fn blames(code: &str) -> Vec<String> {
     let mut all: Vec<String> = report(code)
         .findings
@@ -112,7 +112,7 @@ fn what_unknown_functions_write_is_not_the_function_s_fault() {
     let code = "extern void ask(int *);
         int twice(void) { int n; ask(&n); return 2 * n; }
         int own(void) { int n, zero = 0; ask(&n); return n / zero; }";
-    assert_eq!(blames(code), ["own: manifest", "twice: hangs on ask"]);
+    assert_eq!(blames(code), ["own: manifest", "twice: depends on ask"]);
 }
 
 #[test]
@@ -173,11 +173,11 @@ fn the_last_unknown_function_that_could_write_it_is_named() {
     assert_eq!(
         blames(code),
         [
-            "all: hangs on each",
+            "all: depends on each",
             "made: fails when `make(…) == NULL`",
             // Whoever was given its address calls it, too.
             "one: requires `p != NULL`",
-            "twice: hangs on read_size",
+            "twice: depends on read_size",
         ]
     );
 }
@@ -187,5 +187,5 @@ fn what_nobody_could_read_is_not_said() {
     let code = "int count(void); int more(int);
         int between(void) { int a = count(), b = count(); return a - b; }
         int last(int from) { int n = 1; while (more(n)) n = 2 * n; return n - from; }";
-    assert_eq!(blames(code), ["between: hangs on count", "last: hangs on more", "last: hangs on more"]);
+    assert_eq!(blames(code), ["between: depends on count", "last: depends on more", "last: depends on more"]);
 }

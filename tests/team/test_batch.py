@@ -60,14 +60,23 @@ def lines(text):
     return sorted(text.splitlines())
 
 
-def assert_that_merge_says_what_check_says(folder, plan="plan"):
+def without_engines(text):
+    """A result in JSON that does not say which engine has proved what: with a store, it may be the one that recalls what another machine has found."""
+    return re.sub(r'"(by|decided_by)": ("[^"]*"|null)', r'"\1": "-"', text)
+
+
+def assert_that_merge_says_what_check_says(folder, plan="plan", store=False):
     """In every format, byte for byte. A page says what engines took: nothing here, as in a check that knows everything from before."""
     for form in ["text", "json", "sarif"]:
         whole = run(folder, "check", "--no-cache", "--format", form, ".")
         merged = run(folder, "merge", str(plan), "--format", form)
         said = [lines(one.stdout) if form == "text" else one.stdout for one in (merged, whole)]
+        if store:
+            said = [without_engines(text) if form == "json" else text for text in said]
         assert said[0] == said[1], form
         assert (merged.returncode, merged.stderr) == (whole.returncode, whole.stderr), form
+    if store:
+        return
     for _ in range(2):
         run(folder, "check", "--cache", "cache", "--html", "here", ".")
     run(folder, "merge", str(plan), "--html", "merged")
@@ -143,7 +152,7 @@ def test_a_cluster_whose_workers_are_killed(tmp_path):
     assert re.fullmatch(rf"8 jobs solved in [0-9.]+ s: {so_far}; 0 were solved before", total)
     assert report == "the report: proofline merge plan"
     assert files(tmp_path / "shared")
-    assert_that_merge_says_what_check_says(here)
+    assert_that_merge_says_what_check_says(here, store=True)
 
 
 def batch(folder, env):

@@ -21,6 +21,14 @@ const own = {
     order: 0,
     markdownDescription: 'Where the program `proofline` is (an absolute path). Empty: it is looked for on the `PATH`.',
   },
+  'proofline.store': {
+    type: 'string',
+    default: '',
+    scope: 'application',
+    order: 2,
+    markdownDescription:
+      'Where your team shares what was verified: `redis://host:6379`, `s3://bucket/prefix` or a folder. Empty: what the environment\'s `PROOFLINE_STORE` says, or nowhere. A folder\'s own settings cannot name it.',
+  },
   'proofline.gutter': {
     type: 'boolean',
     default: true,

@@ -451,7 +451,7 @@ const checks = {
     await w.go('list.c');
     await w.key('Control+End');
     await page.keyboard.type('\nint added(int n) { int sum = 0; for (int i = 0; i < n; i++) sum += i & 3; return sum < 0; }\n');
-    await w.until('objects in the store', () => objects(store), (count) => count > 0);
+    await w.until('objects in the store', async () => objects(store), (count) => count > 0);
     await revert('list.c');
     await settings({ 'proofline.store': '' });
     await w.go('average.c');

@@ -18,7 +18,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 [ ${#editors[@]} -gt 0 ] || editors=(recording neovim helix emacs report vscode)
-if [ -z "$program" ] && [ -z "${VSIX:-}" ]; then
+if [ -z "$program" ]; then
   (cd "$root" && cargo test --quiet --workspace --no-run --test command_line)
   program=$root/target/debug/proofline
 fi

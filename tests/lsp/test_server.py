@@ -246,6 +246,25 @@ def test_a_test_is_written_and_confirms_the_failure(server, average, tmp_path):
     assert said["params"]["diagnostics"][0]["message"].endswith("(confirmed by running it)")
 
 
+def test_a_test_lets_the_allocation_fail_that_the_path_needs(server, tmp_path):
+    """The second of three fails, whatever it is called; the file beside allocates, too."""
+    (tmp_path / "util.c").write_text("#include <stdlib.h>\nint *made(int n) { int *p = malloc(sizeof *p); if (p) *p = n; return p; }\n")
+    text = (
+        "#include <stdlib.h>\n#include <string.h>\n#define NEW(size) calloc(1, size)\nint *made(int n);\nint main(void) {\n"
+        "    int *first = made(7);\n    if (!first) return 1;\n    int *second = NEW(8);\n    second[1] = *first;\n    char *third = strdup(\"x\");\n"
+        "    int r = second[1] + (third != NULL);\n    free(first); free(second); free(third);\n    return r;\n}\n"
+    )
+    client = server(options={"runTests": "always", "programFiles": ["main.c", "util.c"]}, params={"workspaceFolders": [{"uri": tmp_path.as_uri(), "name": "p"}]})
+    client.answers["window/showMessageRequest"] = lambda params: {"title": "Run"}
+    uri = client.open(tmp_path / "main.c", text)
+    client.settled(uri, 1)
+    found = [d for d in client.diagnostics(uri) if d["code"] == "null-dereference"]
+    asked = {"uri": uri, "finding": found[0]["data"]["finding"]}
+    made = client.ask("workspace/executeCommand", {"command": "proofline.test", "arguments": [asked]}, 60)
+    assert made["confirmed"] is True, made
+    assert "together with util.c" in made["text"] and "-Wl,--wrap=malloc" in made["text"], made["text"]
+
+
 def test_a_failure_where_memory_is_still_held_is_run_again(server, tmp_path):
     """That memory is not freed where the program ends is a failure of its own, about which nobody asks."""
     client = server()

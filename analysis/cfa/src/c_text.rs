@@ -315,7 +315,11 @@ fn write_address(out: &mut String, function: &Function, lvalue: &Lvalue, outer: 
             out.push('(');
         }
         write_expr(out, function, pointer, own);
-        out.push_str(" + ");
+        let (sign, index) = match &**index {
+            Expr::Binary(BinaryOp::Sub, zero, arg, _) if is_zero(zero) => (" - ", &**arg),
+            index => (" + ", index),
+        };
+        out.push_str(sign);
         write_expr(out, function, index, own + 1);
         if own < outer {
             out.push(')');

@@ -17,6 +17,7 @@ mod front;
 mod functions;
 mod linked;
 mod memory;
+mod module_invariants;
 mod program;
 mod shared;
 mod shelf;

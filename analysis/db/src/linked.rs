@@ -216,6 +216,11 @@ fn has_error_call(db: &dyn Db, project: Project, unit: usize) -> bool {
     functions.any(|function| checks::has_error_call(function))
 }
 
+/// Objects that are mentioned first in the unit.
+pub(crate) fn homed_globals(db: &dyn Db, project: Project, unit: usize) -> Vec<Name> {
+    homes(db, project, unit).globals.to_vec()
+}
+
 /// Functions of which the unit has the first definition.
 pub(crate) fn homed(db: &dyn Db, project: Project, unit: usize) -> Vec<Name> {
     homes(db, project, unit).functions.to_vec()

@@ -17,6 +17,7 @@ use proofline_verifier::{
     contracts::records_given,
     entry_points::{self, Functions, Scope, entry_points},
     load::{self, Preparation, Surroundings, VolatileReads},
+    module_invariants::{self, Bounds},
     monitors::Monitors,
     property::Property,
     sources,
@@ -30,6 +31,7 @@ use crate::{
         has_annotations, has_gaps, homed, mentions, outside_main, positions_of, record, unit_of, unsupported,
         users, whole,
     },
+    module_invariants::bounds_at,
     shared::Db,
     wide::entered,
     work::Work,
@@ -111,7 +113,12 @@ impl SliceSource for Queried<'_> {
 
 /// What executions from an entry can touch, as it was linked. `is_open`: code outside has to do with the program.
 #[salsa::tracked]
-fn slice<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>, is_open: bool) -> Arc<Program> {
+pub(crate) fn slice<'db>(
+    db: &'db dyn Db,
+    project: Project,
+    entry: Symbol<'db>,
+    is_open: bool,
+) -> Arc<Program> {
     let name = entry.name(db);
     db.shared().log(Work::Sliced(name));
     Arc::new(proofline_program_analysis::slice(&Queried { db, project }, name, is_open))
@@ -142,13 +149,33 @@ impl PartialEq for Ready {
 }
 
 /// The slice of an entry, ready for engines.
+pub(crate) fn ready<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> &'db Arc<Ready> {
+    ready_within(db, project, entry, *bounds_at(db, project, entry))
+}
+
+/// Bounds of variables, as a key.
+#[salsa::interned]
+pub(crate) struct Within<'db> {
+    pub(crate) bounds: Bounds,
+}
+
+/// The slice of an entry where executions begin within these bounds, ready for engines.
 #[salsa::tracked]
-pub(crate) fn ready<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> Arc<Ready> {
+pub(crate) fn ready_within<'db>(
+    db: &'db dyn Db,
+    project: Project,
+    entry: Symbol<'db>,
+    within: Within<'db>,
+) -> Arc<Ready> {
     let name = entry.name(db);
     if let Some(ready) = entered(db, project, name) {
         return Arc::new(ready);
     }
-    let sliced = |around| Program::clone(slice(db, project, entry, around == Surroundings::Open));
+    let sliced = |around| {
+        let mut program = Program::clone(slice(db, project, entry, around == Surroundings::Open));
+        module_invariants::assume(&mut program, name, within.bounds(db));
+        program
+    };
     let conventions = conventions(db, project);
     let annotations = |name| annotation(db, project, Symbol::new(db, name)).clone();
     let entry = Entry::new(name);
@@ -224,7 +251,7 @@ pub(crate) fn covered<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>
 /// [`entry_points::given_away`]. All of the program is looked at only if some function that code outside
 /// cannot name has its address taken.
 #[salsa::tracked]
-fn given_away(db: &dyn Db, project: Project) -> BTreeSet<Name> {
+pub(crate) fn given_away(db: &dyn Db, project: Project) -> BTreeSet<Name> {
     let known: BTreeSet<Name> = exported(db, project).iter().copied().collect();
     if addressed(db, project).is_subset(&known) {
         return BTreeSet::new();

@@ -42,7 +42,7 @@ pub(crate) struct Interrupted {
 }
 
 #[salsa::tracked(returns(copy))]
-fn wrapv(db: &dyn Db, project: Project) -> bool {
+pub(crate) fn wrapv(db: &dyn Db, project: Project) -> bool {
     project.options(db).wrapv
 }
 

@@ -137,17 +137,17 @@ pub struct Statistics {
 pub use proofline_db::ENGINES;
 
 /// The programs of a folder, by name, each with its C files and those of its libraries that it calls: as the folder's `compile_commands.json` (or the
-/// one in `build`) says, if there is one.
+/// one in `build` or its like) says, if there is one.
 ///
 /// # Errors
 /// What is wrong with the file.
 pub fn programs_of(folder: &Path) -> Option<Result<BTreeMap<String, ProgramFiles>, String>> {
     let database = DATABASES.iter().map(|name| folder.join(name)).find(|path| path.is_file())?;
     let programs = database_programs(&database, &RealFs).map(|mut programs| {
+        link_plain(&mut programs);
         for program in programs.values_mut() {
             // A library is checked for any caller, and so is what it calls.
-            let has_main = |file: &PathBuf| seen_through(file).defined.contains("main");
-            if !program.libraries.is_empty() && !program.files.iter().any(has_main) {
+            if !program.libraries.is_empty() && !program.files.iter().any(|file| has_main(file)) {
                 program.libraries.clear();
             }
             program.libraries = models_for(&program.files, &unambiguous(&program.libraries));
@@ -155,6 +155,23 @@ pub fn programs_of(folder: &Path) -> Option<Result<BTreeMap<String, ProgramFiles
         programs
     });
     Some(programs)
+}
+
+/// Where the build does not tell what is linked with what, as with plain make, a file with `main` may be linked with each one that has none.
+fn link_plain(programs: &mut BTreeMap<String, ProgramFiles>) {
+    let plain =
+        programs.values().filter(|program| program.is_of_no_target).flat_map(|program| &program.files);
+    let (mains, others): (Vec<PathBuf>, Vec<PathBuf>) = plain.cloned().partition(|file| has_main(file));
+    for program in programs.values_mut().filter(|program| program.is_of_no_target) {
+        if program.files.iter().any(|file| mains.contains(file)) {
+            program.libraries.clone_from(&others);
+        }
+    }
+}
+
+/// Whether the file, with what it includes that lies beside it, defines `main`.
+fn has_main(file: &Path) -> bool {
+    seen_through(file).defined.contains("main")
 }
 
 /// Of the files of libraries, those whose functions no other one of them defines: which of two a linker takes depends on the order in which it looks at them.

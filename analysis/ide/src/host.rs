@@ -309,6 +309,15 @@ impl Analysis {
         }
     }
 
+    /// The texts of these files, as far as they were read.
+    pub fn texts_of(&self, files: &[PathBuf]) -> Vec<(PathBuf, Arc<str>)> {
+        let texts = self.db.texts();
+        let text = |file: &PathBuf| {
+            texts.get(file).map(|bytes| (file.clone(), String::from_utf8_lossy(bytes).into()))
+        };
+        files.iter().filter_map(text).collect()
+    }
+
     /// The program: its functions and what is wrong with the text. Remembered.
     ///
     /// # Errors

@@ -146,6 +146,10 @@ impl Program {
     pub fn path(&self) -> &Path {
         &self.path
     }
+    /// C files that make one program with it.
+    pub fn companions(&self) -> &[PathBuf] {
+        &self.companions
+    }
     /// Every file it was made from.
     pub fn files(&self) -> &BTreeSet<PathBuf> {
         &self.files

@@ -1,9 +1,13 @@
 //! A counterexample as a C test: the file itself, with its inputs fixed. Writes text; its caller decides where it is kept and run.
 
-use std::{collections::BTreeMap, fmt::Write, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+    path::Path,
+};
 
 use proofline_cfa::{Cause, Scalar, scalar_of};
-use proofline_verifier::{Entry, Name, command_line::ARGV, load};
+use proofline_verifier::{Entry, Name, command_line::ARGV, interpret::Choice, load};
 
 use crate::{finding::Finding, index::Symbol, program::Program, settings::Settings};
 
@@ -16,6 +20,8 @@ pub struct Test {
     pub text: String,
     /// Whether sanitizers can see the failure.
     pub is_visible: bool,
+    /// Functions that allocate memory and of which the test decides whether they fail, by the linker's `--wrap`.
+    pub wrapped: BTreeSet<&'static str>,
 }
 
 impl Test {
@@ -56,8 +62,10 @@ pub fn test(program: &Program, finding: &Finding) -> Result<Test, String> {
         }
     }
     let mut given: BTreeMap<Name, Vec<String>> = BTreeMap::new();
+    let mut allocations = Allocations::default();
     for (question, answer) in inputs {
         match question.cause {
+            _ if question.is_of_allocation() => allocations.add(program, question, *answer != 0)?,
             // A part of the arguments, which are written down whole.
             Cause::Input(name) if name.as_str() == ARGV => {}
             Cause::Input(name) | Cause::External(name) | Cause::Keeping(name) => {
@@ -79,7 +87,13 @@ pub fn test(program: &Program, finding: &Finding) -> Result<Test, String> {
     for step in &finding.steps {
         let _ = writeln!(text, "   {}. {}", step.number, step.text.replace("*/", "* /"));
     }
-    let _ = writeln!(text, "   Build with -fsanitize=undefined,address. */");
+    let beside = program.companions().iter();
+    let names = beside.filter_map(|file| Some(format!("{} ", file.file_name()?.to_string_lossy())));
+    let names: String = names.collect();
+    let wrapped = if allocations.fail() { allocations.wrapped } else { BTreeSet::new() };
+    let wraps: String = wrapped.iter().map(|name| format!(" -Wl,--wrap={name}")).collect();
+    let with = if names.is_empty() { String::new() } else { format!(" together with {}", names.trim_end()) };
+    let _ = writeln!(text, "   Build{with} with -fsanitize=undefined,address{wraps}. */");
     let _ = writeln!(text, "#include <stdlib.h>");
     let has_main = code.function(Entry::main().name).is_some();
     if has_main {
@@ -94,6 +108,9 @@ pub fn test(program: &Program, finding: &Finding) -> Result<Test, String> {
         input(program, *name, values, &mut text)?;
     }
     ends(program, &mut text);
+    if !wrapped.is_empty() {
+        text.push_str(&wrappers(&wrapped, &allocations.answers));
+    }
     let called = if !counterexample.entry.is_library() { "program_under_test" } else { entry.as_str() };
     text.push_str("int main(void) {\n");
     if has_strings {
@@ -105,7 +122,79 @@ pub fn test(program: &Program, finding: &Finding) -> Result<Test, String> {
         name: format!("reproduce_{function}_{}.c", finding.check.replace('-', "_")),
         text,
         is_visible: finding.check != "uninitialised",
+        wrapped,
     })
+}
+
+/// Functions that allocate memory: what they return, their parameters and how these are passed on.
+const ALLOCATING: [(&str, &str, &str, &str); 7] = [
+    ("aligned_alloc", "void *", "size_t alignment, size_t size", "alignment, size"),
+    ("calloc", "void *", "size_t count, size_t size", "count, size"),
+    ("malloc", "void *", "size_t size", "size"),
+    ("realloc", "void *", "void *memory, size_t size", "memory, size"),
+    ("reallocarray", "void *", "void *memory, size_t count, size_t size", "memory, count, size"),
+    ("strdup", "char *", "char const *text", "text"),
+    ("strndup", "char *", "char const *text, size_t size", "text, size"),
+];
+
+/// Which of the path's allocations fail.
+#[derive(Default)]
+struct Allocations {
+    /// Whether it fails, in the order of the path.
+    answers: Vec<bool>,
+    /// Those that are called, and all of them where a pointer or a macro hides which.
+    wrapped: BTreeSet<&'static str>,
+}
+
+impl Allocations {
+    /// One more. The error says why a test cannot decide it.
+    fn add(&mut self, program: &Program, question: &Choice, fails: bool) -> Result<(), String> {
+        let sources = program.sources().ok_or("the file could not be read")?;
+        let position = sources.position(question.function, question.site);
+        let text = position.map(|place| sources.text_at(&place)).unwrap_or_default();
+        let called = text.split('(').next().unwrap_or_default().trim();
+        let known = ALLOCATING.iter().find(|(name, ..)| *name == called);
+        let is_other = || {
+            let symbol = Symbol::Function(called.to_owned());
+            program.index().declaration(&symbol).is_some_and(|known| !known.is_defined)
+        };
+        match known {
+            Some((name, ..)) => _ = self.wrapped.insert(name),
+            None if is_other() => {
+                // It does not call what is wrapped.
+                return if fails {
+                    Err(format!("the path depends on whether `{called}` fails"))
+                } else {
+                    Ok(())
+                };
+            }
+            None => self.wrapped.extend(ALLOCATING.iter().map(|(name, ..)| name)),
+        }
+        self.answers.push(fails);
+        Ok(())
+    }
+
+    fn fail(&self) -> bool {
+        self.answers.contains(&true)
+    }
+}
+
+/// Definitions of what the linker calls in place of the functions.
+fn wrappers(wrapped: &BTreeSet<&'static str>, answers: &[bool]) -> String {
+    let list: Vec<&str> = answers.iter().map(|fails| if *fails { "1" } else { "0" }).collect();
+    let mut text =
+        String::from("/* Whether the next allocation fails. */\nstatic int proofline_fails(void) {\n");
+    let _ = writeln!(text, "    static char const fails[] = {{ {} }};", list.join(", "));
+    text.push_str("    static unsigned next;\n    return next < sizeof fails && fails[next++];\n}\n\n");
+    for (name, result, parameters, arguments) in ALLOCATING.iter().filter(|(name, ..)| wrapped.contains(name))
+    {
+        let _ = writeln!(text, "{result}__real_{name}({parameters});");
+        let _ = writeln!(
+            text,
+            "{result}__wrap_{name}({parameters}) {{ return proofline_fails() ? NULL : __real_{name}({arguments}); }}\n"
+        );
+    }
+    text
 }
 
 /// The array that `argv` is: strings that can be written to, and a null pointer.

@@ -121,7 +121,12 @@ fn no_progress(what: &str) -> Why {
     }
     if let Some(operator) = what.strip_suffix(" of two variables is too hard for the solver") {
         let help = "divide by a constant, or say with `assert` what the result may be";
-        return Why { reason: format!("{operator} of two variables is too hard"), help: Some(help) };
+        let operation = match operator {
+            "`*`" => "a product",
+            "`mod`" | "`rem`" | "`%`" => "a remainder",
+            _ => "a quotient",
+        };
+        return Why { reason: format!("{operation} of two variables is too hard"), help: Some(help) };
     }
     let help = "say with `assert`, in front of the place, why it cannot happen";
     Why { reason: "what excludes it was not found".to_owned(), help: Some(help) }

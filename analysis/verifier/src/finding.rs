@@ -120,7 +120,7 @@ impl Finding {
         let entry = counterexample.entry.name;
         let told = steps::tell(subject, sources, &run, entry, &trace, &obligation, &function);
         let mut steps = steps::shorten(told.steps);
-        scenes(subject, &counterexample, &run, &mut steps);
+        scenes(subject, sources, &counterexample, &run, &mut steps);
         let snippet = position.as_ref().map(|p| sources.text_at(p)).unwrap_or_default();
         Some(Finding {
             check,
@@ -141,7 +141,13 @@ impl Finding {
 const LONGEST_WATCHED: u64 = 1_000_000;
 
 /// Looks at memory behind each of the steps, in the same run once more.
-fn scenes(subject: &Subject, counterexample: &Counterexample, run: &Run, steps: &mut [TraceStep]) {
+fn scenes(
+    subject: &Subject,
+    sources: &Sources,
+    counterexample: &Counterexample,
+    run: &Run,
+    steps: &mut [TraceStep],
+) {
     // Without objects that a variable leads to there is nothing to see.
     let program = subject.program();
     if !program.functions.values().any(|function| function.locals.iter().any(|local| leads(local.ty)))
@@ -168,7 +174,7 @@ fn scenes(subject: &Subject, counterexample: &Counterexample, run: &Run, steps: 
             None => None,
         };
         let Some(mut scene) = scene.filter(Scene::is_worth_drawing) else { continue };
-        scene.name(objects);
+        scene.name(objects, |ty, value| sources.enumerator(step.function, ty, value));
         scene.compare(before.as_deref().unwrap_or(&Scene::default()));
         let scene = Arc::new(scene);
         if let Some(moment) = step.moment {

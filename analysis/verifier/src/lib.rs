@@ -17,6 +17,7 @@ pub mod finding;
 pub mod inspect;
 pub mod interpret;
 pub mod load;
+pub mod module_invariants;
 pub mod monitors;
 mod objects;
 mod pass;

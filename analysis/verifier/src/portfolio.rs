@@ -128,7 +128,7 @@ pub fn check<P: Programs>(
         report.add_all(vec![program::check(programs, request, *entry, control)?]);
         return Ok(report);
     }
-    let ones = reports(programs, request, &report.entries, control)?;
+    let ones = reports(programs, request, &report.entries, !given.is_empty(), control)?;
     if !request.first_only {
         report.add_all(ones);
         return Ok(report);
@@ -269,17 +269,19 @@ fn library_engines(named: &[String]) -> Vec<String> {
     named.to_vec()
 }
 
-/// A report per entry, in their order; those after the first violation may be missing if the question is about one only.
+/// A report per entry, in their order; those after the first violation may be missing if the question is about one only. Of entries that are given,
+/// any arguments are meant.
 fn reports<P: Programs>(
     programs: &P,
     request: &Request,
     entries: &[Entry],
+    is_given: bool,
     control: &Control,
 ) -> Result<Vec<Report>, P::Error> {
     let is_last = |report: &Report| request.first_only && report.failures().next().is_some();
     each(programs, entries, control, is_last, |programs, entry, control| {
         let report = check_entry(programs, request, *entry, control)?;
-        control.tell(report.failures());
+        control.tell(report.findings.iter().filter(|finding| is_given || report.is_failure(finding)));
         Ok(report)
     })
 }

@@ -1,7 +1,8 @@
 //! Memory at a step of a run, as people draw it: the objects that matter there, what lies in them, and which pointer leads where. Plain data;
 //! how it is laid out is the front ends' matter.
 
-use proofline_cfa::{Scalar, eval::Value};
+use proofline_cfa::{Name, Scalar, eval::Value};
+use proofline_hir::Type;
 
 use crate::{interpret::Extent, objects::Objects};
 
@@ -62,6 +63,8 @@ pub struct SceneCell {
     pub content: Content,
     /// This step put it there.
     pub is_new: bool,
+    /// The integer that the text is, with its type, which may have a name for it.
+    pub(crate) integer: Option<(i128, Type)>,
 }
 
 /// What is in a cell.
@@ -111,8 +114,8 @@ impl Scene {
         }
     }
 
-    /// Says things as the steps of the run say them.
-    pub(crate) fn name(&mut self, objects: Objects<'_>) {
+    /// Says things as the steps of the run say them; `enumerator` is what the text calls a value of a type.
+    pub(crate) fn name(&mut self, objects: Objects<'_>, enumerator: impl Fn(Type, i128) -> Option<Name>) {
         for object in &mut self.objects {
             if let Some(extent) = &object.extent
                 && object.kind != ObjectKind::Variable
@@ -121,6 +124,13 @@ impl Scene {
                     ObjectKind::Outside => "object of the caller".to_owned(),
                     _ => objects.name(extent),
                 };
+            }
+            for cell in &mut object.cells {
+                if let (Some((value, ty)), Content::Text(text)) = (cell.integer, &mut cell.content)
+                    && let Some(name) = enumerator(ty, value)
+                {
+                    *text = format!("{name} ({text})");
+                }
             }
             for target in object.pointers_mut() {
                 target.text = objects.value_text(Value::Int(target.address), Scalar::Pointer);
@@ -144,6 +154,13 @@ impl Target {
     /// A pointer so many bytes into an object of the scene.
     pub fn new(object: Option<usize>, offset: i64, text: String) -> Target {
         Target { object, offset, text, address: i128::from(offset) }
+    }
+}
+
+impl SceneCell {
+    /// A cell.
+    pub fn new(name: &str, offset: u64, content: Content) -> SceneCell {
+        SceneCell { name: name.to_owned(), offset, content, is_new: false, integer: None }
     }
 }
 

@@ -129,12 +129,11 @@ impl Sources {
             .find_map(|files| files.ids().find(|id| files.path(*id) == path).map(|id| files.text(id)))
     }
 
-    /// The text at a position.
+    /// The text at a position; empty where that begins outside of a macro's parentheses and ends inside.
     pub fn text_at(&self, position: &Position) -> String {
-        self.units
-            .get(&position.unit)
-            .map(|unit| unit.files().span_text(position.span).to_owned())
-            .unwrap_or_default()
+        let unit = self.units.get(&position.unit);
+        let text = unit.map(|unit| unit.files().span_text(position.span)).unwrap_or_default();
+        if is_balanced(text) { text.to_owned() } else { String::new() }
     }
 
     /// The first line of a position.
@@ -173,4 +172,21 @@ pub(crate) fn position(unit: usize, files: &SourceFiles, span: Span) -> Option<P
     let (line, column) = files.line_col(span.file, span.start);
     let (end_line, end_column) = files.line_col(span.file, span.end);
     Some(Position { path: files.shared_path(span.file), unit, span, line, column, end_line, end_column })
+}
+
+/// Whether as many parentheses are closed as are opened, those in literals not counted.
+fn is_balanced(text: &str) -> bool {
+    let (mut open, mut literal, mut characters) = (0usize, None, text.chars());
+    while let Some(character) = characters.next() {
+        match (character, literal) {
+            ('\\', Some(_)) => _ = characters.next(),
+            (quote, Some(begun)) => literal = (quote != begun).then_some(begun),
+            ('"' | '\'', None) => literal = Some(character),
+            ('(', None) => open += 1,
+            (')', None) if open == 0 => return false,
+            (')', None) => open -= 1,
+            _ => {}
+        }
+    }
+    open == 0
 }

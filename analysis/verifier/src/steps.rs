@@ -323,8 +323,8 @@ impl Teller<'_> {
                     && is_seen(address)
                 {
                     let value = (Value::Int(address), scalar);
-                    self.assigned(&function, event, &allocation.dst, value, StepKind::Assign);
                     self.allocated(&function, event, address);
+                    self.assigned(&function, event, &allocation.dst, value, StepKind::Assign);
                 }
             }
             Op::Free(pointer) => {

@@ -295,7 +295,7 @@ impl Session<'_> {
             let request = self.asked.request(property);
             let shown: Arc<Mutex<BTreeSet<Shown>>> = Arc::default();
             let mut control = control.clone();
-            if is_text && !request.first_only && self.asked.entries.is_empty() {
+            if is_text && !request.first_only {
                 control.found = Some(self.teller(name, &sources, &shown));
             }
             let took: Arc<Mutex<BTreeMap<&'static str, Took>>> = Arc::default();

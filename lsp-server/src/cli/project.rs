@@ -56,7 +56,7 @@ pub(super) fn programs(
     let is_left_out = |path: &PathBuf| file.is_some_and(|found| found.leaves_out(path));
     let mut left_out = 0;
     let mut out = BTreeMap::new();
-    for (name, ProgramFiles { mut files, libraries }) in programs {
+    for (name, ProgramFiles { mut files, libraries, .. }) in programs {
         let all = files.len();
         files.retain(|path| !is_left_out(path));
         left_out += all - files.len();

@@ -1,8 +1,9 @@
 //! Compiles and runs a test that reproduces a failure, in a scratch folder and a sandbox, with limits on time and output.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, ExitStatus},
+    sync::Arc,
     time::Duration,
 };
 
@@ -38,11 +39,12 @@ pub(super) enum Permission {
     Free,
 }
 
-/// Runs the test of a file whose text is `text`. The error says what kept it from being run.
+/// Runs the test of a file whose text is `text`, and of those beside it with theirs. The error says what kept it from being run.
 pub(super) fn run(
     test: &Test,
     file: &Path,
     text: &str,
+    beside: &[(PathBuf, Arc<str>)],
     flags: &[String],
     permission: Permission,
     cancel: &Cancel,
@@ -58,6 +60,12 @@ pub(super) fn run(
     write(&under_test, text)?;
     let source = scratch.path().join("proofline_test_main.c");
     write(&source, &test.text.replace(Test::INCLUDE, &under_test.to_string_lossy()))?;
+    let mut sources = vec![source];
+    for (at, (_, text)) in beside.iter().enumerate() {
+        let copy = scratch.path().join(format!("proofline_test_beside_{at}.c"));
+        write(&copy, text)?;
+        sources.push(copy);
+    }
     let program = scratch.path().join("program_under_test");
     let command = |confinement: Confinement, program: &Path| {
         confinement
@@ -67,10 +75,12 @@ pub(super) fn run(
     let mut compile = command(Confinement::compiler(scratch.path()), Path::new("cc"))?;
     compile.args(["-g", "-O0", "-w", "-fsanitize=undefined,address", "-fno-sanitize-recover=undefined"]);
     compile.args(flags);
-    if let Some(folder) = file.parent() {
+    for folder in [file].into_iter().chain(beside.iter().map(|(file, _)| &**file)).filter_map(Path::parent) {
         compile.arg("-iquote").arg(folder);
     }
-    compile.arg("-o").arg(&program).arg(&source).arg("-lm");
+    // Should another file have a `main`, that of the test counts, which comes first.
+    compile.arg("-Wl,-z,muldefs").args(test.wrapped.iter().map(|name| format!("-Wl,--wrap={name}")));
+    compile.arg("-o").arg(&program).args(&sources).arg("-lm");
     let (status, output) = ended(compile, COMPILE, cancel)?;
     if !status.success() {
         return Err(format!("the test does not compile:\n{output}"));

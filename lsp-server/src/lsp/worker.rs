@@ -87,14 +87,15 @@ fn perform(work: Work, events: &mpsc::Sender<Event>) -> Outcome {
         Task::Test { program, finding, permission } => {
             let inputs = analysis.map(|analysis| {
                 let text = analysis.text().unwrap_or_default();
-                (text, proofline_ide::compiler_flags(&path, analysis.settings()))
+                let beside = analysis.texts_of(program.companions());
+                (text, beside, proofline_ide::compiler_flags(&path, analysis.settings()))
             });
             // The snapshot is gone: no edit waits for a compiler or for the test.
             let result = proofline_ide::test(&program, &finding).map(|test| {
-                let run = |(text, flags): (Arc<str>, Vec<String>)| {
-                    reproduce::run(&test, &path, &text, &flags, permission, &cancel)
-                };
-                let ran = inputs.filter(|_| permission != Permission::Write && test.is_visible).map(run);
+                let inputs = inputs.filter(|_| permission != Permission::Write && test.is_visible);
+                let ran = inputs.map(|(text, beside, flags)| {
+                    reproduce::run(&test, &path, &text, &beside, &flags, permission, &cancel)
+                });
                 (test, ran)
             });
             Outcome::Tested { path, revision, finding: finding.id, result }

@@ -74,6 +74,33 @@ fn linked() -> Scratch {
     scratch
 }
 
+#[test]
+fn with_plain_make_a_program_has_what_it_calls() {
+    let scratch = linked();
+    std::fs::create_dir(scratch.path().join("_build")).expect("a folder");
+    let compiled = |file: &str| {
+        format!(r#"{{"directory": "..", "file": "{file}", "command": "cc -c {file} -o {file}.o"}}"#)
+    };
+    let all = ["main.c", "used.c", "unused.c", "own.c", "other.c"].map(compiled).join(",\n");
+    scratch.write("_build/compile_commands.json", &format!("[{all}]"));
+    std::fs::remove_file(scratch.path().join("compile_commands.json")).expect("the database of CMake");
+    // Another program, whose functions are not the first one's.
+    scratch.write(
+        "other.c",
+        "int used(int);\nint unused(int a) { return -a; }\nint main(void) { return 1 / used(1); }\n",
+    );
+    let said = scratch.run(&["check", "--no-cache"]);
+    // A file of two programs is a library of its own, too, and `unused` is defined twice among all files, but once among those without `main`.
+    said.expect(
+        1,
+        &[
+            "(../main.c, ../used.c)",
+            "(../other.c, ../used.c)",
+            "5 programs: 4 proved, 1 violated, 0 unknown, 0 not read",
+        ],
+    );
+}
+
 /// Writes what CMake writes for make.
 fn write_link_commands(scratch: &Scratch) {
     for (folder, line) in [

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::{BufRead, BufReader, Read},
     path::PathBuf,
     process::{Command, Stdio},
 };
@@ -44,6 +45,30 @@ fn a_closed_pipe_ends_the_program_quietly() {
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     assert_eq!(output.status.code(), Some(141));
+}
+
+#[test]
+fn what_fails_is_shown_while_other_entries_are_looked_at() {
+    let scratch = Scratch::new();
+    let hard = "int hard(unsigned long s) {\n    for (unsigned long i = 0; i < 4000000000ul; i++)\n        s = s * 6364136223846793005ul + i;\n    return s == 1234567 ? 1 / (int)(s - 1234567) : 0;\n}\n";
+    scratch.write("test.c", &format!("int ratio(int a) {{ return 1 / a; }}\n{hard}"));
+    let mut child = Command::new(env!("CARGO_BIN_EXE_proofline"))
+        .args(["check", "--no-cache", "--budget", "1000000000", "--limit", "60"])
+        .args(["--entry", "ratio", "--entry", "hard", "test.c"])
+        .current_dir(scratch.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut first = String::new();
+    while !first.contains("error[division-by-zero]") {
+        assert_ne!(out.read_line(&mut first).expect("text"), 0, "it ended: {first}");
+    }
+    child.kill().expect("it still runs");
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).expect("text");
+    child.wait().expect("it ends");
+    assert!(!rest.contains("RESULT"), "{rest}");
 }
 
 #[test]

@@ -445,12 +445,13 @@ const checks = {
     await page.locator('.monaco-workbench.vs-dark').waitFor();
   },
   async 'answers go to the store that a setting names, at once'() {
-    const store = path.join(path.dirname(process.env.SETTINGS), 'team-store');
+    const time = Date.now();
+    const store = path.join(path.dirname(process.env.SETTINGS), `team-store-${time}`);
     await settings({ 'proofline.store': store });
-    // Another text than before, so that nobody knows its answers.
+    // Another text than ever before, so that nobody knows its answers.
     await w.go('list.c');
     await w.key('Control+End');
-    await page.keyboard.type('\nint added(int n) { int sum = 0; for (int i = 0; i < n; i++) sum += i & 3; return sum < 0; }\n');
+    await page.keyboard.type(`\nint added${time}(int n) { int sum = 0; for (int i = 0; i < n; i++) sum += i & 3; return sum < 0; }\n`);
     await w.until('objects in the store', async () => objects(store), (count) => count > 0);
     await revert('list.c');
     await settings({ 'proofline.store': '' });

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use proofline_hir::{Linkage, Name, Type};
+use proofline_hir::{Name, Type};
 
 use super::{
     Library, Model,
@@ -15,7 +15,7 @@ use super::{
     ctype,
     effect::{Bound, Characters, Effect, Factor, Outcome, Size, Table},
     emit::Emitter,
-    external, format, input,
+    errno, external, format, input,
     kept::{self, Kept},
     lists, long_options,
     strings::{KnownLength, behind},
@@ -30,9 +30,6 @@ use proofline_cfa::{
     Argument, Base, BinaryOp, Callee, Cause, CompareOp, Edge, Expr, Function, Global, IntType, Loc, LocalId,
     Lvalue, Op, Program, Quantity, Scalar, Site, Types, texts, visit,
 };
-
-/// The object behind `errno`.
-const ERRNO: &str = "#errno";
 
 /// A callback's callback's callback is not replaced.
 const MAX_ROUNDS: usize = 3;
@@ -54,21 +51,10 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
         let rest = tokens::rest(program);
         program.globals.insert(rest.name, Arc::new(rest));
     }
+    let errno = uses_errno.then(|| Errno { may_be_negative: errno::may_be_negative(program, library) });
     if uses_errno {
-        let (name, ty) = (Name::new(ERRNO), Type::int());
-        // Code that is not here sets it too.
-        let linkage = Linkage::External;
-        let global = Global {
-            name,
-            ty,
-            linkage,
-            size: 4,
-            defined: false,
-            constant: false,
-            init: Vec::new(),
-            hidden: Vec::new(),
-        };
-        program.globals.insert(name, Arc::new(global));
+        let global = errno::global();
+        program.globals.insert(global.name, Arc::new(global));
     }
     let locale_may_change = ctype::locale_may_change(program, library);
     if locale_may_change {
@@ -99,7 +85,7 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
             emitter: Emitter::new(&mut changed, types),
             program,
             interfaces: &interfaces,
-            uses_errno,
+            errno,
             locale_may_change,
             unsupported: &mut unsupported,
             calls_unknown: &mut calls_unknown,
@@ -181,13 +167,20 @@ pub(super) fn external_name(program: &Program, op: &Op) -> Option<Name> {
     direct(op).filter(|name| !program.functions.contains_key(name))
 }
 
+/// What is known of `errno`.
+#[derive(Clone, Copy)]
+struct Errno {
+    may_be_negative: bool,
+}
+
 /// The pass over one function.
 pub(super) struct Pass<'p, 'u> {
     pub(super) emitter: Emitter<'p>,
     pub(super) program: &'p Program,
     /// Of functions with a body.
     pub(super) interfaces: &'p BTreeMap<Name, Interface>,
-    uses_errno: bool,
+    /// What is known of it, if the program reads it.
+    errno: Option<Errno>,
     /// Whether a variable says which locale is set.
     pub(super) locale_may_change: bool,
     unsupported: &'u mut Vec<(Name, Name)>,
@@ -293,11 +286,16 @@ impl Pass<'_, '_> {
         if model.changes_locale {
             self.set_locale(arguments, cause);
         }
-        if self.uses_errno && !model.quiet && !model.noreturn {
-            // No library function makes it negative.
-            let errno = self.errno();
+        if let Some(Errno { may_be_negative }) = self.errno
+            && !model.quiet
+            && !model.noreturn
+        {
+            let errno = errno::lvalue();
             self.emitter.havoc(errno.clone(), cause);
-            self.emitter.assume_range(&Expr::Load(errno), 0, IntType::INT.max());
+            // No library function makes it so.
+            if !may_be_negative {
+                self.emitter.assume_range(&Expr::Load(errno), 0, IntType::INT.max());
+            }
         }
         if let Some(print) = &model.prints {
             self.print(print, arguments, dst, cause);
@@ -336,7 +334,7 @@ impl Pass<'_, '_> {
             (Some(Outcome::Record { of, has_texts, ranges, part_of, or_null }), dst) => {
                 let part_of = part_of.and_then(|at| pointer(arguments, at));
                 let kept = Kept { of: *of, by: name, has_texts: *has_texts, ranges, part_of };
-                self.kept_record(kept, *or_null, dst, cause);
+                self.kept_record(kept, *or_null, arguments, dst, cause);
             }
             (Some(Outcome::Token(tokens)), dst) => self.token(*tokens, arguments, dst),
             (Some(Outcome::Option(options)), dst) => self.option(*options, arguments, dst, cause),
@@ -533,12 +531,6 @@ impl Pass<'_, '_> {
             Bound::SizeMax => Some(self.emitter.types.size_t().max()),
             Bound::Argument(..) | Bound::Below(_) | Bound::Conversions(_) => None,
         }
-    }
-
-    pub(super) fn errno(&self) -> Lvalue {
-        let ty = Type::int();
-        let scalar = Some(Scalar::Int(proofline_cfa::IntType::INT));
-        Lvalue { base: Base::Global(Name::new(ERRNO)), path: Vec::new(), ty, scalar, bits: None, size: 4 }
     }
 
     /// What a pointer argument points to, as an object of the type.

@@ -243,6 +243,27 @@ pub(super) enum Table {
     Upper,
 }
 
+/// Whether a result may be null.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum OrNull {
+    Never,
+    Perhaps,
+    /// Not where the number that the argument points to is between these.
+    Unless {
+        argument: usize,
+        low: i128,
+        high: i128,
+    },
+}
+
+impl OrNull {
+    fn uses(self, see: &mut dyn FnMut(usize, Use)) {
+        if let OrNull::Unless { argument, .. } = self {
+            see(argument, Use::Pointer);
+        }
+    }
+}
+
 /// What a call returns.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Outcome {
@@ -257,11 +278,11 @@ pub(super) enum Outcome {
     /// An address inside the object, or the string, that the argument points into.
     Into { argument: usize, inside: Inside, or_null: bool },
     /// A string that the library keeps.
-    Text { or_null: bool },
+    Text { or_null: OrNull },
     /// The address of a record of the type that the result points to, which the library keeps: under this name there are two, and one of them is
     /// written anew. Its members are any values; those that point to characters point to strings, if it says so.
     /// Members that are numbers may have ranges. With an argument the two are parts of the object that it points to, and end with it.
-    Record { of: Name, has_texts: bool, ranges: Vec<MemberRange>, part_of: Option<usize>, or_null: bool },
+    Record { of: Name, has_texts: bool, ranges: Vec<MemberRange>, part_of: Option<usize>, or_null: OrNull },
     /// A new object.
     Fresh { size: Size, on_heap: bool, zeroed: bool, may_fail: bool },
     /// A new object on the heap with a copy of a string, at most so many characters.
@@ -460,15 +481,13 @@ impl Model {
         }
         match &self.result {
             None
-            | Some(
-                Outcome::Any
-                | Outcome::Input
-                | Outcome::Errno
-                | Outcome::NotNull
-                | Outcome::Text { .. }
-                | Outcome::Table(_),
-            ) => {}
-            Some(Outcome::Record { part_of, .. }) => part_of.iter().for_each(|at| see(*at, Use::Pointer)),
+            | Some(Outcome::Any | Outcome::Input | Outcome::Errno | Outcome::NotNull | Outcome::Table(_)) => {
+            }
+            Some(Outcome::Text { or_null }) => or_null.uses(see),
+            Some(Outcome::Record { part_of, or_null, .. }) => {
+                part_of.iter().for_each(|at| see(*at, Use::Pointer));
+                or_null.uses(see);
+            }
             Some(Outcome::Range(low, high)) => {
                 for bound in [low, high] {
                     match bound {

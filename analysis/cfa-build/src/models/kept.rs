@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use proofline_cfa::{
-    Base, Callee, Cause, CompareOp, Expr, Function, Global, Linkage, Lvalue, Op, Step, Type, Types,
+    Argument, Base, Callee, Cause, CompareOp, Expr, Function, Global, Linkage, Lvalue, Op, Step, Type, Types,
 };
 use proofline_hir::{
     Name, TypeKind,
@@ -14,7 +14,7 @@ use proofline_hir::{
 use super::{
     Library,
     apply::Pass,
-    effect::{MemberRange, Outcome},
+    effect::{MemberRange, OrNull, Outcome},
     emit::Emitter,
 };
 use crate::lower::fold;
@@ -37,7 +37,14 @@ const DISTANCE: i128 = 4096;
 
 impl Pass<'_, '_> {
     /// The pointer gets the address of one of the records, whose members are any values then; or null.
-    pub(super) fn kept_record(&mut self, kept: Kept<'_>, or_null: bool, dst: Option<Lvalue>, cause: Cause) {
+    pub(super) fn kept_record(
+        &mut self,
+        kept: Kept<'_>,
+        or_null: OrNull,
+        arguments: &[Argument],
+        dst: Option<Lvalue>,
+        cause: Cause,
+    ) {
         let ty = dst.as_ref().and_then(|dst| record(dst, self.emitter.types));
         let records = ty.and_then(|(ty, size)| self.two_records(&kept, ty, size));
         let (Some([first, second]), Some(dst)) = (records, dst.clone()) else {
@@ -63,10 +70,7 @@ impl Pass<'_, '_> {
             let [one, other] = [first, second].map(|record| Op::Assign(dst.clone(), Expr::Address(record)));
             emitter.either(cause, |emitter| emitter.emit(other), |emitter| emitter.emit(one));
         };
-        match or_null {
-            true => self.emitter.either(cause, |emitter| emitter.give_null(Some(dst.clone())), either),
-            false => either(&mut self.emitter),
-        }
+        self.unless_null(or_null, arguments, dst.clone(), cause, either);
     }
 
     fn two_records(&mut self, kept: &Kept<'_>, ty: Type, size: u64) -> Option<[Lvalue; 2]> {

@@ -11,6 +11,7 @@ mod counts;
 mod ctype;
 mod effect;
 mod emit;
+mod errno;
 mod external;
 mod format;
 mod input;

@@ -14,7 +14,8 @@ use self::tokens::{Token, tokens};
 use super::{
     Library, Model,
     effect::{
-        Characters, Done, Effect, Element, Factor, Given, Passed, Print, Room, Scan, Size, Termination,
+        Characters, Done, Effect, Element, Factor, Given, OrNull, Passed, Print, Room, Scan, Size,
+        Termination,
     },
     needs::Need,
 };
@@ -303,6 +304,21 @@ impl Parser {
         }
         self.word("null")?;
         Ok(true)
+    }
+
+    /// The same, and `unless *$1 within 0..9`.
+    fn or_null_unless(&mut self) -> Result<OrNull, ModelError> {
+        if !self.or_null()? {
+            return Ok(OrNull::Never);
+        }
+        if !self.take("unless") {
+            return Ok(OrNull::Perhaps);
+        }
+        let (argument, _) = self.deref_argument()?;
+        self.word("within")?;
+        let low = self.number()?;
+        self.word("..")?;
+        Ok(OrNull::Unless { argument, low, high: self.number()? })
     }
 
     /// `size $1 * $2`, `size ?`; nothing: not known.

@@ -31,12 +31,12 @@ impl Pass<'_, '_> {
             self.at_most(value, arguments, at);
         }
         if let Bound::Below(at) = high {
-            let no_more = fold::compare(CompareOp::Ne, value.clone(), value.zero());
+            let is_positive = fold::compare(CompareOp::Ne, value.clone(), value.zero());
             let end = super::arguments::value(arguments, at)
                 .map(|end| fold::cast(Scalar::Int(ty), end, self.emitter.site));
             if let Some(end) = end {
                 let less = Op::Assume(fold::compare(CompareOp::Lt, value.clone(), end));
-                self.emitter.only_if(no_more, |emitter| emitter.emit(less));
+                self.emitter.only_if(is_positive, |emitter| emitter.emit(less));
             }
         }
     }

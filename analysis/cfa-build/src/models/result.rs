@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use proofline_hir::{Name, Type};
+use proofline_hir::{Name, Type, TypeKind, types::IntKind};
 
 use super::{
     allocation::Requested,
     apply::Pass,
     arguments::{pointer, value},
-    effect::{Factor, Instead, Outcome, Size},
+    effect::{Factor, Instead, OrNull, Outcome, Size},
     emit::Emitter,
-    format,
+    errno, format,
 };
 use crate::lower::{byte_swapped, fold};
 use proofline_cfa::{
@@ -18,6 +18,44 @@ use proofline_cfa::{
 };
 
 impl Pass<'_, '_> {
+    /// Gives null where that may be the result, and does the other thing where it is not.
+    pub(super) fn unless_null(
+        &mut self,
+        or_null: OrNull,
+        arguments: &[Argument],
+        dst: Lvalue,
+        cause: Cause,
+        otherwise: impl FnOnce(&mut Emitter<'_>),
+    ) {
+        let allowed = match or_null {
+            OrNull::Never => return otherwise(&mut self.emitter),
+            OrNull::Perhaps => None,
+            OrNull::Unless { argument, low, high } => {
+                let long = Type::new(TypeKind::Int(IntKind::Long));
+                let place = pointer(arguments, argument).map(|pointer| match pointer {
+                    Expr::Address(place) if matches!(place.scalar, Some(Scalar::Int(_))) => place,
+                    pointer => self.pointee(&pointer, long),
+                });
+                place.map(|place| (Expr::Load(place), low, high))
+            }
+        };
+        let null = |emitter: &mut Emitter<'_>| {
+            if let Some((value, low, high)) = allowed
+                && let Some(ty) = value.int_type()
+            {
+                let beyond = |op, bound: i128| {
+                    let is_beyond = ty.contains(bound).then(|| Expr::Int(bound, ty));
+                    let never = || Expr::int(0);
+                    Op::Assume(is_beyond.map_or_else(never, |bound| fold::compare(op, value.clone(), bound)))
+                };
+                let (before, behind) = (beyond(CompareOp::Lt, low), beyond(CompareOp::Gt, high));
+                emitter.either(cause, |emitter| emitter.emit(before), |emitter| emitter.emit(behind));
+            }
+            emitter.give_null(Some(dst));
+        };
+        self.emitter.either(cause, null, otherwise);
+    }
+
     pub(super) fn result(
         &mut self,
         outcome: Option<&Outcome>,
@@ -84,17 +122,14 @@ impl Pass<'_, '_> {
             }
             Some(Outcome::Text { or_null }) if is_pointer => {
                 let text = Op::Havoc(dst.clone(), Cause::Text(name));
-                match or_null {
-                    true => self.emitter.either(cause, |e| e.give_null(Some(dst)), |e| e.emit(text)),
-                    false => self.emitter.emit(text),
-                }
+                self.unless_null(*or_null, arguments, dst, cause, |e| e.emit(text));
             }
             Some(Outcome::Fresh { size, on_heap, zeroed, may_fail }) if is_pointer => {
                 let size = Requested { size, on_heap: *on_heap, zeroed: *zeroed, may_fail: *may_fail };
                 self.allocate(size, dst, arguments, cause);
             }
             Some(Outcome::Errno) if is_pointer => {
-                let errno = Expr::Address(self.errno());
+                let errno = Expr::Address(errno::lvalue());
                 self.emitter.emit(Op::Assign(dst, errno));
             }
             Some(Outcome::NotNull) if is_pointer => {

@@ -313,7 +313,7 @@ mod tests {
     }
 
     fn cell(name: &str, content: Content) -> SceneCell {
-        SceneCell { name: name.to_owned(), offset: 0, content, is_new: false }
+        SceneCell::new(name, 0, content)
     }
 
     fn variable(name: &str, to: usize) -> SceneObject {

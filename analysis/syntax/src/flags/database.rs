@@ -32,8 +32,15 @@ pub struct FoundFlags {
     pub warnings: Vec<String>,
 }
 
-/// Names under which a compilation database is looked for in every directory above the file.
-pub const DATABASES: [&str; 2] = ["compile_commands.json", "build/compile_commands.json"];
+/// Names under which a compilation database is looked for in every directory above the file, in this order: where CMake, Meson and people put what they
+/// build.
+pub const DATABASES: [&str; 5] = [
+    "compile_commands.json",
+    "build/compile_commands.json",
+    "builddir/compile_commands.json",
+    "_build/compile_commands.json",
+    "out/compile_commands.json",
+];
 
 /// The flags of `file`. Always gives an answer: zero configuration works.
 pub fn flags_for(file: &Path, fs: &dyn FileSystem) -> FoundFlags {
@@ -75,6 +82,8 @@ pub struct ProgramFiles {
     pub files: Vec<PathBuf>,
     /// Those of the libraries that it is linked with, of the same build. The linker takes those that something is called of.
     pub libraries: Vec<PathBuf>,
+    /// The build says nothing of what this one file becomes, and is linked with: plain make.
+    pub is_of_no_target: bool,
 }
 
 /// The programs that a compilation database describes, by name, each with its C files: files of one target, as far as the path of the output says the
@@ -103,9 +112,10 @@ pub fn database_programs(
         let output = output(entry);
         let target = output.as_deref().and_then(target);
         let alone = || file.strip_prefix(base).unwrap_or(&file).display().to_string();
-        let files = &mut programs.entry(target.clone().unwrap_or_else(alone)).or_default().files;
-        if !files.contains(&file) {
-            files.push(file.clone());
+        let program = programs.entry(target.clone().unwrap_or_else(alone)).or_default();
+        program.is_of_no_target |= target.is_none();
+        if !program.files.contains(&file) {
+            program.files.push(file.clone());
         }
         if let (Some(output), Some(target)) = (output, target) {
             objects.insert(lexical(&folder.join(output)), Object { file, target, folder });

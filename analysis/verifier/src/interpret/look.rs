@@ -185,8 +185,7 @@ impl<O: Oracle> Look<'_, '_, O> {
             Some(Value::Float(value)) => Content::Text(value.to_string()),
             None => Content::Uninitialised,
         };
-        self.scene.objects[at].cells =
-            vec![SceneCell { name: String::new(), offset: 0, content, is_new: false }];
+        self.scene.objects[at].cells = vec![SceneCell::new("", 0, content)];
     }
 
     /// A variable in memory.
@@ -242,8 +241,8 @@ impl<O: Oracle> Look<'_, '_, O> {
             let (found, left_out) = self.leaves_of(element, (first, count), extent);
             let mut cells = Vec::new();
             for leaf in found {
-                let content = self.content(extent, &leaf);
-                cells.push(SceneCell { name: leaf.name, offset: leaf.offset, content, is_new: false });
+                let (content, integer) = self.content(extent, &leaf);
+                cells.push(SceneCell { integer, ..SceneCell::new(&leaf.name, leaf.offset, content) });
             }
             let (cells, cut) = few(cells);
             let object = &mut self.scene.objects[at];
@@ -309,15 +308,16 @@ impl<O: Oracle> Look<'_, '_, O> {
         (all, more)
     }
 
-    fn content(&mut self, extent: Extent, leaf: &Leaf) -> Content {
+    /// What is in a part of an object, and the integer that this is, with its type.
+    fn content(&mut self, extent: Extent, leaf: &Leaf) -> (Content, Option<(i128, Type)>) {
         let machine = self.machine;
         let address = extent.base + leaf.offset;
         let (ty, bits) = match leaf.kind {
-            LeafKind::Characters(length) => return self.characters(address, length),
+            LeafKind::Characters(length) => return (self.characters(address, length), None),
             LeafKind::Scalar(ty, bits) => (ty, bits),
         };
         let Some(scalar) = scalar_of(ty, machine.code.program.data_model) else {
-            return Content::Text("…".to_owned());
+            return (Content::Text("…".to_owned()), None);
         };
         let (size, mask) = match bits {
             Some(bits) => field(bits),
@@ -327,20 +327,20 @@ impl<O: Oracle> Look<'_, '_, O> {
             }
         };
         let Some((raw, known)) = machine.memory.peek(address, size, mask) else {
-            return Content::Text("…".to_owned());
+            return (Content::Text("…".to_owned()), None);
         };
         if known == 0 {
             let has_value = extent.area == Area::Static || machine.memory.is_given(address);
-            return if has_value { Content::Open } else { Content::Uninitialised };
+            return (if has_value { Content::Open } else { Content::Uninitialised }, None);
         }
         if known != mask {
-            return Content::Text("written in part".to_owned());
+            return (Content::Text("written in part".to_owned()), None);
         }
         match decode_bits(raw, scalar, bits) {
-            Some(Value::Int(value)) if scalar == Scalar::Pointer => self.pointer(value, ty),
-            Some(Value::Int(value)) => Content::Text(number(value, ty)),
-            Some(Value::Float(value)) => Content::Text(value.to_string()),
-            None => Content::Text("…".to_owned()),
+            Some(Value::Int(value)) if scalar == Scalar::Pointer => (self.pointer(value, ty), None),
+            Some(Value::Int(value)) => (Content::Text(number(value, ty)), Some((value, ty))),
+            Some(Value::Float(value)) => (Content::Text(value.to_string()), None),
+            None => (Content::Text("…".to_owned()), None),
         }
     }
 
@@ -440,12 +440,7 @@ impl<O: Oracle> Look<'_, '_, O> {
             name,
             kind: ObjectKind::Variable,
             size: None,
-            cells: vec![SceneCell {
-                name: String::new(),
-                offset: 0,
-                content: Content::Pointer(target),
-                is_new: false,
-            }],
+            cells: vec![SceneCell::new("", 0, Content::Pointer(target))],
             more: 0,
             extent: None,
         }));

@@ -65,7 +65,7 @@ pub struct Doing {
 /// Hears what is going on.
 pub type Listener = dyn Fn(&Doing) + Send + Sync;
 
-/// Hears of a violation that no caller can prevent as soon as it is known; of one obligation perhaps more than once.
+/// Hears of a violation that no caller can prevent, or of any where entries are given, as soon as it is known; of one obligation perhaps more than once.
 pub type FindingListener = dyn Fn(&Finding) + Send + Sync;
 
 /// Hears which engine was asked once, how long it took, and how often it had to unwind recursion for an answer. What is known from before is not

@@ -31,7 +31,10 @@ pub(crate) struct Arguments {
     /// is there for build systems and services.
     #[arg(long)]
     try_out: bool,
-    /// Only compiles, and makes no packages: for a machine that has other things to wait for meanwhile.
+    /// Packs this program, and compiles none: CI tries packages out with the program that all tests ran with.
+    #[arg(long, conflicts_with = "twice")]
+    program: Option<PathBuf>,
+    /// Only compiles the test of the laws, and makes no packages: for a machine that has other things to wait for meanwhile.
     #[arg(long, conflicts_with_all = ["twice", "try_out"])]
     compile: bool,
 }
@@ -42,11 +45,13 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     let folder = root.join(&arguments.folder);
     let target = root.join("target/dist/build");
     if arguments.compile {
-        return stage::compile(root, &target);
+        return stage::compile_laws(root, &target);
     }
-    let sums = build(root, &target, &folder)?;
+    let program = arguments.program.as_ref().map(|program| root.join(program));
+    let sums = build(root, &target, &folder, program.as_deref())?;
     if arguments.twice {
-        let again = build(root, &root.join("target/dist/build-again"), &root.join("target/dist/again"))?;
+        let again =
+            build(root, &root.join("target/dist/build-again"), &root.join("target/dist/again"), None)?;
         for (one, other) in sums.lines().zip(again.lines()) {
             ensure!(one == other, "two builds differ:\n  {one}\n  {other}");
         }
@@ -61,9 +66,9 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Builds the program and its packages; the text of `SHA256SUMS`.
-fn build(root: &Path, target: &Path, folder: &Path) -> Result<String> {
-    let stage = Stage::fill(root, target)?;
+/// Builds the program, where none is given, and its packages; the text of `SHA256SUMS`.
+fn build(root: &Path, target: &Path, folder: &Path, program: Option<&Path>) -> Result<String> {
+    let stage = Stage::fill(root, target, program)?;
     if folder.exists() {
         fs::remove_dir_all(folder)?;
     }

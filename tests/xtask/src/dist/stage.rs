@@ -35,12 +35,15 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Builds the program and puts the tree together.
-    pub(super) fn fill(root: &Path, target: &Path) -> Result<Stage> {
+    /// Puts the tree together, with this program or with one that is built now.
+    pub(super) fn fill(root: &Path, target: &Path, program: Option<&Path>) -> Result<Stage> {
         let version = components::version(root)?;
         let commit = tool("0", root, "git", &["log", "-1", "--format=%ct"]);
         let epoch = commit.map_or_else(|_| WITHOUT_HISTORY.to_owned(), |time| time.trim().to_owned());
-        let program = build(root, target)?;
+        let program = match program {
+            Some(program) => program.to_path_buf(),
+            None => build(root, target)?,
+        };
         let tree = target.join("tree");
         if tree.exists() {
             fs::remove_dir_all(&tree)?;
@@ -50,9 +53,10 @@ impl Stage {
             fs::create_dir_all(place.parent().unwrap_or(&tree))?;
             Ok(place)
         };
-        fs::copy(&program, place("bin/proofline")?)?;
+        // As the release profile does.
+        let own = place("bin/proofline")?.to_string_lossy().into_owned();
+        tool(&epoch, root, "strip", &["--strip-debug", "-o", &own, &program.to_string_lossy()])?;
         fs::copy(root.join(".z3/lib").join(SOLVER), place(&format!("lib/proofline/{SOLVER}"))?)?;
-        let own = tree.join("bin/proofline").to_string_lossy().into_owned();
         tool(
             &epoch,
             root,
@@ -99,9 +103,8 @@ impl Stage {
     }
 }
 
-/// Compiles what packages have in them and the test of the laws, and no more: what comes later finds it compiled.
-pub(super) fn compile(root: &Path, target: &Path) -> Result<()> {
-    build(root, target)?;
+/// Compiles the test of the laws, and no more: what comes later finds it compiled.
+pub(super) fn compile_laws(root: &Path, target: &Path) -> Result<()> {
     cargo(root, target, &["test", "--package", "proofline-domains", "--test", "domains", "--no-run"])
 }
 

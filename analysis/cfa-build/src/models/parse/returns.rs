@@ -83,14 +83,14 @@ impl Parser {
                 Outcome::Into { argument, inside, or_null: self.or_null()? }
             }
             "element" => Outcome::Element { element: self.element()?, or_null: self.or_null()? },
-            "text" => Outcome::Text { or_null: self.or_null()? },
+            "text" => Outcome::Text { or_null: self.or_null_unless()? },
             "record" => {
                 let has_texts = self.take("with-texts");
                 self.word("of")?;
                 let of = Name::new(&self.next("a name")?.text);
                 let part_of = if self.take("in") { Some(self.argument()?) } else { None };
                 let ranges = self.ranges()?;
-                Outcome::Record { of, has_texts, ranges, part_of, or_null: self.or_null()? }
+                Outcome::Record { of, has_texts, ranges, part_of, or_null: self.or_null_unless()? }
             }
             "status" => {
                 self.word("of")?;

@@ -99,11 +99,11 @@ impl Symbols {
             Op::Copy(dst, src) => self.copy(dst, src, depth),
             Op::Allocate(allocation) => {
                 let size = self.value(&allocation.size, depth).expr;
-                let pointer = match event.value {
-                    Some((Value::Int(0), _)) | None => Expr::Null,
-                    Some(_) => self.own.allocated(&allocation.dst, size),
-                };
-                self.write(&allocation.dst, depth, Symbol::new(Some(pointer), Influence::default()));
+                let pointer = event.value.map(|(value, _)| match value {
+                    Value::Int(0) => Expr::Null,
+                    Value::Int(_) | Value::Float(_) => self.own.allocated(&allocation.dst, size),
+                });
+                self.write(&allocation.dst, depth, Symbol::new(pointer, Influence::default()));
             }
             Op::Call(call) => self.call(call, depth),
             Op::Clobber(_, cause) => self.clobbered(*cause),

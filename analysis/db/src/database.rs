@@ -31,12 +31,11 @@ use crate::{
     front::{FileName, Project, files, source},
     linked::{Symbol, has_body, trouble},
     memory::Memory,
-    program::{
-        annotation, callers, covered, default_entries, given, misunderstood, positions, prepared, ready,
-    },
-    shared::{Db, Shared},
+    program::{callers, covered, default_entries, given, misunderstood, positions, ready},
+    shared::{Db, Interrupted, Shared},
+    slices::{annotation, prepared},
     store::Store,
-    verdict::{Asked, Interrupted, explain, findings, judgement, known},
+    verdict::{Asked, explain, findings, judgement, known},
     work::Work,
 };
 

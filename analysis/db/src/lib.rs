@@ -21,6 +21,7 @@ mod module_invariants;
 mod program;
 mod shared;
 mod shelf;
+mod slices;
 mod store;
 mod stored;
 mod team;

@@ -24,9 +24,8 @@ use crate::{
         Symbol, data_model, exported, function, global, has_body, has_gaps, homed_globals, outside_main,
         units, users,
     },
-    program::{Within, given_away, ready_within, slice},
-    shared::Db,
-    verdict::{Interrupted, wrapv},
+    shared::{Db, Interrupted},
+    slices::{Within, given_away, ready_within, slice, wrapv},
     wide::wide,
 };
 

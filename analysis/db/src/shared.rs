@@ -9,7 +9,7 @@ use std::{
 
 use parking_lot::Mutex;
 use proofline_syntax::Unit;
-use proofline_verifier::{Cancel, Name, Summaries, blocks::BlockRun, portfolio::Control};
+use proofline_verifier::{Cancel, Name, Summaries, blocks::BlockRun, portfolio::Control, report::Judgement};
 
 use crate::{files::Files, functions::Functions, memory::Memory, work::Work};
 
@@ -27,6 +27,12 @@ pub(crate) trait Db: salsa::Database {
     fn run(&self) -> &dyn BlockRun;
     /// Another handle, for the blocks of a run.
     fn handle(&self, run: Option<Arc<dyn BlockRun>>) -> Box<dyn Db + Send>;
+}
+
+/// Unwinds through salsa where work was stopped without an edit: nothing is remembered.
+pub(crate) struct Interrupted {
+    /// What was known by then.
+    pub(crate) partial: Judgement,
 }
 
 /// What all handles share.

@@ -18,8 +18,9 @@ use crate::{
     blocks::SliceBlocks,
     front::Project,
     linked::{Symbol, positions_of},
-    program::{Ready, ready, ready_for, ready_past},
-    shared::Db,
+    program::{ready, ready_for, ready_past},
+    shared::{Db, Interrupted},
+    slices::{Ready, wrapv},
     stored,
     team::Answer,
     wide::slice_of,
@@ -33,17 +34,6 @@ const KNOWN_STEPS: u64 = 200_000;
 #[salsa::interned]
 pub(crate) struct Asked<'db> {
     pub(crate) request: Request,
-}
-
-/// Unwinds through salsa where work was stopped without an edit: nothing is remembered.
-pub(crate) struct Interrupted {
-    /// What was known by then.
-    pub(crate) partial: Judgement,
-}
-
-#[salsa::tracked(returns(copy))]
-pub(crate) fn wrapv(db: &dyn Db, project: Project) -> bool {
-    project.options(db).wrapv
 }
 
 /// The slice of an entry, as engines see it.

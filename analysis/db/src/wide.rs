@@ -16,8 +16,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::{
     front::Project,
     linked::{Symbol, functions, global, has_body, mentions},
-    program::{Ready, prepared, volatile},
     shared::Db,
+    slices::{Ready, prepared, volatile},
 };
 
 /// Functions that a slice of its own is made of at most, in a library that has more.

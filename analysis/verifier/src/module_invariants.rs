@@ -231,7 +231,18 @@ fn opens_here(env: &Environment, function: &Function, loc: Loc) -> bool {
     successors.iter().any(|id| match &function.edge(*id).op {
         Op::Clobber(..) => true,
         Op::Call(_) => callees(env, function, *id).is_none_or(|callees| callees.may_be_external),
-        _ => false,
+        Op::Skip
+        | Op::Assume(_)
+        | Op::Assign(..)
+        | Op::Copy(..)
+        | Op::Havoc(..)
+        | Op::Allocate(_)
+        | Op::Free(_)
+        | Op::CopyBytes(..)
+        | Op::FillBytes(..)
+        | Op::HavocBytes(..)
+        | Op::Begin(_)
+        | Op::End(_) => false,
     })
 }
 

@@ -10,6 +10,7 @@ use std::{
 };
 
 use proofline_cfa::{Entry, IntType, Name};
+use proofline_cfa_build::models;
 use proofline_syntax::interrupt;
 use proofline_verifier::{
     Budget, Subject, checks,
@@ -55,6 +56,7 @@ fn variables(db: &dyn Db, project: Project) -> Arc<BTreeMap<Name, Variable>> {
     let count = units(db, project).len();
     let is_closed = !has_body(db, project, Entry::main().name)
         && errors(db, project).is_empty()
+        && models::standard().interfering().all(|name| users(db, project, Symbol::new(db, name)).is_empty())
         && !(0..count).any(|unit| has_gaps(db, project, unit));
     if !is_closed {
         return Arc::default();

@@ -82,7 +82,7 @@ fn with_plain_make_a_program_has_what_it_calls() {
         format!(r#"{{"directory": "..", "file": "{file}", "command": "cc -c {file} -o {file}.o"}}"#)
     };
     let all = ["main.c", "used.c", "unused.c", "own.c", "other.c"].map(compiled).join(",\n");
-    scratch.write("_build/compile_commands.json", &format!("[{all}]"));
+    scratch.write("_build/compile_commands.json", format!("[{all}]"));
     std::fs::remove_file(scratch.path().join("compile_commands.json")).expect("the database of CMake");
     // Another program, whose functions are not the first one's.
     scratch.write(

@@ -51,7 +51,7 @@ fn a_closed_pipe_ends_the_program_quietly() {
 fn what_fails_is_shown_while_other_entries_are_looked_at() {
     let scratch = Scratch::new();
     let hard = "int hard(unsigned long s) {\n    for (unsigned long i = 0; i < 4000000000ul; i++)\n        s = s * 6364136223846793005ul + i;\n    return s == 1234567 ? 1 / (int)(s - 1234567) : 0;\n}\n";
-    scratch.write("test.c", &format!("int ratio(int a) {{ return 1 / a; }}\n{hard}"));
+    scratch.write("test.c", format!("int ratio(int a) {{ return 1 / a; }}\n{hard}"));
     let mut child = Command::new(env!("CARGO_BIN_EXE_proofline"))
         .args(["check", "--no-cache", "--budget", "1000000000", "--limit", "60"])
         .args(["--entry", "ratio", "--entry", "hard", "test.c"])

@@ -106,6 +106,12 @@ impl Library {
         })
     }
 
+    /// Functions through which code runs beside the program's own: threads, handlers of signals.
+    pub fn interfering(&self) -> impl Iterator<Item = Name> {
+        let interferes = |(_, model): &(&Name, &Arc<Model>)| model.unsupported_program.is_some();
+        self.exact.iter().filter(interferes).map(|(name, _)| *name)
+    }
+
     /// Every name or prefix (with `*`) that has a model, sorted.
     pub fn names(&self) -> impl Iterator<Item = String> {
         let exact = self.exact.keys().map(|name| name.to_string());

@@ -44,7 +44,7 @@ impl Pass<'_, '_> {
                 && let Some(ty) = value.int_type()
             {
                 let beyond = |op, bound: i128| {
-                    let is_beyond = ty.contains(bound).then(|| Expr::Int(bound, ty));
+                    let is_beyond = ty.contains(bound).then_some(Expr::Int(bound, ty));
                     let never = || Expr::int(0);
                     Op::Assume(is_beyond.map_or_else(never, |bound| fold::compare(op, value.clone(), bound)))
                 };

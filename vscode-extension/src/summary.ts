@@ -107,7 +107,7 @@ function page(s: Summary): string {
       ? '<p class="none">Nothing in this function can go wrong in a way that is checked.</p>'
       : `<table><caption class="none">Places by check</caption><tr><th scope="col">check</th><th scope="col">holds</th><th scope="col">fails</th><th scope="col">up to callers</th><th scope="col">not decided</th></tr>${s.checks.map(row).join('')}</table>`;
   return `<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8">
+<html lang="en"><head><meta charset="utf-8"><title>${escape(s.name)}</title>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'">
 <style nonce="${nonce}">
   body { font: var(--vscode-font-size) var(--vscode-font-family); color: var(--vscode-foreground); padding: 0 1.2em 2em; line-height: 1.5 }

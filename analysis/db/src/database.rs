@@ -20,6 +20,7 @@ use proofline_verifier::{
     blocks::BlockRun,
     facts::Facts,
     load::{self, LoadError, Options, Source, Surroundings, VolatileReads},
+    module_invariants::{Begins, Bounds},
     portfolio::{Control, Programs, Request},
     report::{Judgement, Report},
     sources::Sources,
@@ -31,9 +32,10 @@ use crate::{
     front::{FileName, Project, files, source},
     linked::{Symbol, has_body, trouble},
     memory::Memory,
-    program::{callers, covered, default_entries, given, misunderstood, positions, ready},
+    module_invariants::bounds_at,
+    program::{covered, default_entries, given, misunderstood, positions, ready},
     shared::{Db, Interrupted, Shared},
-    slices::{annotation, prepared},
+    slices::{annotation, callers, prepared},
     store::Store,
     verdict::{Asked, explain, findings, judgement, known},
     work::Work,
@@ -360,6 +362,17 @@ impl Database {
             let (facts, steps) = known(db, project, symbol).clone();
             let environment = || ready(db, project, symbol).environment.clone();
             (facts.map(|facts| (environment(), facts)), steps)
+        })
+    }
+
+    /// Between which bounds variables are where executions from an entry begin, as far as the entry's file says it.
+    ///
+    /// # Errors
+    /// [`Stopped`] if an edit or the caller stopped the work.
+    pub fn begins_within(&self, entry: Name) -> Result<(Bounds, Begins), Stopped> {
+        self.caught(|db| {
+            let within = bounds_at(db, db.project(), Symbol::new(db, entry));
+            (within.bounds(db).clone(), within.begins(db))
         })
     }
 

@@ -255,6 +255,7 @@ pub(crate) fn has_gaps(db: &dyn Db, project: Project, unit: usize) -> bool {
             && unit_of(db, project, Symbol::new(db, function.name)) != Some(unit)
     };
     !errors_of(db, project, *file).is_empty()
+        || automata.has_assembly
         || callers::has_gaps(functions(), globals)
         || functions().any(is_elsewhere)
         || functions().any(|function| automata.linker_names.values().any(|name| *name == function.name))

@@ -14,7 +14,7 @@ use proofline_cfa_build::models;
 use proofline_syntax::interrupt;
 use proofline_verifier::{
     Budget, Subject, checks,
-    module_invariants::{self, Bounds, STEPS},
+    module_invariants::{self, Begins, Bounds, Left, STEPS},
     property::Property,
     report::Judgement,
 };
@@ -22,11 +22,10 @@ use proofline_verifier::{
 use crate::{
     front::{Project, errors},
     linked::{
-        Symbol, data_model, exported, function, global, has_body, has_gaps, homed_globals, outside_main,
-        units, users,
+        Symbol, data_model, function, functions, global, has_body, has_gaps, homed_globals, units, users,
     },
     shared::{Db, Interrupted},
-    slices::{Within, given_away, ready_within, slice, wrapv},
+    slices::{Within, callers, ready_within, slice, wrapv},
     wide::wide,
 };
 
@@ -38,6 +37,9 @@ const EXACT_ROUNDS: usize = 2;
 
 /// More functions that write such variables are too many to be asked in turn.
 const MOST_DOORS: usize = 60;
+
+/// A function that more doors than these come to begins anywhere.
+const MOST_CALLING: usize = 20;
 
 /// A variable of which an invariant may speak.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -87,16 +89,15 @@ fn variable(db: &dyn Db, project: Project, name: Name) -> Option<Variable> {
         }
         found.thresholds.extend(module_invariants::thresholds(body));
     }
-    Some(found)
+    // What nobody writes is a constant of every slice already.
+    (!found.writers.is_empty()).then_some(found)
 }
 
-/// The functions that code outside may call, or that run before or after `main`.
+/// The functions that code outside may call, or that run before or after `main`: of a function that is not called by its name alone nobody knows who calls it.
 #[salsa::tracked]
 fn doors(db: &dyn Db, project: Project) -> Arc<BTreeSet<Name>> {
-    let mut all = given_away(db, project).clone();
-    all.extend(exported(db, project).iter().copied().filter(|name| has_body(db, project, *name)));
-    all.extend(outside_main(db, project).iter().copied());
-    Arc::new(all)
+    let is_door = |name: &&Name| callers(db, project, Symbol::new(db, **name)).is_none();
+    Arc::new(functions(db, project).iter().filter(is_door).copied().collect())
 }
 
 /// The bounds that hold whenever a door is entered; of variables that may have any value nothing is said.
@@ -117,9 +118,7 @@ fn invariants(db: &dyn Db, project: Project) -> Arc<Bounds> {
     let is_any =
         |name: &Name, bounds: &(i128, i128)| *bounds == (variables[name].ty.min(), variables[name].ty.max());
     if writing.len() > MOST_DOORS || writing.iter().any(|door| wide(db, project).contains(door)) {
-        // What nobody writes is what it was.
-        bounds.retain(|name, _| variables[name].writers.is_empty());
-        return Arc::new(bounds);
+        return Arc::default();
     }
     for round in 0.. {
         let before = bounds.clone();
@@ -130,14 +129,14 @@ fn invariants(db: &dyn Db, project: Project) -> Arc<Bounds> {
                 .iter()
                 .filter(|(name, known)| reached.globals.contains_key(*name) && !is_any(name, known));
             let known: Bounds = known.map(|(name, known)| (*name, *known)).collect();
-            let left = left(db, project, symbol, Within::new(db, known)).as_deref();
+            let left = left(db, project, symbol, Within::new(db, known, Begins::AtDoor)).as_deref();
             for name in reached.globals.keys() {
                 let (Some(variable), Some(all)) = (variables.get(name), bounds.get_mut(name)) else {
                     continue;
                 };
                 match left {
                     Some(left) => {
-                        let Some((low, high)) = left.get(name) else { continue };
+                        let Some((low, high)) = left.outside.get(name) else { continue };
                         *all = (all.0.min(*low), all.1.max(*high));
                     }
                     // Nobody knows what it leaves in what it writes.
@@ -174,12 +173,7 @@ fn invariants(db: &dyn Db, project: Project) -> Arc<Bounds> {
 
 /// What executions from a door that begin within these bounds leave; `None` if that could not be found out.
 #[salsa::tracked]
-fn left<'db>(
-    db: &'db dyn Db,
-    project: Project,
-    door: Symbol<'db>,
-    within: Within<'db>,
-) -> Option<Arc<Bounds>> {
+fn left<'db>(db: &'db dyn Db, project: Project, door: Symbol<'db>, within: Within<'db>) -> Option<Arc<Left>> {
     let ready = ready_within(db, project, door, within);
     // Executions go on behind what fails, where they can: an invariant does not rest on it.
     let passed_over = Property::UnreachCall.passed_over();
@@ -207,11 +201,18 @@ fn left<'db>(
     found.map(Arc::new)
 }
 
+/// The invariants of the variables that executions from a function may mention.
+fn invariants_of(db: &dyn Db, project: Project, entry: Symbol) -> Bounds {
+    let mentioned = &slice(db, project, entry, false).globals;
+    let known = invariants(db, project).iter().filter(|(variable, _)| mentioned.contains_key(*variable));
+    known.map(|(name, bounds)| (*name, *bounds)).collect()
+}
+
 /// The bounds within which executions from a function begin, as far as its slice mentions the variables.
 #[salsa::tracked]
 pub(crate) fn bounds_at<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>) -> Within<'db> {
     let name = entry.name(db);
-    let nothing = || Within::new(db, Bounds::new());
+    let nothing = || Within::new(db, Bounds::new(), Begins::AtDoor);
     if !Entry::new(name).is_library()
         || variables(db, project).is_empty()
         || wide(db, project).contains(&name)
@@ -219,11 +220,36 @@ pub(crate) fn bounds_at<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'d
         return nothing();
     }
     let mentioned = &slice(db, project, entry, false).globals;
-    let is_mentioned = variables(db, project).keys().any(|variable| mentioned.contains_key(variable));
-    if !is_mentioned || !doors(db, project).contains(&name) {
+    if !variables(db, project).keys().any(|variable| mentioned.contains_key(variable)) {
         return nothing();
     }
-    let all = invariants(db, project);
-    let known = all.iter().filter(|(variable, _)| mentioned.contains_key(*variable));
-    Within::new(db, known.map(|(name, bounds)| (*name, *bounds)).collect::<Bounds>())
+    if doors(db, project).contains(&name) {
+        return Within::new(db, invariants_of(db, project, entry), Begins::AtDoor);
+    }
+    Within::new(db, at_calls(db, project, entry).unwrap_or_default(), Begins::Inside)
+}
+
+/// The bounds wherever a function is called that is no door; `None` if they could not be found out.
+fn at_calls(db: &dyn Db, project: Project, function: Symbol) -> Option<Bounds> {
+    let name = function.name(db);
+    let calls = |door: &Name| slice(db, project, Symbol::new(db, *door), false).functions.contains_key(&name);
+    let calling: Vec<Name> = doors(db, project).iter().copied().filter(calls).collect();
+    if calling.len() > MOST_CALLING || calling.iter().any(|door| wide(db, project).contains(door)) {
+        return None;
+    }
+    let mut all = Bounds::new();
+    for door in calling {
+        let symbol = Symbol::new(db, door);
+        let within = Within::new(db, invariants_of(db, project, symbol), Begins::AtDoor);
+        let left = left(db, project, symbol, within).as_ref()?;
+        for (variable, bounds) in left.calls.get(&name).into_iter().flatten() {
+            module_invariants::join(&mut all, *variable, *bounds);
+        }
+    }
+    let is_any = |variable: &Name, bounds: &(i128, i128)| {
+        let ty = variables(db, project).get(variable).map(|variable| variable.ty);
+        ty.is_none_or(|ty| *bounds == (ty.min(), ty.max()))
+    };
+    all.retain(|variable, bounds| !is_any(variable, bounds));
+    Some(all)
 }

@@ -9,9 +9,7 @@ use proofline_cfa::{CheckId, Name};
 use proofline_cfa_build::ProgramMap;
 use proofline_program_analysis::Mentions;
 use proofline_verifier::{
-    Entry, Unknown,
-    callers::{calls_only, is_hidden},
-    checks,
+    Entry, Unknown, checks,
     contracts::records_given,
     entry_points::{Functions, Scope, entry_points},
     property::Property,
@@ -20,7 +18,7 @@ use proofline_verifier::{
 
 use crate::{
     front::{Project, errors},
-    linked::{Symbol, exported, function, functions, global, has_gaps, homed, positions_of, unit_of, users},
+    linked::{Symbol, exported, function, functions, global, homed, positions_of, unit_of, users},
     module_invariants::bounds_at,
     shared::Db,
     slices::{Queried, Ready, given_away, ready_within},
@@ -117,21 +115,6 @@ impl Functions for Queried<'_> {
     fn reached_from(&self, function: Name) -> BTreeSet<Name> {
         covered(self.db, self.project, self.symbol(function)).clone()
     }
-}
-
-/// The functions that call an internal one, if nothing else can.
-#[salsa::tracked]
-pub(crate) fn callers<'db>(db: &'db dyn Db, project: Project, symbol: Symbol<'db>) -> Option<BTreeSet<Name>> {
-    let body = function(db, project, symbol).as_ref().filter(|body| is_hidden(body))?;
-    if unit_of(db, project, symbol).is_none_or(|unit| has_gaps(db, project, unit)) {
-        return None;
-    }
-    let is_caller = |user: &Name| {
-        let user = function(db, project, Symbol::new(db, *user)).as_ref();
-        user.is_some_and(|user| calls_only(user, body.name))
-    };
-    let users = users(db, project, symbol);
-    users.iter().all(is_caller).then(|| BTreeSet::clone(users))
 }
 
 /// The records that a function is given.

@@ -11,10 +11,11 @@ use proofline_program_analysis::{Environment, Mentions, SliceSource};
 use proofline_syntax::DataModel;
 use proofline_verifier::{
     Entry,
+    callers::{calls_only, is_hidden},
     checks::Conventions,
     entry_points,
     load::{self, Preparation, Surroundings, VolatileReads},
-    module_invariants::{self, Bounds},
+    module_invariants::{self, Begins, Bounds},
     monitors::Monitors,
     sources,
 };
@@ -24,7 +25,7 @@ use crate::{
     front::Project,
     linked::{
         Symbol, addressed, data_model, ends_at_labels, exported, external, function, global, has_annotations,
-        homed, mentions, outside_main, positions_of, record, unit_of, unsupported, users, whole,
+        has_gaps, homed, mentions, outside_main, positions_of, record, unit_of, unsupported, users, whole,
     },
     shared::Db,
     wide::entered,
@@ -136,10 +137,12 @@ impl PartialEq for Ready {
     }
 }
 
-/// Bounds of variables, as a key.
+/// Bounds of variables where executions begin, as a key.
 #[salsa::interned]
 pub(crate) struct Within<'db> {
     pub(crate) bounds: Bounds,
+    #[returns(copy)]
+    pub(crate) begins: Begins,
 }
 
 /// The slice of an entry where executions begin within these bounds, ready for engines.
@@ -156,7 +159,7 @@ pub(crate) fn ready_within<'db>(
     }
     let sliced = |around| {
         let mut program = Program::clone(slice(db, project, entry, around == Surroundings::Open));
-        module_invariants::assume(&mut program, name, within.bounds(db));
+        module_invariants::assume(&mut program, name, within.bounds(db), within.begins(db));
         program
     };
     let conventions = conventions(db, project);
@@ -221,4 +224,19 @@ fn annotations(db: &dyn Db, project: Project, unit: usize) -> BTreeMap<Name, Str
 pub(crate) fn annotation<'db>(db: &'db dyn Db, project: Project, function: Symbol<'db>) -> Option<String> {
     let unit = unit_of(db, project, function)?;
     annotations(db, project, unit).get(&function.name(db)).cloned()
+}
+
+/// The functions that call an internal one, if nothing else can.
+#[salsa::tracked]
+pub(crate) fn callers<'db>(db: &'db dyn Db, project: Project, symbol: Symbol<'db>) -> Option<BTreeSet<Name>> {
+    let body = function(db, project, symbol).as_ref().filter(|body| is_hidden(body))?;
+    if unit_of(db, project, symbol).is_none_or(|unit| has_gaps(db, project, unit)) {
+        return None;
+    }
+    let is_caller = |user: &Name| {
+        let user = function(db, project, Symbol::new(db, *user)).as_ref();
+        user.is_some_and(|user| calls_only(user, body.name))
+    };
+    let users = users(db, project, symbol);
+    users.iter().all(is_caller).then(|| BTreeSet::clone(users))
 }

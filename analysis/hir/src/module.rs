@@ -31,6 +31,8 @@ pub struct Module {
     pub linker_names: BTreeMap<Name, Name>,
     /// Functions and objects that are declared weak and not defined here: if no other file defines one either, its address is null.
     pub absent: BTreeSet<Name>,
+    /// Assembly stands outside of functions: it may name all that is here.
+    pub has_assembly: bool,
 }
 
 /// Where a name can be seen.

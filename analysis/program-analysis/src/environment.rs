@@ -549,7 +549,10 @@ impl Environment {
                     named.insert(pointer.clone());
                 });
             }
-            let missing = pointers.keys().filter(|pointer| !named.contains(*pointer));
+            let missing = pointers.keys().filter(|pointer| {
+                !named.contains(*pointer)
+                    && footprint::origin(pointer).is_some_and(|origin| !named.contains(origin))
+            });
             unnamed.extend(missing.map(|pointer| (*name, pointer.clone())));
         }
         unnamed.sort();

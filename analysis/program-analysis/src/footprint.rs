@@ -193,6 +193,15 @@ fn interface(callee: &Function, digest: &mut ContentHasher) {
     taken.map(|(index, _)| index).collect::<Vec<usize>>().hash(digest);
 }
 
+/// The pointer that says where an address leads; `None` if its own text does: it is that of a part of a variable.
+pub(crate) fn origin(pointer: &Expr) -> Option<&Expr> {
+    match pointer {
+        Expr::Address(Lvalue { base: Base::Deref(pointer, _), .. }) => origin(pointer),
+        Expr::Address(Lvalue { base: Base::Local(_) | Base::Global(_), .. }) => None,
+        pointer => Some(pointer),
+    }
+}
+
 /// Every pointer of a function whose targets a transfer function may ask for.
 pub(crate) fn pointers(function: &Function, see: &mut dyn FnMut(&Expr)) {
     let mut pointers = Pointers { see };

@@ -1,6 +1,7 @@
 //! Module invariants: what holds of a file's own variables whenever code outside calls one of its functions. Such a variable is named by this file
 //! alone and its address goes nowhere, so it has the values that the file's functions leave in it. Executions that begin in one of them may begin
-//! with these values only. Here is one step of the search; who asks for steps until they agree is the query graph.
+//! with these values only. Here is one step of the search; who asks for steps until they agree is the query graph. What the variables are where the file's other functions
+//! are called comes of the same steps.
 //!
 //! **Law.** Let every function that code outside may call, and every one that runs before or after `main`, be a *door*. If the initial values are within the
 //! ranges, and executions from each door that begin within them are within them again [wherever code outside may go on](left), then all
@@ -28,6 +29,24 @@ use crate::{
 
 /// The least and the greatest value, by variable.
 pub type Bounds = BTreeMap<Name, (i128, i128)>;
+
+/// Where executions begin within bounds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Begins {
+    /// In a door.
+    AtDoor,
+    /// In a function that the file alone calls.
+    Inside,
+}
+
+/// What executions from a door leave.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Left {
+    /// Wherever code outside may go on.
+    pub outside: Bounds,
+    /// Wherever a function that is no door is called, of the variables that it or what it calls mentions.
+    pub calls: BTreeMap<Name, Bounds>,
+}
 
 /// Steps of one pass over the executions from a door.
 pub const STEPS: u64 = 60_000;
@@ -93,14 +112,14 @@ pub fn thresholds(function: &Function) -> BTreeSet<i128> {
 }
 
 /// Lets executions that begin in the function begin within the bounds; so does each call of it.
-pub fn assume(program: &mut Program, entry: Name, bounds: &Bounds) {
+pub fn assume(program: &mut Program, entry: Name, bounds: &Bounds, begins: Begins) {
     let model = program.data_model;
     let conditions: Vec<(Expr, Name)> = bounds
         .iter()
         .filter_map(|(name, bounds)| {
             let global = program.globals.get(name)?;
             let Some(Scalar::Int(ty)) = scalar_of(global.ty, model) else { return None };
-            Some(within(global, ty, *bounds))
+            Some(within(global, ty, *bounds, (begins, entry)))
         })
         .flatten()
         .collect();
@@ -124,11 +143,19 @@ pub fn assume(program: &mut Program, entry: Name, bounds: &Bounds) {
 }
 
 /// The two bounds as conditions, and what proofs rest on then.
-fn within(global: &Global, ty: IntType, (low, high): (i128, i128)) -> Vec<(Expr, Name)> {
+fn within(
+    global: &Global,
+    ty: IntType,
+    (low, high): (i128, i128),
+    (begins, entry): (Begins, Name),
+) -> Vec<(Expr, Name)> {
     let place = place(global, ty);
     let name = global.name.written().split('#').next().unwrap_or_default();
     let known = Known::Within(Ranges::new(low, high), ty).text(name);
-    let text = Name::new(&format!("{known} whenever code outside calls a function of its file"));
+    let text = Name::new(&match begins {
+        Begins::AtDoor => format!("{known} whenever code outside calls a function of its file"),
+        Begins::Inside => format!("{known} wherever `{}` is called", entry.written()),
+    });
     let bound =
         |op, bound| (Expr::Compare(op, Expr::Load(place.clone()).into(), Expr::Int(bound, ty).into()), text);
     let mut all = Vec::new();
@@ -149,8 +176,8 @@ fn place(global: &Global, ty: IntType) -> Lvalue {
     }
 }
 
-/// What executions from a door leave in these variables wherever code outside may go on: where the door returns, where it calls code that is not here or another
-/// door, and where it ends the program. Of a variable that none of its functions mentions nothing is said.
+/// What executions from a door leave in these variables wherever code outside may go on (where the door returns, where it calls code that is not here or another
+/// door, and where it ends the program), and wherever other functions are called. Of a variable that none of its functions mentions nothing is said.
 ///
 /// # Errors
 /// If the budget ends first, or something in the program makes every proof impossible.
@@ -160,7 +187,7 @@ pub fn left(
     doors: &BTreeSet<Name>,
     variables: &BTreeMap<Name, IntType>,
     budget: &Budget,
-) -> Result<Bounds, Unknown> {
+) -> Result<Left, Unknown> {
     if let Some(why) = subject.unsupported(&subject.env().concerned(door)) {
         return Err(why);
     }
@@ -171,12 +198,17 @@ pub fn left(
         .into_iter()
         .map(|name| (name, Reached::from(env, name, variables)))
         .collect();
-    let mut all = Bounds::new();
+    let mut all = Left::default();
     each_location(&certificate, env, |function, loc, states| {
         let Some(own) = reached.get(&function.name) else { return Ok(()) };
         let ends = function.name == door.name && loc == function.exit;
+        let called = called(env, function, loc, doors);
         for name in &own.variables {
-            if !ends && !opens(env, function, loc, doors, &reached, *name) {
+            let mentions =
+                |callee: &&Name| reached.get(*callee).is_some_and(|of| of.variables.contains(name));
+            let called: Vec<Name> = called.iter().filter(mentions).copied().collect();
+            let opens = ends || opens(env, function, loc, doors, &reached, *name);
+            if !opens && called.is_empty() {
                 continue;
             }
             let Some((global, ty)) = env.program().globals.get(name).zip(variables.get(name).copied()) else {
@@ -191,14 +223,31 @@ pub fn left(
                     }
                     Some(IntervalValue::Pointer(_) | IntervalValue::Float(_)) | None => None,
                 };
-                let (low, high) = known.unwrap_or((ty.min(), ty.max()));
-                let bounds = all.entry(*name).or_insert((low, high));
-                *bounds = (bounds.0.min(low), bounds.1.max(high));
+                let known = known.unwrap_or((ty.min(), ty.max()));
+                if opens {
+                    join(&mut all.outside, *name, known);
+                }
+                for callee in &called {
+                    join(all.calls.entry(*callee).or_default(), *name, known);
+                }
             }
         }
         Ok(())
     })?;
     Ok(all)
+}
+
+/// Takes more values into the bounds of a variable.
+pub fn join(all: &mut Bounds, variable: Name, (low, high): (i128, i128)) {
+    let bounds = all.entry(variable).or_insert((low, high));
+    *bounds = (bounds.0.min(low), bounds.1.max(high));
+}
+
+/// The functions with bodies, doors excepted, that may be called behind the location.
+fn called(env: &Environment, function: &Function, loc: Loc, doors: &BTreeSet<Name>) -> BTreeSet<Name> {
+    let edges = env.structure(function.name).successors(loc).iter();
+    let callees = edges.filter_map(|id| callees(env, function, *id)).flat_map(|callees| &callees.functions);
+    callees.filter(|callee| !doors.contains(callee)).copied().collect()
 }
 
 /// What may happen in a function and in all that it calls.

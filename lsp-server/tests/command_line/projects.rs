@@ -94,8 +94,8 @@ fn with_plain_make_a_program_has_what_it_calls() {
     said.expect(
         1,
         &[
-            "(../main.c, ../used.c)",
-            "(../other.c, ../used.c)",
+            "== main.c (main.c, used.c)",
+            "== other.c (other.c, used.c)",
             "5 programs: 4 proved, 1 violated, 0 unknown, 0 not read",
         ],
     );

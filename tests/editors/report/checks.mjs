@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createRequire } from 'node:module';
+import { faults, tabbed } from '../accessibility.mjs';
 
 const { chromium } = createRequire(import.meta.url)(process.env.PLAYWRIGHT ?? 'playwright-core');
 const [folder, pictures] = process.argv.slice(2);
@@ -170,6 +171,32 @@ const checks = {
       assert.ok(worst >= 4.5, `${colorScheme}: ${worst}`);
     }
     await page.emulateMedia({ colorScheme: 'light' });
+  },
+  async 'without a mouse, without eyes, without colours'() {
+    for (const colorScheme of ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme });
+      for (const [report, hash] of [['stock', ''], ['stock', '#/file/stock.c/1'], ['stock', '#/function/clear'], ['stock', '#/places/all'], ['stock', '#/assumptions'], ['stock', '#/engines'], ['stock', '#/calls'], ['several/report', '']]) {
+        await open(report, hash);
+        assert.deepEqual(await faults(page), [], `${report}${hash}, ${colorScheme}`);
+      }
+      await open('stock');
+      await page.locator('.card.violated .button').first().click();
+      await page.locator('.steps .current').waitFor();
+      assert.deepEqual(await faults(page), [], `a failure, ${colorScheme}`);
+    }
+    await page.emulateMedia({ colorScheme: 'light' });
+    // From the first page to the steps of a failure with Tab and Enter alone.
+    await open('stock');
+    const { reached, faults: unseen } = await tabbed(page);
+    assert.deepEqual(unseen, []);
+    assert.ok(reached.length > 10, reached.join(', '));
+    await open('stock');
+    for (let at = 0; at < 100 && !(await page.evaluate(() => document.activeElement.matches('.card.violated .button'))); at++) await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.locator('.steps .current').waitFor();
+    // What is heard of a line in the source is more than its colour.
+    const marks = await page.locator('.source .gutter').evaluateAll((all) => all.map((mark) => `${mark.getAttribute('aria-label') ?? mark.title} ${mark.innerText}`.trim()));
+    assert.ok(marks.some((mark) => /✗|fail/i.test(mark)), marks.join('\n'));
   },
   async 'names and texts are never markup'() {
     await open('hostile');

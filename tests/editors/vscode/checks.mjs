@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { faults } from '../accessibility.mjs';
 import { Window } from './window.mjs';
 
 const [url, folder, pictures] = process.argv.slice(2);
@@ -111,6 +112,9 @@ const checks = {
     assert.ok(heap.some((box) => /heap object 2.*freed/.test(box.title)), JSON.stringify(boxes));
     assert.ok(boxes.some((box) => /named/.test(box.kind) && box.title === 'list'), JSON.stringify(boxes));
     const [list, first, second] = [boxes.find((box) => box.title === 'list'), heap.find((box) => /heap object 3/.test(box.title)), heap.find((box) => /heap object 2/.test(box.title))];
+    // What the picture shows is said in words.
+    const said = await Promise.all(page.frames().map((frame) => frame.locator('svg[role=img]').first().getAttribute('aria-label', { timeout: 500 }).catch(() => '')));
+    assert.ok(said.some((words) => /^Memory: .*list → heap object 3/.test(words ?? '') && /freed/.test(words)), JSON.stringify(said));
     assert.ok(list.left < first.left && first.left < second.left && Math.abs(first.top - second.top) < 2, JSON.stringify(boxes));
     await w.picture('memory');
     await w.command('Proofline: Close the Counterexample');
@@ -281,6 +285,9 @@ const checks = {
     assert.match(text, /careful/);
     assert.match(text, /REQUIRES/);
     await w.picture('summary');
+    // It is heard and used without a mouse, too.
+    const { frame } = await w.frame('CHECKS');
+    assert.deepEqual(await faults(frame), []);
   },
   async 'the view of a proof: why a function is proved, line by line'() {
     await w.go('average.c:7:12');
@@ -445,14 +452,16 @@ const checks = {
     await page.locator('.monaco-workbench.vs-dark').waitFor();
   },
   async 'answers go to the store that a setting names, at once'() {
-    const time = Date.now();
-    const store = path.join(path.dirname(process.env.SETTINGS), `team-store-${time}`);
+    const store = path.join(path.dirname(process.env.SETTINGS), `team-store-${Date.now()}`);
     await settings({ 'proofline.store': store });
-    // Another text than ever before, so that nobody knows its answers.
     await w.go('list.c');
     await w.key('Control+End');
-    await page.keyboard.type(`\nint added${time}(int n) { int sum = 0; for (int i = 0; i < n; i++) sum += i & 3; return sum < 0; }\n`);
-    await w.until('objects in the store', async () => objects(store), (count) => count > 0);
+    // Another text than ever before, so that nobody knows its answers. On a busy machine the editor hears of the setting after that of the text: then one more.
+    for (let more = 0; more < 6 && objects(store) === 0; more++) {
+      await page.keyboard.type(`\nint added${Date.now()}(int n) { int sum = 0; for (int i = 0; i < n; i++) sum += i & 3; return sum < 0; }\n`);
+      await w.until('objects in the store', async () => objects(store), (count) => count > 0, 15000).catch(() => undefined);
+    }
+    assert.ok(objects(store) > 0, 'nothing is in the store');
     await revert('list.c');
     await settings({ 'proofline.store': '' });
     await w.go('average.c');

@@ -178,9 +178,14 @@ export class Window {
 
   /** The document of a web view that holds a text. */
   async webview(text) {
+    return (await this.frame(text))?.body;
+  }
+
+  /** The frame of that document, and its text. */
+  async frame(text) {
     for (const frame of this.page.frames()) {
       const body = await frame.locator('body').innerText({ timeout: 500 }).catch(() => '');
-      if (body.includes(text)) return body;
+      if (body.includes(text)) return { frame, body };
     }
     return undefined;
   }

@@ -64,7 +64,7 @@ function page(picture: MemoryPicture | undefined): string {
   const nonce = String(Math.random()).slice(2);
   const body = picture === undefined ? '<p>At this step no variable leads to memory.</p>' : drawing(picture);
   return `<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8">
+<html lang="en"><head><meta charset="utf-8"><title>Memory at the step</title>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'nonce-${nonce}'">
 <style nonce="${nonce}">
   body { font: var(--vscode-font-size) var(--vscode-font-family); color: var(--vscode-foreground); padding: 4px 8px }

@@ -68,6 +68,8 @@ pub struct Unit {
     pub declared: BTreeMap<Name, (Type, FunctionAttributes)>,
     /// What the linker calls functions and objects that have another name here and are not defined here.
     pub linker_names: BTreeMap<Name, Name>,
+    /// Assembly stands outside of functions: it may name all that is here.
+    pub has_assembly: bool,
 }
 
 /// Positions of a unit, kept apart.
@@ -125,6 +127,7 @@ fn lower_here(module: &Module, map: &ModuleMap) -> (Unit, UnitMap) {
         functions: Vec::new(),
         declared: BTreeMap::new(),
         linker_names: module.linker_names.clone(),
+        has_assembly: module.has_assembly,
     };
     let mut positions = UnitMap::default();
     for (at, source) in module.globals.iter().enumerate() {

@@ -17,6 +17,7 @@ use proofline_verifier::{
     Entry,
     checks::{self, Conventions},
     load::{self, Options, Preparation},
+    module_invariants,
     monitors::Monitors,
     portfolio::Control,
 };
@@ -213,6 +214,8 @@ fn compare(db: &Database, texts: &[(PathBuf, String)], log: &str) {
         let (Some((environment, _)), _) = known else { continue };
         let is_open = environment.is_open() && !Entry::new(*name).is_library();
         let mut expected = slice(&whole, *name, is_open);
+        let (bounds, begins) = db.begins_within(*name).expect("nobody edits");
+        module_invariants::assume(&mut expected, *name, &bounds, begins);
         let annotations = |name| sources.annotation(name);
         let how = Preparation {
             conventions,

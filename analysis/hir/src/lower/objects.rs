@@ -30,6 +30,8 @@ pub(crate) struct Objects {
     linker_names: BTreeMap<Name, Name>,
     /// See [`Module::absent`].
     absent: BTreeSet<Name>,
+    /// See [`Module::has_assembly`].
+    pub(crate) has_assembly: bool,
 }
 
 /// A global and its positions.
@@ -240,6 +242,7 @@ impl Objects {
             strings,
             linker_names: self.linker_names,
             absent: self.absent,
+            has_assembly: self.has_assembly,
         };
         (module, map)
     }

@@ -125,7 +125,7 @@ impl<'u> Lowerer<'u> {
     fn file_expression(&mut self, node: Node<'u>) {
         let Some(inner) = node.named_child(0) else { return };
         match inner.kind() {
-            "gnu_asm_expression" => {}
+            "gnu_asm_expression" => self.objects.has_assembly = true,
             "call_expression"
                 if field(inner, "function").is_some_and(|f| self.text(f) == marks::STATIC_ASSERT) =>
             {

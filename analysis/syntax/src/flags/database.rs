@@ -88,7 +88,7 @@ pub struct ProgramFiles {
 
 /// The programs that a compilation database describes, by name, each with its C files: files of one target, as far as the path of the output says the
 /// target (CMake: `CMakeFiles/server.dir/main.c.o`; Meson: `server.p/main.c.o`), with the libraries that the build links it with; else each file
-/// alone, under its own path from the database's folder.
+/// alone, under its own path from the database's folder or the one that this lies in.
 ///
 /// # Errors
 /// What is wrong with the database, in words for people.
@@ -111,7 +111,9 @@ pub fn database_programs(
         }
         let output = output(entry);
         let target = output.as_deref().and_then(target);
-        let alone = || file.strip_prefix(base).unwrap_or(&file).display().to_string();
+        // The folder of what is built may lie in that of the texts.
+        let above = base.ancestors().take(2).find_map(|folder| file.strip_prefix(folder).ok());
+        let alone = || above.unwrap_or(&file).display().to_string();
         let program = programs.entry(target.clone().unwrap_or_else(alone)).or_default();
         program.is_of_no_target |= target.is_none();
         if !program.files.contains(&file) {

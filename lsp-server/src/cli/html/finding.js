@@ -110,15 +110,15 @@ function stateView(finding, at) {
   const value = (item) => h('tr', { class: item.step === at ? 'new' : item.step < gap ? 'old' : '' },
     h('th', { scope: 'row' }, item.name, item.function ? h('span', { class: 'in' }, ` in ${item.function}`) : ''),
     h('td', {}, item.value), h('td', { class: 'since' }, `${item.step + 1}`));
-  const group = (title, items, none) => [h('h3', {}, title), items.length > 0 ? h('table', { class: 'state' }, h('tbody', {}, items.map(value))) : h('p', { class: 'hint' }, none)];
+  const group = (title, items, none) => [h('h2', {}, title), items.length > 0 ? h('table', { class: 'state' }, h('tbody', {}, items.map(value))) : h('p', { class: 'hint' }, none)];
   const open = frames.map((frame, depth) => ({ ...frame, depth })).reverse();
   return [
     gap >= 0 ? h('p', { class: 'hint' }, 'Values from before the steps that are left out are grey: they may have changed.') : '',
     open.map((frame, index) => group([h('code', {}, frame.function || '…'), index > 0 ? h('span', { class: 'in' }, ' (waits)') : ''], [...frame.values.values()], 'no values yet')),
     memory.size > 0 ? group('Memory and globals, as last written', [...memory.values()], '') : '',
-    objects.size > 0 ? [h('h3', {}, 'Objects of the heap'), h('table', { class: 'state' }, h('tbody', {}, [...objects.values()].map((item) => h('tr', { class: item.freed === at || item.made === at ? 'new' : '' },
+    objects.size > 0 ? [h('h2', {}, 'Objects of the heap'), h('table', { class: 'state' }, h('tbody', {}, [...objects.values()].map((item) => h('tr', { class: item.freed === at || item.made === at ? 'new' : '' },
       h('th', { scope: 'row' }, item.name), h('td', {}, item.size === undefined ? '' : several(item.size, 'byte', 'bytes'), item.freed === undefined ? '' : h('b', { class: 'freed' }, ' freed')), h('td', { class: 'since' }, `${(item.freed ?? item.made) + 1}`)))))] : '',
-    given.length > 0 ? [h('h3', {}, 'Given from outside'), h('table', { class: 'state' }, h('tbody', {}, given.map((item) => h('tr', { class: item.step === at ? 'new' : '' }, h('th', { scope: 'row' }, prose(item.text)), h('td', { class: 'since' }, `${item.step + 1}`)))))] : '',
+    given.length > 0 ? [h('h2', {}, 'Given from outside'), h('table', { class: 'state' }, h('tbody', {}, given.map((item) => h('tr', { class: item.step === at ? 'new' : '' }, h('th', { scope: 'row' }, prose(item.text)), h('td', { class: 'since' }, `${item.step + 1}`)))))] : '',
     h('p', { class: 'hint' }, 'The small number is the step that gave the value.'),
   ];
 }

@@ -35,16 +35,29 @@ pub(super) fn debian(root: &Path, stage: &Stage, folder: &Path) -> Result<()> {
     let package = scratch.path().join("proofline");
     copy_folder(&stage.tree, &package.join("usr"))?;
     let doc = package.join("usr/share/doc/proofline");
+    let mit = fs::read_to_string(doc.join("LICENSE-MIT"))?;
     fs::write(
         doc.join("copyright"),
-        [fs::read(doc.join("LICENSE-MIT"))?, b"\n".to_vec(), fs::read(doc.join("THIRD-PARTY-LICENSES"))?]
-            .concat(),
+        filled(root, "packages/debian/copyright", stage)?.replace("@MIT@", &mit),
     )?;
+    // Debian's systems have it.
+    fs::remove_file(doc.join("LICENSE-APACHE"))?;
+    let date = tool("0", root, "date", &["--utc", "--rfc-email", &format!("--date=@{}", stage.epoch)])?;
+    fs::write(
+        doc.join("changelog"),
+        filled(root, "packages/debian/changelog", stage)?.replace("@DATE@", date.trim()),
+    )?;
+    fs::copy(root.join("CHANGELOG.md"), doc.join("CHANGELOG.md"))?;
+    let overrides = package.join("usr/share/lintian/overrides");
+    fs::create_dir_all(&overrides)?;
+    fs::copy(root.join("packages/debian/lintian-overrides"), overrides.join("proofline"))?;
     let control = filled(root, "packages/debian/control", stage)?;
     fs::create_dir_all(package.join("DEBIAN"))?;
     fs::write(package.join("DEBIAN/control"), control)?;
-    for page in fs::read_dir(package.join("usr/share/man/man1"))? {
-        tool(&stage.epoch, &package, "gzip", &["-9n", &page?.path().to_string_lossy()])?;
+    let pages = fs::read_dir(package.join("usr/share/man/man1"))?.map(|page| Ok(page?.path()));
+    let pages = pages.collect::<Result<Vec<_>>>()?;
+    for text in pages.into_iter().chain([doc.join("changelog")]) {
+        tool(&stage.epoch, &package, "gzip", &["-9n", &text.to_string_lossy()])?;
     }
     sober_modes(&package)?;
     let file = folder.join(format!("proofline_{}_amd64.deb", stage.version));

@@ -56,7 +56,9 @@ impl Stage {
         // As the release profile does.
         let own = place("bin/proofline")?.to_string_lossy().into_owned();
         tool(&epoch, root, "strip", &["--strip-debug", "-o", &own, &program.to_string_lossy()])?;
-        fs::copy(root.join(".z3/lib").join(SOLVER), place(&format!("lib/proofline/{SOLVER}"))?)?;
+        let (solver, to) = (root.join(".z3/lib").join(SOLVER), place(&format!("lib/proofline/{SOLVER}"))?);
+        let (solver, to) = (solver.to_string_lossy(), to.to_string_lossy());
+        tool(&epoch, root, "strip", &["--strip-unneeded", "-o", &to, &solver])?;
         tool(
             &epoch,
             root,

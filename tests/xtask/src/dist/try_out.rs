@@ -40,6 +40,18 @@ pub(super) fn all(root: &Path, folder: &Path) -> Result<()> {
         works(&program, home.path()).with_context(|| format!("the package {ending}"))?;
         eprintln!("{ending}: installed, a proof and a counterexample found");
     }
+    debian_policy(root, folder)
+}
+
+/// Debian's own checker of packages finds no error, where it is installed.
+fn debian_policy(root: &Path, folder: &Path) -> Result<()> {
+    if Command::new("lintian").arg("--version").output().is_err() {
+        eprintln!(".deb: not checked, there is no `lintian`");
+        return Ok(());
+    }
+    let file = package(folder, ".deb")?;
+    let said = tool("0", root, "lintian", &["--allow-root", "--fail-on", "error", &file.to_string_lossy()])?;
+    eprintln!(".deb: no error by Debian's rules\n{said}");
     Ok(())
 }
 

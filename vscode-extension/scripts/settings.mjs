@@ -24,7 +24,7 @@ const own = {
   'proofline.store': {
     type: 'string',
     default: '',
-    scope: 'application',
+    scope: 'machine',
     order: 2,
     markdownDescription:
       'Where your team shares what was verified: `redis://host:6379`, `s3://bucket/prefix` or a folder. Empty: what the environment\'s `PROOFLINE_STORE` says, or nowhere. A folder\'s own settings cannot name it.',

@@ -453,7 +453,9 @@ const checks = {
   },
   async 'answers go to the store that a setting names, at once'() {
     const store = path.join(path.dirname(process.env.SETTINGS), `team-store-${Date.now()}`);
-    await settings({ 'proofline.store': store });
+    // A setting of the machine that the server runs on.
+    const machine = process.env.MACHINE_SETTINGS;
+    await settings({ 'proofline.store': store }, machine);
     await w.go('list.c');
     await w.key('Control+End');
     // Another text than ever before, so that nobody knows its answers. On a busy machine the editor hears of the setting after that of the text: then one more.
@@ -463,7 +465,7 @@ const checks = {
     }
     assert.ok(objects(store) > 0, 'nothing is in the store');
     await revert('list.c');
-    await settings({ 'proofline.store': '' });
+    await settings({ 'proofline.store': '' }, machine);
     await w.go('average.c');
     await w.until('the server again', () => w.gutter(), (icons) => icons.includes('proved'));
   },

@@ -109,7 +109,7 @@ def test_nobody_is_asked_about_a_test_that_cannot_be_written(server, tmp_path):
     client = server(options={"runTests": "ask"})
     asked = []
     client.answers["window/showMessageRequest"] = lambda params: asked.append(params["message"])
-    uri = client.open(tmp_path / "fails.c", "#include <stdlib.h>\nint main(void) {\n    int *p = malloc(4);\n    *p = 1;\n    free(p);\n    return 0;\n}\n")
+    uri = client.open(tmp_path / "fails.c", "extern volatile int reg;\nint main(void) {\n    return 10 / reg;\n}\n")
     client.settled(uri, 1)
     with pytest.raises(AssertionError, match="no test can be written"):
         run_test(client, uri)

@@ -248,7 +248,7 @@ def test_a_test_is_written_and_confirms_the_failure(server, average, tmp_path):
 
 def test_a_test_lets_the_allocation_fail_that_the_path_needs(server, tmp_path):
     """The second of three fails, whatever it is called; the file beside allocates, too."""
-    (tmp_path / "util.c").write_text("#include <stdlib.h>\nint *made(int n) { int *p = malloc(sizeof *p); if (p) *p = n; return p; }\n")
+    (tmp_path / "util.c").write_text("#include <stdlib.h>\nint *made(int n) {\n    int *p = malloc(sizeof *p);\n    if (p) *p = n;\n    return p;\n}\n")
     text = (
         "#include <stdlib.h>\n#include <string.h>\n#define NEW(size) calloc(1, size)\nint *made(int n);\nint main(void) {\n"
         "    int *first = made(7);\n    if (!first) return 1;\n    int *second = NEW(8);\n    second[1] = *first;\n    char *third = strdup(\"x\");\n"
@@ -256,10 +256,10 @@ def test_a_test_lets_the_allocation_fail_that_the_path_needs(server, tmp_path):
     )
     client = server(options={"runTests": "always", "programFiles": ["main.c", "util.c"]}, params={"workspaceFolders": [{"uri": tmp_path.as_uri(), "name": "p"}]})
     client.answers["window/showMessageRequest"] = lambda params: {"title": "Run"}
+    (tmp_path / "main.c").write_text(text)
     uri = client.open(tmp_path / "main.c", text)
-    client.settled(uri, 1)
-    found = [d for d in client.diagnostics(uri) if d["code"] == "null-dereference"]
-    asked = {"uri": uri, "finding": found[0]["data"]["finding"]}
+    found = lambda m: m.get("method") == "textDocument/publishDiagnostics" and m["params"]["uri"] == uri and [d for d in m["params"]["diagnostics"] if d.get("code") == "null-dereference"]
+    asked = {"uri": uri, "finding": found(client.wait(found, 60))[0]["data"]["finding"]}
     made = client.ask("workspace/executeCommand", {"command": "proofline.test", "arguments": [asked]}, 60)
     assert made["confirmed"] is True, made
     assert "together with util.c" in made["text"] and "-Wl,--wrap=malloc" in made["text"], made["text"]

@@ -175,7 +175,7 @@ fn invariants(db: &dyn Db, project: Project) -> Arc<Bounds> {
 #[salsa::tracked]
 fn left<'db>(db: &'db dyn Db, project: Project, door: Symbol<'db>, within: Within<'db>) -> Option<Arc<Left>> {
     let ready = ready_within(db, project, door, within);
-    // Executions go on behind what fails, where they can: an invariant does not rest on it.
+    // Executions go on behind the failure of checks that do not end them. On the others (overflows, indices) an invariant rests, and says so.
     let passed_over = Property::UnreachCall.passed_over();
     let environment = match checks::pass_over(ready.environment.program(), &passed_over) {
         Some(program) => Arc::new(ready.environment.again(program)),

@@ -153,8 +153,12 @@ fn within(
     let name = global.name.written().split('#').next().unwrap_or_default();
     let known = Known::Within(Ranges::new(low, high), ty).text(name);
     let text = Name::new(&match begins {
-        Begins::AtDoor => format!("{known} whenever code outside calls a function of its file"),
-        Begins::Inside => format!("{known} wherever `{}` is called", entry.written()),
+        Begins::AtDoor => {
+            format!("{known} whenever code outside calls a function of its file, if none has failed before")
+        }
+        Begins::Inside => {
+            format!("{known} wherever `{}` is called, if nothing has failed before", entry.written())
+        }
     });
     let bound =
         |op, bound| (Expr::Compare(op, Expr::Load(place.clone()).into(), Expr::Int(bound, ty).into()), text);

@@ -66,6 +66,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     arrows(root, &mut faults)?;
     sizes(root, &mut faults)?;
     module_cycles::run(root, &mut faults)?;
+    not_compiled_again(root, &mut faults)?;
     let mut files = Vec::new();
     for folder in ["analysis", "lsp-server", "team-store", "tests"] {
         rust_files(&root.join(folder), &mut files)?;
@@ -126,6 +127,44 @@ fn arrows(root: &Path, faults: &mut Vec<String>) -> Result<()> {
         let allowed = KNOWS_Z3.iter().any(|name| text.contains(&format!("name = \"{name}\"")));
         if names_z3 && !allowed {
             faults.push(format!("{}: only proofline-smt may know z3", manifest.display()));
+        }
+    }
+    Ok(())
+}
+
+/// A crate that says that it has no unit tests, or no examples in comments, is not compiled for them: it must have none.
+fn not_compiled_again(root: &Path, faults: &mut Vec<String>) -> Result<()> {
+    let mut crates = vec![root.join("team-store"), root.join("lsp-server")];
+    for folder in ["analysis", "tests"] {
+        crates.extend(fs::read_dir(root.join(folder))?.filter_map(|entry| Some(entry.ok()?.path())));
+    }
+    for folder in crates {
+        let Ok(manifest) = fs::read_to_string(folder.join("Cargo.toml")) else { continue };
+        let library = manifest.split("[lib]").nth(1).and_then(|rest| rest.split("\n[").next()).unwrap_or("");
+        let mut files = Vec::new();
+        rust_files(&folder.join("src"), &mut files)?;
+        for file in files {
+            let text = fs::read_to_string(&file)?;
+            let name = file.strip_prefix(root).unwrap_or(&file).display();
+            let mut open = false;
+            for line in text.lines().map(str::trim_start) {
+                if line == concat!("#[", "test]") && library.contains("\ntest = false") {
+                    faults.push(format!(
+                        "{name}: a unit test that does not run: its crate says `test = false`"
+                    ));
+                    break;
+                }
+                let fence = line.strip_prefix("///").or(line.strip_prefix("//!")).map(str::trim_start);
+                if let Some(kind) = fence.and_then(|text| text.strip_prefix("```")) {
+                    open = !open;
+                    if open && !kind.starts_with("text") && library.contains("\ndoctest = false") {
+                        faults.push(format!(
+                            "{name}: an example that does not run: its crate says `doctest = false`"
+                        ));
+                        break;
+                    }
+                }
+            }
         }
     }
     Ok(())

@@ -27,16 +27,13 @@ pub(crate) struct Arguments {
     /// Builds everything twice, in two folders, and compares.
     #[arg(long)]
     twice: bool,
-    /// Tests the laws of the domains as they are shipped, installs each package into an empty home and proves a program with it, and tries what
-    /// is there for build systems and services.
+    /// Installs each package into an empty home and proves a program with it, and tries what is there for build systems and services. Of a release
+    /// build, the laws of the domains are tested as they are shipped, too.
     #[arg(long)]
     try_out: bool,
     /// Packs this program, and compiles none: CI tries packages out with the program that all tests ran with.
     #[arg(long, conflicts_with = "twice")]
     program: Option<PathBuf>,
-    /// Only compiles the test of the laws, and makes no packages: for a machine that has other things to wait for meanwhile.
-    #[arg(long, conflicts_with_all = ["twice", "try_out"])]
-    compile: bool,
 }
 
 /// Builds the packages.
@@ -44,9 +41,6 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     crate::z3::fetch(root)?;
     let folder = root.join(&arguments.folder);
     let target = root.join("target/dist/build");
-    if arguments.compile {
-        return stage::compile_laws(root, &target);
-    }
     let program = arguments.program.as_ref().map(|program| root.join(program));
     let sums = build(root, &target, &folder, program.as_deref())?;
     if arguments.twice {
@@ -58,7 +52,9 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
         eprintln!("two builds are equal");
     }
     if arguments.try_out {
-        stage::laws(root, &target)?;
+        if program.is_none() {
+            stage::laws(root, &target)?;
+        }
         try_out::all(root, &folder)?;
         integrations::all(root, &try_out::package(&folder, ".whl")?)?;
     }

@@ -105,11 +105,6 @@ impl Stage {
     }
 }
 
-/// Compiles the test of the laws, and no more: what comes later finds it compiled.
-pub(super) fn compile_laws(root: &Path, target: &Path) -> Result<()> {
-    cargo(root, target, &["test", "--package", "proofline-domains", "--test", "domains", "--no-run"])
-}
-
 /// The program, built without paths of this machine.
 fn build(root: &Path, target: &Path) -> Result<PathBuf> {
     cargo(root, target, &["build", "--package", "proofline"])?;

@@ -42,6 +42,10 @@ pub(crate) fn simplify(function: &mut Function) -> Vec<Option<Loc>> {
     drop_repeated(function);
     function.labels.retain_mut(|(_, loc)| place(*loc).map(|new| *loc = new).is_some());
     function.unsupported.retain_mut(|(loc, _)| place(*loc).map(|new| *loc = new).is_some());
+    function.operands.retain_mut(|operands| {
+        let bounds = operands.bounds.iter().map(|loc| place(*loc)).collect::<Option<Vec<_>>>();
+        bounds.map(|bounds| operands.bounds = bounds).is_some()
+    });
     function
         .obligations
         .retain_mut(|obligation| place(obligation.error).map(|new| obligation.error = new).is_some());
@@ -105,6 +109,9 @@ fn contract(function: &mut Function) -> Vec<Option<Loc>> {
         *loc = into[loc.index()];
     }
     for (loc, _) in &mut function.unsupported {
+        *loc = into[loc.index()];
+    }
+    for loc in function.operands.iter_mut().flat_map(|operands| &mut operands.bounds) {
         *loc = into[loc.index()];
     }
     for obligation in &mut function.obligations {

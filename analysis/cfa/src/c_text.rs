@@ -8,11 +8,14 @@ use proofline_hir::TypeKind;
 use crate::{
     Argument, Base, BinaryOp, Call, Callee, Cause, CompareOp, Expr, Function, LocalId, Lvalue, Op, Role,
     Scalar, Step, UnaryOp,
-    visit::{Mention, mentions},
+    visit::{Mention, mentions, walk},
 };
 
 /// A text that is longer does not get calls for the temporaries that hold their results.
 const LONGEST: usize = 120;
+
+/// What stands for a value that has no name in C.
+pub const UNNAMED: &str = "(value)";
 
 /// An expression as C text, without outer parentheses.
 pub fn expr_text(function: &Function, expr: &Expr) -> String {
@@ -97,7 +100,7 @@ fn write_temporary(out: &mut String, function: &Function, id: LocalId) {
     let is_written = start < LONGEST && write_result(out, function, id).is_some();
     if !is_written || out.len() > LONGEST {
         out.truncate(start);
-        out.push_str("(value)");
+        out.push_str(UNNAMED);
     }
 }
 
@@ -131,6 +134,7 @@ fn write_result(out: &mut String, function: &Function, id: LocalId) -> Option<()
             {
                 write_result(out, function, *other)?;
             }
+            value if is_fixed(function, value) => write_expr(out, function, value, 15),
             _ => return None,
         },
         Op::Havoc(..)
@@ -147,6 +151,31 @@ fn write_result(out: &mut String, function: &Function, id: LocalId) -> Option<()
         | Op::HavocBytes(..) => return None,
     }
     Some(())
+}
+
+/// Whether the expression has one value from the function's first edge to its last: it reads nothing but parameters that nothing writes.
+fn is_fixed(function: &Function, expr: &Expr) -> bool {
+    let mut is_fixed = true;
+    let mut parameters = Vec::new();
+    walk(expr, &mut |part| match part {
+        Expr::Load(Lvalue { base: Base::Local(id), path, .. })
+            if path.is_empty()
+                && function.local(*id).role == Role::Parameter
+                && !function.local(*id).address_taken =>
+        {
+            parameters.push(*id);
+        }
+        Expr::Load(_) | Expr::Memory(..) => is_fixed = false,
+        _ => {}
+    });
+    is_fixed
+        && !function.edges.iter().any(|edge| {
+            let mut writes = false;
+            mentions(&edge.op, &mut |mention| {
+                writes |= matches!(mention, Mention::Write(dst) if parameters.iter().any(|id| dst.base == Base::Local(*id)));
+            });
+            writes
+        })
 }
 
 fn through_casts(expr: &Expr) -> &Expr {
@@ -213,6 +242,14 @@ fn write_expr(out: &mut String, function: &Function, expr: &Expr, outer: u8) {
             let _ = write!(out, "{value}");
         }
         Expr::Null => out.push_str("NULL"),
+        // `(*p)->x` is not `*p->x`.
+        Expr::Load(lvalue)
+            if outer > 14 && matches!((&lvalue.base, &lvalue.path[..]), (Base::Deref(..), [])) =>
+        {
+            out.push('(');
+            write_lvalue(out, function, lvalue);
+            out.push(')');
+        }
         Expr::Load(lvalue) => write_lvalue(out, function, lvalue),
         Expr::Address(lvalue) => write_address(out, function, lvalue, outer),
         Expr::Function(name) => out.push_str(name),
@@ -315,12 +352,19 @@ fn write_address(out: &mut String, function: &Function, lvalue: &Lvalue, outer: 
             out.push('(');
         }
         write_expr(out, function, pointer, own);
-        let (sign, index) = match &**index {
-            Expr::Binary(BinaryOp::Sub, zero, arg, _) if is_zero(zero) => (" - ", &**arg),
-            index => (" + ", index),
-        };
-        out.push_str(sign);
-        write_expr(out, function, index, own + 1);
+        match &**index {
+            Expr::Binary(BinaryOp::Sub, zero, arg, _) if is_zero(zero) => {
+                out.push_str(" - ");
+                write_expr(out, function, arg, own + 1);
+            }
+            Expr::Int(value, _) if *value < 0 => {
+                let _ = write!(out, " - {}", value.unsigned_abs());
+            }
+            index => {
+                out.push_str(" + ");
+                write_expr(out, function, index, own + 1);
+            }
+        }
         if own < outer {
             out.push(')');
         }
@@ -364,10 +408,28 @@ fn write_steps(out: &mut String, function: &Function, base: &Base, path: &[Step]
         }
         Base::Global(name) => out.push_str(name),
         Base::Deref(pointer, _) => match path.first() {
-            Some(Step::Field { name, .. }) => {
-                write_expr(out, function, pointer, 15);
-                let _ = write!(out, "->{name}");
-                steps.next();
+            Some(Step::Field { .. }) => {
+                // What is behind the address of a member is a member of it.
+                let is_member = match &**pointer {
+                    Expr::Address(of) => {
+                        let is_shown = matches!(of.path.last(), Some(Step::Field { .. }))
+                            || of.path.is_empty() && !matches!(of.base, Base::Deref(..));
+                        if is_shown {
+                            write_lvalue(out, function, of);
+                        }
+                        is_shown
+                    }
+                    _ => false,
+                };
+                if !is_member {
+                    write_expr(out, function, pointer, 15);
+                    // Anonymous members have no name in C.
+                    let named =
+                        steps.find(|step| !matches!(step, Step::Field { name, .. } if name.starts_with('#')));
+                    if let Some(Step::Field { name, .. }) = named {
+                        let _ = write!(out, "->{name}");
+                    }
+                }
             }
             Some(Step::Index { .. }) => write_expr(out, function, pointer, 15),
             None => {

@@ -50,6 +50,8 @@ pub struct Function {
     pub labels: Vec<(Name, Loc)>,
     /// What the automaton does not say exactly; each entry is over-approximated where it stands.
     pub approximations: Vec<Approximation>,
+    /// Operands that C evaluates in any order; the automaton has them from left to right.
+    pub operands: Vec<Operands>,
     /// What some of its unknown values really are: the interpreter computes them.
     pub library_results: Vec<LibraryResult>,
     /// What cannot be over-approximated: reaching the location makes a verdict unknown.
@@ -260,6 +262,14 @@ impl CheckId {
     pub fn code(self) -> &'static str {
         self.0.as_str()
     }
+}
+
+/// Operands of one expression whose order C leaves open, where it may matter: one of them calls a function or writes memory, another one does, too,
+/// or reads memory.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Operands {
+    /// Where each operand begins, and where the last one ends. What an operand reads without edges of its own is read behind that.
+    pub bounds: Vec<Loc>,
 }
 
 /// Something said less exactly than C says it.

@@ -28,13 +28,13 @@ pub mod verify;
 pub mod visit;
 
 pub use assertion::{ASSERTING, asserted_argument};
-pub use c_text::{expr_text, lvalue_text, op_text};
+pub use c_text::{UNNAMED, expr_text, lvalue_text, op_text};
 pub use callable::may_be_called;
 pub use entry::{Entry, EntryKind};
 pub use expr::{Base, BinaryOp, CompareOp, Expr, LocalId, Lvalue, Site, Step, UnaryOp};
 pub use function::{
     Allocation, Approximation, Argument, Call, Callee, Cause, CheckId, Edge, EdgeId, Function, Loc, Local,
-    Obligation, ObligationId, Op, Role,
+    Obligation, ObligationId, Op, Operands, Role,
 };
 pub use library_result::{LOCALE, LibraryResult, Quantity};
 pub use map::FunctionMap;

@@ -19,6 +19,18 @@ pub struct LibraryResult {
     pub is_absence: bool,
 }
 
+impl LibraryResult {
+    /// Of [`Quantity::Overlap`] and [`Quantity::Meeting`] the two pointers.
+    pub fn two_places(&self) -> Option<(&Expr, &Expr)> {
+        match (self.quantity, &self.arguments[..]) {
+            (Quantity::Overlap, [one, other, _]) | (Quantity::Meeting, [one, _, other, _]) => {
+                Some((one, other))
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Something that follows from the program's state.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Quantity {

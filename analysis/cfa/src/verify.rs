@@ -204,6 +204,9 @@ impl Verifier<'_> {
         for (loc, what) in &function.unsupported {
             self.loc(*loc, what);
         }
+        for loc in function.operands.iter().flat_map(|operands| &operands.bounds) {
+            self.loc(*loc, "operand");
+        }
         let mut errors = BTreeSet::new();
         for (index, obligation) in function.obligations.iter().enumerate() {
             self.part = Part::Obligation(ObligationId(index as u32));

@@ -255,11 +255,12 @@ fn function() -> impl Strategy<Value = Function> {
         vec((name(), site()).prop_map(|(what, site)| Approximation { what, site }), 0..2),
         vec((loc(), name()), 0..2),
         vec(library_result(), 0..2),
+        vec(vec(loc(), 0..4).prop_map(|bounds| Operands { bounds }), 0..2),
     );
     (head, option::of((0u32..6).prop_map(LocalId)), any::<u32>(), loc(), loc(), tail).prop_map(
         |((name, ty, flags, locals, parameters), result, locations, entry, exit, tail)| {
             let [internal, noreturn, inline, pure, malloc, runs_outside_main, variadic] = flags;
-            let (edges, obligations, labels, approximations, unsupported, library_results) = tail;
+            let (edges, obligations, labels, approximations, unsupported, library_results, operands) = tail;
             Function {
                 name,
                 ty,
@@ -276,6 +277,7 @@ fn function() -> impl Strategy<Value = Function> {
                 obligations,
                 labels,
                 approximations,
+                operands,
                 library_results,
                 unsupported,
             }

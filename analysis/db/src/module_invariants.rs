@@ -1,4 +1,4 @@
-//! Queries for module invariants: between which bounds a file's own variables are whenever code outside calls one of its functions. Bounds grow from
+//! Queries for module invariants: between which bounds a file's own variables, and members of its own structures, are whenever code outside calls one of its functions. Bounds grow from
 //! the initial values until every function leaves the variables within them. One pass from one function within some bounds is a query, so
 //! that an edit makes the passes again that can see it, and what depends on the bounds only if they change.
 
@@ -9,12 +9,12 @@ use std::{
     time::Instant,
 };
 
-use proofline_cfa::{Entry, IntType, Name};
+use proofline_cfa::{Entry, IntType, Lvalue, Name, Program, Scalar};
 use proofline_cfa_build::models;
 use proofline_syntax::interrupt;
 use proofline_verifier::{
     Budget, Subject, checks,
-    module_invariants::{self, Begins, Bounds, Left, STEPS},
+    module_invariants::{self, Begins, Bounds, Left, Part, Parts, STEPS},
     property::Property,
     report::Judgement,
 };
@@ -22,7 +22,8 @@ use proofline_verifier::{
 use crate::{
     front::{Project, errors},
     linked::{
-        Symbol, data_model, function, functions, global, has_body, has_gaps, homed_globals, units, users,
+        Symbol, data_model, function, functions, global, has_body, has_gaps, homed_globals, record, units,
+        users,
     },
     shared::{Db, Interrupted},
     slices::{Within, callers, ready_within, slice, wrapv},
@@ -41,9 +42,10 @@ const MOST_DOORS: usize = 60;
 /// A function that more doors than these come to begins anywhere.
 const MOST_CALLING: usize = 20;
 
-/// A variable of which an invariant may speak.
+/// A variable, or a member, of which an invariant may speak.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Variable {
+    place: Lvalue,
     ty: IntType,
     initial: i128,
     /// Functions that write it.
@@ -52,9 +54,16 @@ struct Variable {
     thresholds: BTreeSet<i128>,
 }
 
+impl Variable {
+    /// Whether one of the functions of a slice may write it.
+    fn is_written_by(&self, slice: &Program) -> bool {
+        slice.functions.keys().any(|name| self.writers.contains(name))
+    }
+}
+
 /// The variables of a library of which invariants may speak; none if not all that code outside may do is known.
 #[salsa::tracked]
-fn variables(db: &dyn Db, project: Project) -> Arc<BTreeMap<Name, Variable>> {
+fn variables(db: &dyn Db, project: Project) -> Arc<BTreeMap<Part, Variable>> {
     let count = units(db, project).len();
     let is_closed = !has_body(db, project, Entry::main().name)
         && errors(db, project).is_empty()
@@ -64,33 +73,49 @@ fn variables(db: &dyn Db, project: Project) -> Arc<BTreeMap<Name, Variable>> {
         return Arc::default();
     }
     let names = (0..count).flat_map(|unit| homed_globals(db, project, unit));
-    Arc::new(names.filter_map(|name| Some((name, variable(db, project, name)?))).collect())
+    Arc::new(names.flat_map(|name| variables_of(db, project, name)).collect())
 }
 
-fn variable(db: &dyn Db, project: Project, name: Name) -> Option<Variable> {
+fn variables_of(db: &dyn Db, project: Project, name: Name) -> BTreeMap<Part, Variable> {
     let symbol = Symbol::new(db, name);
-    let global = global(db, project, symbol).as_ref()?;
-    let ty = module_invariants::integer(global, data_model(db, project))?;
-    let mut found = Variable {
-        ty,
-        initial: module_invariants::initial(global)?,
-        writers: BTreeSet::new(),
-        thresholds: BTreeSet::new(),
-    };
+    let Some(global) = global(db, project, symbol).as_ref() else { return BTreeMap::new() };
+    let record = |tag| record(db, project, Symbol::new(db, tag)).clone();
+    let parts = module_invariants::parts(global, data_model(db, project), &record);
+    if parts.is_empty() {
+        return BTreeMap::new();
+    }
+    let mut bodies = Vec::new();
     for user in users(db, project, symbol).iter() {
         // An object holds its address.
-        let body = function(db, project, Symbol::new(db, *user)).as_ref()?;
-        let used = module_invariants::use_of(body, name);
-        if used.takes_address {
-            return None;
+        let Some(body) = function(db, project, Symbol::new(db, *user)).as_ref() else {
+            return BTreeMap::new();
+        };
+        bodies.push((*user, body));
+    }
+    let mut all = BTreeMap::new();
+    let mut is_written = false;
+    for (part, place) in parts {
+        let (Some(Scalar::Int(ty)), Some(initial)) =
+            (place.scalar, module_invariants::initial(global, part, &place))
+        else {
+            continue;
+        };
+        let (mut writers, mut thresholds, mut is_taken) = (BTreeSet::new(), BTreeSet::new(), false);
+        for (user, body) in &bodies {
+            let used = module_invariants::use_of(body, part, &place);
+            is_taken |= used.takes_address;
+            if used.writes {
+                writers.insert(*user);
+            }
+            thresholds.extend(module_invariants::thresholds(body));
         }
-        if used.writes {
-            found.writers.insert(*user);
+        is_written |= !writers.is_empty();
+        if !is_taken {
+            all.insert(part, Variable { place, ty, initial, writers, thresholds });
         }
-        found.thresholds.extend(module_invariants::thresholds(body));
     }
     // What nobody writes is a constant of every slice already.
-    (!found.writers.is_empty()).then_some(found)
+    if is_written { all } else { BTreeMap::new() }
 }
 
 /// The functions that code outside may call, or that run before or after `main`: of a function that is not called by its name alone nobody knows who calls it.
@@ -105,7 +130,7 @@ fn doors(db: &dyn Db, project: Project) -> Arc<BTreeSet<Name>> {
 fn invariants(db: &dyn Db, project: Project) -> Arc<Bounds> {
     let variables = variables(db, project);
     let mut bounds: Bounds =
-        variables.iter().map(|(name, variable)| (*name, (variable.initial, variable.initial))).collect();
+        variables.iter().map(|(part, variable)| (*part, (variable.initial, variable.initial))).collect();
     let written: BTreeSet<Name> =
         variables.values().flat_map(|variable| variable.writers.iter().copied()).collect();
     let mut writing = Vec::new();
@@ -116,7 +141,7 @@ fn invariants(db: &dyn Db, project: Project) -> Arc<Bounds> {
         }
     }
     let is_any =
-        |name: &Name, bounds: &(i128, i128)| *bounds == (variables[name].ty.min(), variables[name].ty.max());
+        |part: &Part, bounds: &(i128, i128)| *bounds == (variables[part].ty.min(), variables[part].ty.max());
     if writing.len() > MOST_DOORS || writing.iter().any(|door| wide(db, project).contains(door)) {
         return Arc::default();
     }
@@ -127,31 +152,27 @@ fn invariants(db: &dyn Db, project: Project) -> Arc<Bounds> {
             let reached = slice(db, project, symbol, false);
             let known = before
                 .iter()
-                .filter(|(name, known)| reached.globals.contains_key(*name) && !is_any(name, known));
-            let known: Bounds = known.map(|(name, known)| (*name, *known)).collect();
+                .filter(|(part, known)| reached.globals.contains_key(&part.variable) && !is_any(part, known));
+            let known: Bounds = known.map(|(part, known)| (*part, *known)).collect();
             let left = left(db, project, symbol, Within::new(db, known, Begins::AtDoor)).as_deref();
-            for name in reached.globals.keys() {
-                let (Some(variable), Some(all)) = (variables.get(name), bounds.get_mut(name)) else {
-                    continue;
-                };
+            let seen = variables.iter().filter(|(part, _)| reached.globals.contains_key(&part.variable));
+            for (part, variable) in seen.filter(|(_, variable)| variable.is_written_by(reached)) {
+                let Some(all) = bounds.get_mut(part) else { continue };
                 match left {
                     Some(left) => {
-                        let Some((low, high)) = left.outside.get(name) else { continue };
+                        let Some((low, high)) = left.outside.get(part) else { continue };
                         *all = (all.0.min(*low), all.1.max(*high));
                     }
-                    // Nobody knows what it leaves in what it writes.
-                    None if reached.functions.keys().any(|name| variable.writers.contains(name)) => {
-                        *all = (variable.ty.min(), variable.ty.max());
-                    }
-                    None => {}
+                    // Nobody knows what it leaves.
+                    None => *all = (variable.ty.min(), variable.ty.max()),
                 }
             }
         }
         if bounds == before {
             break;
         }
-        for (name, grown) in &mut bounds {
-            let (variable, old) = (&variables[name], before[name]);
+        for (part, grown) in &mut bounds {
+            let (variable, old) = (&variables[part], before[part]);
             if *grown == old || round < EXACT_ROUNDS {
                 continue;
             }
@@ -167,7 +188,7 @@ fn invariants(db: &dyn Db, project: Project) -> Arc<Bounds> {
             }
         }
     }
-    bounds.retain(|name, known| !is_any(name, known));
+    bounds.retain(|part, known| !is_any(part, known));
     Arc::new(bounds)
 }
 
@@ -182,15 +203,15 @@ fn left<'db>(db: &'db dyn Db, project: Project, door: Symbol<'db>, within: Withi
         None => ready.environment.clone(),
     };
     let subject = Subject::new(environment, wrapv(db, project));
-    let types: BTreeMap<Name, IntType> =
-        variables(db, project).iter().map(|(name, variable)| (*name, variable.ty)).collect();
+    let parts: Parts =
+        variables(db, project).iter().map(|(part, variable)| (*part, variable.place.clone())).collect();
     let control = db.control();
     let running = db.shared().register(&control.cancel);
     db.unwind_if_revision_cancelled();
     let budget = Budget::steps(STEPS).with_cancel(control.cancel.clone()).with_deadline(control.deadline);
     let entry = Entry::new(door.name(db));
     let found = interrupt::within(None, || {
-        module_invariants::left(&subject, entry, doors(db, project), &types, &budget).ok()
+        module_invariants::left(&subject, entry, doors(db, project), &parts, &budget).ok()
     });
     drop(running);
     db.unwind_if_revision_cancelled();
@@ -204,8 +225,8 @@ fn left<'db>(db: &'db dyn Db, project: Project, door: Symbol<'db>, within: Withi
 /// The invariants of the variables that executions from a function may mention.
 fn invariants_of(db: &dyn Db, project: Project, entry: Symbol) -> Bounds {
     let mentioned = &slice(db, project, entry, false).globals;
-    let known = invariants(db, project).iter().filter(|(variable, _)| mentioned.contains_key(*variable));
-    known.map(|(name, bounds)| (*name, *bounds)).collect()
+    let known = invariants(db, project).iter().filter(|(part, _)| mentioned.contains_key(&part.variable));
+    known.map(|(part, bounds)| (*part, *bounds)).collect()
 }
 
 /// The bounds within which executions from a function begin, as far as its slice mentions the variables.
@@ -220,7 +241,7 @@ pub(crate) fn bounds_at<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'d
         return nothing();
     }
     let mentioned = &slice(db, project, entry, false).globals;
-    if !variables(db, project).keys().any(|variable| mentioned.contains_key(variable)) {
+    if !variables(db, project).keys().any(|part| mentioned.contains_key(&part.variable)) {
         return nothing();
     }
     if doors(db, project).contains(&name) {
@@ -240,16 +261,20 @@ fn at_calls(db: &dyn Db, project: Project, function: Symbol) -> Option<Bounds> {
     let mut all = Bounds::new();
     for door in calling {
         let symbol = Symbol::new(db, door);
-        let within = Within::new(db, invariants_of(db, project, symbol), Begins::AtDoor);
-        let left = left(db, project, symbol, within).as_ref()?;
-        for (variable, bounds) in left.calls.get(&name).into_iter().flatten() {
-            module_invariants::join(&mut all, *variable, *bounds);
+        let known = invariants_of(db, project, symbol);
+        let left = left(db, project, symbol, Within::new(db, known.clone(), Begins::AtDoor)).as_ref()?;
+        let reached = slice(db, project, symbol, false);
+        for (part, bounds) in left.calls.get(&name).into_iter().flatten() {
+            let is_written = variables(db, project).get(part).is_some_and(|of| of.is_written_by(reached));
+            // What nothing writes on the way is as it was when the door was entered.
+            let bounds = known.get(part).filter(|_| !is_written).unwrap_or(bounds);
+            module_invariants::join(&mut all, *part, *bounds);
         }
     }
-    let is_any = |variable: &Name, bounds: &(i128, i128)| {
-        let ty = variables(db, project).get(variable).map(|variable| variable.ty);
+    let is_any = |part: &Part, bounds: &(i128, i128)| {
+        let ty = variables(db, project).get(part).map(|variable| variable.ty);
         ty.is_none_or(|ty| *bounds == (ty.min(), ty.max()))
     };
-    all.retain(|variable, bounds| !is_any(variable, bounds));
+    all.retain(|part, bounds| !is_any(part, bounds));
     Some(all)
 }

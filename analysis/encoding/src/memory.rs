@@ -417,7 +417,7 @@ impl ExprContext for Executor<'_> {
     fn extents(&self, pointer: &Expr) -> Vec<Extent> {
         let extent = |object: Object| {
             let (start, size) = (self.layout.address(object), self.extent(object).unwrap_or(0));
-            Extent { object, start, size }
+            Extent { object, start, size, ends: self.environment.ended().contains(&object) }
         };
         match pointer {
             Expr::Cast(_, arg, _) if arg.scalar() == Scalar::Pointer => self.extents(arg),

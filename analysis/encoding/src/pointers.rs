@@ -15,6 +15,8 @@ pub(crate) struct Extent {
     pub(crate) start: Option<u64>,
     /// Its size, or that of the room that all objects of one site have.
     pub(crate) size: u64,
+    /// Whether its life may end while the program runs, other than with its scope.
+    pub(crate) ends: bool,
 }
 
 impl Extent {
@@ -42,6 +44,15 @@ impl Extent {
     fn may_share(self, other: Extent) -> bool {
         let texts = (self.literal(), other.literal());
         matches!(texts, (Some(one), Some(other)) if one.ends_with(other) || other.ends_with(one))
+    }
+
+    /// Whether one may be where the other one was: what is allocated, where something was freed; a local, where one of another function was.
+    fn may_follow(self, other: Extent) -> bool {
+        match (self.object, other.object) {
+            (Object::Heap(..), Object::Heap(..)) => self.ends || other.ends,
+            (Object::Local(one, _), Object::Local(other, _)) => one != other,
+            _ => false,
+        }
     }
 }
 
@@ -86,18 +97,20 @@ pub(crate) fn compare(
 /// More pairs of objects than this are not looked at one by one.
 const MOST_PAIRS: usize = 64;
 
-/// Whether addresses that differ here may be equal: one past the end of an object, and the beginning of another one. Literals may share their bytes.
+/// Whether addresses that differ here may be equal: one past the end of an object, and the beginning of another one; where an object was whose life has
+/// ended, and one that has begun since. Literals may share their bytes.
 fn may_touch(lhs: Pointer<'_>, rhs: Pointer<'_>, context: &dyn ExprContext) -> Term {
     if is_null(lhs.0) || is_null(rhs.0) {
         return t::bool(false);
     }
     let encoding = context.encoding();
     let (ones, others) = (context.extents(lhs.0), context.extents(rhs.0));
-    let is_named = |extent: &&Extent| matches!(extent.object, Object::Global(_) | Object::Local(..));
-    let (ones, others): (Vec<&Extent>, Vec<&Extent>) =
-        (ones.iter().filter(is_named).collect(), others.iter().filter(is_named).collect());
-    let pairs = ones.iter().flat_map(|one| others.iter().map(move |other| (**one, **other)));
-    let pairs: Vec<(Extent, Extent)> = pairs.filter(|(one, other)| one.object != other.object).collect();
+    let is_named = |extent: &Extent| matches!(extent.object, Object::Global(_) | Object::Local(..));
+    let pairs = ones.iter().flat_map(|one| others.iter().map(move |other| (*one, *other)));
+    let meet = |(one, other): &(Extent, Extent)| {
+        one.object != other.object && (is_named(one) && is_named(other) || one.may_follow(*other))
+    };
+    let pairs: Vec<(Extent, Extent)> = pairs.filter(meet).collect();
     if pairs.len() > MOST_PAIRS {
         return t::bool(true);
     }
@@ -105,9 +118,10 @@ fn may_touch(lhs: Pointer<'_>, rhs: Pointer<'_>, context: &dyn ExprContext) -> T
         let meets = |one: Extent, a: Term, other: Extent, b: Term| {
             t::and([one.is_at(a, one.size, encoding), other.is_at(b, 0, encoding)])
         };
-        let shared = match one.may_share(other) {
-            true => t::and([one.holds(lhs.1, encoding), other.holds(rhs.1, encoding)]),
-            false => t::bool(false),
+        let is_known = one.start.is_some() && other.start.is_some() && one.size > 0 && other.size > 0;
+        let shared = match one.may_share(other) || one.may_follow(other) {
+            true if is_known => t::and([one.holds(lhs.1, encoding), other.holds(rhs.1, encoding)]),
+            may => t::bool(may),
         };
         [meets(one, lhs.1, other, rhs.1), meets(other, rhs.1, one, lhs.1), shared]
     }))

@@ -16,6 +16,7 @@ use crate::{
     call_graph::{self, CallGraph, Callees},
     footprint::{self, Common},
     mod_ref::ModRef,
+    operand_order::{self, FunctionUses, OrderConflict},
     points_to::{ObjectId, OtherCallers, PointsTo, Set, Targets, Thing, is_inert, left},
 };
 use proofline_cfa::{
@@ -48,6 +49,8 @@ pub struct Environment {
     targets: RwLock<Known>,
     common: OnceLock<Common>,
     bounds: OnceLock<Vec<Vec<i128>>>,
+    uses: OnceLock<FunctionUses>,
+    orders: FxHashMap<Name, OnceLock<Vec<OrderConflict>>>,
     footprints: FxHashMap<Name, OnceLock<ContentHash>>,
 }
 
@@ -138,6 +141,7 @@ impl Environment {
         let escaped = changed.into_iter().filter(is_in_reach).collect();
         let structures = program.functions.keys().map(|name| (*name, OnceLock::new())).collect();
         let footprints = program.functions.keys().map(|name| (*name, OnceLock::new())).collect();
+        let orders = program.functions.keys().map(|name| (*name, OnceLock::new())).collect();
         let count = mod_ref.components();
         Environment {
             program,
@@ -160,6 +164,8 @@ impl Environment {
             targets: RwLock::default(),
             common: OnceLock::new(),
             bounds: OnceLock::new(),
+            uses: OnceLock::new(),
+            orders,
             footprints,
         }
     }
@@ -251,6 +257,16 @@ impl Environment {
         found
     }
 
+    /// Whether the program itself may have made both pointers from one object. Where pointers lead that code outside gives is not asked.
+    pub fn may_share_object(&self, function: Name, one: &Expr, other: &Expr) -> bool {
+        let Some(body) = self.function(function) else { return false };
+        let (one, other) = (self.points_to.objects(body, one), self.points_to.objects(body, other));
+        one.intersection(&other).iter().any(|id| match self.points_to.thing(ObjectId(id)) {
+            Thing::Memory(object) => object != Object::External,
+            Thing::Function(_) => false,
+        })
+    }
+
     /// Functions that the program itself may have made the pointer from, and that may not be called as `called` with so many arguments.
     pub fn not_callable(&self, function: Name, pointer: &Expr, called: Type, arguments: usize) -> Vec<Name> {
         let Some(body) = self.function(function) else { return Vec::new() };
@@ -301,6 +317,20 @@ impl Environment {
     /// open functions know is none of them.
     pub fn escaped(&self) -> &BTreeSet<Object> {
         &self.escaped
+    }
+
+    /// Operands of the function's expressions whose order C leaves open, and where it matters: of each expression at most one pair.
+    pub fn order_conflicts(&self, function: Name) -> &[OrderConflict] {
+        let (Some(body), Some(known)) = (self.function(function), self.orders.get(&function)) else {
+            return &[];
+        };
+        if body.operands.is_empty() {
+            return &[];
+        }
+        known.get_or_init(|| {
+            let uses = self.uses.get_or_init(|| FunctionUses::new(self));
+            operand_order::conflicts(self, uses, body)
+        })
     }
 
     /// The heap objects that `free` of this pointer may end.

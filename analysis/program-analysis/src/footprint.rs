@@ -168,11 +168,19 @@ fn frees(function: &Function) -> bool {
     function.edges.iter().any(|edge| matches!(edge.op, Op::Free(_)))
 }
 
-/// Whether it matters which objects may have ended.
+/// Whether it matters which objects may have ended: an address that is compared may be that of an object whose life has ended.
 fn asks_of_lives(function: &Function) -> bool {
     let mut found = false;
     for edge in &function.edges {
-        visit::exprs(&edge.op, &mut |expr| found |= matches!(expr, Expr::Memory(..)));
+        visit::exprs(&edge.op, &mut |expr| {
+            found |= match expr {
+                Expr::Memory(..) => true,
+                Expr::Compare(_, lhs, rhs) => {
+                    lhs.scalar() == Scalar::Pointer && **lhs != Expr::Null && **rhs != Expr::Null
+                }
+                _ => false,
+            };
+        });
     }
     found
 }

@@ -56,7 +56,7 @@ impl fmt::Display for Blame {
             Blame::Manifest => write!(f, "manifest"),
             Blame::Latent(asked) => match (&asked.requires, &asked.fails_when, asked.unknown) {
                 (Some(requires), ..) => write!(f, "requires {requires}"),
-                (None, Some(when), _) => write!(f, "fails when {when}"),
+                (None, Some(when), _) => write!(f, "can fail when {when}"),
                 (None, None, Some(unknown)) => write!(f, "depends on {unknown}"),
                 (None, None, None) => write!(f, "fails for some arguments"),
             },
@@ -146,7 +146,7 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
     let mut tests: Vec<(u32, &Expr, Option<Name>)> = Vec::new();
     let mut called_back: Option<Name> = None;
     let mut is_freed_here = false;
-    // Whether what is in the callers' memory decides the way, such as a count of references; whether pointers there do.
+    // Whether what is in the callers' memory, or in variables of the file, decides the way, such as a count of references; whether pointers do.
     let (mut asks_memory, mut asks_links) = (false, false);
     for event in &trace.events {
         let Some(function) = subject.program().function(event.function) else { continue };
@@ -196,6 +196,7 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
                 continue;
             }
             let reads = value.on.callers && value.expr.as_ref().is_none_or(symbols::reads_memory);
+            let reads = reads || value.on.callers && value.expr.as_ref().is_some_and(symbols::reads_global);
             let asks = value.expr.clone();
             value.expr = value.expr.filter(symbols::is_readable);
             let structure = subject.env().structure(function.name);

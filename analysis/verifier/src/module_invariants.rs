@@ -1,5 +1,5 @@
-//! Module invariants: what holds of a file's own variables whenever code outside calls one of its functions. Such a variable is named by this file
-//! alone and its address goes nowhere, so it has the values that the file's functions leave in it. Executions that begin in one of them may begin
+//! Module invariants: what holds of a file's own variables, and of the members of its own structures, whenever code outside calls one of its functions. Such a
+//! variable is named by this file alone and its address goes nowhere, so it has the values that the file's functions leave in it. Executions that begin in one of them may begin
 //! with these values only. Here is one step of the search; who asks for steps until they agree is the query graph. What the variables are where the file's other functions
 //! are called comes of the same steps.
 //!
@@ -13,11 +13,12 @@ use std::{
 };
 
 use proofline_cfa::{
-    Approximation, Base, CompareOp, Constant, Edge, EdgeId, Entry, Expr, Function, Global, IntType, Linkage,
-    Loc, Lvalue, Name, Op, Program, Scalar, Site, scalar_of, visit,
+    Approximation, Base, CompareOp, Constant, Edge, EdgeId, Entry, Expr, Function, Global, InitialValue,
+    Linkage, Loc, Lvalue, Name, Op, Program, Scalar, Site, Step, scalar_of, visit,
 };
 use proofline_cpa::{Budget, Unknown, bam::Blocks};
 use proofline_domains::interval::{IntervalValue, Ranges};
+use proofline_hir::{Record, TypeKind, types::Field};
 use proofline_program_analysis::{Callees, Environment, Mentions};
 use proofline_syntax::DataModel;
 
@@ -27,8 +28,20 @@ use crate::{
     subject::Subject,
 };
 
-/// The least and the greatest value, by variable.
-pub type Bounds = BTreeMap<Name, (i128, i128)>;
+/// An integer variable, or an integer member of a structure.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Part {
+    /// The variable.
+    pub variable: Name,
+    /// Where the member lies in it, in bytes.
+    pub offset: u64,
+}
+
+/// The least and the greatest value, by part.
+pub type Bounds = BTreeMap<Part, (i128, i128)>;
+
+/// The parts of which bounds are looked for, with how they are written.
+pub type Parts = BTreeMap<Part, Lvalue>;
 
 /// Where executions begin within bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -51,30 +64,71 @@ pub struct Left {
 /// Steps of one pass over the executions from a door.
 pub const STEPS: u64 = 60_000;
 
-/// The type of a variable of which an invariant may speak, as far as its definition says: an integer that only one file names, and that nothing else
-/// changes.
-pub fn integer(global: &Global, model: DataModel) -> Option<IntType> {
-    let qualifiers = global.ty.qualifiers();
+/// More members of a structure are too many.
+const MOST_MEMBERS: usize = 32;
+
+/// No pointer or floating number has more bytes.
+const LARGEST_SCALAR: u64 = 16;
+
+/// The parts of a variable of which invariants may speak, as far as its definition says: integers that only one file names, and that nothing else
+/// changes. `record` knows the structures.
+pub fn parts(global: &Global, model: DataModel, record: &dyn Fn(Name) -> Option<Arc<Record>>) -> Parts {
     let is_own = global.linkage == Linkage::Internal && global.defined && !global.constant;
-    match scalar_of(global.ty, model) {
-        Some(Scalar::Int(ty)) if is_own && !qualifiers.is_volatile && ty.is_exact() => Some(ty),
+    if is_own && !global.ty.qualifiers().is_volatile { integers(global, model, record) } else { Parts::new() }
+}
+
+/// The integers in a variable that are no part of an array or a union.
+fn integers(global: &Global, model: DataModel, record: &dyn Fn(Name) -> Option<Arc<Record>>) -> Parts {
+    let mut found = Parts::new();
+    let mut open = vec![(global.ty, 0, Vec::new())];
+    while let Some((ty, offset, path)) = open.pop() {
+        let scalar = scalar_of(ty, model);
+        if let Some(Scalar::Int(int)) = scalar
+            && int.is_exact()
+        {
+            let base = Base::Global(global.name);
+            let place = Lvalue { base, path, ty, scalar, bits: None, size: int.bytes() };
+            found.insert(Part { variable: global.name, offset }, place);
+        } else if let TypeKind::Record(tag) = ty.kind()
+            && let Some(record) = record(*tag)
+            && !record.is_union
+        {
+            let is_plain = |field: &&Field| field.bits.is_none() && !field.ty.qualifiers().is_volatile;
+            for field in record.fields.iter().filter(is_plain) {
+                let mut path: Vec<Step> = path.clone();
+                path.push(Step::Field { record: record.tag, name: field.name, offset: field.offset });
+                open.push((field.ty, offset + field.offset, path));
+            }
+        }
+        if found.len() > MOST_MEMBERS {
+            return Parts::new();
+        }
+    }
+    found
+}
+
+/// The value of a part before anything runs; `None` if that is not known.
+pub fn initial(global: &Global, part: Part, place: &Lvalue) -> Option<i128> {
+    let (from, to) = (part.offset, part.offset + place.size);
+    let size = |scalar| match scalar {
+        Scalar::Int(int) => int.bytes(),
+        Scalar::Pointer | Scalar::Float(_) => LARGEST_SCALAR,
+    };
+    let is_met = |value: &&InitialValue| value.offset < to && from < value.offset + size(value.scalar);
+    let mut met = global.init.iter().filter(is_met);
+    match (met.next(), met.next()) {
+        (None, _) => Some(0),
+        (Some(one), None) if one.offset == from && one.bits.is_none() && Some(one.scalar) == place.scalar => {
+            match one.value {
+                Constant::Int(value) => Some(value),
+                _ => None,
+            }
+        }
         _ => None,
     }
 }
 
-/// Its value before anything runs; `None` if that is not known.
-pub fn initial(global: &Global) -> Option<i128> {
-    match global.init.as_slice() {
-        [] => Some(0),
-        [one] if one.offset == 0 && one.bits.is_none() => match one.value {
-            Constant::Int(value) => Some(value),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// What a function does with a variable.
+/// What a function does with a part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Use {
     /// It may write it.
@@ -83,19 +137,44 @@ pub struct Use {
     pub takes_address: bool,
 }
 
-/// What this function does with a variable itself.
-pub fn use_of(function: &Function, variable: Name) -> Use {
+/// What this function does with a part itself. A pointer that is made from an array in the same structure stays in the array, or fails.
+pub fn use_of(function: &Function, part: Part, place: &Lvalue) -> Use {
     let mut found = Use::default();
-    let is_it = |lvalue: &Lvalue| lvalue.base == Base::Global(variable);
+    let meets = |lvalue: &Lvalue| {
+        if lvalue.base != Base::Global(part.variable) {
+            return false;
+        }
+        let (from, size) = range(lvalue);
+        from < part.offset + place.size && part.offset < from.saturating_add(size)
+    };
+    let is_in_array = |lvalue: &Lvalue| lvalue.path.iter().any(|step| matches!(step, Step::Index { .. }));
     for edge in &function.edges {
-        visit::exprs(&edge.op, &mut |part| {
-            found.takes_address |= matches!(part, Expr::Address(lvalue) if is_it(lvalue));
+        visit::exprs(&edge.op, &mut |part_of| {
+            if let Expr::Address(lvalue) = part_of
+                && lvalue.base == Base::Global(part.variable)
+            {
+                found.takes_address |= meets(lvalue) || !is_in_array(lvalue);
+            }
         });
         visit::mentions(&edge.op, &mut |mention| {
-            found.writes |= matches!(mention, visit::Mention::Write(lvalue) if is_it(lvalue));
+            found.writes |= matches!(mention, visit::Mention::Write(lvalue) if meets(lvalue));
         });
     }
     found
+}
+
+/// Where an lvalue lies in its variable, and how many bytes it has; behind the first index everything up to the end of the array may be meant.
+fn range(lvalue: &Lvalue) -> (u64, u64) {
+    let mut from = 0;
+    for step in &lvalue.path {
+        match step {
+            Step::Field { offset, .. } => from += offset,
+            Step::Index { stride, length, .. } => {
+                return (from, length.map_or(u64::MAX, |length| length.saturating_mul(*stride)));
+            }
+        }
+    }
+    (from, lvalue.size)
 }
 
 /// Numbers that a function compares with, or computes with: where ranges may come to rest.
@@ -116,10 +195,10 @@ pub fn assume(program: &mut Program, entry: Name, bounds: &Bounds, begins: Begin
     let model = program.data_model;
     let conditions: Vec<(Expr, Name)> = bounds
         .iter()
-        .filter_map(|(name, bounds)| {
-            let global = program.globals.get(name)?;
-            let Some(Scalar::Int(ty)) = scalar_of(global.ty, model) else { return None };
-            Some(within(global, ty, *bounds, (begins, entry)))
+        .filter_map(|(part, bounds)| {
+            let global = program.globals.get(&part.variable)?;
+            let places = integers(global, model, &|tag| program.records.get(&tag).cloned());
+            Some(within(places.get(part)?, *bounds, (begins, entry)))
         })
         .flatten()
         .collect();
@@ -143,15 +222,21 @@ pub fn assume(program: &mut Program, entry: Name, bounds: &Bounds, begins: Begin
 }
 
 /// The two bounds as conditions, and what proofs rest on then.
-fn within(
-    global: &Global,
-    ty: IntType,
-    (low, high): (i128, i128),
-    (begins, entry): (Begins, Name),
-) -> Vec<(Expr, Name)> {
-    let place = place(global, ty);
-    let name = global.name.written().split('#').next().unwrap_or_default();
-    let known = Known::Within(Ranges::new(low, high), ty).text(name);
+fn within(place: &Lvalue, (low, high): (i128, i128), (begins, entry): (Begins, Name)) -> Vec<(Expr, Name)> {
+    let (Base::Global(variable), Some(Scalar::Int(ty))) = (&place.base, place.scalar) else {
+        return Vec::new();
+    };
+    let mut name = variable.written().split('#').next().unwrap_or_default().to_owned();
+    for step in &place.path {
+        // A member of a structure without a name is written as if it were one of the structure around.
+        if let Step::Field { name: member, .. } = step
+            && !member.starts_with('#')
+        {
+            name.push('.');
+            name.push_str(member);
+        }
+    }
+    let known = Known::Within(Ranges::new(low, high), ty).text(&name);
     let text = Name::new(&match begins {
         Begins::AtDoor => {
             format!("{known} whenever code outside calls a function of its file, if none has failed before")
@@ -168,19 +253,7 @@ fn within(
     all
 }
 
-fn place(global: &Global, ty: IntType) -> Lvalue {
-    let scalar = Some(Scalar::Int(ty));
-    Lvalue {
-        base: Base::Global(global.name),
-        path: Vec::new(),
-        ty: global.ty,
-        scalar,
-        bits: None,
-        size: global.size,
-    }
-}
-
-/// What executions from a door leave in these variables wherever code outside may go on (where the door returns, where it calls code that is not here or another
+/// What executions from a door leave in these parts wherever code outside may go on (where the door returns, where it calls code that is not here or another
 /// door, and where it ends the program), and wherever other functions are called. Of a variable that none of its functions mentions nothing is said.
 ///
 /// # Errors
@@ -189,7 +262,7 @@ pub fn left(
     subject: &Subject,
     door: Entry,
     doors: &BTreeSet<Name>,
-    variables: &BTreeMap<Name, IntType>,
+    parts: &Parts,
     budget: &Budget,
 ) -> Result<Left, Unknown> {
     if let Some(why) = subject.unsupported(&subject.env().concerned(door)) {
@@ -200,7 +273,7 @@ pub fn left(
     let reached: BTreeMap<Name, Reached> = subject
         .reachable_from(door.name)
         .into_iter()
-        .map(|name| (name, Reached::from(env, name, variables)))
+        .map(|name| (name, Reached::from(env, name, parts)))
         .collect();
     let mut all = Left::default();
     each_location(&certificate, env, |function, loc, states| {
@@ -215,24 +288,25 @@ pub fn left(
             if !opens && called.is_empty() {
                 continue;
             }
-            let Some((global, ty)) = env.program().globals.get(name).zip(variables.get(name).copied()) else {
-                continue;
-            };
-            let load = Expr::Load(place(global, ty));
-            for (state, _) in states {
-                budget.spend(1)?;
-                let known = match analysis.0.value_of(&state.0, function, &load).known() {
-                    Some(IntervalValue::Int(ranges)) => {
-                        ranges.within(ty).map(|ranges| (ranges.lo(), ranges.hi()))
+            let of = Part { variable: *name, offset: 0 }..=Part { variable: *name, offset: u64::MAX };
+            for (part, place) in parts.range(of) {
+                let Some(Scalar::Int(ty)) = place.scalar else { continue };
+                let load = Expr::Load(place.clone());
+                for (state, _) in states {
+                    budget.spend(1)?;
+                    let known = match analysis.0.value_of(&state.0, function, &load).known() {
+                        Some(IntervalValue::Int(ranges)) => {
+                            ranges.within(ty).map(|ranges| (ranges.lo(), ranges.hi()))
+                        }
+                        Some(IntervalValue::Pointer(_) | IntervalValue::Float(_)) | None => None,
+                    };
+                    let known = known.unwrap_or((ty.min(), ty.max()));
+                    if opens {
+                        join(&mut all.outside, *part, known);
                     }
-                    Some(IntervalValue::Pointer(_) | IntervalValue::Float(_)) | None => None,
-                };
-                let known = known.unwrap_or((ty.min(), ty.max()));
-                if opens {
-                    join(&mut all.outside, *name, known);
-                }
-                for callee in &called {
-                    join(all.calls.entry(*callee).or_default(), *name, known);
+                    for callee in &called {
+                        join(all.calls.entry(*callee).or_default(), *part, known);
+                    }
                 }
             }
         }
@@ -241,9 +315,9 @@ pub fn left(
     Ok(all)
 }
 
-/// Takes more values into the bounds of a variable.
-pub fn join(all: &mut Bounds, variable: Name, (low, high): (i128, i128)) {
-    let bounds = all.entry(variable).or_insert((low, high));
+/// Takes more values into the bounds of a part.
+pub fn join(all: &mut Bounds, part: Part, (low, high): (i128, i128)) {
+    let bounds = all.entry(part).or_insert((low, high));
     *bounds = (bounds.0.min(low), bounds.1.max(high));
 }
 
@@ -263,11 +337,12 @@ struct Reached {
 }
 
 impl Reached {
-    fn from(env: &Environment, name: Name, variables: &BTreeMap<Name, IntType>) -> Reached {
+    fn from(env: &Environment, name: Name, parts: &Parts) -> Reached {
+        let variables: BTreeSet<Name> = parts.keys().map(|part| part.variable).collect();
         let mut all = Reached { variables: BTreeSet::new(), opens: false };
         for function in env.call_graph().reachable([name]).into_iter().filter_map(|name| env.function(name)) {
             let mentioned = Mentions::of_function(function).names;
-            all.variables.extend(mentioned.into_iter().filter(|name| variables.contains_key(name)));
+            all.variables.extend(mentioned.into_iter().filter(|name| variables.contains(name)));
             all.opens |= (0..function.locations).any(|loc| opens_here(env, function, Loc(loc)));
         }
         all

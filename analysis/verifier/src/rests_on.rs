@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofline_cfa::{Callee, EdgeId, Function, Loc, Name, Obligation, ObligationId, Op};
-use proofline_program_analysis::Environment;
+use proofline_cfa::{Callee, EdgeId, Function, Loc, Name, Object, Obligation, ObligationId, Op};
+use proofline_program_analysis::{Environment, OrderConflict};
 use rustc_hash::FxHashSet;
 
 use crate::{
@@ -55,11 +55,14 @@ impl Basis {
             return basis;
         }
         basis.not_asked_for(subject, property, functions);
-        if open.is_empty() {
+        let of = |name: Name| env.order_conflicts(name).iter().map(move |conflict| (name, conflict));
+        let orders: Vec<(Name, &OrderConflict)> = functions.iter().copied().flat_map(of).collect();
+        if open.is_empty() && orders.is_empty() {
             return basis;
         }
         let flow = Flow::new(subject, functions);
-        let after = flow.after(open.iter().flat_map(|(.., behind)| behind.iter().copied()));
+        let ordered = orders.iter().map(|(function, conflict)| (*function, conflict.at));
+        let after = flow.after(open.iter().flat_map(|(.., behind)| behind.iter().copied()).chain(ordered));
         let resting = proved.iter().filter(|place| after.contains(place));
         basis.resting = resting.map(|(function, _)| *function).collect();
         let before = flow.reached(proved.iter().copied(), &flow.previous);
@@ -67,6 +70,10 @@ impl Basis {
         for (function, obligation, _) in open.iter().filter(|(.., behind)| counts(behind)) {
             let (check, text) = (obligation.check.code(), obligation.text);
             basis.texts.insert(format!("{text} in `{}` ({check}, not proved)", function.name));
+        }
+        for (function, conflict) in orders.iter().filter(|(name, order)| before.contains(&(*name, order.at)))
+        {
+            basis.texts.insert(in_order(env, *function, conflict));
         }
         basis
     }
@@ -89,6 +96,38 @@ impl Basis {
             1 => format!("no {check} at 1 place (not asked for)"),
             _ => format!("no {check} at {count} places (not asked for)"),
         }));
+    }
+}
+
+/// In which order the automaton has operands, where another one would do something else.
+fn in_order(env: &Environment, function: Name, conflict: &OrderConflict) -> String {
+    let object = match conflict.object {
+        Object::Global(name) => format!("`{name}`"),
+        Object::Local(of, id) => match env.function(of) {
+            Some(body) => format!("`{}`", body.local(id).name),
+            None => format!("a variable of `{of}`"),
+        },
+        Object::Heap(of, _) => format!("memory that `{of}` allocates"),
+        Object::External => "memory from outside".to_owned(),
+    };
+    let open = "C leaves the order open";
+    match (conflict.left, conflict.right) {
+        (Some(left), Some(right)) => {
+            format!(
+                "in `{function}`, the call of `{left}` comes before that of `{right}` ({open}, and both use {object})"
+            )
+        }
+        (Some(left), None) => {
+            format!(
+                "in `{function}`, the call of `{left}` comes before the use of {object} on its right ({open})"
+            )
+        }
+        (None, right) => {
+            let right = right.unwrap_or(function);
+            format!(
+                "in `{function}`, the use of {object} comes before the call of `{right}` on its right ({open})"
+            )
+        }
     }
 }
 

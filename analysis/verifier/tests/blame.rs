@@ -24,7 +24,7 @@ fn report(code: &str) -> Report {
     check(&memory, &request, &[], &Control::default()).unwrap_or_else(|never| match never {})
 }
 
-/// `entry: manifest`, `entry: requires …`, `entry: fails when …`, `entry: depends on …`
+/// `entry: manifest`, `entry: requires …`, `entry: can fail when …`, `entry: depends on …`
 fn blames(code: &str) -> Vec<String> {
     let mut all: Vec<String> = report(code)
         .findings
@@ -49,7 +49,7 @@ fn arguments_are_the_callers_matter() {
         [
             "by_global: requires `scale != 0`",
             "divide: requires `b != 0`",
-            "fill: fails when `n > 10`",
+            "fill: can fail when `n > 10`",
             "first: requires `p != NULL`",
             "outer: requires `y != 0`",
         ]
@@ -75,7 +75,7 @@ fn what_no_argument_avoids_is_the_functions_own() {
         int half(int n) { if (n < 0) { int d = 0; return n / d; } return n / 2; }";
     assert_eq!(
         blames(code),
-        ["always: manifest", "half: manifest", "outside: fails when `input(…) == 0`", "wrong: manifest"]
+        ["always: manifest", "half: manifest", "outside: can fail when `input(…) == 0`", "wrong: manifest"]
     );
 }
 
@@ -128,11 +128,11 @@ fn what_an_unknown_function_returns_is_named_and_nobody_s_requirement() {
     assert_eq!(
         blames(code),
         [
-            "fill: fails when `count(…) > 4`",
-            "inner: fails when `count(…) == 0`",
+            "fill: can fail when `count(…) > 4`",
+            "inner: can fail when `count(…) == 0`",
             "own: manifest",
-            "two: fails when `count(…) == 0`",
-            "value: fails when `find(…) == NULL`",
+            "two: can fail when `count(…) == 0`",
+            "value: can fail when `find(…) == NULL`",
         ]
     );
 }
@@ -174,7 +174,7 @@ fn the_last_unknown_function_that_could_write_it_is_named() {
         blames(code),
         [
             "all: depends on each",
-            "made: fails when `make(…) == NULL`",
+            "made: can fail when `make(…) == NULL`",
             // Whoever was given its address calls it, too.
             "one: requires `p != NULL`",
             "twice: depends on read_size",

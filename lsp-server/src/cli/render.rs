@@ -169,7 +169,7 @@ fn demands(report: &Report) -> Vec<Demand> {
         let is_unknown = condition.unknown.is_some();
         let what = match (&condition.requires, &condition.fails_when) {
             (Some(requires), _) => format!("requires {requires}"),
-            (None, Some(when)) => format!("fails when {when}"),
+            (None, Some(when)) => format!("can fail when {when}"),
             (None, None) => {
                 let inputs: Vec<String> =
                     finding.values.iter().map(|(name, value)| format!("{name} = {value}")).collect();

@@ -56,7 +56,7 @@ pub(super) fn summary(summary: &Summary) -> String {
         }
     };
     list("requires", &summary.requires);
-    list("fails when", &summary.hangs_on);
+    list("can fail when", &summary.hangs_on);
     list(if summary.is_for_all_callers { "ensures" } else { "ensures in this program" }, &summary.ensures);
     list("reads", &summary.reads);
     list("writes", &summary.writes);

@@ -154,3 +154,45 @@ fn a_value_of_an_enumeration_has_its_name() {
         ],
     );
 }
+
+#[test]
+fn an_order_of_operands_that_matters_is_named() {
+    let scratch = Scratch::new();
+    let functions = "#include <assert.h>\nstatic int g = 3, arr[4];\nstatic int set(int v) { g = v; return v; }\nstatic int get(void) { return g; }\n\
+                     static int square(int n) { return n * n; }\nstatic int at(void) { arr[1] = 2; return 1; }\n";
+    let orders = [
+        (
+            "set(4) - set(2) == 2 && g == 2",
+            "in `main`, the call of `set` comes before that of `set` (C leaves the order open, and both use `g`)",
+        ),
+        (
+            "get() + set(4) == 7",
+            "in `main`, the call of `get` comes before that of `set` (C leaves the order open, and both use `g`)",
+        ),
+        (
+            "g + set(4) == 7",
+            "in `main`, the use of `g` comes before the call of `set` on its right (C leaves the order open)",
+        ),
+        (
+            "set(4) + g == 8",
+            "in `main`, the call of `set` comes before the use of `g` on its right (C leaves the order open)",
+        ),
+    ];
+    for (condition, order) in orders {
+        scratch.write("test.c", format!("{functions}int main(void) {{ assert({condition}); return 0; }}\n"));
+        let said = scratch.run(&["check", "--no-cache", "test.c"]);
+        said.expect(0, &[order, "proved if nothing fails before"]);
+    }
+    // Nobody can tell these orders apart.
+    for condition in [
+        "square(2) + square(3) == 13",
+        "get() + get() == 6",
+        "arr[at()] + 1 == 3",
+        "set(4) == 4 && set(2) == 2",
+    ] {
+        scratch.write("test.c", format!("{functions}int main(void) {{ assert({condition}); return 0; }}\n"));
+        let said = scratch.run(&["check", "--no-cache", "test.c"]);
+        said.expect(0, &["RESULT: true"]);
+        assert!(!said.out.contains("C leaves the order open"), "{condition}: {}", said.out);
+    }
+}

@@ -101,8 +101,10 @@ impl Lowering<'_> {
     pub(crate) fn assign_aggregate(&mut self, target: ExprId, value: ExprId, site: Site) -> Lvalue {
         let body = self.body;
         let effect = self.effects.of(value).cloned();
+        let mut bounds = self.begin_operands(&[target, value]);
         let lvalue = self.lvalue(target);
         let lvalue = self.settle_place(lvalue, effect.as_deref(), site);
+        bounds.end_operand(self.at);
         if matches!(lvalue.base, proofline_cfa::Base::Local(_))
             && lvalue.path.is_empty()
             && is_computed(&body.expr(value).kind)
@@ -111,6 +113,8 @@ impl Lowering<'_> {
             return lvalue;
         }
         let from = self.aggregate(value);
+        bounds.end_operand(self.at);
+        self.end_operands(bounds);
         if from != lvalue {
             self.copy(lvalue.clone(), from, site);
         }

@@ -37,8 +37,10 @@ impl Lowering<'_> {
             return Expr::int(0);
         }
         let effect = self.effects.of(value).cloned();
+        let mut bounds = self.begin_operands(&[target, value]);
         let lvalue = self.lvalue(target);
         let lvalue = self.settle_place(lvalue, effect.as_deref(), site);
+        bounds.end_operand(self.at);
         if matches!(lvalue.base, Base::Local(_))
             && lvalue.path.is_empty()
             && !self.is_volatile(target)
@@ -48,6 +50,8 @@ impl Lowering<'_> {
             return Expr::int(0);
         }
         let value = self.value(value);
+        bounds.end_operand(self.at);
+        self.end_operands(bounds);
         self.store(target, lvalue, value, wanted, site)
     }
 
@@ -111,11 +115,16 @@ impl Lowering<'_> {
             };
         }
         let effect = self.effects.of(value).cloned();
+        // It reads its target, too.
+        let mut bounds = self.begin_changed(target, value);
         let lvalue = self.lvalue(target);
         let lvalue = self.settle_place(lvalue, effect.as_deref(), site);
         let old = self.load(lvalue.clone(), target);
         let old = self.settle(old, effect.as_deref(), site);
+        bounds.end_operand(self.at);
         let value = self.value(value);
+        bounds.end_operand(self.at);
+        self.end_operands(bounds);
         let new = if let TypeKind::Pointer(element) = ty.kind() {
             let index = if op == BinaryOp::Sub { self.negated_index(value, site) } else { value };
             self.pointer_plus(old, *element, index, site)

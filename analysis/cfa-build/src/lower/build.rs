@@ -89,6 +89,7 @@ impl<'h> Lowering<'h> {
             obligations: Vec::new(),
             labels: Vec::new(),
             approximations: Vec::new(),
+            operands: Vec::new(),
             library_results: Vec::new(),
             unsupported: Vec::new(),
         };

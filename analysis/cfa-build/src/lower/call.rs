@@ -110,6 +110,7 @@ impl Lowering<'_> {
     fn arguments(&mut self, arguments: &[ExprId]) -> Vec<Argument> {
         let body = self.body;
         let mut out = Vec::with_capacity(arguments.len());
+        let mut bounds = self.begin_operands(arguments);
         for (i, &argument) in arguments.iter().enumerate() {
             let effect = self.effects.of_all(&arguments[i + 1..]);
             let site = self.site(argument);
@@ -123,7 +124,9 @@ impl Lowering<'_> {
                 let value = self.aggregate(argument);
                 Argument::Aggregate(self.settle_aggregate(value, effect.as_ref(), site))
             });
+            bounds.end_operand(self.at);
         }
+        self.end_operands(bounds);
         out
     }
 

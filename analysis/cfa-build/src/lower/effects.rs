@@ -42,6 +42,8 @@ impl Effect {
 /// Effects of a body's expressions.
 pub(crate) struct Effects {
     exprs: Vec<Option<Arc<Effect>>>,
+    /// Whether a value may be read that an effect on memory may change.
+    reads: Vec<bool>,
     /// Per local: whether its address may be taken.
     pub(crate) taken: Vec<bool>,
 }
@@ -56,10 +58,16 @@ impl Effects {
                 taken[local.index()] = true;
             }
         }
-        let mut effects = Effects { exprs: Vec::with_capacity(body.exprs.len()), taken };
+        let mut effects = Effects {
+            exprs: Vec::with_capacity(body.exprs.len()),
+            reads: Vec::with_capacity(body.exprs.len()),
+            taken,
+        };
         for id in 0..body.exprs.len() {
             let effect = effects.compute(body, ExprId(id as u32));
             effects.exprs.push((!effect.is_none()).then(|| Arc::new(effect)));
+            let reads = effects.reads_memory(body, ExprId(id as u32));
+            effects.reads.push(reads);
         }
         effects
     }
@@ -78,6 +86,29 @@ impl Effects {
             }
         }
         (!all.is_none()).then_some(all)
+    }
+
+    /// Whether the order of the operands, which C leaves open, may matter.
+    pub(crate) fn is_order_open(&self, operands: &[ExprId]) -> bool {
+        let changes = |id: &ExprId| self.of(*id).is_some_and(|effect| effect.memory);
+        let changing = operands.iter().filter(|id| changes(id)).count();
+        let reads = |id: &ExprId| self.reads.get(id.index()).is_none_or(|reads| *reads);
+        changing > 1 || changing == 1 && operands.iter().any(|id| !changes(id) && reads(id))
+    }
+
+    /// Whether an effect on memory may change what is there.
+    pub(crate) fn is_in_memory(&self, body: &Body, place: ExprId) -> bool {
+        root(body, place).is_none_or(|local| self.taken[local.index()])
+    }
+
+    fn reads_memory(&self, body: &Body, id: ExprId) -> bool {
+        let is_read = match body.expr(id).kind {
+            ExprKind::Load(place) => self.is_in_memory(body, place),
+            ExprKind::VaArg(_) => true,
+            _ => false,
+        };
+        is_read
+            || operands_of(body, id).iter().any(|id| self.reads.get(id.index()).is_none_or(|reads| *reads))
     }
 
     fn compute(&self, body: &Body, id: ExprId) -> Effect {

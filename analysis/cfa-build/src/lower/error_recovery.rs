@@ -30,6 +30,7 @@ pub(super) fn recover(function: &mut Function, types: Types<'_>) {
     function.obligations.clear();
     function.labels.clear();
     function.approximations.clear();
+    function.operands.clear();
     function.library_results.clear();
     function.locals.truncate(function.parameters.len() + usize::from(function.result.is_some()));
     function.unsupported = vec![(function.entry, Name::new(REASON))];

@@ -144,14 +144,20 @@ impl Lowering<'_> {
         while let ExprKind::Binary(op, lhs, rhs) = body.expr(first).kind
             && self.types.scalar(body.expr(first).ty).is_some()
         {
-            links.push((first, self.site(first), op, self.site(lhs), rhs));
+            links.push((first, self.site(first), op, lhs, rhs));
             first = lhs;
         }
+        let begin = self.at;
         let mut value = self.value(first);
-        for (at, (link, site, op, left_site, rhs)) in links.into_iter().rev().enumerate() {
+        for (at, (link, site, op, lhs, rhs)) in links.into_iter().rev().enumerate() {
             let effect = self.effects.of(rhs).cloned();
+            let mut bounds = self.begin_operands(&[lhs, rhs]).from(begin);
+            let left_site = self.site(lhs);
             let left = self.settle(value, effect.as_deref(), left_site);
+            bounds.end_operand(self.at);
             let right = self.value(rhs);
+            bounds.end_operand(self.at);
+            self.end_operands(bounds);
             value = if let Some((from, to)) = label_difference(body, link)
                 && from != to
             {
@@ -187,9 +193,14 @@ impl Lowering<'_> {
     pub(crate) fn operands(&mut self, lhs: ExprId, rhs: ExprId) -> (Expr, Expr) {
         let site = self.site(lhs);
         let effect = self.effects.of(rhs).cloned();
+        let mut bounds = self.begin_operands(&[lhs, rhs]);
         let left = self.value(lhs);
         let left = self.settle(left, effect.as_deref(), site);
-        (left, self.value(rhs))
+        bounds.end_operand(self.at);
+        let right = self.value(rhs);
+        bounds.end_operand(self.at);
+        self.end_operands(bounds);
+        (left, right)
     }
 
     /// A function's address.

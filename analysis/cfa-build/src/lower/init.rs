@@ -22,6 +22,11 @@ const MAX_RANGE: u64 = 4096;
 /// Bits `start..end` of an object, sorted, merged.
 type Covered = Vec<(u64, u64)>;
 
+/// What the entries are set to.
+fn values_of(init: &Initializer) -> Vec<ExprId> {
+    init.entries.iter().map(|entry| entry.value).collect()
+}
+
 impl Lowering<'_> {
     /// `(T){…}`: fresh each time. Its entries may read what it holds from the last time.
     pub(crate) fn compound_literal(&mut self, local: BodyLocal, init: &Initializer, id: ExprId) {
@@ -37,8 +42,13 @@ impl Lowering<'_> {
             self.store_entry(object, value, site);
             return;
         }
-        let values: Vec<Entry> =
-            init.entries.iter().map(|entry| self.entry_value(entry.value, Evaluated::BeforeOthers)).collect();
+        let mut bounds = self.begin_operands(&values_of(init));
+        let mut values: Vec<Entry> = Vec::with_capacity(init.entries.len());
+        for entry in &init.entries {
+            values.push(self.entry_value(entry.value, Evaluated::BeforeOthers));
+            bounds.end_operand(self.at);
+        }
+        self.end_operands(bounds);
         self.begin(local, site);
         self.zero_rest(&object, init, site);
         for (entry, value) in init.entries.iter().zip(values) {
@@ -57,10 +67,13 @@ impl Lowering<'_> {
             return self.put(entry.value, Some(&object));
         }
         self.zero_rest(&object, init, site);
+        let mut bounds = self.begin_operands(&values_of(init));
         for entry in &init.entries {
             let value = self.entry_value(entry.value, Evaluated::WhenStored);
             self.store_at(&object, &entry.path, value, site);
+            bounds.end_operand(self.at);
         }
+        self.end_operands(bounds);
     }
 
     fn is_string(&self, value: ExprId) -> bool {

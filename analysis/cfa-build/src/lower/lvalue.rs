@@ -149,17 +149,25 @@ impl Lowering<'_> {
         let site = self.site(id);
         let effect = self.effects.of(index).cloned();
         if let Some((element, length)) = array(self.body.expr(base).ty) {
+            let mut bounds = self.begin_operands(&[base, index]);
             let object = self.lvalue(base);
             let object = self.settle_place(object, effect.as_deref(), site);
+            bounds.end_operand(self.at);
             let index = self.value(index);
+            bounds.end_operand(self.at);
+            self.end_operands(bounds);
             if let Some(step) = self.row(base, &index, element, site) {
                 return row_of(object, step, element);
             }
             return self.indexed(object, index, element, length, site);
         }
+        let mut bounds = self.begin_operands(&[base, index]);
         let pointer = self.value(base);
         let pointer = self.settle(pointer, effect.as_deref(), site);
+        bounds.end_operand(self.at);
         let index = self.value(index);
+        bounds.end_operand(self.at);
+        self.end_operands(bounds);
         if let Some(step) = self.row(base, &index, ty, site) {
             return row_of(self.place(Base::Deref(Arc::new(pointer), site), ty), step, ty);
         }

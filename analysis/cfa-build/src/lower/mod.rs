@@ -1,5 +1,5 @@
 //! Lowering: from typed bodies to automata. Says exactly what C says, in the order left to right; knows no analysis and no
-//! library function. The pass over a function: effects of its expressions (`effects`), changes that C lays down no order for (`sequence`), edges (`stmt`, `switch`, `jump`, `scope`, `init`,
+//! library function. The pass over a function: effects of its expressions (`effects`), changes that C lays down no order for (`sequence`), operands whose order may matter (`order`), edges (`stmt`, `switch`, `jump`, `scope`, `init`,
 //! `condition`, `expr`, `assign`, `call`, `builtin`, `atomic`, `aggregate`, `lvalue`), removal of dead locations (`crate::simplify_cfg`),
 //! shadows of locals that may be read too early (`shadow`), removal of what only looked for them.
 
@@ -21,6 +21,7 @@ mod global;
 mod init;
 mod jump;
 mod lvalue;
+mod order;
 mod scope;
 mod sequence;
 pub(crate) mod shadow;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use proofline_cfa::{
-    Argument, Base, BinaryOp, Cause, CompareOp, Expr, IntType, LocalId, Lvalue, MemoryPredicate, Name, Op,
-    Program, Quantity, Role, Scalar, Site, Step, Type,
+    Argument, Base, BinaryOp, Cause, CompareOp, Expr, IntType, Lvalue, MemoryPredicate, Name, Op, Program,
+    Quantity, Scalar, Site, Step, Type,
 };
 use proofline_hir::{TypeKind, types::IntKind};
 
@@ -351,7 +351,7 @@ impl Pass<'_, '_> {
         };
         // Of a variable that only its name reaches no other expression is the address.
         let are_apart = self.are_apart(&to, &from) || to != from && (is_register(&to) || is_register(&from));
-        if are_apart || matches!(size, Expr::Int(0, _)) || self.is_matter_of_callers(&to, &from) {
+        if are_apart || matches!(size, Expr::Int(0, _)) {
             return;
         }
         let overlap = match size == read {
@@ -361,30 +361,6 @@ impl Pass<'_, '_> {
         self.emitter.assume_range(&overlap, 0, 1);
         let none = fold::compare(CompareOp::Eq, overlap.clone(), overlap.zero());
         self.emitter.demand_that(none, "source and destination do not overlap");
-    }
-
-    /// Whether it is the callers of a library who decide where two pointers lead. In a program it is asked where its executions go.
-    fn is_matter_of_callers(&self, one: &Expr, other: &Expr) -> bool {
-        let (one, other) = (self.given(one), self.given(other));
-        let is_library = !self.interfaces.contains_key(&Name::new("main"));
-        is_library && (one.is_some() || other.is_some()) && one != other
-    }
-
-    /// The parameter that a pointer is made from.
-    fn given(&self, pointer: &Expr) -> Option<LocalId> {
-        match pointer {
-            Expr::Address(Lvalue { base: Base::Deref(inner, _), .. }) => self.given(inner),
-            Expr::Cast(Scalar::Pointer, inner, _) => self.given(inner),
-            Expr::Load(Lvalue { base: Base::Deref(inner, _), .. }) => self.given(inner),
-            Expr::Load(Lvalue { base: Base::Local(id), .. }) => {
-                if self.emitter.function.local(*id).role == Role::Parameter {
-                    return Some(*id);
-                }
-                let saved = self.saved.iter().find(|(temporary, _)| temporary == id)?;
-                self.given(&saved.1)
-            }
-            _ => None,
-        }
     }
 
     /// Whether two addresses are of different variables.

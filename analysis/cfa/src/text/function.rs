@@ -7,7 +7,7 @@ use proofline_hir::{FunctionAttributes, Linkage, Name, Type, TypeKind};
 use super::{Parser, Printer, lex::ParseError};
 use crate::{
     expr::LocalId,
-    function::{Approximation, CheckId, Edge, Function, Loc, Local, Obligation, Role},
+    function::{Approximation, CheckId, Edge, Function, Loc, Local, Obligation, Operands, Role},
     library_result::{LibraryResult, Quantity},
 };
 
@@ -112,6 +112,13 @@ impl Printer<'_> {
         for Approximation { what, site } in &function.approximations {
             let _ = writeln!(self.out, "  approximation {} @{}", super::name::quoted(what), site.0);
         }
+        for Operands { bounds } in &function.operands {
+            let _ = write!(self.out, "  operands {}", bounds.len());
+            for loc in bounds {
+                let _ = write!(self.out, " {loc}");
+            }
+            self.text("\n");
+        }
         for result in &function.library_results {
             self.text("  computed ");
             self.local(result.dst);
@@ -210,6 +217,7 @@ impl Parser<'_> {
             obligations: Vec::new(),
             labels: Vec::new(),
             approximations: Vec::new(),
+            operands: Vec::new(),
             library_results: Vec::new(),
             unsupported: Vec::new(),
         };
@@ -233,6 +241,10 @@ impl Parser<'_> {
         } else if self.word("approximation") {
             let what = self.name()?;
             function.approximations.push(Approximation { what, site: self.expect_site()? });
+        } else if self.word("operands") {
+            let count: u32 = self.number("how many locations")?;
+            let bounds = (0..count).map(|_| self.loc()).collect::<Result<_, _>>()?;
+            function.operands.push(Operands { bounds });
         } else if self.word("computed") {
             let result = self.library_result()?;
             function.library_results.push(result);

@@ -108,10 +108,18 @@ impl<V: AbstractValue> Region<V> {
                 (from - upper.start) % item == 0 && (to - from) % item == 0 && V::zero(*scalar).leq(value)
             }
             (Content::Each(scalar, item, value), Content::Each(upper_scalar, upper_item, upper_value)) => {
-                scalar == upper_scalar
-                    && item == upper_item
+                let is_within = |value: &V| value.leq(upper_value);
+                item == upper_item
                     && (lower.start - upper.start) % item == 0
-                    && value.leq(upper_value)
+                    && match scalar == upper_scalar {
+                        true => is_within(value),
+                        // As in `combine_cells`.
+                        false => value
+                            .reinterpret(*scalar, *upper_scalar, *item)
+                            .known()
+                            .as_ref()
+                            .is_some_and(is_within),
+                    }
             }
         }
     }

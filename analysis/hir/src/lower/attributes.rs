@@ -111,6 +111,10 @@ impl<'u> Lowerer<'u> {
                     ),
                 );
             }
+            "scalar_storage_order" if arguments.trim().trim_matches('"') != "little-endian" => {
+                self.error(at, "members in another order of bytes are not supported");
+            }
+            "ms_struct" => self.error(at, "the layout of Microsoft's compilers is not supported"),
             "constructor" | "destructor" => into.function.runs_outside_main = true,
             _ => {}
         }

@@ -125,6 +125,7 @@ impl<'u> Lowerer<'u> {
             return Vec::new();
         }
         if specifiers.storage == Storage::Typedef {
+            self.refuse_lost_effects(declared.ty, node);
             self.bind(name, Entity::Typedef(declared.ty));
             let align = specifiers.attributes.aligned.or(specifiers.type_align);
             if let (Some(align), Some(scope)) = (align, self.scopes.last_mut()) {

@@ -274,7 +274,10 @@ impl<'u> Lowerer<'u> {
             if !self.in_parameters {
                 self.error(size, "the size of an array outside a function must be constant");
             } else if has_effect && self.type_of(value) != error_type() {
-                self.error(size, "a parameter's array size with side effects is not supported");
+                let what = "a parameter's array size with side effects is not supported";
+                self.error(size, what);
+                self.dependences.damages(what);
+                self.spoil_names(size, what);
             }
             self.body.roll_back(checkpoint);
             return (ArrayLength::Variable, None);
@@ -383,7 +386,31 @@ impl<'u> Lowerer<'u> {
 
     /// The type that a type name denotes: `type_descriptor`, or an expression that is one (see [`Self::is_type_expression`]).
     pub(crate) fn type_name(&mut self, node: Node<'u>) -> Type {
-        self.type_name_with_length(node).0
+        let (ty, _) = self.type_name_with_length(node);
+        self.refuse_lost_effects(ty, node);
+        ty
+    }
+
+    /// Sizes of variable length arrays are evaluated where their type is named (C11 6.5.3.4p2, 6.7.8p3); where nothing keeps them, they must not do more
+    /// than give a value.
+    pub(crate) fn refuse_lost_effects(&mut self, ty: Type, node: Node<'u>) {
+        if is_variably_modified(ty) && has_effect(node) {
+            let what = "side effects in the size of a variable length array are not supported here";
+            self.error(node, what);
+            self.spoil_names(node, what);
+        }
+    }
+
+    /// What is named in a text that is left out may be changed there.
+    fn spoil_names(&mut self, node: Node<'u>, why: &str) {
+        let mut work = vec![node];
+        while let Some(node) = work.pop() {
+            if node.kind() == "identifier" {
+                let name = Name::new(self.text(node));
+                self.dependences.spoils(name, why);
+            }
+            work.extend(children(node));
+        }
     }
 
     /// Like [`Self::type_name`], with the number of innermost elements if it is a variable length array.
@@ -567,6 +594,18 @@ pub(crate) fn has_effect(node: Node<'_>) -> bool {
         }
     }
     false
+}
+
+/// Whether a type is made from an array of variable length.
+fn is_variably_modified(ty: Type) -> bool {
+    match ty.kind() {
+        TypeKind::Array(element, length) => {
+            *length == ArrayLength::Variable || is_variably_modified(*element)
+        }
+        TypeKind::Pointer(to) => is_variably_modified(*to),
+        TypeKind::Function(signature) => is_variably_modified(signature.result),
+        _ => false,
+    }
 }
 
 /// Locals for a definition's parameters, in order, bound in the current scope.

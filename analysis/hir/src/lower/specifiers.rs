@@ -178,7 +178,11 @@ impl<'u> Lowerer<'u> {
     pub(crate) fn typeof_operand_type(&mut self, inner: Node<'u>) -> Type {
         match typeof_operand(inner) {
             Some(operand) if self.is_type_expression(operand) => self.type_name(operand),
-            Some(operand) => self.type_of_unevaluated(operand),
+            Some(operand) => {
+                let ty = self.type_of_unevaluated(operand);
+                self.refuse_lost_effects(ty, operand);
+                ty
+            }
             None => self.type_name(inner),
         }
     }

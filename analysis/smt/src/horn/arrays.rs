@@ -455,6 +455,13 @@ impl Reader<'_> {
                     each[i + 1..].iter().filter(|other| !are_many || is_of_head(first) || is_of_head(other));
                 others.for_each(|second| add(vec![at(*first), at(*second)]));
             }
+            // Of many, none may be of the head; an atom needs some cells all the same.
+            if let [first, second, ..] = each[..]
+                && are_many
+                && !each.iter().any(is_of_head)
+            {
+                add(vec![at(first), at(second)]);
+            }
         }
         if out.is_empty() { vec![vec![Vec::new(); self.cells.count()]] } else { out }
     }

@@ -19,6 +19,13 @@ impl Normaliser<'_> {
             ["scalar_storage_order", ..] => {
                 self.error("`#pragma scalar_storage_order` is not supported", pragma.span);
             }
+            ["ms_struct", "on" | "1", ..] => {
+                self.error("`#pragma ms_struct` is not supported", pragma.span);
+            }
+            // Another name, or another function, than the text says.
+            [name @ ("weak" | "redefine_extname"), ..] => {
+                self.error(format!("`#pragma {name}` is not supported"), pragma.span);
+            }
             _ => {}
         }
     }

@@ -416,6 +416,15 @@ pub(super) fn reads_memory(expr: &Expr) -> bool {
     found
 }
 
+/// Whether an expression reads a variable with static storage: what it may hold where execution begins, its file decides.
+pub(super) fn reads_global(expr: &Expr) -> bool {
+    let mut found = false;
+    visit::walk(expr, &mut |part| {
+        found |= matches!(part, Expr::Load(Lvalue { base: Base::Global(_), .. }));
+    });
+    found
+}
+
 /// The pointer to the object that a pointer leads into.
 fn whole(pointer: &Expr) -> &Expr {
     match pointer {

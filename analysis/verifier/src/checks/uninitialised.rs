@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use proofline_cfa::{
-    Base, CompareOp, Expr, Function, IntType, LocalId, Lvalue, MemoryPredicate, Role, Scalar, Site,
+    Base, CompareOp, Expr, Function, IntType, LocalId, Lvalue, MemoryPredicate, Role, Scalar, Site, UNNAMED,
 };
 
-use super::{Check, Demand, Part, Rule};
+use super::{Check, Demand, Failure, Part, Rule};
 
 /// See its page.
 pub static CHECK: Check = Check {
@@ -15,14 +15,16 @@ pub static CHECK: Check = Check {
     cwe: &[457, 908],
     title: |failure| match variable(failure.condition) {
         Some(name) => format!("`{name}` is used before it has a value"),
-        None => failure.named("use of an uninitialised value"),
+        None => match place(failure) {
+            Some(what) => format!("use of an uninitialised value in `{what}`"),
+            None => failure.named("use of an uninitialised value"),
+        },
     },
     last_step: Some(|failure| {
         if let Some(name) = variable(failure.condition) {
             return Some(format!("`{name}` was never given a value"));
         }
-        let what = failure.condition.strip_suffix(HAS_A_VALUE)?;
-        Some(format!("`{}` has no value here", failure.source.unwrap_or(what)))
+        Some(format!("`{}` has no value here", place(failure).or(failure.source)?))
     }),
     help: "give the variable, element or member a value on every path before it is read",
     is_claim: false,
@@ -45,6 +47,11 @@ pub(super) fn in_words(condition: &str) -> Option<String> {
 fn variable(condition: &str) -> Option<&str> {
     let name = condition.strip_suffix(HAS_A_VALUE)?;
     name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_').then_some(name)
+}
+
+/// What has no value, in C's words. (The place in the text may be that of the pointer which leads there.)
+fn place<'f>(failure: &Failure<'f>) -> Option<&'f str> {
+    failure.condition.strip_suffix(HAS_A_VALUE).filter(|what| !what.contains(UNNAMED))
 }
 
 fn demand(function: &Function, part: Part<'_>, site: Site, out: &mut Vec<Demand>) {

@@ -16,7 +16,7 @@ use proofline_cfa::{
     Site, Step, Type, expr_text, visit,
 };
 use proofline_hir::TypeKind;
-use proofline_program_analysis::Environment;
+use proofline_program_analysis::{Environment, fresh::Fresh};
 
 use super::{
     Asked, Contract, Contracts, Memory, Tree, at_call,
@@ -24,7 +24,6 @@ use super::{
         self, MOST, and, at_most, compare, difference, is_not_null, is_null, number, or, plus, sum, times,
         truth, widened,
     },
-    fresh::Fresh,
     guards,
     hooks::{self, HookPlace},
     named::{Named, named},
@@ -102,7 +101,7 @@ pub(crate) fn under(env: &Environment, name: Name, contracts: &Contracts) -> Opt
     });
     let env = told.as_ref().map_or(env, |(env, ..)| env);
     let function = env.function(name)?;
-    let fresh = Fresh::of(env, name);
+    let fresh = Fresh::of(env, [name]);
     let memory = writes::Memory::of(env, &fresh, name);
     let all = contracts.values().flat_map(|contract| contract.records.values());
     let facts = all.flat_map(|of| of.asked.iter().chain(&of.left));

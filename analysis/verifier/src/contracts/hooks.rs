@@ -468,6 +468,7 @@ fn library(model: DataModel, like: Like) -> Option<Arc<Function>> {
         obligations: Vec::new(),
         labels: Vec::new(),
         approximations: Vec::new(),
+        operands: Vec::new(),
         library_results: Vec::new(),
         unsupported: Vec::new(),
     };

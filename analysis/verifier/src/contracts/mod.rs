@@ -12,7 +12,6 @@ pub(crate) mod assume;
 mod bytes;
 pub(crate) mod draft;
 mod ensures;
-mod fresh;
 mod guards;
 pub(crate) mod hooks;
 mod named;

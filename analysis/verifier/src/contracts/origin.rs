@@ -8,6 +8,7 @@ use proofline_cfa::{
     visit::{self, Mention},
 };
 use proofline_hir::TypeKind;
+pub(super) use proofline_program_analysis::fresh::whole_pointer;
 
 use super::{Member, opaque::Opaque, record_invariants::Rooms};
 
@@ -468,13 +469,6 @@ pub(super) fn element(ty: Type) -> Type {
 /// Characters: what strings are made of.
 pub(super) fn is_character(ty: Type) -> bool {
     matches!(proofline_cfa::scalar_of(ty, proofline_syntax::DataModel::Lp64), Some(Scalar::Int(int)) if int.bits == 8)
-}
-
-/// The local whose whole value the lvalue is, if it is a pointer whose address nobody has.
-pub(super) fn whole_pointer(function: &Function, lvalue: &Lvalue) -> Option<LocalId> {
-    let Base::Local(id) = lvalue.base else { return None };
-    let is_whole = lvalue.path.is_empty() && lvalue.scalar == Some(Scalar::Pointer);
-    (is_whole && !function.local(id).address_taken).then_some(id)
 }
 
 fn is_null(value: &Expr) -> bool {

@@ -13,10 +13,9 @@ use proofline_cfa::{
     Type, visit,
 };
 use proofline_hir::TypeKind;
-use proofline_program_analysis::Environment;
+use proofline_program_analysis::{Environment, fresh::Fresh};
 
 use super::{
-    fresh::Fresh,
     opaque::Opaque,
     origin::{element, is_character, types},
     writes::may_be_callers,

@@ -7,10 +7,9 @@ use proofline_cfa::{
     Base, Callee, Cause, Edge, EdgeId, Expr, Function, Loc, Lvalue, Name, Object, Op, Program, Scalar, Step,
 };
 use proofline_hir::TypeKind;
-use proofline_program_analysis::Environment;
+use proofline_program_analysis::{Environment, fresh::Fresh};
 
 use super::{
-    fresh::Fresh,
     origin::{element, is_character, types},
     punned::Punned,
 };

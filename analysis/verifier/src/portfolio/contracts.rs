@@ -19,7 +19,7 @@ use self::tries::Try;
 use super::{Control, Programs, Request, Round, Settled, promises::promises_of};
 use crate::{
     blame::Blame,
-    callers_memory::{is_asked, is_of_an_object, is_of_monitor, speaks_of},
+    callers_memory::{is_asked, is_of_an_object, speaks_of},
     checks::library_call,
     contracts::{
         Contract, Contracts, Fact, HookPlace, Hooks, acsl,
@@ -529,24 +529,6 @@ impl<P: Programs> Known<'_, P> {
             open,
         };
         self.report.kept.insert(name, kept);
-    }
-
-    /// Obligations that memory of callers has values or may be written, that functions which they pass have a type, and those of monitors, which may
-    /// be in any state where a function is called: no contract asks for that, so callers in sight are not known to see to it.
-    fn left_to_callers(&self) -> BTreeSet<(Name, ObligationId)> {
-        let is_value = |predicate| predicate == MemoryPredicate::Initialised;
-        let inner = self.report.kept.iter().filter(|(_, kept)| kept.is_met || !kept.is_shown);
-        let all = inner.filter_map(|(name, _)| Some((*name, self.functions.get(name)?)));
-        all.flat_map(|(name, function)| {
-            let env = function.subject.env();
-            let count = env.function(name).map_or(0, |body| body.obligations.len() as u32);
-            let ids = (0..count).map(ObligationId);
-            let is_left = move |id: &ObligationId| {
-                is_asked(env, name, *id, &is_value) || is_of_monitor(env.program(), name, *id)
-            };
-            ids.filter(is_left).map(move |id| (name, id))
-        })
-        .collect()
     }
 
     /// Says in the report what is proved, and on which conditions. An execution of a function whose callers are all in sight is one of theirs:

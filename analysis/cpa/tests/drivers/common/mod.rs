@@ -196,6 +196,7 @@ impl Build {
             obligations: build.obligations,
             labels: vec![],
             approximations: vec![],
+            operands: Vec::new(),
             library_results: vec![],
             unsupported: build.unsupported,
         }

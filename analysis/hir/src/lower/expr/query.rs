@@ -43,6 +43,9 @@ impl<'u> Lowerer<'u> {
         if matches!(self.kind_of(id), ExprKind::Field { bits: Some(_), .. }) {
             self.error(node, "`sizeof` does not apply to a bit-field");
         }
+        if is_variable(ty) {
+            self.refuse_lost_effects(ty, value);
+        }
         let of = match *self.kind_of(id) {
             ExprKind::Local(local) => self.body.body.local(local).length,
             _ => None,

@@ -387,6 +387,16 @@ impl Maker<'_> {
         let result = self.function.library_results.iter().find(|result| result.dst == id)?;
         let extra = match result.quantity {
             _ if result.is_absence => return None,
+            // What callers pass does not overlap; callers in sight are asked by themselves.
+            Quantity::Overlap | Quantity::Meeting => {
+                let (one, other) = result.two_places()?;
+                let origin = |pointer| self.origins.place(pointer).map(|place| place.origin);
+                let (one, other) = (origin(one), origin(other));
+                let is_given = |origin| matches!(origin, Some(Origin::Parameter(_)));
+                let is_theirs = (is_given(one) || is_given(other)) && one != other;
+                let none = compare(CompareOp::Eq, widened(&Expr::Load(dst.clone())), number(0));
+                return is_theirs.then_some(none);
+            }
             Quantity::StringLength => -1,
             Quantity::StringSize => 0,
             _ => return None,

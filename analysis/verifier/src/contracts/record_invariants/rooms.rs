@@ -7,12 +7,12 @@
 use std::collections::BTreeSet;
 
 use proofline_cfa::{Base, Call, Callee, Expr, Function, LocalId, Lvalue, Name, Op, Scalar, Step};
+use proofline_program_analysis::fresh;
 
 use super::{
     super::{
         Contract, Contracts, Member,
         apart::{self, Access},
-        fresh,
         writes::Memory,
     },
     Fact, place, record_of,

@@ -3,11 +3,20 @@
 
 use std::collections::BTreeSet;
 
-use proofline_cfa::{Entry, Name, ObligationId};
-use proofline_program_analysis::Mentions;
+use proofline_cfa::{
+    Base, Entry, Expr, Function as Body, LibraryResult, Lvalue, MemoryPredicate, Name, Obligation,
+    ObligationId, visit,
+};
+use proofline_program_analysis::{Environment, Mentions};
 
-use super::{Known, Programs};
-use crate::{callers, report::Kept, subject::Subject};
+use super::{Function, Known, Programs};
+use crate::{
+    callers,
+    callers_memory::{is_asked, is_of_monitor},
+    checks::{library_call, read_only},
+    report::Kept,
+    subject::Subject,
+};
 
 impl<P: Programs> Known<'_, P> {
     /// Whether all executions begin in one place, where nothing is asked of anybody.
@@ -37,6 +46,44 @@ impl<P: Programs> Known<'_, P> {
         }
     }
 
+    /// Obligations of functions whose callers are all in sight, and keep their contracts, that no contract asks for: that memory has values, states of
+    /// monitors; and where the callers' pointers say that it does not hold: that memory may be written, that two ranges do not overlap.
+    pub(super) fn left_to_callers(&self) -> BTreeSet<(Name, ObligationId)> {
+        let is_value = |predicate| predicate == MemoryPredicate::Initialised;
+        let inner = self.report.kept.iter().filter(|(_, kept)| kept.is_met || !kept.is_shown);
+        let all = inner.filter_map(|(name, _)| Some((*name, self.functions.get(name)?)));
+        all.flat_map(|(name, function)| {
+            let env = function.subject.env();
+            let count = env.function(name).map_or(0, |body| body.obligations.len() as u32);
+            let ids = (0..count).map(ObligationId);
+            let is_left = move |id: &ObligationId| {
+                is_asked(env, name, *id, &is_value)
+                    || is_of_monitor(env.program(), name, *id)
+                    || self.is_passed_otherwise(name, *id)
+            };
+            ids.filter(is_left).map(move |id| (name, id))
+        })
+        .collect()
+    }
+
+    /// Whether some function that reaches it may pass memory that must not be written, or two pointers into one object.
+    fn is_passed_otherwise(&self, name: Name, id: ObligationId) -> bool {
+        let own = |function: &Function| function.subject.env().function(name).cloned();
+        let Some(asked) = self.functions.get(&name).and_then(own) else { return false };
+        let asked = &asked.obligations[id.index()];
+        if !read_only::CHECK.is(asked.check) && !library_call::CHECK.is(asked.check) {
+            return false;
+        }
+        self.functions.iter().filter(|(caller, _)| **caller != name).any(|(_, caller)| {
+            let env = caller.subject.env();
+            let Some(body) = env.function(name) else { return false };
+            // Elsewhere it may have other numbers.
+            let is_it =
+                |of: &&Obligation| (of.check, of.site, of.text) == (asked.check, asked.site, asked.text);
+            body.obligations.iter().filter(is_it).any(|obligation| passes_otherwise(env, body, obligation))
+        })
+    }
+
     /// Functions that ask nothing of their callers and give what they call what it asks for, whatever else is open of them.
     pub(super) fn keeping_calls(&self) -> BTreeSet<Name> {
         if !self.is_program() {
@@ -49,6 +96,28 @@ impl<P: Programs> Known<'_, P> {
         };
         self.report.kept.iter().filter(keeps).map(|(name, _)| *name).collect()
     }
+}
+
+/// Whether, from what is called here, an obligation that memory may be written, or that two ranges do not overlap, may fail.
+fn passes_otherwise(env: &Environment, body: &Body, obligation: &Obligation) -> bool {
+    let name = body.name;
+    let mut fails = false;
+    for id in env.structure(name).failures(obligation) {
+        visit::exprs(&body.edge(*id).op, &mut |part| match part {
+            Expr::Memory(MemoryPredicate::Writable, pointer, _) => {
+                fails |= env.may_be_read_only(name, pointer);
+            }
+            Expr::Load(Lvalue { base: Base::Local(id), .. }) => {
+                let of = body.library_results.iter().filter(|result| result.dst == *id);
+                let places = of.filter_map(LibraryResult::two_places);
+                for (one, other) in places {
+                    fails |= env.may_share_object(name, one, other);
+                }
+            }
+            _ => {}
+        });
+    }
+    fails
 }
 
 /// The functions of a program that call one, if nothing else can: of which each use is a call by its name.

@@ -1,28 +1,28 @@
 //! Pointers that lead to what the run itself has allocated, as the text says: locals that get nothing but the results of allocations, of functions that
-//! return such, and of each other. What is written through them was never callers' memory.
+//! return such, and of each other. What is written through them was nobody's memory before. Must not know values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofline_cfa::{Base, Callee, Expr, Function, LocalId, Lvalue, Name, Op, Scalar, visit};
-use proofline_program_analysis::Environment;
+use proofline_cfa::{Base, Callee, Expr, Function, LocalId, Lvalue, Op, Scalar, visit};
+use proofline_hir::Name;
 
-use super::origin::whole_pointer;
+use crate::Environment;
 
 /// For each function the locals that are null, or lead to what was allocated since execution began.
 #[derive(Debug, Default)]
-pub(super) struct Fresh {
+pub struct Fresh {
     of: BTreeMap<Name, BTreeSet<LocalId>>,
     /// Functions whose result is one.
     results: BTreeSet<Name>,
 }
 
 impl Fresh {
-    /// Of a run of the function.
-    pub(super) fn of(env: &Environment, function: Name) -> Fresh {
+    /// Of runs of these functions.
+    pub fn of(env: &Environment, functions: impl IntoIterator<Item = Name>) -> Fresh {
         let mut fresh = Fresh::default();
         // Callees first; in a circle nothing is known of a function that is not looked at yet.
         let graph = env.call_graph();
-        let reached = graph.reachable([function]);
+        let reached = graph.reachable(functions);
         for component in graph.components() {
             for name in component.iter().filter(|name| reached.contains(name)) {
                 if let Some(body) = env.function(*name) {
@@ -38,7 +38,7 @@ impl Fresh {
     }
 
     /// Whether a pointer leads to what was allocated, or nowhere.
-    pub(super) fn is_fresh(&self, function: &Function, pointer: &Expr) -> bool {
+    pub fn is_fresh(&self, function: &Function, pointer: &Expr) -> bool {
         self.of.get(&function.name).is_some_and(|locals| is_one(function, pointer, locals, &|_| false))
     }
 
@@ -49,7 +49,7 @@ impl Fresh {
 }
 
 /// The locals that get nothing but what was allocated, what is read at some places (`is_read`), and what some functions give (`is_given`).
-pub(super) fn locals(
+pub fn locals(
     function: &Function,
     is_read: &dyn Fn(&Lvalue) -> bool,
     is_given: &dyn Fn(&Callee) -> bool,
@@ -98,7 +98,7 @@ pub(super) fn locals(
 }
 
 /// Whether the value comes from these locals alone, or is read at such a place.
-pub(super) fn is_one(
+pub fn is_one(
     function: &Function,
     value: &Expr,
     locals: &BTreeSet<LocalId>,
@@ -117,4 +117,11 @@ pub(super) fn is_one(
         }
         _ => false,
     }
+}
+
+/// The local whose whole value the lvalue is, if it is a pointer whose address nobody has.
+pub fn whole_pointer(function: &Function, lvalue: &Lvalue) -> Option<LocalId> {
+    let Base::Local(id) = lvalue.base else { return None };
+    let is_whole = lvalue.path.is_empty() && lvalue.scalar == Some(Scalar::Pointer);
+    (is_whole && !function.local(id).address_taken).then_some(id)
 }

@@ -74,8 +74,11 @@ pub(crate) fn tell(
     let values = teller.values_at_failure(run, obligation, at, depth);
     let position = sources.position(at.name, obligation.site);
     let source = position.as_ref().map(|place| sources.text_at(place)).unwrap_or_default();
-    let picture = trace.touched.as_ref().filter(|_| is_about_memory(obligation, at));
-    let picture = picture.and_then(|touched| picture::draw(touched, teller.objects));
+    let picture = match is_about_memory(obligation, at) {
+        true if trace.is_null => Some("the pointer is NULL".to_owned()),
+        true => trace.touched.as_ref().and_then(|touched| picture::draw(touched, teller.objects)),
+        false => None,
+    };
     teller.steps.push(TraceStep {
         position,
         function: at.name,

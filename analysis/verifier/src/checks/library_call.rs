@@ -12,7 +12,7 @@ pub static CHECK: Check = Check {
         None => "invalid argument of a library function".to_owned(),
     },
     last_step: None,
-    help: "the arguments must point to objects that are large enough, and strings must end with a zero byte",
+    help: "pointers must lead to objects that are large enough, strings must end with a zero byte, and formats must fit their arguments",
     is_claim: false,
     is_opt_in: false,
     ends_executions: false,

@@ -147,7 +147,10 @@ impl Check {
     /// The last step of a path that breaks it.
     pub fn last_step(&self, failure: &Failure<'_>) -> String {
         let own = self.last_step.and_then(|say| say(failure));
-        own.unwrap_or_else(|| format!("`{}` does not hold", failure.condition))
+        own.unwrap_or_else(|| match failure.condition.contains('`') {
+            true => format!("that {} does not hold", failure.condition),
+            false => format!("`{}` does not hold", failure.condition),
+        })
     }
 
     /// What usually mends it.

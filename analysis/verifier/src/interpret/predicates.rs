@@ -135,6 +135,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             let touched = if is_string { before } else { self.touched(predicate, address, size)? };
             if let Some(trace) = &mut self.trace {
                 trace.touched = touched;
+                trace.is_null = address == 0;
             }
         }
         Ok(holds)

@@ -38,6 +38,8 @@ pub struct Trace {
     pub(crate) objects: Vec<Extent>,
     /// What was asked last of bytes of an object that lived, and was not so.
     pub(crate) touched: Option<Touched>,
+    /// Whether what was asked last of memory was asked of a null pointer.
+    pub(crate) is_null: bool,
 }
 
 /// A stretch of a run without events.

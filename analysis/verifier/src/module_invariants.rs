@@ -137,7 +137,7 @@ pub struct Use {
     pub takes_address: bool,
 }
 
-/// What this function does with a part itself. A pointer that is made from an array in the same structure stays in the array, or fails.
+/// What this function does with a part itself. A pointer into another member may be moved on to this one.
 pub fn use_of(function: &Function, part: Part, place: &Lvalue) -> Use {
     let mut found = Use::default();
     let meets = |lvalue: &Lvalue| {
@@ -147,14 +147,10 @@ pub fn use_of(function: &Function, part: Part, place: &Lvalue) -> Use {
         let (from, size) = range(lvalue);
         from < part.offset + place.size && part.offset < from.saturating_add(size)
     };
-    let is_in_array = |lvalue: &Lvalue| lvalue.path.iter().any(|step| matches!(step, Step::Index { .. }));
     for edge in &function.edges {
-        visit::exprs(&edge.op, &mut |part_of| {
-            if let Expr::Address(lvalue) = part_of
-                && lvalue.base == Base::Global(part.variable)
-            {
-                found.takes_address |= meets(lvalue) || !is_in_array(lvalue);
-            }
+        visit::exprs(&edge.op, &mut |expr| {
+            let is_it = |lvalue: &Lvalue| lvalue.base == Base::Global(part.variable);
+            found.takes_address |= matches!(expr, Expr::Address(lvalue) if is_it(lvalue));
         });
         visit::mentions(&edge.op, &mut |mention| {
             found.writes |= matches!(mention, visit::Mention::Write(lvalue) if meets(lvalue));

@@ -5,7 +5,8 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
-    Base, Edge, EdgeId, Expr, Function, Loc, LocalId, Lvalue, MemoryPredicate, Object, Op, Operands, Scalar,
+    Base, Callee, Cause, Edge, EdgeId, Expr, Function, Loc, LocalId, Lvalue, MemoryPredicate, Object, Op,
+    Operands, Scalar, Site,
     visit::{self, Mention},
 };
 use proofline_hir::Name;
@@ -16,7 +17,7 @@ use crate::{Environment, fresh::Fresh, points_to::is_inert};
 /// Two operands of one expression that use an object, which at least one of them changes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct OrderConflict {
-    /// The function that the operand on the left calls for that; `None`: it does it itself. (Then the other one calls a function.)
+    /// The function that the operand on the left calls for that; `None`: it does it itself, or in a call without a name.
     pub left: Option<Name>,
     /// The same of the operand on the right.
     pub right: Option<Name>,
@@ -139,7 +140,7 @@ fn own(env: &Environment, function: &Function, edge: &Edge, whose: &Whose<'_>) -
         Op::Clobber(..) => out.uses.outside = true,
         Op::Call(call) => {
             let callees = env.callees(function.name, call);
-            let inert = matches!(call.callee, proofline_cfa::Callee::Direct(name) if is_inert(name));
+            let inert = matches!(call.callee, Callee::Direct(name) if is_inert(name));
             out.uses.outside |= callees.may_be_external && !inert;
         }
         Op::Free(pointer) => out.target(pointer, true),
@@ -202,9 +203,19 @@ pub(crate) fn conflicts(env: &Environment, uses: &FunctionUses, function: &Funct
     function.operands.iter().filter_map(|of| conflict(env, uses, function, &successors, of)).collect()
 }
 
-/// An operand: what it uses itself, and what each function uses that it calls.
+/// What an operand uses, in one of its calls or by itself.
+struct Used {
+    /// The function that is called, where it has a name.
+    name: Option<Name>,
+    /// Whether it happens in a call. Two operands without a call that change an object have no order at all, and C gives that no meaning.
+    is_call: bool,
+    uses: Arc<Uses>,
+}
+
+/// An operand.
+#[derive(Default)]
 struct Operand {
-    uses: Vec<(Option<Name>, Arc<Uses>)>,
+    used: Vec<Used>,
     /// Locals that it gives a value.
     written: FxHashSet<LocalId>,
 }
@@ -216,20 +227,15 @@ fn conflict(
     successors: &[Vec<EdgeId>],
     operands: &Operands,
 ) -> Option<OrderConflict> {
-    let behind = *operands.bounds.last()?;
-    let at = *operands.bounds.first()?;
+    let (at, behind) = (*operands.bounds.first()?, *operands.bounds.last()?);
     let found = |left: Option<Name>, right, object| OrderConflict { left, right, object, at };
     let mut before: Vec<Operand> = Vec::new();
     for bounds in operands.bounds.windows(2) {
         let operand = between(env, uses, function, successors, bounds[0], bounds[1]);
-        for (left, of_left) in before.iter().flat_map(|operand| &operand.uses) {
-            for (right, of_right) in &operand.uses {
-                // Without a call it is no matter of the order, but undefined.
-                if left.is_none() && right.is_none() {
-                    continue;
-                }
-                if let Some(object) = of_left.conflict(of_right, env) {
-                    return Some(found(*left, *right, object));
+        for left in before.iter().flat_map(|operand| &operand.used) {
+            for right in operand.used.iter().filter(|right| left.is_call || right.is_call) {
+                if let Some(object) = left.uses.conflict(&right.uses, env) {
+                    return Some(found(left.name, right.name, object));
                 }
             }
         }
@@ -245,9 +251,9 @@ fn conflict(
                     last.place(lvalue, false);
                 }
             });
-            for (left, of_left) in operand.uses.iter().filter(|(left, _)| left.is_some()) {
-                if let Some(object) = of_left.conflict(&last.uses, env) {
-                    return Some(found(*left, None, object));
+            for left in operand.used.iter().filter(|left| left.is_call) {
+                if let Some(object) = left.uses.conflict(&last.uses, env) {
+                    return Some(found(left.name, None, object));
                 }
             }
         }
@@ -260,7 +266,7 @@ fn depends(lvalue: &Lvalue, written: &FxHashSet<LocalId>) -> bool {
     let mut found = false;
     visit::parts_of_place(lvalue, &mut |part| {
         visit::reads_of_expr(part, &mut |read| {
-            found |= matches!(read.base, Base::Local(id) if written.contains(&id))
+            found |= matches!(read.base, Base::Local(id) if written.contains(&id));
         });
     });
     found
@@ -275,26 +281,67 @@ fn between(
     begin: Loc,
     end: Loc,
 ) -> Operand {
-    let mut operand = Operand { uses: Vec::new(), written: FxHashSet::default() };
-    let mut itself = Uses::default();
+    let mut operand = Operand::default();
+    let mut edges: Vec<EdgeId> = Vec::new();
     let (mut open, mut seen) = (vec![begin], FxHashSet::default());
     while let Some(loc) = open.pop() {
         if loc == end || !seen.insert(loc) {
             continue;
         }
-        for id in &successors[loc.index()] {
-            let edge = function.edge(*id);
-            itself.add(&own(env, function, edge, &Whose::Operand));
-            let called = uses.called(env, function, *id);
-            operand.uses.extend(called.into_iter().map(|(name, uses)| (Some(name), uses)));
-            visit::mentions(&edge.op, &mut |mention| {
-                if let Mention::Write(Lvalue { base: Base::Local(id), .. }) = mention {
-                    operand.written.insert(*id);
-                }
-            });
-            open.push(edge.to);
+        edges.extend(&successors[loc.index()]);
+        open.extend(successors[loc.index()].iter().map(|id| function.edge(*id).to));
+    }
+    // All that stands where a function was called that has no body here is what its call does.
+    let mut elsewhere: FxHashMap<Site, (Option<Name>, Uses)> = FxHashMap::default();
+    for id in &edges {
+        if let Some(name) = called_elsewhere(function, *id) {
+            let known = &mut elsewhere.entry(function.edge(*id).site).or_default().0;
+            *known = known.or(name);
         }
     }
-    operand.uses.push((None, Arc::new(itself)));
+    let mut itself = Uses::default();
+    for id in edges {
+        let edge = function.edge(id);
+        let own = own(env, function, edge, &Whose::Operand);
+        match elsewhere.get_mut(&edge.site) {
+            Some((_, of_call)) => of_call.add(&own),
+            None => itself.add(&own),
+        }
+        let called = uses.called(env, function, id).into_iter();
+        operand.used.extend(called.map(|(name, uses)| Used { name: Some(name), is_call: true, uses }));
+        visit::mentions(&edge.op, &mut |mention| {
+            if let Mention::Write(Lvalue { base: Base::Local(id), .. }) = mention {
+                operand.written.insert(*id);
+            }
+        });
+    }
+    let mut calls: Vec<(Site, (Option<Name>, Uses))> = elsewhere.into_iter().collect();
+    calls.sort_by_key(|(site, _)| *site);
+    let of_call = |(_, (name, uses))| Used { name, is_call: true, uses: Arc::new(uses) };
+    operand.used.extend(calls.into_iter().map(of_call));
+    operand.used.push(Used { name: None, is_call: false, uses: Arc::new(itself) });
     operand
+}
+
+/// Whether the edge does what a function without a body does: the function, if the edge knows its name.
+fn called_elsewhere(function: &Function, id: EdgeId) -> Option<Option<Name>> {
+    match &function.edge(id).op {
+        Op::Clobber(_, cause) | Op::Havoc(_, cause) | Op::HavocBytes(_, _, cause) => match cause {
+            Cause::Input(name)
+            | Cause::External(name)
+            | Cause::Keeping(name)
+            | Cause::Within(name)
+            | Cause::Text(name) => Some(Some(*name)),
+            Cause::Unmodelled(_) => Some(None),
+            Cause::Volatile | Cause::Indeterminate => None,
+        },
+        Op::CopyBytes(..) | Op::FillBytes(..) | Op::Free(_) | Op::Allocate(_) => Some(None),
+        // Where no body and no model is known.
+        Op::Call(call) => match call.callee {
+            Callee::Direct(name) if !is_inert(name) => Some(Some(name)),
+            Callee::Direct(_) => None,
+            Callee::Indirect(..) => Some(None),
+        },
+        Op::Skip | Op::Assume(_) | Op::Assign(..) | Op::Copy(..) | Op::Begin(_) | Op::End(_) => None,
+    }
 }

@@ -122,11 +122,13 @@ fn in_order(env: &Environment, function: Name, conflict: &OrderConflict) -> Stri
                 "in `{function}`, the call of `{left}` comes before the use of {object} on its right ({open})"
             )
         }
-        (None, right) => {
-            let right = right.unwrap_or(function);
+        (None, Some(right)) => {
             format!(
                 "in `{function}`, the use of {object} comes before the call of `{right}` on its right ({open})"
             )
+        }
+        (None, None) => {
+            format!("in `{function}`, operands that use {object} are taken from left to right ({open})")
         }
     }
 }

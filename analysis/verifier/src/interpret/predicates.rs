@@ -85,6 +85,9 @@ impl<'c, O: Oracle> Machine<'c, O> {
             | MemoryPredicate::WideTerminated => {}
         }
         let Some(address) = self.pointer_in_slot(code, pointer)? else {
+            if let Some(trace) = &mut self.trace {
+                (trace.touched, trace.is_null) = (None, false);
+            }
             // So far from its object: it is alive where the pointer was made, and has no such bytes.
             return Ok(matches!(
                 predicate,

@@ -184,18 +184,18 @@ fn an_order_of_operands_that_matters_is_named() {
         said.expect(0, &[order, "proved if nothing fails before"]);
     }
     // Code that is not here may change what others can name; functions of the library change what they are given.
-    let elsewhere = "#include <assert.h>\n#include <string.h>\nint g;\nextern int ext(void);\nstatic char b[4];\n\
-                     static int two(const char *s, int c) { return s[0] + c; }\n";
-    scratch.write(
-        "test.c",
-        format!("{elsewhere}int f(void) {{ g = 1; int r = g + (ext() & 1); assert(r >= 1); return r; }}\n"),
-    );
+    let elsewhere = "#include <assert.h>\nint g;\nextern int ext(void);\n\
+                     int f(void) { g = 1; int r = g + (ext() & 1); assert(r >= 1); return r; }\n";
+    scratch.write("test.c", elsewhere);
     let order =
         "in `f`, the use of `g` comes before the call of `ext` on its right (C leaves the order open)";
     scratch.run(&["check", "--no-cache", "test.c"]).expect(0, &[order]);
-    scratch.write("test.c", format!("{elsewhere}int f(void) {{ int r = two(strcpy(b, \"z\"), b[0]); assert(r == 2 * 'z'); return r; }}\n"));
-    let said = scratch.run(&["check", "--no-cache", "test.c"]);
-    said.expect(0, &["`b`", "(C leaves the order open)"]);
+    let library = "#include <assert.h>\n#include <string.h>\nstatic char b[4];\n\
+                   static int two(const char *s, int c) { return s[0] + c; }\n\
+                   int f(void) { int r = two(strcpy(b, \"z\"), b[0]); assert(r == 2 * 'z'); return r; }\n";
+    scratch.write("test.c", library);
+    let order = "in `f`, operands that use `b` are taken from left to right (C leaves the order open)";
+    scratch.run(&["check", "--no-cache", "test.c"]).expect(0, &[order]);
     // Nobody can tell these orders apart.
     for condition in [
         "square(2) + square(3) == 13",

@@ -1,13 +1,18 @@
-//! Runs every test of every suite under `tests/suites`. `cargo test -p proofline-suites -- WORDS` runs those whose name holds the words.
+//! Runs every test of every suite under `tests/suites`. `cargo test -p proofline-suites -- WORDS` runs those whose name holds the words;
+//! with `--slowest` it says at the end which took longest.
 
 use std::{
     fs,
     path::{Path, PathBuf},
     process::ExitCode,
+    time::{Duration, Instant},
 };
 
 use parking_lot::Mutex;
 use proofline_suites::{Case, cases, run, snapshot, work_or_employ};
+
+/// How many of the slowest tests are named.
+const SHOWN: usize = 60;
 
 fn main() -> ExitCode {
     if let Some(end) = work_or_employ() {
@@ -31,6 +36,7 @@ fn main() -> ExitCode {
     }
     tests.retain(|(name, _)| words.iter().all(|word| name.contains(word.as_str())));
     let failed = Mutex::new(Vec::new());
+    let times: Mutex<Vec<(Duration, &str)>> = Mutex::new(Vec::new());
     let next = std::sync::atomic::AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
@@ -39,7 +45,9 @@ fn main() -> ExitCode {
                 while let Some((name, case)) =
                     tests.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
                 {
+                    let begin = Instant::now();
                     let outcome = std::panic::catch_unwind(|| run(case));
+                    times.lock().push((begin.elapsed(), name));
                     let fault = match outcome {
                         Ok(Ok(())) => continue,
                         Ok(Err(fault)) => fault,
@@ -56,6 +64,13 @@ fn main() -> ExitCode {
     failed.sort();
     for fault in &failed {
         println!("FAILED {fault}");
+    }
+    if std::env::args().any(|word| word == "--slowest") {
+        let mut times = times.into_inner();
+        times.sort_by(|a, b| b.cmp(a));
+        for (time, name) in times.iter().take(SHOWN) {
+            println!("{:7.2} s  {name}", time.as_secs_f64());
+        }
     }
     println!("{} passed, {} failed", tests.len() - failed.len(), failed.len());
     if failed.is_empty() && (!tests.is_empty() || !words.is_empty()) {

@@ -1,6 +1,6 @@
 //! Conditions: whether executions go on, and what is known of numbers then.
 
-use proofline_cfa::{BinaryOp, CompareOp, Expr, Lvalue, Scalar, eval::Overflow};
+use proofline_cfa::{BinaryOp, CompareOp, Expr, Lvalue, MemoryPredicate, Scalar, eval::Overflow};
 
 use super::{
     eval::{Result, Step, Stop, Target},
@@ -27,6 +27,16 @@ impl Step<'_> {
             Expr::Compare(op, lhs, rhs) => {
                 let op = if wanted { *op } else { op.negated() };
                 self.compared(op, lhs, rhs, lhs.scalar(), wanted)
+            }
+            Expr::Memory(MemoryPredicate::Terminated, string, most) if wanted => {
+                if self.eval(most)?.is_zero()
+                    && let Value::Pointer(at) = self.eval(string)?
+                    && !self.heap.is_segment(&at)
+                    && let Some(region) = self.heap.node_mut(at.to)
+                {
+                    region.end_from(u64::try_from(at.low).unwrap_or(0));
+                }
+                Ok(())
             }
             Expr::Memory(..) | Expr::Overflows(..) => Ok(()),
             Expr::Int(..)

@@ -8,7 +8,7 @@ use proofline_cfa::{
 
 use super::{
     Program,
-    heap::Heap,
+    heap::{Heap, Length},
     region::{Life, Region, Rest},
     value::{End, Node, Pointer, Value},
 };
@@ -315,7 +315,17 @@ impl Step<'_> {
 
     /// Writes bytes.
     pub(super) fn write(&mut self, pointer: &Pointer, size: u64, value: Value) -> Result<()> {
-        let Some(at) = pointer.offset() else { return self.scramble(pointer, size) };
+        let Some(at) = pointer.offset() else {
+            let ended = self.writable(pointer)?.ended;
+            self.scramble(pointer, size)?;
+            if value.is_zero() && size > 0 {
+                // It is inside, for executions go on only there, and a zero more takes no zero away.
+                let region = self.writable(pointer)?;
+                region.ended = ended;
+                region.end_from(pointer.low.max(0) as u64);
+            }
+            return Ok(());
+        };
         if at < 0 || at as u64 + size > self.extent(pointer.to).1 {
             return Err(Stop::Impossible);
         }
@@ -337,6 +347,7 @@ impl Step<'_> {
 
     pub(super) fn writable(&mut self, pointer: &Pointer) -> Result<&mut Region> {
         self.object(pointer)?;
+        self.heap.forget_lengths(pointer.to);
         if !self.heap.nodes.contains_key(&pointer.to) {
             if !matches!(pointer.to, Node::Local(..)) {
                 return Err(Stop::Unknown);
@@ -438,11 +449,36 @@ impl Step<'_> {
             }
             _ => {}
         }
-        let (a, b) = (self.ranges(&a, ty), self.ranges(&b, right));
+        let (x, y) = (self.ranges(&a, ty), self.ranges(&b, right));
         if !ty.is_exact() {
             return Ok(Value::Any);
         }
-        Ok(Value::Number(self.arith().binary(op, ty, &a, &b).map_err(|_| Stop::Impossible)?))
+        let result = self.arith().binary(op, ty, &x, &y).map_err(|_| Stop::Impossible)?;
+        if op == BinaryOp::Add {
+            for (length, other, known) in [(&a, &y, &x), (&b, &x, &y)] {
+                let is_next = other.as_single() == Some(1) && result.lo() == known.lo() + 1;
+                if let Some(Length { of, more: 0 }) = self.length(length).filter(|_| is_next) {
+                    return Ok(self.name_length(result, Length { of, more: 1 }));
+                }
+            }
+        }
+        Ok(Value::Number(result))
+    }
+
+    /// Of which string it is the length.
+    pub(super) fn length(&self, value: &Value) -> Option<Length> {
+        match value {
+            Value::Symbol(name) => self.heap.lengths.get(name).copied(),
+            _ => None,
+        }
+    }
+
+    pub(super) fn name_length(&mut self, ranges: Ranges, length: Length) -> Value {
+        let value = self.heap.name(ranges);
+        if let Value::Symbol(name) = value {
+            self.heap.lengths.insert(name, length);
+        }
+        value
     }
 
     /// Bounds of a number that is added to an address, which wraps around.

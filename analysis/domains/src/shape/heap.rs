@@ -44,8 +44,19 @@ pub struct Heap {
     pub nodes: BTreeMap<Node, Arc<Region>>,
     /// What is known of named numbers.
     pub numbers: BTreeMap<u32, Ranges>,
+    /// Named numbers that are lengths of strings. Says nothing at heads of loops, and no longer once the string may have changed.
+    pub lengths: BTreeMap<u32, Length>,
     /// There may be heap objects that are not here: nothing here refers to them.
     pub lost: bool,
+}
+
+/// How long a string is, as it stands there now, and so many more.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Length {
+    /// Where it begins.
+    pub of: Pointer,
+    /// 1: with the byte that ends it.
+    pub more: u8,
 }
 
 /// Where a value stands.
@@ -99,6 +110,11 @@ impl Heap {
         let next = self.numbers.last_key_value().map_or(0, |(last, _)| last + 1);
         self.numbers.insert(next, ranges);
         Value::Symbol(next)
+    }
+
+    /// The bytes of this node may change: nothing is known of lengths of strings there.
+    pub(super) fn forget_lengths(&mut self, node: Node) {
+        self.lengths.retain(|_, length| length.of.to != node);
     }
 
     /// What number it is.
@@ -158,6 +174,14 @@ impl Heap {
                 region.cells.values_mut().for_each(|cell| cell.value.redirect(by));
             }
         }
+        self.lengths.retain(|_, length| match by(&length.of) {
+            None => true,
+            Some(Value::Pointer(new)) => {
+                length.of = new;
+                true
+            }
+            Some(_) => false,
+        });
     }
 
     /// Ends the lives of nodes; what pointed to them becomes `into`.
@@ -220,6 +244,11 @@ impl Heap {
         let is_lost = |(id, region): (u32, &Region)| region.life == Life::Heap && !order.contains_key(&id);
         let has_lost = self.allocated().any(is_lost);
         self.lost |= has_lost;
+        self.lengths.retain(|_, length| match length.of.to {
+            Node::Heap(id) => order.contains_key(&id),
+            node @ Node::Local(..) => self.nodes.contains_key(&node),
+            Node::Global(_) => true,
+        });
         let is_in_order = order.iter().all(|(id, place)| id == place)
             && self.allocated().all(|(id, _)| order.contains_key(&id));
         if !is_in_order {
@@ -248,9 +277,10 @@ impl Heap {
         self.name_numbers();
     }
 
-    /// Names numbers by the order in which they are found. A name that stands once says nothing.
+    /// Names numbers by the order in which they are found. A name that stands once says nothing, unless it is a length.
     fn name_numbers(&mut self) {
         if self.numbers.is_empty() {
+            self.lengths.clear();
             return;
         }
         let mut count: BTreeMap<u32, u32> = BTreeMap::new();
@@ -262,13 +292,14 @@ impl Heap {
         let old = std::mem::take(&mut self.numbers);
         let mut names: BTreeMap<u32, u32> = BTreeMap::new();
         let mut numbers = BTreeMap::new();
+        let lengths = std::mem::take(&mut self.lengths);
         self.values_mut(&mut |value| {
             let Value::Symbol(name) = value else { return };
             let Some(ranges) = old.get(name) else {
                 *value = Value::Any;
                 return;
             };
-            if count[name] == 1 || ranges.as_single().is_some() {
+            if count[name] == 1 && !lengths.contains_key(name) || ranges.as_single().is_some() {
                 *value = Value::Number(ranges.clone());
                 return;
             }
@@ -278,6 +309,8 @@ impl Heap {
             *value = Value::Symbol(new);
         });
         self.numbers = numbers;
+        let renamed = |(name, length): (u32, Length)| Some((*names.get(&name)?, length));
+        self.lengths = lengths.into_iter().filter_map(renamed).collect();
     }
 
     /// Rounds the numbers that objects on the heap hold.

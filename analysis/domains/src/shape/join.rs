@@ -130,9 +130,10 @@ impl Join<'_> {
 
     /// What both hold, their links apart.
     pub(super) fn regions(&mut self, a: &Region, b: &Region, links: &[u64]) -> Option<Region> {
-        let mut region = Region::new(a.size, a.life, a.rest.max(b.rest));
+        let size = (a.size.0.min(b.size.0), a.size.1.max(b.size.1));
+        let mut region = Region::new(size, a.life, a.rest.max(b.rest));
         region.record = a.record.filter(|record| Some(*record) == b.record);
-        if a.rest != b.rest && !self.lossy {
+        if (a.rest != b.rest || a.ended != b.ended) && !self.lossy {
             return None;
         }
         let whole: Vec<(u64, u64)> = links.iter().map(|at| (*at, self.pointer_bytes)).collect();
@@ -143,6 +144,10 @@ impl Join<'_> {
             let value = self.values(&a.read(at, size), &b.read(at, size))?;
             region.write(at, size, value);
         }
+        region.ended = match a.ended == b.ended {
+            true => a.ended,
+            false => a.zero_from().zip(b.zero_from()).map(|(one, other)| one.min(other)),
+        };
         Some(region)
     }
 
@@ -290,8 +295,11 @@ impl Join<'_> {
             return None;
         }
         let (ours, theirs) = (self.old.node(Node::Heap(a))?.clone(), self.old.node(Node::Heap(b))?.clone());
-        ours.exact_size()?;
-        if ours.size != theirs.size || ours.life != theirs.life {
+        let is_row = ours.segment.is_some() || theirs.segment.is_some();
+        if is_row && (ours.size != theirs.size || ours.exact_size().is_none())
+            || ours.size != theirs.size && !self.lossy
+            || ours.life != theirs.life
+        {
             return None;
         }
         let segment = match (ours.segment, theirs.segment) {

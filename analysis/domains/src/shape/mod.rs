@@ -41,7 +41,7 @@ use std::{
 };
 
 use proofline_cfa::{
-    Constant, Entry, Expr, Function, Global, LocalId, Name, Object, Op, Scalar, dataflow::Liveness,
+    Base, Constant, Entry, Expr, Function, Global, LocalId, Name, Object, Op, Scalar, dataflow::Liveness,
 };
 use proofline_cpa::{
     Adjusted, BlockContext, BlockCpa, Budget, CallContext, Cpa, Domain, EdgeContext, Facts, LocationContext,
@@ -51,7 +51,7 @@ use proofline_program_analysis::Environment;
 
 pub use self::{
     form::{Asked, Form, List, Tree},
-    heap::{Frame, Heap, Shapes},
+    heap::{Frame, Heap, Length, Shapes},
     region::{Branches, Cell, Life, Region, Rest, Segment},
     value::{End, Node, Pointer, Value},
 };
@@ -185,7 +185,13 @@ impl ShapeAnalysis {
         let frame = Frame { function: self.options.entry.name, registers };
         // Earlier calls, or constructors, may have allocated something.
         let lost = is_library || !early.is_empty();
-        Heap { frames: vec![Arc::new(frame)], nodes, numbers: BTreeMap::new(), lost }
+        Heap {
+            frames: vec![Arc::new(frame)],
+            nodes,
+            numbers: BTreeMap::new(),
+            lengths: BTreeMap::new(),
+            lost,
+        }
     }
 
     /// Whether one of them covers it when its objects in a row are segments, too.
@@ -285,9 +291,14 @@ pub fn has_linked_heap<'f>(functions: impl Iterator<Item = &'f Function>) -> boo
     for edge in functions.flat_map(|function| &function.edges) {
         match &edge.op {
             Op::Allocate(allocation) => allocates |= allocation.on_heap,
-            Op::Assign(dst, _) => {
-                let is_memory = matches!(&dst.base, proofline_cfa::Base::Deref(pointer, _) if !matches!(**pointer, Expr::Address(_)));
-                links |= is_memory && dst.scalar == Some(Scalar::Pointer);
+            Op::Assign(dst, value) => {
+                let is_kept = match &dst.base {
+                    Base::Deref(pointer, _) => !matches!(**pointer, Expr::Address(_)),
+                    // What a static variable holds outlives the function that has allocated it.
+                    Base::Global(_) => dst.path.is_empty() && matches!(value, Expr::Load(_)),
+                    Base::Local(_) => false,
+                };
+                links |= is_kept && dst.scalar == Some(Scalar::Pointer);
             }
             Op::Skip
             | Op::Assume(_)
@@ -424,6 +435,9 @@ impl Cpa for ShapeAnalysis {
             return Adjusted::Interrupt;
         }
         self.drop_dead(&mut heap, at.function, at);
+        if at.is_loop_head {
+            heap.lengths.clear();
+        }
         heap.normalise();
         if at.is_loop_head
             && let Some(folds) = self.options.fold

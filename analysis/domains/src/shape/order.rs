@@ -17,6 +17,8 @@ use super::{
 pub(super) enum Difference {
     /// The lower one may have lost something.
     Lost,
+    /// Other numbers are lengths of strings.
+    Lengths,
     /// Other calls are open.
     Calls,
     /// This register of this function has other values.
@@ -33,6 +35,7 @@ impl std::fmt::Display for Difference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Difference::Lost => write!(f, "something may be lost"),
+            Difference::Lengths => write!(f, "other numbers are lengths of strings"),
             Difference::Calls => write!(f, "other calls are open"),
             Difference::Register(function, id) => write!(f, "{function}: {id} has other values"),
             Difference::Variable(node) => write!(f, "{node:?} has other values, or is not known"),
@@ -61,6 +64,9 @@ impl<'h> Lower<'h> {
     }
 
     pub(super) fn covered_by(&self, upper: &Heap) -> Result<(), Difference> {
+        if !upper.lengths.is_empty() {
+            return if self.heap == upper { Ok(()) } else { Err(Difference::Lengths) };
+        }
         self.is_close(upper)?;
         let matching = Matching {
             lower: self.heap,
@@ -206,7 +212,8 @@ impl Matching<'_> {
 
     /// Whether the bytes of the first are covered by those of the second.
     fn bytes(&mut self, known: &Region, region: &Region) -> bool {
-        if known.rest > region.rest {
+        let is_ended = |from: u64| known.zero_from().is_some_and(|known| from <= known);
+        if known.rest > region.rest || !region.ended.is_none_or(is_ended) {
             return false;
         }
         let described = region.cells.iter().all(|(at, cell)| self.cell(known, *at, cell.size, &cell.value));

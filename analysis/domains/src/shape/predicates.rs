@@ -125,6 +125,10 @@ impl Step<'_> {
     }
 
     fn is_terminated(&self, at: &Pointer, width: u64, most: i128) -> bool {
+        let ended = self.heap.node(at.to).and_then(|region| region.ended);
+        if width == 1 && most == 0 && at.low >= 0 && ended.is_some_and(|from| at.high <= from as i64) {
+            return true;
+        }
         let Some(from) = at.offset() else { return false };
         let characters = if most == 0 { LONGEST_LOOK } else { (most as u64).min(LONGEST_LOOK) };
         (0..characters).any(|index| {

@@ -84,6 +84,8 @@ pub struct Region {
     pub rest: Rest,
     /// Cells by offset; they do not overlap.
     pub cells: BTreeMap<u64, Cell>,
+    /// From this offset on there is a byte 0 in the object, though no cell says where: it holds a string.
+    pub ended: Option<u64>,
     /// If it stands for several objects.
     pub segment: Option<Segment>,
     /// The segment each of whose objects has one like this.
@@ -96,7 +98,27 @@ pub struct Region {
 impl Region {
     /// An object with nothing in it but `rest`.
     pub fn new(size: (u64, u64), life: Life, rest: Rest) -> Region {
-        Region { size, life, rest, cells: BTreeMap::new(), segment: None, owner: None, record: None }
+        let (cells, ended) = (BTreeMap::new(), None);
+        Region { size, life, rest, cells, ended, segment: None, owner: None, record: None }
+    }
+
+    /// An offset from which on there certainly is a byte 0 in the object: the furthest one that is known.
+    pub(super) fn zero_from(&self) -> Option<u64> {
+        let last = self.size.0.checked_sub(1);
+        let zeros = self.cells.iter().filter(|(at, cell)| cell.value.is_zero() && **at < self.size.0);
+        let by_cells = zeros.map(|(at, cell)| (at + cell.size).min(self.size.0) - 1).max();
+        let by_rest = last.filter(|last| self.read(*last, 1).is_zero());
+        self.ended.max(by_cells).max(by_rest)
+    }
+
+    /// A byte 0 was written at this offset or behind it.
+    pub(super) fn end_from(&mut self, at: u64) {
+        self.ended.get_or_insert(at);
+    }
+
+    /// Whether these bytes may be the 0 that no cell has.
+    fn may_end(&self, at: u64, size: u64) -> bool {
+        self.ended.is_some_and(|from| at.saturating_add(size) > from)
     }
 
     /// The size, if it is known.
@@ -156,11 +178,17 @@ impl Region {
             return;
         }
         self.carve(at, size);
+        if !value.is_zero() && self.may_end(at, size) {
+            self.ended = None;
+        }
         self.cells.insert(at, Cell { size, value });
     }
 
     /// The bytes may have changed; those without a value may still be without one.
     pub fn scramble(&mut self, at: u64, size: u64) {
+        if self.may_end(at, size) {
+            self.ended = None;
+        }
         for (start, size, value) in self.slice(at, size) {
             if value != Value::Uninit {
                 self.write(start, size, Value::Any);

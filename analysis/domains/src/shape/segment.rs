@@ -13,6 +13,10 @@ const MOST_CASES: usize = 32;
 
 /// The cases; `None` if there are too many or it is no segment.
 pub(super) fn materialise(heap: &Heap, id: u32, end: End) -> Option<Vec<Heap>> {
+    // Objects get other names.
+    let mut without = heap.clone();
+    without.lengths.clear();
+    let heap = &without;
     let region = heap.node(Node::Heap(id))?;
     let segment = region.segment?;
     let cases = match segment.branches {

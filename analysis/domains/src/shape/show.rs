@@ -129,6 +129,7 @@ impl Show<'_> {
             Rest::Any => Some("else any".to_owned()),
             Rest::Uninit => None,
         };
-        format!("{owner}{kind}{{{}}}", cells.chain(rest).collect::<Vec<_>>().join(", "))
+        let ended = region.ended.map(|from| format!("a string from {from} on"));
+        format!("{owner}{kind}{{{}}}", cells.chain(rest).chain(ended).collect::<Vec<_>>().join(", "))
     }
 }

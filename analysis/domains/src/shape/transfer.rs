@@ -3,7 +3,8 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
-    Allocation, Callee, Cause, Edge, Expr, Function, Lvalue, Object, Op, Role, Scalar, copied_character,
+    Allocation, Base, Callee, Cause, Edge, Expr, Function, LibraryResult, Lvalue, Object, Op, Quantity, Role,
+    Scalar, copied_character,
 };
 use proofline_cpa::EdgeContext;
 use proofline_hir::TypeKind;
@@ -11,7 +12,7 @@ use proofline_hir::TypeKind;
 use super::{
     Program,
     eval::{Result, Step, Stop, Target, is_register, no_object},
-    heap::{Heap, Shapes},
+    heap::{Heap, Length, Shapes},
     region::{Life, Region, Rest},
     segment::materialise,
     value::{Node, Pointer, Value},
@@ -81,7 +82,10 @@ impl Step<'_> {
             Op::Havoc(dst, Cause::Indeterminate) if !matches!(self.resolve(dst)?, Target::Register(_)) => {
                 self.write_aggregate(dst, vec![(0, dst.size, Value::Uninit)])?;
             }
-            Op::Havoc(dst, _) => self.havoc(dst)?,
+            Op::Havoc(dst, _) => {
+                self.havoc(dst)?;
+                self.measure(dst)?;
+            }
             Op::Clobber(values, _) => {
                 if self.leaves(original)? {
                     self.clobber(values)?;
@@ -117,6 +121,7 @@ impl Step<'_> {
                     }
                 } else {
                     let node = Node::Local(self.heap.depth(), *id);
+                    self.heap.forget_lengths(node);
                     self.heap.nodes.remove(&node);
                     self.heap.redirect(&|pointer| (pointer.to == node).then_some(Value::Ended));
                     if matches!(edge.op, Op::Begin(_)) && local.size > 0 {
@@ -223,6 +228,24 @@ impl Step<'_> {
         }
     }
 
+    /// If that is what the temporary is for, its number is the length of a string from now on.
+    fn measure(&mut self, dst: &Lvalue) -> Result<()> {
+        let (Base::Local(id), Some(Scalar::Int(ty))) = (&dst.base, dst.scalar) else { return Ok(()) };
+        let mut results = self.function.library_results.iter();
+        let is_length = |of: &&LibraryResult| of.dst == *id && of.quantity == Quantity::StringLength;
+        let Some([string]) = results.find(is_length).map(|result| &result.arguments[..]) else {
+            return Ok(());
+        };
+        if let Value::Pointer(of) = self.eval(string)?
+            && of.offset().is_some()
+            && !self.heap.is_segment(&of)
+        {
+            let value = self.name_length(Ranges::of(ty), Length { of, more: 0 });
+            self.store(dst, value)?;
+        }
+        Ok(())
+    }
+
     /// Each of the bytes gets this value; of their number these are bounds.
     fn fill(&mut self, to: &Value, (least, most): (u64, u64), value: Value) -> Result<()> {
         if most == 0 {
@@ -231,7 +254,7 @@ impl Step<'_> {
         match to {
             Value::Pointer(pointer) if least == most => match pointer.offset() {
                 Some(_) => self.write(pointer, most, value),
-                None => self.scramble(pointer, most),
+                None => self.write(pointer, most, value),
             },
             Value::Pointer(pointer) => self.scramble(pointer, most.min(1 << 40)),
             // Nothing may be written.
@@ -241,7 +264,9 @@ impl Step<'_> {
     }
 
     fn copy_bytes(&mut self, to: &Expr, from: &Expr, size: &Expr) -> Result<()> {
-        let (to, from, (least, most)) = (self.eval(to)?, self.eval(from)?, self.size(size)?);
+        let (to, from, count) = (self.eval(to)?, self.eval(from)?, self.eval(size)?);
+        let is_string = matches!((self.length(&count), &from), (Some(Length { of, more: 1 }), Value::Pointer(from)) if of == *from);
+        let (least, most) = self.size(size)?;
         if most == 0 {
             return Ok(());
         }
@@ -256,7 +281,8 @@ impl Step<'_> {
                     Stop::Needs(..) | Stop::Unknown => vec![(0, most, Value::Any)],
                 },
             };
-            return self.write_bytes(&to, bytes);
+            self.write_bytes(&to, bytes)?;
+            return if is_string { self.end_from(&to) } else { Ok(()) };
         }
         // So many bytes at most, with or without values.
         let extent = self.extent(to.to).1.min(1 << 40);
@@ -264,6 +290,12 @@ impl Step<'_> {
         let count = most.saturating_add(u64::try_from(to.high.saturating_sub(to.low)).unwrap_or(u64::MAX));
         let region = self.writable(&to)?;
         region.write(first, count.min(extent - first), Value::Uninit);
+        if is_string { self.end_from(&to) } else { Ok(()) }
+    }
+
+    /// A string was written there.
+    fn end_from(&mut self, to: &Pointer) -> Result<()> {
+        self.writable(to)?.end_from(u64::try_from(to.low).unwrap_or(0));
         Ok(())
     }
 
@@ -354,6 +386,7 @@ impl Step<'_> {
             let extent = self.extent(node);
             let is_variable = matches!(node, Node::Local(..)) || self.heap.nodes.contains_key(&node);
             if is_variable {
+                self.heap.forget_lengths(node);
                 self.heap.nodes.insert(node, Arc::new(Region::new(extent, Life::Variable, Rest::Any)));
             }
         }

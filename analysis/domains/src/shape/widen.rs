@@ -89,8 +89,8 @@ fn numbers_of(state: &Heap, like: &Heap) -> Option<Vec<Ranges>> {
     }
     for ((node, region), (other_node, other)) in state.nodes.iter().zip(&like.nodes) {
         let is_same = node == other_node
-            && (region.size, region.life, region.rest, region.segment, region.owner)
-                == (other.size, other.life, other.rest, other.segment, other.owner)
+            && (region.size, region.life, region.rest, region.ended, region.segment, region.owner)
+                == (other.size, other.life, other.rest, other.ended, other.segment, other.owner)
             && region.cells.len() == other.cells.len();
         is_same.then_some(())?;
         for ((at, cell), (other_at, other)) in region.cells.iter().zip(&other.cells) {

@@ -10,7 +10,7 @@ use proofline_encoding::{
     BlockEnd, Cut, Encoding, InputPlace, Key, LAYER_STATE_COST, LargeBlockEncoding, Layer, MemoryLayout,
     State, Unrolling,
 };
-use proofline_smt::{Limits, Outcome, Solver, Term, Value, second_eye};
+use proofline_smt::{Outcome, Solver, Term, Value, second_eye};
 
 use super::{
     Answer, Decision, Engine, Question, horn::UNITS_PER_STEP, session::Session, start,
@@ -79,7 +79,7 @@ impl Bounded {
         let session = Session::new(budget)?;
         let mut solver = session.solver(self.encoding);
         let solver = &mut *solver;
-        solver.set_limits(Limits { resource: Some(self.resource), millis: Session::millis_left(budget) });
+        solver.set_limits(Session::limits(self.resource, budget));
         let mut unrolling = Unrolling::new(encoder, budget);
         let (state, parameters) = initial(subject, &layout, entry, &mut unrolling, solver);
         unrolling.begin(None, state);

@@ -10,7 +10,7 @@ use proofline_cfa::{Name, ObligationId};
 use proofline_cpa::Unknown;
 use proofline_encoding::MemoryLayout;
 use proofline_smt::{
-    Limits, Reason, Z3,
+    Reason, Z3,
     horn::{
         CellSystem, HornOutcome, HornSystem, Invariants, Split, SymbolicAbstractionOptions, invariants,
         invariants_of_cells, solve,
@@ -89,7 +89,7 @@ impl Equations {
         let layout = MemoryLayout::new(subject.env()).placing_once(subject.env());
         let is_about_arrays = self.views.iter().any(|view| *view != View::Plain);
         let Built { system, goals, .. } = Clauses::build(question, &layout, is_about_arrays)?;
-        let limits = Limits { resource: Some(self.resource), millis: Session::millis_left(budget) };
+        let limits = Session::limits(self.resource, budget);
         let mut reason = Unknown::OutOfBudget;
         // Each view has the same rules.
         let mut excluded = BTreeSet::new();
@@ -143,7 +143,7 @@ impl Equations {
             }
             // What they say is true, and may be what Spacer lacks.
             for found in all.iter().filter(|_| self.spacer > 0) {
-                let limits = Limits { resource: Some(self.spacer), millis: Session::millis_left(budget) };
+                let limits = Session::limits(self.spacer, budget);
                 let session = Session::new(budget)?;
                 let (z3, system) = (&session.z3, viewed.system());
                 if let HornOutcome::Solved(solution) = solve(z3, &found.assumed_in(system), limits)

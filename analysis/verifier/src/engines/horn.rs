@@ -115,8 +115,11 @@ impl Horn {
     fn limits(&self, system: &HornSystem, budget: &Budget) -> Limits {
         let sorts = system.predicates.iter().flat_map(|predicate| &predicate.sorts);
         let has_arrays = sorts.into_iter().any(|sort| matches!(sort, Sort::Array(..)));
-        let resource = if has_arrays { self.with_arrays } else { self.resource };
-        Limits { resource: Some(resource), millis: Session::millis_left(budget) }
+        match has_arrays {
+            // The steps that are left are worth fewer units, too.
+            true => Session::limits(self.with_arrays.min(Session::units(budget) / 10), budget),
+            false => Session::limits(self.resource, budget),
+        }
     }
 }
 

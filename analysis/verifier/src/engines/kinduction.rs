@@ -9,7 +9,7 @@ use proofline_encoding::{
     BlockEnd, Cut, Encoding, Key, LAYER_STATE_COST, LargeBlockEncoding, MemoryLayout, State, Unrolling,
 };
 use proofline_program_analysis::Environment;
-use proofline_smt::{Limits, Outcome, Solver, build as t, second_eye};
+use proofline_smt::{Outcome, Solver, build as t, second_eye};
 
 use super::{
     Answer, Decision, Engine, Question,
@@ -109,7 +109,7 @@ impl Induction<'_> {
         let session = Session::new(budget)?;
         let mut solver = session.solver(self.layout.encoding());
         let solver = &mut *solver;
-        solver.set_limits(Limits { resource: Some(self.resource), millis: Session::millis_left(budget) });
+        solver.set_limits(Session::limits(self.resource, budget));
         let mut unrolling = Unrolling::new(encoder, budget);
         let (state, _) = initial(subject, self.layout, entry, &mut unrolling, solver);
         let mut cuts = Vec::new();

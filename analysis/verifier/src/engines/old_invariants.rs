@@ -10,7 +10,7 @@ use proofline_cfa::Name;
 use proofline_cpa::Unknown;
 use proofline_encoding::MemoryLayout;
 use proofline_smt::{
-    Limits, Sort, Term, Var, build as t,
+    Sort, Term, Var, build as t,
     horn::{HornSystem, PredId, Solution, argument, inductive},
     logic::conjuncts,
     rewrite::substitute,
@@ -160,7 +160,7 @@ impl OldInvariants {
         let built = Clauses::build(&Question { budget: &budget, ..*question }, &layout, false)?;
         let Built { system, goals, shape } = built;
         let session = Session::new(question.budget)?;
-        let limits = Limits { resource: Some(self.resource), millis: Session::millis_left(question.budget) };
+        let limits = Session::limits(self.resource, question.budget);
         let candidates = known.candidates(&system, &shape);
         let found = inductive(&session.z3, &system, candidates, limits)
             .map_err(|reason| Unknown::NotApplicable(format!("nothing of it holds any more: {reason}")))?;

@@ -5,7 +5,10 @@ use std::time::Instant;
 
 use proofline_cpa::{Budget, OnCancel, Unknown};
 use proofline_encoding::Encoding;
-use proofline_smt::{Interrupter, Recorder, Solver, Z3, second_eye};
+use proofline_smt::{Interrupter, Limits, Recorder, Solver, Z3, second_eye};
+
+/// How long a solver may work for each step that a question has left. (Its units are short: this is the time of some steps.)
+const UNITS_OF_A_STEP: u64 = 200;
 
 /// A session and what stops it. Keep it as long as the solver is used.
 pub(crate) struct Session {
@@ -38,6 +41,16 @@ impl Session {
     /// Why a session of this budget was interrupted.
     pub(crate) fn interrupted(budget: &Budget) -> Unknown {
         if budget.cancel().is_cancelled() { Unknown::Cancelled } else { Unknown::OutOfBudget }
+    }
+
+    /// Limits of a question: so many units of the solver, but no more than the steps that are left are worth.
+    pub(crate) fn limits(resource: u32, budget: &Budget) -> Limits {
+        Limits { resource: Some(resource.min(Session::units(budget))), millis: Session::millis_left(budget) }
+    }
+
+    /// How many of the solver's units the steps that are left are worth.
+    pub(crate) fn units(budget: &Budget) -> u32 {
+        u32::try_from(budget.left().saturating_mul(UNITS_OF_A_STEP)).unwrap_or(u32::MAX)
     }
 
     /// Milliseconds until the caller's deadline: limits of a question that shall not outlive it.

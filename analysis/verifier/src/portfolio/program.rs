@@ -64,7 +64,13 @@ pub(super) fn check<P: Programs>(
         let round = Round { after: Some(Arc::new(brief)), ..Round::default() };
         return check_entry(programs, &Request { round, ..request.clone() }, entry, control).map(tell);
     }
-    add_contracts(programs, request, entry, &control.sharing(3), &mut known)?;
+    if control.is_late() {
+        return Ok(tell(brief_only(known)));
+    }
+    let with_contracts = |mut known: Report, control: &Control| {
+        add_contracts(programs, request, entry, control, &mut known).map(|()| known)
+    };
+    known = known_by_then(with_contracts(known.clone(), &control.sharing(3)), control, known)?;
     let proved = known.verdicts.iter().filter_map(|(target, verdict)| match verdict {
         Verdict::Proved(engine) => Some((*target, Ok(*engine))),
         Verdict::Violated(_) | Verdict::Unknown(_) => None,
@@ -72,13 +78,31 @@ pub(super) fn check<P: Programs>(
     let settled: Settled = proved.collect();
     let round =
         Round { is_own: false, settled: Arc::new(settled), after: Some(Arc::new(brief)), ..Round::default() };
-    let mut report = check_entry(programs, &Request { round, ..request.clone() }, entry, control)?;
+    let report = check_entry(programs, &Request { round, ..request.clone() }, entry, control);
+    let mut report = known_by_then(report, control, brief_only(known.clone()))?;
     if control.is_late() {
         take_contracts(&mut report, known);
     } else {
-        add_contracts(programs, request, entry, control, &mut report)?;
+        report = known_by_then(with_contracts(report.clone(), control), control, report)?;
     }
     Ok(tell(report))
+}
+
+/// What brief engines say, where nothing else is asked. Of functions that unknown code may call in between it is not known what they are called with.
+fn brief_only(mut report: Report) -> Report {
+    if !std::mem::take(&mut report.called_from_outside).is_empty() {
+        report.retract_proofs(&Unknown::OutOfTime);
+    }
+    report
+}
+
+/// What was known before, where time was over in the middle of finding out more.
+fn known_by_then<E>(more: Result<Report, E>, control: &Control, before: Report) -> Result<Report, E> {
+    match more {
+        Err(_) if control.is_late() && !control.cancel.is_cancelled() => Ok(before),
+        Ok(report) if report.reason == Some(Unknown::OutOfTime) && report.verdicts.is_empty() => Ok(before),
+        more => more,
+    }
 }
 
 /// What an earlier report knew of contracts.

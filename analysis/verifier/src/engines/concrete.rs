@@ -71,7 +71,8 @@ impl Engine for Concrete {
         let code = Code::new(subject.program());
         let pool = Pool::of(subject.program());
         let (open, violated) = (question.targets.clone(), Vec::new());
-        let mut search = Search { code: &code, pool: &pool, entry, first_only, open, violated, spent: 0 };
+        let mut search =
+            Search { code: &code, pool: &pool, entry, first_only, open, violated, spent: 0, lengthened: 0 };
         let answer = search.explore(self, budget);
         let mut violated = search.violated;
         // Where nothing is left to ask about, a violation is the answer.
@@ -93,6 +94,15 @@ const BEGINNING: u64 = 500;
 /// Edges taken in such a run.
 const COUNTED_STEPS: u64 = 20_000;
 
+/// The first runs are asked no more than this, and the limit doubles after so many runs: as a rule a run that asks on and on goes round in a loop, and
+/// others would find what it does not.
+const QUESTIONS: usize = 200;
+const DOUBLES: u64 = 16;
+
+/// A run that was asked so little and has used all of its steps computes something: it may go on, as long as this part of the first run's steps lasts.
+const FEW_QUESTIONS: usize = 400;
+const LONGER: u64 = 4;
+
 /// Places at which a choice is remembered.
 const MOST_PLACES: usize = 64;
 
@@ -105,6 +115,8 @@ struct Search<'s> {
     open: Targets,
     violated: Vec<Counterexample>,
     spent: u64,
+    /// Steps of runs that were given more of them.
+    lengthened: u64,
 }
 
 /// Of what is counted through where no integer is asked for.
@@ -164,7 +176,10 @@ impl Search<'_> {
             let questions = match &source {
                 Source::Onward(onward, ..) => onward.most,
                 Source::Choices | Source::Random(_) | Source::Counted(_) | Source::Changed(..) => {
-                    (limits.run_steps / 4) as usize
+                    let most = (limits.run_steps / 4) as usize;
+                    let is_long = first || round % 8 == 4;
+                    let growing = QUESTIONS << (round / DOUBLES).min(16);
+                    if is_long { most } else { most.min(growing) }
                 }
             };
             let systematic = matches!(source, Source::Choices);
@@ -205,6 +220,9 @@ impl Search<'_> {
                 return Ok(answer);
             }
             is_spent?;
+            if !first && self.goes_on(&run, limits, budget)? {
+                return Err(Unknown::OutOfBudget);
+            }
             if let End::Stuck(why) = &run.end {
                 stuck.get_or_insert_with(|| why.clone());
             }
@@ -228,6 +246,29 @@ impl Search<'_> {
             }
         }
         Err(Unknown::OutOfBudget)
+    }
+
+    /// Gives a run that computes for long more steps. Whether nothing is left to ask about then.
+    fn goes_on(&mut self, run: &Run, limits: &Concrete, budget: &Budget) -> Result<bool, Unknown> {
+        let most = (limits.first_steps / LONGER).saturating_sub(self.lengthened) / 2;
+        let computes = matches!(run.end, End::OutOfSteps) && run.inputs.len() <= FEW_QUESTIONS;
+        if !computes || most <= limits.run_steps {
+            return Ok(false);
+        }
+        let answers = run.inputs.iter().map(|(_, answer)| *answer).collect();
+        let mut coverage = Coverage::default();
+        let none = Choices::new();
+        let mut oracle = Chooser::new(self.pool, &none);
+        oracle.source = Source::Changed(answers, 0, &mut coverage);
+        let limits = Limits { steps: most, questions: 2 * FEW_QUESTIONS, ..Limits::default() };
+        let longer = Machine::new(self.code, oracle, limits).with_budget(budget).run(self.entry);
+        self.lengthened += longer.steps;
+        let is_spent = budget.spend(longer.steps / 16 + 1);
+        if let Some(found) = Counterexample::of(&longer, self.entry, &self.open) {
+            self.open.remove(found.function, found.obligation);
+            self.violated.push(found);
+        }
+        is_spent.map(|()| self.open.is_empty() || self.first_only && !self.violated.is_empty())
     }
 
     /// Of what is still open after a run, whether that run is all there is.

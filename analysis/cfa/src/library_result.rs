@@ -68,6 +68,8 @@ pub enum Quantity {
     NumberIn,
     /// How many characters of `s` are that number and what stands before it: `s`, `base`.
     NumberEnd,
+    /// What that leaves in `errno`, and 0 where it leaves it as it is: `s`, `base`, a number of the type that the result has to fit into.
+    NumberError,
     /// `strtod(s, …)`, or the like for another floating type. No integer.
     FloatIn,
     /// How many characters of `s` are that number and what stands before it.
@@ -104,7 +106,7 @@ pub enum Quantity {
 
 impl Quantity {
     /// With name and number of arguments.
-    pub const ALL: [(&'static str, Quantity, usize); 33] = [
+    pub const ALL: [(&'static str, Quantity, usize); 34] = [
         ("string_length", Quantity::StringLength, 1),
         ("bounded_length", Quantity::BoundedLength, 2),
         ("string_size", Quantity::StringSize, 1),
@@ -122,6 +124,7 @@ impl Quantity {
         ("number", Quantity::Number, 1),
         ("number_in", Quantity::NumberIn, 2),
         ("number_end", Quantity::NumberEnd, 2),
+        ("number_error", Quantity::NumberError, 3),
         ("float_in", Quantity::FloatIn, 1),
         ("float_end", Quantity::FloatEnd, 1),
         ("internet_address", Quantity::InternetAddress, 1),
@@ -174,6 +177,7 @@ impl Quantity {
             | Quantity::BytesUntil
             | Quantity::NumberIn
             | Quantity::NumberEnd
+            | Quantity::NumberError
             | Quantity::FloatIn
             | Quantity::FloatEnd
             | Quantity::KeptBytes

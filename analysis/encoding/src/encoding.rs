@@ -106,6 +106,17 @@ impl Encoding {
         t::and([self.at_most(low, value, ty.signed), self.at_most(value, high, ty.signed)])
     }
 
+    /// `a - b <= most` of values of these types, as whole numbers; `None` where that would have to be computed in wider numbers.
+    pub fn differ_by(self, a: Term, b: Term, most: i128, types: (IntType, IntType)) -> Option<Term> {
+        match (self, most) {
+            (Encoding::Integers, _) => Some(t::le(a, t::add([b, t::int(most)]))),
+            (Encoding::BitVectors, _) if types.0 != types.1 => None,
+            (Encoding::BitVectors, 0) => Some(self.at_most(a, b, types.0.signed)),
+            (Encoding::BitVectors, -1) => Some(t::not(self.at_most(b, a, types.0.signed))),
+            (Encoding::BitVectors, _) => None,
+        }
+    }
+
     /// `a <= b` of two values of one type.
     pub(crate) fn at_most(self, a: Term, b: Term, signed: bool) -> Term {
         match self {

@@ -3,6 +3,7 @@
 pub use proofline_verifier::{
     Budget, Entry, GraphFormat, Name, Subject,
     dump::*,
+    engines::Features,
     entry_points::{Scope, Whole, entry_points},
     inspect::{Domain, View, view, view_predicates},
     load::{LoadError, Options, load},

@@ -64,7 +64,7 @@ pub use proofline_syntax::shown;
 pub use proofline_verifier::solver_process;
 pub use proofline_verifier::{
     Cancel, Check, EntryKind,
-    portfolio::{Doing, Listener, Rounds},
+    portfolio::{Ceiling, Doing, Listener, Rounds},
     property::Property,
 };
 pub use reproduce::{Test, compiler_flags, test};

@@ -159,6 +159,8 @@ pub(crate) fn verify(
         deadline: settings.deadline(),
         progress: Some(progress),
         threads: 1,
+        // The server looks after the memory of all its work together.
+        ceiling: None,
         found: None,
         asked: None,
     };

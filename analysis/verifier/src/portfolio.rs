@@ -3,6 +3,7 @@
 //!
 //! **Nothing is proved of a text that was not understood.** That is seen to here, so that everybody who shows verdicts shows the same.
 
+mod ceiling;
 mod claims;
 mod contracts;
 mod in_memory;
@@ -29,6 +30,7 @@ use crate::{
     subject::Subject,
 };
 
+pub use ceiling::Ceiling;
 pub use claims::{Claim, confirm};
 pub use in_memory::InMemory;
 pub use library::{Rounds, entry_in_rounds, function_alone, program_in_rounds};

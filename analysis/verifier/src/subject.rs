@@ -78,6 +78,11 @@ impl Subject {
         Some(self.of_program(assumed.program))
     }
 
+    /// Whether they are one program, and asked about in one way.
+    pub(crate) fn is(&self, other: &Subject) -> bool {
+        Arc::ptr_eq(&self.env, &other.env) && (self.wrapv, self.is_alone) == (other.wrapv, other.is_alone)
+    }
+
     /// The program with its call graph, points-to sets and the rest.
     pub fn env(&self) -> &Arc<Environment> {
         &self.env

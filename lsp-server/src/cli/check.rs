@@ -55,9 +55,12 @@ pub(crate) struct Arguments {
     /// Ends everything after so many seconds.
     #[arg(long, value_name = "SECONDS")]
     pub(super) limit: Option<u64>,
-    /// Megabytes that this process may use, and each helper process.
+    /// Megabytes that this process may use.
     #[arg(long, value_name = "MB", default_value_t = 4096)]
     pub(super) memory: u64,
+    /// Megabytes that one engine may use of them, and each helper process: where that is not enough, the next engine is asked.
+    #[arg(long, value_name = "MB", default_value_t = 400)]
+    pub(super) engine_memory: u64,
     /// Starts no helper processes: if a part of the work crashes, everything does.
     #[arg(long)]
     pub(super) in_process: bool,

@@ -4,7 +4,7 @@ use std::{io::Write, process::ExitCode};
 
 use anyhow::{Result, anyhow, bail};
 use proofline_ide::layers::{
-    self, Budget, Domain, Entry, GraphFormat, Name, Scope, Subject, View, Whole, entry_points,
+    self, Budget, Domain, Entry, Features, GraphFormat, Name, Scope, Subject, View, Whole, entry_points,
 };
 
 use super::input::Input;
@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
     what: What,
     #[command(flatten)]
     input: Input,
-    /// Only this function; the last word may name it too: `dump cfa FILE FUNCTION`. For `arg` and `summaries`: where execution
+    /// Only this function; the last word may name it too: `dump cfa FILE FUNCTION`. For `arg`, `summaries` and `features`: where execution
     /// starts.
     #[arg(long, value_name = "FUNCTION")]
     function: Option<String>,
@@ -51,6 +51,8 @@ enum What {
     Arg,
     /// What each block does, from which states.
     Summaries,
+    /// What decides which engines are asked first, by where execution starts.
+    Features,
 }
 
 /// The analyses whose states can be shown.
@@ -110,8 +112,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             let format = if dot { GraphFormat::Dot } else { GraphFormat::Text };
             states(&program()?, function, arguments, View::Graphs(format))?
         }
+        (What::Features, false) => features(&program()?, function),
         (What::Summaries, false) => states(&program()?, function, arguments, View::Summaries)?,
-        (What::Tokens | What::Hir | What::Summaries, true) => {
+        (What::Tokens | What::Hir | What::Summaries | What::Features, true) => {
             bail!(
                 "this layer is no graph\n  help: leave out --dot; graphs are tree, cfa, callgraph, blocks, arg"
             )
@@ -121,17 +124,27 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// States of the executions from a function, or from the default entries.
-fn states(subject: &Subject, function: Option<Name>, arguments: &Arguments, view: View) -> Result<String> {
-    let entries = match function {
+/// A function, or the default entries.
+fn entries(subject: &Subject, function: Option<Name>) -> Vec<Entry> {
+    match function {
         Some(name) => vec![Entry::new(name)],
         None => {
             let points = entry_points(&Whole::new(subject), Scope::Program, &|_| true);
             points.into_iter().map(|point| point.entry).collect()
         }
-    };
+    }
+}
+
+/// Features of the executions from a function, or from the default entries.
+fn features(subject: &Subject, function: Option<Name>) -> String {
+    let line = |entry: Entry| format!("{entry}: {}\n", Features::of(subject, entry));
+    entries(subject, function).into_iter().map(line).collect()
+}
+
+/// States of the executions from a function, or from the default entries.
+fn states(subject: &Subject, function: Option<Name>, arguments: &Arguments, view: View) -> Result<String> {
     let mut out = String::new();
-    for entry in entries {
+    for entry in entries(subject, function) {
         let budget = Budget::steps(arguments.budget);
         let text = match arguments.domain {
             Analysis::Interval => layers::view(subject, entry, Domain::Intervals, view, &budget),

@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     choices::{self, Allocates},
-    memory::Ceiling,
+    memory::{Ceiling, resident_mb},
     project_file::{Checks, Found},
     team,
 };
@@ -172,7 +172,7 @@ impl<'a> Prepared<'a> {
         let old = Old::read(baseline.as_deref(), arguments.since.as_deref())?;
         let cancel = interruptible();
         if !arguments.in_process {
-            crate::solver_process::employ_workers(arguments.memory);
+            crate::solver_process::employ_workers(arguments.memory.min(arguments.engine_memory));
         }
         let ceiling = Ceiling::watch(arguments.memory, cancel.clone(), out_of_memory(arguments));
         let progress = Progress::new(arguments.progress);
@@ -183,6 +183,7 @@ impl<'a> Prepared<'a> {
             deadline: arguments.limit.or(says.limit).map(|seconds| started + Duration::from_secs(seconds)),
             progress: Some(Arc::new(move |doing| listener.hear(doing))),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
+            ceiling: Some(proofline_ide::Ceiling { used: resident_mb, growth: arguments.engine_memory }),
             found: None,
             asked: None,
         };

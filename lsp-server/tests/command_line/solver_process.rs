@@ -53,3 +53,16 @@ fn a_ceiling_of_memory_is_said() {
         scratch.run(&["check", "--no-cache", "--engine", "concrete-long", "--memory", "1", "counts.c"]);
     said.expect(2, &["RESULT: unknown(out of memory)", "--memory"]);
 }
+
+#[test]
+fn an_engine_that_takes_too_much_memory_makes_room_for_the_next() {
+    let scratch = Scratch::new();
+    let text = "#include <assert.h>\nint main(void) {\n    unsigned i = 0;\n    while (i < 3000000)\n        i++;\n    assert(i == 3000000);\n    return 0;\n}\n";
+    scratch.write("counts.c", text);
+    let check = |engines| {
+        let asked = ["--property", "assertion", "--engine", engines, "--engine-memory", "5", "counts.c"];
+        scratch.run(&[&["check", "--no-cache"][..], &asked].concat())
+    };
+    check("explicit").expect(2, &["RESULT: unknown(out of memory)"]);
+    check("explicit,intervals").expect(0, &["RESULT: true"]);
+}

@@ -158,16 +158,7 @@ fn one(program: &Path, task: &Path, arguments: &Arguments) -> Result<Option<Row>
     let run = limited::run(program, &line, arguments.limit + 5, Output::Results)?;
     let (last, engine) = (said(&run.output, "RESULT: "), said(&run.output, "decided by: "));
     Ok(Some(Row {
-        task: task
-            .components()
-            .rev()
-            .take(2)
-            .map(|part| part.as_os_str().to_string_lossy().into_owned())
-            .collect::<Vec<_>>()
-            .into_iter()
-            .rev()
-            .collect::<Vec<_>>()
-            .join("/"),
+        task: Row::name(task),
         expected,
         result: if run.cpu > Duration::from_secs(arguments.limit + 1) {
             "unknown(limit)".into()

@@ -5,6 +5,7 @@ mod bench;
 mod confirm;
 mod demo;
 mod dist;
+mod engines;
 mod exhaustive;
 mod fuzz;
 mod history;
@@ -92,6 +93,10 @@ enum Chore {
     },
     /// Runs verification tasks and writes a table; see `--help`.
     Bench(bench::Arguments),
+    /// Runs each configuration of an engine on the same tasks, and writes the table of the manual; see `--help`.
+    Engines(engines::Arguments),
+    /// Proposes which engines are asked first of which programs, learnt from what `engines` has measured; see `--help`.
+    LearnOrder(engines::order::Arguments),
     /// Runs tables of the papers again, each configuration on the tasks that are at hand; see `--help`.
     Papers(papers::Arguments),
     /// Asks about programs whose behaviour compilers know: gcc's torture tests, c-testsuite, csmith; see `--help`.
@@ -136,6 +141,8 @@ fn main() -> Result<()> {
         Chore::Chaos { minutes } => server::chaos(&root, minutes),
         Chore::Latency { check, real } => server::latency(&root, check, real.as_deref()),
         Chore::Bench(arguments) => bench::run(&root, &arguments),
+        Chore::Engines(arguments) => engines::run(&root, &arguments),
+        Chore::LearnOrder(arguments) => engines::order::run(&root, &arguments),
         Chore::Papers(arguments) => papers::run(&root, &arguments),
         Chore::Attack(arguments) => attack::run(&root, &arguments),
         Chore::Memory(arguments) => memory::run(&root, &arguments),

@@ -22,6 +22,14 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    /// What a task is called: its folder and its definition.
+    pub(crate) fn name(task: &Path) -> String {
+        let mut parts: Vec<_> =
+            task.components().rev().take(2).map(|part| part.as_os_str().to_string_lossy()).collect();
+        parts.reverse();
+        parts.join("/")
+    }
+
     fn verdict(&self) -> Option<bool> {
         match self.result.as_str() {
             "true" => Some(true),

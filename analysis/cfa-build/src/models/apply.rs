@@ -290,12 +290,7 @@ impl Pass<'_, '_> {
             && !model.quiet
             && !model.noreturn
         {
-            let errno = errno::lvalue();
-            self.emitter.havoc(errno.clone(), cause);
-            // No library function makes it so.
-            if !may_be_negative {
-                self.emitter.assume_range(&Expr::Load(errno), 0, IntType::INT.max());
-            }
+            self.set_errno(name, model, dst.as_ref(), may_be_negative, cause);
         }
         if let Some(print) = &model.prints {
             self.print(print, arguments, dst, cause);
@@ -484,6 +479,44 @@ impl Pass<'_, '_> {
                 }
                 self.emitter.emit(Op::Clobber(reachable, cause));
             }
+        }
+    }
+
+    /// What a call leaves in `errno`: what was there, or the number of an error.
+    fn set_errno(
+        &mut self,
+        name: Name,
+        model: &Model,
+        dst: Option<&Lvalue>,
+        may_be_negative: bool,
+        cause: Cause,
+    ) {
+        let errno = errno::lvalue();
+        // Of a number in a text the text decides, and which type it has to fit into.
+        let read = match (&self.emitter.exactly, dst.and_then(|dst| dst.scalar)) {
+            (Some((Quantity::NumberIn, of)), Some(Scalar::Int(ty))) => {
+                Some(of.iter().cloned().chain([Expr::Int(0, ty)]).collect())
+            }
+            _ => None,
+        };
+        if let Some(of) = read {
+            let before = self.emitter.exactly.replace((Quantity::NumberError, of));
+            let error = self.emitter.any(Scalar::Int(IntType::INT), cause);
+            self.emitter.note(&error, false);
+            self.emitter.exactly = before;
+            self.emitter.assume_range(&error, 0, IntType::INT.max());
+            self.emitter.only_if(error.clone(), |emitter| emitter.emit(Op::Assign(errno, error)));
+            return;
+        }
+        // Whether printing fails the world decides, though what is printed is computed.
+        let has_format = |effect: &Effect| matches!(effect, Effect::Format { .. });
+        let is_printing = model.prints.is_some() || model.effects.iter().any(has_format);
+        let cause = if is_printing { Cause::External(name) } else { cause };
+        let is_set = self.emitter.any(Scalar::Int(IntType::INT), cause.within());
+        self.emitter.only_if(is_set, |emitter| emitter.havoc(errno.clone(), cause));
+        // No library function makes it so, nor is it so where a function of a library is called.
+        if !may_be_negative {
+            self.emitter.assume_range(&Expr::Load(errno), 0, IntType::INT.max());
         }
     }
 

@@ -85,7 +85,8 @@ impl Solution {
     }
 
     /// A formula over argument variables, at `args`.
-    pub(super) fn apply(formula: Term, args: &[Term]) -> Term {
+    #[must_use]
+    pub fn apply(formula: Term, args: &[Term]) -> Term {
         let map: BTreeMap<Var, Term> =
             args.iter().enumerate().map(|(i, t)| (argument(i, t.sort()), *t)).collect();
         substitute(formula, &map)

@@ -437,7 +437,7 @@ pub(super) fn interval_invariants(question: &Question<'_>) -> Result<Invariants,
 }
 
 /// Locals whose address is not taken, with how they are read.
-fn integer_registers(function: &Function, program: &Program) -> Vec<(LocalId, Expr)> {
+pub(super) fn integer_registers(function: &Function, program: &Program) -> Vec<(LocalId, Expr)> {
     let registers = function.locals.iter().enumerate().filter(|(_, local)| !local.address_taken);
     let reads = registers.filter_map(|(i, local)| {
         let scalar = proofline_cfa::scalar_of(local.ty, program.data_model)?;

@@ -13,9 +13,9 @@ use proofline_smt::horn::{Cells, Split};
 use serde::Deserialize;
 
 use super::{
-    Abstraction, Assuming, Bounded, CallPaths, Cases, Concrete, CpaRec, CpaRecFixpoint, Decision, Domain,
-    Engine, Equations, Features, Horn, KInduction, Method, OldInvariants, Polynomials, Predicate, Question,
-    Sequences, abstraction::UNCONFIRMED, cparec::Inner, horn::View, own,
+    Abstraction, Accelerated, Assuming, Bounded, CallPaths, Cases, Concrete, CpaRec, CpaRecFixpoint,
+    Decision, Domain, Engine, Equations, Features, Horn, KInduction, Method, OldInvariants, Polynomials,
+    Predicate, Question, Sequences, abstraction::UNCONFIRMED, cparec::Inner, horn::View, own,
 };
 
 /// The file.
@@ -166,6 +166,9 @@ pub(super) enum Parts {
         with_arrays: Option<u32>,
         #[serde(default = "plainly")]
         views: Vec<ViewName>,
+        /// What a pass of intervals and relations knows is taken for granted.
+        #[serde(default)]
+        knows: bool,
     },
     /// Invariants of an older text. `resource`: for each question.
     OldInvariants { resource: u32 },
@@ -191,6 +194,9 @@ pub(super) enum Parts {
         /// Asked only where integers know less than bit vectors.
         #[serde(default)]
         only_beyond_integers: bool,
+        /// Of the program in which loops have their closed forms beside them.
+        #[serde(default)]
+        accelerates: bool,
     },
     /// k-induction, strengthened by intervals.
     KInduction {
@@ -237,7 +243,7 @@ impl Parts {
                 most("unconfirmed", u64::from(*unconfirmed), 10_000)
             }
             Parts::Assuming { .. } | Parts::CallPaths { .. } | Parts::Cases | Parts::Polynomials => Ok(()),
-            Parts::Horn { resource: units, with_arrays, views } => {
+            Parts::Horn { resource: units, with_arrays, views, .. } => {
                 resource((*units).max(with_arrays.unwrap_or(0)))?;
                 most("views", views.len() as u64, 10)
             }
@@ -553,9 +559,9 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
             Box::new(CallPaths { analysis })
         }
         Parts::Cases => Box::new(Cases),
-        Parts::Horn { resource, with_arrays, views } => {
+        Parts::Horn { resource, with_arrays, views, knows } => {
             let views = views.into_iter().map(ViewName::view).collect();
-            Box::new(Horn { resource, with_arrays: with_arrays.unwrap_or(resource), views })
+            Box::new(Horn { resource, with_arrays: with_arrays.unwrap_or(resource), views, knows })
         }
         Parts::OldInvariants { resource } => Box::new(OldInvariants { resource }),
         Parts::Equations { attempts, resource, questions, spacer, views } => {
@@ -563,9 +569,10 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
             Box::new(Equations { attempts, resource, questions, spacer, views })
         }
         Parts::Polynomials => Box::new(Polynomials),
-        Parts::Bounded { layers, resource, give_ups, encoding, only_beyond_integers } => {
+        Parts::Bounded { layers, resource, give_ups, encoding, only_beyond_integers, accelerates } => {
             let encoding = encoding.encoding();
-            Box::new(Bounded { layers, resource, give_ups, encoding, only_beyond_integers })
+            let engine = Bounded { layers, resource, give_ups, encoding, only_beyond_integers };
+            if accelerates { Box::new(Accelerated { engine }) } else { Box::new(engine) }
         }
         Parts::KInduction { most, resource, encoding, only_beyond_integers } => {
             Box::new(KInduction { most, resource, encoding: encoding.encoding(), only_beyond_integers })

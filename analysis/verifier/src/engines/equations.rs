@@ -88,7 +88,7 @@ impl Equations {
         let Question { subject, targets, budget, .. } = *question;
         let layout = MemoryLayout::new(subject.env()).placing_once(subject.env());
         let is_about_arrays = self.views.iter().any(|view| *view != View::Plain);
-        let Built { system, goals, .. } = Clauses::build(question, &layout, is_about_arrays)?;
+        let Built { system, goals, .. } = Clauses::build(question, &layout, is_about_arrays, None)?;
         let limits = Session::limits(self.resource, budget);
         let mut reason = Unknown::OutOfBudget;
         // Each view has the same rules.

@@ -1,10 +1,13 @@
 //! What a slice is like, in numbers that are quickly counted: which kind of program it is decides which engines are asked first
-//! (`kinds` in `configurations.yml`). Verdicts do not depend on it, only what they cost.
+//! (`kinds` in `configurations.yml`, which `cargo xtask learn-order` proposes). Verdicts do not depend on it, only what they cost.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use proofline_cfa::{
-    Base, CompareOp, Edge, Entry, Expr, Function, Lvalue, Name, Op, Scalar, Step,
+    Base, BinaryOp, Cause, CompareOp, Edge, Entry, Expr, Function, Lvalue, Name, Op, Scalar, Step,
     visit::{self, Mention},
 };
 use serde::Deserialize;
@@ -23,6 +26,33 @@ pub struct Features {
     pub elements: u64,
     /// Edges on which two elements of one array are compared, or one gets what another has: that it is sorted, or where its least element is.
     pub pairs: usize,
+    /// Loops.
+    pub loops: usize,
+    /// Functions that call themselves, over others or at once.
+    pub recursive: usize,
+    /// Places that read something from outside.
+    pub inputs: usize,
+    /// Products, quotients and remainders of two values that are no constants.
+    pub products: usize,
+    /// Edges that compute with floating numbers.
+    pub floats: usize,
+    /// Operations on bits, and shifts.
+    pub bits: usize,
+    /// Places that allocate.
+    pub allocations: usize,
+    /// Edges of all functions together.
+    pub edges: usize,
+}
+
+impl fmt::Display for Features {
+    /// `name=number`, in the order of the members.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Features { states, processes, elements, pairs, loops, recursive, .. } = self;
+        let Features { inputs, products, floats, bits, allocations, edges, .. } = self;
+        write!(f, "states={states} processes={processes} elements={elements} pairs={pairs} loops={loops} ")?;
+        write!(f, "recursive={recursive} inputs={inputs} products={products} floats={floats} bits={bits} ")?;
+        write!(f, "allocations={allocations} edges={edges}")
+    }
 }
 
 impl Features {
@@ -30,16 +60,20 @@ impl Features {
     pub fn of(subject: &Subject, entry: Entry) -> Features {
         let env = subject.env();
         let reached = subject.reachable_from(entry.name);
-        let (mut states, mut elements, mut pairs, mut all) = (0, 0, 0, Variables::default());
+        let (mut found, mut all) = (Features::default(), Variables::default());
         for function in reached.iter().filter_map(|name| env.function(*name)) {
             let structure = env.structure(function.name);
+            found.loops += structure.loops().len();
+            found.recursive += usize::from(env.call_graph().is_recursive(function.name));
+            found.edges += function.edges.len();
             let mut in_loops = Variables::default();
             for edge in &function.edges {
                 all.look_at(function, edge);
-                pairs += usize::from(is_of_pair(&edge.op));
+                found.pairs += usize::from(is_of_pair(&edge.op));
+                found.count(&edge.op);
                 if structure.innermost_loop(edge.from).is_some() {
                     in_loops.look_at(function, edge);
-                    let mut see = |lvalue: &Lvalue| elements = elements.max(gone_through(lvalue));
+                    let mut see = |lvalue: &Lvalue| found.elements = found.elements.max(gone_through(lvalue));
                     visit::reads(&edge.op, &mut see);
                     visit::mentions(&edge.op, &mut |mention| {
                         if let Mention::Write(lvalue) = mention {
@@ -48,12 +82,39 @@ impl Features {
                     });
                 }
             }
-            states = states.max(in_loops.compared.values().map(BTreeSet::len).max().unwrap_or(0));
+            let states = in_loops.compared.values().map(BTreeSet::len).max();
+            found.states = found.states.max(states.unwrap_or(0));
         }
         let is_process = |(variable, constants): &(&Variable<'_>, &BTreeSet<i128>)| {
             constants.len() > 1 && !all.computed.contains(variable)
         };
-        Features { states, processes: all.compared.iter().filter(is_process).count(), elements, pairs }
+        found.processes = all.compared.iter().filter(is_process).count();
+        found
+    }
+
+    /// What one edge does.
+    fn count(&mut self, op: &Op) {
+        let is_input = |cause: &Cause| {
+            matches!(cause, Cause::Input(_) | Cause::External(_) | Cause::Keeping(_) | Cause::Volatile)
+        };
+        self.inputs += usize::from(matches!(op, Op::Havoc(_, cause) if is_input(cause)));
+        self.allocations += usize::from(matches!(op, Op::Allocate(_)));
+        let mut has_floats = false;
+        visit::exprs(op, &mut |expr| {
+            has_floats |= matches!(expr.scalar(), Scalar::Float(_));
+            let Expr::Binary(operator, lhs, rhs, _) = expr else { return };
+            let is_constant = |side: &Expr| matches!(side, Expr::Int(..) | Expr::Float(_));
+            match operator {
+                BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => {
+                    self.products += usize::from(!is_constant(lhs) && !is_constant(rhs));
+                }
+                BinaryOp::Shl | BinaryOp::Shr | BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor => {
+                    self.bits += 1;
+                }
+                BinaryOp::Add | BinaryOp::Sub => {}
+            }
+        });
+        self.floats += usize::from(has_floats);
     }
 
     /// Whether it has at least so much of everything.
@@ -62,6 +123,14 @@ impl Features {
             && self.processes >= least.processes
             && self.elements >= least.elements
             && self.pairs >= least.pairs
+            && self.loops >= least.loops
+            && self.recursive >= least.recursive
+            && self.inputs >= least.inputs
+            && self.products >= least.products
+            && self.floats >= least.floats
+            && self.bits >= least.bits
+            && self.allocations >= least.allocations
+            && self.edges >= least.edges
     }
 }
 

@@ -7,18 +7,27 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     rc::Rc,
+    sync::Arc,
 };
 
-use proofline_cfa::{Entry, Function, Name, Object, ObligationId};
+use proofline_cfa::{Entry, Function, Loc, Name, Object, ObligationId};
 use proofline_cpa::{Budget, Unknown};
-use proofline_encoding::{BlockEnd, Cut, Key, LargeBlock, LargeBlockEncoding, MemoryLayout, State, in_range};
+use proofline_encoding::{
+    BlockEnd, Cut, Encoding, Key, LargeBlock, LargeBlockEncoding, MemoryLayout, State, in_range,
+};
 use proofline_program_analysis::{Callees, Environment};
 use proofline_smt::{
     Limits, Reason, Sort, Term, Var, build as t,
-    horn::{Atom, Cells, HornOptions, HornOutcome, HornSystem, PredId, solve_with},
+    horn::{Atom, Cells, HornOptions, HornOutcome, HornSystem, PredId, Solution, argument, solve_with},
 };
 
-use super::{Answer, Decision, Engine, Question, Targets, old_invariants, session::Session, start};
+use super::{
+    Answer, Decision, Engine, Question, Targets,
+    known::{Known, int_type},
+    old_invariants,
+    session::Session,
+    start,
+};
 use crate::subject::Subject;
 
 /// The solver's units that a step of writing rules is worth.
@@ -33,6 +42,8 @@ pub struct Horn {
     pub with_arrays: u32,
     /// What is solved, in this order.
     pub views: Vec<View>,
+    /// What a pass of cheap domains knows is taken for granted.
+    pub knows: bool,
 }
 
 /// How the clauses are looked at.
@@ -80,9 +91,10 @@ impl Horn {
             View::Cells(_) => budget.left(),
         };
         let own = question.own_budget(steps);
-        let built = Clauses::build(&Question { budget: &own, ..*question }, &layout, arrays);
+        let known = if self.knows { Some(question.known()?) } else { None };
+        let built = Clauses::build(&Question { budget: &own, ..*question }, &layout, arrays, known);
         budget.spend(steps - own.left())?;
-        let Built { mut system, shape, .. } = built?;
+        let Built { mut system, shape, taken, .. } = built?;
         if let View::Cells(cells) = view {
             system = system.about(cells).ok_or_else(no_arrays)?.system;
             system = system.for_any_numbers().unwrap_or(system);
@@ -93,7 +105,7 @@ impl Horn {
         match solve_with(&session.z3, &system, options) {
             HornOutcome::Solved(solution) => {
                 if view == View::Plain {
-                    old_invariants::keep(question, &shape, &solution);
+                    old_invariants::keep(question, &shape, &taken, &solution);
                 }
                 Ok(Answer::Holds("inductive invariants found and re-checked".into()))
             }
@@ -149,6 +161,9 @@ pub(super) struct Clauses<'c> {
     shape: Shape,
     /// Somebody may want the shape.
     names_arguments: bool,
+    /// What is taken for granted.
+    known: Option<Arc<Known>>,
+    taken: Taken,
     /// Of instances, by the root.
     paths: BTreeMap<(Name, u32), Rc<str>>,
 }
@@ -158,7 +173,11 @@ pub(super) struct Built {
     pub(super) system: HornSystem,
     pub(super) goals: Goals,
     pub(super) shape: Shape,
+    pub(super) taken: Taken,
 }
+
+/// What is taken for granted of the arguments of predicates, over [`argument`] variables. A solution holds together with it.
+pub(super) type Taken = BTreeMap<PredId, Term>;
 
 /// What each predicate and its arguments are about, in words that mean the same in another text: names of functions and variables, and how many
 /// calls or loops come before.
@@ -172,6 +191,7 @@ impl<'c> Clauses<'c> {
         question: &Question<'c>,
         layout: &'c MemoryLayout,
         arrays: bool,
+        known: Option<Arc<Known>>,
     ) -> Result<Built, Unknown> {
         let Question { subject, entry, targets, budget, .. } = *question;
         let environment = &**subject.env();
@@ -191,6 +211,8 @@ impl<'c> Clauses<'c> {
             goals: Goals::new(),
             shape: Shape::new(),
             names_arguments: subject.summaries().is_some() && !arrays,
+            known,
+            taken: Taken::new(),
             paths: BTreeMap::new(),
         };
         for &root in &roots {
@@ -204,7 +226,7 @@ impl<'c> Clauses<'c> {
                 LargeBlockEncoding::new(environment, layout, root, &summarised, subject.wrapv(), budget);
             clauses.root(root, &mut encoder)?;
         }
-        Ok(Built { system: clauses.system, goals: clauses.goals, shape: clauses.shape })
+        Ok(Built { system: clauses.system, goals: clauses.goals, shape: clauses.shape, taken: clauses.taken })
     }
 
     fn declare(&mut self, root: Name, encoder: &LargeBlockEncoding<'_>, is_summarised: bool) {
@@ -218,6 +240,7 @@ impl<'c> Clauses<'c> {
         let memory = encoder.memory_keys(root);
         keys.extend(memory.iter().copied());
         let id = self.predicate(&format!("before {root}"), encoder, &keys, &[]);
+        self.take(id, (root, function.entry), (0, 0), &keys);
         if is_summarised {
             let written = self.environment.writes(root);
             let mut result: Vec<Key> = memory
@@ -333,6 +356,7 @@ impl<'c> Clauses<'c> {
             let (body, explored) = match from {
                 None => {
                     self.name_values(&mut state, &keys, &ghosts, encoder);
+                    self.assume_known(&mut state, before, &ghosts);
                     ((before, ghosts.clone()), encoder.explore_entry(state)?)
                 }
                 Some(cut) => {
@@ -345,6 +369,7 @@ impl<'c> Clauses<'c> {
                     self.name_values(&mut state, &keys, &values, encoder);
                     let mut arguments = if has_summary { ghosts.clone() } else { Vec::new() };
                     arguments.extend(values);
+                    self.assume_known(&mut state, id, &arguments);
                     ((id, arguments), encoder.explore(cut, state)?)
                 }
             };
@@ -356,6 +381,8 @@ impl<'c> Clauses<'c> {
                     let name = self.place(encoder, cut);
                     let ghosts = if has_summary { self.before[&root].1.clone() } else { Vec::new() };
                     let id = self.predicate(&name, encoder, &ghosts, &keys);
+                    let function = encoder.instances.function(cut.instance);
+                    self.take(id, (function, cut.loc), (cut.instance, ghosts.len()), &keys);
                     cuts.insert(cut, (id, keys));
                     open.push(Some(cut));
                 }
@@ -366,6 +393,31 @@ impl<'c> Clauses<'c> {
             }
         }
         Ok(())
+    }
+
+    /// What is known at a place, of the arguments of its predicate: those behind the first ones stand for these keys, and what is known is about an
+    /// instance's registers.
+    fn take(
+        &mut self,
+        id: PredId,
+        (function, loc): (Name, Loc),
+        (instance, first): (u32, usize),
+        keys: &[Key],
+    ) {
+        let Some(known) = &self.known else { return };
+        let at = |id| keys.iter().position(|key| *key == Key::Local(instance, id));
+        let term = |id| at(id).map(|at| t::var(argument(first + at, keys[at].sort())));
+        let type_of = |id| int_type(self.environment, function, id);
+        let conditions = known.conditions(Encoding::Integers, (function, loc), &term, &type_of);
+        if !conditions.is_empty() {
+            self.taken.insert(id, t::and(conditions));
+        }
+    }
+
+    fn assume_known(&self, state: &mut State, id: PredId, arguments: &[Term]) {
+        if let Some(taken) = self.taken.get(&id) {
+            state.assume(Solution::apply(*taken, arguments));
+        }
     }
 
     /// Names the values at a block's beginning; they are in range, whatever the solver finds.

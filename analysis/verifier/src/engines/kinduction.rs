@@ -1,9 +1,8 @@
 //! k-induction: no error within the first k + 1 blocks from the entry, and none after k blocks without errors from *any* state at
-//! a loop head that the intervals allow. Knows how to ask; what a block is, [`LargeBlockEncoding`] knows.
+//! a loop head that intervals and relations allow. Knows how to ask; what a block is, [`LargeBlockEncoding`] knows.
 //!
 //! `Holds` rests on the questions of base and step, which a second session answers once more before it is given.
 
-use proofline_cfa::Scalar;
 use proofline_cpa::Unknown;
 use proofline_encoding::{
     BlockEnd, Cut, Encoding, Key, LAYER_STATE_COST, LargeBlockEncoding, MemoryLayout, State, Unrolling,
@@ -13,8 +12,8 @@ use proofline_smt::{Outcome, Solver, build as t, second_eye};
 
 use super::{
     Answer, Decision, Engine, Question,
-    abstraction::{Invariants, interval_invariants},
     bounded::{initial, needs_bit_vectors},
+    known::{Known, int_type},
     session::Session,
     start,
 };
@@ -64,8 +63,7 @@ impl KInduction {
         if reachable.iter().any(|f| environment.call_graph().is_recursive(*f)) {
             return Err(Unknown::Unsupported("k-induction over recursive calls".into()));
         }
-        // What is not known is not assumed.
-        let known = interval_invariants(question).unwrap_or_default();
+        let known = question.known()?;
         let layout = MemoryLayout::with_encoding(environment, self.encoding);
         let mut k = 1;
         while k <= self.most {
@@ -95,7 +93,7 @@ impl KInduction {
 struct Induction<'q> {
     question: &'q Question<'q>,
     layout: &'q MemoryLayout,
-    known: &'q Invariants,
+    known: &'q Known,
     resource: u32,
 }
 
@@ -136,7 +134,7 @@ impl Induction<'_> {
         Ok(Searched::Clean)
     }
 
-    /// Every state at a cut that the intervals allow.
+    /// Every state at a cut that what is known allows.
     fn any_state(&self, unrolling: &mut Unrolling<'_>, solver: &mut dyn Solver, cut: Cut) -> State {
         let environment: &Environment = self.question.subject.env();
         let mut state = State::top();
@@ -147,14 +145,15 @@ impl Induction<'_> {
             let encoding = self.layout.encoding();
             if let Some(scalar) = start::scalar_of_key(environment, key, function) {
                 solver.assert(encoding.in_range(variable, scalar));
-                if let (Scalar::Int(ty), Key::Local(of, id)) = (scalar, key)
-                    && of == cut.instance
-                    && let Some((lo, hi)) = self.known.get(&(function, cut.loc)).and_then(|at| at.get(&id))
-                {
-                    solver.assert(encoding.between(variable, *lo, *hi, ty));
-                }
             }
             state.values.insert(key, variable);
+        }
+        let function = unrolling.encoder().instances.function(cut.instance);
+        let term = |id| state.values.get(&Key::Local(cut.instance, id)).copied();
+        let type_of = |id| int_type(environment, function, id);
+        let encoding = self.layout.encoding();
+        for condition in self.known.conditions(encoding, (function, cut.loc), &term, &type_of) {
+            solver.assert(condition);
         }
         state
     }

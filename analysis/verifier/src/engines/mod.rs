@@ -2,6 +2,7 @@
 //! (`Parts::within_bounds`), and lines in `configurations.yml`.**
 
 mod abstraction;
+mod accelerated;
 mod assumptions;
 mod bounded;
 mod call_paths;
@@ -14,6 +15,7 @@ mod equations;
 mod features;
 mod horn;
 mod kinduction;
+mod known;
 mod method;
 pub(crate) mod old_invariants;
 mod own;
@@ -35,6 +37,7 @@ use proofline_cpa::Unknown;
 use crate::counterexample::Counterexample;
 
 pub use abstraction::{Abstraction, Domain};
+pub use accelerated::Accelerated;
 pub use assumptions::Assuming;
 pub use bounded::Bounded;
 pub use call_paths::CallPaths;
@@ -49,6 +52,7 @@ pub use equations::Equations;
 pub use features::Features;
 pub use horn::Horn;
 pub use kinduction::KInduction;
+pub use known::Shared;
 pub use method::{Method, method};
 pub use old_invariants::OldInvariants;
 pub use own::{MOST_BYTES, NoConfiguration, define, definition};

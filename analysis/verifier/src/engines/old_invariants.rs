@@ -20,7 +20,7 @@ use proofline_smt::{
 
 use super::{
     Answer, Decision, Engine, Question,
-    horn::{Built, Clauses, Shape, UNITS_PER_STEP},
+    horn::{Built, Clauses, Shape, Taken, UNITS_PER_STEP},
     session::Session,
 };
 
@@ -57,12 +57,12 @@ pub struct OldInvariants {
 }
 
 /// Leaves the invariants to later texts.
-pub(super) fn keep(question: &Question<'_>, shape: &Shape, solution: &Solution) {
+pub(super) fn keep(question: &Question<'_>, shape: &Shape, taken: &Taken, solution: &Solution) {
     let Some(summaries) = question.subject.summaries() else { return };
     let mut all = Invariants::default();
     let mut size = 0;
     for (id, (about, arguments)) in (0..).map(PredId).zip(shape) {
-        let formula = solution.formula(id);
+        let formula = t::and(taken.get(&id).copied().into_iter().chain([solution.formula(id)]));
         size += dag_size(formula);
         all.0.insert(about.clone(), Formula { arguments: arguments.clone(), formula });
     }
@@ -157,8 +157,8 @@ impl OldInvariants {
         let known = [of, other].into_iter().find_map(|of| summaries.invariants(of)).ok_or_else(nothing)?;
         let budget = question.own_budget(u64::from(self.resource / UNITS_PER_STEP));
         let layout = MemoryLayout::new(question.subject.env()).placing_once(question.subject.env());
-        let built = Clauses::build(&Question { budget: &budget, ..*question }, &layout, false)?;
-        let Built { system, goals, shape } = built;
+        let built = Clauses::build(&Question { budget: &budget, ..*question }, &layout, false, None)?;
+        let Built { system, goals, shape, taken } = built;
         let session = Session::new(question.budget)?;
         let limits = Session::limits(self.resource, question.budget);
         let candidates = known.candidates(&system, &shape);
@@ -176,7 +176,7 @@ impl OldInvariants {
             }
         }
         if proved.len() == question.targets.len() {
-            keep(question, &shape, &found.invariants);
+            keep(question, &shape, &taken, &found.invariants);
             let why = "what was proved of an older text holds still, and was checked again";
             return Ok(Decision::new(Answer::Holds(why.into())));
         }

@@ -6,6 +6,7 @@ use proofline_cfa::{Entry, Expr, Function, Name, ObligationId, visit};
 use proofline_cpa::Budget;
 use proofline_program_analysis::Environment;
 
+use super::known::Shared;
 use crate::subject::Subject;
 
 /// The obligations of a question. Others block the executions that would violate them.
@@ -73,6 +74,8 @@ pub struct Question<'q> {
     pub first_only: bool,
     /// What the answer may cost.
     pub budget: &'q Budget,
+    /// What engines that were asked before have left for the next ones.
+    pub shared: &'q Shared,
 }
 
 impl Question<'_> {

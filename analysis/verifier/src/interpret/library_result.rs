@@ -85,7 +85,8 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 Value::Float(_) => return Ok(None),
             }
         }
-        let width = result.arguments.first().and_then(Expr::int_type).or(dst.scalar.and_then(int_type));
+        let decides = if result.quantity == Quantity::NumberError { 2 } else { 0 };
+        let width = result.arguments.get(decides).and_then(Expr::int_type).or(dst.scalar.and_then(int_type));
         let asker = Asker { code, site };
         let found = self.quantity(asker, result.quantity, numbers, width)?;
         let is_nothing = matches!(found, Found::Nothing | Found::All(_));
@@ -247,7 +248,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
                     _ => Found::Unknown,
                 }
             }
-            Quantity::NumberIn | Quantity::NumberEnd => {
+            Quantity::NumberIn | Quantity::NumberEnd | Quantity::NumberError => {
                 let Some(ty) = width else { return Ok(Found::Unknown) };
                 // Where it ends is found out first; what it is follows from the digits that are there then.
                 if matches!(second, 0 | 10) {
@@ -257,6 +258,11 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 let Some(text) = self.text(asker, from)? else { return Ok(Found::Unknown) };
                 match (number_in(&text, second), quantity) {
                     (Some((_, end)), Quantity::NumberEnd) => Found::Number(end),
+                    // Some libraries say so where there is no number, too.
+                    (Some((_, 0)), Quantity::NumberError) => Found::Unknown,
+                    (Some((number, _)), Quantity::NumberError) => {
+                        Found::Number(if fits(number, ty) { 0 } else { ERANGE })
+                    }
                     (Some((number, _)), _) => Found::Number(nearest(number, ty)),
                     (None, _) => Found::Unknown,
                 }
@@ -449,7 +455,15 @@ fn nearest(number: i128, ty: IntType) -> i128 {
     if ty.signed {
         return number.clamp(ty.min(), ty.max());
     }
-    if number.abs() > ty.max() { ty.max() } else { ty.wrap(number) }
+    if fits(number, ty) { ty.wrap(number) } else { ty.max() }
+}
+
+/// `errno` of numbers that are too large.
+const ERANGE: i128 = 34;
+
+/// Whether `strtol` and its kin give the number, or `strtoul` and its own the number that is negated in its type.
+fn fits(number: i128, ty: IntType) -> bool {
+    if ty.signed { ty.contains(number) } else { number.abs() <= ty.max() }
 }
 
 fn int_type(scalar: Scalar) -> Option<IntType> {

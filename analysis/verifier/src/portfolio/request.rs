@@ -9,6 +9,7 @@ use std::{
 use proofline_cfa::{Name, ObligationId};
 use proofline_cpa::{Cancel, Unknown};
 
+use super::Ceiling;
 use crate::{contracts::Contracts, finding::Finding, property::Property};
 
 /// What is asked of every entry. A verdict is a function of this and of the program.
@@ -87,6 +88,8 @@ pub struct Control {
     pub asked: Option<Arc<AskedListener>>,
     /// Cores that may be used, for several entries or for one; 0 is 1. Verdicts do not depend on it.
     pub threads: usize,
+    /// What one engine may take of memory.
+    pub ceiling: Option<Ceiling>,
 }
 
 impl Control {

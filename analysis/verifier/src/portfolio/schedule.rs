@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeSet,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::Arc,
     thread,
     time::Instant,
 };
@@ -11,12 +12,12 @@ use proofline_cfa::{Entry, Function, Name, ObligationId};
 use proofline_cpa::{Budget, Cancel, Unknown};
 use proofline_smt::{Reason, worker::take_incident};
 
-use super::{Control, Doing, Request, STACK, claims, panic_text, promises};
+use super::{Control, Doing, Request, STACK, ceiling::Watched, claims, panic_text, promises};
 use crate::{
     blame::{self, Blame},
     callers_memory, checks,
     counterexample::Counterexample,
-    engines::{self, Answer, Decision, Engine, Features, Question, Targets},
+    engines::{self, Answer, Decision, Engine, Features, Question, Shared, Targets},
     interpret::{Code, Machine, Script},
     property::targets_of,
     report::{BY_CONTRACTS, Judgement, not_replayed},
@@ -28,8 +29,8 @@ use crate::{
 /// The engine that runs programs.
 const REPLAYED_BY: &str = "concrete";
 
-/// An engine of the portfolio gets such a part of the time at most.
-const SLICE: u32 = 2;
+/// An engine of the portfolio gets three quarters of the time at most.
+const SLICE: (u32, u32) = (3, 4);
 
 /// One entry's question and what is known so far.
 #[derive(Clone)]
@@ -44,6 +45,8 @@ pub(super) struct Schedule<'r> {
     /// What else executions may violate, and nobody asks about.
     others: Targets,
     judgement: Judgement,
+    /// What engines leave for those that are asked behind them.
+    shared: Arc<Shared>,
     /// The most telling reason for what is open.
     reason: Option<Unknown>,
     /// A yes/no question has its answer.
@@ -83,6 +86,7 @@ impl<'r> Schedule<'r> {
             open,
             others: Targets::default(),
             judgement: Judgement { rests_on, called_from_outside: called, ..Judgement::default() },
+            shared: Arc::new(Shared::new(subject, entry)),
             reason: None,
             is_over: false,
         };
@@ -198,7 +202,7 @@ impl<'r> Schedule<'r> {
     /// then.
     fn in_slices<'e>(&mut self, names: &[&'e str]) -> Vec<&'e str> {
         let whole = self.control.deadline;
-        let share = whole.map(|end| end.saturating_duration_since(Instant::now()) / SLICE);
+        let share = whole.map(|end| end.saturating_duration_since(Instant::now()) * SLICE.0 / SLICE.1);
         let mut cut = Vec::new();
         for name in names {
             self.control.deadline = whole.zip(share).map(|(end, share)| (Instant::now() + share).min(end));
@@ -452,13 +456,17 @@ impl<'r> Schedule<'r> {
 
     /// A defect of ours while one engine works must not take the rest down.
     fn decision(&self, engine: &dyn Engine, targets: &Targets) -> Decision {
+        let watched = self.control.ceiling.and_then(|ceiling| Watched::begin(ceiling, &self.control.cancel));
+        let cancel = watched.as_ref().map_or(&self.control.cancel, |watched| &watched.cancel);
         let budget = Budget::steps(self.request.steps)
-            .with_cancel(self.control.cancel.clone())
+            .with_cancel(cancel.clone())
             .with_deadline(self.control.deadline);
         let Schedule { subject, entry, .. } = *self;
         let first_only = self.request.first_only;
-        let question = Question { subject, entry, targets, first_only, budget: &budget };
-        let decide = || ended_by_the_solver(engine.decide(&question));
+        let question =
+            Question { subject, entry, targets, first_only, budget: &budget, shared: &self.shared };
+        let is_full = || watched.as_ref().is_some_and(Watched::is_reached);
+        let decide = || ended_by_memory(ended_by_the_solver(engine.decide(&question)), &is_full);
         drop(take_incident());
         let began = Instant::now();
         let decision = catch_unwind(AssertUnwindSafe(decide));
@@ -520,6 +528,16 @@ fn is_all(answer: &Answer) -> bool {
             | Unknown::InternalError(_) => false,
         },
     }
+}
+
+/// Where an engine decides nothing because it took too much memory, that is the reason.
+fn ended_by_memory(mut decision: Decision, is_full: &dyn Fn() -> bool) -> Decision {
+    if let Answer::Unknown(why @ (Unknown::Cancelled | Unknown::OutOfBudget)) = &mut decision.answer
+        && is_full()
+    {
+        *why = Unknown::OutOfMemory;
+    }
+    decision
 }
 
 /// Where an engine decides nothing and the solver ended in the middle of its work, that is the reason.

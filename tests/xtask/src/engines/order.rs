@@ -100,7 +100,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     let behind_kinds = |of: &[&Sample]| Learnt { kinds: configurations.kinds.clone(), ..one_order(of) };
     let with_kinds = |of: &[&Sample]| learn(&engines, of);
     let in_front = |of: &[&Sample]| tree::more(&engines, of, behind_kinds(of));
-    let ways: [(&str, &dyn Fn(&[&Sample]) -> Learnt); 4] = [
+    let ways: [(&str, Way<'_>); 4] = [
         ("one order, learnt", &one_order),
         ("the kinds as written, the rest learnt", &behind_kinds),
         ("the same, and learnt kinds in front", &in_front),
@@ -119,8 +119,11 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
+/// A way to learn.
+type Way<'w> = &'w dyn Fn(&[&Sample]) -> Learnt;
+
 /// What an order that was learnt from the other parts costs on each.
-fn tried(way: &dyn Fn(&[&Sample]) -> Learnt, all: &[&Sample], parts: usize) -> f64 {
+fn tried(way: Way<'_>, all: &[&Sample], parts: usize) -> f64 {
     let families: BTreeSet<&str> = all.iter().map(|sample| sample.family.as_str()).collect();
     let families: Vec<&str> = families.into_iter().collect();
     let part_of = |sample: &Sample| families.binary_search(&&*sample.family).map_or(0, |at| at % parts);

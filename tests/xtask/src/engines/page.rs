@@ -18,19 +18,15 @@ are good at one thing, or here to be compared with.
 /// The page.
 pub(super) fn text(tables: &BTreeMap<String, Table>, limit: u64) -> String {
     let mut out = HEAD.to_owned();
-    let folders: BTreeSet<&str> =
-        tables.values().flat_map(|table| table.rows.iter().map(|row| folder(row))).collect();
-    let tasks = |of: &str| {
-        let in_table = |table: &Table| table.rows.iter().filter(|row| folder(row) == of).count();
-        tables.values().map(in_table).max().unwrap_or(0)
-    };
+    let folders: BTreeSet<&str> = tables.values().flat_map(|table| table.rows.iter().map(folder)).collect();
     let _ = writeln!(
         out,
-        "\nProved and found of the tasks of each kind, {limit} seconds of processor time each; the median time of what was solved, and the most memory that one task took.\n"
+        "\nOf each kind of tasks: how many are proved, and of how many the mistake is found, of those that were asked (`3 + 2 of 14`), {limit} seconds of processor time each. A kind that is left out was not
+asked. Then the median time of what was solved, and the most memory that one task took.\n"
     );
     out.push_str("| engine |");
     for name in &folders {
-        let _ = write!(out, " {name} ({}) |", tasks(name));
+        let _ = write!(out, " {name} |");
     }
     out.push_str(" wrong | CPU s, median | MB |\n|---|");
     out.push_str(&"---|".repeat(folders.len() + 3));
@@ -43,7 +39,7 @@ pub(super) fn text(tables: &BTreeMap<String, Table>, limit: u64) -> String {
                 |verdict| rows.iter().filter(|row| row.is_solved() && row.expected == verdict).count();
             let _ = match rows.is_empty() {
                 true => write!(out, " |"),
-                false => write!(out, " {} + {} |", solved(true), solved(false)),
+                false => write!(out, " {} + {} of {} |", solved(true), solved(false), rows.len()),
             };
         }
         let mut times: Vec<f64> =

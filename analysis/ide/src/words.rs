@@ -25,7 +25,9 @@ pub fn why(unknown: &Unknown) -> Why {
         Unknown::OutOfBudget => ("it takes more work than the settings allow", Some(MORE_EFFORT)),
         Unknown::OutOfMemory => (
             "it takes more memory than the settings allow",
-            Some("allow more: `memoryLimitMb` in editors, `--memory` on the command line"),
+            Some(
+                "allow more: `memoryLimitMb` in editors, `--memory` or `--engine-memory` on the command line",
+            ),
         ),
         Unknown::SolverStopped => (
             "a helper program of Proofline ended in the middle of it, more than once",

@@ -448,7 +448,7 @@ pub(super) fn integer_registers(function: &Function, program: &Program) -> Vec<(
 }
 
 /// Ranges that hold wherever either does.
-fn widen(all: &mut BTreeMap<LocalId, (i128, i128)>, here: &BTreeMap<LocalId, (i128, i128)>) {
+pub(super) fn widen(all: &mut BTreeMap<LocalId, (i128, i128)>, here: &BTreeMap<LocalId, (i128, i128)>) {
     all.retain(|id, _| here.contains_key(id));
     for (id, (lo, hi)) in all {
         let (other_lo, other_hi) = here[id];

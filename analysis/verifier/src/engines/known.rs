@@ -20,7 +20,10 @@ use proofline_encoding::Encoding;
 use proofline_program_analysis::Environment;
 use proofline_smt::Term;
 
-use super::{Question, abstraction::integer_registers};
+use super::{
+    Question,
+    abstraction::{integer_registers, widen},
+};
 use crate::{pass, subject::Subject};
 
 /// What the pass may cost. Where that is not enough, nothing is known.
@@ -139,11 +142,7 @@ impl Known {
 impl Here {
     /// What holds wherever either does.
     fn join(&mut self, other: &Here) {
-        self.ranges.retain(|id, _| other.ranges.contains_key(id));
-        for (id, (low, high)) in &mut self.ranges {
-            let (other_low, other_high) = other.ranges[id];
-            (*low, *high) = ((*low).min(other_low), (*high).max(other_high));
-        }
+        widen(&mut self.ranges, &other.ranges);
         self.zone = self.zone.join(&other.zone);
     }
 }

@@ -7,8 +7,8 @@ use proofline_cfa::{BinaryOp, Expr, IntType, Lvalue, Scalar, Site};
 /// Wide enough for products of numbers of rounds, factors and values.
 pub(super) const WIDE: IntType = IntType { bits: 128, signed: true };
 /// Larger factors and constants are not followed: with them and the most rounds, everything fits into [`WIDE`].
-const MOST_FACTOR: i128 = 1 << 20;
-const MOST_CONSTANT: i128 = 1 << 80;
+const MOST_FACTOR: i128 = 1 << 10;
+const MOST_CONSTANT: i128 = 1 << 65;
 
 /// `constant + Σ factor · variable`; no factor is 0.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]

@@ -37,7 +37,7 @@ const MOST_NOT_ZERO: usize = 2;
 /// Larger functions are left alone.
 const MOST_EDGES: usize = 4_000;
 /// Rounds that one edge stands for, at most.
-const MOST_ROUNDS: i128 = 1 << 40;
+const MOST_ROUNDS: i128 = 1 << 34;
 /// Why the automaton chooses: these are no inputs of the program.
 const ROUNDS: &str = "#rounds";
 

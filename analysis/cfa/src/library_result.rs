@@ -102,11 +102,18 @@ pub enum Quantity {
     PrintedLength,
     /// These characters, from the start of an array on: the same arguments.
     PrintedText,
+    /// `sscanf(s, f, …)`: how many conversions get a value, or -1: `s`, `f`.
+    ScannedCount,
+    /// How many characters the conversion with this number takes, counted from 0 as the arguments are: `s`, `f`, the number. A `HavocBytes` of so many bytes
+    /// writes these characters.
+    ScannedLength,
+    /// The number, or the one character, that it gives: the same arguments.
+    ScannedNumber,
 }
 
 impl Quantity {
     /// With name and number of arguments.
-    pub const ALL: [(&'static str, Quantity, usize); 34] = [
+    pub const ALL: [(&'static str, Quantity, usize); 37] = [
         ("string_length", Quantity::StringLength, 1),
         ("bounded_length", Quantity::BoundedLength, 2),
         ("string_size", Quantity::StringSize, 1),
@@ -141,6 +148,9 @@ impl Quantity {
         ("meeting", Quantity::Meeting, 4),
         ("printed_length", Quantity::PrintedLength, 2),
         ("printed_text", Quantity::PrintedText, 2),
+        ("scanned_count", Quantity::ScannedCount, 2),
+        ("scanned_length", Quantity::ScannedLength, 3),
+        ("scanned_number", Quantity::ScannedNumber, 3),
     ];
 
     /// How model files and automata as text call it.
@@ -184,7 +194,10 @@ impl Quantity {
             | Quantity::Overlap
             | Quantity::Meeting
             | Quantity::PrintedLength
-            | Quantity::PrintedText => return None,
+            | Quantity::PrintedText
+            | Quantity::ScannedCount
+            | Quantity::ScannedLength
+            | Quantity::ScannedNumber => return None,
         })
     }
 

@@ -391,7 +391,7 @@ int main(void) {
     if (n < 0 || n > 1000) return 0;
     for (int i = 0; i < n; i++) { if (in()) p++; else q++; }
     assert(p + q == n);
-    assert(n != 500 || in());
+    assert(n != 50 || in());
     return 0;
 }
 ";

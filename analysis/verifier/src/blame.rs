@@ -10,6 +10,7 @@
 //! The judgement walks the trace of one violating run and keeps, for every variable, what it is in terms of the entry function's
 //! arguments and of the globals at its start. It decides how a confirmed violation is shown, never whether it is one.
 
+mod answered;
 mod conditions;
 mod symbols;
 
@@ -26,6 +27,7 @@ use proofline_cfa::{
 
 use crate::{checks, interpret::Run, subject::Subject};
 
+use answered::Questions;
 use conditions::Conditions;
 use symbols::{Influence, Symbols};
 
@@ -130,6 +132,7 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
     let mut symbols = Symbols::new(subject.program(), entry, first.depth);
     // What the function asks about its arguments on the way, and what its loops ask.
     let (mut asked, mut loops) = (Conditions::default(), Conditions::default());
+    let mut questions = Questions::default();
     // What it has asked before it went where it fails, and nowhere else.
     let mut guards = Conditions::default();
     let at = trace.events.last().map_or(first.function, |last| last.function);
@@ -172,6 +175,7 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
             | Op::FillBytes(..)
             | Op::HavocBytes(..) => last_asked = Influence::default(),
         }
+        questions.passes(event.depth, &edge.op);
         // What was asked of a variable says nothing of its next value.
         visit::mentions(&edge.op, &mut |mention| {
             if let Mention::Write(Lvalue { base: Base::Local(id), .. }) = mention {
@@ -210,6 +214,7 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
                 continue;
             }
             tests.push((event.depth, condition, None));
+            questions.branches(event.depth, condition);
             last_asked = last_asked.and(value.on);
             if !value.on.is_some() {
                 continue;
@@ -232,6 +237,7 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
                 if event.function == at && to_failure.as_ref().is_some_and(is_guard) {
                     guards.add(asks);
                 }
+                questions.ask(event.depth, value.expr.clone());
                 asked.add(value.expr);
             }
         }
@@ -276,11 +282,12 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
     if !failure.on.counted && failing.as_ref().is_some_and(|condition| guards.let_through(condition)) {
         return Blame::Manifest;
     }
+    let own = questions.own();
     if failure.on.is_some()
         && !failure.on.counted
         && !depends_on_loops
         && let Some(condition) = &failure.expr
-        && asked.imply(condition)
+        && own.imply(condition)
     {
         return Blame::Manifest;
     }
@@ -289,7 +296,7 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
         let text = loops.all_known().then(|| loops.text(entry)).flatten();
         return Blame::Latent(by.fails_when(text));
     };
-    let related = asked.joined(&loops).about(&condition);
+    let related = own.joined(&loops).about(&condition);
     if related.is_empty() && conditions::is_ambiguous([&condition].into_iter()) {
         return Blame::Latent(by);
     }

@@ -101,7 +101,9 @@ fn what_jobs_found_out_is_the_report_of_a_check() {
     assert!(here.contains_key(Path::new("index.html")));
     assert_eq!(merged.keys().collect::<Vec<_>>(), here.keys().collect::<Vec<_>>());
     for (name, page) in &here {
-        assert!(merged[name] == *page, "{} differs", name.display());
+        let (merged, page) = (String::from_utf8_lossy(&merged[name]), String::from_utf8_lossy(page));
+        let differing = merged.lines().zip(page.lines()).find(|(merged, here)| merged != here);
+        assert!(merged == page, "{} differs: {differing:?}", name.display());
     }
 }
 

@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
-    Argument, Base, BinaryOp, Cause, CompareOp, Expr, Function, IntType, LocalId, Lvalue, MemoryPredicate,
-    Op, Scalar, Step,
+    Argument, Base, BinaryOp, Cause, CompareOp, Expr, FloatType, Function, IntType, LocalId, Lvalue,
+    MemoryPredicate, Op, Quantity, Scalar, Step,
 };
 use proofline_hir::Type;
 
@@ -41,6 +41,21 @@ pub(super) fn initialised(function: &Function) -> BTreeSet<LocalId> {
         }
     }
     out
+}
+
+/// What a conversion gives whose value can be computed.
+fn scanned_scalar(letter: u8, bytes: i128) -> Option<Scalar> {
+    let bits = u8::try_from(bytes * 8).ok()?;
+    match letter {
+        b'd' | b'i' | b'n' => Some(Scalar::Int(IntType { bits, signed: true })),
+        b'u' | b'x' | b'X' | b'o' => Some(Scalar::Int(IntType { bits, signed: false })),
+        b'e' | b'f' | b'g' | b'E' | b'F' | b'G' => match bytes {
+            4 => Some(Scalar::Float(FloatType::F32)),
+            8 => Some(Scalar::Float(FloatType::F64)),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// So many edges behind the start of a local's life are looked at.
@@ -133,6 +148,7 @@ impl Pass<'_, '_> {
             self.emitter.emit(Op::Assume(is_some));
         }
         let (mut at, mut count, mut is_behind_text) = (scan.first, 0, false);
+        let of = scan.string.and_then(|string| value(arguments, string)).zip(pointer(arguments, scan.format));
         let counts = |directive: &Directive| match directive {
             Directive::Text { .. } => false,
             Directive::Conversion(specification) => specification.letter == b'n',
@@ -170,7 +186,9 @@ impl Pass<'_, '_> {
             self.emitter.emit(Op::Assume(reached));
             // That text in between was as it should be nothing says.
             let cause = if is_count && is_behind_text { cause.within() } else { cause };
-            self.scan_one(specification, &to, scan.string, arguments, cause);
+            let nth = Expr::Int((at - 1 - scan.first) as i128, IntType::INT);
+            let of = of.clone().map(|(string, format)| vec![string, format, nth]);
+            self.scan_one(specification, &to, scan.string.zip(of), arguments, cause);
             if let (true, Some(all)) = (is_count, &all) {
                 self.count_at_most(&specification.length, &to, all);
             }
@@ -180,21 +198,22 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// One conversion that succeeds.
+    /// One conversion that succeeds. `of`: the text that is read, if it is one, and what says what the conversion makes of it.
     fn scan_one(
         &mut self,
         specification: &Specification,
         to: &Expr,
-        string: Option<usize>,
+        of: Option<(usize, Vec<Expr>)>,
         arguments: &[Argument],
         cause: Cause,
     ) {
+        let (string, of) = of.unzip();
         let size_t = self.emitter.types.size_t();
         let is_wide = specification.length == b"l" || specification.letter.is_ascii_uppercase();
         let kind = if is_wide { Characters::Wide } else { Characters::Bytes };
         if specification.length.contains(&b'm') {
             let size = Expr::Int(i128::from(self.emitter.types.pointer_bits() / 8), size_t);
-            return self.write_scanned(to, size, cause);
+            return self.write_scanned(to, size, None, cause);
         }
         match specification.letter {
             b's' | b'S' | b'[' => {
@@ -204,7 +223,11 @@ impl Pass<'_, '_> {
                     (None, None) => None,
                 };
                 let site = self.emitter.site;
+                let exactly =
+                    of.filter(|_| kind == Characters::Bytes).map(|of| (Quantity::ScannedLength, of));
+                let before = std::mem::replace(&mut self.emitter.exactly, exactly);
                 let length = self.emitter.any_size(cause);
+                self.emitter.exactly = before;
                 // A word is of any length, as far as its bytes and its end can be counted.
                 let longest = self.emitter.types.ptrdiff_t().max() / kind.bytes() - 1;
                 self.emitter.assume_range(&length, 1, longest);
@@ -223,11 +246,15 @@ impl Pass<'_, '_> {
             b'c' | b'C' => {
                 let count = i128::from(specification.width.unwrap_or(1).max(1));
                 let size = Expr::Int(count * kind.bytes(), size_t);
-                self.write_scanned(to, size, cause);
+                let character = Scalar::Int(IntType { bits: 8, signed: true });
+                let of = of.filter(|_| count * kind.bytes() == 1);
+                let exactly = of.map(|of| (character, of));
+                self.write_scanned(to, size, exactly, cause);
             }
             letter => {
                 let bytes = self.scanned_bytes(&specification.length, letter);
-                self.write_scanned(to, Expr::Int(bytes, size_t), cause);
+                let exactly = scanned_scalar(letter, bytes).zip(of);
+                self.write_scanned(to, Expr::Int(bytes, size_t), exactly, cause);
                 if let (b'd' | b'i', Some(width @ 1..=18)) = (letter, specification.width) {
                     self.of_so_many_digits(&specification.length, width, to);
                 }
@@ -247,15 +274,19 @@ impl Pass<'_, '_> {
     fn stored_number(&self, length: &[u8], to: &Expr) -> (Expr, IntType) {
         let bytes = self.scanned_bytes(length, b'n');
         let ty = IntType { bits: (bytes * 8) as u8, signed: true };
-        let place = match to {
-            Expr::Address(lvalue) if lvalue.scalar == Some(Scalar::Int(ty)) => lvalue.clone(),
+        (Expr::Load(self.scanned_place(Scalar::Int(ty), bytes, to)), ty)
+    }
+
+    /// Where a conversion to such a value stores it.
+    fn scanned_place(&self, scalar: Scalar, bytes: i128, to: &Expr) -> Lvalue {
+        match to {
+            Expr::Address(lvalue) if lvalue.scalar == Some(scalar) => lvalue.clone(),
             _ => {
-                let (of, scalar) = (self.emitter.types.of_scalar(Scalar::Int(ty)), Some(Scalar::Int(ty)));
+                let ty = self.emitter.types.of_scalar(scalar);
                 let base = Base::Deref(Arc::new(to.clone()), self.emitter.site);
-                Lvalue { base, path: Vec::new(), ty: of, scalar, bits: None, size: bytes as u64 }
+                Lvalue { base, path: Vec::new(), ty, scalar: Some(scalar), bits: None, size: bytes as u64 }
             }
-        };
-        (Expr::Load(place), ty)
+        }
     }
 
     /// What `%n` has stored is no negative number, and not more than there is to read.
@@ -296,16 +327,25 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Bytes that get a value. What is a variable of this size is written as one.
-    fn write_scanned(&mut self, to: &Expr, size: Expr, cause: Cause) {
+    /// Bytes that get a value, which may follow from a text. What is a variable of this size is written as one.
+    fn write_scanned(&mut self, to: &Expr, size: Expr, exactly: Option<(Scalar, Vec<Expr>)>, cause: Cause) {
         let Expr::Int(bytes, _) = size else { return };
+        let number = exactly.map(|(scalar, of)| {
+            let before = self.emitter.exactly.replace((Quantity::ScannedNumber, of));
+            let number = self.emitter.any(scalar, cause);
+            self.emitter.note(&number, false);
+            self.emitter.exactly = before;
+            (self.scanned_place(scalar, bytes, to), number)
+        });
         match to {
             Expr::Address(lvalue)
                 if i128::from(lvalue.size) == bytes
                     && !matches!(cause, Cause::Within(_))
                     && self.keeps_check(lvalue) =>
             {
-                self.emitter.havoc(lvalue.clone(), cause);
+                if number.is_none() {
+                    self.emitter.havoc(lvalue.clone(), cause);
+                }
             }
             Expr::Address(lvalue)
                 if lvalue.path.is_empty()
@@ -318,6 +358,9 @@ impl Pass<'_, '_> {
                 self.ask(MemoryPredicate::InBounds, to.clone(), size.clone(), false);
                 self.emitter.emit(Op::HavocBytes(to.clone(), size, cause));
             }
+        }
+        if let Some((place, number)) = number {
+            self.emitter.emit(Op::Assign(place, number));
         }
     }
 

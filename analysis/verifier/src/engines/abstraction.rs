@@ -192,12 +192,19 @@ impl Abstraction {
         {
             return Decision::new(self.holds());
         }
-        let (mut checker, mut outcome) = match from(None, budget) {
+        let hand_on = |precision: &A::Precision| {
+            if self.refines {
+                question.hand_on(precision);
+            }
+        };
+        let handed_on = if self.refines { question.handed_on() } else { None };
+        let (mut checker, mut outcome) = match from(handed_on, budget) {
             Ok(run) => run,
             Err(why) => return Decision::new(Answer::Unknown(why)),
         };
         let mut unconfirmed = 0;
         while let Outcome::Reaches(witness) = outcome {
+            hand_on(checker.precision());
             match path(witness).map(|path| concrete::follow(question, &path)).transpose() {
                 Ok(Some(Some(counterexample))) => return Decision::new(Answer::Violated(counterexample)),
                 Ok(Some(None) | None) => unconfirmed += 1,
@@ -208,6 +215,9 @@ impl Abstraction {
                 true => checker.run(budget),
                 false => Outcome::Unknown(Unknown::Unconfirmed(String::new())),
             };
+        }
+        if outcome != Outcome::Holds {
+            hand_on(checker.precision());
         }
         if unconfirmed > 0 && matches!(outcome, Outcome::Holds | Outcome::Unknown(Unknown::Unconfirmed(_))) {
             return Decision::new(Answer::Unknown(Unknown::Unconfirmed(

@@ -94,9 +94,13 @@ impl Bounded {
             give_ups: 0,
         };
         let mut gave_up = 0;
+        let searched = question.searched(encoding);
         for depth in 0..self.layers {
             let layer = search.unrolling.layer()?;
-            for (function, obligation, guard) in search.errors(depth, layer) {
+            let errors = search.errors(depth, layer);
+            // An engine before this one has asked about these.
+            let errors = if depth < searched { Vec::new() } else { errors };
+            for (function, obligation, guard) in errors {
                 budget.spend(LAYER_STATE_COST)?;
                 if let Some(counterexample) = search.violation((function, obligation), depth, guard, solver) {
                     return Ok(Answer::Violated(counterexample));
@@ -109,6 +113,9 @@ impl Bounded {
                 if search.give_ups >= self.give_ups {
                     return Err(search.incomplete.unwrap_or(Unknown::OutOfBudget));
                 }
+            }
+            if search.incomplete.is_none() {
+                question.has_searched(encoding, depth + 1);
             }
             if !search.unrolling.advance(solver)? {
                 let layers = depth + 1;

@@ -3,7 +3,7 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use proofline_cfa::{EdgeId, Entry, IntType, Name, Scalar, Site};
+use proofline_cfa::{EdgeId, Entry, IntType, Name, Program, Scalar, Site, command_line::ARGV};
 use proofline_cpa::{Budget, Path, Unknown};
 
 use super::{
@@ -99,6 +99,15 @@ const COUNTED_STEPS: u64 = 20_000;
 const QUESTIONS: usize = 200;
 const DOUBLES: u64 = 16;
 
+/// Most runs have no more arguments on their command line.
+const FEW_ARGUMENTS: i128 = 5;
+
+/// A run that was asked for so many characters reads a text.
+const TEXT: usize = 3;
+
+/// Questions behind the answers that a run was given, beside as many again, where texts are read.
+const BEHIND: usize = 64;
+
 /// A run that was asked so little and has used all of its steps computes something: it may go on, as long as this part of the first run's steps lasts.
 const FEW_QUESTIONS: usize = 400;
 const LONGER: u64 = 4;
@@ -134,6 +143,7 @@ impl Search<'_> {
         let mut corpus = Corpus::new(self.pool);
         let mut states = States::new();
         let mut stuck = None;
+        let has_arguments = has_arguments(&self.code.program, self.entry);
         // The most inputs that a run has read, the runs that count through their values, and what these have cost.
         let (mut arity, mut counted, mut counting) = (0, 0, 0);
         let mut spent = [0; Turn::ALL.len()];
@@ -179,7 +189,12 @@ impl Search<'_> {
                     let most = (limits.run_steps / 4) as usize;
                     let is_long = first || round % 8 == 4;
                     let growing = QUESTIONS << (round / DOUBLES).min(16);
-                    if is_long { most } else { most.min(growing) }
+                    // What was changed is what the run is about: behind a text, it should soon end.
+                    let about = match &source {
+                        Source::Changed(answers, ..) if corpus.reads_text => 2 * answers.len() + BEHIND,
+                        _ => most,
+                    };
+                    if is_long { most } else { most.min(growing).min(about) }
                 }
             };
             let systematic = matches!(source, Source::Choices);
@@ -187,6 +202,12 @@ impl Search<'_> {
             let is_changed = matches!(source, Source::Changed(..));
             let mut oracle = Chooser::new(self.pool, &choices);
             oracle.source = source;
+            oracle.most_arguments = match turn {
+                _ if !has_arguments || is_systematic => None,
+                // It goes back to where it was with the same number of them.
+                Turn::Onward => Some(FEW_ARGUMENTS),
+                Turn::Random | Turn::Systematic | Turn::Changed => (round % 8 != 4).then_some(FEW_ARGUMENTS),
+            };
             // Long sums of what is read need the same again and again.
             oracle.is_steady = round % 8 == 4;
             let run = Machine::new(
@@ -232,6 +253,8 @@ impl Search<'_> {
                 return Err(Unknown::Unconfirmed(why));
             }
             arity = arity.max(run.inputs.len());
+            let characters = run.inputs.iter().filter(|(choice, _)| is_character(choice));
+            corpus.reads_text |= characters.take(TEXT).count() == TEXT;
             if is_changed {
                 corpus.learn(&coverage, &run.inputs);
             }
@@ -327,6 +350,17 @@ impl Search<'_> {
     }
 }
 
+/// Whether the first question of a run is how many arguments the command line has.
+fn has_arguments(program: &Program, entry: Entry) -> bool {
+    let takes_them = program.function(entry.name).is_some_and(|function| function.parameters.len() > 1);
+    takes_them && !entry.is_library() && program.globals.contains_key(&Name::new(ARGV))
+}
+
+/// Whether a character is asked for.
+fn is_character(choice: &Choice) -> bool {
+    matches!(choice.scalar, Scalar::Int(IntType { bits: 8, .. }))
+}
+
 /// Whose turn it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Turn {
@@ -369,11 +403,21 @@ struct Chooser<'s> {
     /// What was chosen at random at a place is chosen there again.
     is_steady: bool,
     chosen: Vec<((Name, Site), u64)>,
+    /// The first question is how many arguments the command line has: no more than this.
+    most_arguments: Option<i128>,
 }
 
 impl<'s> Chooser<'s> {
     fn new(pool: &'s Pool, choices: &'s Choices) -> Chooser<'s> {
-        Chooser { pool, choices, next: 0, source: Source::Choices, is_steady: false, chosen: Vec::new() }
+        Chooser {
+            pool,
+            choices,
+            next: 0,
+            source: Source::Choices,
+            is_steady: false,
+            chosen: Vec::new(),
+            most_arguments: None,
+        }
     }
 }
 
@@ -403,6 +447,15 @@ impl Oracle for Chooser<'_> {
     }
 
     fn choose(&mut self, choice: &Choice) -> i128 {
+        match self.most_arguments.take() {
+            Some(most) => self.chosen_for(choice).rem_euclid(most + 1),
+            None => self.chosen_for(choice),
+        }
+    }
+}
+
+impl Chooser<'_> {
+    fn chosen_for(&mut self, choice: &Choice) -> i128 {
         let place = (choice.function, choice.site);
         let chosen = self.chosen.iter().find(|(at, _)| self.is_steady && *at == place);
         let before = chosen.map(|(_, index)| *index);

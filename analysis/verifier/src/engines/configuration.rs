@@ -169,6 +169,9 @@ pub(super) enum Parts {
         /// What a pass of intervals and relations knows is taken for granted.
         #[serde(default)]
         knows: bool,
+        /// Of the program in which loops have their closed forms beside them.
+        #[serde(default)]
+        accelerates: bool,
     },
     /// Invariants of an older text. `resource`: for each question.
     OldInvariants { resource: u32 },
@@ -559,9 +562,10 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
             Box::new(CallPaths { analysis })
         }
         Parts::Cases => Box::new(Cases),
-        Parts::Horn { resource, with_arrays, views, knows } => {
+        Parts::Horn { resource, with_arrays, views, knows, accelerates } => {
             let views = views.into_iter().map(ViewName::view).collect();
-            Box::new(Horn { resource, with_arrays: with_arrays.unwrap_or(resource), views, knows })
+            let with_arrays = with_arrays.unwrap_or(resource);
+            of_loops(Horn { resource, with_arrays, views, knows }, accelerates)
         }
         Parts::OldInvariants { resource } => Box::new(OldInvariants { resource }),
         Parts::Equations { attempts, resource, questions, spacer, views } => {
@@ -571,8 +575,7 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
         Parts::Polynomials => Box::new(Polynomials),
         Parts::Bounded { layers, resource, give_ups, encoding, only_beyond_integers, accelerates } => {
             let encoding = encoding.encoding();
-            let engine = Bounded { layers, resource, give_ups, encoding, only_beyond_integers };
-            if accelerates { Box::new(Accelerated { engine }) } else { Box::new(engine) }
+            of_loops(Bounded { layers, resource, give_ups, encoding, only_beyond_integers }, accelerates)
         }
         Parts::KInduction { most, resource, encoding, only_beyond_integers } => {
             Box::new(KInduction { most, resource, encoding: encoding.encoding(), only_beyond_integers })
@@ -581,6 +584,11 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
         Parts::Cparec { most, inner } => Box::new(CpaRec::new(inner, most)),
         Parts::CparecFixpoint { most, inner } => Box::new(CpaRecFixpoint::new(name, inner, most)),
     }
+}
+
+/// The engine, asked of loops as they are or of loops with their closed forms.
+fn of_loops(engine: impl Engine + 'static, accelerates: bool) -> Box<dyn Engine> {
+    if accelerates { Box::new(Accelerated { engine }) } else { Box::new(engine) }
 }
 
 /// An engine under the name it was asked for by.

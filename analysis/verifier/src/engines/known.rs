@@ -4,12 +4,9 @@
 //! Law: an execution from the entry that violates nothing on its way satisfies it wherever it is. So what a solver finds of the states that satisfy it, too,
 //! holds of all that are reached.
 
-use std::{
-    collections::{BTreeMap, btree_map},
-    sync::{Arc, OnceLock},
-};
+use std::collections::{BTreeMap, btree_map};
 
-use proofline_cfa::{Entry, IntType, Loc, LocalId, Name, Scalar, scalar_of};
+use proofline_cfa::{IntType, Loc, LocalId, Name, Scalar, scalar_of};
 use proofline_cpa::{Unknown, bam::Blocks};
 use proofline_domains::{
     interval::IntervalValue,
@@ -24,7 +21,7 @@ use super::{
     Question,
     abstraction::{integer_registers, widen},
 };
-use crate::{pass, subject::Subject};
+use crate::pass;
 
 /// What the pass may cost. Where that is not enough, nothing is known.
 const STEPS: u64 = 20_000;
@@ -46,44 +43,8 @@ pub(super) struct Known {
     at: BTreeMap<(Name, Loc), Here>,
 }
 
-/// What is known of a program's executions from an entry, once somebody has asked.
-#[derive(Debug)]
-pub struct Shared {
-    subject: Subject,
-    entry: Entry,
-    known: OnceLock<Arc<Known>>,
-}
-
-impl Shared {
-    /// Of executions from this entry. Nobody has asked yet.
-    pub fn new(subject: &Subject, entry: Entry) -> Shared {
-        Shared { subject: subject.clone(), entry, known: OnceLock::new() }
-    }
-}
-
-impl Question<'_> {
-    /// What is known of the executions that are asked about.
-    ///
-    /// # Errors
-    /// If the question is over.
-    pub(super) fn known(&self) -> Result<Arc<Known>, Unknown> {
-        // An engine may ask about a program that it has made.
-        let is_same = self.shared.subject.is(self.subject) && self.shared.entry == self.entry;
-        if let Some(known) = self.shared.known.get().filter(|_| is_same) {
-            return Ok(known.clone());
-        }
-        let known = match Known::of(self) {
-            Ok(known) => Arc::new(known),
-            Err(why @ (Unknown::Cancelled | Unknown::OutOfTime)) => return Err(why),
-            // What is not known is not assumed.
-            Err(_) => Arc::default(),
-        };
-        Ok(if is_same { self.shared.known.get_or_init(|| known).clone() } else { known })
-    }
-}
-
 impl Known {
-    fn of(question: &Question<'_>) -> Result<Known, Unknown> {
+    pub(super) fn of(question: &Question<'_>) -> Result<Known, Unknown> {
         let Question { subject, entry, .. } = *question;
         // Calls of functions that call themselves would be entered again and again.
         let is_recursive = |name: &Name| subject.env().call_graph().is_recursive(*name);

@@ -25,6 +25,7 @@ mod predicate;
 mod question;
 mod sequences;
 pub(crate) mod session;
+mod shared;
 mod start;
 mod states;
 mod witness;
@@ -52,7 +53,6 @@ pub use equations::Equations;
 pub use features::Features;
 pub use horn::Horn;
 pub use kinduction::KInduction;
-pub use known::Shared;
 pub use method::{Method, method};
 pub use old_invariants::OldInvariants;
 pub use own::{MOST_BYTES, NoConfiguration, define, definition};
@@ -60,6 +60,7 @@ pub use polynomials::Polynomials;
 pub use predicate::Predicate;
 pub use question::{Question, Targets};
 pub use sequences::Sequences;
+pub use shared::Shared;
 
 /// What an engine found out about all targets together.
 #[derive(Clone, PartialEq, Eq, Debug)]

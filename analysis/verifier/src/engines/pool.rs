@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proofline_cfa::{Expr, IntType, Program, Scalar, visit};
 
-use crate::interpret::Choice;
+use crate::interpret::{Choice, words};
 
 /// A small deterministic generator (splitmix64).
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,8 @@ pub(crate) struct Pool {
     values: Vec<i128>,
     /// Of floating numbers.
     numbers: Vec<f64>,
+    /// Words that stand in the program's text.
+    words: Vec<Vec<u8>>,
 }
 
 impl Pool {
@@ -43,7 +45,12 @@ impl Pool {
                 });
             }
         }
-        Pool::new(constants(program)).with_numbers(&numbers)
+        Pool::new(constants(program)).with_numbers(&numbers).with_words(words(program))
+    }
+
+    /// With these words.
+    pub(crate) fn with_words(self, words: Vec<Vec<u8>>) -> Pool {
+        Pool { words, ..self }
     }
 
     /// With these floating numbers, and what lies on the other side of 0.
@@ -98,7 +105,12 @@ impl Pool {
         // Small ones; those of the program are added.
         let few = values.iter().take(11).map(|value| *value as f64);
         let numbers = few.chain(FLOATS.iter().copied()).collect();
-        Pool { values, numbers }
+        Pool { values, numbers, words: Vec::new() }
+    }
+
+    /// Words that inputs may be compared with.
+    pub(crate) fn words(&self) -> &[Vec<u8>] {
+        &self.words
     }
 
     pub(crate) fn len(&self) -> usize {

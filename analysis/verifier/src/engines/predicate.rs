@@ -185,10 +185,14 @@ impl Predicate {
             ..Config::default()
         };
         let run = reachability(subject.env(), entry, config, targets.set().clone());
-        let mut checker = Checker::new(analysis, &run, None, MemoryStore::default())?;
+        let mut checker = Checker::new(analysis, &run, question.handed_on(), MemoryStore::default())?;
         let mut unconfirmed = 0;
         while unconfirmed < self.settings.unconfirmed {
-            match checker.run(budget) {
+            let outcome = checker.run(budget);
+            if outcome != Outcome::Holds {
+                question.hand_on(checker.precision());
+            }
+            match outcome {
                 Outcome::Reaches(witness) => {
                     let witness = of_predicates(witness);
                     if let Some(shown) = witness.and_then(|witness| witness::confirm(question, &witness)) {

@@ -6,7 +6,7 @@ use proofline_cfa::{Entry, Expr, Function, Name, ObligationId, visit};
 use proofline_cpa::Budget;
 use proofline_program_analysis::Environment;
 
-use super::known::Shared;
+use super::shared::Shared;
 use crate::subject::Subject;
 
 /// The obligations of a question. Others block the executions that would violate them.

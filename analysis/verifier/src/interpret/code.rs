@@ -13,6 +13,7 @@ use super::{
     accelerate,
     memory::Memory,
     start::{addressed, function_address},
+    words::words,
 };
 
 /// Number of a function in [`Code`].
@@ -31,6 +32,7 @@ pub struct Code {
     pub(crate) initial: [OnceLock<Initial>; 2],
     /// By function and location: where loops begin. Short runs do not ask.
     heads: OnceLock<Vec<Vec<bool>>>,
+    words: OnceLock<Vec<Vec<u8>>>,
 }
 
 /// Memory at the start of a run, and where the globals are in it.
@@ -120,9 +122,15 @@ impl Code {
             asks_for_values: asks_for_values(program),
             initial: Default::default(),
             heads: OnceLock::new(),
+            words: OnceLock::new(),
         };
         code.find_pure();
         code
+    }
+
+    /// Words that texts from outside may be made of.
+    pub(super) fn words(&self) -> &[Vec<u8>] {
+        self.words.get_or_init(|| words(&self.program))
     }
 
     /// The address of a function, which has a body or not.

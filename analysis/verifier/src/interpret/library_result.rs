@@ -78,6 +78,10 @@ impl<'c, O: Oracle> Machine<'c, O> {
         if let (Quantity::FloatIn, Some(Scalar::Float(format))) = (result.quantity, dst.scalar) {
             return self.float_in(Asker { code, site }, &result.arguments, format);
         }
+        if let Quantity::ScannedCount | Quantity::ScannedLength | Quantity::ScannedNumber = result.quantity {
+            let of = (result.quantity, &result.arguments[..]);
+            return self.scanned_result(code, of, dst.scalar, site);
+        }
         let mut numbers = [0; 4];
         for (number, argument) in numbers.iter_mut().zip(&result.arguments) {
             match self.eval(code, argument)? {
@@ -194,7 +198,12 @@ impl<'c, O: Oracle> Machine<'c, O> {
             }
             Quantity::Overlap => self.overlap((from, third), (to, third))?,
             Quantity::Meeting => self.overlap((from, second), (third as u64, fourth))?,
-            Quantity::PrintedLength | Quantity::PrintedText | Quantity::FloatIn => Found::Unknown,
+            Quantity::PrintedLength
+            | Quantity::PrintedText
+            | Quantity::FloatIn
+            | Quantity::ScannedCount
+            | Quantity::ScannedLength
+            | Quantity::ScannedNumber => Found::Unknown,
             Quantity::FloatEnd if !self.is_locale_of_c(asker.code)? => Found::Unknown,
             Quantity::FloatEnd => {
                 let text = self.text(asker, from)?;
@@ -317,6 +326,11 @@ impl<'c, O: Oracle> Machine<'c, O> {
         }
     }
 
+    /// A string without its end, for a result at a site; `None` if it is not known.
+    pub(super) fn text_at(&mut self, code: &'c FunctionCode, from: u64, site: Site) -> Step<Option<Vec<u8>>> {
+        self.text(Asker { code, site }, from)
+    }
+
     /// A string without its end.
     fn text(&mut self, asker: Asker<'c>, from: u64) -> Step<Option<Vec<u8>>> {
         let Some(length) = self.length(asker, Bytes { from, most: LONGEST }, 1)? else { return Ok(None) };
@@ -419,7 +433,7 @@ pub(super) fn number(text: &[u8]) -> Option<i128> {
 
 /// What `strtol` and its kin make of a text in a base, before it is brought into a type, and how many characters are read for that. `None`: libraries differ, or
 /// there is no such base.
-fn number_in(text: &[u8], base: i128) -> Option<(i128, i128)> {
+pub(super) fn number_in(text: &[u8], base: i128) -> Option<(i128, i128)> {
     let is_space = |c: &u8| c.is_ascii_whitespace() || *c == 0x0b;
     let start = text.iter().position(|c| !is_space(c)).unwrap_or(text.len());
     let signed = start + usize::from(matches!(text.get(start), Some(b'-' | b'+')));

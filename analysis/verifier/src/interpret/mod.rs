@@ -18,11 +18,13 @@ mod memory;
 mod oracle;
 mod place;
 mod predicates;
+mod scanned;
 mod start;
 mod step;
 mod text_input;
 mod trace;
 mod watch;
+mod words;
 
 pub(crate) use calls::{CallNumbers, Interface};
 pub use code::Code;
@@ -34,3 +36,4 @@ pub(crate) use start::function_at;
 pub(crate) use trace::Touched;
 pub use trace::{Event, Passed, Skipped, Trace};
 pub(crate) use watch::{Moment, Seen};
+pub(crate) use words::words;

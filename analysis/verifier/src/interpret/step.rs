@@ -1,8 +1,8 @@
 //! What edges do to a running program.
 
 use proofline_cfa::{
-    Allocation, Argument, Call, Callee, Cause, Edge, EdgeId, IntType, Object, Op, Role, Scalar,
-    copied_character, eval::Value,
+    Allocation, Argument, Base, Call, Callee, Cause, Edge, EdgeId, Expr, IntType, Loc, Object, Op, Quantity,
+    Role, Scalar, copied_character, eval::Value,
 };
 
 use proofline_hir::{Type, TypeKind};
@@ -74,7 +74,13 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 if size == 0 { Ok(()) } else { self.memory.fill(to, size, byte).or_else(refused) }
             }
             Op::HavocBytes(to, size, cause) => {
-                let (to, size) = (self.address(code, to)?, self.address(code, size)?);
+                let (to, counted) = (self.address(code, to)?, size);
+                let size = self.address(code, counted)?;
+                if self.write_scanned(code, (to, counted), edge.site)?
+                    || is_written_at_once(code, edge.to, size)
+                {
+                    return Ok(());
+                }
                 self.is_determined = false;
                 self.is_guess |= matches!(cause, Cause::Unmodelled(_));
                 // What it decides on the way may be to leave everything as it is.
@@ -272,4 +278,13 @@ impl<'c, O: Oracle> Machine<'c, O> {
         self.frame_mut().at = code.function.edge(id).to;
         Ok(())
     }
+}
+
+/// Whether the next edge, and no other comes next, gives as many bytes the number that `sscanf` has found: these bytes, for both edges are made together.
+fn is_written_at_once(code: &FunctionCode, at: Loc, size: u64) -> bool {
+    let [next] = code.successors[at.index()][..] else { return false };
+    let Op::Assign(place, Expr::Load(number)) = &code.function.edge(next).op else { return false };
+    let Base::Local(id) = number.base else { return false };
+    let result = code.library_results.get(&id).map(|at| &code.function.library_results[*at as usize]);
+    place.size == size && result.is_some_and(|result| result.quantity == Quantity::ScannedNumber)
 }

@@ -50,6 +50,16 @@ impl Linear {
         rest
     }
 
+    /// Whether it is not negative whatever of their types the variables are.
+    pub(super) fn is_never_negative(&self) -> bool {
+        let least = self.factors.iter().try_fold(self.constant, |sum, (variable, factor)| {
+            let Some(Scalar::Int(ty)) = variable.scalar else { return None };
+            let end = if *factor > 0 { ty.min() } else { ty.max() };
+            sum.checked_add(factor.checked_mul(end)?)
+        });
+        least.is_some_and(|least| least >= 0)
+    }
+
     /// As an expression of [`WIDE`], in which each variable stands for what `read` gives.
     pub(super) fn expr(&self, read: &dyn Fn(&Lvalue) -> Expr) -> Expr {
         let mut sum = Expr::Int(self.constant, WIDE);

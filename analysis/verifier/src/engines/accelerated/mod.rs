@@ -1,9 +1,12 @@
 //! Acceleration: where a loop goes round along one path and only adds, its closed form is an edge of its own beside the loop. `for (i = 0; i < n; i++) s += 3;`
-//! gets an edge on which `i` and `s` are what they are after any number of rounds (at least two), if every condition on the way holds in each of
-//! them, and nothing leaves its type. So engines see in one step what takes millions.
+//! gets an edge on which `i` and `s` are what they are after any number of rounds, if every condition on the way holds in each of them, and nothing
+//! leaves its type. So engines see in one step what takes millions.
 //!
-//! Law: the program with such edges has every execution of the program, and what holds of it holds of the program. A violation is one of the program if
-//! it is run there, with the inputs that the program itself reads.
+//! Where nothing but the state decides that control takes the path, the edge stands for as many rounds as there can be, and control goes round the loop
+//! itself only where the edge cannot be taken. Then nothing is left of a loop that adds up to a bound, and no invariant of it is looked for.
+//!
+//! Law: every execution of the program that violates something is there in the program with such edges, so what holds of it holds of the program. A
+//! violation is one of the program if it is run there, with the inputs that the program itself reads.
 
 mod linear;
 mod round;
@@ -126,9 +129,15 @@ fn with_closed_forms(function: &Function, tests: &Tests, program: &Program) -> O
         if !is_innermost || one.irreducible {
             continue;
         }
-        let rounds = paths(function, &structure, one.head, &one.body).into_iter();
-        let rounds = rounds.filter_map(|path| Round::along(function, &path, tests));
-        let closed: Vec<Closed> = rounds.filter_map(Closed::of).collect();
+        let paths = paths(function, &structure, one.head, &one.body);
+        let closed: Vec<Closed> = paths
+            .into_iter()
+            .filter_map(|path| {
+                let closed = Closed::of(Round::along(function, &path, tests)?)?;
+                let is_decided = path.iter().all(|edge| is_decided(function, &structure, *edge));
+                Some(Closed { is_forced: is_decided && closed.is_exact(), ..closed })
+            })
+            .collect();
         if !closed.is_empty() {
             writer.write(one.head, &closed);
         }
@@ -158,6 +167,32 @@ fn paths(function: &Function, structure: &Structure, head: Loc, body: &BTreeSet<
     found
 }
 
+/// Whether the state decides that control takes this edge: the others from its location have conditions that exclude its own.
+fn is_decided(function: &Function, structure: &Structure, edge: EdgeId) -> bool {
+    let from = function.edge(edge).from;
+    structure.successors(from).iter().all(|other| {
+        *other == edge
+            || match (&function.edge(edge).op, &function.edge(*other).op) {
+                (Op::Assume(a), Op::Assume(b)) => excludes(a, b),
+                _ => false,
+            }
+    })
+}
+
+/// Whether two conditions cannot both be so.
+fn excludes(a: &Expr, b: &Expr) -> bool {
+    if a.negated() == *b || b.negated() == *a {
+        return true;
+    }
+    // Cases of a `switch`.
+    match (a, b) {
+        (Expr::Compare(CompareOp::Eq, x, one), Expr::Compare(CompareOp::Eq, y, other)) if x == y => {
+            matches!((&**one, &**other), (Expr::Int(one, _), Expr::Int(other, _)) if one != other)
+        }
+        _ => false,
+    }
+}
+
 /// What variables are after `k` rounds, over what they were before.
 #[derive(Clone, Debug)]
 enum Form {
@@ -174,6 +209,27 @@ enum Form {
 struct Closed {
     round: Round,
     forms: BTreeMap<Lvalue, Form>,
+    /// Where control can go round so, it does, as often as it can: the edge stands for all these rounds.
+    is_forced: bool,
+}
+
+/// Which rounds an edge stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Rounds {
+    /// A single one.
+    One,
+    /// Two or more.
+    Several,
+    /// One or more.
+    Any,
+}
+
+/// An edge to be: a closed form, which of the forms that are not 0 are below it (bit by bit), and for which rounds.
+#[derive(Clone, Copy, Debug)]
+struct Way<'c> {
+    closed: &'c Closed,
+    signs: usize,
+    rounds: Rounds,
 }
 
 /// After how many of the rounds.
@@ -213,7 +269,40 @@ impl Closed {
             return None;
         }
         forms.extend(others);
-        Some(Closed { round, forms })
+        Some(Closed { round, forms, is_forced: false })
+    }
+
+    /// Whether the forms say all that rounds do.
+    fn is_exact(&self) -> bool {
+        !self.forms.values().any(|form| matches!(form, Form::Any))
+    }
+
+    /// The edges that it gets.
+    fn ways(&self) -> impl Iterator<Item = Way<'_>> {
+        let has_last = self.forms.values().any(|form| matches!(form, Form::Last(_)));
+        let rounds: &[Rounds] = match (self.is_forced, has_last) {
+            (false, _) => &[Rounds::Several],
+            (true, false) => &[Rounds::Any],
+            (true, true) => &[Rounds::One, Rounds::Several],
+        };
+        let signs = 0..1usize << self.round.not_zero.len();
+        signs.flat_map(move |signs| {
+            rounds.iter().map(move |rounds| Way { closed: self, signs, rounds: *rounds })
+        })
+    }
+
+    /// Whether a form that was not negative before a round is not behind it either.
+    fn is_growing(&self, form: &Linear) -> bool {
+        let slope = form.factors.iter().try_fold(0, |slope: i128, (variable, factor)| {
+            match self.forms.get(variable) {
+                None => Some(slope),
+                Some(Form::Step(step)) if step.factors.is_empty() => {
+                    slope.checked_add(factor.checked_mul(step.constant)?)
+                }
+                Some(Form::Step(_) | Form::Last(_) | Form::Any) => None,
+            }
+        });
+        slope.is_some_and(|slope| slope >= 0)
     }
 }
 
@@ -266,30 +355,41 @@ impl Writer<'_> {
         }
         let choice = self.local(ROUNDS, Scalar::Int(COUNT));
         let at = self.step(here, Op::Havoc(choice.clone(), Cause::Input(Name::new(ROUNDS))));
-        // Each form that is not 0 is above or below.
-        let signs = |closed: &Closed| 0..1usize << closed.round.not_zero.len();
-        let ways: Vec<(&Closed, usize)> =
-            all.iter().flat_map(|closed| signs(closed).map(move |signs| (closed, signs))).collect();
+        let ways: Vec<Way<'_>> = all.iter().flat_map(Closed::ways).collect();
         let number = |way: usize| Expr::Int(way as i128, WIDE);
-        for (way, (closed, signs)) in ways.iter().enumerate() {
-            let at = self.assume(at, CompareOp::Eq, wide(&choice), number(way + 1));
-            self.write_one((at, here), closed, *signs);
+        for (nth, way) in ways.iter().enumerate() {
+            let at = self.assume(at, CompareOp::Eq, wide(&choice), number(nth + 1));
+            self.write_one((at, here), *way);
         }
-        let is_none = |op, way| Op::Assume(Expr::Compare(op, Arc::new(wide(&choice)), Arc::new(number(way))));
-        self.connect(at, is_none(CompareOp::Eq, 0), head);
-        self.connect(at, is_none(CompareOp::Gt, ways.len()), head);
+        let mut on = self.location();
+        for (op, way) in [(CompareOp::Eq, 0), (CompareOp::Gt, ways.len())] {
+            self.connect(at, compare(op, wide(&choice), number(way)), on);
+        }
+        // What can be taken at once is.
+        for closed in all.iter().filter(|closed| closed.is_forced) {
+            let next = self.location();
+            for condition in closed.round.impossible() {
+                self.connect(on, Op::Assume(condition), next);
+            }
+            on = next;
+        }
+        self.connect(on, Op::Skip, head);
         self.changed = true;
     }
 
-    fn write_one(&mut self, (from, to): (Loc, Loc), closed: &Closed, signs: usize) {
-        let count = self.local(ROUNDS, Scalar::Int(COUNT));
-        let mut at = self.step(from, Op::Havoc(count.clone(), Cause::Input(Name::new(ROUNDS))));
-        let rounds = wide(&count);
-        for (low, high) in
-            [(Expr::Int(2, WIDE), rounds.clone()), (rounds.clone(), Expr::Int(MOST_ROUNDS, WIDE))]
-        {
-            at = self.assume(at, CompareOp::Le, low, high);
-        }
+    fn write_one(&mut self, (from, to): (Loc, Loc), Way { closed, signs, rounds: which }: Way<'_>) {
+        let mut at = from;
+        let rounds = match which {
+            Rounds::One => Expr::Int(1, WIDE),
+            Rounds::Several | Rounds::Any => {
+                let count = self.local(ROUNDS, Scalar::Int(COUNT));
+                at = self.step(at, Op::Havoc(count.clone(), Cause::Input(Name::new(ROUNDS))));
+                let least = if which == Rounds::Any { 1 } else { 2 };
+                at = self.assume(at, CompareOp::Le, Expr::Int(least, WIDE), wide(&count));
+                at = self.assume(at, CompareOp::Le, wide(&count), Expr::Int(MOST_ROUNDS, WIDE));
+                wide(&count)
+            }
+        };
         let mut kept = Kept { before: BTreeMap::new(), rounds };
         for variable in closed.forms.keys() {
             let Some(scalar) = variable.scalar else { continue };
@@ -302,9 +402,13 @@ impl Writer<'_> {
         }
         // A linear form that is right in the second round and in the last one is right in between. In the first one, variables may not yet be what a round
         // leaves in them.
-        let moments = [After::None, After::One, After::AllButOne];
+        let moments: &[After] = match which {
+            Rounds::One => &[After::None],
+            Rounds::Several => &[After::None, After::One, After::AllButOne],
+            Rounds::Any => &[After::None, After::AllButOne],
+        };
         let zero = || Expr::Int(0, WIDE);
-        for when in moments {
+        for &when in moments {
             let is_said = |form: &&Linear| when != After::One || closed.begins_otherwise(form);
             for form in closed.round.at_least_zero.iter().filter(is_said) {
                 at = self.assume(at, CompareOp::Ge, closed.value(form, when, &kept), zero());
@@ -313,9 +417,11 @@ impl Writer<'_> {
                 at = self.assume(at, CompareOp::Eq, closed.value(form, when, &kept), zero());
             }
             for (bit, form) in closed.round.not_zero.iter().enumerate().filter(|(_, form)| is_said(form)) {
-                let op = if signs >> bit & 1 == 0 { CompareOp::Gt } else { CompareOp::Lt };
-                at = self.assume(at, op, closed.value(form, when, &kept), zero());
+                at = self.assume(at, sign(signs, bit), closed.value(form, when, &kept), zero());
             }
+        }
+        if closed.is_forced {
+            at = self.assume_last((at, which), closed, signs, &kept);
         }
         for (variable, form) in &closed.forms {
             at = self.step(at, Op::Havoc(variable.clone(), Cause::Input(Name::new(ROUNDS))));
@@ -327,9 +433,48 @@ impl Writer<'_> {
         self.connect(at, Op::Skip, to);
     }
 
-    fn assume(&mut self, from: Loc, op: CompareOp, lhs: Expr, rhs: Expr) -> Loc {
-        self.step(from, Op::Assume(Expr::Compare(op, Arc::new(lhs), Arc::new(rhs))))
+    /// That no other round of the same kind follows, or that these are as many as one edge may stand for.
+    fn assume_last(&mut self, (at, which): (Loc, Rounds), closed: &Closed, signs: usize, kept: &Kept) -> Loc {
+        let to = self.location();
+        let behind = |form: &Linear| closed.value(form, After::All, kept);
+        let zero = || Expr::Int(0, WIDE);
+        let mut ends = Vec::new();
+        for form in closed.round.at_least_zero.iter().filter(|form| !closed.is_growing(form)) {
+            ends.push(compare(CompareOp::Lt, behind(form), zero()));
+        }
+        for form in &closed.round.zero {
+            ends.push(compare(CompareOp::Ne, behind(form), zero()));
+        }
+        for (bit, form) in closed.round.not_zero.iter().enumerate() {
+            let op = sign(signs, bit).negated();
+            ends.push(compare(op, behind(form), zero()));
+        }
+        // A single round is followed by others of its kind, which are several.
+        match which {
+            Rounds::One => {}
+            Rounds::Several | Rounds::Any => {
+                ends.push(compare(CompareOp::Eq, kept.rounds.clone(), Expr::Int(MOST_ROUNDS, WIDE)));
+            }
+        }
+        for end in ends {
+            self.connect(at, end, to);
+        }
+        to
     }
+
+    fn assume(&mut self, from: Loc, op: CompareOp, lhs: Expr, rhs: Expr) -> Loc {
+        self.step(from, compare(op, lhs, rhs))
+    }
+}
+
+/// An assumption.
+fn compare(op: CompareOp, lhs: Expr, rhs: Expr) -> Op {
+    Op::Assume(Expr::Compare(op, Arc::new(lhs), Arc::new(rhs)))
+}
+
+/// On which side of 0 a form is that is not 0.
+fn sign(signs: usize, bit: usize) -> CompareOp {
+    if signs >> bit & 1 == 0 { CompareOp::Gt } else { CompareOp::Lt }
 }
 
 impl Closed {

@@ -1,13 +1,16 @@
 //! One round of a loop along one path, as linear forms: what variables are behind it, and what must hold for control to take it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use proofline_cfa::{
     Argument, BinaryOp, Callee, CompareOp, EdgeId, Expr, Function, IntType, Lvalue, Name, Op, Scalar,
     UnaryOp, visit,
 };
 
-use super::linear::Linear;
+use super::linear::{Linear, WIDE, wide};
 
 /// What a round does.
 #[derive(Clone, Debug, Default)]
@@ -59,8 +62,24 @@ impl Round {
                 | Op::HavocBytes(..) => return None,
             }
         }
+        for forms in [&mut round.at_least_zero, &mut round.zero, &mut round.not_zero] {
+            forms.sort_unstable();
+            forms.dedup();
+        }
+        // Whatever is in the variables, as long as it is of their types.
+        round.at_least_zero.retain(|form| !form.is_never_negative());
         let written: BTreeSet<&Lvalue> = round.written.keys().collect();
         (!round.kept.iter().any(|condition| mentions(condition, &written))).then_some(round)
+    }
+
+    /// Conditions of which one is so wherever no such round comes next.
+    pub(super) fn impossible(&self) -> Vec<Expr> {
+        let is =
+            |op, form: &Linear| Expr::Compare(op, Arc::new(form.expr(&wide)), Arc::new(Expr::Int(0, WIDE)));
+        let negative = self.at_least_zero.iter().map(|form| is(CompareOp::Lt, form));
+        let not_zero = self.zero.iter().map(|form| is(CompareOp::Ne, form));
+        let zero = self.not_zero.iter().map(|form| is(CompareOp::Eq, form));
+        negative.chain(not_zero).chain(zero).chain(self.kept.iter().map(Expr::negated)).collect()
     }
 
     /// The value of an expression over what was there before the round. That computing it does not leave its type is noted.

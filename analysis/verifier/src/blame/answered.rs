@@ -50,7 +50,19 @@ impl Questions {
                     }
                 }
             }
-            _ => {}
+            Op::Assign(..)
+            | Op::Skip
+            | Op::Assume(_)
+            | Op::Copy(..)
+            | Op::Havoc(..)
+            | Op::Clobber(..)
+            | Op::Allocate(_)
+            | Op::Free(_)
+            | Op::CopyBytes(..)
+            | Op::FillBytes(..)
+            | Op::HavocBytes(..)
+            | Op::Begin(_)
+            | Op::End(_) => {}
         }
     }
 

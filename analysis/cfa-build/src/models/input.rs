@@ -330,6 +330,8 @@ impl Pass<'_, '_> {
     /// Bytes that get a value, which may follow from a text. What is a variable of this size is written as one.
     fn write_scanned(&mut self, to: &Expr, size: Expr, exactly: Option<(Scalar, Vec<Expr>)>, cause: Cause) {
         let Expr::Int(bytes, _) = size else { return };
+        // What may not be written at all is not computed.
+        let exactly = exactly.filter(|_| !matches!(cause, Cause::Within(_)));
         let number = exactly.map(|(scalar, of)| {
             let before = self.emitter.exactly.replace((Quantity::ScannedNumber, of));
             let number = self.emitter.any(scalar, cause);

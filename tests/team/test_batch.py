@@ -117,8 +117,8 @@ def assert_that_cost_is_told(lines, jobs):
         names.add(name)
         seconds, megabytes = seconds + float(own_seconds), max(megabytes, int(own_megabytes))
         assert (int(done), int(of), int(largest)) == (count, jobs, megabytes)
-        # Each number is rounded to a tenth.
-        assert float(all_seconds) == pytest.approx(seconds, abs=0.05 * (count + 1) + 1e-6)
+        # Each number is rounded to a hundredth.
+        assert float(all_seconds) == pytest.approx(seconds, abs=0.005 * (count + 1) + 1e-6)
     assert len(names) == jobs and seconds > 0 and megabytes > 1
 
 

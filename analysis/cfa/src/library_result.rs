@@ -104,6 +104,8 @@ pub enum Quantity {
     PrintedText,
     /// `sscanf(s, f, …)`: how many conversions get a value, or -1: `s`, `f`.
     ScannedCount,
+    /// How many of the arguments behind the format get a value then: the same arguments.
+    ScannedItems,
     /// How many characters the conversion with this number takes, counted from 0 as the arguments are: `s`, `f`, the number. A `HavocBytes` of so many bytes
     /// writes these characters.
     ScannedLength,
@@ -113,7 +115,7 @@ pub enum Quantity {
 
 impl Quantity {
     /// With name and number of arguments.
-    pub const ALL: [(&'static str, Quantity, usize); 37] = [
+    pub const ALL: [(&'static str, Quantity, usize); 38] = [
         ("string_length", Quantity::StringLength, 1),
         ("bounded_length", Quantity::BoundedLength, 2),
         ("string_size", Quantity::StringSize, 1),
@@ -149,6 +151,7 @@ impl Quantity {
         ("printed_length", Quantity::PrintedLength, 2),
         ("printed_text", Quantity::PrintedText, 2),
         ("scanned_count", Quantity::ScannedCount, 2),
+        ("scanned_items", Quantity::ScannedItems, 2),
         ("scanned_length", Quantity::ScannedLength, 3),
         ("scanned_number", Quantity::ScannedNumber, 3),
     ];
@@ -196,6 +199,7 @@ impl Quantity {
             | Quantity::PrintedLength
             | Quantity::PrintedText
             | Quantity::ScannedCount
+            | Quantity::ScannedItems
             | Quantity::ScannedLength
             | Quantity::ScannedNumber => return None,
         })

@@ -1,5 +1,7 @@
 //! From the events of a run to the steps people read: names as written, temporaries left out, long stretches shortened.
 
+mod rows;
+
 use proofline_cfa::{
     Base, Callee, Cause, EdgeId, Entry, Expr, Function, LocalId, Lvalue, MONITOR, Name, Obligation, Op,
     Program, Role, Scalar, Site, Type, Types, command_line, eval::Value, lvalue_text, visit,
@@ -106,19 +108,6 @@ fn is_about_memory(obligation: &Obligation, at: &Function) -> bool {
         }
         _ => false,
     })
-}
-
-/// Of which element on the last step speaks, if this is the next one and has the same value.
-fn first_of_row(last: &TraceStep, name: &str, shown: &String) -> Option<u64> {
-    let (before, value) = last.change.as_ref().filter(|_| last.kind == StepKind::Assign)?;
-    let element = |name: &str| {
-        let (row, at) = name.strip_suffix(']')?.rsplit_once('[')?;
-        Some((row.to_owned(), at.parse::<u64>().ok()?))
-    };
-    let ((row, at), (last_row, last_at)) = (element(name)?, element(before)?);
-    let is_next = row == last_row && at.checked_sub(1) == Some(last_at) && value == shown;
-    let text = last.text.strip_prefix('`')?.strip_prefix(&row)?.strip_prefix('[')?;
-    text.split([' ', ']']).next()?.parse().ok().filter(|_| is_next)
 }
 
 /// What fails, in the program's words where it can be said so, and what the object is like.
@@ -452,31 +441,15 @@ impl Teller<'_> {
             StepKind::Input => format!("`{name} = {shown}` (input)"),
             _ => format!("`{name} = {shown}`"),
         };
-        if self.is_one_more(function, event, (&name, &shown)) {
+        let position = self.sources.position(function.name, function.edge(event.edge).site);
+        let (here, moment) = ((position, event.depth.saturating_sub(1)), self.moment);
+        if self.steps.last_mut().is_some_and(|last| rows::extend(last, (&name, &shown), here, moment)) {
             return;
         }
         self.push(function, event, kind, text, Some((name, shown)));
         if let Some(step) = self.steps.last_mut() {
             step.is_global = !matches!(dst.base, Base::Local(_));
         }
-    }
-
-    /// Whether the last step gave the element before this one the same value, at the same place in the text: elements that an initializer
-    /// does not name are one step.
-    fn is_one_more(&mut self, function: &Function, event: &Event, (name, shown): (&str, &String)) -> bool {
-        let position = self.sources.position(function.name, function.edge(event.edge).site);
-        let moment = self.moment;
-        let Some(last) = self.steps.last_mut() else { return false };
-        let Some(first) = first_of_row(last, name, shown) else { return false };
-        if last.position != position || last.depth != event.depth.saturating_sub(1) {
-            return false;
-        }
-        let row = name.rsplit_once('[').map_or(name, |(row, _)| row);
-        let at = name.rsplit_once('[').map_or("", |(_, at)| at);
-        last.text = format!("`{row}[{first} .. {at} = {shown}`");
-        last.change = Some((name.to_owned(), shown.clone()));
-        last.moment = moment;
-        true
     }
 
     fn branch_text(

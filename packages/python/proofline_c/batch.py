@@ -103,7 +103,7 @@ class Cost:
         self.megabytes = max(self.megabytes, megabytes)
 
     def __str__(self):
-        return f"{self.seconds:.1f} CPU s, largest job {self.megabytes} MB"
+        return f"{self.seconds:.2f} CPU s, largest job {self.megabytes} MB"
 
 
 def main():
@@ -153,7 +153,7 @@ def main():
                 keep(given.plan, number, answer)
                 megabytes = head(answer).get("megabytes") or 0
                 cost.add(seconds, megabytes)
-                print(f"{count} of {len(todo)}: {title(job)} ({seconds:.1f} CPU s, {megabytes} MB); so far {cost}", flush=True)
+                print(f"{count} of {len(todo)}: {title(job)} ({seconds:.2f} CPU s, {megabytes} MB); so far {cost}", flush=True)
             open_parts.discard(number)
             for ready in [one for one in waits if not open_parts.intersection(one["after"])]:
                 waits.remove(ready)

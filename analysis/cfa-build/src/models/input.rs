@@ -6,7 +6,7 @@ use proofline_cfa::{
     Argument, Base, BinaryOp, Cause, CompareOp, Expr, FloatType, Function, IntType, LocalId, Lvalue,
     MemoryPredicate, Op, Quantity, Scalar, Step,
 };
-use proofline_hir::Type;
+use proofline_hir::{Type, TypeKind};
 
 use super::{
     apply::Pass,
@@ -179,35 +179,59 @@ impl Pass<'_, '_> {
                     .demand_that(never, &format!("`%{letter}` has a pointer as its argument"));
             };
             at += 1;
-            let reached = fold::compare(CompareOp::Ge, number.clone(), Expr::Int(count, ty));
-            let (start, join) = (self.emitter.at, self.emitter.location());
-            self.emitter.connect(Op::Assume(reached.negated()), join);
-            self.emitter.at = start;
-            self.emitter.emit(Op::Assume(reached));
-            // That text in between was as it should be nothing says.
-            let cause = if is_count && is_behind_text { cause.within() } else { cause };
-            let nth = Expr::Int((at - 1 - scan.first) as i128, IntType::INT);
-            let of = of.clone().map(|(string, format)| vec![string, format, nth]);
-            self.scan_one(specification, &to, scan.string.zip(of), arguments, cause);
-            if let (true, Some(all)) = (is_count, &all) {
-                self.count_at_most(&specification.length, &to, all);
-            }
-            self.emitter.connect(Op::Skip, join);
-            self.emitter.at = join;
+            let of = of.clone().map(|(string, format)| (vec![string, format], at - 1 - scan.first));
+            // What `%n` stores needs no conversion before it: it may be stored where the result is -1.
+            let reached = match count {
+                0 if is_count => Expr::int(1),
+                _ => fold::compare(CompareOp::Ge, number.clone(), Expr::Int(count, ty)),
+            };
+            self.in_case(reached, |pass| {
+                let read = (scan.string, of.clone());
+                if !is_count {
+                    return drop(pass.scan_one(specification, &to, read, arguments, cause));
+                }
+                let store = |pass: &mut Self| {
+                    let stored = pass.scan_one(specification, &to, read, arguments, cause);
+                    if let Some(all) = &all {
+                        pass.count_at_most(&specification.length, &to, stored, all);
+                    }
+                };
+                // That text in between was as it should be, the result does not say.
+                match is_behind_text {
+                    true => pass.where_stored(of.clone(), cause, store),
+                    false => store(pass),
+                }
+            });
             is_behind_text = false;
         }
     }
 
-    /// One conversion that succeeds. `of`: the text that is read, if it is one, and what says what the conversion makes of it.
+    /// Stores where so many arguments of `sscanf` get a value, which may or may not be.
+    fn where_stored(&mut self, of: Option<(Vec<Expr>, usize)>, cause: Cause, store: impl FnOnce(&mut Self)) {
+        let int = Scalar::Int(IntType::INT);
+        let nth = of.as_ref().map_or(0, |(_, nth)| *nth);
+        let exactly = of.map(|(of, _)| (Quantity::ScannedItems, of));
+        let before = std::mem::replace(&mut self.emitter.exactly, exactly);
+        let items = self.emitter.any(int, cause.within());
+        self.emitter.note(&items, false);
+        self.emitter.exactly = before;
+        let nth = Expr::Int(nth as i128, IntType::INT);
+        self.in_case(fold::compare(CompareOp::Gt, items, nth), store);
+    }
+
+    /// One conversion that succeeds; the number that it gives, if that is computed. Which argument is the text, and text, format and number of the conversion.
     fn scan_one(
         &mut self,
         specification: &Specification,
         to: &Expr,
-        of: Option<(usize, Vec<Expr>)>,
+        (string, of): (Option<usize>, Option<(Vec<Expr>, usize)>),
         arguments: &[Argument],
         cause: Cause,
-    ) {
-        let (string, of) = of.unzip();
+    ) -> Option<Expr> {
+        let of = of.map(|(mut of, nth)| {
+            of.push(Expr::Int(nth as i128, IntType::INT));
+            of
+        });
         let size_t = self.emitter.types.size_t();
         let is_wide = specification.length == b"l" || specification.letter.is_ascii_uppercase();
         let kind = if is_wide { Characters::Wide } else { Characters::Bytes };
@@ -242,6 +266,7 @@ impl Pass<'_, '_> {
                 self.emitter.emit(Op::HavocBytes(to.clone(), bytes.clone(), cause));
                 let width = Expr::Int(kind.bytes(), size_t);
                 self.emitter.emit(Op::FillBytes(behind(to, bytes, site), Expr::int(0), width));
+                None
             }
             b'c' | b'C' => {
                 let count = i128::from(specification.width.unwrap_or(1).max(1));
@@ -249,32 +274,34 @@ impl Pass<'_, '_> {
                 let character = Scalar::Int(IntType { bits: 8, signed: true });
                 let of = of.filter(|_| count * kind.bytes() == 1);
                 let exactly = of.map(|of| (character, of));
-                self.write_scanned(to, size, exactly, cause);
+                self.write_scanned(to, size, exactly, cause)
             }
             letter => {
                 let bytes = self.scanned_bytes(&specification.length, letter);
                 let exactly = scanned_scalar(letter, bytes).zip(of);
-                self.write_scanned(to, Expr::Int(bytes, size_t), exactly, cause);
+                let number = self.write_scanned(to, Expr::Int(bytes, size_t), exactly, cause);
                 if let (b'd' | b'i', Some(width @ 1..=18)) = (letter, specification.width) {
-                    self.of_so_many_digits(&specification.length, width, to);
+                    self.of_so_many_digits(&specification.length, width, (to, number.clone()));
                 }
+                number
             }
         }
     }
 
     /// What is read of so many characters at most, one of which may be a sign. (As hexadecimal digits, two more of them tell the base.)
-    fn of_so_many_digits(&mut self, length: &[u8], width: u32, to: &Expr) {
-        let (number, ty) = self.stored_number(length, to);
+    fn of_so_many_digits(&mut self, length: &[u8], width: u32, (to, number): (&Expr, Option<Expr>)) {
+        let (number, ty) = self.stored_number(length, to, number);
         let most = 10i128.pow(width) - 1;
         let least = -(10i128.pow(width - 1) - 1);
         self.emitter.assume_range(&number, least.max(ty.min()), most.min(ty.max()));
     }
 
-    /// The signed number that a conversion has stored.
-    fn stored_number(&self, length: &[u8], to: &Expr) -> (Expr, IntType) {
+    /// The signed number that a conversion has stored, which may be known.
+    fn stored_number(&self, length: &[u8], to: &Expr, known: Option<Expr>) -> (Expr, IntType) {
         let bytes = self.scanned_bytes(length, b'n');
         let ty = IntType { bits: (bytes * 8) as u8, signed: true };
-        (Expr::Load(self.scanned_place(Scalar::Int(ty), bytes, to)), ty)
+        let place = || self.scanned_place(Scalar::Int(ty), bytes, to);
+        (known.unwrap_or_else(|| Expr::Load(place())), ty)
     }
 
     /// Where a conversion to such a value stores it.
@@ -289,9 +316,19 @@ impl Pass<'_, '_> {
         }
     }
 
+    /// The same, as what it is declared: an integer of this size, signed or not. A variable of another type is not written as one.
+    fn computed_place(&self, scalar: Scalar, bytes: i128, to: &Expr) -> Option<Lvalue> {
+        let Expr::Address(lvalue) = to else { return Some(self.scanned_place(scalar, bytes, to)) };
+        let fits = match (lvalue.scalar?, scalar) {
+            (Scalar::Int(own), Scalar::Int(ty)) => own.bits == ty.bits,
+            (own, scalar) => own == scalar,
+        };
+        (fits && lvalue.bits.is_none() && !matches!(lvalue.ty.kind(), TypeKind::Bool)).then(|| lvalue.clone())
+    }
+
     /// What `%n` has stored is no negative number, and not more than there is to read.
-    fn count_at_most(&mut self, length: &[u8], to: &Expr, all: &Expr) {
-        let (number, ty) = self.stored_number(length, to);
+    fn count_at_most(&mut self, length: &[u8], to: &Expr, stored: Option<Expr>, all: &Expr) {
+        let (number, ty) = self.stored_number(length, to, stored);
         let size_t = Scalar::Int(self.emitter.types.size_t());
         let counted = fold::cast(size_t, number.clone(), self.emitter.site);
         // A larger number does not fit; what is stored then is not known.
@@ -315,7 +352,7 @@ impl Pass<'_, '_> {
             b"L" if is_float => self
                 .emitter
                 .types
-                .size(Type::new(proofline_hir::TypeKind::Float(proofline_hir::types::FloatKind::LongDouble)))
+                .size(Type::new(TypeKind::Float(proofline_hir::types::FloatKind::LongDouble)))
                 .map_or(16, i128::from),
             _ if is_float => 4,
             b"hh" => 1,
@@ -327,25 +364,26 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Bytes that get a value, which may follow from a text. What is a variable of this size is written as one.
-    fn write_scanned(&mut self, to: &Expr, size: Expr, exactly: Option<(Scalar, Vec<Expr>)>, cause: Cause) {
-        let Expr::Int(bytes, _) = size else { return };
-        // What may not be written at all is not computed.
-        let exactly = exactly.filter(|_| !matches!(cause, Cause::Within(_)));
-        let number = exactly.map(|(scalar, of)| {
+    /// Bytes that get a value, which may follow from a text; it is given then. What is a variable of this size is written as one.
+    fn write_scanned(
+        &mut self,
+        to: &Expr,
+        size: Expr,
+        exactly: Option<(Scalar, Vec<Expr>)>,
+        cause: Cause,
+    ) -> Option<Expr> {
+        let Expr::Int(bytes, _) = size else { return None };
+        let computed = exactly.and_then(|(scalar, of)| {
+            let place = self.computed_place(scalar, bytes, to)?;
             let before = self.emitter.exactly.replace((Quantity::ScannedNumber, of));
             let number = self.emitter.any(scalar, cause);
             self.emitter.note(&number, false);
             self.emitter.exactly = before;
-            (self.scanned_place(scalar, bytes, to), number)
+            Some((place, number))
         });
         match to {
-            Expr::Address(lvalue)
-                if i128::from(lvalue.size) == bytes
-                    && !matches!(cause, Cause::Within(_))
-                    && self.keeps_check(lvalue) =>
-            {
-                if number.is_none() {
+            Expr::Address(lvalue) if i128::from(lvalue.size) == bytes && self.keeps_check(lvalue) => {
+                if computed.is_none() {
                     self.emitter.havoc(lvalue.clone(), cause);
                 }
             }
@@ -361,9 +399,10 @@ impl Pass<'_, '_> {
                 self.emitter.emit(Op::HavocBytes(to.clone(), size, cause));
             }
         }
-        if let Some((place, number)) = number {
-            self.emitter.emit(Op::Assign(place, number));
-        }
+        let (place, number) = computed?;
+        let stored = fold::cast(place.scalar.unwrap_or(number.scalar()), number.clone(), self.emitter.site);
+        self.emitter.emit(Op::Assign(place, stored));
+        Some(number)
     }
 
     /// Whether it is still found, after it is written without its address being taken, that it has no value elsewhere.

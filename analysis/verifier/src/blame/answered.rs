@@ -3,7 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use proofline_cfa::{Base, Call, Expr, LocalId, Lvalue, Op};
+use proofline_cfa::{
+    Base, Call, Expr, LocalId, Lvalue, Op,
+    visit::{self, Mention},
+};
 
 use super::{conditions::Conditions, reads_local};
 
@@ -38,31 +41,23 @@ impl Questions {
 
     /// What an edge of the activation does with answers.
     pub(super) fn passes(&mut self, depth: u32, op: &Op) {
-        match op {
-            // A call is entered, where nobody above has asked yet, or has come back.
-            Op::Call(call) => self.came_back(depth, call),
-            Op::Assign(Lvalue { base: Base::Local(to), .. }, value) => {
-                for answer in self.answers(depth) {
-                    if answer.kept_in.iter().any(|id| reads_local(value, *id)) {
-                        answer.kept_in.insert(*to);
-                    } else {
-                        answer.kept_in.remove(to);
-                    }
-                }
+        // A call is entered, where nobody above has asked yet, or has come back.
+        if let Op::Call(call) = op {
+            return self.came_back(depth, call);
+        }
+        let mut written = BTreeSet::new();
+        visit::mentions(op, &mut |mention| {
+            if let Mention::Write(Lvalue { base: Base::Local(id), .. }) = mention {
+                written.insert(*id);
             }
-            Op::Assign(..)
-            | Op::Skip
-            | Op::Assume(_)
-            | Op::Copy(..)
-            | Op::Havoc(..)
-            | Op::Clobber(..)
-            | Op::Allocate(_)
-            | Op::Free(_)
-            | Op::CopyBytes(..)
-            | Op::FillBytes(..)
-            | Op::HavocBytes(..)
-            | Op::Begin(_)
-            | Op::End(_) => {}
+        });
+        for answer in self.answers(depth).filter(|_| !written.is_empty()) {
+            let is_told =
+                matches!(op, Op::Assign(_, value) if answer.kept_in.iter().any(|id| reads_local(value, *id)));
+            match is_told {
+                true => answer.kept_in.extend(&written),
+                false => answer.kept_in.retain(|id| !written.contains(id)),
+            }
         }
     }
 

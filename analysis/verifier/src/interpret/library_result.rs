@@ -78,7 +78,11 @@ impl<'c, O: Oracle> Machine<'c, O> {
         if let (Quantity::FloatIn, Some(Scalar::Float(format))) = (result.quantity, dst.scalar) {
             return self.float_in(Asker { code, site }, &result.arguments, format);
         }
-        if let Quantity::ScannedCount | Quantity::ScannedLength | Quantity::ScannedNumber = result.quantity {
+        if let Quantity::ScannedCount
+        | Quantity::ScannedItems
+        | Quantity::ScannedLength
+        | Quantity::ScannedNumber = result.quantity
+        {
             let of = (result.quantity, &result.arguments[..]);
             return self.scanned_result(code, of, dst.scalar, site);
         }
@@ -202,6 +206,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             | Quantity::PrintedText
             | Quantity::FloatIn
             | Quantity::ScannedCount
+            | Quantity::ScannedItems
             | Quantity::ScannedLength
             | Quantity::ScannedNumber => Found::Unknown,
             Quantity::FloatEnd if !self.is_locale_of_c(asker.code)? => Found::Unknown,

@@ -258,6 +258,9 @@ impl<'c, O: Oracle> Machine<'c, O> {
         let item = scanned.items.get(nth);
         Ok(match (quantity, scalar, item) {
             (Quantity::ScannedCount, Some(Scalar::Int(ty)), _) => Some(Value::Int(ty.wrap(scanned.count))),
+            (Quantity::ScannedItems, Some(Scalar::Int(ty)), _) => {
+                Some(Value::Int(ty.wrap(scanned.items.len() as i128)))
+            }
             (Quantity::ScannedLength, Some(Scalar::Int(ty)), Some(item)) => {
                 Some(Value::Int(ty.wrap(item.length as i128)))
             }
@@ -340,7 +343,15 @@ impl<'c, O: Oracle> Machine<'c, O> {
         let mut left = most.saturating_sub(missing);
         for directive in &directives {
             let Directive::Conversion { is_kept, width, length, letter, set } = directive else {
-                made.push(if let Directive::Character(expected) = directive { *expected } else { b' ' });
+                match directive {
+                    // More is missing than there are conversions: text, too.
+                    Directive::Character(_) if missing > most => {
+                        made.push(b' ');
+                        break;
+                    }
+                    Directive::Character(expected) => made.push(*expected),
+                    Directive::Blank | Directive::Conversion { .. } => made.push(b' '),
+                }
                 continue;
             };
             if *is_kept && *letter != b'n' {

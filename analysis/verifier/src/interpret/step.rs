@@ -1,8 +1,8 @@
 //! What edges do to a running program.
 
 use proofline_cfa::{
-    Allocation, Argument, Base, Call, Callee, Cause, Edge, EdgeId, Expr, IntType, Loc, Object, Op, Quantity,
-    Role, Scalar, copied_character, eval::Value,
+    Allocation, Argument, Base, Call, Callee, Cause, Edge, EdgeId, Expr, IntType, Loc, Lvalue, Object, Op,
+    Quantity, Role, Scalar, copied_character, eval::Value,
 };
 
 use proofline_hir::{Type, TypeKind};
@@ -283,8 +283,9 @@ impl<'c, O: Oracle> Machine<'c, O> {
 /// Whether the next edge, and no other comes next, gives as many bytes the number that `sscanf` has found: these bytes, for both edges are made together.
 fn is_written_at_once(code: &FunctionCode, at: Loc, size: u64) -> bool {
     let [next] = code.successors[at.index()][..] else { return false };
-    let Op::Assign(place, Expr::Load(number)) = &code.function.edge(next).op else { return false };
-    let Base::Local(id) = number.base else { return false };
-    let result = code.library_results.get(&id).map(|at| &code.function.library_results[*at as usize]);
+    let Op::Assign(place, value) = &code.function.edge(next).op else { return false };
+    let number = if let Expr::Cast(_, number, _) = value { number } else { value };
+    let Expr::Load(Lvalue { base: Base::Local(id), .. }) = number else { return false };
+    let result = code.library_results.get(id).map(|at| &code.function.library_results[*at as usize]);
     place.size == size && result.is_some_and(|result| result.quantity == Quantity::ScannedNumber)
 }

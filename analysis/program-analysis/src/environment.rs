@@ -16,6 +16,7 @@ use crate::{
     call_graph::{self, CallGraph, Callees},
     footprint::{self, Common},
     mod_ref::ModRef,
+    older,
     operand_order::{self, FunctionUses, OrderConflict},
     points_to::{ObjectId, OtherCallers, PointsTo, Set, Targets, Thing, is_inert, left},
 };
@@ -52,6 +53,7 @@ pub struct Environment {
     uses: OnceLock<FunctionUses>,
     orders: FxHashMap<Name, OnceLock<Vec<OrderConflict>>>,
     footprints: FxHashMap<Name, OnceLock<ContentHash>>,
+    losses: FxHashMap<Name, OnceLock<bool>>,
 }
 
 /// Questions that were answered.
@@ -142,6 +144,7 @@ impl Environment {
         let structures = program.functions.keys().map(|name| (*name, OnceLock::new())).collect();
         let footprints = program.functions.keys().map(|name| (*name, OnceLock::new())).collect();
         let orders = program.functions.keys().map(|name| (*name, OnceLock::new())).collect();
+        let losses = program.functions.keys().map(|name| (*name, OnceLock::new())).collect();
         let count = mod_ref.components();
         Environment {
             program,
@@ -167,6 +170,7 @@ impl Environment {
             uses: OnceLock::new(),
             orders,
             footprints,
+            losses,
         }
     }
 
@@ -371,6 +375,12 @@ impl Environment {
             }
             all
         })
+    }
+
+    /// Whether a function, or what it calls, may write over all that refers to an object which was there when it was called.
+    pub fn may_lose_older(&self, function: Name) -> bool {
+        let known = self.losses.get(&function);
+        known.is_none_or(|known| *known.get_or_init(|| older::may_lose_older(self, function)))
     }
 
     /// Whether the object is what earlier runs of a library's functions have left in objects with static storage: of its life nothing is known.

@@ -12,6 +12,7 @@ mod footprint;
 pub mod fresh;
 mod mod_ref;
 mod nonnull;
+mod older;
 mod once;
 mod operand_order;
 mod points_to;

@@ -98,7 +98,7 @@ fn not_kept(report: &Report, style: Style) -> String {
             let _ = writeln!(out, "{}", style.bold("not shown of calls in these functions:"));
         }
         let _ = writeln!(out, "  {function}");
-        for text in texts {
+        for text in in_short(texts) {
             let _ = writeln!(out, "    {text}");
         }
     }
@@ -108,6 +108,22 @@ fn not_kept(report: &Report, style: Style) -> String {
     }
     if !out.is_empty() {
         out.push('\n');
+    }
+    out
+}
+
+/// Of what one called function asks for (``in `f`: p != NULL``) a few conditions.
+fn in_short(texts: &[String]) -> Vec<String> {
+    let callee = |text: &String| text.split_once("`: ").map(|(callee, _)| callee.to_owned());
+    let of_one = texts.chunk_by(|one, next| callee(one).is_some() && callee(one) == callee(next));
+    let mut out = Vec::new();
+    for texts in of_one {
+        match (&callee(&texts[0]), texts) {
+            (Some(callee), [first, second, rest @ ..]) if rest.len() > 1 => {
+                out.extend([first.clone(), second.clone(), format!("{callee}`: … and {} more", rest.len())]);
+            }
+            _ => out.extend_from_slice(texts),
+        }
     }
     out
 }

@@ -155,6 +155,33 @@ fn a_value_of_an_enumeration_has_its_name() {
     );
 }
 
+/// A text behind a header, as libraries of strings have it: each function would ask for all that reading the header asks for.
+#[test]
+fn what_a_called_function_asks_for_is_said_in_a_few_lines() {
+    let scratch = Scratch::new();
+    scratch.write(
+        "header.c",
+        "static int kind(const char *s) { return s[-1]; }\n\
+         static int length(const char *s) {\n\
+         \x20   switch (s[-1]) {\n\
+         \x20   case 1: return ((const unsigned char *)s)[-2];\n\
+         \x20   case 2: return ((const unsigned short *)(s - 1))[-1];\n\
+         \x20   case 3: return ((const int *)(s - 1))[-1];\n\
+         \x20   }\n\
+         \x20   return 0;\n\
+         }\n\
+         int both(const char *a, const char *b) { return length(a) ^ length(b) ^ kind(a); }\n",
+    );
+    let said = scratch.run(&["check", "--no-cache", "header.c"]);
+    let (_, behind) =
+        said.out.split_once("not shown of calls in these functions:\n  both\n").expect("the calls");
+    let (calls, _) = behind.split_once("\n\n").expect("an end");
+    let lines =
+        |callee: &str| calls.lines().filter(|line| line.contains(&format!("in `{callee}`: "))).count();
+    assert_eq!((lines("kind"), lines("length")), (1, 3), "{calls}");
+    assert!(calls.contains("in `length`: … and "), "{calls}");
+}
+
 #[test]
 fn an_order_of_operands_that_matters_is_named() {
     let scratch = Scratch::new();

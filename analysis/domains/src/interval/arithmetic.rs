@@ -35,6 +35,14 @@ fn ranges(ty: IntType, value: Abstract<&IntervalValue>) -> Ranges {
     }
 }
 
+/// The object that a pointer leads to.
+fn named((to, offsets): &(Pointee, Offsets)) -> Option<(Object, Offsets)> {
+    match to {
+        Pointee::Object(object) => Some((*object, *offsets)),
+        Pointee::Function(_) | Pointee::Older => None,
+    }
+}
+
 /// The pointers an operand may be.
 fn pointer(value: Abstract<&IntervalValue>) -> Pointer {
     match value {
@@ -121,6 +129,10 @@ impl Arithmetic for Intervals {
     }
     fn any_of(&self, ty: IntType) -> Abstract<IntervalValue> {
         ty.is_exact().then(|| IntervalValue::Int(Ranges::of(ty))).into()
+    }
+    fn older(&self) -> Abstract<IntervalValue> {
+        let to = Targets::these(vec![(Pointee::Older, Offsets::ANYWHERE)]);
+        Abstract::Of(IntervalValue::Pointer(Pointer { null: true, to }))
     }
     fn non_null(&self) -> Abstract<IntervalValue> {
         Abstract::Of(IntervalValue::Pointer(Pointer { null: false, to: Targets::Any }))
@@ -286,7 +298,9 @@ impl Arithmetic for Intervals {
             return Abstract::Any;
         };
         match (&left[..], &right[..]) {
-            ([(from, a)], [(to, b)]) if from == to && stride > 0 && !is_text(from) => {
+            ([(from, a)], [(to, b)])
+                if from == to && stride > 0 && !is_text(from) && *from != Pointee::Older =>
+            {
                 let stride = i128::from(stride);
                 let lo = (i128::from(a.lo) - i128::from(b.hi)).div_euclid(stride);
                 let hi = (i128::from(a.hi) - i128::from(b.lo)).div_euclid(stride);
@@ -341,17 +355,20 @@ impl Arithmetic for Intervals {
 
     fn addresses(&self, value: &IntervalValue) -> Option<Addresses> {
         let IntervalValue::Pointer(Pointer { to: Targets::These(these), .. }) = value else { return None };
-        let objects = these.iter().filter_map(|(to, offsets)| match to {
-            Pointee::Object(object) => Some((*object, *offsets)),
-            Pointee::Function(_) => None,
-        });
-        Some(objects.collect())
+        let is_older = |(to, _): &(Pointee, Offsets)| *to == Pointee::Older;
+        let named = || these.iter().filter_map(named).collect();
+        (!these.iter().any(is_older)).then(named)
+    }
+
+    fn newer(&self, value: &IntervalValue) -> Option<Addresses> {
+        let IntervalValue::Pointer(Pointer { to: Targets::These(these), .. }) = value else { return None };
+        Some(these.iter().filter_map(named).collect())
     }
 
     fn may_call(&self, value: &IntervalValue, function: Name) -> bool {
         match value {
             IntervalValue::Pointer(Pointer { to: Targets::These(these), .. }) => {
-                these.iter().any(|(to, _)| *to == Pointee::Function(function))
+                these.iter().any(|(to, _)| matches!(to, Pointee::Older) || *to == Pointee::Function(function))
             }
             IntervalValue::Pointer(_) | IntervalValue::Int(_) | IntervalValue::Float(_) => true,
         }

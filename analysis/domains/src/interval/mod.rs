@@ -138,6 +138,7 @@ impl IntervalAnalysis {
             Targets::Any => parts.push("not NULL".to_owned()),
             Targets::These(these) => parts.extend(these.iter().map(|(to, offsets)| match to {
                 Pointee::Function(name) => name.to_string(),
+                Pointee::Older => "older".to_owned(),
                 Pointee::Object(object) => {
                     let name = show::object_text(self.model.env.program(), *object);
                     match offsets.single() {

@@ -46,6 +46,8 @@ fn compare_targets(
     objects: &dyn Objects,
 ) -> Option<bool> {
     match (left.0, right.0) {
+        // It may have ended, and another object may lie where it was.
+        (Pointee::Older, _) | (_, Pointee::Older) => None,
         (Pointee::Object(a), Pointee::Object(b)) if a == b => {
             if !objects.is_single(a) {
                 return None;

@@ -50,6 +50,8 @@ pub enum Pointee {
     Object(Object),
     /// A function.
     Function(Name),
+    /// What was there before the run began: no object that the run itself allocates, and no variable of its functions.
+    Older,
 }
 
 impl Targets {
@@ -197,12 +199,12 @@ impl AbstractValue for IntervalValue {
         if let IntervalValue::Int(ranges) = self { Some((ranges.lo(), ranges.hi())) } else { None }
     }
 
-    fn start_of(&self) -> Option<Object> {
+    fn leads_to(&self) -> Option<Object> {
         let IntervalValue::Pointer(Pointer { null: false, to: Targets::These(these) }) = self else {
             return None;
         };
         match these[..] {
-            [(Pointee::Object(object), offsets)] if offsets == Offsets::at(0) => Some(object),
+            [(Pointee::Object(object), _)] => Some(object),
             _ => None,
         }
     }

@@ -95,6 +95,8 @@ impl Folds {
 pub(crate) struct Program {
     env: Arc<Environment>,
     wrapv: bool,
+    /// There may be objects that earlier calls have allocated. No graph has them.
+    has_older: bool,
     constants: BTreeMap<Name, Region>,
 }
 
@@ -126,7 +128,8 @@ impl ShapeAnalysis {
         let liveness = env.program().functions.keys().map(|name| (*name, OnceLock::new())).collect();
         let trees =
             if options.fold.is_some_and(|fold| fold.trees) { tree::Links::of(&env) } else { Vec::new() };
-        let program = Program { constants, wrapv: options.wrapv, env };
+        let has_older = options.entry.is_library();
+        let program = Program { constants, wrapv: options.wrapv, has_older, env };
         ShapeAnalysis { program, options, liveness, trees }
     }
 
@@ -151,7 +154,6 @@ impl ShapeAnalysis {
 
     fn entry_state(&self) -> Heap {
         let env = &self.program.env;
-        let is_library = self.options.entry.is_library();
         let early = env.program().functions.values().filter(|function| function.attributes.runs_outside_main);
         let early: Vec<Name> = early.map(|function| function.name).collect();
         let mut nodes = BTreeMap::new();
@@ -183,8 +185,8 @@ impl ShapeAnalysis {
             }
         }
         let frame = Frame { function: self.options.entry.name, registers };
-        // Earlier calls, or constructors, may have allocated something.
-        let lost = is_library || !early.is_empty();
+        // Constructors may have allocated something.
+        let lost = !early.is_empty();
         Heap {
             frames: vec![Arc::new(frame)],
             nodes,

@@ -30,7 +30,11 @@ impl Step<'_> {
             }
             MemoryPredicate::NothingLeft => {
                 let is_left = self.heap.allocated().any(|(_, region)| region.life == Life::Heap);
-                return Ok(if is_left { Some(false) } else { (!self.heap.lost).then_some(true) });
+                return Ok(if is_left {
+                    Some(false)
+                } else {
+                    (!self.heap.lost && !self.program.has_older).then_some(true)
+                });
             }
             MemoryPredicate::SameObject => {
                 let (a, b) = (self.eval(pointer)?, self.eval(size)?);
@@ -150,7 +154,8 @@ impl Step<'_> {
     /// Whether every heap object can be reached from variables: all of them, or those that are there when the innermost function has
     /// returned.
     fn is_nothing_lost(&self, is_end: bool) -> bool {
-        if self.heap.lost {
+        let may_lose_older = || is_end || self.program.env.may_lose_older(self.function.name);
+        if self.heap.lost || self.program.has_older && may_lose_older() {
             return false;
         }
         let depth = self.heap.depth();

@@ -353,7 +353,8 @@ impl Step<'_> {
         let escaped = self.program.env.escaped();
         let is_heap = |object: &Object| matches!(object, Object::Heap(..));
         let calls_back = !self.program.env.allocated_outside().is_empty();
-        if calls_back || self.heap.lost && escaped.iter().any(is_heap) {
+        let may_be_others = self.heap.lost || self.program.has_older;
+        if calls_back || may_be_others && escaped.iter().any(is_heap) {
             return Err(Stop::Unknown);
         }
         let mut roots: Vec<Node> = Vec::new();

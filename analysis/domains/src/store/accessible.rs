@@ -6,7 +6,7 @@ use crate::store::{
     arithmetic::{Addresses, Arithmetic, Impossible, Objects},
     heap::Sizes,
     offsets::Offsets,
-    view::{Place, Places, StateView, Target},
+    view::{Place, Places, StateView, Target, may_lead_to},
 };
 
 /// Where a pointer may lead, as far as that decides something about lives.
@@ -128,11 +128,19 @@ impl<A: Arithmetic> StateView<'_, A> {
     fn pointees_of(&self, pointer: &Expr) -> Result<Pointees, Impossible> {
         let value = self.eval(pointer)?.known();
         let may_be_null = value.as_ref().is_none_or(|v| self.model.arithmetic.truth(v) != Some(true));
-        if let Some(objects) = value.and_then(|value| self.model.arithmetic.addresses(&value)) {
+        if let Some(objects) = value.as_ref().and_then(|value| self.model.arithmetic.addresses(value)) {
             return Ok(Pointees { may_be_null, objects, is_value: true });
         }
+        // An object that was there before may be of a site, too.
+        let newer = value.and_then(|value| self.model.arithmetic.newer(&value));
+        let is_site =
+            |object: &Object| matches!(object, Object::Heap(..)) && !self.model.is_on_stack(*object);
         let targets = self.model.env.targets(self.function.name, pointer);
-        let objects = targets.objects.iter().map(|object| (*object, Offsets::ANYWHERE)).collect();
+        let possible = targets
+            .objects
+            .iter()
+            .filter(|object| is_site(object) || may_lead_to(&self.model.env, &newer, **object));
+        let objects = possible.map(|object| (*object, Offsets::ANYWHERE)).collect();
         Ok(Pointees { may_be_null, objects, is_value: false })
     }
 

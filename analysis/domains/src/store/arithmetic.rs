@@ -48,6 +48,8 @@ pub trait Arithmetic: Send + Sync + 'static {
     fn function(&self, name: Name) -> Abstract<Self::Value>;
     /// Any value of a type narrower than its format (`_Bool`, bit-fields).
     fn any_of(&self, ty: IntType) -> Abstract<Self::Value>;
+    /// Null, or what was there before the run began: an address of no object that the run itself allocates, and of no variable of its functions.
+    fn older(&self) -> Abstract<Self::Value>;
     /// What a pointer to unnamed memory is known to be: any but null, where that can be said.
     fn non_null(&self) -> Abstract<Self::Value>;
     /// Integers between bounds.
@@ -111,6 +113,8 @@ pub trait Arithmetic: Send + Sync + 'static {
     fn range(&self, value: &Self::Value) -> Option<(i128, i128)>;
     /// Where a pointer may point apart from null and functions; `None`: not known. `Some([])`: nowhere.
     fn addresses(&self, value: &Self::Value) -> Option<Addresses>;
+    /// Of the objects of the run itself, those that it may point to; `None`: not known.
+    fn newer(&self, value: &Self::Value) -> Option<Addresses>;
     /// Whether a pointer to a function may point to this one.
     fn may_call(&self, value: &Self::Value, function: Name) -> bool;
 

@@ -48,7 +48,7 @@ pub struct Site {
     pub dangles: bool,
     /// One of its objects was freed since the block was entered.
     pub freed: bool,
-    /// Pointers, each of them the start of the site's one object if that is alive, and null if there is none.
+    /// Pointers, each of which leads to the site's one object if that is alive.
     pub guards: SmallVec<[Guard; 2]>,
 }
 
@@ -229,7 +229,7 @@ impl Heap {
         }
     }
 
-    /// The pointer is the start of the site's one object if that is alive, and null if there is none.
+    /// The pointer leads to the site's one object if that is alive.
     pub fn add_guard(&mut self, object: Object, id: Guard) {
         self.change(object, |site| {
             if !site.guards.contains(&id) {
@@ -239,7 +239,7 @@ impl Heap {
         });
     }
 
-    /// The new pointer is what the old one is.
+    /// The new pointer leads to what the old one leads to.
     pub fn copy_guard(&mut self, from: Guard, to: Guard) {
         if from != to && self.sites.iter().any(|(_, site)| site.guards.contains(&from)) {
             self.change_all(|_, site| {
@@ -280,27 +280,17 @@ impl Heap {
     }
 }
 
-/// What a pointer is known to be.
-enum Known {
-    Null,
-    /// The start of an object, not null.
-    Start(Object),
-}
-
-fn known<V: AbstractValue>(state: &State<V>, guard: Guard) -> Option<Known> {
+/// The object that a pointer certainly leads to, if one is known.
+fn led_to<V: AbstractValue>(state: &State<V>, guard: Guard) -> Option<Object> {
     let at = guard.at;
     let region: &Region<V> = match guard.of {
         Target::Local(id) => state.frame.local(id)?,
         Target::Object(object) => state.memory.get(object)?,
     };
-    let is_whole = region.cells().len() == 1 && at == 0;
     let cell = region.cells().iter().find(|cell| cell.start <= at && at < cell.end())?;
     match &cell.content {
-        Content::Zero => (is_whole || at + POINTER <= cell.end()).then_some(Known::Null),
-        Content::Each(_, item, value) if *item == cell.len && cell.start == at => {
-            value.start_of().map(Known::Start)
-        }
-        Content::Each(..) | Content::Any => None,
+        Content::Each(_, item, value) if *item == cell.len && cell.start == at => value.leads_to(),
+        Content::Each(..) | Content::Zero | Content::Any => None,
     }
 }
 
@@ -346,24 +336,18 @@ impl<V: AbstractValue> State<V> {
         let pointers = locals
             .chain(objects)
             .flat_map(|(of, region)| region.cells().iter().map(move |cell| Guard { of, at: cell.start }));
-        let leads_there =
-            |guard: &Guard| matches!(known(self, *guard), Some(Known::Start(start)) if start == object);
+        let leads_there = |guard: &Guard| led_to(self, *guard) == Some(object);
         found.extend(pointers.filter(leads_there));
         found
     }
 
-    /// Whether a pointer is the start of the site's one object if that is alive, and null if there is none.
+    /// Whether a pointer leads to the site's one object if that is alive.
     fn is_guard(&self, id: Guard, object: Object) -> bool {
-        let Some(site) = self.heap.listed(object) else {
-            return self.heap.others == Count::Zero && matches!(known(self, id), Some(Known::Null));
-        };
-        if site.guards.contains(&id) {
-            return true;
-        }
-        match (site.count, known(self, id)) {
-            (Count::Zero, Some(Known::Null)) => true,
-            (Count::One, Some(Known::Start(start))) => start == object && !site.dangles,
-            _ => false,
+        let Some(site) = self.heap.listed(object) else { return self.heap.others == Count::Zero };
+        match site.count {
+            Count::Zero => true,
+            Count::One => site.guards.contains(&id) || led_to(self, id) == Some(object) && !site.dangles,
+            Count::Many => false,
         }
     }
 }

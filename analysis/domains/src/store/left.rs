@@ -1,7 +1,7 @@
 //! Which heap objects are alive, and whether something refers to them: where `main` returns, where the program ends, and of what a block does
 //! not see.
 
-use proofline_cfa::{Allocation, Base, Expr, Function, LocalId, Lvalue, Object, Op, Role, Scalar};
+use proofline_cfa::{Expr, LocalId, Object, Role};
 
 use crate::store::{
     arithmetic::{Arithmetic, Objects},
@@ -31,7 +31,7 @@ impl<A: Arithmetic> StateView<'_, A> {
     /// Whether something certainly refers to each heap object where a function returns, or (no frame ends) where the program does.
     pub(super) fn is_nothing_lost(&self, frames: &Expr) -> bool {
         let is_end = matches!(frames, Expr::Int(0, _));
-        if self.state.heap.older && (is_end || self.may_lose_older()) {
+        if self.state.heap.older && (is_end || self.model.env.may_lose_older(self.function.name)) {
             return false;
         }
         let (roots, most) = match is_end {
@@ -39,54 +39,6 @@ impl<A: Arithmetic> StateView<'_, A> {
             false => (self.returned(), Elsewhere::Nothing),
         };
         self.is_nothing_new() || self.state.heap.elsewhere <= most && self.is_all_kept(roots)
-    }
-
-    /// Whether the function, or what it calls, writes over a pointer that may be all that refers to an object that was there before: any that is not in
-    /// a local of its own. In what it allocates itself there is none, unless it ends the life of what held it.
-    fn may_lose_older(&self) -> bool {
-        let env = &self.model.env;
-        let reached = env.call_graph().reachable([self.function.name]);
-        let functions: Vec<_> = reached.iter().filter_map(|name| env.function(*name)).collect();
-        let ends_lives = |op: &Op| matches!(op, Op::Free(_) | Op::Clobber(..));
-        let keeps_lives = functions.iter().all(|function| {
-            !function.edges.iter().any(|edge| ends_lives(&edge.op))
-                && !env.call_graph().calls(function.name).any(|(_, callees)| callees.may_be_external)
-        });
-        let is_new = |object: &Object| match object {
-            Object::Heap(by, _) => !env.is_left(*object) && reached.contains(by),
-            Object::Local(..) => true,
-            Object::Global(_) | Object::External => false,
-        };
-        let leads_to_new = |function: &Function, pointer: &Expr| {
-            let targets = env.targets(function.name, pointer);
-            keeps_lives && !targets.objects.is_empty() && targets.objects.iter().all(is_new)
-        };
-        let holds_pointers = |function: &Function, to: &Lvalue| {
-            let is_pointer = matches!(to.scalar, Some(Scalar::Pointer) | None);
-            is_pointer
-                && match &to.base {
-                    Base::Local(_) => false,
-                    Base::Global(_) => true,
-                    Base::Deref(pointer, _) => !leads_to_new(function, pointer),
-                }
-        };
-        let is_loss = |function: &Function, op: &Op| match op {
-            Op::Assign(to, _) | Op::Havoc(to, _) | Op::Copy(to, _) => holds_pointers(function, to),
-            Op::Allocate(Allocation { dst, .. }) => holds_pointers(function, dst),
-            Op::Call(call) => call.dst.as_ref().is_some_and(|dst| holds_pointers(function, dst)),
-            Op::CopyBytes(to, ..) | Op::FillBytes(to, ..) | Op::HavocBytes(to, ..) => {
-                let targets = env.targets(function.name, to);
-                let is_new =
-                    |object: &Object| matches!(object, Object::Heap(..)) && !matches!(op, Op::FillBytes(..));
-                !leads_to_new(function, to)
-                    && targets
-                        .objects
-                        .iter()
-                        .any(|object| !matches!(object, Object::Local(..)) && !is_new(object))
-            }
-            Op::Skip | Op::Assume(_) | Op::Clobber(..) | Op::Free(_) | Op::Begin(_) | Op::End(_) => false,
-        };
-        functions.into_iter().any(|function| function.edges.iter().any(|edge| is_loss(function, &edge.op)))
     }
 
     /// What refers to heap objects when the function has returned: its result, and objects with static storage.
@@ -107,7 +59,7 @@ impl<A: Arithmetic> StateView<'_, A> {
             Object::Local(function, _) => *function == self.function.name && self.is_single(*object),
             Object::Global(_) | Object::Heap(..) | Object::External => false,
         });
-        roots.extend(own.flat_map(|(_, region)| starts(region)));
+        roots.extend(own.flat_map(|(_, region)| led_to(region)));
         roots.extend(self.said_by(|of| match of {
             Target::Object(object @ Object::Local(function, _)) => {
                 function == self.function.name && self.is_single(object)
@@ -121,7 +73,7 @@ impl<A: Arithmetic> StateView<'_, A> {
         let objects = self.state.memory.objects().iter();
         let statics = objects.filter(|(object, _)| matches!(object, Object::Global(_)));
         let said = self.said_by(|of| matches!(of, Target::Object(Object::Global(_))));
-        said.into_iter().chain(statics.flat_map(|(_, region)| starts(region))).collect()
+        said.into_iter().chain(statics.flat_map(|(_, region)| led_to(region))).collect()
     }
 
     /// The objects that there are if such a pointer is not null.
@@ -134,7 +86,7 @@ impl<A: Arithmetic> StateView<'_, A> {
     /// The objects that a local of the innermost frame refers to if they are alive.
     fn kept_by(&self, id: LocalId) -> Vec<Object> {
         let mut kept = self.said_by(|of| of == Target::Local(id));
-        kept.extend(self.state.frame.local(id).into_iter().flat_map(|region| starts(region)));
+        kept.extend(self.state.frame.local(id).into_iter().flat_map(|region| led_to(region)));
         kept
     }
 
@@ -168,13 +120,13 @@ pub(super) fn elsewhere<A: Arithmetic>(
     }
     let mut roots = of_callers(model, state);
     let hidden_locals = variables(model, &state.frame).filter(|(id, _)| !is_seen(Target::Local(**id)));
-    roots.extend(hidden_locals.flat_map(|(_, region)| starts(region)));
+    roots.extend(hidden_locals.flat_map(|(_, region)| led_to(region)));
     // Of the objects of other functions it is not known whether those still run.
     let statics = state.memory.objects().iter().filter(|(object, _)| match object {
         Object::Global(_) => is_hidden(*object),
         Object::Local(..) | Object::Heap(..) | Object::External => false,
     });
-    roots.extend(statics.flat_map(|(_, region)| starts(region)));
+    roots.extend(statics.flat_map(|(_, region)| led_to(region)));
     match reach(state, &hidden, roots, &is_hidden) {
         true => heap.elsewhere.max(Elsewhere::Kept),
         false => Elsewhere::Any,
@@ -185,7 +137,7 @@ pub(super) fn elsewhere<A: Arithmetic>(
 fn of_callers<A: Arithmetic>(model: &Model<A>, state: &State<A::Value>) -> Vec<Object> {
     let (mut found, mut below) = (Vec::new(), &state.below);
     while let Some((frame, rest)) = below.pop() {
-        found.extend(variables(model, frame).flat_map(|(_, region)| starts(region)));
+        found.extend(variables(model, frame).flat_map(|(_, region)| led_to(region)));
         below = rest;
     }
     found
@@ -221,17 +173,17 @@ fn reach<V: AbstractValue>(
             && may_pass(object)
             && let Some(region) = state.memory.get(object)
         {
-            let new: Vec<Object> = starts(region).filter(|start| !kept.contains(start)).collect();
+            let new: Vec<Object> = led_to(region).filter(|start| !kept.contains(start)).collect();
             kept.extend(new);
         }
     }
     wanted.iter().all(|object| kept.contains(object))
 }
 
-/// Objects whose start is in a region.
-fn starts<V: AbstractValue>(region: &Region<V>) -> impl Iterator<Item = Object> {
+/// Objects that a region leads to, by their starts or other addresses.
+fn led_to<V: AbstractValue>(region: &Region<V>) -> impl Iterator<Item = Object> {
     region.cells().iter().filter_map(|cell| match &cell.content {
-        Content::Each(_, item, value) if *item == cell.len => value.start_of(),
+        Content::Each(_, item, value) if *item == cell.len => value.leads_to(),
         Content::Each(..) | Content::Zero | Content::Any => None,
     })
 }

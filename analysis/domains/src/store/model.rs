@@ -7,8 +7,9 @@ use std::{
 
 use parking_lot::Mutex;
 use proofline_cfa::{
-    Constant, Entry, Function, Global, Name, Object, Op, Program, Scalar, dataflow::Liveness,
+    Constant, Entry, Function, Global, LocalId, Name, Object, Op, Program, Scalar, dataflow::Liveness,
 };
+use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
 
 use crate::store::{
@@ -119,6 +120,7 @@ impl<A: Arithmetic> Model<A> {
             });
             state.memory = Memory::new(kept.collect());
             self.given_parameters(&mut state);
+            self.older_parameters(&mut state);
             return state;
         }
         // Constructors run before and change what they like.
@@ -184,6 +186,42 @@ impl<A: Arithmetic> Model<A> {
                     Target::Local(id) => Arc::make_mut(&mut state.frame).set_local(id, region),
                     Target::Object(object) => state.memory.set(object, region),
                 }
+            }
+        }
+    }
+
+    /// Callers pass pointers to what was there before the run began. That matters where the run allocates something. Where code outside is called, it may
+    /// call the same functions with anything: these would all be looked at twice.
+    fn older_parameters(&self, state: &mut State<A::Value>) {
+        let Some(function) = self.env.function(state.frame.function) else { return };
+        let calls_outside =
+            |name: &Name| self.env.call_graph().calls(*name).any(|(_, callees)| callees.may_be_external);
+        let allocates = |name: &Name| {
+            let edges = self.env.function(*name).map(|function| &function.edges);
+            edges.into_iter().flatten().any(|edge| matches!(edge.op, Op::Allocate(_)))
+        };
+        let older = self.arithmetic.older();
+        let reached = self.reachable(function.name);
+        if older.is_any() || !reached.iter().any(allocates) || reached.iter().any(calls_outside) {
+            return;
+        }
+        let len = value_bits(Scalar::Pointer, self.pointer_bits);
+        let access = Access { start: 0, len, room: len, scalar: Scalar::Pointer };
+        let leads_to_objects = |id: &LocalId| {
+            let to = function.local(*id).ty.pointee();
+            to.is_some_and(|to| !matches!(to.kind(), TypeKind::Function(..)))
+        };
+        for id in function.parameters.iter().filter(|id| leads_to_objects(id)) {
+            let object = Object::Local(function.name, *id);
+            let known = match function.local(*id).address_taken {
+                true => state.memory.get(object),
+                false => state.frame.local(*id),
+            };
+            let mut region = known.map_or_else(Region::unknown, |region| Region::clone(region));
+            region.write(access, older.clone());
+            match function.local(*id).address_taken {
+                true => state.memory.set(object, region),
+                false => Arc::make_mut(&mut state.frame).set_local(*id, region),
             }
         }
     }

@@ -137,10 +137,12 @@ impl<A: Arithmetic> StateView<'_, A> {
         };
         let places = |pointer: &Expr| {
             let value = self.eval(pointer)?.known();
-            let known = value.and_then(|value| self.model.arithmetic.addresses(&value));
+            let known = value.as_ref().and_then(|value| self.model.arithmetic.addresses(value));
             Ok(known.unwrap_or_else(|| {
-                let targets = self.model.env.targets(self.function.name, pointer);
-                targets.objects.iter().map(|object| (*object, Offsets::ANYWHERE)).collect()
+                let newer = value.and_then(|value| self.model.arithmetic.newer(&value));
+                let without_name = newer.is_some().then_some(Object::External);
+                let all = self.targets(pointer, &newer).chain(without_name);
+                all.map(|object| (object, Offsets::ANYWHERE)).collect()
             }))
         };
         let (ones, others) = (places(one)?, places(other)?);

@@ -19,7 +19,7 @@ use crate::store::{
     state::State,
     update::{Update, extent},
     value::{Abstract, AbstractValue},
-    view::{Place, Places, StateView, Target},
+    view::{Place, Places, StateView, Target, may_lead_to},
 };
 
 /// The successors along an edge; none where no execution goes on.
@@ -383,11 +383,8 @@ impl<'a, A: Arithmetic> Successor<'a, A> {
 
     fn free(&self, pointer: &Expr) -> Result<State<A::Value>> {
         let value = self.view().eval(pointer)?;
-        let known = value.known().and_then(|value| {
-            Some((
-                self.model.arithmetic.addresses(&value)?,
-                self.model.arithmetic.truth(&value) == Some(true),
-            ))
+        let known = value.as_ref().known().and_then(|value| {
+            Some((self.model.arithmetic.addresses(value)?, self.model.arithmetic.truth(value) == Some(true)))
         });
         let mut update = self.update();
         match known {
@@ -401,7 +398,11 @@ impl<'a, A: Arithmetic> Successor<'a, A> {
                 _ => addresses.iter().for_each(|(object, _)| update.end(*object, false)),
             },
             None => {
-                for object in self.model.env.freeable(self.at.function.name, pointer) {
+                let newer = value.as_ref().known().and_then(|value| self.model.arithmetic.newer(value));
+                let freeable = self.model.env.freeable(self.at.function.name, pointer);
+                for object in
+                    freeable.into_iter().filter(|object| may_lead_to(&self.model.env, &newer, *object))
+                {
                     update.end(object, false);
                 }
             }

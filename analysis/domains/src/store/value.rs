@@ -90,8 +90,8 @@ pub trait AbstractValue: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// The least and the largest, of integers.
     fn bounds(&self) -> Option<(i128, i128)>;
 
-    /// The object that it certainly is the start of; then it is not null.
-    fn start_of(&self) -> Option<Object>;
+    /// The object that it certainly is an address of, the start or any other; then it is not null.
+    fn leads_to(&self) -> Option<Object>;
 
     /// Whether it certainly is an address.
     fn is_never_null(&self) -> bool;

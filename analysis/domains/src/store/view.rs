@@ -9,11 +9,12 @@ use proofline_cfa::{
 };
 use proofline_cpa::Facts;
 use proofline_hir::TypeKind;
+use proofline_program_analysis::Environment;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use crate::store::{
-    arithmetic::{Arithmetic, Eval, Impossible, Objects},
+    arithmetic::{Addresses, Arithmetic, Eval, Impossible, Objects},
     heap::{Count, Guard},
     mentions,
     model::Model,
@@ -379,7 +380,8 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
                 places.list.push(Place { target: Target::Object(object), offsets });
             }
         };
-        if let Some(known) = value.known().and_then(|value| self.model.arithmetic.addresses(&value)) {
+        let value = value.known();
+        if let Some(known) = value.as_ref().and_then(|value| self.model.arithmetic.addresses(value)) {
             // Nowhere: null, or a function. An access ends the run.
             if known.is_empty() {
                 return Err(Impossible);
@@ -387,20 +389,38 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
             known.into_iter().for_each(|(object, offsets)| add(object, offsets));
             return Ok(places);
         }
+        let newer = value.and_then(|value| self.model.arithmetic.newer(&value));
         if let Some(known) = self.facts.points_to(pointer) {
-            for (object, offset) in known {
+            for (object, offset) in
+                known.into_iter().filter(|(object, _)| may_lead_to(&self.model.env, &newer, *object))
+            {
                 add(object, offset.map_or(Offsets::ANYWHERE, Offsets::at));
             }
         } else {
-            for object in &self.model.env.targets(self.function.name, pointer).objects {
-                add(*object, Offsets::ANYWHERE);
-            }
+            self.targets(pointer, &newer).for_each(|object| add(object, Offsets::ANYWHERE));
         }
+        places.elsewhere |= newer.is_some();
         // Nothing that points-to knows of: memory from outside. And an object that was there before the run has no name.
         let is_site = |place: &Place| matches!(place.target, Target::Object(Object::Heap(..)));
         let is_older = self.state.heap.older && places.list.iter().any(is_site);
         places.elsewhere |= is_older || places.list.is_empty();
         Ok(places)
+    }
+
+    /// Where points-to says that a pointer may lead, of which it is known what objects of the run itself it may lead to.
+    pub(super) fn targets(
+        &self,
+        pointer: &Expr,
+        newer: &Option<Addresses>,
+    ) -> impl Iterator<Item = Object> + use<'_, A> {
+        let targets = self.model.env.targets(self.function.name, pointer);
+        let possible: Vec<Object> = targets
+            .objects
+            .iter()
+            .copied()
+            .filter(|object| may_lead_to(&self.model.env, newer, *object))
+            .collect();
+        possible.into_iter()
     }
 
     fn inside(&self, object: Object, offsets: Offsets, size: u64) -> Offsets {
@@ -423,13 +443,14 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
         }
     }
 
-    /// The same of the pointer that an expression reads, seen through conversions between pointers.
+    /// The same of the pointer that an expression reads, seen through conversions between pointers, and through what moves it.
     pub fn copied_guard(&self, expr: &Expr) -> Option<Guard> {
         match expr {
             Expr::Load(lvalue) => self.guard(lvalue),
             Expr::Cast(Scalar::Pointer, inner, _) if inner.scalar() == Scalar::Pointer => {
                 self.copied_guard(inner)
             }
+            Expr::Address(Lvalue { base: Base::Deref(inner, _), .. }) => self.copied_guard(inner),
             _ => None,
         }
     }
@@ -453,6 +474,13 @@ pub(super) fn compared_type(lhs: &Expr, left_unknown: bool, rhs: &Expr, right_un
         (false, true) => converted_from(rhs),
         (true, true) | (false, false) => lhs.scalar(),
     }
+}
+
+/// Whether a pointer may lead to an object, of which it is known what objects of the run itself (those that it allocates, variables of its
+/// functions) it may lead to.
+pub(super) fn may_lead_to(env: &Environment, newer: &Option<Addresses>, object: Object) -> bool {
+    let is_new = matches!(object, Object::Heap(..) | Object::Local(..)) && !env.is_left(object);
+    !is_new || newer.as_ref().is_none_or(|newer| newer.iter().any(|(one, _)| *one == object))
 }
 
 /// The narrowest format whose values an expression has, seen through conversions that keep every value.

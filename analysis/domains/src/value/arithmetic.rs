@@ -89,6 +89,9 @@ impl Arithmetic for Explicit {
     fn any_of(&self, _: IntType) -> Abstract<ExplicitValue> {
         Abstract::Any
     }
+    fn older(&self) -> Abstract<ExplicitValue> {
+        Abstract::Any
+    }
     fn non_null(&self) -> Abstract<ExplicitValue> {
         Abstract::Any
     }
@@ -260,6 +263,10 @@ impl Arithmetic for Explicit {
             ExplicitValue::Int(0) | ExplicitValue::Function(_) => Some(Vec::new()),
             ExplicitValue::Int(_) | ExplicitValue::Float(_) => None,
         }
+    }
+
+    fn newer(&self, value: &ExplicitValue) -> Option<Addresses> {
+        self.addresses(value)
     }
 
     fn may_call(&self, value: &ExplicitValue, function: Name) -> bool {

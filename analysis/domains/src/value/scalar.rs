@@ -46,8 +46,8 @@ impl AbstractValue for ExplicitValue {
         if let ExplicitValue::Int(value) = self { Some((*value, *value)) } else { None }
     }
 
-    fn start_of(&self) -> Option<Object> {
-        if let ExplicitValue::Address(object, 0) = self { Some(*object) } else { None }
+    fn leads_to(&self) -> Option<Object> {
+        if let ExplicitValue::Address(object, _) = self { Some(*object) } else { None }
     }
 
     fn is_never_null(&self) -> bool {

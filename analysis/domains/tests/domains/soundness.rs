@@ -73,6 +73,8 @@ impl Holds for IntervalValue {
                 Targets::Any => true,
                 Targets::These(these) => these.iter().any(|(to, offsets)| match to {
                     Pointee::Function(name) => machine.function_address(*name) == address,
+                    // No program here is a library.
+                    Pointee::Older => false,
                     Pointee::Object(object) => is_in(machine, *object, address, |at| {
                         let inside = i128::from(offsets.lo) <= at && at <= i128::from(offsets.hi);
                         inside

@@ -7,7 +7,7 @@ use proofline_cfa::{EdgeId, Entry, IntType, Name, Program, Scalar, Site, command
 use proofline_cpa::{Budget, Path, Unknown};
 
 use super::{
-    Answer, Decision, Engine, Question, Targets,
+    Answer, Decision, Engine, Features, Question, Targets,
     corpus::{Corpus, Coverage, fitted},
     pool::{Counted, MOST_COUNTED, Pool, Random},
     states::{Onward, States},
@@ -71,8 +71,18 @@ impl Engine for Concrete {
         let code = Code::new(subject.program());
         let pool = Pool::of(subject.program());
         let (open, violated) = (question.targets.clone(), Vec::new());
-        let mut search =
-            Search { code: &code, pool: &pool, entry, first_only, open, violated, spent: 0, lengthened: 0 };
+        let has_texts = !entry.is_library() && Features::of(subject, entry).texts > 0;
+        let mut search = Search {
+            code: &code,
+            pool: &pool,
+            entry,
+            first_only,
+            has_texts,
+            open,
+            violated,
+            spent: 0,
+            lengthened: 0,
+        };
         let answer = search.explore(self, budget);
         let mut violated = search.violated;
         // Where nothing is left to ask about, a violation is the answer.
@@ -105,6 +115,9 @@ const FEW_ARGUMENTS: i128 = 5;
 /// A run that was asked for so many characters reads a text.
 const TEXT: usize = 3;
 
+/// Where a whole program reads texts, the search may spend so many times as much: what a mistake needs is many characters.
+const FOR_TEXTS: u64 = 4;
+
 /// Questions behind the answers that a run was given, beside as many again, where texts are read.
 const BEHIND: usize = 64;
 
@@ -120,6 +133,8 @@ struct Search<'s> {
     pool: &'s Pool,
     entry: Entry,
     first_only: bool,
+    /// The program reads lines of files, or its command line, so that long texts may be what it needs.
+    has_texts: bool,
     /// What is asked about and was not found violated.
     open: Targets,
     violated: Vec<Counterexample>,
@@ -261,7 +276,8 @@ impl Search<'_> {
             if systematic {
                 self.extend(&mut queue, &choices, &run.inputs);
             }
-            if self.spent > limits.total_steps {
+            let is_about_text = corpus.reads_text && self.has_texts;
+            if self.spent > limits.total_steps * if is_about_text { FOR_TEXTS } else { 1 } {
                 return Err(match stuck {
                     Some(why) => Unknown::Unconfirmed(why),
                     None => Unknown::OutOfBudget,
@@ -351,7 +367,7 @@ impl Search<'_> {
 }
 
 /// Whether the first question of a run is how many arguments the command line has.
-fn has_arguments(program: &Program, entry: Entry) -> bool {
+pub(super) fn has_arguments(program: &Program, entry: Entry) -> bool {
     let takes_them = program.function(entry.name).is_some_and(|function| function.parameters.len() > 1);
     takes_them && !entry.is_library() && program.globals.contains_key(&Name::new(ARGV))
 }

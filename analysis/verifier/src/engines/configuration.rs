@@ -445,9 +445,12 @@ pub fn side_by_side() -> &'static [Vec<&'static str>] {
     &TABLE.side_by_side
 }
 
-/// The engines that are asked of a program before contracts of its functions are looked for.
-pub fn before_contracts() -> &'static [&'static str] {
-    &TABLE.before_contracts
+/// The engines that are asked of a program with these features before contracts of its functions are looked for: of these, what its kind asks first.
+pub fn before_contracts(features: &Features) -> Vec<&'static str> {
+    let asked = &TABLE.before_contracts;
+    each_once(
+        portfolio_of(features).into_iter().filter(|name| asked.contains(name)).chain(asked.iter().copied()),
+    )
 }
 
 /// The engines without a solver, in the order in which they are asked together.
@@ -623,7 +626,7 @@ mod tests {
         for name in names()
             .iter()
             .chain(portfolio())
-            .chain(before_contracts())
+            .chain(&TABLE.before_contracts)
             .chain(solver_free())
             .chain(library())
             .chain(rounds)

@@ -12,6 +12,7 @@ use proofline_cfa::{
 };
 use serde::Deserialize;
 
+use super::concrete::has_arguments;
 use crate::subject::Subject;
 
 /// Features of a slice; in a table: the least of each that a kind has.
@@ -32,6 +33,8 @@ pub struct Features {
     pub recursive: usize,
     /// Places that read something from outside.
     pub inputs: usize,
+    /// Places that read bytes from outside, as lines of a file are, and one for the command line.
+    pub texts: usize,
     /// Products, quotients and remainders of two values that are no constants.
     pub products: usize,
     /// Edges that compute with floating numbers.
@@ -48,10 +51,13 @@ impl fmt::Display for Features {
     /// `name=number`, in the order of the members.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Features { states, processes, elements, pairs, loops, recursive, .. } = self;
-        let Features { inputs, products, floats, bits, allocations, edges, .. } = self;
+        let Features { inputs, texts, products, floats, bits, allocations, edges, .. } = self;
         write!(f, "states={states} processes={processes} elements={elements} pairs={pairs} loops={loops} ")?;
-        write!(f, "recursive={recursive} inputs={inputs} products={products} floats={floats} bits={bits} ")?;
-        write!(f, "allocations={allocations} edges={edges}")
+        write!(
+            f,
+            "recursive={recursive} inputs={inputs} texts={texts} products={products} floats={floats} "
+        )?;
+        write!(f, "bits={bits} allocations={allocations} edges={edges}")
     }
 }
 
@@ -88,6 +94,7 @@ impl Features {
         let is_process = |(variable, constants): &(&Variable<'_>, &BTreeSet<i128>)| {
             constants.len() > 1 && !all.computed.contains(variable)
         };
+        found.texts += usize::from(has_arguments(subject.program(), entry));
         found.processes = all.compared.iter().filter(is_process).count();
         found
     }
@@ -98,6 +105,7 @@ impl Features {
             matches!(cause, Cause::Input(_) | Cause::External(_) | Cause::Keeping(_) | Cause::Volatile)
         };
         self.inputs += usize::from(matches!(op, Op::Havoc(_, cause) if is_input(cause)));
+        self.texts += usize::from(matches!(op, Op::HavocBytes(.., cause) if is_input(cause)));
         self.allocations += usize::from(matches!(op, Op::Allocate(_)));
         let mut has_floats = false;
         visit::exprs(op, &mut |expr| {
@@ -126,6 +134,7 @@ impl Features {
             && self.loops >= least.loops
             && self.recursive >= least.recursive
             && self.inputs >= least.inputs
+            && self.texts >= least.texts
             && self.products >= least.products
             && self.floats >= least.floats
             && self.bits >= least.bits

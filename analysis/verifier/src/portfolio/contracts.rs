@@ -534,7 +534,7 @@ impl<P: Programs> Known<'_, P> {
     /// Says in the report what is proved, and on which conditions. An execution of a function whose callers are all in sight is one of theirs:
     /// if they keep its contract wherever their own is kept, it is kept there. By induction over the open calls, functions that are called by such
     /// functions alone, from those on that ask nothing, are always called as they ask for.
-    fn finish(self) -> Result<(), P::Error> {
+    fn finish(mut self) -> Result<(), P::Error> {
         let mut callers: BTreeMap<Name, BTreeSet<Name>> = BTreeMap::new();
         let whole = |report: &Report| -> BTreeSet<Name> {
             report.kept.iter().filter(|(_, kept)| kept.is_whole()).map(|(name, _)| *name).collect()
@@ -569,8 +569,24 @@ impl<P: Programs> Known<'_, P> {
         }
         let left = self.left_to_callers();
         self.report.settle_kept(&left);
+        self.needs_none();
         rest(&self.functions, self.report);
         Ok(())
+    }
+
+    /// Where all is proved of a function and of what it calls, no call need be what contracts ask for.
+    fn needs_none(&mut self) {
+        let proved = |name: &Name| {
+            let subject = &self.functions[name].subject;
+            let reached = subject.reachable_from(*name);
+            let bodies =
+                reached.iter().filter_map(|name| subject.program().function(*name)).map(|body| &**body);
+            let all = self.property().targets(subject.program(), bodies);
+            all.iter().all(|target| self.report.verdicts.get(&target).is_some_and(Verdict::is_proved))
+        };
+        let names = self.report.calls_not_kept.keys();
+        let needless: Vec<Name> = names.filter(|name| proved(name)).copied().collect();
+        needless.iter().for_each(|name| drop(self.report.calls_not_kept.remove(name)));
     }
 }
 

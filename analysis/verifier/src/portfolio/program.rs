@@ -14,7 +14,7 @@ use super::{
     library::{RoundOf, Rounds, function_alone, of_round, open},
 };
 use crate::{
-    engines,
+    engines::{self, Features},
     property::Property,
     report::Report,
     rests_on::Basis,
@@ -57,7 +57,7 @@ pub(super) fn check<P: Programs>(
     if !programs.reached(entry.name)?.iter().any(is_asked) {
         return check_entry(programs, request, entry, control).map(tell);
     }
-    let engines = engines::before_contracts().to_vec();
+    let engines = engines::before_contracts(&Features::of(&subject, entry));
     let brief = of_round(request, &RoundOf { engines, steps: None }, Round::default());
     let mut known = programs.judge(&brief, entry, control)?;
     if open(&known).all(|((name, _), _)| name == entry.name) {

@@ -28,6 +28,11 @@ use crate::{
 
 /// The engine that runs programs.
 const REPLAYED_BY: &str = "concrete";
+/// Why an obligation is open, told from what it asks: about the memory of callers, about what is left of the heap.
+const OF_ITS_KIND: [&str; 2] = [
+    "it depends on the memory that callers pass",
+    "what earlier calls allocated here and still hold is not known",
+];
 
 /// An engine of the portfolio gets three quarters of the time at most.
 const SLICE: (u32, u32) = (3, 4);
@@ -129,6 +134,8 @@ impl<'r> Schedule<'r> {
                         known.verdicts.insert(*target, Verdict::Proved(BY_CONTRACTS));
                         self.open.remove(target.0, target.1);
                     }
+                    // Why one of them is open need not be why others are.
+                    Verdict::Unknown(Unknown::Unconfirmed(why)) if OF_ITS_KIND.contains(&&**why) => {}
                     Verdict::Unknown(why) => self.reason = Some(why.clone()),
                 }
             }
@@ -224,10 +231,8 @@ impl<'r> Schedule<'r> {
             None => self.reason.clone().unwrap_or(Unknown::OutOfBudget),
         };
         if !self.is_over {
-            let by_callers = Unknown::Unconfirmed("it depends on the memory that callers pass".into());
+            let [by_callers, earlier] = OF_ITS_KIND.map(|why| Unknown::Unconfirmed(why.into()));
             let plain = self.open.without_memory(self.subject);
-            let earlier =
-                Unknown::Unconfirmed("what earlier calls allocated here and still hold is not known".into());
             for target in self.open.iter() {
                 let is_callers = self.entry.is_library() && !plain.contains(target.0, target.1);
                 let of_theirs = || {

@@ -105,6 +105,8 @@ impl Invariants {
 
 /// Terms of a rule that one question is worth.
 const LARGE: u32 = 400;
+/// Writes to arrays of a question of the usual size.
+const WRITES: u32 = 32;
 
 type Cells = BTreeMap<Vec<usize>, Cell>;
 
@@ -344,7 +346,7 @@ impl Search<'_> {
         solver.set_limits(options.limits);
         solver.assert(body);
         let p = head.predicate.index();
-        let cost = 1 + postorder(&[body]).len() as u32 / LARGE;
+        let cost = cost(body);
         let mut grew = false;
         let mut open: Option<Vec<usize>> = None;
         // Case by case, all cases that have changed since then are covered, and not asked for any more.
@@ -415,6 +417,14 @@ impl Search<'_> {
             }
         }
     }
+}
+
+/// So many questions of the usual size is this one worth. What the solver does for writes to arrays grows with the third power of how many there are,
+/// and none of its units count it.
+fn cost(body: Term) -> u32 {
+    let terms = postorder(&[body]);
+    let writes = terms.iter().filter(|term| matches!(term.op(), Op::Store)).count() as u32;
+    1 + terms.len() as u32 / LARGE + (writes.min(1 << 14) / WRITES).pow(3)
 }
 
 /// Bounds worth trying: the constants of the rules and their neighbours.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Unknown,
     analysis_task::AnalysisTask,
-    arg::{Arg, NodeId, Open, SummaryRef},
+    arg::{Arg, ArgEdge, NodeId, Open, SummaryRef},
     bam::Block,
     cpa::{Cpa, Reduced},
     reached::Reached,
@@ -190,6 +190,17 @@ impl<A: Cpa> Exploration<A> {
     /// The block abstractions read at each node.
     pub fn reads(&self) -> impl Iterator<Item = (NodeId, &Read<A::State>)> {
         self.reads.iter().flat_map(|(&id, reads)| reads.iter().map(move |read| (id, read)))
+    }
+
+    /// The block abstractions that it rests on, and the nodes that have read them: what they read now, and what they have read before, if what came of
+    /// it is still there.
+    pub(crate) fn rests_on(&self) -> impl Iterator<Item = (NodeId, SummaryRef)> {
+        let parents = self.arg.nodes().flat_map(|(_, node)| &node.parents);
+        let passed = parents.filter_map(|parent| match &parent.via {
+            ArgEdge::Block { summary, .. } => Some((parent.from, *summary)),
+            ArgEdge::Edge(_) | ArgEdge::Enter(_) | ArgEdge::Leave(_) => None,
+        });
+        self.reads().map(|(id, read)| (id, read.summary)).chain(passed)
     }
 
     /// It is complete: what only exploring needs is given up.

@@ -134,8 +134,8 @@ impl<A: BlockCpa, S: SummaryStore<A>> Tabulation<'_, A, S> {
         }
         // What read an abstraction that is open no more, or that is one for another precision, reads anew.
         let mut readers = BTreeSet::new();
-        for (node, read) in ex.reads() {
-            let holds = match read.summary {
+        for (node, summary) in ex.rests_on() {
+            let holds = match summary {
                 SummaryRef::Stable(id) => !self.stale_key(self.store.get(id).key(), new)?,
                 SummaryRef::Open(_) | SummaryRef::Member(_) | SummaryRef::Dependency(_) => false,
             };

@@ -243,9 +243,9 @@ impl<'p, A: BlockCpa, S: SummaryStore<A>> Tabulation<'p, A, S> {
             let (members, index) = (vec![id], FxHashMap::from_iter([(key.clone(), id)]));
             let dirty = BTreeSet::new();
             let (mut dependencies, mut is_dependency) = (Vec::new(), FxHashSet::default());
-            for (_, read) in exploration.reads() {
-                if is_dependency.insert(read.summary) {
-                    dependencies.push(read.summary);
+            for (_, summary) in exploration.rests_on() {
+                if is_dependency.insert(summary) {
+                    dependencies.push(summary);
                 }
             }
             let function = self.task.info(block.function)?.function;

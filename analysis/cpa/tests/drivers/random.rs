@@ -207,6 +207,22 @@ fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(24)
 }
 
+/// A block whose precision was refined goes on from what it has, also from what it had read before it read it anew.
+#[test]
+fn a_refined_block_rests_on_all_that_is_left_of_what_it_read() {
+    let main = vec![
+        S::While(lt(v("g0"), k(1)), vec![S::Call(None, "p", vec![k(0)])]),
+        S::Call(None, "q", vec![k(0)]),
+        S::Assert(ne(v("g0"), v("g1"))),
+    ];
+    let functions = vec![
+        f("main", &[], &["a", "b"], main),
+        f("p", &["a"], &["b"], vec![S::Havoc("g0")]),
+        f("q", &["a"], &["b"], vec![S::Assume(eq(v("a"), k(0)))]),
+    ];
+    abstractions_everywhere(&program(TINY, &GLOBALS, functions)).expect("sound");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
 

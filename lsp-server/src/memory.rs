@@ -16,11 +16,14 @@ pub(crate) fn resident_mb() -> Option<u64> {
     Some(used as u64 >> 20)
 }
 
-/// Between two looks.
-const EVERY: Duration = Duration::from_millis(200);
+/// Between two looks. What reads a large text takes some gigabytes in a second.
+const EVERY: Duration = Duration::from_millis(20);
 
-/// How long work may take to stop before the process ends.
+/// How long work may take to stop before the process ends,
 const GRACE: Duration = Duration::from_secs(10);
+
+/// and how much more it may take meanwhile, in megabytes: a part of the limit, and this.
+const MORE: u64 = 64;
 
 /// A ceiling: whether it was reached.
 #[derive(Clone, Default)]
@@ -39,7 +42,7 @@ impl Ceiling {
             reached.0.store(true, Ordering::SeqCst);
             let end = Instant::now() + GRACE;
             cancel.cancel();
-            while Instant::now() < end && !is_above(limit_mb.saturating_mul(2)) {
+            while Instant::now() < end && !is_above(limit_mb.saturating_add(limit_mb / 4 + MORE)) {
                 std::thread::sleep(EVERY);
             }
             give_up();

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofline_cfa::{Argument, Base, Call, EdgeId, Expr, Function, LocalId, Lvalue, Name, Op};
+use proofline_cfa::{Argument, Base, Call, EdgeId, Expr, Function, LocalId, Lvalue, Name, Op, Type};
 use proofline_smt::{Sort, Term, build as t};
 
 use crate::{
@@ -10,6 +10,7 @@ use crate::{
     block::{AppliedSummary, BlockEnd, Cut},
     large_blocks::{LargeBlockEncoding, MOST_INSTANCES},
     layout, memory,
+    passed::Passed,
     state::{Key, State},
 };
 
@@ -70,17 +71,11 @@ impl LargeBlockEncoding<'_> {
     }
 
     /// Argument values in the caller.
-    fn arguments(&mut self, instance: u32, call: &Call, state: State) -> (State, Vec<Option<Term>>) {
+    fn arguments(&mut self, instance: u32, call: &Call, state: State) -> (State, Vec<Option<Passed>>) {
         let function = self.function(instance);
         let mut executor = self.executor(function, instance, state);
-        let values = call
-            .arguments
-            .iter()
-            .map(|argument| match argument {
-                Argument::Value(value) => Some(arithmetic::value(value, &mut executor)),
-                Argument::Aggregate(_) => None,
-            })
-            .collect();
+        let values =
+            call.arguments.iter().map(|argument| Passed::argument(argument, &mut executor)).collect();
         (executor.state, values)
     }
 
@@ -89,12 +84,12 @@ impl LargeBlockEncoding<'_> {
         // Records are copied while the caller's state still says what is in them.
         let caller = self.function(instance);
         let mut executor = self.executor(caller, instance, state);
-        let records: Vec<Option<Vec<Term>>> = call
+        let records: Vec<Option<(Type, Vec<Term>)>> = call
             .arguments
             .iter()
             .map(|argument| match argument {
                 Argument::Value(_) => None,
-                Argument::Aggregate(src) => executor.aggregate(src),
+                Argument::Aggregate(src) => Some((src.ty, executor.aggregate(src)?)),
             })
             .collect();
         let state = executor.state;
@@ -103,10 +98,12 @@ impl LargeBlockEncoding<'_> {
             callee.parameters.iter().map(|id| self.whole_local(callee, *id)).collect();
         let mut executor = self.executor(callee, child, state);
         for (i, lvalue) in parameters.into_iter().enumerate() {
-            match (values.get(i).copied().flatten(), records.get(i).and_then(Option::as_ref)) {
-                (Some(value), _) if lvalue.scalar.is_some() => executor.store(&lvalue, value),
-                (_, Some(scalars)) if lvalue.scalar.is_none() => executor.store_aggregate(&lvalue, scalars),
-                _ => executor.forget(&lvalue),
+            let value = values.get(i).copied().flatten().and_then(|value| value.as_one_of(lvalue.scalar));
+            let is_like = |ty: Type| ty.unqualified() == lvalue.ty.unqualified();
+            match (value, records.get(i).and_then(Option::as_ref)) {
+                (Some(value), _) => executor.store(&lvalue, value),
+                (None, Some((ty, scalars))) if is_like(*ty) => executor.store_aggregate(&lvalue, scalars),
+                (None, _) => executor.forget(&lvalue),
             }
         }
         executor.state
@@ -120,13 +117,14 @@ impl LargeBlockEncoding<'_> {
         if let Some(dst) = &call.dst {
             let value = callee.result.and_then(|slot| {
                 let lvalue = self.whole_local(callee, slot);
-                lvalue.scalar?;
+                let scalar = lvalue.scalar?;
                 let mut executor = self.executor(callee, child, state.clone());
                 let value = arithmetic::value(&Expr::Load(lvalue), &mut executor);
                 state = executor.state;
-                Some(value)
+                Passed { value, scalar }.as_one_of(dst.scalar)
             });
-            let record = callee.result.filter(|_| dst.scalar.is_none()).and_then(|slot| {
+            let is_like = |slot: &LocalId| callee.local(*slot).ty.unqualified() == dst.ty.unqualified();
+            let record = callee.result.filter(is_like).filter(|_| dst.scalar.is_none()).and_then(|slot| {
                 let lvalue = self.whole_local(callee, slot);
                 let mut executor = self.executor(callee, child, state.clone());
                 let record = executor.aggregate(&lvalue);
@@ -135,9 +133,9 @@ impl LargeBlockEncoding<'_> {
             });
             let mut executor = self.executor(function, instance, state);
             match (value, record) {
-                (Some(value), _) if dst.scalar.is_some() => executor.store(dst, value),
-                (_, Some(scalars)) if dst.scalar.is_none() => executor.store_aggregate(dst, &scalars),
-                _ => executor.forget(dst),
+                (Some(value), _) => executor.store(dst, value),
+                (None, Some(scalars)) => executor.store_aggregate(dst, &scalars),
+                (None, None) => executor.forget(dst),
             }
             state = executor.state;
         }
@@ -188,7 +186,8 @@ impl LargeBlockEncoding<'_> {
         let mut before = BTreeMap::new();
         for (i, &parameter) in function.parameters.iter().enumerate() {
             if layout::is_register(function, parameter) {
-                let value = values.get(i).copied().flatten();
+                let scalar = self.whole_local(function, parameter).scalar;
+                let value = values.get(i).copied().flatten().and_then(|value| value.as_one_of(scalar));
                 let key = Key::Local(0, parameter);
                 let value = value.unwrap_or_else(|| self.fresh.variable(self.sort_of(function, key)));
                 before.insert(key, value);
@@ -207,9 +206,9 @@ impl LargeBlockEncoding<'_> {
             if !layout::is_register(function, parameter) {
                 let lvalue = self.whole_local(function, parameter);
                 let mut executor = self.executor(function, 0, state.clone());
-                match values.get(i).copied().flatten() {
-                    Some(value) if lvalue.scalar.is_some() => executor.store(&lvalue, value),
-                    _ => executor.forget(&lvalue),
+                match values.get(i).copied().flatten().and_then(|value| value.as_one_of(lvalue.scalar)) {
+                    Some(value) => executor.store(&lvalue, value),
+                    None => executor.forget(&lvalue),
                 }
                 state = executor.state;
                 for &key in &memory {
@@ -255,14 +254,14 @@ impl LargeBlockEncoding<'_> {
                 state.assume(range);
             }
             after.insert(Key::Local(0, slot), variable);
-            result = Some(variable);
+            result = lvalue.scalar.map(|scalar| Passed { value: variable, scalar });
         }
         let caller = self.function(instance);
         if let Some(dst) = &call.dst {
             let mut executor = self.executor(caller, instance, state);
-            match result {
-                Some(value) if dst.scalar.is_some() => executor.store(dst, value),
-                _ => executor.forget(dst),
+            match result.and_then(|value| value.as_one_of(dst.scalar)) {
+                Some(value) => executor.store(dst, value),
+                None => executor.forget(dst),
             }
             state = executor.state;
         }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use proofline_cfa::{Argument, Call, Expr, Function, LocalId, Lvalue, Name, Object, Op};
+use proofline_cfa::{Call, Expr, Function, LocalId, Lvalue, Name, Object, Op};
 use proofline_program_analysis::Environment;
 use proofline_smt::Term;
 
@@ -11,6 +11,7 @@ use crate::{
     arithmetic,
     layout::{self, MemoryLayout},
     memory::{self, Executor},
+    passed::Passed,
     state::{Fresh, Key, State},
 };
 
@@ -55,19 +56,15 @@ impl<'x> FunctionEncoder<'x> {
     }
 
     /// Values of arguments; `None` for records passed by value.
-    pub fn arguments(&self, state: &mut State, fresh: &mut Fresh, call: &Call) -> Vec<Option<Term>> {
+    pub fn arguments(&self, state: &mut State, fresh: &mut Fresh, call: &Call) -> Vec<Option<Passed>> {
         let values = |executor: &mut Executor<'_>| {
-            let one = |argument: &Argument| match argument {
-                Argument::Value(value) => Some(arithmetic::value(value, executor)),
-                Argument::Aggregate(_) => None,
-            };
-            call.arguments.iter().map(one).collect()
+            call.arguments.iter().map(|argument| Passed::argument(argument, executor)).collect()
         };
         self.with(state, fresh, values).0
     }
 
     /// Gives the parameters these values.
-    pub fn bind(&self, state: &mut State, fresh: &mut Fresh, values: &[Option<Term>]) {
+    pub fn bind(&self, state: &mut State, fresh: &mut Fresh, values: &[Option<Passed>]) {
         for (i, id) in self.function.parameters.iter().enumerate() {
             let lvalue = self.whole_local(*id);
             self.put(state, fresh, &lvalue, values.get(i).copied().flatten());
@@ -75,19 +72,20 @@ impl<'x> FunctionEncoder<'x> {
     }
 
     /// Writes a value; `None`: any.
-    pub fn put(&self, state: &mut State, fresh: &mut Fresh, lvalue: &Lvalue, value: Option<Term>) {
-        self.with(state, fresh, |executor| match value {
-            Some(value) if lvalue.scalar.is_some() => executor.store(lvalue, value),
-            _ => executor.forget(lvalue),
+    pub fn put(&self, state: &mut State, fresh: &mut Fresh, lvalue: &Lvalue, value: Option<Passed>) {
+        self.with(state, fresh, |executor| match value.and_then(|value| value.as_one_of(lvalue.scalar)) {
+            Some(value) => executor.store(lvalue, value),
+            None => executor.forget(lvalue),
         });
     }
 
     /// What the function returns; `None` if that is no scalar.
-    pub fn result(&self, state: &mut State, fresh: &mut Fresh) -> Option<Term> {
+    pub fn result(&self, state: &mut State, fresh: &mut Fresh) -> Option<Passed> {
         let lvalue = self.whole_local(self.function.result?);
-        lvalue.scalar?;
+        let scalar = lvalue.scalar?;
         let load = Expr::Load(lvalue);
-        Some(self.with(state, fresh, |executor| arithmetic::value(&load, executor)).0)
+        let value = self.with(state, fresh, |executor| arithmetic::value(&load, executor)).0;
+        Some(Passed { value, scalar })
     }
 
     /// The whole of a local.

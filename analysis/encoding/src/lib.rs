@@ -18,6 +18,7 @@ mod large_blocks;
 mod layout;
 mod memory;
 mod needs_bit_vectors;
+mod passed;
 mod place;
 mod pointers;
 mod state;
@@ -30,6 +31,7 @@ pub use function_encoder::{FunctionEncoder, memory_keys};
 pub use large_blocks::LargeBlockEncoding;
 pub use layout::{MemoryLayout, Representation};
 pub use needs_bit_vectors::needs_bit_vectors;
+pub use passed::Passed;
 pub use state::{Fresh, Key, State};
 pub use unrolling::{InputPlace, LAYER_STATE_COST, Layer, Unrolling};
 

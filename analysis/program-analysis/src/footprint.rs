@@ -124,6 +124,16 @@ pub(crate) fn footprint(env: &Environment, function: &Function, common: &Common)
         }
     }
     asks_outside |= function.edges.iter().any(|edge| matches!(edge.op, Op::Clobber(..)));
+    let asks_what_is_lost = |op: &Op| {
+        let mut is_found = false;
+        visit::exprs(op, &mut |expr| {
+            is_found |= matches!(expr, Expr::Memory(MemoryPredicate::NothingLost, ..));
+        });
+        is_found
+    };
+    if function.edges.iter().any(|edge| asks_what_is_lost(&edge.op)) {
+        env.may_lose_older(function.name).hash(&mut digest);
+    }
     // Many pointers have the same targets.
     let mut known: FxHashMap<*const Targets, (Arc<Targets>, ContentHash)> = FxHashMap::default();
     pointers(function, &mut |pointer| {

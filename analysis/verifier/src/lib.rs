@@ -36,7 +36,9 @@ pub mod verdict;
 
 pub use checks::Check;
 pub use evidence::Evidence;
-pub use proofline_cfa::{CheckId, Entry, EntryKind, Name, ObligationId, Program, command_line};
+pub use proofline_cfa::{
+    CheckId, Entry, EntryKind, Function, Name, ObligationId, Program, Site, command_line,
+};
 pub use proofline_cpa::{Budget, Cancel, GraphFormat, Unknown};
 pub use proofline_smt::{second_eye::keep_in as keep_questions, worker as solver_process};
 pub use subject::Subject;

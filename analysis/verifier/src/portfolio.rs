@@ -8,6 +8,7 @@ mod claims;
 mod contracts;
 mod in_memory;
 mod library;
+mod numbers;
 mod program;
 mod promises;
 mod request;
@@ -24,6 +25,7 @@ use parking_lot::Mutex;
 use proofline_cfa::{Entry, Name};
 use proofline_cpa::Unknown;
 
+use self::numbers::Numbers;
 use crate::{
     engines,
     report::{Judgement, Report},
@@ -188,7 +190,7 @@ pub fn check_entry<P: Programs>(
         // There was no time to look at the program.
         return Ok(report);
     }
-    add_calls_from_outside(programs, request, control, &mut report)?;
+    add_calls_from_outside(programs, request, entry, control, &mut report)?;
     if let Some(why) = programs.misunderstood(entry)? {
         report.retract_proofs(&why);
     }
@@ -199,17 +201,32 @@ pub fn check_entry<P: Programs>(
 fn add_calls_from_outside<P: Programs>(
     programs: &P,
     request: &Request,
+    entry: Entry,
     control: &Control,
     report: &mut Report,
 ) -> Result<(), P::Error> {
     let functions = std::mem::take(&mut report.called_from_outside);
     let count = functions.len();
+    if count == 0 {
+        return Ok(());
+    }
+    let subject = programs.subject_of(entry.name)?;
+    let mut numbers = Numbers::default();
     let request = Request { engines: library_engines(&request.engines), ..request.clone() };
     for (at, name) in functions.into_iter().enumerate() {
         if request.first_only && report.failures().next().is_some() {
             break;
         }
-        let one = programs.judge(&request, Entry::new(name), &control.sharing(count - at))?;
+        let mut one = programs.judge(&request, Entry::new(name), &control.sharing(count - at))?;
+        let own = programs.subject_of(name)?;
+        for (reached, _) in one.verdicts.keys() {
+            if let (Some(there), Some(alone)) =
+                (subject.program().function(*reached), own.program().function(*reached))
+            {
+                numbers.add(there, alone);
+            }
+        }
+        one.verdicts = numbers.in_program(std::mem::take(&mut one.verdicts));
         report.add_call_from_outside(name, one);
     }
     Ok(())

@@ -219,10 +219,18 @@ fn precision_name(engine: &str, env: &Environment, entry: Name) -> ContentHash {
 
 /// What counts of the options inside of blocks. The entry and what is assumed there are in the entry state; inputs are those of the entry.
 pub(crate) fn of_intervals(options: &IntervalOptions) -> ContentHash {
-    let IntervalOptions { entry, wrapv, separate, outcomes, unrollings, input_ranges, weakest_recursion } =
-        options;
+    let IntervalOptions {
+        entry,
+        wrapv,
+        separate,
+        outcomes,
+        rounds,
+        unrollings,
+        input_ranges,
+        weakest_recursion,
+    } = options;
     let inputs = (!input_ranges.is_empty()).then_some((entry.name, input_ranges));
-    content_hash(&(wrapv, separate, outcomes, unrollings, inputs, weakest_recursion))
+    content_hash(&(wrapv, separate, outcomes, rounds, unrollings, inputs, weakest_recursion))
 }
 
 /// The same for intervals with relations.

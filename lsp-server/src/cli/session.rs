@@ -219,12 +219,17 @@ impl<'a> Prepared<'a> {
         let Prepared { session, input, programs } = self;
         let arguments = session.arguments;
         let code = match programs {
-            None => session.one(&input)?,
+            None => session.one(&input),
             Some(_) if arguments.witness.is_some() => bail!(
                 "--witness is about one program, and this folder may have several\n  help: name the C files of the program"
             ),
-            Some(programs) => session.project(&input, programs)?,
+            Some(programs) => session.project(&input, programs),
         };
+        if code.is_err() && session.ceiling.is_reached() {
+            // The work was stopped before there was anything to say.
+            out_of_memory(arguments)();
+        }
+        let code = code?;
         if session.ceiling.is_reached() {
             eprintln!(
                 "more than {} MB were needed (--memory): this is what is known so far",

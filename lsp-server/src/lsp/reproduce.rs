@@ -11,14 +11,13 @@ use proofline_ide::{Cancel, Test};
 
 use crate::{
     platform,
-    sandbox::{self, Confinement, Ended},
+    sandbox::{self, Confinement, Ended, Limits},
 };
 
-const COMPILE: Duration = Duration::from_secs(20);
-const RUN: Duration = Duration::from_secs(5);
+const COMPILE: Limits = Limits { time: Duration::from_secs(20), memory_mb: 2048 };
+const RUN: Limits = Limits { time: Duration::from_secs(5), memory_mb: 1024 };
 
-/// What the program under test may use; more memory than that ends it.
-const SANITIZERS: &str = "detect_leaks=0:hard_rss_limit_mb=1024";
+const SANITIZERS: &str = "detect_leaks=0";
 
 /// What running a test showed.
 pub(super) struct Ran {
@@ -94,10 +93,11 @@ pub(super) fn run(
     Ok(Ran { confirmed, output })
 }
 
-fn ended(command: Command, limit: Duration, cancel: &Cancel) -> Result<(ExitStatus, String), String> {
-    match sandbox::run(command, limit, cancel) {
+fn ended(command: Command, limits: Limits, cancel: &Cancel) -> Result<(ExitStatus, String), String> {
+    match sandbox::run(command, limits, cancel) {
         Ok(Ended::Itself(status, output)) => Ok((status, output)),
-        Ok(Ended::Stopped) => Err("it took too long and was stopped".to_owned()),
+        Ok(Ended::TooLong) => Err("it took too long and was stopped".to_owned()),
+        Ok(Ended::TooLarge) => Err(format!("it needed more than {} MB and was stopped", limits.memory_mb)),
         Err(error) => Err(format!("cannot run a command: {error}")),
     }
 }

@@ -43,14 +43,33 @@ pub(super) fn give_back_memory() {
 
 /// Megabytes that the children of this process have in memory together. Those that end meanwhile count nothing.
 pub(super) fn children_mb() -> u64 {
-    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    megabytes(children("self").iter().filter_map(|child| pages(child)).sum())
+}
+
+/// Megabytes that a process and all that it has started have in memory together.
+pub(super) fn tree_mb(process: u32) -> u64 {
+    let mut open = vec![process.to_string()];
+    let mut sum = 0;
+    while let Some(next) = open.pop() {
+        sum += pages(&next).unwrap_or(0);
+        open.extend(children(&next));
+    }
+    megabytes(sum)
+}
+
+fn children(process: &str) -> Vec<String> {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     let children = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    let pages = |child: &str| -> Option<u64> {
-        let sizes = fs::read_to_string(format!("/proc/{child}/statm")).ok()?;
-        sizes.split_whitespace().nth(1)?.parse().ok()
-    };
-    let sum = |children: String| children.split_whitespace().filter_map(pages).sum::<u64>();
-    (children.map(sum).sum::<u64>() * page_size() as u64) >> 20
+    children.flat_map(|all| all.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+fn pages(process: &str) -> Option<u64> {
+    let sizes = fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
+    sizes.split_whitespace().nth(1)?.parse().ok()
+}
+
+fn megabytes(pages: u64) -> u64 {
+    (pages * page_size() as u64) >> 20
 }
 
 /// Waits until a process has ended, which need not be a child, without looking again and again.
@@ -82,7 +101,7 @@ pub(super) fn become_program(command: &[OsString]) -> anyhow::Error {
     anyhow::Error::new(error).context(format!("cannot run {}", program.display()))
 }
 
-/// Memory is limited elsewhere: the address sanitizer reserves terabytes of addresses that it never uses.
+/// Memory is not among them: the address sanitizer reserves terabytes of addresses that it never uses. Who waits for the process looks at what it has.
 fn limits() -> io::Result<()> {
     let to = |most: u64| Rlimit { current: Some(most), maximum: Some(most) };
     setrlimit(Resource::Core, to(0))?;

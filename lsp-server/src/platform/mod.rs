@@ -48,6 +48,17 @@ pub(crate) fn children_mb() -> u64 {
     return 0;
 }
 
+/// Megabytes that a process and all that it has started have in memory together, where the system tells.
+pub(crate) fn tree_mb(process: u32) -> u64 {
+    #[cfg(target_os = "linux")]
+    return linux::tree_mb(process);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = process;
+        0
+    }
+}
+
 /// Ended by the system and not by itself: `abort`, a division by zero.
 pub(crate) fn is_killed(status: ExitStatus) -> bool {
     #[cfg(unix)]

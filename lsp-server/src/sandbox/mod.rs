@@ -14,7 +14,7 @@ use std::{
 
 use crate::platform;
 
-pub(crate) use running::{Ended, run};
+pub(crate) use running::{Ended, Limits, run};
 
 /// The exit code of a process that could not give its rights up.
 const NOT_CONFINED: u8 = 125;

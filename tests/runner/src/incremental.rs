@@ -17,7 +17,7 @@ use proofline_verifier::{
 use crate::{
     expect::expectations,
     markdown::{Case, Edit},
-    run::{Asked, asked, compare, said},
+    run::{Asked, asked, compare, said, same_numbers},
 };
 
 pub(crate) const FILE: &str = "/suite/test.c";
@@ -64,7 +64,7 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
 fn expected(db: &Database, text: &str, report: &Report, faults: &mut Vec<String>) -> Result<(), String> {
     let (program, sources) = (db.program().map_err(said)?, db.sources().map_err(said)?);
     compare(&program, &sources, report, &expectations(text)?, faults);
-    Ok(())
+    same_numbers(db, report, faults)
 }
 
 pub(crate) fn database(text: &str, options: &Options) -> Database {

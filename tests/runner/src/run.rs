@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use proofline_db::{Database, Stopped};
 use proofline_verifier::{
-    Budget, CheckId, Entry, Name, Program, Subject,
+    Budget, CheckId, Entry, Function, Name, Program, Site, Subject,
     inspect::{self, Domain},
     load::{Allocation, Options, VolatileReads},
     monitors::Monitors,
-    portfolio::{Control, Request, Round, check},
+    portfolio::{Control, Programs, Request, Round, check},
     property::Property,
     report::Report,
     sources::Sources,
@@ -121,6 +121,7 @@ fn run_once(case: &Case) -> Result<(), String> {
     }
     let report = check(&db, &request, &entries, &Control::default()).map_err(said)?;
     compare(&*db.program().map_err(said)?, &sources, &report, &expected, &mut faults);
+    same_numbers(&db, &report, &mut faults)?;
     reveals(&db, &sources, &report.entries, &expected, request.steps, &mut faults)?;
     if let Some(snapshot) = &case.snapshot {
         let told = told(&report);
@@ -247,6 +248,33 @@ fn reveals(
     Ok(())
 }
 
+/// An obligation has one number, whatever else is in the program that an entry reaches: verdicts are kept and shown by it.
+///
+/// # Errors
+/// If a program cannot be read.
+pub(crate) fn same_numbers(db: &Database, report: &Report, faults: &mut Vec<String>) -> Result<(), String> {
+    let program = db.program().map_err(said)?;
+    // Whether leaks are asked about where a function returns depends on where executions start.
+    let asked = |function: &Function| -> Vec<(CheckId, Site)> {
+        let all = function.obligations.iter().map(|obligation| (obligation.check, obligation.site));
+        all.filter(|(check, _)| !check.code().starts_with("memory-")).collect()
+    };
+    for entry in &report.entries {
+        let own = db.subject_of(entry.name).map_err(said)?;
+        for (name, function) in &own.program().functions {
+            if let Some(there) = program.function(*name)
+                && asked(there) != asked(function)
+            {
+                faults.push(format!(
+                    "`{name}` has other obligations where executions start in `{}`",
+                    entry.name
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
 pub(crate) fn compare(
     program: &Program,
     sources: &Sources,
@@ -258,7 +286,7 @@ pub(crate) fn compare(
         .verdicts
         .iter()
         .filter_map(|((function, id), verdict)| {
-            let obligation = &program.function(*function)?.obligations[id.index()];
+            let obligation = program.function(*function)?.obligations.get(id.index())?;
             let line = sources.position(*function, obligation.site)?.line;
             Some(Seen { line, check: obligation.check, verdict })
         })

@@ -1,5 +1,5 @@
 //! A second solver looks at proofs: the questions that they rest on (Horn solutions rule by rule, the abstract states of predicate
-//! analyses, base and step of k-induction, a search to its end) are asked of cvc5. Knows verification tasks and SMT-LIB files. (Debian: `apt-get install cvc5`.)
+//! analyses, base and step of k-induction, a search to its end, what polynomials give on each path) are asked of cvc5. Knows verification tasks and SMT-LIB files. (Debian: `apt-get install cvc5`.)
 
 use std::{
     fs,
@@ -20,7 +20,11 @@ pub(crate) struct Arguments {
     #[arg(required = true)]
     tasks: Vec<PathBuf>,
     /// Engines, each asked alone.
-    #[arg(long, default_value = "horn,equations,predicate-bam,k-induction,bounded", value_delimiter = ',')]
+    #[arg(
+        long,
+        default_value = "horn,equations,predicate-bam,k-induction,bounded,polynomials",
+        value_delimiter = ','
+    )]
     engines: Vec<String>,
     /// CPU seconds per task and engine.
     #[arg(long, default_value_t = 15)]

@@ -17,7 +17,7 @@ use super::{
 use proofline_cfa::{Base, Cause, CompareOp, Expr, Lvalue, Name, Op, Scalar, Site, UnaryOp};
 
 /// So many operators of a chain stay in one expression.
-const LONG_CHAIN: usize = 256;
+const LONG_CHAIN: usize = 32;
 
 impl Lowering<'_> {
     /// Evaluates to a scalar value; it holds until something is executed that [`Lowering::settle`] was not told of.

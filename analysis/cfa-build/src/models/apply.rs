@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use proofline_hir::{Name, Type};
+use proofline_hir::{Name, Type, TypeKind};
 
 use super::{
     Library, Model,
@@ -206,8 +206,15 @@ impl Pass<'_, '_> {
     /// Puts the model in the call's place; false if the call stays.
     fn replace(&mut self, edge: Edge, name: Name, model: Option<Arc<Model>>) -> bool {
         let arguments = edge.op.call().map_or(&[][..], |call| &call.arguments);
-        // A function of that name that takes something else is another one.
-        let model = model.filter(|model| fits(model, arguments, self.emitter.types.pointer_bits()));
+        // A function of that name that takes or gives something else is another one.
+        let gives_nothing_known = edge
+            .op
+            .call()
+            .and_then(|call| call.dst.as_ref())
+            .is_some_and(|dst| matches!(dst.ty.unqualified().kind(), TypeKind::Error));
+        let model = model.filter(|model| {
+            !gives_nothing_known && fits(model, arguments, self.emitter.types.pointer_bits())
+        });
         if let Some(model) = &model
             && model.keep
         {
@@ -568,12 +575,14 @@ impl Pass<'_, '_> {
 
     /// What a pointer argument points to, as an object of the type.
     pub(super) fn pointee(&self, pointer: &Expr, ty: Type) -> Lvalue {
+        let scalar = self.emitter.types.scalar(ty);
         if let Expr::Address(lvalue) = pointer
             && lvalue.scalar == Some(Scalar::Pointer)
+            && lvalue.scalar == scalar
         {
             return lvalue.clone();
         }
-        let (scalar, size) = (self.emitter.types.scalar(ty), self.emitter.types.size(ty).unwrap_or(0));
+        let size = self.emitter.types.size(ty).unwrap_or(0);
         let base = Base::Deref(Arc::new(pointer.clone()), self.emitter.site);
         Lvalue { base, path: Vec::new(), ty, scalar, bits: None, size }
     }

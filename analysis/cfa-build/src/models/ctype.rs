@@ -128,10 +128,13 @@ impl Pass<'_, '_> {
         }
         let entry = self.entry(table, index, mask);
         let entry = fold::cast(Scalar::Int(ty), entry, self.emitter.site);
-        let known = Op::Assign(dst.clone(), entry);
         if is_fixed {
-            return self.emitter.emit(known);
+            return self.emitter.emit(Op::Assign(dst, entry));
         }
+        // The table is read once, for the same reason.
+        let read = self.emitter.temporary(self.emitter.types.of_scalar(Scalar::Int(ty)));
+        self.emitter.emit(Op::Assign(read.clone(), entry));
+        let known = Op::Assign(dst.clone(), Expr::Load(read));
         let is_common = table.is_common(&character);
         let as_known = known.clone();
         let unknown = |emitter: &mut Emitter<'_>| match mask {

@@ -9,6 +9,7 @@ mod operators;
 mod outcomes;
 mod pointers;
 mod ranges;
+mod rounds;
 mod scalar;
 mod thresholds;
 
@@ -60,6 +61,8 @@ pub struct IntervalOptions {
     pub separate: bool,
     /// Keep states apart while what calls have given differs, and may still be looked at.
     pub outcomes: bool,
+    /// Keep states apart while counters of loops differ.
+    pub rounds: bool,
     /// Entries of a recursive block that are unrolled before they are widened.
     pub unrollings: u32,
     /// Only executions in which the entry function's inputs (by the edge of their `havoc`) lie in these ranges are covered: smallest and
@@ -77,6 +80,7 @@ impl IntervalOptions {
             wrapv: false,
             separate: false,
             outcomes: false,
+            rounds: false,
             unrollings: 2,
             input_ranges: BTreeMap::new(),
             weakest_recursion: false,
@@ -91,6 +95,7 @@ pub struct IntervalAnalysis {
     options: IntervalOptions,
     thresholds: BTreeMap<Name, OnceLock<Thresholds>>,
     outcomes: BTreeMap<Name, OnceLock<BTreeSet<LocalId>>>,
+    counters: BTreeMap<Name, OnceLock<BTreeMap<LocalId, i128>>>,
 }
 
 impl IntervalAnalysis {
@@ -100,8 +105,9 @@ impl IntervalAnalysis {
         let semantics = Semantics { overflow, pointer_bits: env.program().pointer_bits() };
         let thresholds = env.program().functions.keys().map(|name| (*name, OnceLock::new())).collect();
         let outcomes = env.program().functions.keys().map(|name| (*name, OnceLock::new())).collect();
+        let counters = env.program().functions.keys().map(|name| (*name, OnceLock::new())).collect();
         let model = Model::new(env, Intervals { semantics }, options.entry);
-        IntervalAnalysis { model, options, thresholds, outcomes }
+        IntervalAnalysis { model, options, thresholds, outcomes, counters }
     }
 
     /// What is told apart in a function.
@@ -111,9 +117,23 @@ impl IntervalAnalysis {
         Some(cell.get_or_init(|| outcomes::outcomes(function)))
     }
 
+    /// The counters of loops of a function that are followed round by round.
+    fn counters(&self, name: Name) -> Option<&BTreeMap<LocalId, i128>> {
+        let cell = self.counters.get(&name).filter(|_| self.options.rounds)?;
+        let function = self.model.env.function(name)?;
+        Some(cell.get_or_init(|| rounds::counters(function, self.model.env.structure(name))))
+    }
+
+    /// Whether the function has loops that are followed round by round.
+    pub fn counts(&self, name: Name) -> bool {
+        self.counters(name).is_some_and(|counters| !counters.is_empty())
+    }
+
     fn differ(&self, one: &IntervalState, other: &IntervalState) -> bool {
         let outcomes = self.outcomes(one.frame.function);
+        let counters = self.counters(one.frame.function);
         outcomes.is_some_and(|outcomes| outcomes::differ(outcomes, one, other))
+            || counters.is_some_and(|counters| rounds::differ(counters, one, other))
     }
 
     /// The value of an expression for people: `[-2147483648, -1] | [1, 2147483647]`.
@@ -358,8 +378,12 @@ impl Cpa for IntervalAnalysis {
                 // What the programmer named is kept for people.
                 let transient = |id| matches!(at.function.local(id).role, Role::Temporary | Role::Shadow);
                 let outcomes = self.outcomes(at.function.name);
-                let is_outcome = |id| outcomes.is_some_and(|outcomes| outcomes.contains(&id));
-                state.retain_locals(at.function, |id| !transient(id) && !is_outcome(id) || is_live(id));
+                let counters = self.counters(at.function.name);
+                let is_told_apart = |id| {
+                    outcomes.is_some_and(|outcomes| outcomes.contains(&id))
+                        || counters.is_some_and(|counters| counters.contains_key(&id))
+                };
+                state.retain_locals(at.function, |id| !transient(id) && !is_told_apart(id) || is_live(id));
             }
         }
         if at.is_loop_head

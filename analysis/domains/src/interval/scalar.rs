@@ -11,8 +11,11 @@ use crate::{
     value::{bits_known, known_bits},
 };
 
-/// More targets than this are any.
+/// More targets than this are any,
 const TARGETS: usize = 4;
+
+/// and more literals and functions, of which tables are made: `static const char *names[]`.
+const CONSTANTS: usize = 64;
 
 /// A set of scalars of one format.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -54,6 +57,19 @@ pub enum Pointee {
     Older,
 }
 
+impl Pointee {
+    /// A literal, or a function.
+    fn is_constant(&self) -> bool {
+        match self {
+            Pointee::Function(_) => true,
+            Pointee::Object(Object::Global(name)) => name.contains('"'),
+            Pointee::Object(Object::Local(..) | Object::Heap(..) | Object::External) | Pointee::Older => {
+                false
+            }
+        }
+    }
+}
+
 impl Targets {
     /// Nothing.
     pub fn nothing() -> Targets {
@@ -70,7 +86,9 @@ impl Targets {
             }
             same
         });
-        if all.len() > TARGETS { Targets::Any } else { Targets::These(all.into()) }
+        let constants = all.iter().filter(|(to, _)| to.is_constant()).count();
+        let is_any = constants > CONSTANTS || all.len() - constants > TARGETS;
+        if is_any { Targets::Any } else { Targets::These(all.into()) }
     }
 
     fn join(&self, other: &Targets) -> Targets {

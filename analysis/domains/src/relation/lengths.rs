@@ -6,10 +6,12 @@ use std::{
 };
 
 use proofline_cfa::{
-    Base, CompareOp, Expr, Function, IntType, LibraryResult, Loc, LocalId, Lvalue, MemoryPredicate, Op,
-    Quantity, Scalar, scalar_of, texts, visit,
+    self as cfa, Base, CompareOp, Constant, Expr, Function, IntType, LibraryResult, Loc, LocalId, Lvalue,
+    MemoryPredicate, Op, Program, Quantity, Scalar, scalar_of, texts, visit,
 };
 use proofline_hir::{TypeKind, types::IntKind};
+
+use crate::store::mentions::whole_local;
 
 use super::{
     filled::leads_into,
@@ -178,6 +180,76 @@ impl Step<'_> {
         restrict(&view, state, CompareOp::Lt, &offset, &view.difference(zero, &place.offset))
     }
 
+    /// A comparison has found no difference between a string and a literal, or between the first characters of both: so many characters come before the
+    /// string's end.
+    pub(super) fn begins_alike(&self, state: &mut Relations, difference: LocalId) -> Result<()> {
+        let view = self.view();
+        let Some(result) = self.just_computed(difference) else { return Ok(()) };
+        let (one, other, most) = match (result.quantity, &result.arguments[..]) {
+            (Quantity::StringOrder, [one, other]) => (one, other, LONGEST),
+            (Quantity::BoundedOrder | Quantity::ByteOrder, [one, other, size]) => {
+                (one, other, view.form(size).map_or(0, |size| size.low))
+            }
+            _ => return Ok(()),
+        };
+        for (string, literal) in [(one, other), (other, one)] {
+            let length = characters(view.program, literal).min(most);
+            let place = view.place(string).filter(|place| length > 0 && place.pointer.unit == 1);
+            let Some(place) = place.filter(|_| view.is_terminated(string)) else { continue };
+            if let Some(zero) = &place.zero {
+                let left = view.difference(zero, &place.offset);
+                restrict(&view, state, CompareOp::Le, &Form::constant(length), &left)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a local was computed as just before: only conditions, other such numbers and copies of it come between, and nothing that it was computed of.
+    fn just_computed(&self, number: LocalId) -> Option<&LibraryResult> {
+        let function = self.at.function;
+        let structure = self.env.structure(function.name);
+        let (mut number, mut written, mut at) = (number, BTreeSet::new(), self.at.edge.from);
+        for _ in 0..STEPS {
+            let [edge] = structure.predecessors(at) else { return None };
+            let edge = function.edge(*edge);
+            match &edge.op {
+                Op::Assume(_) => {}
+                Op::Assign(dst, Expr::Load(from)) if whole_local(function, dst) == Some(number) => {
+                    written.insert(number);
+                    number = whole_local(function, from)?;
+                }
+                Op::Havoc(dst, _) => {
+                    let id = whole_local(function, dst)?;
+                    let result = function.library_results.iter().find(|result| result.dst == id)?;
+                    if id == number {
+                        let mut is_written = false;
+                        for argument in &result.arguments {
+                            visit::reads_of_expr(argument, &mut |lvalue| {
+                                is_written |= matches!(lvalue.base, Base::Local(id) if written.contains(&id));
+                            });
+                        }
+                        return Some(result).filter(|result| !is_written && !result.is_absence);
+                    }
+                    written.insert(id);
+                }
+                Op::Skip
+                | Op::Assign(..)
+                | Op::Copy(..)
+                | Op::Clobber(..)
+                | Op::Call(_)
+                | Op::Allocate(_)
+                | Op::Free(_)
+                | Op::CopyBytes(..)
+                | Op::FillBytes(..)
+                | Op::HavocBytes(..)
+                | Op::Begin(_)
+                | Op::End(_) => return None,
+            }
+            at = edge.from;
+        }
+        None
+    }
+
     /// Whether nothing has changed since the temporary was computed: only conditions and other such numbers come between.
     pub(super) fn was_just_computed(&self, number: LocalId) -> bool {
         let function = self.at.function;
@@ -320,4 +392,31 @@ impl Step<'_> {
             (target, at)
         })
     }
+}
+
+/// How many characters of a literal come before its end; 0 of anything else.
+fn characters(program: &Program, pointer: &Expr) -> i128 {
+    let literal = match pointer {
+        Expr::Cast(Scalar::Pointer, inner, _) => return characters(program, inner),
+        Expr::Address(Lvalue { base: Base::Global(name), path, .. }) => {
+            program.globals.get(name).filter(|global| global.is_literal() && starts(path))
+        }
+        _ => None,
+    };
+    let Some(literal) = literal else { return 0 };
+    let is_character = |at: u64| {
+        literal.init.iter().any(|initial| {
+            let is_byte = matches!(initial.scalar, Scalar::Int(ty) if ty.bits == 8);
+            initial.offset == at && is_byte && matches!(initial.value, Constant::Int(value) if value != 0)
+        })
+    };
+    (0..).take_while(|at| is_character(*at)).count() as i128
+}
+
+/// Whether the path leads to where its object begins.
+fn starts(path: &[cfa::Step]) -> bool {
+    path.iter().all(|step| match step {
+        cfa::Step::Index { index, .. } => matches!(**index, Expr::Int(0, _)),
+        cfa::Step::Field { offset, .. } => *offset == 0,
+    })
 }

@@ -417,6 +417,7 @@ impl Step<'_> {
         self.passes_no_end(state, op, lhs, rhs)?;
         if let (CompareOp::Eq, Some((id, _)), Expr::Int(0, _)) = (op, view.whole_of(lhs), rhs) {
             self.found(state, id)?;
+            self.begins_alike(state, id)?;
         }
         self.stays_in_string(state, op, lhs, rhs);
         if let (CompareOp::Ne | CompareOp::Lt | CompareOp::Gt, Some((one, other))) = (op, both_read(lhs, rhs))

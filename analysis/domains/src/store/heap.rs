@@ -48,11 +48,11 @@ pub struct Site {
     pub dangles: bool,
     /// One of its objects was freed since the block was entered.
     pub freed: bool,
-    /// Pointers, each of which leads to the site's one object if that is alive.
+    /// Pointers, each of which leads to the site's one object if that is alive. Then so is the heap object that the pointer is in.
     pub guards: SmallVec<[Guard; 2]>,
 }
 
-/// A pointer that says whether there is an object: in a local of the innermost frame, or in each object of that name.
+/// A pointer that says whether there is an object: in a local of the innermost frame, in each object of that name, or in a site's one object.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Guard {
     /// What it is in.
@@ -217,14 +217,26 @@ impl Heap {
         }
     }
 
-    /// The pointer is null: where it says so, there is no object.
+    /// The pointer is null: where it says so, there is no object, and none that only a pointer in that one leads to.
     pub fn learn_null(&mut self, id: Guard) {
-        if self.sites.iter().any(|(_, site)| site.guards.contains(&id)) {
-            self.change_all(|_, site| {
-                if site.guards.contains(&id) {
-                    site.count = Count::Zero;
-                    site.guards.clear();
-                }
+        let is_gone = |guard: &Guard, gone: &[Object]| {
+            *guard == id || matches!(guard.of, Target::Object(of) if gone.contains(&of))
+        };
+        let mut gone: Vec<Object> = Vec::new();
+        loop {
+            let more = self.sites.iter().filter(|(object, site)| {
+                !gone.contains(object) && site.guards.iter().any(|guard| is_gone(guard, &gone))
+            });
+            let more: Vec<Object> = more.map(|(object, _)| *object).collect();
+            if more.is_empty() {
+                break;
+            }
+            gone.extend(more);
+        }
+        for object in gone {
+            self.change(object, |site| {
+                site.count = Count::Zero;
+                site.guards.clear();
             });
         }
     }
@@ -313,13 +325,20 @@ impl<V: AbstractValue> State<V> {
             return self.heap.clone();
         }
         let mut heap = self.heap.join(&other.heap);
+        let counts = heap.clone();
+        let is_one = |guard: &Guard| match guard.of {
+            Target::Object(of @ Object::Heap(..)) => counts.count(of) == Count::One,
+            Target::Object(_) | Target::Local(_) => true,
+        };
         heap.change_all(|object, site| {
             if site.count == Count::One {
                 let mut guards = self.candidates(object);
                 guards.extend(other.candidates(object));
                 guards.sort_unstable();
                 guards.dedup();
-                guards.retain(|guard| self.is_guard(*guard, object) && other.is_guard(*guard, object));
+                guards.retain(|guard| {
+                    is_one(guard) && self.is_guard(*guard, object) && other.is_guard(*guard, object)
+                });
                 site.guards = guards;
             }
         });
@@ -329,7 +348,11 @@ impl<V: AbstractValue> State<V> {
     /// Pointers that may say whether there is an object.
     fn candidates(&self, object: Object) -> SmallVec<[Guard; 2]> {
         let mut found = self.heap.site(object).guards;
-        let named = |object: &Object| matches!(object, Object::Global(_) | Object::Local(..));
+        let named = |of: &Object| match of {
+            Object::Global(_) | Object::Local(..) => true,
+            Object::Heap(..) => *of != object && self.heap.count(*of) == Count::One,
+            Object::External => false,
+        };
         let objects = self.memory.objects().iter().filter(|(object, _)| named(object));
         let objects = objects.map(|(object, region)| (Target::Object(*object), region));
         let locals = self.frame.locals.iter().map(|(id, region)| (Target::Local(*id), region));
@@ -346,8 +369,28 @@ impl<V: AbstractValue> State<V> {
         let Some(site) = self.heap.listed(object) else { return self.heap.others == Count::Zero };
         match site.count {
             Count::Zero => true,
-            Count::One => site.guards.contains(&id) || led_to(self, id) == Some(object) && !site.dangles,
+            Count::One => {
+                site.guards.contains(&id)
+                    || led_to(self, id) == Some(object) && !site.dangles && self.is_there(id.of)
+            }
             Count::Many => false,
         }
+    }
+
+    /// Whether what a pointer is in is certainly there: of a heap object, if something that has a name leads to it.
+    pub(super) fn is_there(&self, of: Target) -> bool {
+        let Target::Object(object @ Object::Heap(..)) = of else { return true };
+        let site = self.heap.site(object);
+        let leads_there = |region: &Region<V>| {
+            region.cells().iter().any(|cell| match &cell.content {
+                Content::Each(_, item, value) if *item == cell.len => value.leads_to() == Some(object),
+                Content::Each(..) | Content::Zero | Content::Any => false,
+            })
+        };
+        let is_named = |of: &Object| matches!(of, Object::Global(_) | Object::Local(..));
+        site.count == Count::One
+            && !site.dangles
+            && (self.frame.locals.iter().any(|(_, region)| leads_there(region))
+                || self.memory.objects().iter().any(|(of, region)| is_named(of) && leads_there(region)))
     }
 }

@@ -169,13 +169,18 @@ fn reach<V: AbstractValue>(
     let mut at = 0;
     while let Some(object) = kept.get(at).copied() {
         at += 1;
-        if is_single(&object)
-            && may_pass(object)
-            && let Some(region) = state.memory.get(object)
-        {
-            let new: Vec<Object> = led_to(region).filter(|start| !kept.contains(start)).collect();
-            kept.extend(new);
+        if !is_single(&object) || !may_pass(object) {
+            continue;
         }
+        let region = state.memory.get(object).map(|region| &**region);
+        let said = state
+            .heap
+            .sites
+            .iter()
+            .filter(|(_, site)| site.guards.iter().any(|guard| guard.of == Target::Object(object)));
+        let led = region.into_iter().flat_map(led_to).chain(said.map(|(object, _)| *object));
+        let new: Vec<Object> = led.filter(|start| !kept.contains(start)).collect();
+        kept.extend(new);
     }
     wanted.iter().all(|object| kept.contains(object))
 }

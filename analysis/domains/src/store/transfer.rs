@@ -295,6 +295,7 @@ impl<'a, A: Arithmetic> Successor<'a, A> {
         for site in
             self.model.env.allocated_outside().iter().filter(|site| !is_library || escaped.contains(site))
         {
+            update.state.heap.forget_guard(Target::Object(*site), i64::MIN, i64::MAX);
             update.state.heap.change(*site, |site| {
                 let Site { dangles, freed, .. } = *site;
                 let sizes = Sizes::Between(0, u64::MAX);
@@ -334,6 +335,7 @@ impl<'a, A: Arithmetic> Successor<'a, A> {
         update.invalidate_memory(Some(site));
         update.state.unfill(&|fact| fact.target == Target::Object(site));
         update.state.unguard(&|known| known.target == Target::Object(site));
+        update.state.heap.forget_guard(Target::Object(site), i64::MIN, i64::MAX);
         let first = update.state.heap.count(site) == Count::Zero;
         let sizes = sizes(size);
         update.state.heap.change(site, |site| {

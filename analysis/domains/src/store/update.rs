@@ -234,6 +234,7 @@ impl<'m, A: Arithmetic> Update<'m, A> {
         self.invalidate_memory(Some(object));
         self.state.unfill(&|fact| fact.target == Target::Object(object));
         self.state.unguard(&|known| known.target == Target::Object(object));
+        self.state.heap.forget_guard(Target::Object(object), i64::MIN, i64::MAX);
         if is_certain {
             self.state.memory.forget(object);
             self.state.retire(&|ended| ended == object);

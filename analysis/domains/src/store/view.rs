@@ -436,9 +436,10 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
         let [place] = &places.list[..] else { return None };
         let offset = place.offsets.single().filter(|_| self.is_strong(&places))?;
         match place.target {
-            Target::Object(Object::Heap(..) | Object::External) => None,
-            Target::Object(Object::Global(_) | Object::Local(..)) | Target::Local(_) => {
-                Some(Guard { of: place.target, at: offset.checked_mul(8)? })
+            Target::Object(Object::External) => None,
+            Target::Object(Object::Global(_) | Object::Local(..) | Object::Heap(..)) | Target::Local(_) => {
+                let is_there = self.state.is_there(place.target);
+                is_there.then_some(Guard { of: place.target, at: offset.checked_mul(8)? })
             }
         }
     }

@@ -120,7 +120,11 @@ impl Objects {
         match self.function_index.get(&name) {
             Some(&index) => {
                 let old = &mut self.functions[index].function;
-                old.ty = composite(old.ty, ty);
+                let both = composite(old.ty, ty);
+                // What contradicts a definition above adds nothing to it.
+                if old.body.is_none() || fits_definition(both, old.ty, old.parameters.len()) {
+                    old.ty = both;
+                }
                 merge_function(&mut old.attributes, &attributes);
             }
             None => {

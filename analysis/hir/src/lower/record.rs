@@ -158,9 +158,14 @@ impl<'u> Lowerer<'u> {
             let ty = self.retyped(declarator, base, &own);
             let mut declared = self.declarator(Some(declarator), ty);
             let is_direct = declared.ty == ty;
-            let width = width.map(|w| (w, self.declared_width(w, declared.ty)));
-            let name = declared.name.map(|(name, _)| name).filter(|n| !n.starts_with(marks::ANON));
-            if width.is_none() && !self.check_member_type(declarator, declared.ty) {
+            let is_whole = width.is_none();
+            let width = width.and_then(|w| self.declared_width(w, declared.ty));
+            let mut name = declared.name.map(|(name, _)| name).filter(|n| !n.starts_with(marks::ANON));
+            if let Some(again) = name.filter(|_| members.iter().any(|known| known.name == name)) {
+                self.error(declarator, format!("there is a member `{again}` already"));
+                name = None;
+            }
+            if is_whole && !self.check_member_type(declarator, declared.ty) || !is_whole && width.is_none() {
                 // A record that holds itself would have no end.
                 declared.ty = super::error_type();
             }
@@ -169,7 +174,7 @@ impl<'u> Lowerer<'u> {
                 name,
                 ty: declared.ty,
                 type_align: specifiers.type_align.filter(|_| is_direct || is_array),
-                width: width.map(|(_, w)| w),
+                width,
                 packed: packed || specifiers.attributes.packed || own.packed,
                 align: specifiers.attributes.aligned.max(specifiers.align).max(own.aligned),
             });
@@ -195,7 +200,8 @@ impl<'u> Lowerer<'u> {
         result
     }
 
-    fn declared_width(&mut self, node: Node<'u>, ty: Type) -> u64 {
+    /// `None` if the type is none of a bit-field.
+    fn declared_width(&mut self, node: Node<'u>, ty: Type) -> Option<u64> {
         let most = match ty.kind() {
             TypeKind::Bool => Some(1),
             _ if ty.is_integer() => self.layout().size_of(ty).map(|s| s * 8),
@@ -203,9 +209,9 @@ impl<'u> Lowerer<'u> {
         };
         let Some(most) = most else {
             self.error(node, "a bit-field must have an integer type");
-            return 1;
+            return None;
         };
-        match self.const_int(node).and_then(|v| u64::try_from(v).ok()) {
+        Some(match self.const_int(node).and_then(|v| u64::try_from(v).ok()) {
             Some(width) if width <= most => width,
             Some(_) => {
                 self.error(node, "the bit-field is wider than its type");
@@ -215,7 +221,7 @@ impl<'u> Lowerer<'u> {
                 self.error(node, "the width of a bit-field must be a constant that is not negative");
                 1
             }
-        }
+        })
     }
 
     fn has_variable_length(&self, mut ty: Type) -> bool {

@@ -64,6 +64,8 @@ pub struct Abstraction {
     fold: Option<Folds>,
     /// Of intervals and relations: [`IntervalOptions::outcomes`](proofline_domains::IntervalOptions::outcomes).
     outcomes: bool,
+    /// Of intervals: [`IntervalOptions::rounds`](proofline_domains::IntervalOptions::rounds).
+    rounds: bool,
     /// Relations are asked for where ranges say as much, too.
     whatever_is_asked: bool,
     /// No more steps than these.
@@ -91,6 +93,7 @@ impl Abstraction {
             collects: false,
             fold: None,
             outcomes: false,
+            rounds: false,
             whatever_is_asked: false,
             steps: None,
             refinement: ValueRefinement::default(),
@@ -124,6 +127,12 @@ impl Abstraction {
         self.fold = fold;
         self
     }
+    /// Keeping states apart while counters of loops differ.
+    pub fn by_rounds(mut self, rounds: bool) -> Abstraction {
+        self.rounds = rounds;
+        self
+    }
+
     /// Keeping states apart while what calls have given differs.
     pub fn by_outcomes(mut self, outcomes: bool) -> Abstraction {
         self.outcomes = outcomes;
@@ -362,9 +371,20 @@ impl Abstraction {
                 self.run(&Arc::new(ValueAnalysis::new(environment, options)), kept, Some, question)
             }
             Domain::Intervals => {
-                let options = IntervalOptions { outcomes: self.outcomes, ..subject.interval_options(entry) };
+                let options = IntervalOptions {
+                    outcomes: self.outcomes,
+                    rounds: self.rounds,
+                    ..subject.interval_options(entry)
+                };
                 let kept = of_intervals(&options);
-                self.run(&Arc::new(IntervalAnalysis::new(environment, options)), kept, Some, question)
+                let analysis = IntervalAnalysis::new(environment, options);
+                if self.rounds
+                    && !subject.reachable_from(entry.name).iter().any(|name| analysis.counts(*name))
+                {
+                    let why = "no loop has a counter that goes up or down to a limit";
+                    return Decision::new(Answer::Unknown(Unknown::NotApplicable(why.into())));
+                }
+                self.run(&Arc::new(analysis), kept, Some, question)
             }
             Domain::Relations | Domain::RelationsByValues
                 if !self.whatever_is_asked && !relates(question) =>

@@ -1,6 +1,6 @@
 //! Proof by cases: the values of the program's first inputs are split into ranges, down to single values where it must be, and intervals
 //! decide each range. With one value per input, recursion is followed to its end, so that programs over few inputs that lie in small
-//! ranges are decided completely. The ranges of one round cover all values: that is the whole argument.
+//! ranges are decided completely. The ranges of one round cover all values, and the reached set of each range is looked at again: that is the whole argument.
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -16,7 +16,7 @@ use proofline_domains::{IntervalAnalysis, IntervalOptions, interval::Floats};
 use proofline_program_analysis::Environment;
 
 use super::{Answer, Decision, Engine, Question, assumptions::assuming};
-use crate::pass::reachability;
+use crate::pass::{certify, reachability, uncertified};
 
 /// Ranges that are looked at, at most.
 const MOST_CASES: usize = 3_000;
@@ -100,7 +100,7 @@ fn holds(question: &Question<'_>, inputs: &[Input], case: &Case) -> Result<bool,
     let unrollings = if is_point { u32::MAX } else { RANGE_UNROLLINGS };
     let options = IntervalOptions { input_ranges: ranges, unrollings, ..subject.interval_options(entry) };
     let analysis = IntervalAnalysis::new(subject.env().clone(), options);
-    let config = Config { blocks: Blocks::FUNCTIONS, cegar: false, ..Config::default() };
+    let config = Config { blocks: Blocks::FUNCTIONS, cegar: false, certificate: true, ..Config::default() };
     let run = reachability(subject.env(), entry, config, targets.set().clone());
     let mut checker = Checker::new(&analysis, &run, None, MemoryStore::default())?;
     let steps = if is_point { POINT_STEPS } else { RANGE_STEPS }.min(budget.left());
@@ -108,7 +108,10 @@ fn holds(question: &Question<'_>, inputs: &[Input], case: &Case) -> Result<bool,
     let outcome = checker.run(&own);
     budget.spend(steps - own.left())?;
     match outcome {
-        Outcome::Holds => Ok(true),
+        Outcome::Holds => {
+            certify(&uncertified(checker)?, &analysis, subject.env(), entry, budget)?;
+            Ok(true)
+        }
         Outcome::Unknown(Unknown::Cancelled) => Err(Unknown::Cancelled),
         Outcome::Reaches(_) | Outcome::Unknown(_) => Ok(false),
     }

@@ -132,6 +132,9 @@ pub(super) enum Parts {
         /// Of intervals and relations: states are kept apart while what calls have given differs.
         #[serde(default)]
         outcomes: bool,
+        /// Of intervals: states are kept apart while counters of loops differ.
+        #[serde(default)]
+        rounds: bool,
         /// No more steps than these.
         #[serde(default)]
         steps: Option<u64>,
@@ -528,6 +531,7 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
             least,
             trees,
             outcomes,
+            rounds,
             steps,
             precision,
             prefixes,
@@ -540,6 +544,7 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
                 .with_order(order.order())
                 .folding(fold.map(|most| Folds { most, least, trees }))
                 .by_outcomes(outcomes)
+                .by_rounds(rounds)
                 .with_steps(steps)
                 .refining(refinement, restart, unconfirmed);
             if refines {

@@ -189,7 +189,7 @@ pub fn program_in_rounds<P: Programs>(
         Rounds::Brief | Rounds::All | Rounds::Portfolio => None,
     };
     let outside = outside.unwrap_or_else(|| Request { round: Round::default(), ..request.clone() });
-    add_calls_from_outside(programs, &outside, control, &mut report)?;
+    add_calls_from_outside(programs, &outside, entry, control, &mut report)?;
     if let Some(why) = programs.misunderstood(entry)? {
         report.retract_proofs(&why);
     } else if rounds >= Rounds::All {

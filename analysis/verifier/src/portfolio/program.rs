@@ -1,17 +1,15 @@
 //! A program that begins with `main`: brief engines about all of its executions; then its functions, one by one, with what they need of their callers, which are
 //! all in sight; then, about what is still open, the portfolio.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeSet, sync::Arc};
 
-use proofline_cfa::{CheckId, Entry, Name, Obligation, ObligationId, Site};
+use proofline_cfa::{Entry, Name};
 use proofline_cpa::Unknown;
 
 use super::{
     Control, Programs, Request, Round, Settled, check_entry, contracts,
     library::{RoundOf, Rounds, function_alone, of_round, open},
+    numbers::Numbers,
 };
 use crate::{
     engines::{self, Features},
@@ -20,8 +18,6 @@ use crate::{
     rests_on::Basis,
     verdict::{Verdict, Verdicts},
 };
-
-type Target = (Name, ObligationId);
 
 /// A program's executions from its beginning. What is proved of functions under contracts that all of their callers keep, the portfolio need not prove once more.
 pub(super) fn check<P: Programs>(
@@ -135,7 +131,15 @@ pub(super) fn add_contracts<P: Programs>(
     let subject = programs.subject_of(entry.name)?;
     let basis = |verdicts: &Verdicts| Basis::of(&subject, &request.property, &functions, verdicts);
     let before = basis(&report.verdicts);
-    let numbers = Numbers::of(programs, entry, &functions)?;
+    let mut numbers = Numbers::default();
+    for name in &functions {
+        if programs.has_body(*name)?
+            && let Some(there) = subject.program().function(*name)
+            && let Some(alone) = programs.subject_of(*name)?.program().function(*name)
+        {
+            numbers.add(there, alone);
+        }
+    }
     let (theirs, verdicts) = numbers.alone(std::mem::take(&mut report.verdicts));
     report.verdicts = verdicts;
     report.entries = vec![entry];
@@ -179,87 +183,3 @@ fn proofs_alone<P: Programs>(
     }
     Ok(())
 }
-
-/// What tells obligations of a function apart wherever it is looked at.
-type Said = (CheckId, Site, Name);
-
-fn said(obligation: &Obligation) -> Said {
-    (obligation.check, obligation.site, obligation.text)
-}
-
-/// Which obligation of a function in the program is which one of the function on its own, as one of a library: there others are asked about, too (leaks where it
-/// returns), and some are not (monitors that are about several functions).
-struct Numbers {
-    /// By the number in the program.
-    alone: BTreeMap<Target, ObligationId>,
-    /// By the number alone.
-    there: BTreeMap<Target, ObligationId>,
-    /// Those that the program does not have, by the number alone.
-    others: BTreeSet<Target>,
-}
-
-impl Numbers {
-    fn of<P: Programs>(programs: &P, entry: Entry, functions: &BTreeSet<Name>) -> Result<Numbers, P::Error> {
-        let main = programs.subject_of(entry.name)?;
-        let mut numbers = Numbers { alone: BTreeMap::new(), there: BTreeMap::new(), others: BTreeSet::new() };
-        for name in functions {
-            if !programs.has_body(*name)? {
-                continue;
-            }
-            let own = programs.subject_of(*name)?;
-            let (Some(there), Some(alone)) = (main.program().function(*name), own.program().function(*name))
-            else {
-                continue;
-            };
-            let ids = |obligations: &[Obligation]| {
-                let mut ids: BTreeMap<Said, Vec<ObligationId>> = BTreeMap::new();
-                for (at, obligation) in (0..).zip(obligations) {
-                    ids.entry(said(obligation)).or_default().push(ObligationId(at));
-                }
-                ids
-            };
-            let (there, alone) = (ids(&there.obligations), ids(&alone.obligations));
-            for (said, own) in alone {
-                match there.get(&said).filter(|there| there.len() == own.len()) {
-                    Some(there) => {
-                        for (there, own) in there.iter().zip(own) {
-                            numbers.alone.insert((*name, *there), own);
-                            numbers.there.insert((*name, own), *there);
-                        }
-                    }
-                    None => numbers.others.extend(own.into_iter().map(|id| (*name, id))),
-                }
-            }
-        }
-        Ok(numbers)
-    }
-
-    /// The number in the program.
-    fn number(&self, name: Name, alone: ObligationId) -> Option<ObligationId> {
-        self.there.get(&(name, alone)).copied()
-    }
-
-    /// Verdicts by the numbers alone, and those that only the program has. What the program does not ask is no question.
-    fn alone(&self, verdicts: Verdicts) -> (Verdicts, Verdicts) {
-        let mut theirs = BTreeMap::new();
-        let mut out: Verdicts =
-            self.others.iter().map(|target| (*target, Verdict::Proved(NOT_ASKED))).collect();
-        for (target, verdict) in verdicts {
-            match self.alone.get(&target) {
-                Some(id) => out.insert((target.0, *id), verdict),
-                None => theirs.insert(target, verdict),
-            };
-        }
-        (theirs, out)
-    }
-
-    fn in_program(&self, verdicts: Verdicts) -> Verdicts {
-        let number = |(target, verdict): (Target, Verdict)| {
-            self.number(target.0, target.1).map(|id| ((target.0, id), verdict))
-        };
-        verdicts.into_iter().filter_map(number).collect()
-    }
-}
-
-/// Stands for an engine where nothing is asked.
-const NOT_ASKED: &str = "";

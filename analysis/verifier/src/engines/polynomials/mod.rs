@@ -4,7 +4,7 @@
 //! inductive; then obligations are looked at.
 //!
 //! `Holds` rests on the last round: every equation is in the ideal of what holds before each path to its cut point (`ideal.rs`), and
-//! on every path to an error location the facts contradict each other (`facts.rs`). Never finds violations.
+//! on every path to an error location the facts contradict each other (`facts.rs`). Another solver can be asked about both (`questions.rs`). Never finds violations.
 
 mod candidates;
 mod divisibility;
@@ -15,6 +15,7 @@ mod inequalities;
 mod paths;
 mod polynomial;
 mod procedures;
+mod questions;
 mod refutation;
 mod samples;
 #[cfg(test)]
@@ -30,7 +31,7 @@ use proofline_cpa::{Budget, Unknown};
 
 use self::{
     candidates::{Candidates, divides_at, equation_at},
-    facts::Closed,
+    facts::{Closed, Facts},
     ideal::{Equation, Ring},
     paths::{Path, Paths, Place, Point, Target, Wrapped, explore},
     polynomial::Symbol,
@@ -158,6 +159,7 @@ fn prove_on(
         return Err(Unknown::Unsupported("a construct that may be reached".into()));
     }
     if open.is_empty() {
+        search.show_questions();
         return Ok(Answer::Holds("polynomial equations were found that are invariants".into()));
     }
     proved.extend(are_proved(&open));
@@ -199,19 +201,25 @@ impl<'p> Search<'p> {
         let path = &self.paths.paths[at];
         let version = path.rests_on().map(|cut| self.candidates[cut].version).sum();
         if self.closed.get(&at).is_none_or(|(known, _)| *known != version) {
-            let mut facts = path.facts.clone();
-            for used in &path.uses {
-                facts.suppose(&self.candidates[used.exit].at(&used.values));
-            }
-            if let Some(cut) = path.from {
-                facts.suppose(&self.candidates[cut]);
-            }
-            self.closed.insert(at, (version, facts.closed()));
+            self.closed.insert(at, (version, self.facts(at).closed()));
         }
         match self.closed.get_mut(&at) {
             Some((_, closed)) => Ok(closed),
             None => Err(Unknown::InternalError("a path without facts".into())),
         }
+    }
+
+    /// The path's own facts, and the candidates where it begins and of what is called.
+    fn facts(&self, at: usize) -> Facts {
+        let path = &self.paths.paths[at];
+        let mut facts = path.facts.clone();
+        for used in &path.uses {
+            facts.suppose(&self.candidates[used.exit].at(&used.values));
+        }
+        if let Some(cut) = path.from {
+            facts.suppose(&self.candidates[cut]);
+        }
+        facts
     }
 
     fn is_impossible(&mut self, at: usize) -> Result<bool, Unknown> {

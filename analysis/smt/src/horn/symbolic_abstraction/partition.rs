@@ -120,6 +120,7 @@ pub(super) fn cases(
         for place in places {
             for index in touched {
                 search.limit(*place, index, ends);
+                search.go_on()?;
             }
             search.related(*place, touched)?;
         }
@@ -133,6 +134,7 @@ pub(super) fn cases(
         for (limit, end) in compared(rule, touched) {
             for place in places {
                 search.limit(*place, &limit, &[end]);
+                search.go_on()?;
             }
         }
     }

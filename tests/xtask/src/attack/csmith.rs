@@ -34,7 +34,10 @@ pub(super) fn generate(folder: &Path, seeds: &str) -> Result<Vec<PathBuf>> {
     for seed in from.parse::<u64>()?..to.parse::<u64>()? {
         let file = folder.join(format!("{seed:06}.c"));
         if !file.exists() {
-            let output = Command::new("csmith").args(SMALL).args(["--seed", &seed.to_string()]).output();
+            // It leaves a file about the machine where it runs.
+            let seed = seed.to_string();
+            let output =
+                Command::new("csmith").args(SMALL).args(["--seed", &seed]).current_dir(folder).output();
             let output = output.context("cannot run csmith")?;
             ensure!(output.status.success(), "csmith fails with seed {seed}");
             fs::write(&file, &output.stdout)?;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use proofline_hir::body::{Body, LocalId as BodyLocal};
 
 use super::{build::Lowering, early};
-use proofline_cfa::{Argument, Call, Callee, Expr, Op, Site};
+use proofline_cfa::{Argument, Call, Callee, Expr, Op, Role, Site};
 
 /// A block (each of the text is one).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -135,14 +135,17 @@ impl Lowering<'_> {
         self.emit(Op::End(id), site);
     }
 
-    /// From here, where `from` is alive, to a place where `to` is alive (C11 6.2.4: a local lives until its block is left,
-    /// and is indeterminate when a jump skipped its declaration).
+    /// From here, where `from` is alive, to a place where `to` is alive (C11 6.2.4: a local lives until its block is left, an array of variable
+    /// length only until its declaration is jumped back over, and a local is indeterminate when a jump skipped its declaration).
     pub(crate) fn transfer(&mut self, from: &Alive, to: &Alive, site: Site) {
         for &(local, scope) in from.locals.iter().rev() {
             let stays = to.blocks.contains(&scope);
             let declared_there = to.locals.iter().any(|(known, _)| *known == local);
             // GNU: a cleanup also runs when its declaration is jumped back over.
-            if !stays || (!declared_there && self.body.local(local).cleanup.is_some()) {
+            let id = self.locals[local.index()];
+            let ends_at_declaration = self.body.local(local).cleanup.is_some()
+                || self.function.local(id).role == Role::VariableArray;
+            if !stays || (!declared_there && ends_at_declaration) {
                 self.end(local, site);
             }
         }

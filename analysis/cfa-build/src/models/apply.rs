@@ -372,6 +372,14 @@ impl Pass<'_, '_> {
                 let op = Op::HavocBytes(to.clone(), size, cause);
                 self.emitter.if_not_null(&to, |emitter| emitter.emit(op));
             }
+            Effect::MayWrite(to, size) => {
+                let (Some(to), size) = (pointer(arguments, *to), self.size(size, arguments, cause)) else {
+                    return;
+                };
+                let op = Op::HavocBytes(to.clone(), size, cause);
+                let does = self.emitter.any(Scalar::Int(IntType::INT), cause.within());
+                self.emitter.only_if(does, |emitter| emitter.if_not_null(&to, |emitter| emitter.emit(op)));
+            }
             Effect::Changes(to, size) => {
                 self.effect(&Effect::Writes(*to, size.clone()), arguments, cause.guess());
             }

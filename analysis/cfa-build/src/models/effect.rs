@@ -158,6 +158,8 @@ pub(super) enum Effect {
     Writes(usize, Size),
     /// The same, but not all of that changes.
     Changes(usize, Size),
+    /// The same, or they stay as they are: what has no value may have none afterwards.
+    MayWrite(usize, Size),
     /// So many characters at the end of the string behind the pointer, if it has them, get other values.
     ChangesEnd { string: usize, count: i128 },
     /// The one object that the pointer points to, by its type.
@@ -407,7 +409,7 @@ impl Model {
         };
         for effect in &self.effects {
             match effect {
-                Effect::Writes(to, size) | Effect::Changes(to, size) => {
+                Effect::Writes(to, size) | Effect::Changes(to, size) | Effect::MayWrite(to, size) => {
                     see(*to, Use::Pointer);
                     in_size(size, see);
                 }
@@ -555,6 +557,7 @@ impl Model {
             Effect::Clobbers => true,
             Effect::Writes(..)
             | Effect::Changes(..)
+            | Effect::MayWrite(..)
             | Effect::ChangesEnd { .. }
             | Effect::WritesObject(_)
             | Effect::WritesRecord(_)

@@ -140,6 +140,10 @@ impl Parser {
                 self.word("of")?;
                 model.effects.push(Effect::ChangesEnd { string: self.argument()?, count });
             }
+            "may-write" => {
+                let (to, size) = (self.argument()?, self.size_clause()?);
+                model.effects.push(Effect::MayWrite(to, size));
+            }
             "changes" => {
                 let (to, size) = (self.argument()?, self.size_clause()?);
                 model.effects.push(Effect::Changes(to, size));

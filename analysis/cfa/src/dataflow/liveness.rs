@@ -3,7 +3,7 @@
 use super::{Analysis, BitSet, Direction, GenKill, Solution, solve};
 use crate::{
     expr::{Base, LocalId},
-    function::{Edge, EdgeId, Function, Loc, Op},
+    function::{Edge, EdgeId, Function, Loc, Op, Role},
     visit::{self, Mention},
 };
 
@@ -11,7 +11,7 @@ use crate::{
 /// result slot is live at the exit. Of a local whose address is taken only uses by name count: it is not a local in this sense.
 ///
 /// What kills: an edge that overwrites all of the local (it names the local without a path, as a scalar or with the local's whole
-/// size), and [`Op::Begin`] and [`Op::End`], after which its value is indeterminate. A write to a part (member, element, bit-field)
+/// size), and [`Op::Begin`] and [`Op::End`], after which its value is indeterminate. The end of an array of variable length reads it: that says which object ends. A write to a part (member, element, bit-field)
 /// kills nothing. So a local with one scalar format is killed by every assignment, an aggregate by copies of all of it.
 #[derive(Debug)]
 pub struct Liveness(Solution<BitSet>);
@@ -79,6 +79,8 @@ fn effect(function: &Function, op: &Op) -> GenKill {
         }
     });
     match op {
+        // The end of an array of variable length reads where it is.
+        Op::End(id) if function.local(*id).role == Role::VariableArray => effect.gens.push(*id),
         Op::Begin(id) | Op::End(id) => effect.kills.push(*id),
         Op::Skip
         | Op::Assume(_)

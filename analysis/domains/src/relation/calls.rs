@@ -160,7 +160,7 @@ pub(super) fn enter(between: &Between<'_>, from: &Relations) -> Result<Relations
     if holds { Ok(state) } else { Err(Impossible) }
 }
 
-/// The products of parameters whose arguments are locals of which something is known of the product.
+/// The products of parameters whose arguments are held where something is known of the product.
 fn products_passed(view: &View<'_>, passed: &[Passed]) -> Vec<(Dim, Form)> {
     let known: BTreeSet<Dim> = view.state.zone.dims().filter(|dim| matches!(dim, Dim::Product(..))).collect();
     if known.is_empty() {
@@ -169,8 +169,7 @@ fn products_passed(view: &View<'_>, passed: &[Passed]) -> Vec<(Dim, Form)> {
     let numbers = passed.iter().filter_map(|one| {
         let Passed::Number(Dim::Value(Var::Local(id), ty), form) = one else { return None };
         let [(Dim::Value(argument, of), 0)] = form.above[..] else { return None };
-        let argument = view.local_in(argument, of).filter(|_| form.above == form.below)?;
-        Some(((*id, *ty), (argument, of)))
+        (form.above == form.below).then_some(((Var::Local(*id), *ty), (argument, of)))
     });
     let numbers: Vec<_> = numbers.collect();
     let mut products = Vec::new();
@@ -280,8 +279,7 @@ pub(super) fn leave(
     handed.ends(exit, is_lost, is_hidden);
     let has_path = |var: Var| matches!(var, Var::Path(_)) && !state.knows(var);
     let is_old = |dim: Dim| {
-        let mut cells = dim.cell().into_iter().chain(dim.factors(caller.name).map(|(_, cell)| cell));
-        cells.any(|cell| is_lost(&cell) || is_hidden(&cell)) || dim.var().is_some_and(has_path)
+        dim.cells().any(|cell| is_lost(&cell) || is_hidden(&cell)) || dim.var().is_some_and(has_path)
     };
     passed.iter_mut().for_each(|one| one.forget(is_old));
     let is_new = |pointer: &Pointer| matches!(pointer.tag, Some(Tag::Allocated { on_heap: true, .. }));

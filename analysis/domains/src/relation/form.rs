@@ -3,16 +3,14 @@
 
 use std::{cell, collections::BTreeSet};
 
-use proofline_cfa::{
-    BinaryOp, Expr, Function, IntType, LocalId, Name, Object, Program, Scalar, UnaryOp, scalar_of,
-};
+use proofline_cfa::{BinaryOp, Expr, Function, IntType, LocalId, Name, Program, Scalar, UnaryOp};
 use proofline_cpa::Facts;
 use smallvec::SmallVec;
 
 use super::{
     paths::AccessPath,
     state::Relations,
-    variable::{Cell, Tag, Var},
+    variable::Var,
     zone::{Dim, products},
 };
 
@@ -334,75 +332,57 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The local that an expression is, whatever it is converted to, if that does not change it, and what holds its number.
-    fn local_of(&self, expr: &Expr) -> Option<(LocalId, IntType)> {
-        let (var, Scalar::Int(ty)) = self.number_of(expr)? else { return None };
-        self.local_in(var, ty).map(|id| (id, ty))
+    /// The local or cell that an expression is, whatever it is converted to, if that does not change it.
+    fn factor_of(&self, expr: &Expr) -> Option<(Var, IntType)> {
+        match self.number_of(expr)? {
+            (var @ (Var::Local(_) | Var::Cell(_)), Scalar::Int(ty)) if ty.bits <= 64 => Some((var, ty)),
+            _ => None,
+        }
     }
 
-    /// The local of which all is what holds a number.
-    pub(super) fn local_in(&self, var: Var, ty: IntType) -> Option<LocalId> {
-        let id = match var {
-            Var::Local(id) => id,
-            Var::Cell(Cell { of: Tag::Named(Object::Local(name, id)), at: 0, .. })
-                if name == self.function.name =>
-            {
-                id
-            }
-            Var::Cell(_) | Var::Path(_) => return None,
-        };
-        let scalar = scalar_of(self.function.local(id).ty, self.program.data_model);
-        (ty.bits <= 64 && scalar == Some(Scalar::Int(ty))).then_some(id)
-    }
-
-    /// The number that a local is.
-    fn factor(&self, id: LocalId, ty: IntType) -> Form {
-        let local = self.function.local(id);
-        let var = match local.address_taken {
-            false => Var::Local(id),
-            true => {
-                let of = Tag::Named(Object::Local(self.function.name, id));
-                Var::Cell(Cell { of, at: 0, size: u32::from(ty.bits) / 8 })
-            }
-        };
+    /// The number that a factor is.
+    fn factor(&self, (var, ty): (Var, IntType)) -> Form {
         self.number(Dim::Value(var, ty))
     }
 
-    /// The number that a product is, if both factors are locals, and their bounds say that it is not too large.
+    /// The number that a product is, if both factors are locals or cells, and their bounds say that it is not too large.
     pub(super) fn product(&self, lhs: &Expr, rhs: &Expr) -> Option<Dim> {
-        let dim = Dim::product(self.local_of(lhs)?, self.local_of(rhs)?);
+        let dim = Dim::product(self.factor_of(lhs)?, self.factor_of(rhs)?);
         let (left, right) = (self.form(lhs)?, self.form(rhs)?);
         let (low, high) = products((left.low, left.high), (right.low, right.high));
         let (least, most) = dim.range();
         (least <= low && high <= most).then_some(dim)
     }
 
-    /// The products of which something is known with a local, and the local that is the other factor.
-    fn products_with(&self, of: LocalId) -> SmallVec<[(Dim, LocalId, IntType); 2]> {
+    /// The products of which something is known with a number, or with one that is equal, and the other factor.
+    fn products_with(&self, of: (Var, IntType)) -> SmallVec<[(Dim, (Var, IntType)); 2]> {
+        let zone = &self.state.zone;
+        let is_it = |factor: (Var, IntType)| {
+            let (factor, of) = (Dim::Value(factor.0, factor.1), Dim::Value(of.0, of.1));
+            factor == of || zone.distance(factor, of) <= 0 && zone.distance(of, factor) <= 0
+        };
         let mut found = SmallVec::new();
-        for dim in self.state.zone.dims() {
+        for dim in zone.dims() {
             let Dim::Product(a, a_ty, b, b_ty) = dim else { continue };
-            let other = match (a == of, b == of) {
-                (true, _) => (dim, b, b_ty),
-                (false, true) => (dim, a, a_ty),
-                (false, false) => continue,
-            };
-            if !found.contains(&other) && found.len() < MOST {
-                found.push(other);
+            let (a, b) = ((a, a_ty), (b, b_ty));
+            for (this, other) in [(a, b), (b, a)] {
+                if is_it(this) && !found.contains(&(dim, other)) && found.len() < MOST {
+                    found.push((dim, other));
+                }
             }
         }
         found
     }
 
-    /// What the product of a number with a local is not above: that of a number that is no smaller.
+    /// What the product of two numbers is not above: that of a number that is no smaller.
     fn rows_before(&self, lhs: &Expr, rhs: &Expr) -> Near {
         let mut above = Near::new();
         for (row, width) in [(lhs, rhs), (rhs, lhs)] {
-            let Some((of, _)) = self.local_of(width) else { continue };
+            let Some(of) = self.factor_of(width) else { continue };
             let products = self.products_with(of);
             let (Some(row), Some(width)) = (self.form(row), self.form(width)) else { continue };
-            for (dim, rows, ty) in products.into_iter().filter(|_| width.low >= 0) {
-                if self.distance(&row, &self.factor(rows, ty)) <= 0 {
+            for (dim, rows) in products.into_iter().filter(|_| width.low >= 0) {
+                if self.distance(&row, &self.factor(rows)) <= 0 {
                     above.push((dim, 0));
                 }
             }
@@ -416,7 +396,7 @@ impl<'a> View<'a> {
         let start = self.kept(start);
         let Expr::Binary(BinaryOp::Mul, lhs, rhs, _) = start else { return above };
         for (row, width) in [(lhs, rhs), (rhs, lhs)] {
-            let Some((of, _)) = self.local_of(width) else { continue };
+            let Some(of) = self.factor_of(width) else { continue };
             let products = self.products_with(of);
             if products.is_empty() {
                 continue;
@@ -431,8 +411,8 @@ impl<'a> View<'a> {
                 continue;
             };
             let most = self.distance(&column, &width);
-            for (dim, rows, ty) in products.into_iter().filter(|_| is_exact && width.low >= 0) {
-                if self.distance(&row, &self.factor(rows, ty)) <= -1 {
+            for (dim, rows) in products.into_iter().filter(|_| is_exact && width.low >= 0) {
+                if self.distance(&row, &self.factor(rows)) <= -1 {
                     above.push((dim, most));
                 }
             }

@@ -199,16 +199,16 @@ impl Handed {
 
     /// A number of the caller's, as the callee calls it.
     pub(super) fn number_inside(&self, dim: Dim) -> Option<Dim> {
-        let cell = self.cell_inside(dim.cell()?)?;
-        is_handed(dim).then(|| dim.held_by(Var::Cell(cell)))
+        held(dim, |cell| self.cell_inside(cell))
     }
 
     /// A number of the callee's, as the caller calls it. What is known of where an unchanged pointer leads the caller knows.
     pub(super) fn number_outside(&self, dim: Dim) -> Option<Dim> {
-        let cell = self.seen_outside(dim.cell()?)?;
-        let is_value = matches!(dim, Dim::Value(..) | Dim::Twice(..));
-        (is_handed(dim) && (is_value || !self.unchanged.contains(&cell.of)))
-            .then(|| dim.held_by(Var::Cell(cell)))
+        let is_value = matches!(dim, Dim::Value(..) | Dim::Twice(..) | Dim::Product(..));
+        held(dim, |cell| {
+            let cell = self.seen_outside(cell)?;
+            (is_value || !self.unchanged.contains(&cell.of)).then_some(cell)
+        })
     }
 
     /// The callee's pointers in memory, without their numbers.
@@ -251,8 +251,12 @@ impl Handed {
         known.extend(pointers.into_iter().map(|(cell, pointer)| (Var::Cell(cell), pointer)));
         // By reference: rustc 1.95 lets a closure change an argument that another is given, too (`cargo xtask rust-call`).
         let number = |dim: &Dim| {
-            let cell = new(dim.cell()?)?;
-            is_handed(*dim).then(|| dim.held_by(Var::Cell(cell)))
+            // Of factors that have not changed it says what the product with them is.
+            let factor = |cell: Cell| new(cell).or_else(|| self.seen_outside(cell));
+            if dim.factors().all(|factor| factor.cell().is_some_and(|cell| new(cell).is_none())) {
+                return held(*dim, new);
+            }
+            held(*dim, factor)
         };
         let dims: BTreeSet<Dim> = exit.zone.dims().collect();
         let zone = Arc::make_mut(&mut state.zone);
@@ -267,14 +271,26 @@ impl Handed {
     }
 }
 
+/// The number where the cells that it is about have other names.
+fn held(dim: Dim, name: impl Fn(Cell) -> Option<Cell>) -> Option<Dim> {
+    let of = |var: Var| name(var.cell()?).map(Var::Cell);
+    if !is_handed(dim) {
+        return None;
+    }
+    dim.product_held_by(of).or_else(|| Some(dim.held_by(of(dim.var()?)?)))
+}
+
 /// Numbers that are handed over.
 fn is_handed(dim: Dim) -> bool {
     match dim {
-        Dim::Value(..) | Dim::Twice(..) | Dim::Offset(_) | Dim::Size(_) | Dim::Zero(_) | Dim::Filled(_) => {
-            true
-        }
-        Dim::Product(..)
-        | Dim::Global(..)
+        Dim::Value(..)
+        | Dim::Twice(..)
+        | Dim::Product(..)
+        | Dim::Offset(_)
+        | Dim::Size(_)
+        | Dim::Zero(_)
+        | Dim::Filled(_) => true,
+        Dim::Global(..)
         | Dim::First(..)
         | Dim::FirstOffset(_)
         | Dim::From(_)

@@ -150,7 +150,7 @@ impl RelationAnalysis {
         let text = match dim {
             Dim::Value(id, _) => name(id),
             Dim::Twice(id, _) => format!("2 * {}", name(id)),
-            Dim::Product(a, _, b, _) => format!("{} * {}", local(a), local(b)),
+            Dim::Product(a, _, b, _) => format!("{} * {}", name(a), name(b)),
             Dim::Global(name, _) => name.to_string(),
             Dim::First(id, _) => format!("first({})", local(id)),
             Dim::Offset(id) => format!("offset({})", name(id)),
@@ -304,8 +304,10 @@ impl Cpa for RelationAnalysis {
         state.keep_few_paths();
         if let Some(body) = self.body(at.function) {
             let is_exit = at.loc == at.function.exit;
-            let factors = state.zone.factors_of_sizes();
-            let is_kept = |id: LocalId| {
+            if is_exit {
+                state.products_of_cells();
+            }
+            let is_used = |id: LocalId| {
                 // What callers know it by.
                 let is_argument = at.function.parameters.contains(&id) && !body.written.contains(&id);
                 let is_result = is_exit && at.function.result == Some(id);
@@ -313,9 +315,10 @@ impl Cpa for RelationAnalysis {
                     || is_result
                     || body.liveness.is_live(at.loc, id)
                     || body.computed.contains(&(at.loc, id))
-                    || factors.contains(&id)
                     || filled::is_array(at.function, id) && at.function.local(id).address_taken
             };
+            let factors = state.zone.factors(|var| var.local().is_none_or(is_used));
+            let is_kept = |id: LocalId| is_used(id) || factors.contains(&id);
             paths::retain_paths_by(&mut state, &body.paths, &is_kept);
             state.retain_locals(is_kept);
         }

@@ -6,14 +6,17 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{EdgeId, LocalId, Name, Scalar};
+use proofline_cfa::{EdgeId, IntType, LocalId, Name, Scalar};
 use serde::{Deserialize, Serialize};
 
 use super::{
     units::Units,
     variable::{Cell, Tag, Var},
-    zone::{Dim, Zone},
+    zone::{Dim, Zone, products},
 };
+
+/// So many cells are looked at that hold the same as a factor of a product.
+const MOST_EQUAL: usize = 4;
 
 /// A set of concrete states, seen from the innermost frame.
 ///
@@ -359,7 +362,6 @@ impl Relations {
 
     /// Forgets what is known of the locals and cells for which `keep` does not hold, but for values at the call.
     pub fn retain_vars(&mut self, keep: impl Fn(Var) -> bool) {
-        let function = self.function;
         let is_lost = |dim: Dim| match dim {
             Dim::Value(var, _)
             | Dim::Twice(var, _)
@@ -369,10 +371,7 @@ impl Relations {
             | Dim::Filled(var)
             | Dim::From(var)
             | Dim::Stop(var) => !keep(var),
-            Dim::Product(..) => {
-                let is_kept = |(id, cell)| keep(Var::Local(id)) && keep(Var::Cell(cell));
-                !dim.factors(function).all(is_kept)
-            }
+            Dim::Product(..) => !dim.factors().all(&keep),
             Dim::Global(..) | Dim::First(..) | Dim::FirstOffset(_) => false,
             Dim::Scratch(_) => true,
         };
@@ -394,12 +393,48 @@ impl Relations {
         self.retain_vars(|var| var.cell().is_none_or(&keep));
     }
 
+    /// Products are as large as the bounds of their factors say. False: there are no such numbers.
+    #[must_use]
+    pub(super) fn multiply(&mut self) -> bool {
+        let all: Vec<Dim> = self.zone.dims().filter(|dim| matches!(dim, Dim::Product(..))).collect();
+        all.into_iter().all(|dim| {
+            let Dim::Product(a, a_ty, b, b_ty) = dim else { return true };
+            let (first, second) = (Dim::Value(a, a_ty), Dim::Value(b, b_ty));
+            let (low, high) = products(self.zone.followed(first), self.zone.followed(second));
+            let (least, most) = self.zone.bounds(dim);
+            low <= least && most <= high || Arc::make_mut(&mut self.zone).bound(dim, low, high)
+        })
+    }
+
+    /// Of products of locals it is said of which cells they are products, where the cells hold the same: a function's locals end with it, and what it has put
+    /// into memory is there behind it.
+    pub(super) fn products_of_cells(&mut self) {
+        let products: Vec<Dim> = self.zone.dims().filter(|dim| matches!(dim, Dim::Product(..))).collect();
+        for dim in products {
+            let Dim::Product(a, a_ty, b, b_ty) = dim else { continue };
+            let equal = |var: Var, ty: IntType| -> Vec<(Var, IntType)> {
+                let own = Dim::Value(var, ty);
+                let is_equal =
+                    |other: Dim| self.zone.distance(own, other) <= 0 && self.zone.distance(other, own) <= 0;
+                let others = self.zone.dims().filter_map(|other| match other {
+                    Dim::Value(cell @ Var::Cell(_), of) if cell != var && is_equal(other) => Some((cell, of)),
+                    _ => None,
+                });
+                others.take(MOST_EQUAL).chain([(var, ty)]).collect()
+            };
+            let (first, second) = (equal(a, a_ty), equal(b, b_ty));
+            let zone = Arc::make_mut(&mut self.zone);
+            for (x, y) in first.iter().flat_map(|x| second.iter().map(move |y| (*x, *y))) {
+                let same = Dim::product(x, y);
+                // Both are one number, so nothing becomes impossible.
+                let _ = same == dim || zone.constrain(same, dim, 0) && zone.constrain(dim, same, 0);
+            }
+        }
+    }
+
     /// The cells of which something is known.
     pub fn cells(&self) -> BTreeSet<Cell> {
-        let numbers = self
-            .zone
-            .dims()
-            .flat_map(|dim| dim.cell().into_iter().chain(dim.factors(self.function).map(|(_, cell)| cell)));
+        let numbers = self.zone.dims().flat_map(Dim::cells);
         numbers.chain(self.pointers.keys().filter_map(|var| var.cell())).collect()
     }
 
@@ -521,6 +556,7 @@ impl Relations {
     pub(super) fn rename(&mut self, name: impl Fn(Var) -> Option<Var>) {
         let of_dim = |dim: Dim| match dim.var() {
             Some(var) => name(var).map(|var| dim.held_by(var)),
+            None if matches!(dim, Dim::Product(..)) => dim.product_held_by(&name),
             None => Some(dim),
         };
         self.zone = Arc::new(self.zone.renamed(of_dim));

@@ -323,7 +323,10 @@ impl Step<'_> {
                     return self.assume(state, lhs, op == CompareOp::Ne);
                 }
                 match lhs.scalar() {
-                    Scalar::Int(_) => self.compare(state, op, lhs, rhs),
+                    Scalar::Int(_) => {
+                        self.compare(state, op, lhs, rhs)?;
+                        if state.multiply() { Ok(()) } else { Err(Impossible) }
+                    }
                     Scalar::Pointer if op == CompareOp::Ne && is_zero(rhs) => {
                         is_there(&self.view(), state, lhs)
                     }

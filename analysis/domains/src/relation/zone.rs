@@ -7,12 +7,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofline_cfa::{IntType, LocalId, Name, Object};
+use proofline_cfa::{IntType, LocalId, Name};
 use serde::{Deserialize, Serialize};
 
 use super::{
     table::{Aligned, At, Table},
-    variable::{Cell, Tag, Var},
+    variable::{Cell, Var},
 };
 
 /// So many differences are stored at most; further ones that only follow from others are not.
@@ -31,9 +31,9 @@ pub enum Dim {
     Value(Var, IntType),
     /// Twice its value, as a mathematical number: that is what `2 * n` and `n << 1` are, and what a buffer has that is twice as large.
     Twice(Var, IntType),
-    /// The product of two locals, also such that have an address, the first one first, as a mathematical number: so many elements a matrix has of
-    /// `rows * columns`. Listed only where the locals' bounds say that it is no larger than such numbers are.
-    Product(LocalId, IntType, LocalId, IntType),
+    /// The product of two locals or cells, the first one first, as a mathematical number: so many elements a matrix has of `rows * columns`.
+    /// Listed only where the bounds of both say that it is no larger than such numbers are.
+    Product(Var, IntType, Var, IntType),
     /// The value of an object with static storage that only edges which name it change.
     Global(Name, IntType),
     /// The value of a parameter that the function changes, when it was called.
@@ -93,32 +93,37 @@ impl Dim {
         }
     }
 
-    /// The product of two locals, of which the caller knows that it is in its range.
-    pub fn product(a: (LocalId, IntType), b: (LocalId, IntType)) -> Dim {
+    /// The product of two numbers, of which the caller knows that it is in its range.
+    pub fn product(a: (Var, IntType), b: (Var, IntType)) -> Dim {
         let (a, b) = if a <= b { (a, b) } else { (b, a) };
         Dim::Product(a.0, a.1, b.0, b.1)
     }
 
     /// Whether it is a product with what holds a number.
     pub fn is_product_of(self, var: Var) -> bool {
-        let local = match var {
-            Var::Local(id) => Some(id),
-            Var::Cell(Cell { of: Tag::Named(Object::Local(_, id)), .. }) => Some(id),
-            Var::Cell(_) | Var::Path(_) => None,
-        };
-        matches!((self, local), (Dim::Product(a, _, b, _), Some(id)) if a == id || b == id)
+        self.factors().any(|factor| factor == var)
     }
 
-    /// The locals of a product in this function, each with the cell that it is if it has an address.
-    pub fn factors(self, function: Name) -> impl Iterator<Item = (LocalId, Cell)> {
+    /// What holds the factors of a product.
+    pub fn factors(self) -> impl Iterator<Item = Var> {
         let factors = match self {
-            Dim::Product(a, a_ty, b, b_ty) => Some([(a, a_ty), (b, b_ty)]),
+            Dim::Product(a, _, b, _) => Some([a, b]),
             _ => None,
         };
-        factors.into_iter().flatten().map(move |(id, ty)| {
-            let of = Tag::Named(Object::Local(function, id));
-            (id, Cell { of, at: 0, size: u32::from(ty.bits) / 8 })
-        })
+        factors.into_iter().flatten()
+    }
+
+    /// The cells that hold it, or the pointer that it is about, or its factors.
+    pub fn cells(self) -> impl Iterator<Item = Cell> {
+        self.cell().into_iter().chain(self.factors().filter_map(Var::cell))
+    }
+
+    /// The product where its factors are held elsewhere; `None`: it is no product, or one of them is nowhere.
+    pub fn product_held_by(self, name: impl Fn(Var) -> Option<Var>) -> Option<Dim> {
+        match self {
+            Dim::Product(a, a_ty, b, b_ty) => Some(Dim::product((name(a)?, a_ty), (name(b)?, b_ty))),
+            _ => None,
+        }
     }
 
     /// The same of another holder. What parameters were at first stays theirs.
@@ -216,13 +221,17 @@ impl Zone {
         self.table.dims()
     }
 
-    /// The locals whose products objects have so many units.
-    pub fn factors_of_sizes(&self) -> BTreeSet<LocalId> {
-        let factors = self.differences().filter_map(|(x, y, _)| match (x, y) {
+    /// The locals whose products objects have so many units, or whose products with what is used something is known of.
+    pub fn factors(&self, is_used: impl Fn(Var) -> bool) -> BTreeSet<LocalId> {
+        let of_sizes = self.differences().filter_map(|(x, y, _)| match (x, y) {
             (Dim::Product(a, _, b, _), Dim::Size(_)) => Some([a, b]),
             _ => None,
         });
-        factors.flatten().collect()
+        let of_used = self.dims().filter_map(|dim| match dim {
+            Dim::Product(a, _, b, _) if is_used(a) || is_used(b) => Some([a, b]),
+            _ => None,
+        });
+        of_sizes.chain(of_used).flatten().filter_map(Var::local).collect()
     }
 
     /// Whether something is said about such a number.

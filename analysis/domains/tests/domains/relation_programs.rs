@@ -352,9 +352,15 @@ extern int __VERIFIER_nondet_int(void); extern unsigned char __VERIFIER_nondet_u
 void *malloc(unsigned long); void *calloc(unsigned long, unsigned long); void free(void *);
 static int sum(const int *m, unsigned n, unsigned w) { int s = 0; for (unsigned i = 0; i < n; i++) for (unsigned j = 0; j < w; j++) s ^= m[i * w + j]; return s; }
 static unsigned size(unsigned n, unsigned w) { n = n + 0; return n * w; }
+struct table { unsigned rows, cols; int *items; };
+static struct table *table(unsigned n, unsigned w) { struct table *t = malloc(sizeof *t); if (!t) return 0; t->rows = n; t->cols = w; t->items = calloc(n * w, sizeof *t->items); return t; }
+static int get(const struct table *t, unsigned i, unsigned j) { if (t->items && i < t->rows && j < t->cols) return t->items[i * t->cols + j]; return 0; }
+static void resize(struct table *t, unsigned n) { if (n < t->rows) t->rows = n; else t->cols = n & 3; }
+static void turn(struct table *t) { unsigned n = t->rows; t->rows = t->cols; t->cols = n; }
 static unsigned area(int a, int b, unsigned n) { if (a > 0 && b > 0 && (unsigned)(a * b) < n) return (unsigned)a; return 0; }
 int main(void) {
 unsigned n = __VERIFIER_nondet_uchar() & 7, w = __VERIFIER_nondet_uchar() & 7, i = 0, j = 0, k = 0; int a = 3, b = -2, c = 4, x = 0; int *m = 0, *r = 0; unsigned *at = &w;
+struct table s = {0}, *t = &s;
 "
     .to_owned();
     let unsigned = ["n", "w", "i", "j", "k"];
@@ -382,6 +388,12 @@ unsigned n = __VERIFIER_nondet_uchar() & 7, w = __VERIFIER_nondet_uchar() & 7, i
             "shrink",
             "index",
             "index",
+            "table",
+            "own",
+            "get",
+            "put",
+            "resize",
+            "cells",
         ])
         .as_str()
         {
@@ -401,6 +413,30 @@ unsigned n = __VERIFIER_nondet_uchar() & 7, w = __VERIFIER_nondet_uchar() & 7, i
                 format!("for (i = 0; i < {x}; i++) for (j = 0; j < {y}; j++) if (m) m[{y} * i + j] = 3;\n")
             }
             "all" => format!("k = {x} * {y}; if (k < 40) {z} = k; if (k {compared} {z}) {z} = {number};\n"),
+            "table" => format!("{{ struct table *o = table({x}, {y}); if (o) t = o; }}\n"),
+            "own" => format!(
+                "s.rows = {x}; s.cols = {y}; s.items = malloc((unsigned long){x} * {y} * sizeof(int)); if (s.items) for (k = 0; k < {x} * {y}; k++) s.items[k] = 2;\n"
+            ),
+            "get" => format!("if (i {compared} {x}) x ^= get(t, i, j); x ^= get(&s, {x}, {y});\n"),
+            "put" => format!(
+                "if (t->items && {x} < t->rows && {y} < t->cols) t->items[t->cols * {x} + {y}] = 4;\n"
+            ),
+            "resize" => format!(
+                "{};\n",
+                one(&[
+                    "resize(t, i)",
+                    "turn(t)",
+                    "t->rows = n",
+                    "at = &t->cols",
+                    "t = &s",
+                    "resize(&s, j)",
+                    "*t = s",
+                    "s = *t"
+                ])
+            ),
+            "cells" => format!(
+                "{z} = t->rows * t->cols; if (i {compared} s.rows && j < s.cols) {{ k = i * s.cols + j; k &= 15; }} {z} &= 7;\n"
+            ),
             "product" => format!("{x} = {y} * {z}; {x} &= 15;\n"),
             "compare" => format!("if ({x} * {y} {compared} {z}) {z} = {number}; else {x} = {number};\n"),
             "signed" => format!("if ({p} * {q} {compared} {o}) {o} = {number}; else {p} = -{p};\n"),

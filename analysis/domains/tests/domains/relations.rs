@@ -284,7 +284,7 @@ fn number(seen: Seen<'_>, dim: Dim) -> Option<i128> {
     match dim {
         Dim::Value(var, ty) => value(var, ty),
         Dim::Twice(var, ty) => Some(2 * value(var, ty)?),
-        Dim::Product(a, a_ty, b, b_ty) => Some(value(Var::Local(a), a_ty)? * value(Var::Local(b), b_ty)?),
+        Dim::Product(a, a_ty, b, b_ty) => Some(value(a, a_ty)? * value(b, b_ty)?),
         Dim::Global(name, _) => machine.eval(machine.frames.len() - 1, &global(machine, name)).ok()?.int(),
         Dim::First(id, _) => first.get(&id)?.int(),
         Dim::Offset(var) => place(var).map(|(offset, _)| offset),

@@ -12,7 +12,7 @@ use proofline_cfa::{
     BinaryOp, CompareOp, Expr, Function, IntType, LocalId, Lvalue, Program, Scalar, Site, scalar_of,
 };
 
-use super::{Asked, Contract, Memory, Tree, origin::types, owned};
+use super::{Asked, Contract, Memory, Tree, bytes::product, origin::types, owned};
 
 /// What an annotation says, and what of it was not understood.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -462,7 +462,8 @@ impl Reader<'_> {
             (Expr::Int(by, _), Expr::Load(_)) | (Expr::Load(_), Expr::Int(by, _)) if by.abs() < SMALL => {
                 Ok(Expr::Binary(BinaryOp::Mul, Arc::new(wide(lhs)), Arc::new(wide(rhs)), Site::NOWHERE))
             }
-            _ => Err("products are read of a parameter and a number that is not large".into()),
+            (Expr::Load(_), Expr::Load(_)) => product(&lhs, &rhs).ok_or(LONG.into()),
+            _ => Err("products are read of two parameters, or of one and a number that is not large".into()),
         }
     }
 

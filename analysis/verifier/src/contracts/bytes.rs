@@ -74,6 +74,15 @@ pub(super) fn times(lhs: Expr, by: u64) -> Expr {
     }
 }
 
+/// The product of two numbers as a mathematical number; `None`: no type of 64 bits has them all.
+pub(super) fn product(lhs: &Expr, rhs: &Expr) -> Option<Expr> {
+    let (left, right) = (lhs.int_type()?, rhs.int_type()?);
+    let is_short = left.bits <= 32 && right.bits <= 32;
+    let ty = IntType { bits: 64, signed: left.signed || right.signed };
+    let wide = |expr: &Expr| Arc::new(Expr::Cast(Scalar::Int(ty), Arc::new(expr.clone()), Site::NOWHERE));
+    is_short.then(|| Expr::Binary(BinaryOp::Mul, wide(lhs), wide(rhs), Site::NOWHERE))
+}
+
 /// `lhs <= rhs`
 pub(super) fn at_most(lhs: Expr, rhs: Expr) -> Expr {
     compare(CompareOp::Le, lhs, rhs)

@@ -26,7 +26,7 @@ mod uses;
 
 use given_back::given_back;
 use ladder::ladder;
-use parameters::{is_moved, not_nan, starts, stored, walked};
+use parameters::{factors_of, is_moved, not_nan, starts, stored, tables_fit, walked};
 use uses::{Look, Uses};
 
 /// What is tried for a function.
@@ -38,6 +38,8 @@ pub(crate) struct Draft {
     starts: Vec<Expr>,
     /// That parameters are not NaN.
     numbers: Vec<Expr>,
+    /// Products of parameters, and that they are numbers of the type in which places in tables are computed.
+    tables: BTreeMap<Expr, Expr>,
     /// What functions behave as that are called through pointers.
     hooks: Hooks,
     /// Some of them the function calls itself.
@@ -238,7 +240,7 @@ impl Draft {
             return None;
         }
         let counts: BTreeSet<&Expr> =
-            last.pointers.values().filter_map(|asked| counted(&asked.memory)).collect();
+            last.pointers.values().flat_map(|asked| counted(&asked.memory)).collect();
         let all = |op| -> Vec<Expr> {
             let least = |count: &&Expr| {
                 let ty = count.int_type()?;
@@ -250,12 +252,18 @@ impl Draft {
         let is_counted = |start: &&Expr| counts.contains(start) || counts.is_empty();
         let starts: Vec<Expr> =
             self.starts.iter().filter(|start| !is_counted(start)).filter_map(not_negative).collect();
+        let tables = last.pointers.values().filter_map(|asked| match &asked.memory {
+            Memory::Elements(count, _) => self.tables.get(count).cloned(),
+            _ => None,
+        });
+        let always: BTreeSet<Expr> = tables.chain(self.numbers.iter().cloned()).collect();
+        let always: Vec<Expr> = always.into_iter().collect();
         let mut levels: Vec<Vec<Expr>> = [CompareOp::Ge, CompareOp::Gt].map(all).into();
         levels.push(starts);
-        levels.iter_mut().for_each(|level| level.extend(self.numbers.iter().cloned()));
-        levels.insert(0, self.numbers.clone());
-        levels.retain(|level| !level.is_empty());
-        levels.dedup();
+        levels.iter_mut().for_each(|level| level.extend(always.iter().cloned()));
+        levels.insert(0, always);
+        let mut seen = BTreeSet::new();
+        levels.retain(|level| !level.is_empty() && seen.insert(level.clone()));
         let now = &last.conditions;
         let mut levels = levels.into_iter();
         let next =
@@ -271,18 +279,17 @@ fn not_negative(number: &Expr) -> Option<Expr> {
     Some(Expr::Compare(CompareOp::Ge, Arc::new(number.clone()), Arc::new(Expr::Int(0, ty))))
 }
 
-/// The parameter that says how many elements there are.
-fn counted(memory: &Memory) -> Option<&Expr> {
+/// The parameters that say how many elements there are.
+fn counted(memory: &Memory) -> Vec<&Expr> {
     match memory {
-        Memory::Elements(count @ Expr::Load(_), _) => Some(count),
-        Memory::Elements(..)
-        | Memory::Nothing
+        Memory::Elements(count, _) => factors_of(count),
+        Memory::Nothing
         | Memory::Bytes(_)
         | Memory::Until(_)
         | Memory::String
         | Memory::Allocated
         | Memory::Tree(_)
-        | Memory::Structure => None,
+        | Memory::Structure => Vec::new(),
     }
 }
 
@@ -363,8 +370,13 @@ pub(crate) fn draft(
             changed.insert(at);
         }
     }
-    let written = None;
+    let counts = ladders.values().flatten().filter_map(|memory| match memory {
+        Memory::Elements(count, _) => Some((count.clone(), tables_fit(function, count)?)),
+        _ => None,
+    });
+    let (tables, written) = (counts.collect(), None);
     Draft {
+        tables,
         ladders,
         starts,
         numbers,

@@ -13,7 +13,7 @@ use proofline_hir::TypeKind;
 
 use super::{
     Member,
-    bytes::{MOST, compare, or, times, widened},
+    bytes::{MOST, and, compare, is_not_null, is_null, or, product, times, widened},
     obligations::is_written,
     origin::types,
 };
@@ -51,8 +51,8 @@ pub enum Fact {
     Room {
         /// The member that is the pointer.
         pointer: Member,
-        /// The member that says how many.
-        count: Member,
+        /// How many: a member, or the product of two.
+        count: Number,
         /// Bytes per element.
         stride: u64,
     },
@@ -63,28 +63,54 @@ pub enum Fact {
 pub enum Number {
     /// What is in a member, an integer.
     Member(Member),
+    /// The product of two members, as a mathematical number: a matrix has so many elements.
+    Product(Member, Member),
     /// A number of the text.
     Constant(i128),
 }
 
 impl Number {
     fn expr(&self, program: &Program, pointer: &Expr, ty: IntType) -> Option<Expr> {
+        let member = |member: &Member| Some(Expr::Load(place(program, pointer, member)?));
         match self {
-            Number::Member(member) => Some(Expr::Load(place(program, pointer, member)?)),
+            Number::Member(one) => member(one),
+            Number::Product(one, other) => product(&member(one)?, &member(other)?),
             Number::Constant(value) => ty.contains(*value).then_some(Expr::Int(*value, ty)),
+        }
+    }
+
+    /// The type of its value; any will do for a number of the text.
+    fn int_type(&self, program: &Program) -> Option<IntType> {
+        match self {
+            Number::Member(member) => int_type(program, member),
+            Number::Product(one, other) => {
+                let zero = |member| Some(Expr::Int(0, int_type(program, member)?));
+                product(&zero(one)?, &zero(other)?)?.int_type()
+            }
+            Number::Constant(_) => None,
         }
     }
 
     fn member(&self) -> Option<&Member> {
         match self {
             Number::Member(member) => Some(member),
-            Number::Constant(_) => None,
+            Number::Product(..) | Number::Constant(_) => None,
         }
+    }
+
+    fn members(&self) -> impl Iterator<Item = &Member> {
+        let both = match self {
+            Number::Member(member) => [Some(member), None],
+            Number::Product(one, other) => [Some(one), Some(other)],
+            Number::Constant(_) => [None, None],
+        };
+        both.into_iter().flatten()
     }
 
     fn text(&self, record: &str) -> String {
         match self {
             Number::Member(member) => format!("{record}->{}", member.name),
+            Number::Product(one, other) => format!("{record}->{} * {record}->{}", one.name, other.name),
             Number::Constant(value) => value.to_string(),
         }
     }
@@ -99,28 +125,48 @@ impl Fact {
             (least, most) => (least, most, is_less),
         };
         let fact = Fact::AtMost { least, most, is_less };
-        let types: Option<BTreeSet<IntType>> =
-            fact.members().map(|member| int_type(program, member)).collect();
-        types.is_some_and(|types| types.len() == 1).then_some(fact)
+        fact.compared_in(program).map(|_| fact)
+    }
+
+    /// The type in which its two numbers are compared.
+    fn compared_in(&self, program: &Program) -> Option<IntType> {
+        let Fact::AtMost { least, most, .. } = self else { return None };
+        let numbers = [least, most].into_iter().filter(|number| !matches!(number, Number::Constant(_)));
+        let types: BTreeSet<IntType> =
+            numbers.map(|number| number.int_type(program)).collect::<Option<_>>()?;
+        types.iter().next().copied().filter(|_| types.len() == 1)
     }
 
     /// That a pointer leads to so many elements; `None`: it is no pointer, or not a number.
-    pub(super) fn of_room(program: &Program, pointer: Member, count: Member) -> Option<Fact> {
+    pub(super) fn of_room(program: &Program, pointer: Member, count: Number) -> Option<Fact> {
         let fields = &types(program).record(pointer.record)?.fields;
         let field =
             fields.iter().find(|field| (field.offset, field.name) == (pointer.offset, pointer.name))?;
         let stride = types(program).size(field.ty.pointee()?).filter(|size| *size > 0)?;
-        int_type(program, &count)?;
+        count.int_type(program)?;
         Some(Fact::Room { pointer, count, stride })
     }
 
     /// The members that it speaks of.
     pub(crate) fn members(&self) -> impl Iterator<Item = &Member> {
-        let both = match self {
-            Fact::AtMost { least, most, .. } => [least.member(), most.member()],
-            Fact::Room { pointer, count, .. } => [Some(pointer), Some(count)],
+        let (pointer, numbers) = match self {
+            Fact::AtMost { least, most, .. } => (None, [Some(least), Some(most)]),
+            Fact::Room { pointer, count, .. } => (Some(pointer), [Some(count), None]),
         };
-        both.into_iter().flatten()
+        pointer.into_iter().chain(numbers.into_iter().flatten().flat_map(Number::members))
+    }
+
+    /// Whether it says how large a product of members is.
+    pub(crate) fn is_of_table(&self) -> bool {
+        matches!(self, Fact::AtMost { least: Number::Product(..), .. })
+    }
+
+    /// The member of which it says that it is not negative.
+    pub(crate) fn not_negative(&self) -> Option<&Member> {
+        match self {
+            Fact::AtMost { least: Number::Constant(0), most, .. } => most.member(),
+            _ => None,
+        }
     }
 
     /// The member that leads to a room.
@@ -135,28 +181,35 @@ impl Fact {
     pub(super) fn conditions(&self, program: &Program, pointer: &Expr) -> Option<Vec<Expr>> {
         match self {
             Fact::AtMost { least, most, is_less } => {
-                let types: BTreeSet<IntType> =
-                    self.members().map(|member| int_type(program, member)).collect::<Option<_>>()?;
-                let ty = types.iter().next().copied().filter(|_| types.len() == 1)?;
+                let ty = self.compared_in(program)?;
                 let (lower, upper) = (least.expr(program, pointer, ty)?, most.expr(program, pointer, ty)?);
                 // Comparisons have their number behind.
                 Some(vec![match least {
                     Number::Constant(_) => compare(CompareOp::Ge, upper, lower),
-                    Number::Member(_) if *is_less => compare(CompareOp::Lt, lower, upper),
-                    Number::Member(_) => compare(CompareOp::Le, lower, upper),
+                    _ if *is_less => compare(CompareOp::Lt, lower, upper),
+                    _ => compare(CompareOp::Le, lower, upper),
                 }])
             }
-            Fact::Room { pointer: member, count, stride } => {
-                let ty = int_type(program, count)?;
-                let count = Expr::Load(place(program, pointer, count)?);
+            Fact::Room { pointer: member, count: number, stride } => {
+                let ty = number.int_type(program)?;
+                let count = number.expr(program, pointer, ty)?;
                 let start = Expr::Load(place(program, pointer, member)?);
                 let most = (MOST / i128::from((*stride).max(1))).min(ty.max());
                 let fits = compare(CompareOp::Le, count.clone(), Expr::Int(most, ty));
                 let size = times(widened(&count), *stride);
-                let room = Expr::Memory(MemoryPredicate::InBounds, Arc::new(start), Arc::new(size));
-                let is_none = compare(CompareOp::Le, count, Expr::Int(0, ty));
-                // Whichever holds, the pointer was read.
-                Some(vec![fits, or(room, is_none)])
+                let room = Expr::Memory(MemoryPredicate::InBounds, Arc::new(start.clone()), Arc::new(size));
+                let zero = || Expr::Int(0, ty);
+                let is_none = compare(CompareOp::Le, count.clone(), zero());
+                // Whichever holds, the pointer was read. Of a product it says more where its sign is known.
+                let room = match number {
+                    Number::Product(..) => {
+                        let is_some = compare(CompareOp::Gt, count, zero());
+                        let is_read = or(is_null(&start), is_not_null(&start));
+                        or(and(is_some, room), and(is_none, is_read))
+                    }
+                    Number::Member(_) | Number::Constant(_) => or(room, is_none),
+                };
+                Some(vec![fits, room])
             }
         }
     }
@@ -164,11 +217,12 @@ impl Fact {
     /// That what it says there is room in is alive.
     pub(super) fn lives(&self, program: &Program, pointer: &Expr) -> Vec<Expr> {
         let Fact::Room { pointer: member, count, .. } = self else { return Vec::new() };
-        let (start, number) = (place(program, pointer, member), place(program, pointer, count));
-        let (Some(start), Some(number), Some(ty)) = (start, number, int_type(program, count)) else {
+        let ty = count.int_type(program);
+        let number = ty.and_then(|ty| count.expr(program, pointer, ty));
+        let (Some(start), Some(number), Some(ty)) = (place(program, pointer, member), number, ty) else {
             return vec![Expr::int(0)];
         };
-        let is_none = compare(CompareOp::Le, Expr::Load(number), Expr::Int(0, ty));
+        let is_none = compare(CompareOp::Le, number, Expr::Int(0, ty));
         let lives = |predicate| {
             let start = Arc::new(Expr::Load(start.clone()));
             or(Expr::Memory(predicate, start, Arc::new(Expr::int(0))), is_none.clone())
@@ -200,7 +254,7 @@ impl Fact {
             }
             Fact::Room { pointer, count, stride } => {
                 let what = if *stride == 1 { "bytes" } else { "elements" };
-                format!("`{record}->{}` with room for `{record}->{}` {what}", pointer.name, count.name)
+                format!("`{record}->{}` with room for `{}` {what}", pointer.name, count.text(record))
             }
         }
     }
@@ -210,7 +264,7 @@ impl Fact {
         match self {
             Fact::AtMost { .. } => self.text(record).trim_matches('`').to_owned(),
             Fact::Room { pointer, count, .. } => {
-                format!("\\valid({record}->{} + (0 .. {record}->{} - 1))", pointer.name, count.name)
+                format!("\\valid({record}->{} + (0 .. {} - 1))", pointer.name, count.text(record))
             }
         }
     }

@@ -26,7 +26,7 @@ pub(super) fn asked(program: &Program, function: &Function, parameter: usize, as
         },
         Memory::Elements(count, stride) => {
             let what = if *stride == 1 { "bytes" } else { "elements" };
-            format!("`{name}` with room for `{}` {what}{null}", expr_text(function, count))
+            format!("`{name}` with room for `{}` {what}{null}", count_text(function, count))
         }
         Memory::Until(end) => match function.parameters.get(*end) {
             Some(end) => format!("`{name}` that points to elements up to `{}`", function.local(*end).name),
@@ -165,7 +165,19 @@ fn acsl_of(program: &Program, function: &Function, parameter: usize, asked: &Ask
 
 fn count_text(function: &Function, count: &Expr) -> String {
     match count {
-        Expr::Cast(_, arg, _) => count_text(function, arg),
+        // What is converted is the same number.
+        Expr::Cast(Scalar::Int(to), arg, _)
+            if arg.int_type().is_some_and(|from| to.contains(from.min()) && to.contains(from.max())) =>
+        {
+            count_text(function, arg)
+        }
+        Expr::Binary(BinaryOp::Mul, lhs, rhs, _) => {
+            let factor = |side: &Expr| match side {
+                Expr::Cast(..) | Expr::Load(_) | Expr::Int(..) => count_text(function, side),
+                _ => format!("({})", count_text(function, side)),
+            };
+            format!("{} * {}", factor(lhs), factor(rhs))
+        }
         _ => expr_text(function, count),
     }
 }

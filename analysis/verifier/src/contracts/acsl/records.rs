@@ -37,9 +37,9 @@ impl Reader<'_> {
         let (at, pointer) = self.member()?;
         let open = ["+", "(", "0", ".."];
         open.iter().all(|token| self.accept(token)).then_some(())?;
-        let (other, count) = self.member()?;
+        let (other, count) = self.number()?;
         let closed = ["-", "1", ")", ")"];
-        (closed.iter().all(|token| self.accept(token)) && at == other).then_some(())?;
+        (closed.iter().all(|token| self.accept(token)) && other == Some(at)).then_some(())?;
         Fact::of_room(self.program, pointer, count).map(|fact| (at, fact))
     }
 
@@ -58,11 +58,15 @@ impl Reader<'_> {
         Some((at, fact))
     }
 
-    /// A member of a parameter's record, or a number of the text.
+    /// A member of a parameter's record, a product of two, or a number of the text.
     fn number(&mut self) -> Option<(Option<usize>, Number)> {
         if self.peek(1) == "->" {
             let (at, member) = self.member()?;
-            return Some((Some(at), Number::Member(member)));
+            if !self.accept("*") {
+                return Some((Some(at), Number::Member(member)));
+            }
+            let (other, factor) = self.member()?;
+            return (at == other).then_some((Some(at), Number::Product(member, factor)));
         }
         let is_negative = self.accept("-");
         let value: i64 = self.next().parse().ok()?;

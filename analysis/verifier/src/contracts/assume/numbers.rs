@@ -127,10 +127,16 @@ impl Maker<'_> {
         let (ty, counted) = (place.offset.terms.first()?.0.int_type()?, count.int_type()?);
         let [(index, step)] = &place.offset.terms[..] else { return None };
         let is_whole = *step == stride && place.offset.bytes == 0 && *size <= i128::from(stride);
-        if !is_whole || self.ghosts_of(place).moved.is_some() || ty != counted {
+        // As numbers they are compared in the type that has both.
+        let is_wider = counted.contains(ty.max()) && counted.contains(ty.min());
+        if !is_whole || self.ghosts_of(place).moved.is_some() || !is_wider {
             return None;
         }
-        let is_less = compare(CompareOp::Lt, Expr::clone(index), count.clone());
+        let number = match ty == counted {
+            true => Expr::clone(index),
+            false => Expr::Cast(Scalar::Int(counted), Arc::new(Expr::clone(index)), Site::NOWHERE),
+        };
+        let is_less = compare(CompareOp::Lt, number, count.clone());
         let is_not_negative = compare(CompareOp::Ge, Expr::clone(index), Expr::Int(0, ty));
         Some(if ty.signed { and(is_not_negative, is_less) } else { is_less })
     }

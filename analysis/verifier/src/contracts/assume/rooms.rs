@@ -146,18 +146,21 @@ impl Maker<'_> {
         self.origins.rooms().has(id).then_some((id, is_null))
     }
 
-    /// Nothing is left behind a local where it was found to be null.
+    /// Nothing is left behind a local where it was found to be null, and where one that may be null was found not to be, no more than memory has.
     pub(super) fn found_null(&mut self, edge: usize, condition: &Expr) {
-        let Some((id, true)) = self.asks_of_null(condition) else { return };
-        if self.origins.rooms().is_new(id) {
+        let Some((id, is_null)) = self.asks_of_null(condition) else { return };
+        if self.origins.rooms().is_new(id) == is_null {
             return;
         }
         let Some(ghost) = self.ghosts.get(&id).and_then(|ghosts| ghosts.left).map(bytes::local) else {
             return;
         };
+        let most = number(MOST / i128::from(self.unit_of(id)));
+        let op =
+            if is_null { Op::Assign(ghost, number(0)) } else { Op::Assume(at_most(Expr::Load(ghost), most)) };
         let from = self.location();
         let to = std::mem::replace(&mut self.out.edges[edge].to, from);
-        self.push(from, to, Op::Assign(ghost, number(0)));
+        self.push(from, to, op);
     }
 
     /// Asks whether locals that are open are null.
@@ -201,8 +204,9 @@ impl Maker<'_> {
         let Some(count) = counted(size, i128::from(unit)) else {
             return self.then(at, Op::Assign(ghost, divided));
         };
-        // As far as the product does not wrap around.
-        let fits = at_most(count.clone(), number(MOST / i128::from(unit)));
+        // As far as the product does not wrap around. Where no object is so large, it is null, whatever stands beside it.
+        let ty = size.int_type().unwrap_or(bytes::BYTES);
+        let fits = at_most(count.clone(), number(ty.max() / i128::from(unit)));
         let (plain, wrapped, end) = (self.location(), self.location(), self.location());
         self.branch(at, &fits, Some(plain), Some(wrapped));
         self.push(plain, end, Op::Assign(ghost.clone(), count));

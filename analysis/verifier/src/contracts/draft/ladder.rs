@@ -9,12 +9,12 @@ use super::super::{
     origin::{is_character, types},
 };
 use super::{
-    parameters::{counts, limits, over_parameters},
+    parameters::{counts, limits, meant, over_parameters},
     uses::Uses,
 };
 
 /// So many numbers of elements are tried for a pointer.
-const COUNTS: usize = 3;
+const COUNTS: usize = 4;
 /// So many sizes that are numbers in the text are.
 const LIMITS: usize = 4;
 
@@ -52,7 +52,12 @@ pub(super) fn ladder(env: &Environment, function: &Function, at: usize, uses: &U
     if is_record && uses.varies && uses.sizes.is_empty() && !uses.ends && bytes > 0 && !uses.follows {
         add(Memory::Bytes(bytes));
     }
-    uses.passed.iter().for_each(|memory| add(memory.clone()));
+    for memory in &uses.passed {
+        add(match memory {
+            Memory::Elements(count, stride) => Memory::Elements(meant(count), *stride),
+            memory => memory.clone(),
+        });
+    }
     uses.compared.iter().for_each(|end| add(Memory::Until(*end)));
     let is_text = is_character(pointee);
     if uses.ends || is_text && uses.varies && !uses.written {
@@ -60,14 +65,14 @@ pub(super) fn ladder(env: &Environment, function: &Function, at: usize, uses: &U
     }
     let stride = uses.stride.or(size).unwrap_or(1);
     for size in uses.sizes.iter().filter(|size| over_parameters(function, size)) {
-        add(Memory::Elements(size.clone(), 1));
+        add(Memory::Elements(meant(size), 1));
     }
     if uses.varies || !uses.sizes.is_empty() {
-        for count in counts(function, at).into_iter().take(COUNTS) {
+        for count in counts(function, at, &uses.widths).into_iter().take(COUNTS) {
             add(Memory::Elements(count, if uses.varies { stride } else { 1 }));
         }
     }
-    if uses.varies && counts(function, at).is_empty() {
+    if uses.varies && counts(function, at, &uses.widths).is_empty() {
         let sizes = limits(env, function).into_iter().filter_map(|count| count.checked_mul(stride));
         sizes.filter(|size| *size > bytes).take(LIMITS).for_each(|size| add(Memory::Bytes(size)));
     }

@@ -1,10 +1,11 @@
 //! What a function's text says of its parameters at a glance: which are walked along, counted from, put into structures, and which may say how many elements
 //! there are.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
-    Base, Expr, Function, LocalId, Lvalue, MemoryPredicate, Obligation, Op, Scalar, Type, visit,
+    Base, BinaryOp, CompareOp, Expr, Function, IntType, LocalId, Lvalue, MemoryPredicate, Obligation, Op,
+    Scalar, Site, Type, visit,
 };
 use proofline_hir::TypeKind;
 use proofline_program_analysis::Environment;
@@ -13,9 +14,13 @@ use crate::checks::float_to_int;
 
 use super::super::{
     acsl::is_number,
+    bytes::product,
     origin::{Given, Origin, Origins, types, whole_pointer},
     replaced,
 };
+
+/// So many products are thought of as the size of a table.
+const MOST_TABLES: usize = 3;
 
 /// That parameters are numbers, and not NaN, where they are turned into integers.
 pub(super) fn not_nan(env: &Environment, function: &Function) -> Vec<Expr> {
@@ -153,10 +158,104 @@ pub(super) fn over_parameters(function: &Function, expr: &Expr) -> bool {
     is_plain && replaced(expr, &|load| Some(load.clone())).is_some()
 }
 
-/// Integer parameters that may say how many elements there are: those behind the pointer first.
-pub(super) fn counts(function: &Function, pointer: usize) -> Vec<Expr> {
+/// What may say how many elements there are: products of two parameters, where one of them is a factor of something; integer parameters, those
+/// behind the pointer first.
+pub(super) fn counts(function: &Function, pointer: usize, widths: &BTreeSet<Expr>) -> Vec<Expr> {
     let count = function.parameters.len();
-    numbers(function, (pointer + 1..count).chain(0..pointer)).collect()
+    let all: Vec<Expr> = numbers(function, (pointer + 1..count).chain(0..pointer)).collect();
+    let is_known = all.iter().any(|number| widths.contains(number));
+    let widths = if is_known { widths.clone() } else { all_factors(function) };
+    let is_factor = |expr: &Expr| widths.contains(expr);
+    let pairs =
+        all.iter().enumerate().flat_map(|(at, one)| all[at + 1..].iter().map(move |other| (one, other)));
+    let tables = pairs.filter(|(one, other)| is_factor(one) || is_factor(other));
+    let mut tables: Vec<Expr> =
+        tables.filter_map(|(one, other)| product(one, other)).take(MOST_TABLES).collect();
+    if let ([only], true) = (&all[..], tables.is_empty()) {
+        tables.extend(product(only, only).filter(|_| is_factor(only)));
+    }
+    tables.into_iter().chain(all).collect()
+}
+
+/// What something is multiplied with, anywhere in a function.
+fn all_factors(function: &Function) -> BTreeSet<Expr> {
+    let mut all = BTreeSet::new();
+    for edge in &function.edges {
+        visit::exprs(&edge.op, &mut |part| all.extend(factors(part)));
+    }
+    all
+}
+
+/// The factors in an expression that are multiplied with each other, and are no numbers of the text.
+pub(super) fn factors(expr: &Expr) -> BTreeSet<Expr> {
+    let mut all = BTreeSet::new();
+    visit::walk(expr, &mut |part| {
+        if let Expr::Binary(BinaryOp::Mul, lhs, rhs, _) = part
+            && ![lhs, rhs].iter().any(|side| matches!(***side, Expr::Int(..)))
+        {
+            all.extend([lhs, rhs].map(|side| unconverted(side).clone()));
+        }
+    });
+    all
+}
+
+/// The parameters that a number is computed from.
+pub(super) fn factors_of(count: &Expr) -> Vec<&Expr> {
+    match count {
+        Expr::Load(_) => vec![count],
+        Expr::Cast(_, arg, _) => factors_of(arg),
+        Expr::Binary(_, lhs, rhs, _) => {
+            let mut all = factors_of(lhs);
+            all.extend(factors_of(rhs));
+            all
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A number of elements as a person means it: the signed one that was converted to a size. (Where it is negative, the size is none that an object has.)
+pub(super) fn meant(count: &Expr) -> Expr {
+    let signed = |expr: &Expr| match expr {
+        Expr::Cast(Scalar::Int(to), arg, _) if !to.signed => {
+            arg.int_type().filter(|from| from.signed).map(|from| (Expr::clone(arg), from))
+        }
+        _ => None,
+    };
+    match count {
+        Expr::Binary(BinaryOp::Mul, lhs, rhs, _) => match (signed(lhs), &**rhs) {
+            (Some((number, ty)), Expr::Int(by, _)) if ty.bits <= 32 && (0..1 << 24).contains(by) => {
+                let wide = IntType { bits: 64, signed: true };
+                let number = Expr::Cast(Scalar::Int(wide), Arc::new(number), Site::NOWHERE);
+                Expr::Binary(BinaryOp::Mul, Arc::new(number), Arc::new(Expr::Int(*by, wide)), Site::NOWHERE)
+            }
+            _ => count.clone(),
+        },
+        _ => signed(count).map_or_else(|| count.clone(), |(number, _)| number),
+    }
+}
+
+fn unconverted(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Cast(Scalar::Int(_), arg, _) => unconverted(arg),
+        _ => expr,
+    }
+}
+
+/// That the sizes of tables are numbers of the type in which the function computes places in them.
+pub(super) fn tables_fit(function: &Function, count: &Expr) -> Option<Expr> {
+    let Expr::Binary(BinaryOp::Mul, ..) = count else { return None };
+    let (ty, mut least) = (count.int_type()?, None::<IntType>);
+    for edge in &function.edges {
+        visit::exprs(&edge.op, &mut |part| {
+            if let Expr::Binary(BinaryOp::Mul, ..) = part
+                && let Some(own) = part.int_type()
+            {
+                least = least.into_iter().chain([own]).min_by_key(|ty: &IntType| IntType::max(*ty));
+            }
+        });
+    }
+    let most = least.map(|ty| ty.max()).filter(|most| *most < ty.max())?;
+    Some(Expr::Compare(CompareOp::Le, Arc::new(count.clone()), Arc::new(Expr::Int(most, ty))))
 }
 
 /// Numbers of the text that loops go up to, and one more: what is behind the loop may be at it. Small ones first.

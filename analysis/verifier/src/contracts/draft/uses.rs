@@ -11,7 +11,7 @@ use super::super::{
     Asked, Contracts, Memory, at_call, obligations,
     origin::{Origin, Origins, whole_pointer},
 };
-use super::parameters::over_parameters;
+use super::parameters::{factors, over_parameters};
 use crate::checks::invalid_stream;
 
 /// What a function does with what a parameter points to.
@@ -33,6 +33,8 @@ pub(super) struct Uses {
     pub(super) passed: Vec<Memory>,
     /// How many bytes an element has.
     pub(super) stride: Option<u64>,
+    /// What numbers of rows are multiplied with in its places: how long a row is.
+    pub(super) widths: BTreeSet<Expr>,
     /// Sizes that library functions are given with it.
     pub(super) sizes: Vec<Expr>,
     /// Other parameters that it is compared with.
@@ -215,9 +217,10 @@ impl Look<'_> {
                         uses.bytes = uses.bytes.max(place.offset.bytes + size);
                         uses.varies |= place.offset.bytes < 0;
                     }
-                    (Expr::Int(..), [(_, stride), ..]) => {
+                    (Expr::Int(..), [(index, stride), ..]) => {
                         uses.varies = true;
                         uses.stride = Some(*stride);
+                        uses.widths.extend(factors(index));
                     }
                     (size, _) => uses.sizes.push(size.clone()),
                 }

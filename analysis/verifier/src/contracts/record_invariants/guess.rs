@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proofline_cfa::{
-    Base, BinaryOp, CompareOp, Expr, Function, Loc, LocalId, Lvalue, Name, Op, Program, Scalar, Step, visit,
+    Base, BinaryOp, CompareOp, Expr, Function, IntType, Loc, LocalId, Lvalue, Name, Op, Program, Scalar,
+    Step, visit,
 };
 
 use super::{
@@ -23,7 +24,8 @@ pub(crate) fn guessed<'f>(
     let mut asked = Vec::new();
     for (program, function) in functions {
         let held = held(program, function);
-        let mut look = Look { program, held: &held, all: &mut all, asked: &mut asked };
+        let (compared, multiplied) = (BTreeSet::new(), BTreeSet::new());
+        let mut look = Look { program, held: &held, all: &mut all, asked: &mut asked, compared, multiplied };
         // What obligations ask is no question of the text.
         let errors: BTreeSet<Loc> = function.obligations.iter().map(|obligation| obligation.error).collect();
         let demands: BTreeSet<Loc> =
@@ -31,6 +33,7 @@ pub(crate) fn guessed<'f>(
         for edge in &function.edges {
             look.operation(&edge.op, demands.contains(&edge.from));
         }
+        look.tables();
     }
     for facts in all.values_mut() {
         facts.retain(|fact| !asked.iter().any(|question| question.is_answered(fact)));
@@ -53,7 +56,7 @@ pub(crate) fn plain(facts: &BTreeSet<Fact>) -> BTreeSet<Fact> {
         },
         (Fact::Room { pointer, count, .. }, Fact::Room { pointer: same, count: larger, .. }) => {
             let is_larger = |is_less: bool| {
-                let (least, most) = (Number::Member(count.clone()), Number::Member(larger.clone()));
+                let (least, most) = (count.clone(), larger.clone());
                 facts.contains(&Fact::AtMost { least, most, is_less })
             };
             pointer == same && (is_larger(false) || is_larger(true))
@@ -158,6 +161,10 @@ struct Look<'l> {
     held: &'l BTreeMap<LocalId, BTreeSet<Member>>,
     all: &'l mut BTreeMap<Name, BTreeSet<Fact>>,
     asked: &'l mut Vec<Question>,
+    /// Members that are compared with something.
+    compared: BTreeSet<Member>,
+    /// Members that are factors, and the types of the products.
+    multiplied: BTreeSet<(Member, IntType)>,
 }
 
 impl Look<'_> {
@@ -173,6 +180,11 @@ impl Look<'_> {
                         self.asked.extend(self.question(*op, lhs, rhs));
                     }
                     self.compared(lhs, rhs);
+                }
+                Expr::Binary(BinaryOp::Mul, lhs, rhs, _) => {
+                    let factors = &self.members(lhs) | &self.members(rhs);
+                    let ty = part.int_type();
+                    self.multiplied.extend(factors.into_iter().filter_map(|member| Some((member, ty?))));
                 }
                 Expr::Binary(BinaryOp::Rem, value, by, _) => {
                     if let Expr::Int(by, _) = **by {
@@ -236,9 +248,10 @@ impl Look<'_> {
         }
         let all: BTreeSet<Member> = &self.members(lhs) | &self.members(rhs);
         for member in &all {
-            self.rooms(member);
+            self.rooms(member.record, &Number::Member(member.clone()));
             self.not_negative(member);
         }
+        self.compared.extend(all.iter().cloned());
         for one in &all {
             for other in all.iter().filter(|other| *other != one && other.record == one.record) {
                 if int_type(self.program, one) == int_type(self.program, other) {
@@ -269,16 +282,42 @@ impl Look<'_> {
         }
     }
 
+    /// What is the factor of an index may say how long a row is, and what others are compared with, how many rows there are.
+    fn tables(&mut self) {
+        let all = std::mem::take(&mut self.multiplied);
+        for (width, ty) in all.clone() {
+            let others = self.compared.iter().chain(all.iter().map(|(member, _)| member));
+            let others = others.filter(|member| member.record == width.record && **member != width);
+            let mut heights: BTreeSet<Member> = others.cloned().collect();
+            if heights.is_empty() {
+                heights.insert(width.clone());
+            }
+            for height in heights {
+                let (first, second) = (height.clone().min(width.clone()), height.clone().max(width.clone()));
+                let number = Number::Product(first, second);
+                if number.int_type(self.program).is_none() {
+                    continue;
+                }
+                self.not_negative(&height);
+                self.not_negative(&width);
+                self.rooms(width.record, &number);
+                let most = Number::Constant(ty.max());
+                let fits = Fact::at_most(self.program, number, most, false).filter(|_| ty.bits <= 32);
+                self.all.entry(width.record).or_default().extend(fits);
+            }
+        }
+    }
+
     /// It may say how many elements there are where a pointer of its record leads.
-    fn rooms(&mut self, count: &Member) {
+    fn rooms(&mut self, record: Name, count: &Number) {
         let types = types(self.program);
-        let fields = types.record(count.record).into_iter().flat_map(|record| &record.fields);
+        let fields = types.record(record).into_iter().flat_map(|record| &record.fields);
         for field in fields {
             let stride = field.ty.pointee().and_then(|pointee| types.size(pointee)).filter(|size| *size > 0);
             if let Some(stride) = stride {
-                let pointer = Member { record: count.record, offset: field.offset, name: field.name };
+                let pointer = Member { record, offset: field.offset, name: field.name };
                 let fact = Fact::Room { pointer, count: count.clone(), stride };
-                self.all.entry(count.record).or_default().insert(fact);
+                self.all.entry(record).or_default().insert(fact);
             }
         }
     }

@@ -72,9 +72,13 @@ impl<P: Programs> Known<'_, P> {
             }
             evidence.extend(members);
         }
-        // What nobody writes nobody shows to be kept.
+        // What nobody writes nobody shows to be kept; that a pointer leads to so many elements is thought of all the same.
         let is_shown = |fact: &Fact| fact.members().any(|member| evidence.contains(member));
-        facts.retain(|fact| is_shown(fact) || fact.room().is_some());
+        let tables = facts.iter().filter(|fact| fact.is_of_table());
+        let sides: BTreeSet<Member> = tables.flat_map(Fact::members).cloned().collect();
+        let is_side = |fact: &Fact| fact.not_negative().is_some_and(|member| sides.contains(member));
+        let is_of_room = |fact: &Fact| fact.room().is_some() || fact.is_of_table() || is_side(fact);
+        facts.retain(|fact| is_shown(fact) || is_of_room(fact));
         for _ in 0..ROUNDS {
             let before = facts.len();
             for name in &writers {
@@ -91,7 +95,10 @@ impl<P: Programs> Known<'_, P> {
                 // Rooms are shown by what counts their elements, too.
                 let counts: BTreeSet<&Member> =
                     facts.iter().filter(|fact| is_shown(fact)).flat_map(Fact::members).collect();
-                let is_counted = |fact: &&Fact| fact.members().any(|member| counts.contains(member));
+                let is_counted = |fact: &&Fact| {
+                    fact.members().any(|member| counts.contains(member))
+                        || is_of_room(fact) && !is_shown(fact)
+                };
                 return Ok(plain(&facts.iter().filter(is_counted).cloned().collect()));
             }
         }

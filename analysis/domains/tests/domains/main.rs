@@ -15,3 +15,4 @@ mod relation_programs;
 mod relations;
 mod shapes;
 mod soundness;
+mod three_valued;

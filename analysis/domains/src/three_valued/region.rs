@@ -1,0 +1,71 @@
+//! The states of the analysis: shape regions, which are sets of structures of one shape class.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use proofline_hir::Name;
+
+use super::{canonical::is_embedded, class::ShapeClass, structure::Structure};
+
+/// A state.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum ShapeRegion {
+    /// Any memory, with so many frames below the innermost one.
+    Unknown(u32),
+    /// One of these structures.
+    Known(Known),
+}
+
+/// What is known.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Known {
+    /// The functions whose calls are open, the innermost one last.
+    pub frames: Arc<[Name]>,
+    /// Canonical structures, none of which covers another.
+    pub structures: BTreeSet<Arc<Structure>>,
+}
+
+impl ShapeRegion {
+    /// The number of the innermost frame.
+    pub fn depth(&self) -> u32 {
+        match self {
+            ShapeRegion::Unknown(depth) => *depth,
+            ShapeRegion::Known(known) => known.frames.len().saturating_sub(1) as u32,
+        }
+    }
+}
+
+impl Known {
+    /// Without those that others cover. `None`: there are none.
+    pub fn of(
+        frames: Arc<[Name]>,
+        structures: impl IntoIterator<Item = Arc<Structure>>,
+        class: &ShapeClass,
+    ) -> Option<Known> {
+        let all: BTreeSet<Arc<Structure>> = structures.into_iter().collect();
+        let mut kept: Vec<Arc<Structure>> = Vec::new();
+        for structure in &all {
+            if kept.iter().any(|other| is_embedded(structure, other, class)) {
+                continue;
+            }
+            kept.retain(|other| !is_embedded(other, structure, class));
+            kept.push(structure.clone());
+        }
+        let mut structures: BTreeSet<Arc<Structure>> = kept.into_iter().collect();
+        // Embeddings that are found need not compose to one that is.
+        for structure in all {
+            if !structures.iter().any(|other| is_embedded(&structure, other, class)) {
+                structures.insert(structure);
+            }
+        }
+        (!structures.is_empty()).then_some(Known { frames, structures })
+    }
+
+    /// Whether each structure is covered by one of the others.
+    pub fn is_below(&self, other: &Known, class: &ShapeClass) -> bool {
+        let is_covered = |structure: &Arc<Structure>| {
+            other.structures.contains(structure)
+                || other.structures.iter().any(|upper| is_embedded(structure, upper, class))
+        };
+        self.frames == other.frames && self.structures.iter().all(is_covered)
+    }
+}

@@ -42,7 +42,7 @@ impl Step<'_> {
         if let Callee::Indirect(pointer, _) = &call.call.callee {
             match self.eval(pointer)? {
                 Value::Function(name) if name == call.callee.name => {}
-                Value::Function(_) | Value::Int(0) | Value::Node(..) | Value::Address(_) => {
+                Value::Function(_) | Value::Int(0) | Value::Node(..) | Value::Address(_) | Value::Outside => {
                     return Ok(Vec::new());
                 }
                 Value::Any | Value::Int(_) => {}
@@ -103,7 +103,12 @@ impl Step<'_> {
         }
         // Locals of which nothing was known may have been pointed to, too.
         for (holder, content) in self.structure.contents().clone() {
-            if matches!(content, Content::Address(Var::Local(of, _)) if of == depth) {
+            let may_lead_there = match content {
+                Content::Address(Var::Local(of, _)) => of == depth,
+                Content::Outside => true,
+                Content::Address(Var::Global(_)) | Content::Pointer | Content::Int(_) => false,
+            };
+            if may_lead_there {
                 update::forget(&mut self.structure, holder);
             }
         }

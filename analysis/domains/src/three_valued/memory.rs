@@ -22,18 +22,20 @@ impl Step<'_> {
         let value = self.eval(pointer)?;
         let number = |expr: &Expr| match self.eval(expr) {
             Ok(Value::Int(value)) => Ok(Some(value)),
-            Ok(Value::Any | Value::Node(..) | Value::Address(_) | Value::Function(_)) => Ok(None),
+            Ok(Value::Any | Value::Node(..) | Value::Address(_) | Value::Outside | Value::Function(_)) => {
+                Ok(None)
+            }
             Err(why) => Err(why),
         };
         Ok(match predicate {
             MemoryPredicate::NotFreed => match value {
                 Value::Node(node, _) => self.unary(Unary::Freed, node)?.map(|freed| !freed),
-                Value::Int(0) | Value::Address(_) | Value::Function(_) => Some(true),
+                Value::Int(0) | Value::Address(_) | Value::Outside | Value::Function(_) => Some(true),
                 Value::Any | Value::Int(_) => None,
             },
             MemoryPredicate::NotEnded => match value {
                 Value::Node(..) | Value::Int(0) | Value::Address(_) | Value::Function(_) => Some(true),
-                Value::Any | Value::Int(_) => None,
+                Value::Any | Value::Int(_) | Value::Outside => None,
             },
             MemoryPredicate::InBounds => match (value, number(size)?) {
                 (_, Some(0)) => Some(true),
@@ -53,7 +55,7 @@ impl Step<'_> {
                 Value::Node(node, offset) => {
                     Some((0..=i128::from(self.structure.individual(node).size)).contains(&offset))
                 }
-                Value::Any | Value::Int(_) | Value::Function(_) => None,
+                Value::Any | Value::Int(_) | Value::Outside | Value::Function(_) => None,
             },
             MemoryPredicate::SameObject => match (value, self.eval(size)?) {
                 (Value::Node(one, _), Value::Node(other, _)) => {
@@ -70,7 +72,7 @@ impl Step<'_> {
                     let is_named = self.unary(Unary::Named, node)?;
                     is_gone.zip(is_named).map(|(is_gone, is_named)| offset == 0 && !is_gone && !is_named)
                 }
-                Value::Address(_) | Value::Function(_) => Some(false),
+                Value::Address(_) | Value::Outside | Value::Function(_) => Some(false),
                 Value::Any | Value::Int(_) => None,
             },
             MemoryPredicate::Initialised => match (value, number(size)?) {
@@ -86,7 +88,7 @@ impl Step<'_> {
                 Value::Address(Var::Global(name)) => {
                     (!self.context.env.program().is_read_only(Object::Global(name))).then_some(true)
                 }
-                Value::Address(Var::Local(..)) | Value::Any | Value::Int(_) => None,
+                Value::Address(Var::Local(..)) | Value::Outside | Value::Any | Value::Int(_) => None,
             },
             MemoryPredicate::Callable => self.callable(pointer, size)?,
             MemoryPredicate::Terminated | MemoryPredicate::WideTerminated => None,
@@ -169,6 +171,15 @@ impl Step<'_> {
             Var::Global(_) => true,
             Var::Local(of, id) => is_end || *of != depth || self.function.result == Some(*id),
         };
+        // A record of this function may be the only one that leads on to something.
+        let mut locals =
+            self.structure.contents().keys().filter(|var| !stays(var) && self.scalar_of(**var).is_none());
+        let is_record = |var: &Var| self.structure.pointee(*var).is_some();
+        if locals.any(is_record)
+            && (0..self.structure.len()).any(|node| self.is_living_object(node).may_hold())
+        {
+            return false;
+        }
         let roots: Vec<Var> = self.structure.contents().keys().copied().filter(|var| stays(var)).collect();
         let is_held = |node: usize| {
             roots.iter().any(|var| {

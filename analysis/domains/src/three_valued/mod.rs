@@ -113,13 +113,25 @@ impl ThreeValuedAnalysis {
         work: &dyn Fn(&Structure) -> Option<Vec<Structure>>,
     ) -> Vec<ShapeRegion> {
         let mut all = Vec::new();
+        let mut changed = false;
         for structure in &known.structures {
             match work(structure) {
-                Some(structures) => all.extend(structures.into_iter().map(Arc::new)),
+                Some(structures) => {
+                    for new in structures {
+                        let is_same = new == **structure;
+                        changed |= !is_same;
+                        all.push(if is_same { structure.clone() } else { Arc::new(new) });
+                    }
+                }
                 None => return vec![ShapeRegion::Unknown(frames.len().saturating_sub(1) as u32)],
             }
         }
-        let state = Known::of(frames.clone(), all, &self.context.class);
+        // Some of those that cover none of the others cover none of the others.
+        let state = match changed {
+            false => (!all.is_empty())
+                .then(|| Known { frames: frames.clone(), structures: all.into_iter().collect() }),
+            true => Known::of(frames.clone(), all, &self.context.class),
+        };
         state.map(ShapeRegion::Known).into_iter().collect()
     }
 
@@ -264,9 +276,13 @@ impl Cpa for ThreeValuedAnalysis {
             return Adjusted::Interrupt;
         }
         let depth = state.depth();
-        let structures = known.structures.iter().map(|structure| {
-            self.without_dead(structure, depth, at).map_or_else(|| structure.clone(), Arc::new)
-        });
+        let without_dead = |structure: &Arc<Structure>| self.without_dead(structure, depth, at).map(Arc::new);
+        let without: Vec<Option<Arc<Structure>>> = known.structures.iter().map(without_dead).collect();
+        if without.iter().all(Option::is_none) {
+            return Adjusted::Continue(state, ());
+        }
+        let structures = without.into_iter().zip(&known.structures);
+        let structures = structures.map(|(new, old)| new.unwrap_or_else(|| old.clone()));
         let adjusted = Known::of(known.frames.clone(), structures, &self.context.class);
         Adjusted::Continue(adjusted.map_or(state, ShapeRegion::Known), ())
     }

@@ -76,7 +76,7 @@ pub fn target(structure: &Structure, var: Var) -> Result<Target, Stop> {
             [(node, value)] if value.is_true() => Ok(Target::Node(node)),
             _ => Err(Stop::Needs(Focus::Variable(var))),
         },
-        Some(Content::Int(_) | Content::Address(_)) | None => Ok(Target::Any),
+        Some(Content::Int(_) | Content::Address(_) | Content::Outside) | None => Ok(Target::Any),
     }
 }
 

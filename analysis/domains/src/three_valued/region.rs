@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_hir::Name;
 
-use super::{canonical::is_embedded, class::ShapeClass, structure::Structure};
+use super::{canonical::is_embedded, class::ShapeClass, operation::settled, structure::Structure, update};
 
 /// A state.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -62,10 +62,26 @@ impl Known {
 
     /// Whether each structure is covered by one of the others.
     pub fn is_below(&self, other: &Known, class: &ShapeClass) -> bool {
-        let is_covered = |structure: &Arc<Structure>| {
+        let is_below = |structure: &Arc<Structure>| {
             other.structures.contains(structure)
-                || other.structures.iter().any(|upper| is_embedded(structure, upper, class))
+                || other.structures.iter().any(|upper| is_covered(structure, upper, class))
         };
-        self.frames == other.frames && self.structures.iter().all(is_covered)
+        self.frames == other.frames && self.structures.iter().all(is_below)
     }
+}
+
+/// Whether one structure covers another, perhaps when what it does not know of variables is forgotten of the other, too.
+fn is_covered(lower: &Structure, upper: &Structure, class: &ShapeClass) -> bool {
+    if is_embedded(lower, upper, class) {
+        return true;
+    }
+    let unknown = || lower.contents().keys().filter(|var| upper.content(**var).is_none());
+    if unknown().next().is_none() || !upper.contents().keys().all(|var| lower.content(*var).is_some()) {
+        return false;
+    }
+    let mut weaker = lower.clone();
+    for var in unknown() {
+        update::forget(&mut weaker, *var);
+    }
+    settled(&weaker, class).is_none_or(|weaker| is_embedded(&weaker, upper, class))
 }

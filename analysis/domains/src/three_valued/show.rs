@@ -31,6 +31,7 @@ pub(super) fn value(step: &Step<'_>, expr: &Expr) -> String {
         Ok(Value::Node(..)) => "object".to_owned(),
         Ok(Value::Address(var)) => format!("&{}", variable(var)),
         Ok(Value::Function(name)) => name.to_string(),
+        Ok(Value::Outside) => "outside".to_owned(),
         Ok(Value::Any) | Err(_) => "unknown".to_owned(),
     }
 }
@@ -68,6 +69,7 @@ fn structure(structure: &Structure) -> String {
             Content::Pointer if structure.pointees(*var).is_empty() => "null".to_owned(),
             Content::Pointer => continue,
             Content::Int(value) => value.to_string(),
+            Content::Outside => "outside".to_owned(),
             Content::Address(of) => format!("&{}", variable(*of)),
         };
         let _ = write!(text, " {}={content}", variable(*var));

@@ -28,6 +28,8 @@ pub(super) enum Value {
     Node(usize, i128),
     /// The address of a scalar variable.
     Address(Var),
+    /// Somewhere in a variable of which nothing is kept.
+    Outside,
     Function(Name),
 }
 
@@ -101,6 +103,7 @@ impl Step<'_> {
             Base::Deref(pointer, _) => match self.eval(pointer)? {
                 Value::Node(node, offset) => Place::Node(node, offset),
                 Value::Address(var) => Place::Var(var),
+                Value::Outside => Place::Opaque,
                 value @ (Value::Any | Value::Int(_) | Value::Function(_)) => return Ok(Place::Behind(value)),
             },
         };
@@ -155,7 +158,8 @@ impl Step<'_> {
             }
             Place::Node(node, offset) => Value::Node(node, offset),
             Place::Behind(Value::Int(0)) if lvalue.path.is_empty() => Value::Int(0),
-            Place::Opaque | Place::Behind(_) => Value::Any,
+            Place::Opaque => Value::Outside,
+            Place::Behind(_) => Value::Any,
         })
     }
 
@@ -165,6 +169,7 @@ impl Step<'_> {
             None => Value::Any,
             Some(Content::Int(value)) => Value::Int(value),
             Some(Content::Address(of)) => Value::Address(of),
+            Some(Content::Outside) => Value::Outside,
             Some(Content::Pointer) => value_of(operation::target(&self.structure, var)?),
         })
     }
@@ -175,7 +180,9 @@ impl Step<'_> {
             Place::Opaque | Place::Part(_) => Ok(Value::Any),
             Place::Behind(value) => match value {
                 Value::Function(_) | Value::Int(0) => Err(Stop::Impossible),
-                Value::Any | Value::Int(_) | Value::Node(..) | Value::Address(_) => Ok(Value::Any),
+                Value::Any | Value::Int(_) | Value::Node(..) | Value::Address(_) | Value::Outside => {
+                    Ok(Value::Any)
+                }
             },
             Place::Node(node, offset) => {
                 alive(&self.structure, node)?;
@@ -220,12 +227,23 @@ impl Step<'_> {
             (Value::Address(of), Some(Scalar::Pointer)) => {
                 update::set_content(structure, var, Some(Content::Address(of)));
             }
+            (Value::Outside, Some(Scalar::Pointer)) => {
+                update::set_content(structure, var, Some(Content::Outside));
+            }
             (Value::Int(number), Some(Scalar::Int(ty)))
                 if ty.is_exact() && ty.contains(number) && self.context.numbers.contains(&number) =>
             {
                 update::set_content(structure, var, Some(Content::Int(number)));
             }
-            (Value::Any | Value::Int(_) | Value::Node(..) | Value::Address(_) | Value::Function(_), _) => {
+            (
+                Value::Any
+                | Value::Int(_)
+                | Value::Node(..)
+                | Value::Address(_)
+                | Value::Outside
+                | Value::Function(_),
+                _,
+            ) => {
                 update::forget(structure, var);
             }
         }
@@ -244,7 +262,14 @@ impl Step<'_> {
                     (Value::Int(0), _) => value,
                     (Value::Int(value), Some(Scalar::Int(ty))) if ty.contains(value) => Value::Int(value),
                     (Value::Int(_), _) => Value::Any,
-                    (Value::Any | Value::Node(..) | Value::Address(_) | Value::Function(_), _) => value,
+                    (
+                        Value::Any
+                        | Value::Node(..)
+                        | Value::Address(_)
+                        | Value::Outside
+                        | Value::Function(_),
+                        _,
+                    ) => value,
                 }
             }
             Expr::Address(lvalue) => self.address(lvalue)?,
@@ -274,7 +299,7 @@ impl Step<'_> {
                 }
                 (Value::Int(0), Scalar::Int(_) | Scalar::Pointer, Scalar::Pointer) => Value::Int(0),
                 (
-                    value @ (Value::Node(..) | Value::Address(_) | Value::Function(_)),
+                    value @ (Value::Node(..) | Value::Address(_) | Value::Outside | Value::Function(_)),
                     Scalar::Pointer,
                     Scalar::Pointer,
                 ) => value,
@@ -397,8 +422,8 @@ impl Step<'_> {
             }
             (Value::Address(x), Value::Address(y)) => Some(x == y),
             (Value::Function(f), Value::Function(g)) => Some(f == g),
-            (Value::Address(_) | Value::Function(_), Value::Int(0))
-            | (Value::Int(0), Value::Address(_) | Value::Function(_)) => Some(false),
+            (Value::Address(_) | Value::Outside | Value::Function(_), Value::Int(0))
+            | (Value::Int(0), Value::Address(_) | Value::Outside | Value::Function(_)) => Some(false),
             _ => None,
         })
     }

@@ -17,6 +17,8 @@ pub enum Content {
     Int(i128),
     /// The address of this variable.
     Address(Var),
+    /// An address in a variable of which nothing is kept: an array, as a rule.
+    Outside,
 }
 
 /// What one individual is, or each of those that it stands for.

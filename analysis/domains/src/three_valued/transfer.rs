@@ -1,6 +1,8 @@
 //! What edges do to a structure. Every operation is decided here, none is forgotten.
 
-use proofline_cfa::{Allocation, Argument, Callee, Edge, Expr, LocalId, Lvalue, Object, Op, Scalar};
+use proofline_cfa::{
+    Allocation, Argument, Callee, Cause, Edge, Expr, LocalId, Lvalue, Object, Op, Scalar, copied_character,
+};
 use proofline_hir::Name;
 
 use super::{
@@ -31,6 +33,10 @@ pub(super) fn split<'a>(
     while let Some(structure) = open.pop() {
         count += 1;
         match work(Step { context, function, frames, structure: structure.clone() }) {
+            // What did not change is settled.
+            Ok(structures) if count == 1 && structures.iter().all(|structure| structure == from) => {
+                result.extend(structures);
+            }
             Ok(structures) => {
                 result.extend(structures.iter().filter_map(|structure| settled(structure, &context.class)));
             }
@@ -56,10 +62,13 @@ impl Step<'_> {
             Op::Skip => {}
             Op::Assume(condition) => self.assume(condition, true)?,
             Op::Assign(dst, value) => {
+                let is_copied = copied_character(self.function, dst, value).is_some();
                 let value = self.eval(value)?;
-                self.store(dst, value)?;
+                // A character that is copied may be without a value.
+                if is_copied { self.overwrite(dst)? } else { self.store(dst, value)? }
             }
             Op::Copy(dst, src) => self.copy(dst, src)?,
+            Op::Havoc(dst, Cause::Indeterminate) => self.overwrite(dst)?,
             Op::Havoc(dst, _) => self.store(dst, Value::Any)?,
             Op::Clobber(values, _) => {
                 if !self.leaves(original)? {
@@ -82,7 +91,7 @@ impl Step<'_> {
                     }
                     operation::free(&mut self.structure, &self.context.class, node)?;
                 }
-                Value::Address(_) | Value::Function(_) => return Err(Stop::Impossible),
+                Value::Address(_) | Value::Outside | Value::Function(_) => return Err(Stop::Impossible),
                 Value::Any | Value::Int(_) => return Err(Stop::Unknown),
             },
             Op::CopyBytes(to, _, size) => self.fill(to, size, false)?,
@@ -112,8 +121,9 @@ impl Step<'_> {
 
     /// The life of a variable ends: pointers to it may be anything.
     pub(super) fn end(&mut self, var: Var) -> Result<()> {
+        let is_opaque = self.scalar_of(var).is_none() && self.structure.pointee(var).is_none();
         for (holder, content) in self.structure.contents().clone() {
-            if content == Content::Address(var) {
+            if content == Content::Address(var) || is_opaque && content == Content::Outside {
                 update::forget(&mut self.structure, holder);
             }
         }
@@ -168,6 +178,14 @@ impl Step<'_> {
         }
     }
 
+    /// Gives a place bytes that perhaps have no value.
+    fn overwrite(&mut self, dst: &Lvalue) -> Result<()> {
+        match self.place(dst)? {
+            Place::Node(node, offset) => self.write(node, offset, dst.size, None),
+            Place::Var(_) | Place::Part(_) | Place::Opaque | Place::Behind(_) => self.store(dst, Value::Any),
+        }
+    }
+
     /// Bytes of an individual are written: a scalar with this value, or anything.
     pub(super) fn write(
         &mut self,
@@ -205,7 +223,11 @@ impl Step<'_> {
                 Some((Scalar::Int(ty), written)) if exact == Some(field) => {
                     let known = match written {
                         Value::Int(value) => Some(value).filter(|value| ty.contains(*value)),
-                        Value::Any | Value::Node(..) | Value::Address(_) | Value::Function(_) => None,
+                        Value::Any
+                        | Value::Node(..)
+                        | Value::Address(_)
+                        | Value::Outside
+                        | Value::Function(_) => None,
                     };
                     update::set_value(&mut self.structure, class, node, field, known);
                 }
@@ -218,7 +240,7 @@ impl Step<'_> {
     /// Copies a record, part by part.
     pub(super) fn copy(&mut self, dst: &Lvalue, src: &Lvalue) -> Result<()> {
         let (Place::Node(to, at), source) = (self.place(dst)?, self.place(src)?) else {
-            return self.store(dst, Value::Any);
+            return self.overwrite(dst);
         };
         if dst.size == 0 {
             return Err(Stop::Unknown);
@@ -252,7 +274,7 @@ impl Step<'_> {
         let size = match self.eval(size)? {
             Value::Int(0) => return Ok(()),
             Value::Int(size) => u64::try_from(size).ok(),
-            Value::Any | Value::Node(..) | Value::Address(_) | Value::Function(_) => None,
+            Value::Any | Value::Node(..) | Value::Address(_) | Value::Outside | Value::Function(_) => None,
         };
         match (self.eval(to)?, size) {
             (Value::Node(node, offset), size) => {
@@ -279,6 +301,7 @@ impl Step<'_> {
                 update::forget(&mut self.structure, var);
                 Ok(())
             }
+            (Value::Outside, _) => Ok(()),
             (value, Some(_)) => Err(behind(value)),
             (Value::Any | Value::Int(_) | Value::Function(_), None) => Err(Stop::Unknown),
         }
@@ -287,7 +310,7 @@ impl Step<'_> {
     fn allocate(mut self, allocation: &Allocation) -> Result<Vec<Structure>> {
         let size = match self.eval(&allocation.size)? {
             Value::Int(size) => u64::try_from(size).ok().filter(|size| *size > 0),
-            Value::Any | Value::Node(..) | Value::Address(_) | Value::Function(_) => None,
+            Value::Any | Value::Node(..) | Value::Address(_) | Value::Outside | Value::Function(_) => None,
         };
         let mut failed = allocation.may_fail.then(|| self.clone());
         match size.filter(|_| allocation.on_heap) {
@@ -315,7 +338,7 @@ impl Step<'_> {
         let Callee::Indirect(pointer, _) = &call.callee else { return Ok(true) };
         Ok(match self.eval(pointer)? {
             Value::Function(name) => self.context.env.function(name).is_none(),
-            Value::Any | Value::Int(_) | Value::Node(..) | Value::Address(_) => true,
+            Value::Any | Value::Int(_) | Value::Node(..) | Value::Address(_) | Value::Outside => true,
         })
     }
 
@@ -330,7 +353,11 @@ impl Step<'_> {
                 match self.eval(value)? {
                     Value::Int(0) | Value::Function(_) => {}
                     Value::Address(var) => update::forget(&mut self.structure, var),
-                    Value::Any | Value::Int(_) | Value::Node(..) => return Err(Stop::Unknown),
+                    // What is in it may lead to individuals.
+                    Value::Outside if self.structure.is_empty() && !self.structure.lost => {}
+                    Value::Any | Value::Int(_) | Value::Node(..) | Value::Outside => {
+                        return Err(Stop::Unknown);
+                    }
                 }
             }
         }
@@ -390,6 +417,6 @@ pub(super) fn named(
 pub(super) fn behind(value: Value) -> Stop {
     match value {
         Value::Int(0) | Value::Function(_) => Stop::Impossible,
-        Value::Any | Value::Int(_) | Value::Node(..) | Value::Address(_) => Stop::Unknown,
+        Value::Any | Value::Int(_) | Value::Node(..) | Value::Address(_) | Value::Outside => Stop::Unknown,
     }
 }

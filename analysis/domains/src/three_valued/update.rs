@@ -251,8 +251,9 @@ pub fn set_value(
     }
 }
 
-/// Nothing is known of an integer field any more. Whether it has a value is left as it is.
+/// Nothing is known of an integer field any more, not even whether it has a value.
 pub fn forget_value(structure: &mut Structure, class: &ShapeClass, node: usize, field: Field) {
+    structure.set_unary(Unary::Given(field), node, Kleene::False);
     for constant in class.tracking.assertions.get(&field).into_iter().flatten() {
         structure.set_unary(Unary::Equals(field, *constant), node, Kleene::Unknown);
     }

@@ -16,3 +16,4 @@ mod relations;
 mod shapes;
 mod soundness;
 mod three_valued;
+mod three_valued_runs;

@@ -382,7 +382,7 @@ fn the_library_has_its_kinds() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// A heap is embedded in its canonical abstraction, which is its own.
     #[test]

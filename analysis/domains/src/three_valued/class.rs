@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proofline_cfa::{LocalId, Name, Scalar};
+use serde::{Deserialize, Serialize};
 
 use super::formula::Formula;
 
 /// A variable that may hold a pointer to an individual.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Var {
     /// A variable with static storage; of a record, its address.
     Global(Name),
@@ -17,7 +18,7 @@ pub enum Var {
 }
 
 /// A scalar part of an individual. Parts are told apart by their bytes, not by the record that names them, so that casts between records change nothing.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Field {
     /// Where it begins.
     pub offset: u64,
@@ -40,11 +41,11 @@ impl Field {
 }
 
 /// Which fields a reachability predicate walks along: a number of [`ShapeClass::links`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Links(pub usize);
 
 /// A predicate over individuals.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Unary {
     /// Core. The variable leads to it.
     Points(Var),

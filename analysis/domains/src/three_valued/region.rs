@@ -3,11 +3,12 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_hir::Name;
+use serde::{Deserialize, Serialize};
 
 use super::{canonical::is_embedded, class::ShapeClass, operation::settled, structure::Structure, update};
 
 /// A state.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum ShapeRegion {
     /// Any memory, with so many frames below the innermost one.
     Unknown(u32),
@@ -16,7 +17,7 @@ pub enum ShapeRegion {
 }
 
 /// What is known.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Known {
     /// The functions whose calls are open, the innermost one last.
     pub frames: Arc<[Name]>,

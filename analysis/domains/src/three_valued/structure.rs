@@ -3,13 +3,15 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     class::{Field, Unary, Var},
     logic::Kleene,
 };
 
 /// What a variable holds: the nullary part of a structure. A variable without an entry may hold anything.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Content {
     /// A pointer to the individual that the points-to predicate says, and null if there is none.
     Pointer,
@@ -22,7 +24,7 @@ pub enum Content {
 }
 
 /// What one individual is, or each of those that it stands for.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Individual {
     /// Bytes of the record.
     pub size: u64,
@@ -31,7 +33,7 @@ pub struct Individual {
 }
 
 /// A three-valued structure. Predicates without a row are 0 everywhere.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Structure {
     contents: BTreeMap<Var, Content>,
     individuals: Vec<Individual>,

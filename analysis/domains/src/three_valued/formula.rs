@@ -95,10 +95,10 @@ pub fn closure(structure: &Structure, fields: &[Field], from: usize) -> Vec<Klee
     let mut open = Vec::new();
     let visit = |from: usize, far: Kleene, reached: &mut Vec<Kleene>, open: &mut Vec<usize>| {
         for field in fields {
-            for to in 0..structure.len() {
+            for (to, known) in reached.iter_mut().enumerate() {
                 let now = structure.field(*field, from, to).and(far);
-                if now > reached[to] {
-                    reached[to] = now;
+                if now > *known {
+                    *known = now;
                     open.push(to);
                 }
             }

@@ -200,8 +200,8 @@ pub fn guess(program: &Program) -> Vec<Annotation> {
             [a, b] if is_side(a) || is_side(b) => add("tree", &[a, b]),
             [a, b] if is_back(a) && !is_back(b) => add("doubly", &[b, a]),
             [a, b] => add("doubly", &[a, b]),
-            [_, _, _] if own.iter().any(|name| is_up(name)) => {
-                let up = own.iter().position(|name| is_up(name)).unwrap_or(2);
+            [_, _, _] if own.iter().any(is_up) => {
+                let up = own.iter().position(&is_up).unwrap_or(2);
                 let down: Vec<&str> =
                     own.iter().enumerate().filter(|(at, _)| *at != up).map(|(_, name)| *name).collect();
                 add("tree-with-parent", &[down[0], down[1], own[up]]);

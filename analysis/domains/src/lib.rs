@@ -8,10 +8,12 @@ pub mod predicate;
 pub mod relation;
 pub mod shape;
 pub mod store;
+pub mod three_valued;
 pub mod value;
 
 pub use interval::{IntervalAnalysis, IntervalOptions};
 pub use predicate::{PredicateAnalysis, PredicateOptions};
 pub use relation::RelationAnalysis;
 pub use shape::{Folds, ShapeAnalysis, ShapeOptions};
+pub use three_valued::{ThreeValuedAnalysis, ThreeValuedOptions};
 pub use value::{ValueAnalysis, ValueOptions, ValueRefinement};

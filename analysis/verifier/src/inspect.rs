@@ -13,7 +13,7 @@ use proofline_cpa::{
 };
 use proofline_domains::{
     Folds, IntervalAnalysis, PredicateAnalysis, PredicateOptions, RelationAnalysis, ShapeAnalysis,
-    ValueAnalysis, ValueOptions,
+    ThreeValuedAnalysis, ValueAnalysis, ValueOptions,
 };
 
 pub use crate::engines::Domain;
@@ -65,6 +65,9 @@ pub fn view(
         }
         Domain::Shapes => {
             show(&inlined(&shapes(subject, entry), subject, entry, budget)?, view, &mut out)?;
+        }
+        Domain::ThreeValued => {
+            show(&inlined(&three_valued(subject, entry), subject, entry, budget)?, view, &mut out)?;
         }
     }
     Ok(out)
@@ -164,6 +167,12 @@ pub fn reveal(
             let value = |state: &_, f: &_, e: &_| analysis.reveal(state, f, e);
             revealed(&checker, subject, sources, entry, value)
         }
+        Domain::ThreeValued => {
+            let analysis = three_valued(subject, entry);
+            let checker = inlined(&analysis, subject, entry, budget)?;
+            let value = |state: &_, f: &_, e: &_| analysis.reveal(state, f, e);
+            revealed(&checker, subject, sources, entry, value)
+        }
     }
 }
 
@@ -217,6 +226,10 @@ fn relations(subject: &Subject, entry: Entry) -> (IntervalAnalysis, RelationAnal
 
 fn shapes(subject: &Subject, entry: Entry) -> ShapeAnalysis {
     ShapeAnalysis::new(subject.env().clone(), subject.shape_options(entry, Some(FOLDS)))
+}
+
+fn three_valued(subject: &Subject, entry: Entry) -> ThreeValuedAnalysis {
+    ThreeValuedAnalysis::new(subject.env().clone(), subject.three_valued_options(entry, Vec::new()))
 }
 
 fn finished<'a, A: BlockCpa + Refine>(

@@ -9,7 +9,10 @@ use std::{
 
 use proofline_cfa::{Entry, Name, Program};
 use proofline_cpa::Unknown;
-use proofline_domains::{Folds, IntervalOptions, PredicateOptions, ShapeOptions, ValueOptions};
+use proofline_domains::{
+    Folds, IntervalOptions, PredicateOptions, ShapeOptions, ThreeValuedOptions, ValueOptions,
+    three_valued::generators::Annotation,
+};
 use proofline_program_analysis::Environment;
 
 use crate::{
@@ -146,6 +149,15 @@ impl Subject {
     /// Graphs of memory of the executions from an entry.
     pub(crate) fn shape_options(&self, entry: Entry, fold: Option<Folds>) -> ShapeOptions {
         ShapeOptions { entry, wrapv: self.wrapv, fold }
+    }
+
+    /// Three-valued structures of the executions from an entry.
+    pub(crate) fn three_valued_options(
+        &self,
+        entry: Entry,
+        annotations: Vec<Annotation>,
+    ) -> ThreeValuedOptions {
+        ThreeValuedOptions { entry, wrapv: self.wrapv, annotations }
     }
 
     /// Explicit values of the executions from an entry.

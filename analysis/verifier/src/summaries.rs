@@ -15,7 +15,7 @@ use std::{
 
 use parking_lot::Mutex;
 use proofline_cfa::Name;
-use proofline_domains::{IntervalOptions, ShapeOptions, ValueOptions};
+use proofline_domains::{IntervalOptions, ShapeOptions, ThreeValuedOptions, ValueOptions};
 use proofline_hir::{ContentHash, ContentHasher};
 use proofline_program_analysis::Environment;
 use serde::{Serialize, de::DeserializeOwned};
@@ -247,6 +247,12 @@ pub(crate) fn of_relations_by_values(values: &ValueOptions, intervals: &Interval
 pub(crate) fn of_shapes(options: &ShapeOptions) -> ContentHash {
     let ShapeOptions { entry: _, wrapv, fold } = options;
     content_hash(&("shapes", wrapv, fold))
+}
+
+/// The same for three-valued structures.
+pub(crate) fn of_three_valued(options: &ThreeValuedOptions) -> ContentHash {
+    let ThreeValuedOptions { entry: _, wrapv, annotations } = options;
+    content_hash(&("three-valued", wrapv, annotations))
 }
 
 /// The same for values.

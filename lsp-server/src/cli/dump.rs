@@ -66,6 +66,8 @@ enum Analysis {
     Relation,
     /// Graphs of memory: lists and other structures on the heap.
     Shape,
+    /// Three-valued structures of the heap.
+    ThreeValued,
     /// Predicates that refinement finds.
     Predicate,
 }
@@ -151,6 +153,7 @@ fn states(subject: &Subject, function: Option<Name>, arguments: &Arguments, view
             Analysis::Value => layers::view(subject, entry, Domain::Values, view, &budget),
             Analysis::Relation => layers::view(subject, entry, Domain::Relations, view, &budget),
             Analysis::Shape => layers::view(subject, entry, Domain::Shapes, view, &budget),
+            Analysis::ThreeValued => layers::view(subject, entry, Domain::ThreeValued, view, &budget),
             Analysis::Predicate => layers::view_predicates(subject, entry, view, &budget),
         };
         out.push_str(&text.map_err(|why| {

@@ -72,7 +72,7 @@ fn mark(text: &str) -> Result<Option<Mark>, String> {
             Mark::Unknown { check, reason }
         }
         "never-proved" => Mark::NeverProved(check()?.0),
-        "interval" | "relation" | "shape" | "value" | "structure" => {
+        "interval" | "relation" | "shape" | "three-valued" | "value" | "structure" => {
             Mark::Reveal { domain: word.to_owned(), text: rest.to_owned() }
         }
         "step" => Mark::Step(rest.trim_matches('"').to_owned()),

@@ -207,6 +207,7 @@ fn reveals(
         ("interval", Some(Domain::Intervals)),
         ("relation", Some(Domain::Relations)),
         ("shape", Some(Domain::Shapes)),
+        ("three-valued", Some(Domain::ThreeValued)),
         ("value", Some(Domain::Values)),
         // What is proved of lists and trees, as people read it.
         ("structure", None),

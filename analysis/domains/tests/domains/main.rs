@@ -15,3 +15,5 @@ mod relation_programs;
 mod relations;
 mod shapes;
 mod soundness;
+mod three_valued;
+mod three_valued_runs;

@@ -19,12 +19,12 @@ use crate::{
     generate,
 };
 
-const START: &str = "extern int __VERIFIER_nondet_int(void); void *malloc(unsigned long); void free(void *); void *memset(void *, int, unsigned long);
+pub(crate) const START: &str = "extern int __VERIFIER_nondet_int(void); void *malloc(unsigned long); void free(void *); void *memset(void *, int, unsigned long);
 #define input __VERIFIER_nondet_int
 ";
 
 /// Programs that build, change and free structures.
-const PROGRAMS: [&str; 10] = [
+pub(crate) const PROGRAMS: [&str; 10] = [
     "struct n { int d; struct n *x; };
     int main(void) { struct n *l = 0;
         while (input()) { struct n *n = malloc(sizeof *n); if (!n) break; n->d = input() ? 1 : 2; n->x = l; l = n; }

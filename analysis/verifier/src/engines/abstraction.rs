@@ -14,11 +14,12 @@ use proofline_cpa::{
     BlockCpa, Budget, Certificate, Checker, Config, Order, Outcome, Path, Refine, Unknown, bam::Blocks,
 };
 use proofline_domains::{
-    Folds, IntervalAnalysis, IntervalOptions, RelationAnalysis, ShapeAnalysis, ValueAnalysis, ValueOptions,
-    ValueRefinement,
+    Folds, IntervalAnalysis, IntervalOptions, RelationAnalysis, ShapeAnalysis, ThreeValuedAnalysis,
+    ValueAnalysis, ValueOptions, ValueRefinement,
     interval::IntervalValue,
     shape::{has_linked_heap, has_trees},
     store::Abstract,
+    three_valued::generators::annotations,
 };
 use serde::Deserialize;
 
@@ -26,7 +27,7 @@ use super::{Answer, Decision, Engine, Question, concrete};
 use crate::{
     blocks::{Session, SharedAnalysis},
     pass::{self, interval_pass, reachability},
-    summaries::{of_intervals, of_relations, of_relations_by_values, of_shapes, of_values},
+    summaries::{of_intervals, of_relations, of_relations_by_values, of_shapes, of_three_valued, of_values},
 };
 
 /// Variables that have more values than this at one place tell no states apart.
@@ -48,6 +49,8 @@ pub enum Domain {
     RelationsByValues,
     /// Graphs of memory.
     Shapes,
+    /// Three-valued structures of memory.
+    ThreeValued,
 }
 
 /// A configuration of an abstract domain.
@@ -62,6 +65,8 @@ pub struct Abstraction {
     collects: bool,
     /// Of shapes: [`ShapeOptions::fold`](proofline_domains::ShapeOptions::fold).
     fold: Option<Folds>,
+    /// Of three-valued structures: which ones records make, as [`generators`](proofline_domains::three_valued::generators) says it.
+    classes: String,
     /// Of intervals and relations: [`IntervalOptions::outcomes`](proofline_domains::IntervalOptions::outcomes).
     outcomes: bool,
     /// Of intervals: [`IntervalOptions::rounds`](proofline_domains::IntervalOptions::rounds).
@@ -92,6 +97,7 @@ impl Abstraction {
             refines: false,
             collects: false,
             fold: None,
+            classes: String::new(),
             outcomes: false,
             rounds: false,
             whatever_is_asked: false,
@@ -125,6 +131,11 @@ impl Abstraction {
     /// Folding objects in a row, or in a tree.
     pub fn folding(mut self, fold: Option<Folds>) -> Abstraction {
         self.fold = fold;
+        self
+    }
+    /// With a word about which structures records make.
+    pub fn with_classes(mut self, classes: String) -> Abstraction {
+        self.classes = classes;
         self
     }
     /// Keeping states apart while counters of loops differ.
@@ -412,7 +423,7 @@ impl Abstraction {
                 let all = (ValueAnalysis::new(environment, values), (ranges, relations));
                 self.run(&Arc::new(all), kept, |witness| witness.left, question)
             }
-            Domain::Shapes if !is_linked(question) => {
+            Domain::Shapes | Domain::ThreeValued if !is_linked(question) => {
                 let why = "no structures of objects on the heap";
                 Decision::new(Answer::Unknown(Unknown::NotApplicable(why.into())))
             }
@@ -426,6 +437,18 @@ impl Abstraction {
                 let analysis = Arc::new(ShapeAnalysis::new(environment, options));
                 self.run(&analysis, kept, Some, question)
             }
+            Domain::ThreeValued => match annotations(&self.classes) {
+                Ok(annotations) => {
+                    let options = subject.three_valued_options(entry, annotations);
+                    let kept = of_three_valued(&options);
+                    let analysis = Arc::new(ThreeValuedAnalysis::new(environment, options));
+                    self.run(&analysis, kept, Some, question)
+                }
+                Err(line) => {
+                    let why = format!("`classes` has a line that is not understood: {line}");
+                    Decision::new(Answer::Unknown(Unknown::NotApplicable(why)))
+                }
+            },
         }
     }
 }

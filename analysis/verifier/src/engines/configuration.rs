@@ -129,6 +129,9 @@ pub(super) enum Parts {
         /// Of shapes: objects that may be parts of trees are folded to trees, not to lists.
         #[serde(default)]
         trees: bool,
+        /// Of three-valued structures: lines `record: kind(member, member)` that say which structures records make.
+        #[serde(default)]
+        classes: String,
         /// Of intervals and relations: states are kept apart while what calls have given differs.
         #[serde(default)]
         outcomes: bool,
@@ -530,6 +533,7 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
             fold,
             least,
             trees,
+            classes,
             outcomes,
             rounds,
             steps,
@@ -543,6 +547,7 @@ fn build(name: &'static str, parts: &Parts) -> Box<dyn Engine> {
                 .with_blocks(blocks.blocks())
                 .with_order(order.order())
                 .folding(fold.map(|most| Folds { most, least, trees }))
+                .with_classes(classes)
                 .by_outcomes(outcomes)
                 .by_rounds(rounds)
                 .with_steps(steps)

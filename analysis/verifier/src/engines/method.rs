@@ -58,7 +58,7 @@ fn of_domain(domain: Domain) -> Method {
         | Domain::Intervals
         | Domain::Relations
         | Domain::RelationsByValues => Method::Values,
-        Domain::Shapes => Method::Memory,
+        Domain::Shapes | Domain::ThreeValued => Method::Memory,
     }
 }
 

@@ -126,7 +126,6 @@ pub fn is_embedded(lower: &Structure, upper: &Structure, class: &ShapeClass) -> 
         | Unary::Wild(_)
         | Unary::Given(_)
         | Unary::Equals(..)
-        | Unary::Has(_)
         | Unary::Shared(_)
         | Unary::Cycle(_)
         | Unary::Cancel(..) => true,

@@ -59,8 +59,6 @@ pub enum Unary {
     Given(Field),
     /// Core, a field assertion. The integer field has this value.
     Equals(Field, i128),
-    /// Instrumentation. The pointer field leads to an individual.
-    Has(Field),
     /// Instrumentation. It can be reached from what the variable leads to.
     Reach(Var, Links),
     /// Instrumentation. Two fields of individuals lead to it.
@@ -120,7 +118,6 @@ impl ShapeClass {
             | Unary::Wild(_)
             | Unary::Given(_)
             | Unary::Equals(..)
-            | Unary::Has(_)
             | Unary::Shared(_)
             | Unary::Cycle(_)
             | Unary::Cancel(..) => true,
@@ -152,7 +149,6 @@ impl ShapeClass {
             | Unary::Wild(_)
             | Unary::Given(_)
             | Unary::Equals(..) => None,
-            Unary::Has(field) => Some(Formula::Field(field, 0, 1).exists(1)),
             Unary::Reach(var, links) => {
                 let starts = Formula::Unary(Unary::Points(var), 1);
                 Some(starts.and(Formula::Closure(fields(links), 1, 0)).exists(1))

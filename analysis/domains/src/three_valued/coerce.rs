@@ -99,31 +99,17 @@ impl Work<'_> {
 
     /// A field leads to one individual at most, that of a freed one to none, and one that may hold anything to none that is known.
     fn fields(&mut self) -> Result {
-        for field in self.class.pointers.iter().copied() {
-            let has = Unary::Has(field);
+        for field in self.structure.edge_fields().collect::<Vec<_>>() {
             for from in self.nodes() {
                 let nowhere = self.structure.unary(Unary::Wild(field), from).is_true()
                     || self.structure.unary(Unary::Freed, from).is_true();
                 let targets = self.structure.successors(field, from);
                 let certain = targets.iter().find(|(_, value)| value.is_true());
-                let nowhere = nowhere || self.structure.unary(has, from).is_false();
                 for (to, _) in targets.iter().filter(|_| nowhere) {
                     self.field(field, from, *to, Kleene::False)?;
                 }
-                if targets.is_empty() {
-                    self.unary(has, from, Kleene::False)?;
-                }
-                if self.structure.unary(has, from).is_true() {
-                    self.unary(Unary::Wild(field), from, Kleene::False)?;
-                    if let [(to, _)] = targets[..]
-                        && !self.structure.is_summary(to)
-                    {
-                        self.field(field, from, to, Kleene::True)?;
-                    }
-                }
                 if let Some((to, _)) = certain {
                     self.single(*to);
-                    self.unary(has, from, Kleene::True)?;
                     self.unary(Unary::Wild(field), from, Kleene::False)?;
                     for (other, _) in targets.iter().filter(|(other, _)| other != to) {
                         self.field(field, from, *other, Kleene::False)?;

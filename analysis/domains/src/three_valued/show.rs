@@ -55,7 +55,6 @@ fn unary(predicate: Unary) -> String {
         Unary::Wild(of) => format!("any{}", field(of)),
         Unary::Given(of) => format!("given{}", field(of)),
         Unary::Equals(of, value) => format!("{}={value}", field(of)),
-        Unary::Has(of) => format!("has{}", field(of)),
         Unary::Reach(var, links) => format!("r{}[{}]", links.0, variable(var)),
         Unary::Shared(links) => format!("shared{}", links.0),
         Unary::Cycle(links) => format!("cycle{}", links.0),

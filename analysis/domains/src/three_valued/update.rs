@@ -74,7 +74,6 @@ pub fn set_content(structure: &mut Structure, var: Var, content: Option<Content>
         | Unary::Wild(_)
         | Unary::Given(_)
         | Unary::Equals(..)
-        | Unary::Has(_)
         | Unary::Shared(_)
         | Unary::Cycle(_)
         | Unary::Cancel(..) => true,
@@ -112,7 +111,6 @@ pub fn unlink(structure: &mut Structure, class: &ShapeClass, node: usize, field:
         .collect();
     let before = structure.clone();
     structure.set_field(field, node, target, Kleene::False);
-    structure.set_unary(Unary::Has(field), node, Kleene::False);
     for (links, from, to) in below {
         let Some(fields) = class.links.get(links.0) else { continue };
         cut_reach(structure, &before, links, fields, node, &to);
@@ -222,7 +220,6 @@ pub fn link(structure: &mut Structure, class: &ShapeClass, node: usize, field: F
     }
     structure.set_unary(Unary::Wild(field), node, Kleene::False);
     structure.set_field(field, node, target, Kleene::True);
-    structure.set_unary(Unary::Has(field), node, Kleene::True);
     for (there, back) in &class.cancels {
         for (of, changed) in [(*there, node), (*back, target)] {
             if of == field {

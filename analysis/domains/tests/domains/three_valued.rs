@@ -161,7 +161,6 @@ fn define(structure: &mut Structure, class: &ShapeClass, vars: usize) {
         predicates.extend([Unary::Shared(links), Unary::Cycle(links)]);
         predicates.extend((0..vars).map(|number| Unary::Reach(var(number), links)));
     }
-    predicates.extend(class.pointers.iter().map(|field| Unary::Has(*field)));
     predicates.extend(class.cancels.iter().map(|(there, back)| Unary::Cancel(*there, *back)));
     for predicate in predicates {
         let definition = class.definition(predicate).expect("an instrumentation predicate");

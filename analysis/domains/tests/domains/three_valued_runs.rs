@@ -277,7 +277,6 @@ impl Memory<'_> {
             predicates.extend([Unary::Shared(links), Unary::Cycle(links)]);
             predicates.extend(vars.iter().map(|var| Unary::Reach(*var, links)));
         }
-        predicates.extend(self.class.pointers.iter().map(|field| Unary::Has(*field)));
         predicates.extend(self.class.cancels.iter().map(|(there, back)| Unary::Cancel(*there, *back)));
         for predicate in predicates {
             let definition = self.class.definition(predicate).expect("an instrumentation predicate");

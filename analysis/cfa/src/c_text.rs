@@ -135,6 +135,11 @@ fn write_result(out: &mut String, function: &Function, id: LocalId) -> Option<()
                 write_result(out, function, *other)?;
             }
             value if is_fixed(function, value) => write_expr(out, function, value, 15),
+            Expr::Load(of) => {
+                let step = stepped(function, id, of)?;
+                write_lvalue(out, function, of);
+                out.push_str(step);
+            }
             _ => return None,
         },
         Op::Havoc(..)
@@ -151,6 +156,37 @@ fn write_result(out: &mut String, function: &Function, id: LocalId) -> Option<()
         | Op::HavocBytes(..) => return None,
     }
     Some(())
+}
+
+/// `++` or `--`, if the temporary holds what was there before such a step.
+fn stepped(function: &Function, id: LocalId, of: &Lvalue) -> Option<&'static str> {
+    let is_it = |expr: &Expr| match through_casts(expr) {
+        Expr::Load(from) => from.base == Base::Local(id) && from.path.is_empty(),
+        _ => false,
+    };
+    let number = |expr: &Expr| match expr {
+        Expr::Int(number, _) => Some(*number),
+        _ => None,
+    };
+    function.edges.iter().find_map(|edge| {
+        let Op::Assign(to, value) = &edge.op else { return None };
+        let step = match through_casts(value) {
+            Expr::Binary(BinaryOp::Add, from, by, _) if is_it(from) => number(by)?,
+            Expr::Binary(BinaryOp::Sub, from, by, _) if is_it(from) => -number(by)?,
+            Expr::Address(Lvalue { base: Base::Deref(from, _), path, .. }) if is_it(from) => {
+                match &path[..] {
+                    [Step::Index { index, .. }] => number(index)?,
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        };
+        match step {
+            1 if to == of => Some("++"),
+            -1 if to == of => Some("--"),
+            _ => None,
+        }
+    })
 }
 
 /// Whether the expression has one value from the function's first edge to its last: it reads nothing but parameters that nothing writes.

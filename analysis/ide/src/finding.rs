@@ -100,6 +100,8 @@ pub struct Finding {
     pub fails_when: Option<String>,
     /// A function that nothing is known of, on whose result or effect it hangs, so that callers alone cannot prevent it.
     pub unknown: Option<String>,
+    /// The condition speaks of variables of the file alone, so that not callers but its functions must see to it.
+    pub is_of_file: bool,
     /// How to get there again.
     pub(crate) counterexample: Counterexample,
 }
@@ -123,8 +125,10 @@ impl Finding {
         let steps = steps(&finding.steps);
         let is_input = |step: &&Step| step.kind == StepKind::Input;
         let inputs = steps.iter().filter(is_input).flat_map(|step| step.values.clone()).collect();
+        let is_of_file = matches!(&finding.blame, Blame::Latent(asked) if asked.is_of_file);
         Finding {
             condition,
+            is_of_file,
             fails_when,
             unknown,
             counterexample: counterexample.clone(),
@@ -175,6 +179,10 @@ impl Finding {
         let when = self.when().map(|when| format!(" {when}")).unwrap_or_default();
         match (self.nature, &self.condition, &self.unknown) {
             (Nature::Manifest, ..) => format!("{}{when}", self.title),
+            (Nature::Latent, Some(condition), _) if self.is_of_file => {
+                let before = format!("before `{}` is called", self.entry);
+                format!("functions of this file must see to {condition} {before}: {} otherwise", self.title)
+            }
             (Nature::Latent, Some(condition), _) => {
                 format!("callers of `{}` must see to {condition}: {} otherwise", self.entry, self.title)
             }

@@ -10,8 +10,12 @@ const LONGEST_SEARCHED: usize = 100_000;
 
 /// A line, from 0, with its end; a text that ends with a line feed has an empty last line.
 pub fn line(text: &str, number: u32) -> Option<&str> {
-    let rest = (0..number).try_fold(text, |rest, _| rest.split_once('\n').map(|(_, rest)| rest))?;
-    Some(rest.find('\n').map_or(rest, |end| &rest[..=end]))
+    let mut ends = memchr::memchr_iter(b'\n', text.as_bytes());
+    let start = match number.checked_sub(1) {
+        Some(before) => ends.nth(before as usize)? + 1,
+        None => 0,
+    };
+    Some(&text[start..ends.next().map_or(text.len(), |end| end + 1)])
 }
 
 /// A line that people may have written.

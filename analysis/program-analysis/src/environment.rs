@@ -19,6 +19,7 @@ use crate::{
     older,
     operand_order::{self, FunctionUses, OrderConflict},
     points_to::{ObjectId, OtherCallers, PointsTo, Set, Targets, Thing, is_inert, left},
+    supergraph::Supergraph,
 };
 use proofline_cfa::{
     Base, Call, Callee, Cause, Entry, EntryKind, Expr, Function, Lvalue, MemoryPredicate, Object, Op,
@@ -54,6 +55,7 @@ pub struct Environment {
     orders: FxHashMap<Name, OnceLock<Vec<OrderConflict>>>,
     footprints: FxHashMap<Name, OnceLock<ContentHash>>,
     losses: FxHashMap<Name, OnceLock<bool>>,
+    supergraph: OnceLock<Supergraph>,
 }
 
 /// Questions that were answered.
@@ -168,6 +170,7 @@ impl Environment {
             common: OnceLock::new(),
             bounds: OnceLock::new(),
             uses: OnceLock::new(),
+            supergraph: OnceLock::new(),
             orders,
             footprints,
             losses,
@@ -205,6 +208,11 @@ impl Environment {
     /// Calls between functions with bodies.
     pub fn call_graph(&self) -> &CallGraph {
         &self.call_graph
+    }
+
+    /// Where control goes, through calls and back.
+    pub fn supergraph(&self) -> &Supergraph {
+        self.supergraph.get_or_init(|| Supergraph::of(self))
     }
 
     /// Order and loops of the function's automaton.

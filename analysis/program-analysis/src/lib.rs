@@ -17,6 +17,7 @@ mod once;
 mod operand_order;
 mod points_to;
 mod slice;
+mod supergraph;
 mod volatile;
 
 pub use bounds::limits;
@@ -26,4 +27,5 @@ pub use once::allocated_once;
 pub use operand_order::OrderConflict;
 pub use points_to::Targets;
 pub use slice::{Mentions, SliceSource, slice};
+pub use supergraph::{Place, Places, Supergraph};
 pub use volatile::written_values;

@@ -14,9 +14,12 @@ use proofline_hir::Name;
 
 use crate::Environment;
 
+/// Functions that reach more are taken to lose something: to follow the pointers of a large library would take longer than everything else.
+const MOST_REACHED: usize = 200;
+
 /// See the law.
 pub(crate) fn may_lose_older(env: &Environment, function: Name) -> bool {
-    let reached = env.call_graph().reachable([function]);
+    let Some(reached) = reached(env, function) else { return true };
     let functions: Vec<&Function> = reached.iter().filter_map(|name| env.function(*name)).collect();
     let older = Older::of(env, function, &functions);
     let ends_lives = |op: &Op| matches!(op, Op::Free(_) | Op::Clobber(..));
@@ -46,9 +49,9 @@ pub(crate) fn may_lose_older(env: &Environment, function: Name) -> bool {
             }
     };
     let is_loss = |function: &Function, op: &Op| match op {
-        Op::Assign(to, _) | Op::Havoc(to, _) | Op::Copy(to, _) => holds_pointers(function, to),
-        Op::Allocate(Allocation { dst, .. }) => holds_pointers(function, dst),
-        Op::Call(call) => call.dst.as_ref().is_some_and(|dst| holds_pointers(function, dst)),
+        Op::Assign(..) | Op::Havoc(..) | Op::Copy(..) | Op::Allocate(_) | Op::Call(_) => {
+            written(op).is_some_and(|to| holds_pointers(function, to))
+        }
         Op::CopyBytes(to, ..) | Op::FillBytes(to, ..) | Op::HavocBytes(to, ..) => {
             let targets = env.targets(function.name, to);
             let is_new =
@@ -62,6 +65,39 @@ pub(crate) fn may_lose_older(env: &Environment, function: Name) -> bool {
         Op::Skip | Op::Assume(_) | Op::Clobber(..) | Op::Free(_) | Op::Begin(_) | Op::End(_) => false,
     };
     functions.into_iter().any(|function| function.edges.iter().any(|edge| is_loss(function, &edge.op)))
+}
+
+/// What the function reaches; `None` if that is many functions, or one of them writes pointers into objects with static storage, which is a loss in any case.
+fn reached(env: &Environment, function: Name) -> Option<BTreeSet<Name>> {
+    let is_global = |to: &Lvalue| matches!(to.base, Base::Global(_)) && is_of_pointers(to);
+    let (mut reached, mut open) = (BTreeSet::from([function]), vec![function]);
+    while let Some(next) = open.pop() {
+        let edges = env.function(next).into_iter().flat_map(|body| &body.edges);
+        if edges.filter_map(|edge| written(&edge.op)).any(is_global) || reached.len() > MOST_REACHED {
+            return None;
+        }
+        let callees = env.call_graph().callees(next).iter().copied();
+        open.extend(callees.filter(|callee| reached.insert(*callee)));
+    }
+    Some(reached)
+}
+
+/// The place of one value that the operation writes.
+fn written(op: &Op) -> Option<&Lvalue> {
+    match op {
+        Op::Assign(to, _) | Op::Havoc(to, _) | Op::Copy(to, _) => Some(to),
+        Op::Allocate(Allocation { dst, .. }) => Some(dst),
+        Op::Call(call) => call.dst.as_ref(),
+        Op::Skip
+        | Op::Assume(_)
+        | Op::Clobber(..)
+        | Op::Free(_)
+        | Op::CopyBytes(..)
+        | Op::FillBytes(..)
+        | Op::HavocBytes(..)
+        | Op::Begin(_)
+        | Op::End(_) => None,
+    }
 }
 
 /// Whether pointers may be stored there.

@@ -20,8 +20,8 @@ use std::{
 };
 
 use proofline_cfa::{
-    Base, Cause, Expr, Loc, LocalId, Lvalue, MemoryPredicate, Name, Object, Obligation, Op, Role, Scalar,
-    Site, Step, expr_text,
+    Base, Cause, Expr, Linkage, Loc, LocalId, Lvalue, MemoryPredicate, Name, Object, Obligation, Op, Program,
+    Role, Scalar, Site, Step, expr_text,
     visit::{self, Mention},
 };
 
@@ -50,6 +50,8 @@ pub struct Precondition {
     pub fails_when: Option<String>,
     /// A function that nothing is known of and that has a say in it, by its result or by what it writes: no caller alone can prevent it.
     pub unknown: Option<Name>,
+    /// The condition speaks of nothing but variables that only their file can name: no caller can see to it, but its functions.
+    pub is_of_file: bool,
 }
 
 impl fmt::Display for Blame {
@@ -68,7 +70,7 @@ impl fmt::Display for Blame {
 
 impl Precondition {
     fn new(unknown: Option<Name>) -> Precondition {
-        Precondition { requires: None, fails_when: None, unknown }
+        Precondition { requires: None, fails_when: None, unknown, is_of_file: false }
     }
 
     fn fails_when(self, fails_when: Option<String>) -> Precondition {
@@ -305,11 +307,28 @@ fn blame(subject: &Subject, run: &Run, obligation: &Obligation, asks: &mut Influ
         // What an unknown function returns is nothing that callers can be asked for.
         let unknown = failure.on.unknown;
         let requires = unknown.is_none().then(|| readable(entry, &condition.negated(), true));
-        return Blame::Latent(Precondition { requires, fails_when, unknown });
+        let is_of_file = unknown.is_none() && is_of_file(subject.program(), &condition);
+        return Blame::Latent(Precondition { requires, fails_when, unknown, is_of_file });
     }
     let mut all = related;
     all.add(Some(condition));
     Blame::Latent(by.fails_when(all.text(entry)))
+}
+
+/// Whether an expression reads variables with internal linkage, and nothing else.
+fn is_of_file(program: &Program, expr: &Expr) -> bool {
+    let (mut names_file, mut names_others) = (false, false);
+    visit::walk(expr, &mut |part| {
+        let Expr::Load(from) = part else { return };
+        let global = match from.base {
+            Base::Global(name) => program.globals.get(&name),
+            Base::Local(_) | Base::Deref(..) => None,
+        };
+        let is_internal = global.is_some_and(|global| global.linkage == Linkage::Internal);
+        names_file |= is_internal;
+        names_others |= !is_internal;
+    });
+    names_file && !names_others
 }
 
 fn reads_local(expr: &Expr, local: LocalId) -> bool {

@@ -3,16 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofline_cfa::{Callee, EdgeId, Function, Loc, Name, Object, Obligation, ObligationId, Op};
-use proofline_program_analysis::{Environment, OrderConflict};
-use rustc_hash::FxHashSet;
+use proofline_cfa::{Function, Loc, Name, Object, Obligation, ObligationId};
+use proofline_program_analysis::{Environment, OrderConflict, Place};
 
 use crate::{
     checks::{assertion, uninitialised},
     contracts::promises,
+    engines::Targets,
     property::Property,
     subject::Subject,
-    verdict::{Verdict, Verdicts},
+    verdict::Verdicts,
 };
 
 /// What the proofs of one entry rest on.
@@ -24,8 +24,16 @@ pub(crate) struct Basis {
     pub(crate) resting: BTreeSet<Name>,
 }
 
-/// A place in a function.
-pub(crate) type Place = (Name, Loc);
+/// What is known of obligations.
+#[derive(Clone, Copy)]
+pub(crate) struct Known<'k> {
+    pub(crate) verdicts: &'k Verdicts,
+    /// What nobody asked about, and what is open therefore.
+    pub(crate) others: &'k Targets,
+}
+
+/// Of so many open obligations each is named; of more, their number.
+const MOST_NAMED: usize = 100;
 
 impl Basis {
     /// Of what is known about these functions.
@@ -33,48 +41,54 @@ impl Basis {
         subject: &Subject,
         property: &Property,
         functions: &BTreeSet<Name>,
-        verdicts: &Verdicts,
+        known: Known<'_>,
     ) -> Basis {
         let mut basis = Basis::default();
-        let is_proved =
-            |function: Name, id: ObligationId| verdicts.get(&(function, id)).is_some_and(Verdict::is_proved);
-        let mut proved = Vec::new();
-        let mut open = Vec::new();
         let env = subject.env();
-        for function in functions.iter().filter_map(|name| env.function(*name)) {
-            for (at, obligation) in function.obligations.iter().enumerate() {
-                let id = ObligationId(at as u32);
-                if is_proved(function.name, id) {
-                    proved.extend(demands(env, function, obligation).map(|loc| (function.name, loc)));
-                } else if verdicts.contains_key(&(function.name, id)) && ends_early(obligation) {
-                    open.push((function, obligation, behind(env, function, obligation)));
-                }
-            }
-        }
+        let found = |(name, id): (Name, ObligationId)| {
+            let function = env.function(name).filter(|_| functions.contains(&name))?;
+            Some((function, function.obligations.get(id.index())?))
+        };
+        let (proved, open): (Vec<_>, Vec<_>) =
+            known.verdicts.iter().partition(|(_, verdict)| verdict.is_proved());
+        let proved: Vec<Place> = proved
+            .into_iter()
+            .filter_map(|(target, _)| found(*target))
+            .flat_map(|(function, one)| demands(env, function, one).map(|loc| (function.name, loc)))
+            .collect();
         if proved.is_empty() {
             return basis;
         }
         basis.not_asked_for(subject, property, functions);
         let of = |name: Name| env.order_conflicts(name).iter().map(move |conflict| (name, conflict));
-        let orders: Vec<(Name, &OrderConflict)> = functions.iter().copied().flat_map(of).collect();
+        let orders = functions.iter().copied().flat_map(of);
+        let before = env.supergraph().before(proved.iter().copied(), functions);
+        let orders: Vec<(Name, &OrderConflict)> =
+            orders.filter(|(name, order)| before.contains(&(*name, order.at))).collect();
+        let open: Vec<(&Function, &Obligation)> = open
+            .into_iter()
+            .map(|(target, _)| *target)
+            .chain(known.others.iter())
+            .filter_map(found)
+            .filter(|(_, obligation)| ends_early(obligation))
+            .filter(|(function, one)| behind(env, function, one).any(|place| before.contains(&place)))
+            .collect();
         if open.is_empty() && orders.is_empty() {
             return basis;
         }
-        let flow = Flow::new(subject, functions);
+        let fails = open.iter().flat_map(|(function, one)| behind(env, function, one));
         let ordered = orders.iter().map(|(function, conflict)| (*function, conflict.at));
-        let after = flow.after(open.iter().flat_map(|(.., behind)| behind.iter().copied()).chain(ordered));
+        let after = env.supergraph().after(fails.chain(ordered), functions);
         let resting = proved.iter().filter(|place| after.contains(place));
         basis.resting = resting.map(|(function, _)| *function).collect();
-        let before = flow.reached(proved.iter().copied(), &flow.previous);
-        let counts = |behind: &[Place]| behind.iter().any(|place| before.contains(place));
-        for (function, obligation, _) in open.iter().filter(|(.., behind)| counts(behind)) {
+        for (function, obligation) in open.iter().take(MOST_NAMED) {
             let (check, text) = (obligation.check.code(), obligation.text);
             basis.texts.insert(format!("{text} in `{}` ({check}, not proved)", function.name));
         }
-        for (function, conflict) in orders.iter().filter(|(name, order)| before.contains(&(*name, order.at)))
-        {
-            basis.texts.insert(in_order(env, *function, conflict));
+        if let Some(more @ 1..) = open.len().checked_sub(MOST_NAMED) {
+            basis.texts.insert(format!("{more} more places (of functions that are called, not proved)"));
         }
+        basis.texts.extend(orders.iter().map(|(function, conflict)| in_order(env, *function, conflict)));
         basis
     }
 
@@ -155,71 +169,16 @@ fn passed<'f>(
     function: &'f Function,
     obligation: &'f Obligation,
 ) -> impl Iterator<Item = Loc> + 'f {
-    let from: BTreeSet<Loc> = demands(env, function, obligation).collect();
-    let edges = from.into_iter().flat_map(|loc| env.structure(function.name).successors(loc));
+    let from = demands(env, function, obligation);
+    let edges = from.flat_map(|loc| env.structure(function.name).successors(loc));
     edges.map(|id| function.edge(*id).to).filter(|to| *to != obligation.error)
 }
 
 /// The same as places.
-pub(crate) fn behind(env: &Environment, function: &Function, obligation: &Obligation) -> Vec<Place> {
-    passed(env, function, obligation).map(|loc| (function.name, loc)).collect()
-}
-
-/// Where control goes, through calls and back; a function goes back to all its callers.
-pub(crate) struct Flow {
-    next: BTreeMap<Place, Vec<Place>>,
-    previous: BTreeMap<Place, Vec<Place>>,
-}
-
-impl Flow {
-    /// Of these functions.
-    pub(crate) fn new(subject: &Subject, functions: &BTreeSet<Name>) -> Flow {
-        let mut flow = Flow { next: BTreeMap::new(), previous: BTreeMap::new() };
-        let env = subject.env();
-        for function in functions.iter().filter_map(|name| env.function(*name)) {
-            for at in 0..function.edges.len() {
-                let edge = function.edge(EdgeId(at as u32));
-                let (from, to) = ((function.name, edge.from), (function.name, edge.to));
-                flow.connect(from, to);
-                let Op::Call(call) = &edge.op else { continue };
-                let callees = match call.callee {
-                    Callee::Direct(name) => vec![name],
-                    Callee::Indirect(..) => env.callees(function.name, call).functions,
-                };
-                for callee in callees.into_iter().filter_map(|name| env.function(name)) {
-                    flow.connect(from, (callee.name, callee.entry));
-                    flow.connect((callee.name, callee.exit), to);
-                }
-            }
-        }
-        flow
-    }
-
-    fn connect(&mut self, from: Place, to: Place) {
-        self.next.entry(from).or_default().push(to);
-        self.previous.entry(to).or_default().push(from);
-    }
-
-    /// Where control may be after it was at one of these.
-    pub(crate) fn after(&self, from: impl IntoIterator<Item = Place>) -> FxHashSet<Place> {
-        self.reached(from, &self.next)
-    }
-
-    /// Every place on a way from these, themselves included.
-    fn reached(
-        &self,
-        from: impl IntoIterator<Item = Place>,
-        steps: &BTreeMap<Place, Vec<Place>>,
-    ) -> FxHashSet<Place> {
-        let mut open: Vec<Place> = from.into_iter().collect();
-        let mut seen: FxHashSet<Place> = open.iter().copied().collect();
-        while let Some(place) = open.pop() {
-            for next in steps.get(&place).into_iter().flatten() {
-                if seen.insert(*next) {
-                    open.push(*next);
-                }
-            }
-        }
-        seen
-    }
+pub(crate) fn behind<'f>(
+    env: &'f Environment,
+    function: &'f Function,
+    obligation: &'f Obligation,
+) -> impl Iterator<Item = Place> + 'f {
+    passed(env, function, obligation).map(|loc| (function.name, loc))
 }

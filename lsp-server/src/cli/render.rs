@@ -53,8 +53,17 @@ struct Demand {
     what: String,
     check: &'static str,
     places: Vec<String>,
-    /// Not the callers' matter alone.
-    is_unknown: bool,
+    who: Who,
+}
+
+/// Who must see to something.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Who {
+    Callers,
+    /// The functions of the file, whose variables decide.
+    File,
+    /// Not the callers alone.
+    Unknown,
 }
 
 /// More functions than this are counted, not named.
@@ -71,10 +80,15 @@ pub(crate) fn latent(report: &Report, style: Style) -> String {
     let mut out = unread(report, style);
     out.push_str(&kept(report, style));
     out.push_str(&not_kept(report, style));
-    let (unknown, callers): (Vec<Demand>, Vec<Demand>) =
-        demands(report).into_iter().partition(|demand| demand.is_unknown);
-    list(&mut out, "callers must see to it:", &callers, style);
-    list(&mut out, "depends on functions that are not here:", &unknown, style);
+    let all = demands(report);
+    for (who, title) in [
+        (Who::Callers, "callers must see to it:"),
+        (Who::File, "functions of the file must see to it, whose variables decide:"),
+        (Who::Unknown, "depends on functions that are not here:"),
+    ] {
+        let theirs: Vec<&Demand> = all.iter().filter(|demand| demand.who == who).collect();
+        list(&mut out, title, &theirs, style);
+    }
     out
 }
 
@@ -150,7 +164,7 @@ fn kept(report: &Report, style: Style) -> String {
     out
 }
 
-fn list(out: &mut String, title: &str, demands: &[Demand], style: Style) {
+fn list(out: &mut String, title: &str, demands: &[&Demand], style: Style) {
     if demands.is_empty() {
         return;
     }
@@ -182,7 +196,11 @@ fn demands(report: &Report) -> Vec<Demand> {
         let Blame::Latent(condition) = &finding.blame else { continue };
         let entry = finding.counterexample.entry.name.to_string();
         let place = finding.position.as_ref().map(place).unwrap_or_default();
-        let is_unknown = condition.unknown.is_some();
+        let who = match condition.unknown {
+            Some(_) => Who::Unknown,
+            None if condition.is_of_file => Who::File,
+            None => Who::Callers,
+        };
         let what = match (&condition.requires, &condition.fails_when) {
             (Some(requires), _) => format!("requires {requires}"),
             (None, Some(when)) => format!("can fail when {when}"),
@@ -200,20 +218,18 @@ fn demands(report: &Report) -> Vec<Demand> {
         let check = finding.check.code();
         let same = |other: &&mut Demand| {
             let is_same = other.entries[0] == entry && other.what == what && other.check == check;
-            is_same && other.is_unknown == is_unknown
+            is_same && other.who == who
         };
         match single.iter_mut().find(same) {
             Some(demand) => demand.places.push(place),
-            None => {
-                single.push(Demand { entries: vec![entry], what, check, places: vec![place], is_unknown })
-            }
+            None => single.push(Demand { entries: vec![entry], what, check, places: vec![place], who }),
         }
     }
     let mut out: Vec<Demand> = Vec::new();
     for demand in single {
         let same = |other: &&mut Demand| {
             let is_same = other.what == demand.what && other.check == demand.check;
-            is_same && other.is_unknown == demand.is_unknown
+            is_same && other.who == demand.who
         };
         match out.iter_mut().find(same) {
             Some(other) => {

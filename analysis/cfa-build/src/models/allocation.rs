@@ -60,6 +60,7 @@ impl Pass<'_, '_> {
         let size_t = self.emitter.types.size_t();
         let factor = |factor: &Factor| match factor {
             Factor::Number(number) => Some(Expr::Int(*number, size_t)),
+            Factor::Long => Some(self.emitter.bytes_of_long()),
             Factor::Argument(at) => {
                 Some(fold::cast(Scalar::Int(size_t), value(arguments, *at)?, self.emitter.site))
             }

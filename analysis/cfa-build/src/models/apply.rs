@@ -12,7 +12,7 @@ use super::{
     Library, Model,
     allocation::Requested,
     arguments::{fits, is_constant, pointer, pointers_from, value, with_pointers},
-    ctype,
+    callbacks, ctype,
     effect::{Bound, Characters, Effect, Factor, Outcome, Size, Table},
     emit::Emitter,
     errno, external, format, input,
@@ -70,6 +70,7 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
         kept::of_calls(&functions, Types { records: &program.records, model: program.data_model }, library);
     let unchanged = long_options::unchanged(program, &functions, library);
     let printers = lists::printers(&functions, library);
+    let seeing = callbacks::seeing(program, &functions, library);
     for function in functions.values_mut() {
         let is_called = |op: &Op| {
             direct(op).is_some_and(|name| !interfaces.contains_key(&name) || printers.contains_key(&name))
@@ -92,6 +93,7 @@ pub(super) fn program(program: &mut Program, library: &Library) -> bool {
             tables: &mut tables,
             kept: &mut kept,
             unchanged: &unchanged,
+            seeing: &seeing,
             lengths: Vec::new(),
             string: None,
             initialised,
@@ -190,6 +192,8 @@ pub(super) struct Pass<'p, 'u> {
     pub(super) kept: &'u mut BTreeMap<Name, Global>,
     /// Tables of long options that keep their initial values.
     pub(super) unchanged: &'p BTreeSet<Name>,
+    /// Functions that see more than what their arguments lead to.
+    pub(super) seeing: &'p BTreeSet<Name>,
     /// What the call at hand has asked for.
     pub(super) lengths: Vec<KnownLength>,
     /// The argument that the call at hand writes a string or a line to.
@@ -376,9 +380,7 @@ impl Pass<'_, '_> {
                 let (Some(to), size) = (pointer(arguments, *to), self.size(size, arguments, cause)) else {
                     return;
                 };
-                let op = Op::HavocBytes(to.clone(), size, cause);
-                let does = self.emitter.any(Scalar::Int(IntType::INT), cause.within());
-                self.emitter.only_if(does, |emitter| emitter.if_not_null(&to, |emitter| emitter.emit(op)));
+                self.emitter.may_write(&to, size, cause.within(), cause);
             }
             Effect::Changes(to, size) => {
                 self.effect(&Effect::Writes(*to, size.clone()), arguments, cause.guess());
@@ -436,6 +438,7 @@ impl Pass<'_, '_> {
             Effect::Fills(to, byte, size, Characters::Bytes) => {
                 let byte = match byte {
                     Factor::Number(number) => Some(Expr::int(*number)),
+                    Factor::Long => Some(self.emitter.bytes_of_long()),
                     Factor::Argument(at) => value(arguments, *at),
                 };
                 let (Some(to), Some(byte)) = (pointer(arguments, *to), byte) else {
@@ -486,7 +489,9 @@ impl Pass<'_, '_> {
                     }
                 }
             }
-            Effect::Calls(function, passed) => self.calls(*function, passed, arguments, cause),
+            Effect::Calls(function, passed, changed) => {
+                self.calls(*function, passed, changed.as_ref(), arguments, cause);
+            }
             Effect::Clobbers => {
                 let reachable = external::reachable(&mut self.emitter, arguments);
                 if let Cause::External(name) = cause {
@@ -556,6 +561,7 @@ impl Pass<'_, '_> {
         for factor in factors {
             let factor = match factor {
                 Factor::Number(number) => Expr::Int(*number, size_t),
+                Factor::Long => self.emitter.bytes_of_long(),
                 Factor::Argument(at) => match value(arguments, *at) {
                     Some(value) => fold::cast(Scalar::Int(size_t), value, site),
                     None => return self.emitter.any_size(cause),

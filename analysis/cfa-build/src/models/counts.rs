@@ -36,7 +36,7 @@ impl Pass<'_, '_> {
             if !is_variable(&to, &size) {
                 self.emitter.demand(memory(MemoryPredicate::InBounds, &to, size.clone()));
             }
-            self.emitter.emit(Op::HavocBytes(to, size, cause));
+            self.emitter.emit(Op::HavocBytes(to, size, cause.guess()));
         }
     }
 

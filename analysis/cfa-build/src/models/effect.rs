@@ -184,8 +184,8 @@ pub(super) enum Effect {
     Points(usize, usize, Inside),
     /// Goes on only if the argument is not zero.
     Assumes(usize),
-    /// Calls the function pointer any number of times.
-    Calls(usize, Vec<Passed>),
+    /// Calls the function pointer any number of times; before each call so many bytes behind an argument may be written.
+    Calls(usize, Vec<Passed>, Option<(usize, Size)>),
     /// Everything reachable from the arguments, globals and escaped objects may change.
     Clobbers,
 }
@@ -219,6 +219,8 @@ pub(super) enum Factor {
     Number(i128),
     /// An argument's value.
     Argument(usize),
+    /// The bytes of a `long`.
+    Long,
 }
 
 /// A bound of a result; some depend on the data model.
@@ -401,7 +403,7 @@ impl Model {
     pub(super) fn uses(&self, see: &mut dyn FnMut(usize, Use)) {
         let factor = |factor: &Factor, see: &mut dyn FnMut(usize, Use)| match factor {
             Factor::Argument(at) => see(*at, Use::Number),
-            Factor::Number(_) => {}
+            Factor::Number(_) | Factor::Long => {}
         };
         let in_size = |size: &Size, see: &mut dyn FnMut(usize, Use)| match size {
             Size::Any => {}
@@ -437,8 +439,12 @@ impl Model {
                     see(*to, Use::Pointer);
                     see(*into, Use::Pointer);
                 }
-                Effect::Calls(function, passed) => {
+                Effect::Calls(function, passed, changed) => {
                     see(*function, Use::Pointer);
+                    if let Some((to, size)) = changed {
+                        see(*to, Use::Pointer);
+                        in_size(size, see);
+                    }
                     for passed in passed {
                         match passed {
                             Passed::Argument(at) => see(*at, Use::Any),

@@ -253,6 +253,14 @@ impl<'p> Emitter<'p> {
     }
 
     /// Any number of times; nothing but the cause decides.
+    /// These bytes get any value, or stay as they are. Why it is not known whether they do, and what they get.
+    pub(super) fn may_write(&mut self, to: &Expr, size: Expr, whether: Cause, what: Cause) {
+        let does = self.any(Scalar::Int(IntType::INT), whether);
+        self.only_if(does, |emitter| {
+            emitter.if_not_null(to, |emitter| emitter.emit(Op::HavocBytes(to.clone(), size, what)));
+        });
+    }
+
     pub(super) fn repeatedly(&mut self, cause: Cause, body: impl FnOnce(&mut Self)) {
         let (head, end) = (self.location(), self.location());
         self.connect(Op::Skip, head);
@@ -270,6 +278,11 @@ impl<'p> Emitter<'p> {
     pub(super) fn approximate(&mut self, what: &str) {
         let approximation = Approximation { what: Name::new(what), site: self.site };
         self.function.approximations.push(approximation);
+    }
+
+    /// How many bytes a `long` has.
+    pub(super) fn bytes_of_long(&self) -> Expr {
+        Expr::Int(i128::from(self.long().bits / 8), self.types.size_t())
     }
 
     /// `long` of the data model.

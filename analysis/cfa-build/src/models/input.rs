@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
-    Argument, Base, BinaryOp, Cause, CompareOp, Expr, FloatType, Function, IntType, LocalId, Lvalue,
-    MemoryPredicate, Op, Quantity, Scalar, Step,
+    Allocation, Argument, Base, BinaryOp, Cause, CompareOp, Expr, FloatType, Function, IntType, LocalId,
+    Lvalue, MemoryPredicate, Op, Quantity, Scalar, Step,
 };
 use proofline_hir::{Type, TypeKind};
 
@@ -233,11 +233,11 @@ impl Pass<'_, '_> {
             of
         });
         let size_t = self.emitter.types.size_t();
-        let is_wide = specification.length == b"l" || specification.letter.is_ascii_uppercase();
+        let is_wide = specification.length.contains(&b'l') || specification.letter.is_ascii_uppercase();
         let kind = if is_wide { Characters::Wide } else { Characters::Bytes };
         if specification.length.contains(&b'm') {
-            let size = Expr::Int(i128::from(self.emitter.types.pointer_bits() / 8), size_t);
-            return self.write_scanned(to, size, None, cause);
+            self.scan_new(specification, kind, to, cause);
+            return None;
         }
         match specification.letter {
             b's' | b'S' | b'[' => {
@@ -247,14 +247,9 @@ impl Pass<'_, '_> {
                     (None, None) => None,
                 };
                 let site = self.emitter.site;
-                let exactly =
-                    of.filter(|_| kind == Characters::Bytes).map(|of| (Quantity::ScannedLength, of));
-                let before = std::mem::replace(&mut self.emitter.exactly, exactly);
-                let length = self.emitter.any_size(cause);
-                self.emitter.exactly = before;
                 // A word is of any length, as far as its bytes and its end can be counted.
                 let longest = self.emitter.types.ptrdiff_t().max() / kind.bytes() - 1;
-                self.emitter.assume_range(&length, 1, longest);
+                let length = self.scanned_length(longest, kind, of, cause);
                 if let Some(most) = most {
                     self.emitter.emit(Op::Assume(fold::compare(CompareOp::Le, length.clone(), most)));
                 }
@@ -271,6 +266,14 @@ impl Pass<'_, '_> {
             b'c' | b'C' => {
                 let count = i128::from(specification.width.unwrap_or(1).max(1));
                 let size = Expr::Int(count * kind.bytes(), size_t);
+                if count > 1 {
+                    // Where the text ends before that, C says that nothing fits, and libraries give what there is.
+                    self.ask_room(to.clone(), size, false);
+                    let length = self.scanned_length(count, kind, of, cause);
+                    let bytes = self.bytes_of(length, kind);
+                    self.emitter.emit(Op::HavocBytes(to.clone(), bytes, cause));
+                    return None;
+                }
                 let character = Scalar::Int(IntType { bits: 8, signed: true });
                 let of = of.filter(|_| count * kind.bytes() == 1);
                 let exactly = of.map(|of| (character, of));
@@ -286,6 +289,50 @@ impl Pass<'_, '_> {
                 number
             }
         }
+    }
+
+    /// `%ms`: a new object with the characters, whose address goes to what the pointer points to. (Where there is no memory for it, the conversion fails.)
+    fn scan_new(&mut self, specification: &Specification, kind: Characters, to: &Expr, cause: Cause) {
+        let (site, size_t) = (self.emitter.site, self.emitter.types.size_t());
+        let bytes = i128::from(self.emitter.types.pointer_bits() / 8);
+        self.ask(MemoryPredicate::InBounds, to.clone(), Expr::Int(bytes, size_t), false);
+        let longest = match specification.width {
+            Some(width @ 1..) => i128::from(width),
+            _ if specification.letter.eq_ignore_ascii_case(&b'c') => 1,
+            _ => self.emitter.types.ptrdiff_t().max() / kind.bytes() - 1,
+        };
+        let length = self.scanned_length(longest, kind, None, cause);
+        let length = self.bytes_of(length, kind);
+        let end = match specification.letter {
+            b'c' | b'C' => 0,
+            _ => kind.bytes(),
+        };
+        let end = Expr::Int(end, size_t);
+        let size = fold::binary(BinaryOp::Add, length.clone(), end.clone(), site);
+        let dst = self.emitter.temporary(Type::void().pointer_to());
+        let new = Expr::Load(dst.clone());
+        let allocation = Allocation { dst, size, site, on_heap: true, zeroed: false, may_fail: false };
+        self.emitter.emit(Op::Allocate(allocation));
+        self.emitter.emit(Op::HavocBytes(new.clone(), length.clone(), cause));
+        self.emitter.emit(Op::FillBytes(behind(&new, length, site), Expr::int(0), end));
+        let place = self.pointee(to, Type::void().pointer_to());
+        self.emitter.emit(Op::Assign(place, new));
+    }
+
+    /// How many characters a conversion gives, which may follow from a text: one at least.
+    fn scanned_length(
+        &mut self,
+        longest: i128,
+        kind: Characters,
+        of: Option<Vec<Expr>>,
+        cause: Cause,
+    ) -> Expr {
+        let exactly = of.filter(|_| kind == Characters::Bytes).map(|of| (Quantity::ScannedLength, of));
+        let before = std::mem::replace(&mut self.emitter.exactly, exactly);
+        let length = self.emitter.any_size(cause);
+        self.emitter.exactly = before;
+        self.emitter.assume_range(&length, 1, longest);
+        length
     }
 
     /// What is read of so many characters at most, one of which may be a sign. (As hexadecimal digits, two more of them tell the base.)

@@ -2,7 +2,7 @@
 //! behind them. What lies behind the end stays as it was.
 
 use proofline_cfa::{
-    Allocation, Argument, BinaryOp, Cause, CompareOp, Expr, Lvalue, MemoryPredicate, Op, Scalar,
+    Allocation, Argument, BinaryOp, Cause, CompareOp, Expr, IntType, Lvalue, MemoryPredicate, Op, Scalar,
 };
 use proofline_hir::Type;
 
@@ -42,11 +42,18 @@ impl Pass<'_, '_> {
             Some(result) if result.scalar == Some(Scalar::Pointer) => {
                 let is_done = fold::compare(CompareOp::Ne, Expr::Load(result), Expr::Null);
                 self.emitter.if_not_null(&to.clone(), |emitter| {
-                    emitter.where_holds(is_done, |emitter| {
+                    emitter.where_holds(is_done.clone(), |emitter| {
                         let end = emitter.characters(&to, &within, *characters, *is_line, cause);
                         emitter.end_text(&to, end, *characters);
                     });
                 });
+                if *is_line {
+                    // Where reading fails in the middle of a line, nobody says what is there (C11 7.21.7.2p3).
+                    let bytes = self.bytes_of(within, *characters);
+                    self.emitter.where_holds(is_done.negated(), |emitter| {
+                        emitter.may_write(&to, bytes, cause.within(), cause.guess());
+                    });
+                }
             }
             // Of wide characters a number does; of others it says only that there was no room.
             result => {
@@ -155,13 +162,25 @@ impl Pass<'_, '_> {
         self.emitter.at = reads;
         let line = self.emitter.save(Expr::Load(place));
         let is_line = fold::compare(CompareOp::Ne, length.clone(), length.zero());
+        // Reading, or memory, may come to its end in the middle of the line: what was read so far is there then.
+        let breaks_off = self.emitter.any(Scalar::Int(IntType::INT), cause.within());
         let number = fold::cast(Scalar::Int(ptrdiff_t), length.clone(), site);
+        let fails = failed.clone();
         self.emitter.if_else(
             is_line,
             |emitter| {
-                emitter.emit(Op::HavocBytes(line.clone(), length.clone(), cause));
-                emitter.end_text(&line, length, Characters::Bytes);
-                emitter.emit(Op::Assign(result.clone(), number));
+                emitter.if_else(
+                    breaks_off,
+                    |emitter| {
+                        emitter.emit(Op::HavocBytes(line.clone(), length.clone(), cause.guess()));
+                        emitter.emit(fails);
+                    },
+                    |emitter| {
+                        emitter.emit(Op::HavocBytes(line.clone(), length.clone(), cause));
+                        emitter.end_text(&line, length.clone(), Characters::Bytes);
+                        emitter.emit(Op::Assign(result.clone(), number));
+                    },
+                );
             },
             |emitter| emitter.emit(failed),
         );

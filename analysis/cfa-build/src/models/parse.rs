@@ -225,7 +225,11 @@ impl Parser {
             "calls" => {
                 let function = self.argument()?;
                 let passed = self.passed()?;
-                model.effects.push(Effect::Calls(function, passed));
+                let changed = match self.take("changing") {
+                    true => Some((self.argument()?, self.size_clause()?)),
+                    false => None,
+                };
+                model.effects.push(Effect::Calls(function, passed, changed));
             }
             "exactly" => {
                 let token = self.next("a quantity")?;
@@ -350,6 +354,7 @@ impl Parser {
         let token = self.next("a number or an argument")?;
         Ok(match token.text.parse() {
             Ok(number) => Factor::Number(number),
+            Err(_) if token.text == "long" => Factor::Long,
             Err(_) => Factor::Argument(argument_number(&token, &token.text)?),
         })
     }

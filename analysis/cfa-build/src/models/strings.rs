@@ -272,6 +272,7 @@ impl Pass<'_, '_> {
     ) {
         let character = match character {
             Factor::Number(number) => Some(Expr::int(number)),
+            Factor::Long => Some(self.emitter.bytes_of_long()),
             Factor::Argument(at) => value(arguments, at),
         };
         let (Some(to), Some(character)) = (pointer(arguments, to), character) else { return };

@@ -86,11 +86,7 @@ pub fn embeds(lower: &Structure, upper: &Structure, map: &[usize]) -> bool {
     let agrees = |predicate: &Unary| {
         let mut each = map.iter().enumerate();
         // What a variable that may hold anything leads to, nobody asks.
-        let var = match predicate {
-            Unary::Points(var) | Unary::Reach(var, _) => Some(*var),
-            _ => None,
-        };
-        var.is_some_and(|var| upper.content(var).is_none())
+        predicate.var().is_some_and(|var| upper.content(var).is_none())
             || each
                 .all(|(node, image)| lower.unary(*predicate, node).is_below(upper.unary(*predicate, *image)))
     };
@@ -119,17 +115,7 @@ pub fn is_embedded(lower: &Structure, upper: &Structure, class: &ShapeClass) -> 
         return false;
     }
     // What the upper one does not know tells nothing apart.
-    let counts = |predicate: Unary| match predicate {
-        Unary::Points(var) | Unary::Reach(var, _) => upper.content(var).is_some(),
-        Unary::Freed
-        | Unary::Named
-        | Unary::Wild(_)
-        | Unary::Given(_)
-        | Unary::Equals(..)
-        | Unary::Shared(_)
-        | Unary::Cycle(_)
-        | Unary::Cancel(..) => true,
-    };
+    let counts = |predicate: Unary| predicate.var().is_none_or(|var| upper.content(var).is_some());
     let [below, above] = [lower, upper].map(|structure| names(structure, class, &counts));
     let mut by_name: BTreeMap<&Canonical, Vec<usize>> = BTreeMap::new();
     for (node, name) in above.iter().enumerate() {

@@ -93,6 +93,23 @@ pub struct ShapeClass {
     pub tracking: Tracking,
 }
 
+impl Unary {
+    /// The variable that it speaks of.
+    pub fn var(self) -> Option<Var> {
+        match self {
+            Unary::Points(var) | Unary::Reach(var, _) => Some(var),
+            Unary::Freed
+            | Unary::Named
+            | Unary::Wild(_)
+            | Unary::Given(_)
+            | Unary::Equals(..)
+            | Unary::Shared(_)
+            | Unary::Cycle(_)
+            | Unary::Cancel(..) => None,
+        }
+    }
+}
+
 impl ShapeClass {
     /// Each set of fields with its number.
     pub fn each_links(&self) -> impl Iterator<Item = (Links, &BTreeSet<Field>)> {
@@ -111,17 +128,7 @@ impl ShapeClass {
 
     /// Whether individuals that differ in it are never merged.
     pub fn is_abstraction(&self, predicate: Unary) -> bool {
-        match predicate {
-            Unary::Points(var) | Unary::Reach(var, _) => !self.tracking.joined.contains(&var),
-            Unary::Freed
-            | Unary::Named
-            | Unary::Wild(_)
-            | Unary::Given(_)
-            | Unary::Equals(..)
-            | Unary::Shared(_)
-            | Unary::Cycle(_)
-            | Unary::Cancel(..) => true,
-        }
+        predicate.var().is_none_or(|var| !self.tracking.joined.contains(&var))
     }
 
     /// `self ⪯ other`: it says all that the other says.

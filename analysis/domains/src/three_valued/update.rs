@@ -67,17 +67,7 @@ pub fn forget(structure: &mut Structure, var: Var) {
 /// The variable holds something that is no pointer to an individual, null included.
 pub fn set_content(structure: &mut Structure, var: Var, content: Option<Content>) {
     structure.set_content(var, content);
-    structure.retain_unary(|predicate| match predicate {
-        Unary::Points(of) | Unary::Reach(of, _) => of != var,
-        Unary::Freed
-        | Unary::Named
-        | Unary::Wild(_)
-        | Unary::Given(_)
-        | Unary::Equals(..)
-        | Unary::Shared(_)
-        | Unary::Cycle(_)
-        | Unary::Cancel(..) => true,
-    });
+    structure.retain_unary(|predicate| predicate.var() != Some(var));
 }
 
 /// `x = y`, where `y` leads to this individual, which must be one.

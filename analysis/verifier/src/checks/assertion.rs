@@ -29,7 +29,10 @@ fn forbid(op: &Op) -> Option<Name> {
 fn asserted(call: &Call, at: usize) -> Option<Name> {
     match call.arguments.get(at)? {
         Argument::Value(Expr::Address(lvalue)) => match lvalue.base {
-            Base::Global(literal) => literal.strip_prefix('"')?.strip_suffix('"').map(Name::new),
+            Base::Global(literal) => {
+                let text = literal.strip_prefix('"')?.strip_suffix('"')?;
+                Some(Name::new(&text.replace("\\\"", "\"").replace("\\\\", "\\")))
+            }
             _ => None,
         },
         _ => None,

@@ -7,11 +7,12 @@ use proofline_cfa::{
     Program, dataflow::Liveness, visit,
 };
 use proofline_program_analysis::Mentions;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     accelerate,
     memory::Memory,
+    signs,
     start::{addressed, function_address},
     words::words,
 };
@@ -33,6 +34,7 @@ pub struct Code {
     /// By function and location: where loops begin. Short runs do not ask.
     heads: OnceLock<Vec<Vec<bool>>>,
     words: OnceLock<Vec<Vec<u8>>>,
+    looked_into: OnceLock<FxHashSet<(Name, LocalId)>>,
 }
 
 /// Memory at the start of a run, and where the globals are in it.
@@ -123,6 +125,7 @@ impl Code {
             initial: Default::default(),
             heads: OnceLock::new(),
             words: OnceLock::new(),
+            looked_into: OnceLock::new(),
         };
         code.find_pure();
         code
@@ -131,6 +134,11 @@ impl Code {
     /// Words that texts from outside may be made of.
     pub(super) fn words(&self) -> &[Vec<u8>] {
         self.words.get_or_init(|| words(&self.program))
+    }
+
+    /// Whether nothing but the sign of the variable matters.
+    pub(super) fn is_sign(&self, function: Name, id: LocalId) -> bool {
+        !self.looked_into.get_or_init(|| signs::looked_into(&self.program)).contains(&(function, id))
     }
 
     /// The address of a function, which has a body or not.

@@ -105,7 +105,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             Found::Nothing => 0,
             Found::Sign(sign) => {
                 // Other libraries give other numbers of that sign.
-                self.is_determined &= sign == Ordering::Equal;
+                self.is_determined &= sign == Ordering::Equal || self.code.is_sign(code.function.name, id);
                 sign as i128
             }
         };

@@ -19,6 +19,7 @@ mod oracle;
 mod place;
 mod predicates;
 mod scanned;
+mod signs;
 mod start;
 mod step;
 mod text_input;

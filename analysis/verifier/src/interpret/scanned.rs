@@ -239,7 +239,10 @@ impl<'c, O: Oracle> Machine<'c, O> {
         else {
             return Ok(None);
         };
-        Ok(scan(&text, &format).map(|scanned| (text, scanned)))
+        let scanned = scan(&text, &format);
+        // Each library makes one thing of it, and which one is not known.
+        self.is_guess |= scanned.is_none();
+        Ok(scanned.map(|scanned| (text, scanned)))
     }
 
     /// A result of `sscanf`, by its arguments.
@@ -256,7 +259,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
         }
         let Some((text, scanned)) = self.scanned(code, (text, format), site)? else { return Ok(None) };
         let item = scanned.items.get(nth);
-        Ok(match (quantity, scalar, item) {
+        let result = match (quantity, scalar, item) {
             (Quantity::ScannedCount, Some(Scalar::Int(ty)), _) => Some(Value::Int(ty.wrap(scanned.count))),
             (Quantity::ScannedItems, Some(Scalar::Int(ty)), _) => {
                 Some(Value::Int(ty.wrap(scanned.items.len() as i128)))
@@ -281,7 +284,10 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 _ => None,
             },
             _ => None,
-        })
+        };
+        // What did not fit into its type became something, in each library.
+        self.is_guess |= result.is_none() && item.is_some();
+        Ok(result)
     }
 
     /// Writes the characters that `sscanf` has found, where their number is the size; false if they can be any.

@@ -122,6 +122,9 @@ impl<P: Programs> Known<'_, P> {
     fn component(&mut self, component: &[Name]) -> Result<(), P::Error> {
         let mut tries: BTreeMap<Name, Try> = BTreeMap::new();
         for name in component {
+            if self.rests_on_open_promises(*name) {
+                continue;
+            }
             let draft = if self.is_beginning(*name) { Draft::default() } else { self.draft(*name)? };
             let needs = draft.is_empty() && !self.calls_contract(*name);
             if !draft.is_written()
@@ -421,6 +424,18 @@ impl<P: Programs> Known<'_, P> {
         }
         let promises = called().flat_map(|callee| promises_of(subject, callee));
         promises.map(|target| (target, Ok(BY_CONTRACTS))).collect()
+    }
+
+    /// Whether something that it calls ensures what is not proved: then nothing more is proved of it, with or without contracts.
+    fn rests_on_open_promises(&self, name: Name) -> bool {
+        let subject = &self.functions[&name].subject;
+        if !is_any(subject.program()) || !self.promised(name).is_empty() {
+            return false;
+        }
+        let called = subject.reachable_from(name).into_iter().filter(|callee| *callee != name);
+        called
+            .flat_map(|callee| promises_of(subject, callee))
+            .any(|target| !self.report.verdicts.get(&target).is_some_and(Verdict::is_proved))
     }
 
     /// Which parameter an open obligation is about, and whether that it is not null.

@@ -246,6 +246,14 @@ fn decided(own: &Report) -> impl Iterator<Item = (Target, Result<&'static str, U
     })
 }
 
+/// What is settled of one function.
+fn settled_of(
+    settled: &Settled,
+    function: Name,
+) -> impl Iterator<Item = (&Target, &Result<&'static str, Unknown>)> {
+    settled.range((function, ObligationId(0))..=(function, ObligationId(u32::MAX)))
+}
+
 /// What a report leaves open, and why.
 pub(super) fn open(report: &Report) -> impl Iterator<Item = (Target, &Unknown)> {
     report.verdicts.iter().filter_map(|(target, verdict)| match verdict {
@@ -391,10 +399,9 @@ impl<'l, P: Programs> Library<'l, P> {
                 |(_, report): &(Request, Report)| request.first_only && report.failures().next().is_some();
             let asked = each(self.programs, &wave, &self.control, is_last, |programs, at, control| {
                 let (entry, reached, is_understood) = &self.entries[*at];
-                let known = own
-                    .iter()
-                    .chain(&given_up)
-                    .filter(|((name, _), _)| *is_understood && *name != entry.name && reached.contains(name));
+                let callees = reached.iter().filter(|name| *is_understood && **name != entry.name);
+                let known =
+                    callees.flat_map(|name| settled_of(&own, *name).chain(settled_of(&given_up, *name)));
                 let settled = known.map(|(target, known)| (*target, known.clone())).collect();
                 next_round(programs, request, of, *entry, settled, self.answers[*at].clone(), control)
             })?;

@@ -12,10 +12,10 @@ use super::{
     numbers::Numbers,
 };
 use crate::{
-    engines::{self, Features},
+    engines::{self, Features, Targets},
     property::Property,
     report::Report,
-    rests_on::Basis,
+    rests_on::{Basis, Known},
     verdict::{Verdict, Verdicts},
 };
 
@@ -129,7 +129,10 @@ pub(super) fn add_contracts<P: Programs>(
     }
     let functions = programs.reached(entry.name)?;
     let subject = programs.subject_of(entry.name)?;
-    let basis = |verdicts: &Verdicts| Basis::of(&subject, &request.property, &functions, verdicts);
+    let others = Targets::default();
+    let basis = |verdicts: &Verdicts| {
+        Basis::of(&subject, &request.property, &functions, Known { verdicts, others: &others })
+    };
     let before = basis(&report.verdicts);
     let mut numbers = Numbers::default();
     for name in &functions {

@@ -16,7 +16,7 @@ use crate::{
     contracts::promises::{is_any, is_owed, withdrawn},
     engines::Targets,
     report::{BY_CONTRACTS, Judgement},
-    rests_on::{Flow, behind, demands},
+    rests_on::{behind, demands},
     subject::Subject,
     verdict::{Verdict, Verdicts},
 };
@@ -127,14 +127,11 @@ fn behind_promises(
                 verdicts.get(&(function.name, ObligationId(at as u32))).is_some_and(Verdict::is_proved);
             if is_owed(obligation) && (!is_kept || is_all(&function.name)) {
                 let own: BTreeSet<_> = demands(env, function, obligation).collect();
-                ends.extend(
-                    behind(env, function, obligation).into_iter().filter(|(_, loc)| !own.contains(loc)),
-                );
+                ends.extend(behind(env, function, obligation).filter(|(_, loc)| !own.contains(loc)));
             }
         }
     }
-    let flow = Flow::new(subject, functions);
-    let after = flow.after(ends);
+    let after = env.supergraph().after(ends, functions);
     let mut found = BTreeSet::new();
     for function in bodies(functions) {
         for (at, obligation) in function.obligations.iter().enumerate() {

@@ -21,7 +21,7 @@ use crate::{
     interpret::{Code, Machine, Script},
     property::targets_of,
     report::{BY_CONTRACTS, Judgement, not_replayed},
-    rests_on::Basis,
+    rests_on::{Basis, Known},
     subject::Subject,
     verdict::Verdict,
 };
@@ -187,11 +187,11 @@ impl<'r> Schedule<'r> {
             return self.finish();
         }
         let lanes = engines::side_by_side();
-        let portfolio = engines::portfolio_of(&Features::of(self.subject, self.entry));
         if !self.request.engines.is_empty() {
             let named: Vec<&str> = self.request.engines.iter().map(String::as_str).collect();
             self.sequence(&named);
         } else {
+            let portfolio = engines::portfolio_of(&Features::of(self.subject, self.entry));
             let is_last = |name: &&str| lanes.iter().any(|lane| lane.contains(name));
             let (last, first): (Vec<&str>, Vec<&str>) = portfolio.iter().partition(|name| is_last(name));
             let cut = self.in_slices(&first);
@@ -248,9 +248,8 @@ impl<'r> Schedule<'r> {
             }
         }
         let functions = self.subject.reachable_from(self.entry.name);
-        let mut verdicts = self.judgement.verdicts.clone();
-        verdicts.extend(self.others.iter().map(|target| (target, Verdict::Unknown(Unknown::OutOfBudget))));
-        let basis = Basis::of(self.subject, &self.request.property, &functions, &verdicts);
+        let known = Known { verdicts: &self.judgement.verdicts, others: &self.others };
+        let basis = Basis::of(self.subject, &self.request.property, &functions, known);
         self.judgement.rests_on.extend(basis.texts);
         self.judgement.resting = basis.resting;
         self.judgement

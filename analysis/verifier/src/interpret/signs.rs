@@ -29,7 +29,7 @@ pub(super) fn looked_into(program: &Program) -> FxHashSet<Variable> {
             }
         }
     }
-    for result in program.functions.values().filter_map(|function| result(function)) {
+    for result in program.functions.values().filter_map(result) {
         through_pointers.iter().for_each(|to| flow(Some(result), *to, &mut flows, &mut found));
     }
     let mut all = FxHashSet::default();

@@ -7,7 +7,7 @@ use proofline_hir::TypeKind;
 
 use crate::{
     Argument, Base, BinaryOp, Call, Callee, Cause, CompareOp, Expr, Function, LocalId, Lvalue, Op, Role,
-    Scalar, Step, UnaryOp,
+    Scalar, Step, UnaryOp, register,
     visit::{Mention, mentions, walk},
 };
 
@@ -120,7 +120,18 @@ fn write_result(out: &mut String, function: &Function, id: LocalId) -> Option<()
         mentions(&edge.op, &mut |mention| is_write |= matches!(mention, Mention::Write(dst) if is_it(dst)));
         is_write
     });
-    let (Some(write), None) = (writes.next(), writes.next()) else { return None };
+    let (write, second) = (writes.next()?, writes.next());
+    if writes.next().is_some() {
+        return None;
+    }
+    if let Some(second) = second {
+        // A read of a volatile object, and what else it may have given.
+        let (Op::Assign(_, Expr::Load(of)), Op::Havoc(_, Cause::Volatile)) = (&write.op, &second.op) else {
+            return None;
+        };
+        write_lvalue(out, function, of);
+        return Some(());
+    }
     match &write.op {
         Op::Call(call) => write_call(out, function, call),
         Op::Havoc(_, Cause::Input(name) | Cause::External(name) | Cause::Text(name)) => {
@@ -414,6 +425,11 @@ fn write_address(out: &mut String, function: &Function, lvalue: &Lvalue, outer: 
     {
         return write_steps(out, function, &lvalue.base, before);
     }
+    if let (Base::Global(name), []) = (&lvalue.base, lvalue.path.as_slice())
+        && let Some(pointer) = register::pointer(*name)
+    {
+        return out.push_str(pointer);
+    }
     let is_literal =
         matches!((&lvalue.base, lvalue.path.as_slice()), (Base::Global(name), []) if name.contains('"'));
     // An array is written as the pointer to its first element that it becomes.
@@ -425,6 +441,14 @@ fn write_address(out: &mut String, function: &Function, lvalue: &Lvalue, outer: 
 
 fn write_lvalue(out: &mut String, function: &Function, lvalue: &Lvalue) {
     write_steps(out, function, &lvalue.base, &lvalue.path);
+}
+
+/// `->member`, of the first step that has a name in C: anonymous members have none.
+fn write_member<'s>(out: &mut String, steps: &mut impl Iterator<Item = &'s Step>) {
+    let named = steps.find(|step| !matches!(step, Step::Field { name, .. } if name.starts_with('#')));
+    if let Some(Step::Field { name, .. }) = named {
+        let _ = write!(out, "->{name}");
+    }
 }
 
 fn write_steps(out: &mut String, function: &Function, base: &Base, path: &[Step]) {
@@ -442,7 +466,16 @@ fn write_steps(out: &mut String, function: &Function, base: &Base, path: &[Step]
                 }
             }
         }
-        Base::Global(name) => out.push_str(name),
+        Base::Global(name) => match (register::pointer(*name), path.first()) {
+            (Some(pointer), Some(Step::Field { .. })) => {
+                let _ = write!(out, "({pointer})");
+                write_member(out, &mut steps);
+            }
+            (Some(_), Some(Step::Index { .. })) => {
+                let _ = write!(out, "({name})");
+            }
+            (Some(_) | None, _) => out.push_str(name),
+        },
         Base::Deref(pointer, _) => match path.first() {
             Some(Step::Field { .. }) => {
                 // What is behind the address of a member is a member of it.
@@ -459,12 +492,7 @@ fn write_steps(out: &mut String, function: &Function, base: &Base, path: &[Step]
                 };
                 if !is_member {
                     write_expr(out, function, pointer, 15);
-                    // Anonymous members have no name in C.
-                    let named =
-                        steps.find(|step| !matches!(step, Step::Field { name, .. } if name.starts_with('#')));
-                    if let Some(Step::Field { name, .. }) = named {
-                        let _ = write!(out, "->{name}");
-                    }
+                    write_member(out, &mut steps);
                 }
             }
             Some(Step::Index { .. }) => write_expr(out, function, pointer, 15),

@@ -18,6 +18,7 @@ mod memory;
 mod monitor;
 mod printed;
 mod program;
+pub mod register;
 mod scalar;
 mod sites;
 mod structure;

@@ -33,7 +33,7 @@ pub use proofline_verifier::{
     monitors::{Monitors, NoMonitor, SHIPPED},
     portfolio::{AskedListener, Control, FindingListener, Listener, Request, Round},
     property::Property,
-    report::{Overall, Report},
+    report::{Kept, Overall, Report},
     scene::Scene,
     sources::{Position, Problem, Sources},
     task::Task,

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use proofline_cfa::{Cause, Scalar, scalar_of};
+use proofline_cfa::{Cause, Scalar, register, scalar_of};
 use proofline_verifier::{Entry, Name, command_line::ARGV, interpret::Choice, load};
 
 use crate::{finding::Finding, index::Symbol, program::Program, settings::Settings};
@@ -36,6 +36,11 @@ impl Test {
 pub fn test(program: &Program, finding: &Finding) -> Result<Test, String> {
     let asked = program.asked().ok_or("the file could not be read")?;
     let code = asked.program();
+    if let Some(pointer) = code.globals.keys().find_map(|name| register::pointer(*name)) {
+        return Err(format!(
+            "the program uses a register, `{pointer}`, which is not there where the test would run"
+        ));
+    }
     let counterexample = &finding.counterexample;
     let run = counterexample.replay(code).ok_or("the text has changed")?;
     let entry = counterexample.entry.name;

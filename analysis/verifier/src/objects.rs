@@ -1,6 +1,6 @@
 //! The objects of a run as people know them: an address becomes the name of what it leads to.
 
-use proofline_cfa::{Object, Program, Scalar, eval::Value};
+use proofline_cfa::{Object, Program, Scalar, eval::Value, register};
 
 use crate::interpret::{Extent, function_at};
 
@@ -59,7 +59,7 @@ impl<'r> Objects<'r> {
         };
         let name = match extent.object {
             Object::Global(name) if name.contains('"') => self.name(extent),
-            Object::Global(_) | Object::Local(..) => format!("&{}", self.name(extent)),
+            Object::Global(_) | Object::Local(..) => register::address_text(&self.name(extent)),
             Object::Heap(..) => self.name(extent),
             Object::External => "memory of the caller".to_owned(),
         };

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proofline_cfa::{Function, Loc, Name, Object, Obligation, ObligationId};
+use proofline_cfa::{Function, Loc, Name, Object, Obligation, ObligationId, register};
 use proofline_program_analysis::{Environment, OrderConflict, Place};
 
 use crate::{
@@ -60,6 +60,7 @@ impl Basis {
             return basis;
         }
         basis.not_asked_for(subject, property, functions);
+        basis.registers(subject);
         let of = |name: Name| env.order_conflicts(name).iter().map(move |conflict| (name, conflict));
         let orders = functions.iter().copied().flat_map(of);
         let before = env.supergraph().before(proved.iter().copied(), functions);
@@ -90,6 +91,19 @@ impl Basis {
         }
         basis.texts.extend(orders.iter().map(|(function, conflict)| in_order(env, *function, conflict)));
         basis
+    }
+
+    /// Memory at addresses that are numbers.
+    fn registers(&mut self, subject: &Subject) {
+        let registers: Vec<&str> =
+            subject.program().globals.keys().filter_map(|name| register::pointer(*name)).collect();
+        let Some((first, others)) = registers.split_first() else { return };
+        self.texts.insert(match others.len() {
+            0 => format!("a register is at `{first}`, and no object of the program"),
+            more => {
+                format!("registers are at `{first}` and {more} more numbers, and no objects of the program")
+            }
+        });
     }
 
     /// Failures that nobody asked about end executions all the same.

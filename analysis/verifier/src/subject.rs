@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{Entry, Name, Program};
+use proofline_cfa::{Entry, Name, Program, register};
 use proofline_cpa::Unknown;
 use proofline_domains::{
     Folds, IntervalOptions, PredicateOptions, ShapeOptions, ThreeValuedOptions, ValueOptions,
@@ -133,6 +133,9 @@ impl Subject {
     /// What makes every proof about these functions impossible. (Whether their text was understood, [`Programs`](crate::portfolio::Programs)
     /// knows.)
     pub fn unsupported(&self, functions: &BTreeSet<Name>) -> Option<Unknown> {
+        if let Some((one, other)) = register::overlap(self.program()) {
+            return Some(Unknown::Unsupported(format!("`{one}` and `{other}` have registers in common")));
+        }
         // An object is anybody's.
         let is_object = |name: &Name| self.program().globals.contains_key(name);
         let mut all = self.program().unsupported.iter();

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt::Write};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Snippet};
 use proofline_ide::check::{
-    Blame, Finding, Name, Position, Problem, Program, Report, Sources, StepKind, Unknown, Verdict,
+    Blame, Finding, Kept, Name, Position, Problem, Program, Report, Sources, StepKind, Unknown, Verdict,
 };
 use proofline_ide::{picture::told, shown, words};
 
@@ -145,10 +145,18 @@ fn in_short(texts: &[String]) -> Vec<String> {
 /// What proved functions ask of callers that are not seen.
 fn kept(report: &Report, style: Style) -> String {
     let mut out = String::new();
-    for (is_whole, title) in [(true, "proved, if callers pass:"), (false, "proved in part, if callers pass:")]
-    {
+    let of = |name: &Name, kept: &Kept| match (kept.is_whole(), report.resting.contains(name)) {
+        (true, false) => "proved, if callers pass:",
+        (true, true) => "proved, if callers pass, and nothing fails in what they call:",
+        (false, _) => "proved in part, if callers pass:",
+    };
+    for title in [
+        "proved, if callers pass:",
+        "proved, if callers pass, and nothing fails in what they call:",
+        "proved in part, if callers pass:",
+    ] {
         let shown = report.kept.iter().filter(|(_, kept)| kept.is_shown && !kept.contract.is_empty());
-        let mut shown = shown.filter(|(_, kept)| kept.is_whole() == is_whole).peekable();
+        let mut shown = shown.filter(|(name, kept)| of(name, kept) == title).peekable();
         if shown.peek().is_none() {
             continue;
         }

@@ -182,6 +182,22 @@ fn what_a_called_function_asks_for_is_said_in_a_few_lines() {
     assert!(calls.contains("in `length`: … and "), "{calls}");
 }
 
+/// What a function proves in part it proves where callers keep its contract, so they are asked for that, too.
+#[test]
+fn a_call_that_breaks_a_contract_kept_in_part_is_said() {
+    let scratch = Scratch::new();
+    let list = "#include <stdlib.h>\nstruct n { struct n *next; int n; };\n\
+                int total(struct n *a) { int s = 0; for (; a; a = a->next) s += a->n; return s; }\n\
+                void drop(struct n *a) { while (a) { struct n *x = a->next; free(a); a = x; } }\n\
+                int f(struct n *a) { drop(a); return total(a); }\n";
+    scratch.write("list.c", list);
+    let said = scratch.run(&["check", "--no-cache", "list.c"]);
+    let (proved, behind) = said.out.split_once("proved in part, if callers pass:").expect("the parts");
+    assert!(proved.contains("\n  drop\n") && !proved.contains("\n  f\n"), "{}", said.out);
+    let (_, calls) = behind.split_once("not shown of calls in these functions:\n").expect("the calls");
+    assert!(calls.starts_with("  f\n"), "{}", said.out);
+}
+
 #[test]
 fn an_order_of_operands_that_matters_is_named() {
     let scratch = Scratch::new();

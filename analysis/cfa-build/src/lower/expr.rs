@@ -83,8 +83,14 @@ impl Lowering<'_> {
             }
             ExprKind::PointerAdd { pointer, index, subtract } => {
                 let element = ty.pointee().unwrap_or(Type::void());
+                if let Some(address) = self.register_address(id) {
+                    return address;
+                }
                 let base = *pointer;
-                let (pointer, index) = self.operands(*pointer, *index);
+                let (pointer, index) = match self.register_number(base) {
+                    Some(number) => (number, self.value(*index)),
+                    None => self.operands(base, *index),
+                };
                 let index = if *subtract { self.negated_index(index, site) } else { index };
                 if let Some(step) = self.row(base, &index, element, site) {
                     let rows = self.place(Base::Deref(Arc::new(pointer), site), element);
@@ -111,7 +117,10 @@ impl Lowering<'_> {
                 let result = if *postfix { IncrementResult::Old } else { IncrementResult::New };
                 self.inc_dec(*target, direction(*decrement), result, site)
             }
-            ExprKind::Cast(arg) => self.cast(*arg, ty, site),
+            ExprKind::Cast(arg) => match self.register_address(id) {
+                Some(address) => address,
+                None => self.cast(*arg, ty, site),
+            },
             ExprKind::Call { callee, arguments } => {
                 let value = self.call(id, *callee, arguments, None, true);
                 value.unwrap_or_else(|| Expr::int(0))

@@ -170,7 +170,11 @@ impl Values<'_> {
                 let kept = part.bits.map_or(ty, |bits| IntType { bits: bits.width, signed: ty.signed });
                 Constant::Int(kept.wrap(value))
             }
-            (Some(ConstValue::Int(value)), Scalar::Pointer) => Constant::Int(value),
+            (Some(ConstValue::Int(value)), Scalar::Pointer) => match self.context.register_at(value, part.ty)
+            {
+                Some(register) => Constant::Address(register, 0),
+                None => Constant::Int(value),
+            },
             (Some(ConstValue::Float(value)), Scalar::Float(ty)) if value.format() == ty => {
                 Constant::Float(value)
             }

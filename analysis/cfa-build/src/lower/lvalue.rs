@@ -32,6 +32,9 @@ impl Lowering<'_> {
                 self.place(base, expr.ty)
             }
             ExprKind::Deref(pointer) => {
+                if let Some(register) = self.register(*pointer) {
+                    return register;
+                }
                 let site = self.site(id);
                 let pointer = self.value(*pointer);
                 self.deref(pointer, expr.ty, site)
@@ -161,8 +164,14 @@ impl Lowering<'_> {
             }
             return self.indexed(object, index, element, length, site);
         }
+        if let Some(register) = self.register_element(base, index) {
+            return register;
+        }
         let mut bounds = self.begin_operands(&[base, index]);
-        let pointer = self.value(base);
+        let pointer = match self.register_number(base) {
+            Some(number) => number,
+            None => self.value(base),
+        };
         let pointer = self.settle(pointer, effect.as_deref(), site);
         bounds.end_operand(self.at);
         let index = self.value(index);
@@ -286,8 +295,9 @@ impl Lowering<'_> {
         let own = expr.ty.qualifiers().is_volatile;
         match &expr.kind {
             ExprKind::Local(_) | ExprKind::CompoundLiteral(..) => false,
-            ExprKind::Field { base, .. } => {
-                (own || self.is_volatile(*base)) && root(self.body, *base).is_none()
+            ExprKind::Field { base, field, .. } => {
+                let is_changed = own || self.is_volatile(*base) || self.is_between_registers(*base, *field);
+                is_changed && root(self.body, *base).is_none()
             }
             ExprKind::Index { base, .. } if array(self.body.expr(*base).ty).is_some() => {
                 (own || self.is_volatile(*base)) && root(self.body, *base).is_none()

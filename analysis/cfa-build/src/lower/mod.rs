@@ -1,6 +1,6 @@
 //! Lowering: from typed bodies to automata. Says exactly what C says, in the order left to right; knows no analysis and no
 //! library function. The pass over a function: effects of its expressions (`effects`), changes that C lays down no order for (`sequence`), operands whose order may matter (`order`), edges (`stmt`, `switch`, `jump`, `scope`, `init`,
-//! `condition`, `expr`, `assign`, `call`, `builtin`, `atomic`, `aggregate`, `lvalue`), removal of dead locations (`crate::simplify_cfg`),
+//! `condition`, `expr`, `assign`, `call`, `builtin`, `atomic`, `aggregate`, `lvalue`, `register`), removal of dead locations (`crate::simplify_cfg`),
 //! shadows of locals that may be read too early (`shadow`), removal of what only looked for them.
 
 pub(crate) mod absent;
@@ -22,6 +22,7 @@ mod init;
 mod jump;
 mod lvalue;
 mod order;
+mod register;
 mod scope;
 mod sequence;
 pub(crate) mod shadow;
@@ -30,6 +31,7 @@ mod switch;
 pub(crate) mod variable_arguments;
 
 use std::{
+    cell::RefCell,
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
@@ -87,6 +89,8 @@ pub(crate) struct Context<'h> {
     pub(crate) types: Types<'h>,
     pub(crate) functions: FxHashMap<Name, &'h proofline_hir::Function>,
     pub(crate) strings: FxHashMap<Name, &'h StringLiteral>,
+    /// Registers that are used so far.
+    registers: RefCell<BTreeMap<Name, Global>>,
     /// What may not be there.
     pub(crate) absent: &'h BTreeSet<Name>,
 }
@@ -97,6 +101,7 @@ impl<'h> Context<'h> {
             types: Types { records: &module.records, model: module.data_model },
             functions: module.functions.iter().map(|function| (function.name, &**function)).collect(),
             strings: module.strings.iter().map(|literal| (literal.name, literal)).collect(),
+            registers: RefCell::default(),
             absent: &module.absent,
         }
     }
@@ -158,6 +163,8 @@ fn lower_here(module: &Module, map: &ModuleMap) -> (Unit, UnitMap) {
         }
     }
     unit.globals.extend(absent::addresses(module).map(|global| (Linkage::External, Arc::new(global))));
+    let registers = context.registers.into_inner().into_values();
+    unit.globals.extend(registers.map(|global| (Linkage::External, Arc::new(global))));
     let hidden = variable_arguments::globals(&unit.functions);
     unit.globals.extend(hidden.into_iter().map(|(linkage, global)| (linkage, Arc::new(global))));
     unit.globals.sort_by_key(|(_, global)| global.name);

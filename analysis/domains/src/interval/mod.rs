@@ -23,6 +23,7 @@ use proofline_cfa::{
     CompareOp, Edge, EdgeId, Entry, Expr, Function, LocalId, Lvalue, Name, Op, Role, Scalar,
     dataflow::Liveness,
     eval::{Overflow, Semantics},
+    register,
 };
 use proofline_cpa::{
     Adjusted, BlockContext, BlockCpa, BlockId, Budget, CallContext, Cpa, Domain, EdgeContext, Facts,
@@ -162,8 +163,8 @@ impl IntervalAnalysis {
                 Pointee::Object(object) => {
                     let name = show::object_text(self.model.env.program(), *object);
                     match offsets.single() {
-                        Some(0) => format!("&{name}"),
-                        Some(offset) => format!("&{name} + {offset} bytes"),
+                        Some(0) => register::address_text(&name),
+                        Some(offset) => format!("{} + {offset} bytes", register::address_text(&name)),
                         None => format!("in {name}"),
                     }
                 }

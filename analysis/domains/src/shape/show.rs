@@ -1,6 +1,6 @@
 //! A graph as text: `l: list of 1+ {0: 1, 8: next}`.
 
-use proofline_cfa::{Function, Scalar};
+use proofline_cfa::{Function, Scalar, register};
 use proofline_program_analysis::Environment;
 
 use super::{
@@ -83,7 +83,7 @@ impl Show<'_> {
             Some(offset) => format!("+{offset}"),
             None => format!("+[{}, {}]", pointer.low, pointer.high),
         };
-        format!("&{}{end}{offset}", self.node(pointer.to))
+        format!("{}{end}{offset}", register::address_text(&self.node(pointer.to)))
     }
 
     fn value(&self, value: &Value) -> String {

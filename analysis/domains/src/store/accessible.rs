@@ -9,13 +9,13 @@ use crate::store::{
     view::{Place, Places, StateView, Target, may_lead_to},
 };
 
-/// Where a pointer may lead, as far as that decides something about lives.
+/// Where the value of a pointer leads.
 struct Pointees {
     /// Null, or a function, may be it.
     may_be_null: bool,
     /// Every object that it may lead to, and where.
     objects: Addresses,
-    /// The objects follow from the pointer's value; otherwise only from points-to sets, which know of no lives.
+    /// Something is known of the value.
     is_value: bool,
 }
 
@@ -34,32 +34,30 @@ impl<A: Arithmetic> StateView<'_, A> {
             MemoryPredicate::InBounds => {
                 let size = self.eval(size)?.known().and_then(|size| self.model.arithmetic.range(&size));
                 match size {
-                    Some(size) => self.in_bounds(&self.pointees_of(pointer)?, size),
+                    Some(size) => self.in_bounds(&self.value_of(pointer)?, size),
                     None => None,
                 }
             }
             MemoryPredicate::Within => {
-                let inside = self.in_bounds_or_at_end(&self.pointees_of(pointer)?);
+                let inside = self.in_bounds_or_at_end(&self.value_of(pointer)?);
                 inside.then_some(true)
             }
-            MemoryPredicate::SameObject => {
-                self.same_object(&self.pointees_of(pointer)?, &self.pointees_of(size)?)
-            }
-            MemoryPredicate::NotFreed => self.not_freed(&self.pointees_of(pointer)?),
-            MemoryPredicate::NotEnded => self.not_ended(&self.pointees_of(pointer)?),
-            MemoryPredicate::Freeable => self.freeable(&self.pointees_of(pointer)?),
+            MemoryPredicate::SameObject => self.same_object(&self.value_of(pointer)?, &self.value_of(size)?),
+            MemoryPredicate::NotFreed => self.not_freed(pointer)?,
+            MemoryPredicate::NotEnded => self.not_ended(pointer)?,
+            MemoryPredicate::Freeable => self.freeable(&self.value_of(pointer)?),
             MemoryPredicate::Writable => self.writable(pointer, size)?,
             MemoryPredicate::Callable => self.callable(pointer, size)?,
             MemoryPredicate::NothingLeft => self.is_nothing_left().then_some(true),
             MemoryPredicate::NothingLost => self.is_nothing_lost(size).then_some(true),
             MemoryPredicate::Terminated | MemoryPredicate::WideTerminated => {
                 let width = if predicate == MemoryPredicate::Terminated { 1 } else { 4 };
-                let is_certain = self.ends(pointer, width)? && !self.pointees_of(pointer)?.may_be_null;
+                let is_certain = self.ends(pointer, width)? && !self.value_of(pointer)?.may_be_null;
                 // So many bytes are enough; where no size is given, it is 0.
                 let size = self.eval(size)?.known().and_then(|size| self.model.arithmetic.range(&size));
                 let is_there = match size {
                     Some(size) if width == 1 && size.0 > 0 => {
-                        let pointees = self.pointees_of(pointer)?;
+                        let pointees = self.value_of(pointer)?;
                         !pointees.may_be_null && self.in_bounds(&pointees, size) == Some(true)
                     }
                     _ => false,
@@ -125,44 +123,52 @@ impl<A: Arithmetic> StateView<'_, A> {
         from >= to || self.state.has_values(place.target, from, to)
     }
 
-    fn pointees_of(&self, pointer: &Expr) -> Result<Pointees, Impossible> {
+    /// Where the pointer's value leads. Nothing is said of where points-to sets have it lead to.
+    fn value_of(&self, pointer: &Expr) -> Result<Pointees, Impossible> {
         let value = self.eval(pointer)?.known();
         let may_be_null = value.as_ref().is_none_or(|v| self.model.arithmetic.truth(v) != Some(true));
+        let objects = value.as_ref().and_then(|value| self.model.arithmetic.addresses(value));
+        let is_value = objects.is_some();
+        Ok(Pointees { may_be_null, objects: objects.unwrap_or_default(), is_value })
+    }
+
+    /// Whether all objects that the pointer may lead to are so: those of its value, or else (`false`) those of points-to sets, which know of no lives.
+    fn all_objects(&self, pointer: &Expr, are_so: impl Fn(Object, bool) -> bool) -> Result<bool, Impossible> {
+        let value = self.eval(pointer)?.known();
         if let Some(objects) = value.as_ref().and_then(|value| self.model.arithmetic.addresses(value)) {
-            return Ok(Pointees { may_be_null, objects, is_value: true });
+            return Ok(objects.iter().all(|(object, _)| are_so(*object, true)));
         }
         // An object that was there before may be of a site, too.
         let newer = value.and_then(|value| self.model.arithmetic.newer(&value));
         let is_site =
             |object: &Object| matches!(object, Object::Heap(..)) && !self.model.is_on_stack(*object);
         let targets = self.model.env.targets(self.function.name, pointer);
-        let possible = targets
+        let mut possible = targets
             .objects
             .iter()
             .filter(|object| is_site(object) || may_lead_to(&self.model.env, &newer, **object));
-        let objects = possible.map(|object| (*object, Offsets::ANYWHERE)).collect();
-        Ok(Pointees { may_be_null, objects, is_value: false })
+        Ok(possible.all(|object| are_so(*object, false)))
     }
 
-    fn not_freed(&self, pointees: &Pointees) -> Option<bool> {
+    fn not_freed(&self, pointer: &Expr) -> Result<Option<bool>, Impossible> {
         let ended = self.model.env.ended();
-        let lives = |object: &Object| match object {
+        let lives = |object: Object, is_value: bool| match object {
             Object::Global(_) | Object::Local(..) => true,
-            Object::Heap(..) if self.model.is_on_stack(*object) => true,
-            Object::Heap(..) if pointees.is_value => !self.state.heap.site(*object).dangles,
-            Object::Heap(..) | Object::External => !ended.contains(object),
+            Object::Heap(..) if self.model.is_on_stack(object) => true,
+            Object::Heap(..) if is_value => !self.state.heap.site(object).dangles,
+            Object::Heap(..) | Object::External => !ended.contains(&object),
         };
-        pointees.objects.iter().all(|(object, _)| lives(object)).then_some(true)
+        Ok(self.all_objects(pointer, lives)?.then_some(true))
     }
 
-    fn not_ended(&self, pointees: &Pointees) -> Option<bool> {
-        let lives = |object: &Object| match object {
-            Object::Local(..) => pointees.is_value,
-            Object::Heap(..) if self.model.is_on_stack(*object) => pointees.is_value,
-            Object::Heap(..) if self.model.env.is_left(*object) => false,
+    fn not_ended(&self, pointer: &Expr) -> Result<Option<bool>, Impossible> {
+        let lives = |object: Object, is_value: bool| match object {
+            Object::Local(..) => is_value,
+            Object::Heap(..) if self.model.is_on_stack(object) => is_value,
+            Object::Heap(..) if self.model.env.is_left(object) => false,
             Object::Global(_) | Object::Heap(..) | Object::External => true,
         };
-        pointees.objects.iter().all(|(object, _)| lives(object)).then_some(true)
+        Ok(self.all_objects(pointer, lives)?.then_some(true))
     }
 
     /// Whether the bytes may be written: by the objects that the pointer's value leads to, or by where the program has it from.
@@ -172,7 +178,7 @@ impl<A: Arithmetic> StateView<'_, A> {
             return Ok(Some(true));
         }
         let env = &self.model.env;
-        let pointees = self.pointees_of(pointer)?;
+        let pointees = self.value_of(pointer)?;
         let is_read_only = |(object, _): &(Object, Offsets)| env.program().is_read_only(*object);
         if pointees.is_value {
             if !pointees.objects.iter().any(is_read_only) {

@@ -132,8 +132,8 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
             let view = self.view();
             let places = match pointer {
                 Expr::Address(lvalue) if lvalue.bits.is_some() => return Ok(()),
-                Expr::Address(lvalue) => view.resolve(lvalue)?,
-                _ => view.pointees(pointer, Offsets::at(0), 0)?,
+                Expr::Address(lvalue) => view.resolve_among(lvalue, 1)?,
+                _ => view.pointees_among(pointer, Offsets::at(0), 0, 1)?,
             };
             let strong = view.is_strong(&places);
             (places, strong)
@@ -152,7 +152,7 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
         }
         let (places, limit) = {
             let view = self.view();
-            let places = view.pointees(pointer, Offsets::at(0), 0)?;
+            let places = view.pointees_among(pointer, Offsets::at(0), 0, 1)?;
             let limit = match &places.list[..] {
                 [Place { target: Target::Object(object), .. }] if !places.elsewhere => view.sizes(*object),
                 _ => None,
@@ -329,17 +329,12 @@ impl<'m, A: Arithmetic> Refiner<'m, A> {
         let place = {
             let view = self.view();
             let Some(access) = view.access(lvalue) else { return Ok(()) };
-            let places = view.resolve(lvalue)?;
-            let [place] = &places.list[..] else { return Ok(()) };
-            match place.offsets.single() {
-                Some(offset) if view.is_strong(&places) => {
-                    let at = access.at(offset * 8 + access.start);
-                    view.region(place.target)
-                        .is_none_or(|region| region.can_learn(at))
-                        .then_some((place.target, at))
-                }
-                _ => None,
-            }
+            let Some(place) = view.resolve_exactly(lvalue)? else { return Ok(()) };
+            place.offsets.single().and_then(|offset| {
+                let at = access.at(offset * 8 + access.start);
+                let can_learn = view.region(place.target).is_none_or(|region| region.can_learn(at));
+                can_learn.then_some((place.target, at))
+            })
         };
         let Some((target, at)) = place else { return Ok(()) };
         let at = Access { room: at.len, ..at };

@@ -27,6 +27,10 @@ use crate::store::{
 /// How many definitions of temporaries are followed behind one another.
 const DEFINITIONS: u32 = 6;
 
+/// A pointer of which nothing is known may lead to thousands of objects in the middle of a large library. If it leads to more than so many, their
+/// values are not joined where it is read through (one without a value suffices for any value), nor is it looked at how large each is.
+const FEW: usize = 64;
+
 /// Where a place is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Target {
@@ -206,7 +210,7 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
             }
             return Ok(self.any_of(lvalue));
         }
-        let places = self.resolve(lvalue)?;
+        let places = self.resolve_among(lvalue, FEW)?;
         let read = self.read_places(&places, access);
         if read.is_any()
             && access.scalar == Scalar::Pointer
@@ -341,6 +345,21 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
     /// # Errors
     /// [`Impossible`] if it designates none: every pointer to it is invalid.
     pub fn resolve(&self, lvalue: &Lvalue) -> Result<Places, Impossible> {
+        self.resolve_among(lvalue, usize::MAX)
+    }
+
+    /// The place that an lvalue designates, if it is known exactly.
+    ///
+    /// # Errors
+    /// As [`StateView::resolve`].
+    pub(super) fn resolve_exactly(&self, lvalue: &Lvalue) -> Result<Option<Place>, Impossible> {
+        let places = self.resolve_among(lvalue, 1)?;
+        Ok(if self.is_strong(&places) { places.list.first().copied() } else { None })
+    }
+
+    /// Where an lvalue may be that is read: if a pointer of which nothing is known may lead to more than so many objects, none is named, it may lead
+    /// anywhere.
+    pub(super) fn resolve_among(&self, lvalue: &Lvalue, most: usize) -> Result<Places, Impossible> {
         let path = self.path_offsets(&lvalue.path, true)?;
         let size = lvalue.size;
         let one = |target, offsets| Places {
@@ -361,7 +380,7 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
                 let object = Object::Global(*name);
                 one(Target::Object(object), self.inside(object, path, size))
             }
-            Base::Deref(pointer, _) => self.pointees(pointer, path, size)?,
+            Base::Deref(pointer, _) => self.pointees_among(pointer, path, size, most)?,
         })
     }
 
@@ -370,13 +389,24 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
     /// # Errors
     /// [`Impossible`] if there is none: the pointer is invalid.
     pub fn pointees(&self, pointer: &Expr, path: Offsets, size: u64) -> Result<Places, Impossible> {
+        self.pointees_among(pointer, path, size, usize::MAX)
+    }
+
+    pub(super) fn pointees_among(
+        &self,
+        pointer: &Expr,
+        path: Offsets,
+        size: u64,
+        most: usize,
+    ) -> Result<Places, Impossible> {
         let mut places = Places::default();
         let value = self.eval(pointer)?;
-        let mut add = |object: Object, offsets: Offsets| {
+        let mut add = |object: Object, offsets: Offsets, is_clipped: bool| {
             if object == Object::External {
                 places.elsewhere = true;
             } else {
-                let offsets = self.inside(object, offsets.plus(path), size);
+                let offsets = offsets.plus(path);
+                let offsets = if is_clipped { self.inside(object, offsets, size) } else { offsets };
                 places.list.push(Place { target: Target::Object(object), offsets });
             }
         };
@@ -386,7 +416,7 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
             if known.is_empty() {
                 return Err(Impossible);
             }
-            known.into_iter().for_each(|(object, offsets)| add(object, offsets));
+            known.into_iter().for_each(|(object, offsets)| add(object, offsets, true));
             return Ok(places);
         }
         let newer = value.and_then(|value| self.model.arithmetic.newer(&value));
@@ -394,10 +424,18 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
             for (object, offset) in
                 known.into_iter().filter(|(object, _)| may_lead_to(&self.model.env, &newer, *object))
             {
-                add(object, offset.map_or(Offsets::ANYWHERE, Offsets::at));
+                add(object, offset.map_or(Offsets::ANYWHERE, Offsets::at), true);
             }
         } else {
-            self.targets(pointer, &newer).for_each(|object| add(object, Offsets::ANYWHERE));
+            let targets = self.model.env.targets(self.function.name, pointer);
+            if targets.objects.len() > most {
+                places.elsewhere = true;
+            } else {
+                let is_clipped = targets.objects.len() <= FEW;
+                let possible =
+                    targets.objects.iter().filter(|object| may_lead_to(&self.model.env, &newer, **object));
+                possible.for_each(|object| add(*object, Offsets::ANYWHERE, is_clipped));
+            }
         }
         places.elsewhere |= newer.is_some();
         // Nothing that points-to knows of: memory from outside. And an object that was there before the run has no name.
@@ -424,6 +462,9 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
     }
 
     fn inside(&self, object: Object, offsets: Offsets, size: u64) -> Offsets {
+        if offsets.single().is_some() {
+            return offsets;
+        }
         match self.size(object) {
             Some(bytes) => inside(offsets, bytes, size),
             None => offsets,
@@ -432,9 +473,8 @@ impl<'a, A: Arithmetic> StateView<'a, A> {
 
     /// The pointer that an lvalue is, as something that may say whether there is an object.
     pub fn guard(&self, lvalue: &Lvalue) -> Option<Guard> {
-        let places = self.resolve(lvalue).ok()?;
-        let [place] = &places.list[..] else { return None };
-        let offset = place.offsets.single().filter(|_| self.is_strong(&places))?;
+        let place = self.resolve_exactly(lvalue).ok()??;
+        let offset = place.offsets.single()?;
         match place.target {
             Target::Object(Object::External) => None,
             Target::Object(Object::Global(_) | Object::Local(..) | Object::Heap(..)) | Target::Local(_) => {

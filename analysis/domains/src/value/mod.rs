@@ -17,6 +17,7 @@ use proofline_cfa::{
     Entry, Expr, Function, Object,
     dataflow::Liveness,
     eval::{Overflow, Semantics},
+    register,
 };
 use proofline_cpa::{
     Adjusted, BlockContext, BlockCpa, CallContext, Cpa, Domain, EdgeContext, Facts, LocationContext, Merge,
@@ -110,10 +111,11 @@ impl ValueAnalysis {
     pub fn reveal(&self, state: &ValueState, function: &Function, expr: &Expr) -> String {
         match self.value_of(state, function, expr) {
             Abstract::Of(ExplicitValue::Address(object, 0)) => {
-                format!("&{}", show::object_text(self.model.env.program(), object))
+                register::address_text(&show::object_text(self.model.env.program(), object))
             }
             Abstract::Of(ExplicitValue::Address(object, offset)) => {
-                format!("&{} + {offset} bytes", show::object_text(self.model.env.program(), object))
+                let text = register::address_text(&show::object_text(self.model.env.program(), object));
+                format!("{text} + {offset} bytes")
             }
             Abstract::Of(value) => {
                 let text = self.model.arithmetic.show(&value, expr.scalar()).unwrap_or_default();

@@ -371,7 +371,7 @@ impl<'u> Lowerer<'u> {
         span: Span,
     ) -> Option<ExprId> {
         let int = |kind| Type::new(TypeKind::Int(kind));
-        if matches!(short, "unreachable" | "trap" | "__clear_cache" | "cpu_init" | "unwind_init") {
+        if matches!(short, "unreachable" | "trap" | "assume" | "__clear_cache" | "cpu_init" | "unwind_init") {
             return Some(self.own_call(name, Type::void(), arguments, span));
         }
         if matches!(short, "cpu_is" | "cpu_supports" | "setjmp") {

@@ -1,5 +1,6 @@
 //! A scene in words, for where no picture can be: an object a line, lists from the first object to the last, trees as an outline.
 
+use proofline_cfa::register;
 use proofline_verifier::scene::{Content, ObjectKind, Scene};
 
 use super::{bytes, is_one_value, leads_back, more, shown, starts, target};
@@ -103,7 +104,7 @@ impl Teller<'_> {
             (ObjectKind::Heap, Some(size)) if !self.is_told[at] => {
                 format!("{} ({})", object.name, bytes(size))
             }
-            (ObjectKind::Named, _) => format!("&{}", object.name),
+            (ObjectKind::Named, _) => register::address_text(&object.name),
             (ObjectKind::Variable | ObjectKind::Heap | ObjectKind::Outside | ObjectKind::Freed, _) => {
                 object.name.clone()
             }

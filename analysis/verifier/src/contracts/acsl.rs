@@ -104,6 +104,7 @@ fn merge(written: &mut Written, contract: Contract, clause: &str) {
         }
     }
     written.contract.conditions.extend(contract.conditions);
+    written.contract.separated.extend(contract.separated);
     for (at, of) in contract.records {
         written.contract.records.entry(at).or_default().asked.extend(of.asked);
     }
@@ -260,6 +261,15 @@ impl Reader<'_> {
             self.contract
                 .conditions
                 .push(condition.ok_or_else(|| format!("`{name}` is no floating number"))?);
+            return self.expect(")");
+        }
+        if self.peek(0) == "\\separated" {
+            self.at += 1;
+            self.expect("(")?;
+            let one = self.pointer()?;
+            self.expect(",")?;
+            let other = self.pointer()?;
+            self.contract.separated.insert((one, other));
             return self.expect(")");
         }
         let lhs = self.sum()?;

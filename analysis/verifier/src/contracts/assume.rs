@@ -31,7 +31,7 @@ use super::{
     origin::{Offset, Origin, Origins, Place, Structures, is_character, types, whole_pointer},
     owned::{self, Owned},
     record_invariants::{self, Fact, Rooms, Told},
-    replaced, text,
+    replaced, separated, text,
     whole::Wholes,
     writes::{self, Stays, stays},
 };
@@ -143,6 +143,8 @@ struct Maker<'a> {
     contracts: &'a Contracts,
     origins: Origins<'a>,
     stays: Stays,
+    /// By parameter that is a string, the places that are reached after a write that may be one to the string.
+    beside: BTreeMap<usize, BTreeSet<Loc>>,
     /// Edges that assume what is known of records.
     told: BTreeSet<EdgeId>,
     /// Pointers into rooms of which it is not known at this place whether they are null.
@@ -221,6 +223,15 @@ impl<'a> Maker<'a> {
                 break (stays, origins);
             }
         };
+        let strings: BTreeSet<usize> = own.separated.iter().flat_map(|(one, other)| [*one, *other]).collect();
+        let beside = strings.into_iter().map(|string| {
+            let is_beside = |id: EdgeId| {
+                let other = separated::written_through(&origins, &function.edge(id).op);
+                other.is_some_and(|other| own.are_separated(string, other))
+            };
+            (string, writes::written_beside(memory, function.name, &is_beside))
+        });
+        let beside = beside.collect();
         let is_new = |edge: &Edge| matches!(&edge.op, Op::Allocate(allocation) if whole_pointer(function, &allocation.dst).is_some_and(|id| rooms.has(id)));
         let has_new_rooms = function.edges.iter().any(is_new);
         let mut maker = Maker {
@@ -232,6 +243,7 @@ impl<'a> Maker<'a> {
             contracts,
             origins,
             stays,
+            beside,
             told: BTreeSet::new(),
             open: BTreeSet::new(),
             has_new_rooms,
@@ -262,8 +274,10 @@ impl<'a> Maker<'a> {
     }
 
     /// Whether strings of callers end where they ended, or before, at a location.
-    fn strings_stay(&self, at: Loc) -> bool {
-        self.stays.strings(self.named.before(at))
+    fn strings_stay(&self, at: Loc, origin: Origin) -> bool {
+        let before = self.named.before(at);
+        let is_beside = |at: usize| self.beside.get(&at).is_some_and(|written| !written.contains(&before));
+        self.stays.strings(before) || matches!(origin, Origin::Parameter(at) if is_beside(at))
     }
 
     /// Whether pointers in structures of callers lead where they led.

@@ -17,6 +17,7 @@ use super::{
     obligations,
     origin::{Given, Origin, Origins, Structures, is_character},
     record_invariants::{Rooms, record_of, written},
+    separated,
 };
 
 mod given_back;
@@ -52,6 +53,8 @@ pub(crate) struct Draft {
     keeping: Hooks,
     /// What may hold of records that parameters lead to.
     records: BTreeMap<usize, BTreeSet<Fact>>,
+    /// Parameters through which is written before a string is read that another one leads to.
+    separated: BTreeMap<usize, BTreeSet<usize>>,
     /// Their sizes.
     sizes: BTreeMap<usize, u64>,
     /// Those of them that the function may write, or what it calls.
@@ -191,7 +194,15 @@ impl Draft {
             Asked { memory: memory.clone(), or_null }
         };
         let pointers = self.ladders.iter().filter_map(|(at, ladder)| Some((*at, asked(ladder.first()?))));
-        Contract { pointers: pointers.collect(), ..Contract::default() }
+        self.with_separated(Contract { pointers: pointers.collect(), ..Contract::default() })
+    }
+
+    /// The contract in which strings are in other objects than what is written before they are read.
+    fn with_separated(&self, mut contract: Contract) -> Contract {
+        let strings = contract.pointers.iter().filter(|(_, asked)| asked.memory == Memory::String);
+        let others = |at: usize| self.separated.get(&at).into_iter().flatten().map(move |other| (at, *other));
+        contract.separated = strings.flat_map(|(at, _)| others(*at)).collect();
+        contract
     }
 
     /// The contract with these pointers to functions not null.
@@ -230,7 +241,7 @@ impl Draft {
                 }
             }
         }
-        (next.pointers != last.pointers).then_some(next)
+        (next.pointers != last.pointers).then(|| self.with_separated(next))
     }
 
     /// What is tried where no other memory is asked of first: no number of elements is negative; then, there is at least one element; then, no place
@@ -352,6 +363,7 @@ pub(crate) fn draft(
     let mut trees = given_back(env, function, callees, &hooks);
     trees.retain(|at, memory| is_pointer(at) && (*memory != Memory::Allocated || !ladders.contains_key(at)));
     let starts = starts(function, &origins);
+    let separated = separated::needed(function, &origins);
     let stored = stored(env, function, &origins);
     let numbers = not_nan(env, function);
     let mut records = BTreeMap::new();
@@ -386,6 +398,7 @@ pub(crate) fn draft(
         trees,
         keeping,
         records,
+        separated,
         sizes,
         changed,
         written,

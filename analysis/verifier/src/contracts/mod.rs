@@ -22,6 +22,7 @@ mod owned;
 pub(crate) mod promises;
 mod punned;
 pub(crate) mod record_invariants;
+mod separated;
 mod text;
 mod whole;
 mod writes;
@@ -40,6 +41,8 @@ pub struct Contract {
     pub pointers: BTreeMap<usize, Asked>,
     /// What must hold of the arguments: expressions that read parameters only.
     pub conditions: Vec<Expr>,
+    /// Parameters that do not lead into one object.
+    pub separated: BTreeSet<(usize, usize)>,
     /// Of records that pointers lead to, by the number of the parameter.
     pub records: BTreeMap<usize, OfRecord>,
     /// What functions behave as that are called through pointers. (Of all calls through these, in the function and in what it calls.)
@@ -106,6 +109,11 @@ pub struct Member {
 }
 
 impl Contract {
+    /// Whether two parameters do not lead into one object.
+    fn are_separated(&self, one: usize, other: usize) -> bool {
+        self.separated.contains(&(one, other)) || self.separated.contains(&(other, one))
+    }
+
     /// Nothing is asked.
     pub fn is_empty(&self) -> bool {
         let asks_of_records = self.records.values().any(|of| !of.asked.is_empty());

@@ -18,7 +18,9 @@ use super::{
     at_call,
     bytes::{is_not_null, is_null, or, truth},
     ensures::{of, room},
-    replaced, text,
+    replaced,
+    separated::are_separated,
+    text,
 };
 use crate::checks::{postcondition, precondition};
 
@@ -112,6 +114,12 @@ pub(super) fn condition(callee: &Function, arguments: &[Option<&Expr>], conditio
     at_call(callee, condition, arguments)
 }
 
+/// What is asked of two arguments that lead into different objects.
+pub(super) fn apart(arguments: &[Option<&Expr>], one: usize, other: usize) -> Option<Expr> {
+    let argument = |at: usize| arguments.get(at).copied().flatten();
+    Some(are_separated(argument(one)?, argument(other)?))
+}
+
 pub(super) struct Maker<'p> {
     pub(super) program: &'p Program,
     pub(super) out: Function,
@@ -132,8 +140,15 @@ impl Maker<'_> {
         let Edge { from, op, site, .. } = self.out.edges[at].clone();
         let Some((name, call)) = callee(&op) else { return };
         let Some(body) = self.program.functions.get(&name) else { return };
-        let Contract { pointers, conditions, records: _, is_written: _, hooks: _, is_contained: _ } =
-            &written.contract;
+        let Contract {
+            pointers,
+            conditions,
+            separated,
+            records: _,
+            is_written: _,
+            hooks: _,
+            is_contained: _,
+        } = &written.contract;
         let arguments = values(call);
         let mut demands: Vec<(String, Expr)> = Vec::new();
         for (parameter, of) in pointers {
@@ -144,6 +159,10 @@ impl Maker<'_> {
         for one in conditions {
             let what = format!("`{name}` is called with `{}`", expr_text(body, one));
             demands.extend(condition(body, &arguments, one).map(|one| (what, one)));
+        }
+        for (one, other) in separated {
+            let what = format!("`{name}` is called with {}", text::separated(body, *one, *other));
+            demands.extend(apart(&arguments, *one, *other).map(|one| (what, one)));
         }
         let mut now = self.location();
         self.push(from, now, Op::Skip, site);

@@ -72,6 +72,12 @@ pub(super) fn asked(program: &Program, function: &Function, parameter: usize, as
     }
 }
 
+/// What is asked of two pointers, in words: `` `s` apart from what `n` leads to ``.
+pub(super) fn separated(function: &Function, one: usize, other: usize) -> String {
+    let name = |at: usize| function.parameters.get(at).map_or(Name::new("?"), |id| function.local(*id).name);
+    format!("`{}` in another object than `{}`", name(one), name(other))
+}
+
 /// Whether a member of the tree is a pointer to characters.
 fn has_texts(program: &Program, tree: &Tree) -> bool {
     tree.members.iter().any(|member| {
@@ -112,7 +118,8 @@ impl Contract {
             let text = move |fact: &super::Fact| Some(fact.text(record?.as_str()));
             of.asked.iter().filter_map(text)
         });
-        pointers.chain(records).chain(conditions).chain(hooks).collect()
+        let apart = self.separated.iter().map(|(one, other)| separated(function, *one, *other));
+        pointers.chain(records).chain(apart).chain(conditions).chain(hooks).collect()
     }
 
     /// Each demand as a term of ACSL.
@@ -123,7 +130,11 @@ impl Contract {
             let record = function.parameters.get(*at).map(|id| function.local(*id).name);
             of.asked.iter().filter_map(move |fact| Some(fact.acsl(record?.as_str())))
         });
-        pointers.chain(records).chain(conditions).collect()
+        let name = |at: usize| Some(function.local(*function.parameters.get(at)?).name);
+        let apart = self.separated.iter();
+        let apart =
+            apart.filter_map(|(one, other)| Some(format!("\\separated({}, {})", name(*one)?, name(*other)?)));
+        pointers.chain(records).chain(apart).chain(conditions).collect()
     }
 }
 

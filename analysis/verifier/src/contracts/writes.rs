@@ -58,12 +58,37 @@ impl Stays {
 
 /// Of a run of the function, some edges of which change pointers in structures, with all that is called there, and keep these whole (`whole`).
 pub(super) fn stays(env: &Memory<'_>, function: Name, whole: &BTreeSet<EdgeId>) -> Stays {
-    let graph = env.env.call_graph();
-    let reached: BTreeMap<Name, Vec<Did>> = graph
-        .reachable([function])
-        .into_iter()
-        .filter_map(|name| Some((name, env.env.function(name)?)))
-        .map(|(name, body)| {
+    let did = Deeds::of(env, function, whole);
+    let written = did.behind(&Did::changes_strings, &|_| false, &|_| false);
+    let changed = did.behind(&Did::changes_pointers, &|id| whole.contains(&id), &|_| false);
+    let texts = did.behind(&Did::changes_texts, &|_| false, &|_| false);
+    let freed = did.behind(&|did| did.frees, &|_| false, &|_| false);
+    let copied = did.behind(&|did| did.copies, &|_| false, &|_| false);
+    Stays { written, changed, texts, freed, copied }
+}
+
+/// Places of a run of the function that are reached after a write behind which a string may end later than it did, where some of its edges do not
+/// write to the string (`beside`).
+pub(super) fn written_beside(
+    env: &Memory<'_>,
+    function: Name,
+    beside: &dyn Fn(EdgeId) -> bool,
+) -> BTreeSet<Loc> {
+    Deeds::of(env, function, &BTreeSet::new()).behind(&Did::changes_strings, &|_| false, beside)
+}
+
+/// What each edge of a function does, and of all functions that it calls.
+struct Deeds<'e> {
+    env: &'e Environment,
+    function: Name,
+    all: BTreeMap<Name, Vec<Did>>,
+}
+
+impl<'e> Deeds<'e> {
+    fn of(env: &Memory<'e>, function: Name, whole: &BTreeSet<EdgeId>) -> Deeds<'e> {
+        let reached = env.env.call_graph().reachable([function]);
+        let bodies = reached.into_iter().filter_map(|name| Some((name, env.env.function(name)?)));
+        let all = bodies.map(|(name, body)| {
             let did = |(id, edge): (EdgeId, &Edge)| {
                 let did = of_edge(env, body, id, &edge.op);
                 let is_store = matches!(edge.op, Op::Assign(..)) && did.write == Effect::Anything;
@@ -71,19 +96,29 @@ pub(super) fn stays(env: &Memory<'_>, function: Name, whole: &BTreeSet<EdgeId>) 
                 if is_whole { Did { write: Effect::Number, ..did } } else { did }
             };
             (name, body.edge_ids().map(did).collect())
-        })
-        .collect();
-    let behind = |breaks: &dyn Fn(&Did) -> bool, passed_over: &dyn Fn(EdgeId) -> bool| {
+        });
+        Deeds { env: env.env, function, all: all.collect() }
+    }
+
+    /// Places of the function that are reached behind an edge that `breaks` something, but for those that are `beside` it, or behind a call that may break
+    /// it, but for those that are `passed_over`.
+    fn behind(
+        &self,
+        breaks: &dyn Fn(&Did) -> bool,
+        passed_over: &dyn Fn(EdgeId) -> bool,
+        beside: &dyn Fn(EdgeId) -> bool,
+    ) -> BTreeSet<Loc> {
+        let (graph, function) = (self.env.call_graph(), self.function);
         let may_break: BTreeSet<Name> =
-            reached.iter().filter(|(_, all)| all.iter().any(breaks)).map(|(name, _)| *name).collect();
+            self.all.iter().filter(|(_, all)| all.iter().any(breaks)).map(|(name, _)| *name).collect();
         let mut written = BTreeSet::new();
-        let (Some(body), Some(effects)) = (env.env.function(function), reached.get(&function)) else {
+        let (Some(body), Some(effects)) = (self.env.function(function), self.all.get(&function)) else {
             return written;
         };
         let called =
             |id: EdgeId| graph.call(function, id).into_iter().flat_map(|to| to.functions.iter().copied());
         let is_write = |id: EdgeId| {
-            breaks(&effects[id.index()])
+            breaks(&effects[id.index()]) && !beside(id)
                 || !passed_over(id) && !graph.reachable(called(id)).is_disjoint(&may_break)
         };
         let mut open: Vec<Loc> =
@@ -95,13 +130,7 @@ pub(super) fn stays(env: &Memory<'_>, function: Name, whole: &BTreeSet<EdgeId>) 
             }
         }
         written
-    };
-    let written = behind(&Did::changes_strings, &|_| false);
-    let changed = behind(&Did::changes_pointers, &|id| whole.contains(&id));
-    let texts = behind(&Did::changes_texts, &|_| false);
-    let freed = behind(&|did| did.frees, &|_| false);
-    let copied = behind(&|did| did.copies, &|_| false);
-    Stays { written, changed, texts, freed, copied }
+    }
 }
 
 /// Whether bits come into memory of callers that need not have a value: nobody asks whether what is only copied has one.

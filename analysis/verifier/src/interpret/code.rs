@@ -1,10 +1,13 @@
 //! A program made ready to run: dense numbers for functions, successors per location, which locals live in registers.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    ops::Index,
+    sync::{Arc, OnceLock},
+};
 
 use proofline_cfa::{
     Argument, Base, Callee, EdgeId, Expr, Function, Loc, LocalId, MemoryPredicate, Name, ObligationId, Op,
-    Program, dataflow::Liveness, visit,
+    Program, dataflow::Liveness, register, visit,
 };
 use proofline_program_analysis::Mentions;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -23,18 +26,42 @@ pub(crate) type FunctionIndex = u32;
 /// A program ready to run.
 pub struct Code {
     pub(crate) program: Program,
-    pub(crate) functions: Vec<FunctionCode>,
+    pub(crate) functions: Functions,
     pub(crate) by_name: FxHashMap<Name, FunctionIndex>,
     /// Addresses of functions, also of those without a body.
     addresses: FxHashMap<Name, i128>,
     /// Some condition asks which bytes have a value.
     pub(crate) asks_for_values: bool,
+    /// It uses registers, whose addresses only the interpreter takes for the numbers that they are.
+    pub(crate) has_registers: bool,
     /// Memory at the start of a run: of a program, and of a library. Runs may be short, and tables long.
     pub(crate) initial: [OnceLock<Initial>; 2],
-    /// By function and location: where loops begin. Short runs do not ask.
-    heads: OnceLock<Vec<Vec<bool>>>,
     words: OnceLock<Vec<Vec<u8>>>,
     looked_into: OnceLock<FxHashSet<(Name, LocalId)>>,
+}
+
+/// The functions of a program, by number. Each is made ready when a run comes to it: of the thousands that a function of a large library reaches,
+/// a run comes to a few.
+pub(crate) struct Functions(Vec<(Arc<Function>, OnceLock<FunctionCode>)>);
+
+impl Functions {
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// A function as the program has it.
+    fn plain(&self, index: FunctionIndex) -> &Arc<Function> {
+        &self.0[index as usize].0
+    }
+}
+
+impl Index<usize> for Functions {
+    type Output = FunctionCode;
+    fn index(&self, index: usize) -> &FunctionCode {
+        let (function, code) = &self.0[index];
+        code.get_or_init(|| FunctionCode::new(function))
+    }
 }
 
 /// Memory at the start of a run, and where the globals are in it.
@@ -57,8 +84,10 @@ pub(crate) struct FunctionCode {
     pub(crate) homes: Vec<Home>,
     /// By temporary: which of the function's computed values it gets.
     pub(crate) library_results: FxHashMap<LocalId, u32>,
-    /// Its result depends on nothing but its arguments, and it changes nothing.
-    pub(crate) pure: bool,
+    /// See [`Code::is_pure`].
+    pure: OnceLock<bool>,
+    /// By location: where loops begin. Short runs do not ask.
+    heads: OnceLock<Vec<bool>>,
 }
 
 /// Where a local lives.
@@ -71,6 +100,35 @@ pub(crate) enum Home {
 }
 
 impl FunctionCode {
+    fn new(function: &Arc<Function>) -> FunctionCode {
+        let mut obligation = vec![None; function.locations as usize];
+        for (i, o) in function.obligations.iter().enumerate() {
+            obligation[o.error.index()] = Some(ObligationId(i as u32));
+        }
+        let mut unsupported = vec![None; function.locations as usize];
+        for (loc, what) in &function.unsupported {
+            unsupported[loc.index()] = Some(*what);
+        }
+        let library_results = function.library_results.iter().zip(0..);
+        FunctionCode {
+            successors: function.successors(),
+            obligation,
+            unsupported,
+            homes: homes(function),
+            library_results: library_results.map(|(value, at)| (value.dst, at)).collect(),
+            pure: OnceLock::new(),
+            heads: OnceLock::new(),
+            function: function.clone(),
+            names: OnceLock::new(),
+            liveness: OnceLock::new(),
+        }
+    }
+
+    /// Whether a loop begins there.
+    pub(super) fn is_head(&self, at: Loc) -> bool {
+        self.heads.get_or_init(|| accelerate::heads(&self.function))[at.index()]
+    }
+
     /// The objects and functions of the program that it names, in order.
     pub(crate) fn names(&self) -> &[Name] {
         self.names.get_or_init(|| Mentions::of_function(&self.function).names.into_iter().collect())
@@ -85,50 +143,19 @@ impl FunctionCode {
 impl Code {
     /// Makes a program ready.
     pub fn new(program: &Program) -> Code {
-        let mut functions = Vec::new();
-        let mut by_name = FxHashMap::default();
-        for (name, function) in &program.functions {
-            by_name.insert(*name, functions.len() as u32);
-            let mut obligation = vec![None; function.locations as usize];
-            for (i, o) in function.obligations.iter().enumerate() {
-                obligation[o.error.index()] = Some(ObligationId(i as u32));
-            }
-            let mut unsupported = vec![None; function.locations as usize];
-            for (loc, what) in &function.unsupported {
-                unsupported[loc.index()] = Some(*what);
-            }
-            functions.push(FunctionCode {
-                successors: function.successors(),
-                obligation,
-                unsupported,
-                homes: homes(function),
-                library_results: function
-                    .library_results
-                    .iter()
-                    .zip(0..)
-                    .map(|(value, at)| (value.dst, at))
-                    .collect(),
-                pure: false,
-                function: function.clone(),
-                names: OnceLock::new(),
-                liveness: OnceLock::new(),
-            });
-        }
-        let addresses = addressed(program).zip((0..).map(function_address)).collect();
+        let functions = program.functions.values().map(|function| (function.clone(), OnceLock::new()));
         // Maps of shared parts: a clone is cheap, and the code that runs programs needs no lifetime.
-        let mut code = Code {
+        Code {
             program: program.clone(),
-            functions,
-            by_name,
-            addresses,
+            functions: Functions(functions.collect()),
+            by_name: program.functions.keys().copied().zip(0..).collect(),
+            addresses: addressed(program).zip((0..).map(function_address)).collect(),
             asks_for_values: asks_for_values(program),
+            has_registers: program.globals.keys().any(|name| register::pointer(*name).is_some()),
             initial: Default::default(),
-            heads: OnceLock::new(),
             words: OnceLock::new(),
             looked_into: OnceLock::new(),
-        };
-        code.find_pure();
-        code
+        }
     }
 
     /// Words that texts from outside may be made of.
@@ -146,35 +173,37 @@ impl Code {
         self.addresses.get(&name).copied()
     }
 
-    /// Whether a loop begins there.
-    pub(super) fn is_head(&self, function: FunctionIndex, at: Loc) -> bool {
-        self.heads.get_or_init(|| accelerate::heads(self))[function as usize][at.index()]
+    /// The function with a body that is at an address.
+    pub(super) fn function_at(&self, address: i128) -> Option<FunctionIndex> {
+        let from_first = address - function_address(0);
+        let each = function_address(1) - function_address(0);
+        let index = FunctionIndex::try_from(from_first / each).ok().filter(|_| from_first % each == 0)?;
+        ((index as usize) < self.functions.len()).then_some(index)
     }
 
-    /// Greatest fixpoint: start from "everything that looks harmless by itself", remove what calls something else.
-    fn find_pure(&mut self) {
-        for code in &mut self.functions {
-            code.pure = code.homes.iter().all(|home| matches!(home, Home::Register))
-                && code.unsupported.iter().all(Option::is_none)
-                && code.function.edges.iter().all(|edge| is_harmless(&edge.op));
-        }
-        loop {
-            let remove: Vec<usize> = (0..self.functions.len())
-                .filter(|&i| {
-                    self.functions[i].pure
-                        && self.functions[i].function.edges.iter().any(|edge| {
-                            matches!(&edge.op, Op::Call(call) if !matches!(call.callee, Callee::Direct(name)
-                        if self.by_name.get(&name).is_some_and(|&f| self.functions[f as usize].pure)))
-                        })
-                })
-                .collect();
-            if remove.is_empty() {
-                return;
+    /// Whether its result depends on nothing but its arguments, and it changes nothing: it is harmless by itself, and so is all that it calls.
+    pub(super) fn is_pure(&self, index: FunctionIndex) -> bool {
+        *self.functions[index as usize].pure.get_or_init(|| {
+            let (mut seen, mut open) = (FxHashSet::from_iter([index]), vec![index]);
+            while let Some(next) = open.pop() {
+                let function = self.functions.plain(next);
+                let is_harmless = function.unsupported.is_empty()
+                    && homes(function).iter().all(|home| matches!(home, Home::Register))
+                    && function.edges.iter().all(|edge| is_harmless(&edge.op));
+                if !is_harmless {
+                    return false;
+                }
+                for edge in &function.edges {
+                    let Op::Call(call) = &edge.op else { continue };
+                    let Callee::Direct(name) = call.callee else { return false };
+                    let Some(&callee) = self.by_name.get(&name) else { return false };
+                    if seen.insert(callee) {
+                        open.push(callee);
+                    }
+                }
             }
-            for i in remove {
-                self.functions[i].pure = false;
-            }
-        }
+            true
+        })
     }
 }
 

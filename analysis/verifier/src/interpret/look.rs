@@ -18,7 +18,6 @@ use super::{
     memory::{Area, Extent, Provenance},
     oracle::Oracle,
     place::{decode_bits, field, value_bytes},
-    start::function_address,
 };
 use crate::scene::{Content, ObjectKind, Scene, SceneCell, SceneObject, Target};
 
@@ -368,8 +367,7 @@ impl<O: Oracle> Look<'_, '_, O> {
         if address == 0 {
             return Content::Null;
         }
-        let functions = 0..machine.code.functions.len() as u32;
-        if let Some(index) = functions.clone().find(|index| function_address(*index) == address) {
+        if let Some(index) = machine.code.function_at(address) {
             return Content::Text(machine.code.functions[index as usize].function.name.to_string());
         }
         let target = |object: Option<usize>, base: u64| {

@@ -324,7 +324,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
         if at == code.function.exit {
             return self.leave();
         }
-        if self.accelerator.is_some() && self.code.is_head(index, at) {
+        if self.accelerator.is_some() && self.code.functions[index as usize].is_head(at) {
             self.arrive_at_head((index, at))?;
         }
         self.advance(code, at)
@@ -333,7 +333,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
     /// Looks around now and then. Whether the budget is used up, or too much was asked.
     fn poll(&mut self) -> bool {
         self.next_poll = self.steps + POLL;
-        let is_free = self.guide.is_none() && !self.oracle.hears_edges();
+        let is_free = self.guide.is_none() && !self.oracle.hears_edges() && !self.code.has_registers;
         if self.accelerator.is_none() && self.steps > self.limits.skips_after && is_free {
             self.accelerator = Some(Accelerator::default());
         }

@@ -9,7 +9,7 @@ mod links;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use proofline_cfa::Object;
+use proofline_cfa::{Object, register};
 use proofline_syntax::DataModel;
 
 use links::Links;
@@ -323,16 +323,17 @@ impl Memory {
         }
         let is_inside = |extent: Extent, address: u64| address.wrapping_sub(extent.base) < extent.size;
         let is_literal = |extent: Extent| matches!(extent.object, Object::Global(name) if name.contains('"'));
+        let is_register = |extent: Extent| matches!(extent.object, Object::Global(name) if register::pointer(name).is_some());
         match [self.provenance(one), self.provenance(other)] {
             [Provenance::Live(a), Provenance::Live(b)] if a.base == b.base => true,
             _ if is_order => false,
             [Provenance::Live(a), Provenance::Live(b)] => {
                 is_inside(a, one) && is_inside(b, other) && !(is_literal(a) && is_literal(b))
             }
-            // Functions, and numbers where no object is.
+            // Functions, and numbers where no object is, but perhaps a register.
             [Provenance::Nothing, Provenance::Nothing] => true,
-            [Provenance::Live(a), Provenance::Nothing] => is_inside(a, one),
-            [Provenance::Nothing, Provenance::Live(b)] => is_inside(b, other),
+            [Provenance::Live(a), Provenance::Nothing] => is_inside(a, one) && !is_register(a),
+            [Provenance::Nothing, Provenance::Live(b)] => is_inside(b, other) && !is_register(b),
             [Provenance::Ended(_), _] | [_, Provenance::Ended(_)] => false,
         }
     }

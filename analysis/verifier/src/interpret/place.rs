@@ -4,6 +4,7 @@ use proofline_cfa::{
     Base, Cause, CompareOp, Expr, Float, IntType, LocalId, Lvalue, Object, Program, Scalar, Site,
     Step as PathStep,
     eval::{self, Value},
+    register,
 };
 
 use super::{
@@ -238,6 +239,18 @@ impl<'c, O: Oracle> Machine<'c, O> {
         }
     }
 
+    /// The address, and of a register the number where the program says that it is.
+    fn as_number(&self, address: Value) -> Value {
+        let Value::Int(at) = address else { return address };
+        match self.memory.object_at(at as u64) {
+            Some((Object::Global(name), base, _)) => match register::address(name) {
+                Some(number) => Value::Int(number as i128 + (at - i128::from(base))),
+                None => address,
+            },
+            Some((Object::Heap(..) | Object::Local(..) | Object::External, ..)) | None => address,
+        }
+    }
+
     /// Evaluates an expression.
     pub(super) fn eval(&mut self, code: &'c FunctionCode, expr: &Expr) -> Step<Value> {
         let undefined = |what: &str| stuck(format!("{what} without a defined value"));
@@ -270,9 +283,10 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 }
             }
             Expr::Compare(op, lhs, rhs) => {
-                let (a, b) = (self.eval(code, lhs)?, self.eval(code, rhs)?);
+                let (mut a, mut b) = (self.eval(code, lhs)?, self.eval(code, rhs)?);
                 if lhs.scalar() == Scalar::Pointer {
                     self.compare_addresses(!matches!(op, CompareOp::Eq | CompareOp::Ne), a, b);
+                    (a, b) = (self.as_number(a), self.as_number(b));
                 }
                 match eval::compare(*op, a, b) {
                     Some(truth) => Value::Int(i128::from(truth)),
@@ -283,9 +297,10 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 Value::Int(i128::from(self.memory_predicate(code, *predicate, pointer, size)?))
             }
             Expr::Cast(to, arg, _) => {
-                let value = self.eval(code, arg)?;
+                let mut value = self.eval(code, arg)?;
                 if arg.scalar() == Scalar::Pointer && *to != Scalar::Pointer && value != Value::Int(0) {
                     self.is_determined = false;
+                    value = self.as_number(value);
                 }
                 match eval::cast(arg.scalar(), *to, value, self.semantics) {
                     Some(value) => self.computed(value),
@@ -303,6 +318,11 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 match (self.eval(code, lhs)?, self.eval(code, rhs)?) {
                     (Value::Int(a), Value::Int(b)) => {
                         self.compare_addresses(true, Value::Int(a), Value::Int(b));
+                        let number = |address| match self.as_number(Value::Int(address)) {
+                            Value::Int(number) => number,
+                            Value::Float(_) => address,
+                        };
+                        let (a, b) = (number(a), number(b));
                         Value::Int(ty.wrap((a - b) / i128::from(*stride).max(1)))
                     }
                     _ => return undefined("a difference of pointers"),

@@ -180,12 +180,10 @@ impl<'c, O: Oracle> Machine<'c, O> {
     fn is_callable(&mut self, code: &'c FunctionCode, pointer: &Expr, arguments: &Expr) -> Step<bool> {
         let (Expr::Address(lvalue), Expr::Int(count, _)) = (pointer, arguments) else { return Ok(true) };
         let Base::Deref(called, _) = &lvalue.base else { return Ok(true) };
-        let address = self.eval(code, called)?;
-        let mut functions = (0u32..).zip(&self.code.functions);
-        let found = functions.find(|(at, _)| Value::Int(super::start::function_address(*at)) == address);
-        let Some((_, found)) = found else {
+        let Value::Int(address) = self.eval(code, called)? else { return Ok(true) };
+        let found = self.code.function_at(address).map(|index| &self.code.functions[index as usize]);
+        let Some(found) = found else {
             // Of an object that the run made up nobody knows what it is.
-            let Value::Int(address) = address else { return Ok(true) };
             let address = address as u64;
             let is_object = !matches!(self.memory.provenance(address), Provenance::Nothing);
             return Ok(!is_object || self.is_made_up(address));

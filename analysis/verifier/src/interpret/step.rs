@@ -226,8 +226,10 @@ impl<'c, O: Oracle> Machine<'c, O> {
             },
             Callee::Indirect(pointer, _) => {
                 let address = self.eval(code, pointer)?;
-                let found = (0..self.code.functions.len() as u32)
-                    .find(|&index| Value::Int(super::start::function_address(index)) == address);
+                let found = match address {
+                    Value::Int(address) => self.code.function_at(address),
+                    Value::Float(_) => None,
+                };
                 match found {
                     Some(index) => index,
                     None => return stuck("a call through a pointer to no known function"),
@@ -262,9 +264,10 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 })
                 .collect();
         }
-        let known = if callee.pure { self.remembered(index, &values) } else { None };
+        let is_pure = self.code.is_pure(index);
+        let known = if is_pure { self.remembered(index, &values) } else { None };
         let Some(result) = known else {
-            let memo = callee.pure.then(|| (values.clone(), self.inputs.len()));
+            let memo = is_pure.then(|| (values.clone(), self.inputs.len()));
             return self.enter(index, &values, Some(id), memo);
         };
         self.remembered += 1;

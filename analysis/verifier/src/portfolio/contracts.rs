@@ -531,8 +531,15 @@ impl<P: Programs> Known<'_, P> {
     fn keep(&mut self, name: Name, contract: Contract, open: BTreeSet<ObligationId>, is_written: bool) {
         let subject = &self.functions[&name].subject;
         let Some(function) = subject.env().function(name) else { return };
-        if !contract.is_empty() && open.is_empty() {
-            self.done.insert(name, contract.clone());
+        if !contract.is_empty() {
+            let mut asked = contract.clone();
+            if open.is_empty() {
+                self.done.insert(name, asked);
+            } else {
+                // How it leaves records, only its proof says.
+                asked.records.values_mut().for_each(|of| of.left.clear());
+                self.done.entry(name).or_insert(asked);
+            }
         }
         let kept = Kept {
             words: contract.words(subject.program(), function),

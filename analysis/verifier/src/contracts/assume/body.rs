@@ -403,7 +403,7 @@ impl Maker<'_> {
         };
         let [string] = &result.arguments[..] else { return None };
         let place = self.origins.place(string)?;
-        if self.memory(place.origin) != Memory::String || !self.strings_stay(self.at) {
+        if self.memory(place.origin) != Memory::String || !self.strings_stay(self.at, place.origin) {
             return None;
         }
         let left = self.left(&place)?;

@@ -55,9 +55,6 @@ impl Maker<'_> {
     /// The bytes of strings that operations at a location read, as they are written there.
     pub(super) fn bytes_at(&self, at: Loc, ids: &[EdgeId]) -> Vec<(Lvalue, Place, Option<Byte>)> {
         let mut found: Vec<(Lvalue, Place, Option<Byte>)> = Vec::new();
-        if !self.strings_stay(at) {
-            return found;
-        }
         for id in ids {
             visit::reads(&self.function.edge(*id).op, &mut |lvalue| {
                 let is_byte = matches!(lvalue.scalar, Some(Scalar::Int(ty)) if ty.bits == 8);
@@ -65,7 +62,9 @@ impl Maker<'_> {
                     return;
                 }
                 let Some(place) = self.origins.place(&Expr::Address(lvalue.clone())) else { return };
-                if self.memory(place.origin) == Memory::String && self.left(&place).is_some() {
+                let is_string =
+                    self.memory(place.origin) == Memory::String && self.strings_stay(at, place.origin);
+                if is_string && self.left(&place).is_some() {
                     let byte = Byte::of(&place, lvalue)
                         .filter(|byte| byte.indices.iter().all(|(id, ..)| self.is_register(*id)));
                     found.push((lvalue.clone(), place, byte));

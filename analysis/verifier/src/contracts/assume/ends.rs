@@ -50,6 +50,15 @@ impl Maker<'_> {
             }
             at = self.obliged(at, condition.unwrap_or(truth(false)), &what, None);
         }
+        for (one, other) in &contract.separated {
+            let condition = obligations::apart(&arguments, *one, *other);
+            if contract.is_written && condition.is_some() {
+                continue;
+            }
+            let what = format!("`{callee}` is called with {}", text::separated(body, *one, *other));
+            let condition = condition.map(|condition| self.translated(&condition, &mut None));
+            at = self.obliged(at, condition.unwrap_or(truth(false)), &what, None);
+        }
         at
     }
 

@@ -151,7 +151,7 @@ impl Maker<'_> {
 
     /// Whether a pointer leads to a string, if that is a matter of numbers.
     pub(super) fn ends(&self, place: &Place) -> Option<Expr> {
-        if self.memory(place.origin) != Memory::String || !self.strings_stay(self.at) {
+        if self.memory(place.origin) != Memory::String || !self.strings_stay(self.at, place.origin) {
             return None;
         }
         let Some(left) = self.left(place) else {
@@ -178,7 +178,16 @@ impl Maker<'_> {
         if self.is_owned(predicate, pointer) {
             return Some((truth(true), usize::MAX));
         }
-        let place = self.origins.place(pointer)?;
+        let place = match self.origins.place(pointer) {
+            Some(place) => place,
+            // The address of a variable has no origin.
+            None if predicate == MemoryPredicate::SameObject
+                && separated::is_own(&self.origins, pointer, size) =>
+            {
+                return Some((truth(false), usize::MAX));
+            }
+            None => return None,
+        };
         let condition = match predicate {
             MemoryPredicate::InBounds => self.inside(&place, size)?,
             MemoryPredicate::Terminated => self.ends(&place)?,
@@ -187,6 +196,7 @@ impl Maker<'_> {
             {
                 truth(false)
             }
+            MemoryPredicate::SameObject if self.are_separated(&place, pointer, size) => truth(false),
             // What callers lead to has values.
             MemoryPredicate::Initialised if self.has_values(&place) => truth(true),
             MemoryPredicate::NotFreed | MemoryPredicate::NotEnded if self.is_alive(&place) => truth(true),
@@ -209,6 +219,19 @@ impl Maker<'_> {
             Origin::Loaded(_) | Origin::Allocated | Origin::Room => usize::MAX,
         };
         Some((condition, at))
+    }
+
+    /// Whether two pointers lead into different objects.
+    fn are_separated(&self, place: &Place, pointer: &Expr, other: &Expr) -> bool {
+        let other = match self.origins.place(other) {
+            Some(other) => other.origin,
+            None => return separated::is_own(&self.origins, pointer, other),
+        };
+        match (place.origin, other) {
+            (Origin::Parameter(one), Origin::Parameter(other)) => self.own.are_separated(one, other),
+            (Origin::Allocated, Origin::Parameter(_)) | (Origin::Parameter(_), Origin::Allocated) => true,
+            (Origin::Parameter(_) | Origin::Loaded(_) | Origin::Allocated | Origin::Room, _) => false,
+        }
     }
 
     /// Whether it is said of what the function holds.

@@ -20,7 +20,6 @@ use super::{
         machine::Machine,
         oracle::Oracle,
         place::value_bytes,
-        start::function_address,
     },
     Taken,
     form::{Exact, Polynomial},
@@ -204,8 +203,10 @@ impl<'m, 'c, O: Oracle> Iteration<'m, 'c, O> {
             Callee::Indirect(pointer, _) => {
                 let form = self.eval(code, pointer)?;
                 let address = constant(&form)?;
-                let mut indices = 0..all.functions.len() as u32;
-                indices.find(|index| Value::Int(function_address(*index)) == address)?
+                match address {
+                    Value::Int(address) => all.function_at(address)?,
+                    Value::Float(_) => return None,
+                }
             }
         };
         Some(&all.functions[index as usize])

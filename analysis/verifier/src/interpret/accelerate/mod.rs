@@ -18,7 +18,7 @@ use proofline_cfa::{EdgeId, Loc, Structure, eval::Value};
 use rustc_hash::FxHashMap;
 
 use super::{
-    code::{Code, FunctionIndex},
+    code::FunctionIndex,
     machine::{End, Machine, Step, Stop},
     oracle::{Oracle, Passing},
     place::refused,
@@ -90,16 +90,13 @@ impl Head {
     }
 }
 
-/// By function and location, whether a loop begins there.
-pub(super) fn heads(code: &Code) -> Vec<Vec<bool>> {
-    let heads = |function: &proofline_cfa::Function| {
-        let mut heads = vec![false; function.locations as usize];
-        for found in Structure::of(function).loops() {
-            heads[found.head.index()] = true;
-        }
-        heads
-    };
-    code.functions.iter().map(|code| heads(&code.function)).collect()
+/// By location, whether a loop begins there.
+pub(super) fn heads(function: &proofline_cfa::Function) -> Vec<bool> {
+    let mut heads = vec![false; function.locations as usize];
+    for found in Structure::of(function).loops() {
+        heads[found.head.index()] = true;
+    }
+    heads
 }
 
 impl Recording {

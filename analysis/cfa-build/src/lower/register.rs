@@ -1,8 +1,7 @@
 //! Registers of devices. A program reaches them through numbers that it converts to pointers: `*(volatile uint8_t *)0x25`, `GPIOA->ODR`, where
 //! `GPIOA` is `((GPIO_TypeDef *)0x40020000)`. Each becomes an object that is defined elsewhere, and that something else than the program may change:
-//! so it is there, a read of it may give any value, and it is none of the program's own objects. Memory at a number that is not declared
-//! `volatile` stays what it is, a pointer of which nothing is known; and so does the address of a single register, for its neighbours are reached
-//! through it.
+//! so it is there, a read of it may give any value, and it is none of the program's own objects. A number that leads to what is not declared
+//! `volatile` stays a number, which leads to no object; and so does the address of a single register, for its neighbours are reached through it.
 
 use proofline_hir::{
     Linkage, Name, Type, TypeKind,

@@ -72,7 +72,7 @@ pub(super) fn asked(program: &Program, function: &Function, parameter: usize, as
     }
 }
 
-/// What is asked of two pointers, in words: `` `s` apart from what `n` leads to ``.
+/// What is asked of two pointers, in words: `` `s` in another object than `n` ``.
 pub(super) fn separated(function: &Function, one: usize, other: usize) -> String {
     let name = |at: usize| function.parameters.get(at).map_or(Name::new("?"), |id| function.local(*id).name);
     format!("`{}` in another object than `{}`", name(one), name(other))

@@ -23,8 +23,8 @@ use crate::{
     lower::{absent, variable_arguments},
 };
 use proofline_cfa::{
-    Callee, Constant, Function, FunctionMap, Global, InitialValue, IntType, Loc, Op, Program, Scalar, Types,
-    scalar_of, types::innermost,
+    Approximation, Callee, Constant, Function, FunctionMap, Global, InitialValue, IntType, Loc, Op, Program,
+    Scalar, Site, Types, scalar_of, types::innermost,
 };
 
 pub use crate::call_coercion::Interface;
@@ -103,6 +103,14 @@ pub fn function(linking: &dyn Linking, name: Name) -> Option<Arc<Function>> {
         let main = Arc::make_mut(&mut function);
         main.unsupported.push((main.entry, outside(*what)));
     }
+    // Whoever links a library may have another one.
+    if function.attributes.weak
+        && linking.places(Name::new("main")).is_none_or(|main| main.functions.is_empty())
+    {
+        let what =
+            Name::new(&format!("the weak definition of `{}` is the one that is linked", name.written()));
+        Arc::make_mut(&mut function).approximations.push(Approximation { what, site: Site::NOWHERE });
+    }
     Some(function)
 }
 
@@ -173,6 +181,8 @@ pub fn unsupported(linking: &dyn Linking, name: Name) -> Vec<Name> {
     if !other_definitions(linking, name).is_empty() {
         found.push(Name::new("two different definitions"));
     }
+    let unit = linking.places(name).and_then(|places| linking.unit(*places.functions.first()?));
+    found.extend(unit.and_then(LinkedUnit::unmodelled));
     if name.as_str() == "main" && definition(linking, name).is_some() {
         found.extend(linking.outside_main().iter().map(|what| outside(*what)));
     }

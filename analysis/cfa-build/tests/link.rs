@@ -57,6 +57,30 @@ fn two_definitions_are_a_problem_and_take_the_verdict() {
 }
 
 #[test]
+fn a_definition_replaces_a_weak_one_in_any_order() {
+    let strong = "int f(void) { return 7; }";
+    for weak in [
+        "__attribute__((weak)) int f(void) { return 3; } int g(void) { return f(); }",
+        "int f(void) __attribute__((weak)); int f(void) { return 3; } int g(void) { return f(); }",
+    ] {
+        for texts in [[strong, weak], [weak, strong]] {
+            let (program, map) = linked(&texts);
+            assert!(map.problems.is_empty() && program.unsupported.is_empty());
+            assert!(format!("{:?}", function(&program, "f").edges).contains("Int(7"), "{texts:?}");
+            assert!(function(&program, "f").approximations.is_empty());
+        }
+    }
+}
+
+#[test]
+fn in_a_library_a_weak_definition_may_be_replaced() {
+    let weak = "__attribute__((weak)) int f(void) { return 3; }";
+    let said = |texts: &[&str]| function(&linked(texts).0, "f").approximations.len();
+    assert_eq!(said(&[weak]), 1);
+    assert_eq!(said(&[weak, "int f(void); int main(void) { return f(); }"]), 0);
+}
+
+#[test]
 fn what_two_units_disagree_about_a_third_does_not_settle() {
     for third in ["int g = 3;", "int g;", "int g = 1;"] {
         let (program, map) = linked(&["int g = 1;", "int g = 2;", third]);

@@ -86,3 +86,50 @@ fn every_standard_model_has_a_name_once() {
     }
     assert!(models::standard().model("mystery").is_none());
 }
+
+#[test]
+fn every_prototype_of_the_library_is_understood() {
+    let text = include_str!("../models/libc.types");
+    let kinds = [
+        "any",
+        "void",
+        "int",
+        "float",
+        "record",
+        "void*",
+        "char*",
+        "int*",
+        "float*",
+        "record*",
+        "pointer*",
+        "function*",
+    ];
+    let mut names = 0;
+    for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let (types, called) = line.split_once("): ").unwrap_or_else(|| panic!("{line}"));
+        let (result, parameters) = types.split_once('(').unwrap_or_else(|| panic!("{line}"));
+        assert!(kinds.contains(&result), "{line}");
+        let mut parameters = parameters.split(", ").filter(|word| !word.is_empty());
+        assert!(parameters.all(|word| word == "..." || kinds.contains(&word)), "{line}");
+        // Nobody is described who has no model.
+        for name in called.split(", ") {
+            assert!(models::standard().model(name).is_some(), "{name}");
+            names += 1;
+        }
+    }
+    assert!(names > 250);
+}
+
+#[test]
+fn a_function_with_other_types_is_none_of_the_library() {
+    let of = |text: &str| {
+        let mut program = program(&[text]);
+        models::apply(&mut program, models::standard());
+        operations(&program, "f").iter().any(|operation| operation.contains("external close"))
+    };
+    assert!(of("struct s { int x; }; int close(struct s *); void f(struct s *s) { close(s); }"));
+    assert!(of("int close(int, int); void f(int n) { close(n, n); }"));
+    for known in ["int close(int);", "int close();", "extern long close(unsigned);"] {
+        assert!(!of(&format!("{known} void f(int n) {{ close(n); }}")), "{known}");
+    }
+}

@@ -1,6 +1,9 @@
 //! A linked program: automata by name, global objects with their initial bytes, records. What analyses run on.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use proofline_hir::{Linkage, Name, Records, Type};
 use proofline_syntax::DataModel;
@@ -27,6 +30,8 @@ pub struct Program {
     pub functions: BTreeMap<Name, Arc<Function>>,
     /// Functions that are declared but have no body here: their types.
     pub externals: BTreeMap<Name, Type>,
+    /// Of a part of a program: objects that functions elsewhere in it read and write by name, too, though none of them has their address.
+    pub shared: BTreeSet<Name>,
     /// What makes every verdict about the program unknown (threads, for instance), with the function that does it.
     pub unsupported: Vec<(Name, Name)>,
 }
@@ -145,6 +150,7 @@ impl Program {
             globals: BTreeMap::new(),
             functions: BTreeMap::new(),
             externals: BTreeMap::new(),
+            shared: BTreeSet::new(),
             unsupported: Vec::new(),
         }
     }

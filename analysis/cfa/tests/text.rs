@@ -247,7 +247,7 @@ fn function() -> impl Strategy<Value = Function> {
     let obligation =
         (select(vec![CheckId::new("assertion"), CheckId::new("division-by-zero")]), loc(), site(), name())
             .prop_map(|(check, error, site, text)| Obligation { check, error, site, text });
-    let head = (name(), ty(), any::<[bool; 7]>(), vec(local, 0..4), vec((0u32..6).prop_map(LocalId), 0..3));
+    let head = (name(), ty(), any::<[bool; 8]>(), vec(local, 0..4), vec((0u32..6).prop_map(LocalId), 0..3));
     let tail = (
         vec(edge, 0..4),
         vec(obligation, 0..2),
@@ -259,13 +259,13 @@ fn function() -> impl Strategy<Value = Function> {
     );
     (head, option::of((0u32..6).prop_map(LocalId)), any::<u32>(), loc(), loc(), tail).prop_map(
         |((name, ty, flags, locals, parameters), result, locations, entry, exit, tail)| {
-            let [internal, noreturn, inline, pure, malloc, runs_outside_main, variadic] = flags;
+            let [internal, noreturn, inline, pure, malloc, runs_outside_main, weak, variadic] = flags;
             let (edges, obligations, labels, approximations, unsupported, library_results, operands) = tail;
             Function {
                 name,
                 ty,
                 linkage: if internal { Linkage::Internal } else { Linkage::External },
-                attributes: FunctionAttributes { noreturn, inline, pure, malloc, runs_outside_main },
+                attributes: FunctionAttributes { noreturn, inline, pure, malloc, runs_outside_main, weak },
                 locals,
                 parameters,
                 result,
@@ -318,14 +318,16 @@ fn program() -> impl Strategy<Value = Program> {
         vec(global, 0..3),
         vec(function(), 0..2),
         vec((name(), ty()), 0..2),
+        vec(name(), 0..2),
         vec((name(), name()), 0..2),
     )
-        .prop_map(|(wide, records, globals, functions, externals, unsupported)| Program {
+        .prop_map(|(wide, records, globals, functions, externals, shared, unsupported)| Program {
             data_model: if wide { DataModel::Lp64 } else { DataModel::Ilp32 },
             records: records.into_iter().map(|r| (r.tag, Arc::new(r))).collect(),
             globals: globals.into_iter().map(|g| (g.name, Arc::new(g))).collect(),
             functions: functions.into_iter().map(|f| (f.name, Arc::new(f))).collect(),
             externals: externals.into_iter().collect(),
+            shared: shared.into_iter().collect(),
             unsupported,
         })
 }

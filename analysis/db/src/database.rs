@@ -28,6 +28,7 @@ use proofline_verifier::{
 use salsa::{Cancelled, EventKind, Setter};
 
 use crate::{
+    apart::stands_apart,
     files::{Known, Texts},
     front::{FileName, Project, files, source},
     linked::{Symbol, has_body, trouble},
@@ -35,7 +36,7 @@ use crate::{
     module_invariants::bounds_at,
     program::{covered, default_entries, given, misunderstood, positions, ready},
     shared::{Db, Interrupted, Shared},
-    slices::{annotation, callers, prepared},
+    slices::{annotation, callers, prepared, wrapv},
     store::Store,
     verdict::{Asked, explain, findings, judgement, known},
     work::Work,
@@ -331,7 +332,8 @@ impl Database {
     pub fn prepared(&self) -> Result<Prepared, Stopped> {
         let db = self.clone();
         let (program, surroundings) = db.caught(|db| prepared(db, db.project()).clone())?;
-        let Options { volatile, wrapv, .. } = db.caught(|db| db.project().options(db).clone())?;
+        let volatile = db.caught(|db| db.project().options(db).volatile)?;
+        let wrapv = db.caught(|db| wrapv(db, db.project()))?;
         Ok(Prepared { program, surroundings, volatile, wrapv })
     }
 
@@ -437,11 +439,15 @@ impl Programs for Database {
     }
 
     fn subject_of(&self, function: Name) -> Result<Subject, Stopped> {
-        let wrapv = self.caught(|db| db.project().options(db).wrapv)?;
+        let wrapv = self.caught(|db| wrapv(db, db.project()))?;
         self.caught(|db| {
             let ready = ready(db, db.project(), Symbol::new(db, function));
             Subject::new(ready.environment.clone(), wrapv)
         })
+    }
+
+    fn stands_apart(&self, function: Name) -> Result<bool, Stopped> {
+        self.caught(|db| stands_apart(db, db.project(), Symbol::new(db, function)))
     }
 
     fn judge(&self, request: &Request, entry: Entry, control: &Control) -> Result<Report, Stopped> {
@@ -463,7 +469,7 @@ fn one(db: &Database, request: &Request, entry: Entry) -> Result<Report, Stopped
             let db = db.within(&Control::default());
             db.caught(|db| {
                 let symbol = Symbol::new(db, entry.name);
-                partial.report(entry, &explain(db, project, symbol, &request.property, &partial))
+                partial.report(entry, &explain(db, project, symbol, request, &partial))
             })
         }
         Err((Stopped::OutOfTime, None)) => {

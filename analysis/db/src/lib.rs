@@ -9,6 +9,7 @@
 //! A verdict is a function of the *slice* of its entry (see `proofline_program_analysis::slice`), a program of its own without positions.
 //! So it is enough to compare slices: a comment changes none, an edit changes those that can reach it.
 
+mod apart;
 mod blocks;
 mod database;
 mod files;

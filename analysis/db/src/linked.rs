@@ -242,6 +242,13 @@ pub(crate) fn unit_of<'db>(db: &'db dyn Db, project: Project, symbol: Symbol<'db
     places(db, project, symbol).as_ref()?.functions.first().copied()
 }
 
+/// Whether signed arithmetic wraps around in a unit.
+#[salsa::tracked(returns(copy))]
+pub(crate) fn wraps(db: &dyn Db, project: Project, unit: usize) -> bool {
+    let file = units(db, project).get(unit);
+    file.is_some_and(|file| automata(db, project, *file).as_ref().is_some_and(|unit| unit.wraps))
+}
+
 /// Whether the unit may mention an internal function of it where nobody has seen it.
 #[salsa::tracked(returns(copy))]
 pub(crate) fn has_gaps(db: &dyn Db, project: Project, unit: usize) -> bool {

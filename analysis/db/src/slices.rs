@@ -25,7 +25,8 @@ use crate::{
     front::Project,
     linked::{
         Symbol, addressed, data_model, ends_at_labels, exported, external, function, global, has_annotations,
-        has_gaps, homed, mentions, outside_main, positions_of, record, unit_of, unsupported, users, whole,
+        has_gaps, homed, mentions, outside_main, positions_of, record, unit_of, units, unsupported, users,
+        whole, wraps,
     },
     shared::Db,
     wide::entered,
@@ -35,7 +36,24 @@ use crate::{
 /// Which obligations the program has.
 fn conventions(db: &dyn Db, project: Project) -> Conventions {
     let ends_at_labels = ends_at_labels(db, project);
-    Conventions::of(project.options(db), ends_at_labels)
+    Conventions { wrapv: wrapv(db, project), ..Conventions::of(project.options(db), ends_at_labels) }
+}
+
+/// Does something with what is to be done to programs before engines see them.
+pub(crate) fn prepared_as<T>(
+    db: &dyn Db,
+    project: Project,
+    annotations: &dyn Fn(Name) -> Option<String>,
+    work: impl FnOnce(&Preparation<'_>) -> T,
+) -> T {
+    let inserted =
+        |function: &Arc<Function>, conventions| db.shared().functions.inserted(function, conventions);
+    work(&Preparation {
+        conventions: conventions(db, project),
+        monitors: monitors(db, project),
+        annotations,
+        inserted: &inserted,
+    })
 }
 
 /// All of the linked program with library models and obligations, to look at, and what is around it. Verdicts come from slices.
@@ -43,16 +61,9 @@ fn conventions(db: &dyn Db, project: Project) -> Conventions {
 pub(crate) fn prepared(db: &dyn Db, project: Project) -> (Arc<Program>, Surroundings) {
     let mut program = whole(db, project);
     let annotations = |name| annotation(db, project, Symbol::new(db, name)).clone();
-    let inserted =
-        |function: &Arc<Function>, conventions| db.shared().functions.inserted(function, conventions);
-    let how = Preparation {
-        conventions: conventions(db, project),
-        monitors: monitors(db, project),
-        annotations: &annotations,
-        inserted: &inserted,
-    };
     let is_library = !program.functions.contains_key(&Entry::main().name);
-    let surroundings = load::prepare(&mut program, &how, is_library);
+    let surroundings =
+        prepared_as(db, project, &annotations, |how| load::prepare(&mut program, how, is_library));
     (Arc::new(program), surroundings)
 }
 
@@ -162,18 +173,11 @@ pub(crate) fn ready_within<'db>(
         module_invariants::assume(&mut program, name, within.bounds(db), within.begins(db));
         program
     };
-    let conventions = conventions(db, project);
     let annotations = |name| annotation(db, project, Symbol::new(db, name)).clone();
     let entry = Entry::new(name);
-    let inserted =
-        |function: &Arc<Function>, conventions| db.shared().functions.inserted(function, conventions);
-    let how = Preparation {
-        conventions,
-        monitors: monitors(db, project),
-        annotations: &annotations,
-        inserted: &inserted,
-    };
-    let environment = load::of_entry(entry, &how, volatile(db, project), &sliced);
+    let environment = prepared_as(db, project, &annotations, |how| {
+        load::of_entry(entry, how, volatile(db, project), &sliced)
+    });
     Arc::new(Ready::new(db, environment, name))
 }
 
@@ -185,14 +189,15 @@ pub(crate) fn volatile(db: &dyn Db, project: Project) -> VolatileReads {
 
 /// What watches the program.
 #[salsa::tracked]
-fn monitors(db: &dyn Db, project: Project) -> Monitors {
+pub(crate) fn monitors(db: &dyn Db, project: Project) -> Monitors {
     project.options(db).monitors.clone()
 }
 
-/// Whether signed arithmetic wraps around.
+/// Whether signed arithmetic wraps around: if somebody says so, or the flags of every file do.
 #[salsa::tracked(returns(copy))]
 pub(crate) fn wrapv(db: &dyn Db, project: Project) -> bool {
-    project.options(db).wrapv
+    let count = units(db, project).len();
+    project.options(db).wrapv || count > 0 && (0..count).all(|unit| wraps(db, project, unit))
 }
 
 /// [`entry_points::given_away`]. All of the program is looked at only if some function that code outside

@@ -36,7 +36,7 @@ pub(crate) fn key(slice: ContentHash, request: &Request, wrapv: bool) -> Content
     hasher.write(&[u8::from(request.first_only), u8::from(wrapv)]);
     hasher.write(&slice.0);
     let round = &request.round;
-    hasher.write(&[u8::from(round.is_own), u8::from(round.after.is_some())]);
+    hasher.write(&[u8::from(round.is_own), u8::from(round.is_apart), u8::from(round.after.is_some())]);
     hasher.write(&(round.settled.len() as u64).to_le_bytes());
     for ((function, obligation), known) in round.settled.iter() {
         let known = match known {

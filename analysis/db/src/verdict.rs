@@ -9,12 +9,12 @@ use proofline_verifier::{
     facts::{Facts, passed_over},
     finding::Finding,
     portfolio::{Request, confirm, judge},
-    property::Property,
     report::Judgement,
     sources::Sources,
 };
 
 use crate::{
+    apart,
     blocks::SliceBlocks,
     front::Project,
     linked::{Symbol, positions_of},
@@ -41,6 +41,14 @@ fn subject(db: &dyn Db, project: Project, ready: &Ready) -> Subject {
     Subject::new(ready.environment.clone(), wrapv(db, project))
 }
 
+/// The program that engines look at for this question.
+fn ready_of<'db>(db: &'db dyn Db, project: Project, entry: Symbol<'db>, request: &Request) -> Arc<Ready> {
+    match request.round.is_apart {
+        true => apart::ready_for(db, project, entry, &request.property),
+        false => ready_for(db, project, entry, &request.property).clone(),
+    }
+}
+
 /// What is known of an entry's obligations.
 #[salsa::tracked]
 pub(crate) fn judgement<'db>(
@@ -51,7 +59,7 @@ pub(crate) fn judgement<'db>(
 ) -> Arc<Judgement> {
     let name = entry.name(db);
     let request: &Request = asked.request(db);
-    let ready = ready_for(db, project, entry, &request.property);
+    let ready = ready_of(db, project, entry, request);
     let wrapv_holds = wrapv(db, project);
     let key = stored::key(ready.fingerprint, request, wrapv_holds);
     // An answer in which nothing is open is one to other questions about the same, too.
@@ -76,9 +84,12 @@ pub(crate) fn judgement<'db>(
     let team = db.shared().memory.team.get();
     let said = team.and_then(|team| team.find(ready.fingerprint, &keys, request.steps, &control.cancel));
     let said = said.and_then(|answer| Some((answer.claim()?, answer)));
-    let slice = slice_of(db, project, name);
-    let blocks = SliceBlocks::new(db, (project, slice, request.property.passed_over()));
-    let subject = subject(db, project, ready).with_summaries(db.shared().summaries.clone(), blocks);
+    let mut subject = subject(db, project, &ready);
+    if !request.round.is_apart {
+        let slice = slice_of(db, project, name);
+        let blocks = SliceBlocks::new(db, (project, slice, request.property.passed_over()));
+        subject = subject.with_summaries(db.shared().summaries.clone(), blocks);
+    }
     let started = Instant::now();
     // Engines end by their budgets, with what they know by then.
     let (entry, before) = (Entry::new(name), before.as_deref());
@@ -186,7 +197,7 @@ pub(crate) fn findings<'db>(
     if judgement.counterexamples.len() > all.len() {
         let mut new = Judgement::clone(judgement);
         new.counterexamples.drain(..all.len());
-        all.extend(explain(db, project, entry, &request.property, &new));
+        all.extend(explain(db, project, entry, request, &new));
     }
     Arc::new(all)
 }
@@ -196,14 +207,14 @@ pub(crate) fn explain<'db>(
     db: &'db dyn Db,
     project: Project,
     entry: Symbol<'db>,
-    property: &Property,
+    request: &Request,
     judgement: &Judgement,
 ) -> Vec<Option<Finding>> {
     if judgement.counterexamples.is_empty() {
         return Vec::new();
     }
     db.shared().log(Work::Explained(entry.name(db)));
-    let subject = subject(db, project, ready_for(db, project, entry, property));
+    let subject = subject(db, project, &ready_of(db, project, entry, request));
     let (map, units) = positions_of(db, project, subject.program().functions.keys());
     judgement.explained(&subject, &Sources::new(Arc::new(map), units, Vec::new()))
 }

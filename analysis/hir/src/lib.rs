@@ -19,7 +19,7 @@ pub mod verify;
 pub use content_hash::{ContentHash, ContentHasher};
 pub use lower::{HirError, Lowered, lower};
 pub use module::{
-    Enumerations, Function, FunctionAttributes, Global, Linkage, Module, ModuleMap, StringLiteral,
+    Dialect, Enumerations, Function, FunctionAttributes, Global, Linkage, Module, ModuleMap, StringLiteral,
 };
 pub use name::Name;
 pub use types::{Record, Records, Type, TypeKind};

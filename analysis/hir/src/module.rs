@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use proofline_syntax::{DataModel, Span};
+use proofline_syntax::{Concerns, DataModel, Flags, Span, Unit};
 
 use crate::{
     Name,
@@ -33,6 +33,48 @@ pub struct Module {
     pub absent: BTreeSet<Name>,
     /// Assembly stands outside of functions: it may name all that is here.
     pub has_assembly: bool,
+    /// What the compiler is told that is not modelled.
+    pub dialect: Dialect,
+}
+
+/// What a compiler is told that gives a unit another meaning than the one that is modelled: the flag, by what it concerns.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Dialect {
+    /// All functions.
+    pub everything: Option<Name>,
+    /// Functions that compute with floating numbers.
+    pub floats: Option<Name>,
+    /// Those that multiply and add them.
+    pub fused: Option<Name>,
+    /// Whether floating numbers may have more precision than their types while they are computed with (`-m32` without `-mfpmath=sse`).
+    pub is_wider: bool,
+    /// Signed arithmetic wraps around (`-fwrapv`), which is modelled.
+    pub wraps: bool,
+}
+
+impl Dialect {
+    pub(crate) fn of(unit: &Unit, flags: &Flags) -> Dialect {
+        let flag = |concerns| flags.unmodelled(concerns).map(Name::new);
+        let parallel = || flag(Concerns::Parallel).filter(|_| has_parallel_pragmas(unit));
+        Dialect {
+            everything: flag(Concerns::Everything).or_else(parallel),
+            floats: flag(Concerns::Floats),
+            fused: flag(Concerns::Fused),
+            wraps: flags.wrapv,
+            is_wider: flags.data_model == DataModel::Ilp32 && !flags.sse,
+        }
+    }
+}
+
+/// Whether `#pragma omp` or `_Pragma("omp …")` stands in one of the unit's files that is no header of the machine.
+fn has_parallel_pragmas(unit: &Unit) -> bool {
+    let files = unit.files();
+    let is_one = |line: &str| {
+        let Some((_, rest)) = line.split_once("ragma") else { return false };
+        let word = rest.trim_start_matches(|c: char| !c.is_ascii_alphabetic());
+        ["omp", "acc"].iter().any(|name| word.starts_with(name))
+    };
+    files.ids().filter(|id| !files.is_system(*id)).any(|id| files.text(id).lines().any(is_one))
 }
 
 /// Where a name can be seen.
@@ -104,6 +146,8 @@ pub struct FunctionAttributes {
     pub malloc: bool,
     /// `constructor` or `destructor`: runs outside `main`.
     pub runs_outside_main: bool,
+    /// `weak`: another file's definition replaces this one.
+    pub weak: bool,
 }
 
 /// Positions of a module's things, parallel to its vectors.

@@ -14,7 +14,8 @@ use proofline_syntax::{
     interrupt::{self, Interrupt, Interrupted},
 };
 use proofline_verifier::{
-    Cancel, Program as Code, Subject, load::LoadError, portfolio::panic_text, sources::Sources,
+    Cancel, CheckId, Function, Program as Code, Subject, engines::Targets, load::LoadError,
+    portfolio::panic_text, sources::Sources,
 };
 
 pub use crate::plan::EntryPoint;
@@ -77,6 +78,8 @@ struct ReadCode {
     prepared: Prepared,
     /// What was found out about all of it, once somebody has asked.
     subject: OnceLock<Subject>,
+    /// Which checks are asked about.
+    checks: OnceLock<BTreeSet<CheckId>>,
     sources: Sources,
 }
 
@@ -137,7 +140,7 @@ impl Program {
             problems,
             index,
             undefined,
-            code: Some(ReadCode { prepared, subject: OnceLock::new(), sources }),
+            code: Some(ReadCode { prepared, subject: OnceLock::new(), checks: OnceLock::new(), sources }),
             ..nothing
         }
     }
@@ -236,6 +239,12 @@ impl Program {
     /// The program itself, without what is found out about all of it.
     pub(crate) fn prepared(&self) -> Option<&Code> {
         self.code.as_ref().map(|code| code.prepared.program())
+    }
+    /// The obligations of a function that are asked about.
+    pub(crate) fn asked_of(&self, function: &Function) -> Targets {
+        let Some(code) = &self.code else { return Targets::default() };
+        let checks = code.checks.get_or_init(|| self.settings.property.checks(code.prepared.program()));
+        Targets::of_checks(checks, [function])
     }
     /// The program itself. The first time, that takes a while where it is large.
     pub(crate) fn subject(&self) -> Option<&Subject> {

@@ -174,7 +174,9 @@ pub(crate) fn verify(
         () => program_in_rounds(db, &request, Entry::new(name), rounds, &control),
     };
     // What failed in an older text is run again in the first round.
-    let is_replayed = settings.engines.is_empty() && db.has_failures(name);
+    let is_brief =
+        plan.is_alone && rounds == Rounds::Cheap && db.stands_apart(name).map_err(|_| Cancelled)?;
+    let is_replayed = settings.engines.is_empty() && !is_brief && db.has_failures(name);
     let outcome = catch_unwind(AssertUnwindSafe(ask));
     let mut report = match outcome {
         Ok(Ok(report)) => report,
@@ -193,7 +195,7 @@ pub(crate) fn verify(
         && let Some(automaton) = code.functions.get(&name)
     {
         // What is not known for all callers is known where they are.
-        let asked = request.property.targets(code, [&**automaton]);
+        let asked = program.asked_of(automaton);
         let open = || verdict::Verdict::Unknown(Unknown::Unconfirmed("it depends on the callers".into()));
         for target in asked.iter() {
             report.verdicts.entry(target).or_insert_with(open);

@@ -26,6 +26,6 @@ pub use environment::Environment;
 pub use once::allocated_once;
 pub use operand_order::OrderConflict;
 pub use points_to::Targets;
-pub use slice::{Mentions, SliceSource, slice};
+pub use slice::{Mentions, SliceSource, apart, slice};
 pub use supergraph::{Place, Places, Supergraph};
 pub use volatile::written_values;

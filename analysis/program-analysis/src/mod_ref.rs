@@ -54,8 +54,8 @@ impl ModRef {
             edges.insert(*name, callees);
         }
         let mut of_outside = Effects::default();
-        of_outside.reads.extend(points_to.escaped());
-        for id in points_to.escaped().iter() {
+        for id in points_to.reached_by_outside() {
+            of_outside.reads.insert(id);
             if !points_to.is_constant(ObjectId(id)) {
                 of_outside.writes.insert(id);
             }

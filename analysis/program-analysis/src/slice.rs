@@ -6,9 +6,12 @@ use std::{collections::BTreeSet, sync::Arc};
 use proofline_hir::{Linkage, Name, Record, Type, TypeKind};
 use proofline_syntax::DataModel;
 
-use crate::{constants, nonnull};
+use crate::{
+    constants,
+    nonnull::{self, is_understood},
+};
 use proofline_cfa::{
-    Constant, Entry, Function, Global, Program,
+    Base, Constant, Entry, Expr, Function, Global, Program,
     visit::{self, Symbol},
 };
 use rustc_hash::FxHashSet;
@@ -127,10 +130,7 @@ pub trait SliceSource {
 /// functions have run: what these can name, code outside the slice can name. Of a program that starts at `main`, code outside can name what
 /// has external linkage: `is_open` says that such code has to do with the program, and then all of that is in the slice.
 pub fn slice(source: &dyn SliceSource, entry: Name, is_open: bool) -> Program {
-    let mut program = Program::empty(source.data_model());
     let is_library = Entry::new(entry).is_library();
-    let mut seen = BTreeSet::new();
-    let mut tags = BTreeSet::new();
     let mut open = vec![entry];
     if !is_library {
         open.extend(source.outside_main());
@@ -138,12 +138,42 @@ pub fn slice(source: &dyn SliceSource, entry: Name, is_open: bool) -> Program {
             open.extend(source.exported());
         }
     }
+    let mut program = gather(source, open, &|_| true);
+    if is_library {
+        constants::mark(&mut program, source);
+        nonnull::assume(&mut program, source);
+        expose(&mut program, source);
+    } else {
+        nonnull::assume_streams(&mut program, source);
+    }
+    program
+}
+
+/// A function of a library apart from what it calls: functions that it mentions are code that is not here, which may do anything with what functions elsewhere
+/// can name. What is proved of this program without a word about the lives and sizes of objects is true in every slice: code that is not here is taken to
+/// keep the objects that it is given.
+pub fn apart(source: &dyn SliceSource, function: Name) -> Program {
+    let mut program = gather(source, vec![function], &|name| name == function);
+    constants::mark(&mut program, source);
+    nonnull::assume(&mut program, source);
+    expose(&mut program, source);
+    if let Some(function) = program.functions.get_mut(&function) {
+        Arc::make_mut(function).linkage = Linkage::External;
+    }
+    program
+}
+
+/// What these mention, and what that mentions. `has_body`: functions whose bodies are looked at.
+fn gather(source: &dyn SliceSource, mut open: Vec<Name>, has_body: &dyn Fn(Name) -> bool) -> Program {
+    let mut program = Program::empty(source.data_model());
+    let mut seen = BTreeSet::new();
+    let mut tags = BTreeSet::new();
     while let Some(name) = open.pop() {
         proofline_syntax::interrupt::poll();
         if !seen.insert(name) {
             continue;
         }
-        if let Some((function, mentions)) = source.function(name) {
+        if let Some((function, mentions)) = has_body(name).then(|| source.function(name)).flatten() {
             open.extend(&mentions.names);
             tags.extend(&mentions.tags);
             program.unsupported.extend(source.unsupported(name).into_iter().map(|what| (name, what)));
@@ -171,20 +201,19 @@ pub fn slice(source: &dyn SliceSource, entry: Name, is_open: bool) -> Program {
     }
     program.unsupported.sort_unstable();
     program.unsupported.dedup();
-    if is_library {
-        constants::mark(&mut program, source);
-        nonnull::assume(&mut program, source);
-        expose(&mut program, source);
-    } else {
-        nonnull::assume_streams(&mut program, source);
-    }
     program
 }
 
-/// Internal things that something outside the slice mentions become visible to code outside; constants too, for their addresses.
+/// Internal things that something outside the slice mentions become visible to code outside; constants too, for their addresses. Objects that
+/// functions outside only read and write are shared with them, but no pointer from outside leads there.
 fn expose(program: &mut Program, source: &dyn SliceSource) {
     let is_inside = |user: &Name| program.functions.contains_key(user) || program.globals.contains_key(user);
     let is_shared = |name: &Name| !source.users(*name).iter().all(is_inside);
+    let keeps_its_address = |user: &Name, name: Name| {
+        source
+            .function(*user)
+            .is_some_and(|(function, _)| is_understood(source, &function) && !takes_address(&function, name))
+    };
     let globals: Vec<Name> = program
         .globals
         .iter()
@@ -197,6 +226,11 @@ fn expose(program: &mut Program, source: &dyn SliceSource) {
         .filter(|(name, function)| function.linkage == Linkage::Internal && is_shared(name))
         .map(|(name, _)| *name)
         .collect();
+    let is_known_by_name = |name: &Name| {
+        source.users(*name).iter().all(|user| is_inside(user) || keeps_its_address(user, *name))
+    };
+    let (shared, globals): (Vec<Name>, Vec<Name>) = globals.into_iter().partition(is_known_by_name);
+    program.shared.extend(shared);
     for name in globals {
         if let Some(global) = program.globals.get_mut(&name) {
             Arc::make_mut(global).linkage = Linkage::External;
@@ -207,4 +241,15 @@ fn expose(program: &mut Program, source: &dyn SliceSource) {
             Arc::make_mut(function).linkage = Linkage::External;
         }
     }
+}
+
+/// Whether the function makes a pointer that leads into the object.
+fn takes_address(function: &Function, name: Name) -> bool {
+    let mut found = false;
+    for edge in &function.edges {
+        visit::exprs(&edge.op, &mut |expr| {
+            found |= matches!(expr, Expr::Address(place) if place.base == Base::Global(name));
+        });
+    }
+    found
 }

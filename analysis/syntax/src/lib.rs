@@ -17,8 +17,8 @@ mod unit;
 
 pub use error::{Severity, SyntaxError};
 pub use flags::{
-    DATABASES, DataModel, Edition, FlagError, FlagWarning, Flags, FlagsOrigin, FoundFlags, ProgramFiles,
-    Standard, database_files, database_programs, flags_for,
+    Change, Concerns, DATABASES, DataModel, Edition, FlagError, FlagWarning, Flags, FlagsOrigin, FoundFlags,
+    ProgramFiles, Standard, database_files, database_programs, flags_for,
 };
 pub use fs::{FileSystem, NoFs, OverlayFs, RealFs, shown};
 pub use normalise::AttributeStyle;

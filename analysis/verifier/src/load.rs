@@ -353,10 +353,11 @@ fn link<'s>(files: impl IntoIterator<Item = &'s Source>, options: &Options) -> (
         lowered.push(proofline_cfa_build::lower(&source.module, &source.map));
         units.insert(units.len(), source.unit.clone());
     }
+    let wraps = options.wrapv || !lowered.is_empty() && lowered.iter().all(|(unit, _)| unit.wraps);
     let (mut program, map) = proofline_cfa_build::link(lowered);
     let ends_at_labels = checks::ends_at_labels(&program);
     let sources = Sources::new(Arc::new(map), units, problems);
-    let conventions = Conventions::of(options, ends_at_labels);
+    let conventions = Conventions { wrapv: wraps, ..Conventions::of(options, ends_at_labels) };
     let annotations = |name| sources.annotation(name);
     let how = Preparation {
         conventions,
@@ -367,7 +368,7 @@ fn link<'s>(files: impl IntoIterator<Item = &'s Source>, options: &Options) -> (
     let is_library = !program.functions.contains_key(&Entry::main().name);
     let surroundings = prepare(&mut program, &how, is_library);
     let environment = of_whole(&program, surroundings, options.volatile);
-    (Subject::new(Arc::new(environment), options.wrapv), sources)
+    (Subject::new(Arc::new(environment), wraps), sources)
 }
 
 /// Files that are no program together.
@@ -394,25 +395,11 @@ fn complete(
     fs: &dyn FileSystem,
     problems: &mut Vec<Problem>,
 ) -> Result<Flags, LoadError> {
-    let mut flags = found.flags;
-    let here = fs.folder();
-    let (extra, odd) =
-        Flags::from_args(&options.flags, &here).map_err(|e| LoadError::Flags(e.to_string()))?;
+    let (flags, odd) =
+        found.flags.and_args(&options.flags, &fs.folder()).map_err(|e| LoadError::Flags(e.to_string()))?;
     let odd = odd.into_iter().map(|warning| format!("{warning:?}"));
     for message in found.warnings.into_iter().chain(odd) {
         problems.push(Problem { is_error: false, message, position: None, help: None, function: None });
-    }
-    flags.include_dirs.extend(extra.include_dirs);
-    flags.quote_dirs.extend(extra.quote_dirs);
-    flags.system_dirs.extend(extra.system_dirs);
-    flags.defines.extend(extra.defines);
-    flags.includes.extend(extra.includes);
-    let says = |prefix: &str| options.flags.iter().any(|flag| flag.starts_with(prefix));
-    if says("-std") {
-        flags.standard = extra.standard;
-    }
-    if says("-m32") || says("-m64") {
-        flags.data_model = extra.data_model;
     }
     Ok(flags)
 }

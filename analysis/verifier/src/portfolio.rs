@@ -3,6 +3,7 @@
 //!
 //! **Nothing is proved of a text that was not understood.** That is seen to here, so that everybody who shows verdicts shows the same.
 
+mod apart;
 mod ceiling;
 mod claims;
 mod contracts;
@@ -99,6 +100,12 @@ pub trait Programs: Clone + Send {
     /// # Errors
     /// If the work was stopped.
     fn subject_of(&self, function: Name) -> Result<Subject, Self::Error>;
+
+    /// Whether a function is first looked at apart from the bodies of what it calls, because there are so many of them.
+    ///
+    /// # Errors
+    /// If the work was stopped.
+    fn stands_apart(&self, function: Name) -> Result<bool, Self::Error>;
 
     /// What [`judge`] says of the executions from an entry with a body, found out now or before, with findings explained.
     ///
@@ -243,7 +250,8 @@ pub fn judge(
 ) -> Judgement {
     with_assumptions(subject, request, entry, |subject| {
         let judgement = schedule::Schedule::new(subject, request, entry, before, control).run();
-        promises::settle(subject, request, entry, before, judgement, control)
+        let judgement = promises::settle(subject, request, entry, before, judgement, control);
+        if request.round.is_apart { apart::kept(subject, entry, judgement) } else { judgement }
     })
 }
 

@@ -249,8 +249,17 @@ impl Property {
         program: &Program,
         functions: impl IntoIterator<Item = &'f proofline_cfa::Function>,
     ) -> Targets {
-        let checks = self.checks(program);
-        Targets::new(functions.into_iter().flat_map(|function| targets_of(&checks, function)))
+        Targets::of_checks(&self.checks(program), functions)
+    }
+}
+
+impl Targets {
+    /// The obligations in the given functions that are of these checks.
+    pub fn of_checks<'f>(
+        checks: &BTreeSet<CheckId>,
+        functions: impl IntoIterator<Item = &'f proofline_cfa::Function>,
+    ) -> Targets {
+        Targets::new(functions.into_iter().flat_map(|function| targets_of(checks, function)))
     }
 }
 

@@ -76,6 +76,11 @@ impl LinkedUnit {
         LinkedUnit { functions, globals, unit, renames }
     }
 
+    /// What a flag changes in all of it that is not modelled.
+    pub fn unmodelled(&self) -> Option<Name> {
+        self.unit.unmodelled
+    }
+
     /// New names of the unit.
     pub fn renames(&self) -> &Renames {
         &self.renames

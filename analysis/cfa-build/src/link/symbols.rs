@@ -26,6 +26,7 @@ struct FunctionSymbol {
     name: Name,
     linkage: Linkage,
     runs_outside_main: bool,
+    is_weak: bool,
 }
 
 impl Symbols {
@@ -35,6 +36,7 @@ impl Symbols {
             name: function.name,
             linkage: function.linkage,
             runs_outside_main: function.attributes.runs_outside_main,
+            is_weak: function.attributes.weak,
         });
         Symbols {
             file: unit.file,
@@ -71,7 +73,7 @@ impl Symbols {
 /// Numbers of the units where a name of the program stands, ascending.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Places {
-    /// With a body.
+    /// With a body. A weak definition that another one replaces does not count.
     pub functions: Vec<usize>,
     /// As an object.
     pub globals: Vec<usize>,
@@ -106,6 +108,11 @@ impl SymbolTable {
         for (renamed, under) in table.renamed.iter_mut().zip(linker_names(units)) {
             renamed.extend(under);
         }
+        let mut strong: BTreeSet<Name> = BTreeSet::new();
+        for (renamed, unit) in table.renamed.iter().zip(units) {
+            let all = unit.functions.iter().filter(|function| !function.is_weak);
+            strong.extend(all.map(|function| renamed.get(&function.name).copied().unwrap_or(function.name)));
+        }
         for (number, unit) in units.iter().enumerate() {
             let renamed = &table.renamed[number];
             let new = |name: Name| renamed.get(&name).copied().unwrap_or(name);
@@ -121,6 +128,9 @@ impl SymbolTable {
             }
             for function in &unit.functions {
                 let name = new(function.name);
+                if function.is_weak && strong.contains(&name) {
+                    continue;
+                }
                 table.exported.extend((function.linkage == Linkage::External).then_some(name));
                 let functions = &mut table.places.entry(name).or_default().functions;
                 if functions.is_empty() {

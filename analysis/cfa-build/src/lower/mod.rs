@@ -11,6 +11,7 @@ mod build;
 mod builtin;
 mod call;
 mod condition;
+mod dialect;
 mod early;
 mod effects;
 mod error_recovery;
@@ -36,7 +37,9 @@ use std::{
     sync::Arc,
 };
 
-use proofline_hir::{FunctionAttributes, Linkage, Module, ModuleMap, Name, Records, StringLiteral, Type};
+use proofline_hir::{
+    Dialect, FunctionAttributes, Linkage, Module, ModuleMap, Name, Records, StringLiteral, Type,
+};
 use proofline_syntax::{
     DataModel, Span,
     interrupt::{self, Interrupt},
@@ -73,6 +76,10 @@ pub struct Unit {
     pub linker_names: BTreeMap<Name, Name>,
     /// Assembly stands outside of functions: it may name all that is here.
     pub has_assembly: bool,
+    /// Signed arithmetic wraps around.
+    pub wraps: bool,
+    /// What a flag changes that concerns all of the unit and is not modelled.
+    pub unmodelled: Option<Name>,
 }
 
 /// Positions of a unit, kept apart.
@@ -93,6 +100,7 @@ pub(crate) struct Context<'h> {
     registers: RefCell<BTreeMap<Name, Global>>,
     /// What may not be there.
     pub(crate) absent: &'h BTreeSet<Name>,
+    dialect: &'h Dialect,
 }
 
 impl<'h> Context<'h> {
@@ -103,6 +111,7 @@ impl<'h> Context<'h> {
             strings: module.strings.iter().map(|literal| (literal.name, literal)).collect(),
             registers: RefCell::default(),
             absent: &module.absent,
+            dialect: &module.dialect,
         }
     }
 }
@@ -134,6 +143,8 @@ fn lower_here(module: &Module, map: &ModuleMap) -> (Unit, UnitMap) {
         declared: BTreeMap::new(),
         linker_names: module.linker_names.clone(),
         has_assembly: module.has_assembly,
+        wraps: module.dialect.wraps,
+        unmodelled: module.dialect.everything.map(dialect::what),
     };
     let mut positions = UnitMap::default();
     for (at, source) in module.globals.iter().enumerate() {
@@ -204,6 +215,7 @@ fn lower_function(
     });
     simplify_cfg::drop_unused_temporaries(&mut function, &mut positions);
     simplify_cfg::simplify(&mut function);
+    dialect::mark(&mut function, context.dialect);
     if !function.unsupported.is_empty() {
         error_recovery::recover(&mut function, types);
     }

@@ -311,6 +311,9 @@ impl Pass<'_, '_> {
             Some(result) => Some(result),
             None => dst.clone(),
         };
+        if matches!(model.result, Some(Outcome::Text { .. })) && !model.pure {
+            self.rests_on_texts(name);
+        }
         match (&model.result, result.clone()) {
             (Some(Outcome::Reallocated { pointer, size, may_fail }), dst)
                 if dst.as_ref().is_none_or(|dst| dst.scalar.is_some()) =>

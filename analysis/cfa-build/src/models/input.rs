@@ -366,7 +366,12 @@ impl Pass<'_, '_> {
     /// The same, as what it is declared: an integer of this size, signed or not. A variable of another type is not written as one.
     fn computed_place(&self, scalar: Scalar, bytes: i128, to: &Expr) -> Option<Lvalue> {
         let Expr::Address(lvalue) = to else { return Some(self.scanned_place(scalar, bytes, to)) };
-        let fits = match (lvalue.scalar?, scalar) {
+        let Some(own) = lvalue.scalar else {
+            // An array, at its beginning; or a record.
+            let is_inside = i128::from(lvalue.size) >= bytes && lvalue.bits.is_none();
+            return is_inside.then(|| self.scanned_place(scalar, bytes, to));
+        };
+        let fits = match (own, scalar) {
             (Scalar::Int(own), Scalar::Int(ty)) => own.bits == ty.bits,
             (own, scalar) => own == scalar,
         };

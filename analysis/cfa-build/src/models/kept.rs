@@ -4,7 +4,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use proofline_cfa::{
-    Argument, Base, Callee, Cause, CompareOp, Expr, Function, Global, Linkage, Lvalue, Op, Step, Type, Types,
+    Approximation, Argument, Base, Callee, Cause, CompareOp, Expr, Function, Global, Linkage, Lvalue, Op,
+    Step, Type, Types,
 };
 use proofline_hir::{
     Name, TypeKind,
@@ -45,6 +46,9 @@ impl Pass<'_, '_> {
         dst: Option<Lvalue>,
         cause: Cause,
     ) {
+        if kept.has_texts {
+            self.rests_on_texts(kept.by);
+        }
         let ty = dst.as_ref().and_then(|dst| record(dst, self.emitter.types));
         let records = ty.and_then(|(ty, size)| self.two_records(&kept, ty, size));
         let (Some([first, second]), Some(dst)) = (records, dst.clone()) else {
@@ -71,6 +75,16 @@ impl Pass<'_, '_> {
             emitter.either(cause, |emitter| emitter.emit(other), |emitter| emitter.emit(one));
         };
         self.unless_null(or_null, arguments, dst.clone(), cause, either);
+    }
+
+    /// The library has room for one text (C11 7.24.6.2, 7.27.3): a later call may write over what this one gives.
+    pub(super) fn rests_on_texts(&mut self, by: Name) {
+        let what = Name::new(&format!("what `{by}` gives is not written over by a later call"));
+        let site = self.emitter.site;
+        let known = &mut self.emitter.function.approximations;
+        if !known.iter().any(|known| known.what == what) {
+            known.push(Approximation { what, site });
+        }
     }
 
     fn two_records(&mut self, kept: &Kept<'_>, ty: Type, size: u64) -> Option<[Lvalue; 2]> {

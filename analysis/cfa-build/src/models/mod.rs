@@ -24,6 +24,7 @@ mod needs;
 mod option;
 mod parse;
 mod printing;
+mod prototypes;
 mod range;
 mod result;
 mod strings;
@@ -160,12 +161,14 @@ impl Surroundings {
 
 /// What assembly and objects of other files say of it, before models and monitors are in the program.
 pub fn surroundings(program: &Program, library: &Library) -> Surroundings {
+    let library = &*library.for_program(program);
     let is_open = surroundings::has_assembly(program) || surroundings::has_unknown_object(program, library);
     if is_open { Surroundings::Open } else { Surroundings::Closed }
 }
 
 /// Replaces every direct call of a function without a body by what its model says. Calls that a later pass looks at stay.
 pub fn apply(program: &mut Program, library: &Library) -> Surroundings {
+    let library = &*library.for_program(program);
     let around = surroundings(program, library);
     if apply::program(program, library) || around == Surroundings::Open {
         Surroundings::Open

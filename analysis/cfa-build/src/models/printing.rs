@@ -21,6 +21,9 @@ use crate::lower::fold;
 /// Formats with more pieces are not taken apart.
 const MOST_PIECES: usize = 24;
 
+/// Of a piece that may fail (a wide character that is none, a width that is too large), as many as make the call fail.
+const FAILED: i128 = 1 << 31;
+
 /// More characters than this are not printed for one number.
 const WIDEST: u32 = 1000;
 
@@ -279,7 +282,7 @@ impl Pass<'_, '_> {
     /// What is printed. One piece of unknown length, if that is all that is known.
     fn pieces(&mut self, print: &Print, format: &Expr, arguments: &[Argument]) -> Vec<Piece> {
         let known = print.first.and_then(|first| self.known_pieces(first, format, arguments));
-        known.unwrap_or_else(|| vec![self.unknown_piece(0, IntType::INT.max())])
+        known.unwrap_or_else(|| vec![self.unknown_piece(0, FAILED)])
     }
 
     fn known_pieces(&mut self, first: usize, format: &Expr, arguments: &[Argument]) -> Option<Vec<Piece>> {
@@ -303,7 +306,7 @@ impl Pass<'_, '_> {
                     out.push(Piece { what: Printed::Text(*from), length });
                 }
                 Directive::Conversion(specification) => match specification.letter {
-                    b'm' => out.push(self.unknown_piece(0, IntType::INT.max())),
+                    b'm' => out.push(self.unknown_piece(0, FAILED)),
                     b'n' => at += 1,
                     _ => {
                         let argument =
@@ -337,7 +340,9 @@ impl Pass<'_, '_> {
                 Piece { what: Printed::String { from: argument, length, is_left }, length: field }
             }
             (b'd' | b'i' | b'u' | b'x' | b'X' | b'o' | b'c', Scalar::Int(given))
-                if widest <= WIDEST && !specification.has(b'\'') && !specification.has(b'l') =>
+                if widest <= WIDEST
+                    && !specification.has(b'\'')
+                    && !(specification.letter == b'c' && specification.length.contains(&b'l')) =>
             {
                 let bits = match &specification.length[..] {
                     _ if specification.letter == b'c' => 8,
@@ -383,7 +388,7 @@ impl Pass<'_, '_> {
             (b'p', Scalar::Pointer) => {
                 self.unknown_piece(i128::from(width.max(3)), i128::from(width.max(18)))
             }
-            _ => self.unknown_piece(0, IntType::INT.max()),
+            _ => self.unknown_piece(0, FAILED),
         }
     }
 

@@ -21,6 +21,7 @@ const MOST: usize = 4;
 /// Puts these questions in front of calls through pointers. Of a program as a whole: what a library's pointers lead to, its users say, and contracts
 /// (`behaves as malloc`).
 pub fn name_targets(program: &mut Program, library: &Library) {
+    let library = &*library.for_program(program);
     let taken = taken(program, library);
     if taken.is_empty() {
         return;

@@ -38,14 +38,15 @@ fn result_by_role(locals: &[Local]) -> Option<LocalId> {
 }
 
 /// The attributes with the words that say them.
-fn attribute_words(attributes: &mut FunctionAttributes) -> [(&'static str, &mut bool); 5] {
-    let FunctionAttributes { noreturn, inline, pure, malloc, runs_outside_main } = attributes;
+fn attribute_words(attributes: &mut FunctionAttributes) -> [(&'static str, &mut bool); 6] {
+    let FunctionAttributes { noreturn, inline, pure, malloc, runs_outside_main, weak } = attributes;
     [
         ("noreturn", noreturn),
         ("inline", inline),
         ("pure", pure),
         ("malloc", malloc),
         ("runs_outside_main", runs_outside_main),
+        ("weak", weak),
     ]
 }
 

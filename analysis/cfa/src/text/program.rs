@@ -1,6 +1,10 @@
 //! Programs as text, and back.
 
-use std::{collections::BTreeMap, fmt::Write, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+    sync::Arc,
+};
 
 use proofline_hir::{
     Linkage, Name, Record, Records,
@@ -41,6 +45,11 @@ pub(super) fn print(program: &Program) -> String {
         printer.name(*name);
         printer.text(": ");
         printer.ty(*ty);
+        printer.text("\n");
+    }
+    for name in &program.shared {
+        printer.text("shared ");
+        printer.name(*name);
         printer.text("\n");
     }
     for (what, place) in &program.unsupported {
@@ -139,6 +148,7 @@ struct Parts {
     globals: BTreeMap<Name, Arc<Global>>,
     functions: BTreeMap<Name, Arc<Function>>,
     externals: BTreeMap<Name, proofline_hir::Type>,
+    shared: BTreeSet<Name>,
     unsupported: Vec<(Name, Name)>,
 }
 
@@ -151,6 +161,7 @@ pub(super) fn parse(text: &str) -> Result<Program, ParseError> {
         globals: BTreeMap::new(),
         functions: BTreeMap::new(),
         externals: BTreeMap::new(),
+        shared: BTreeSet::new(),
         unsupported: Vec::new(),
     };
     loop {
@@ -178,11 +189,14 @@ pub(super) fn parse(text: &str) -> Result<Program, ParseError> {
             Part::External(name, ty) => {
                 parts.externals.insert(name, ty);
             }
+            Part::Shared(name) => {
+                parts.shared.insert(name);
+            }
             Part::Unsupported(what, place) => parts.unsupported.push((what, place)),
         }
     }
-    let Parts { data_model, records, globals, functions, externals, unsupported } = parts;
-    Ok(Program { data_model, records, globals, functions, externals, unsupported })
+    let Parts { data_model, records, globals, functions, externals, shared, unsupported } = parts;
+    Ok(Program { data_model, records, globals, functions, externals, shared, unsupported })
 }
 
 enum Part {
@@ -191,6 +205,7 @@ enum Part {
     Global(Global),
     Function(Box<Function>),
     External(Name, proofline_hir::Type),
+    Shared(Name),
     Unsupported(Name, Name),
 }
 
@@ -209,6 +224,9 @@ impl Parser<'_> {
             let name = self.name()?;
             self.expect(":")?;
             return Ok(Part::External(name, self.ty()?));
+        }
+        if self.word("shared") {
+            return Ok(Part::Shared(self.name()?));
         }
         if self.word("unsupported") {
             let what = self.name()?;

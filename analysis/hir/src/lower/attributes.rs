@@ -48,12 +48,13 @@ impl Attributes {
 
 /// Adds what another declaration of the same function says.
 pub(crate) fn merge_function(into: &mut FunctionAttributes, other: &FunctionAttributes) {
-    let FunctionAttributes { noreturn, inline, pure, malloc, runs_outside_main } = other;
+    let FunctionAttributes { noreturn, inline, pure, malloc, runs_outside_main, weak } = other;
     into.noreturn |= noreturn;
     into.inline |= inline;
     into.pure |= pure;
     into.malloc |= malloc;
     into.runs_outside_main |= runs_outside_main;
+    into.weak |= weak;
 }
 
 /// What string literals in a row say; names of sections have no blanks.
@@ -90,7 +91,10 @@ impl<'u> Lowerer<'u> {
             "mode" => into.mode = Some(arguments.trim().trim_matches('_').to_owned()),
             "cleanup" => into.cleanup = Some(Name::new(arguments.trim())),
             "alias" => into.alias = Some(Name::new(arguments.trim().trim_matches('"'))),
-            "weak" => into.weak = true,
+            "weak" => {
+                into.weak = true;
+                into.function.weak = true;
+            }
             // A name of this unit for another: of a function here, or of one that may be somewhere else.
             "weakref" => {
                 into.weak = true;

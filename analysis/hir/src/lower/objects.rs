@@ -12,7 +12,7 @@ use super::{
     BodyBuilder, HirError, Lowerer, attributes::merge_function, dependence::FileScope, scope::Entity,
 };
 use crate::{
-    Function, FunctionAttributes, Global, Linkage, Module, ModuleMap, Name, StringLiteral,
+    Dialect, Function, FunctionAttributes, Global, Linkage, Module, ModuleMap, Name, StringLiteral,
     body::{Body, ExprId, ExprKind, Initializer},
     layout::Layout,
     types::{ArrayLength, Signature, Type, TypeKind},
@@ -247,6 +247,7 @@ impl Objects {
             linker_names: self.linker_names,
             absent: self.absent,
             has_assembly: self.has_assembly,
+            dialect: Dialect::default(),
         };
         (module, map)
     }

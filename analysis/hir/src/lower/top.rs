@@ -15,7 +15,7 @@ use super::{
     specifiers::Storage,
 };
 use crate::{
-    Name,
+    Dialect, Name,
     body::{Stmt, StmtId},
     types::TypeKind,
 };
@@ -63,7 +63,8 @@ fn lower_here(unit: &Unit, flags: &Flags) -> Lowered {
     lowerer.mark_dependent_functions();
     let errors = std::mem::take(&mut lowerer.errors);
     let objects = std::mem::take(&mut lowerer.objects);
-    let (module, map) = objects.finish(lowerer);
+    let (mut module, map) = objects.finish(lowerer);
+    module.dialect = Dialect::of(unit, flags);
     Lowered { module, map, errors }
 }
 

@@ -307,6 +307,10 @@ impl<'p> Generator<'p> {
                 self.solver.flow(node, self.solver.escape);
             }
         }
+        for name in &self.program.shared {
+            let object = self.global(*name);
+            self.solver.shared(object);
+        }
     }
 
     // Functions

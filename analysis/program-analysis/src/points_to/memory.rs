@@ -2,7 +2,7 @@
 //! constraints are solved.
 
 use super::{
-    object::{Address, AddressId, EXTERNAL, Move, NodeId, ObjectId, Thing},
+    object::{Address, AddressId, EXTERNAL, Move, NodeId, ObjectId, Thing, left},
     solver::{Copying, Event, Place, Solver, Use, Watch, Watcher},
 };
 
@@ -343,19 +343,27 @@ impl Solver {
         }
     }
 
-    /// Code outside may reach the object: it reads and writes all of it.
+    /// Code outside may have the object's address.
     pub(super) fn escaped(&mut self, object: ObjectId) {
         let state = &mut self.objects[object.index()];
         if std::mem::replace(&mut state.escaped, true) {
             return;
         }
-        for id in &state.addresses {
-            self.implied.insert(id.0);
+        // That a pointer leads to what earlier runs have left, nothing else says.
+        if state.thing != Thing::Memory(left()) {
+            for id in &state.addresses {
+                self.implied.insert(id.0);
+            }
         }
         if let Thing::Function(_) = state.thing {
             self.events.push(Event::EscapedFunction(object));
             return;
         }
+        self.shared(object);
+    }
+
+    /// Code outside reads and writes all of the object.
+    pub(super) fn shared(&mut self, object: ObjectId) {
         let anywhere = Address::anywhere(object);
         let content = self.read_span(anywhere, None);
         self.flow(content, self.escape);

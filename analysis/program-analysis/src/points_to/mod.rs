@@ -49,6 +49,8 @@ pub(crate) struct PointsTo {
     pub(crate) escaped_functions: BTreeSet<Name>,
     /// Objects code outside was given.
     escaped: Set,
+    /// Objects that code outside reads and writes by name, without an address.
+    shared: Set,
     /// A call through a pointer that came from outside.
     pub(crate) calls_outside_pointer: bool,
 }
@@ -70,6 +72,12 @@ impl PointsTo {
         let mut generator = generate::Generator::new(program);
         generator.run(entries, callers);
         let generate::Generator { solver, reached, escaped_functions, calls_outside_pointer, .. } = generator;
+        let mut shared = Set::default();
+        for name in &program.shared {
+            if let Some(id) = solver.known(Thing::Memory(Object::Global(*name))) {
+                shared.insert(id.0);
+            }
+        }
         let mut escaped = Set::default();
         for (id, state) in solver.objects.iter().enumerate() {
             if state.escaped {
@@ -77,7 +85,7 @@ impl PointsTo {
             }
         }
         let semantics = Semantics { overflow: Overflow::Wraps, pointer_bits: program.pointer_bits() };
-        PointsTo { solver, semantics, reached, escaped_functions, escaped, calls_outside_pointer }
+        PointsTo { solver, semantics, reached, escaped_functions, escaped, shared, calls_outside_pointer }
     }
 
     /// Whether the function can be called at all.
@@ -100,9 +108,9 @@ impl PointsTo {
         self.solver.known(Thing::Memory(object))
     }
 
-    /// Objects and functions that code outside knows; `External` is one of them.
-    pub(crate) fn escaped(&self) -> &Set {
-        &self.escaped
+    /// Objects that code outside may read and write, `External` among them, and functions that it may call.
+    pub(crate) fn reached_by_outside(&self) -> impl Iterator<Item = u32> {
+        self.escaped.iter().chain(self.shared.iter().filter(|id| !self.escaped.contains(*id)))
     }
 
     /// What objects with static storage and code outside lead to, they themselves included.

@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     memory::NewCell,
-    object::{Address, AddressId, EXTERNAL, Move, NodeId, ObjectId, Shape, Thing},
+    object::{Address, AddressId, EXTERNAL, Move, NodeId, ObjectId, Shape, Thing, left},
     set::Set,
 };
 use crate::call_graph::strong_components;
@@ -268,7 +268,7 @@ impl Solver {
         self.address_ids.insert(address, id);
         let state = &mut self.objects[address.object.index()];
         state.addresses.push(id);
-        if state.escaped && address.object != EXTERNAL {
+        if state.escaped && address.object != EXTERNAL && state.thing != Thing::Memory(left()) {
             self.implied.insert(id.0);
         }
         id

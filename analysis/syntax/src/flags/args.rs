@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{DataModel, Flags, Standard};
+use super::{Concerns, DataModel, Flags, Standard};
 use crate::fs::lexical;
 
 /// A flag that was not understood and may matter.
@@ -33,7 +33,7 @@ pub enum FlagError {
 }
 
 /// Flags that take their value as the next argument and say nothing about meaning.
-const IGNORED_WITH_VALUE: [&str; 22] = [
+const IGNORED_WITH_VALUE: [&str; 20] = [
     "-o",
     "-MF",
     "-MT",
@@ -47,28 +47,13 @@ const IGNORED_WITH_VALUE: [&str; 22] = [
     "-Xlinker",
     "-Xassembler",
     "-Xclang",
-    "-Xpreprocessor",
     "-arch",
-    "-target",
     "--param",
     "-aux-info",
     "-wrapper",
     "-dumpbase",
     "-B",
     "-framework",
-];
-
-/// Flags that differ from what is assumed here and may change what a program means.
-const WARNED: [&str; 9] = [
-    "-fms-extensions",
-    "-fplan9-extensions",
-    "-mx32",
-    "-m16",
-    "-fno-builtin",
-    "-fshort-wchar",
-    "-trigraphs",
-    "-fsigned-bitfields",
-    "-funsigned-bitfields",
 ];
 
 impl Flags {
@@ -81,7 +66,16 @@ impl Flags {
     ///
     /// [`FlagError`] when a flag that decides the meaning of the program cannot be read.
     pub fn from_args(args: &[String], dir: &Path) -> Result<(Flags, Vec<FlagWarning>), FlagError> {
-        let mut reader = Reader { flags: Flags::default(), warnings: Vec::new(), dir };
+        Flags::default().and_args(args, dir)
+    }
+
+    /// The same where these flags stand behind others.
+    ///
+    /// # Errors
+    ///
+    /// [`FlagError`] when a flag that decides the meaning of the program cannot be read.
+    pub fn and_args(self, args: &[String], dir: &Path) -> Result<(Flags, Vec<FlagWarning>), FlagError> {
+        let mut reader = Reader { flags: self, warnings: Vec::new(), dir };
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             reader.flag(arg, &mut args)?;
@@ -131,11 +125,23 @@ impl Reader<'_> {
     fn flag(&mut self, arg: &str, rest: &mut std::slice::Iter<'_, String>) -> Result<(), FlagError> {
         let Some(tail) = arg.strip_prefix('-').filter(|tail| !tail.is_empty()) else {
             if arg.starts_with('@') {
-                self.warn(arg, "response files are not read");
+                self.flags.changed_by(arg);
+                self.warn(arg, "response files are not read, so nothing is proved of this file");
             }
             return Ok(());
         };
         if self.path_flag(arg, rest)? || self.macro_flag(arg, rest)? {
+            return Ok(());
+        }
+        let concerns = self.flags.changed_by(arg);
+        if concerns == Some(Concerns::Everything) {
+            self.warn(arg, "this flag changes what the program means and is not supported: nothing is proved of the file");
+        }
+        // Those for the machine and for optimising mean something else, too.
+        if concerns.is_some() && !arg.starts_with("-m") && !arg.starts_with("-O") {
+            if ["-isysroot", "--sysroot", "-include-pch"].contains(&arg) {
+                value("", arg, rest)?;
+            }
             return Ok(());
         }
         match arg {
@@ -148,8 +154,20 @@ impl Reader<'_> {
             "-fhosted" | "-fno-freestanding" => self.flags.freestanding = false,
             "-funsigned-char" | "-fno-signed-char" => self.flags.unsigned_char = true,
             "-fsigned-char" | "-fno-unsigned-char" => self.flags.unsigned_char = false,
-            "-fwrapv" => self.flags.wrapv = true,
-            "-fno-wrapv" => self.flags.wrapv = false,
+            "-fwrapv" | "-fno-strict-overflow" => self.flags.wrapv = true,
+            "-fno-wrapv" | "-fstrict-overflow" | "-ftrapv" => self.flags.wrapv = false,
+            "-target" => {
+                let target = value("", arg, rest)?;
+                self.flags.changed_by(&format!("--target={target}"));
+            }
+            "-Xpreprocessor" => {
+                let told = value("", arg, rest)?;
+                self.told_preprocessor(&[told])?;
+            }
+            _ if let Some(all) = arg.strip_prefix("-Wp,") => {
+                let told: Vec<String> = all.split(',').map(str::to_owned).collect();
+                self.told_preprocessor(&told)?;
+            }
             "-fshort-enums" => self.flags.short_enums = true,
             "-fno-short-enums" => self.flags.short_enums = false,
             "-fpack-struct" => self.flags.pack_struct = Some(1),
@@ -169,9 +187,6 @@ impl Reader<'_> {
             }
             _ if IGNORED_WITH_VALUE.contains(&arg) => {
                 value("", arg, rest)?;
-            }
-            _ if WARNED.contains(&arg) || arg.starts_with("--target") => {
-                self.warn(arg, "this flag may change what the program means and is not supported");
             }
             _ if tail.starts_with('m') => self.flags.machine.push(arg.to_owned()),
             _ if is_known_family(tail) => {}
@@ -219,6 +234,17 @@ impl Reader<'_> {
             return Ok(false);
         }
         Ok(true)
+    }
+
+    /// What is for the preprocessor alone: macros, and where files are. Others say nothing about meaning.
+    fn told_preprocessor(&mut self, told: &[String]) -> Result<(), FlagError> {
+        let mut rest = told.iter();
+        while let Some(arg) = rest.next() {
+            if !self.path_flag(arg, &mut rest)? && !self.macro_flag(arg, &mut rest)? {
+                self.flags.changed_by(arg);
+            }
+        }
+        Ok(())
     }
 
     fn warn(&mut self, flag: &str, message: &str) {

@@ -1,12 +1,14 @@
 //! What the compiler was told: include paths, macros, dialect, data model. Plain values.
 
 mod args;
+mod changes;
 mod database;
 mod links;
 
 use std::path::PathBuf;
 
 pub use args::{FlagError, FlagWarning};
+pub use changes::{Change, Concerns};
 pub use database::{
     DATABASES, FlagsOrigin, FoundFlags, ProgramFiles, database_files, database_programs, flags_for,
 };
@@ -128,4 +130,10 @@ pub struct Flags {
     pub machine: Vec<String>,
     /// `-pthread`: defines `_REENTRANT`.
     pub pthread: bool,
+    /// `-mfpmath=sse`: floating arithmetic has the precision of its type, with `-m32`, too.
+    pub sse: bool,
+    /// `-ffp-contract=`: whether a product and a sum may be rounded at once.
+    pub contracts: Option<bool>,
+    /// Flags that change what is not modelled.
+    pub changes: Vec<Change>,
 }

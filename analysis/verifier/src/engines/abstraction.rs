@@ -354,6 +354,10 @@ impl Engine for Abstraction {
         self.collects
     }
 
+    fn only_proves(&self) -> bool {
+        self.collects
+    }
+
     fn decide(&self, question: &Question<'_>) -> Decision {
         match self.steps {
             Some(steps) => {

@@ -69,7 +69,7 @@ impl Engine for Concrete {
     fn decide(&self, question: &Question<'_>) -> Decision {
         let Question { subject, entry, first_only, budget, .. } = *question;
         let code = Code::new(subject.program());
-        let pool = Pool::of(subject.program());
+        let pool = Pool::of(subject, entry);
         let (open, violated) = (question.targets.clone(), Vec::new());
         let has_texts = !entry.is_library() && Features::of(subject, entry).texts > 0;
         let mut search = Search {
@@ -523,7 +523,7 @@ fn likely(random: &mut Random, candidates: u64) -> u64 {
 pub(crate) fn follow(question: &Question<'_>, path: &Path) -> Result<Option<Counterexample>, Unknown> {
     let Question { subject, entry, budget, .. } = *question;
     let code = Code::new(subject.program());
-    let pool = Pool::of(subject.program());
+    let pool = Pool::of(subject, entry);
     let Some(target) = path.target else { return Ok(None) };
     let targets = Targets::new([target]);
     // Depth-first over the answers; an answer that makes the run leave the path before the next question is wrong.

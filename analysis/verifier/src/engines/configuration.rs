@@ -29,6 +29,7 @@ struct File {
     solver_free: Vec<String>,
     library: Vec<RoundOf<String>>,
     alone: Vec<RoundOf<String>>,
+    apart: Vec<RoundOf<String>>,
     program: Vec<RoundOf<String>>,
     engines: BTreeMap<String, Parts>,
 }
@@ -385,6 +386,7 @@ struct Table {
     solver_free: Vec<&'static str>,
     library: Vec<RoundOf<&'static str>>,
     alone: Vec<RoundOf<&'static str>>,
+    apart: Vec<RoundOf<&'static str>>,
     program: Vec<RoundOf<&'static str>>,
     all_of_library: Vec<&'static str>,
     names: Vec<&'static str>,
@@ -423,6 +425,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
         all_of_library: each_once(library.iter().flat_map(|round| round.engines.iter().copied())),
         program: rounds(file.program),
         alone: rounds(file.alone),
+        apart: rounds(file.apart),
         library,
         names: engines.keys().copied().collect(),
         engines,
@@ -482,6 +485,11 @@ pub fn library_rounds() -> &'static [RoundOf<&'static str>] {
 /// What is asked of each function of a library on its own: in the first of those rounds, and in the last.
 pub fn alone_rounds() -> &'static [RoundOf<&'static str>] {
     &TABLE.alone
+}
+
+/// What is asked before that of functions of large libraries, apart from what they call.
+pub fn apart_rounds() -> &'static [RoundOf<&'static str>] {
+    &TABLE.apart
 }
 
 /// What an editor asks of a program with a beginning.
@@ -620,6 +628,9 @@ impl Engine for Configured {
     fn decides_each(&self) -> bool {
         self.engine.decides_each()
     }
+    fn only_proves(&self) -> bool {
+        self.engine.only_proves()
+    }
     fn decide(&self, question: &Question<'_>) -> Decision {
         self.engine.decide(question)
     }
@@ -632,7 +643,8 @@ mod tests {
     #[test]
     fn every_name_in_the_file_is_an_engine_and_every_name_asked_in_order_is_in_the_file() {
         assert!(names().len() > 10);
-        let rounds = alone_rounds().iter().chain(program_rounds()).flat_map(|round| &round.engines);
+        let rounds = alone_rounds().iter().chain(apart_rounds()).chain(program_rounds());
+        let rounds = rounds.flat_map(|round| &round.engines);
         for name in names()
             .iter()
             .chain(portfolio())

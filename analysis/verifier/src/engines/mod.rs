@@ -45,8 +45,8 @@ pub use call_paths::CallPaths;
 pub use cases::Cases;
 pub use concrete::Concrete;
 pub use configuration::{
-    RoundOf, alone_rounds, before_contracts, by_name, groups, library, library_rounds, name, names,
-    portfolio, portfolio_of, program_rounds, side_by_side,
+    RoundOf, alone_rounds, apart_rounds, before_contracts, by_name, groups, library, library_rounds, name,
+    names, portfolio, portfolio_of, program_rounds, side_by_side,
 };
 pub use cparec::{CpaRec, CpaRecFixpoint};
 pub use equations::Equations;
@@ -118,6 +118,10 @@ pub trait Engine: Sync {
     }
     /// Whether it decides each target for itself. If not, one that it cannot decide keeps it from deciding the others.
     fn decides_each(&self) -> bool {
+        false
+    }
+    /// Whether it never finds a violation: then it is not asked where nothing may be proved.
+    fn only_proves(&self) -> bool {
         false
     }
     /// Decides whether any of the targets can be violated by executions from the entry.

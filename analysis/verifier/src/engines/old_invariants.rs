@@ -143,6 +143,10 @@ impl Engine for OldInvariants {
         true
     }
 
+    fn only_proves(&self) -> bool {
+        true
+    }
+
     fn decide(&self, question: &Question<'_>) -> Decision {
         self.check(question).unwrap_or_else(|why| Decision::new(Answer::Unknown(why)))
     }

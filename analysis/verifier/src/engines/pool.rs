@@ -1,10 +1,13 @@
 //! Values that are tried for inputs: those that matter most often, then numbers in order, near and far.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
-use proofline_cfa::{Expr, IntType, Program, Scalar, visit};
+use proofline_cfa::{Entry, Expr, Function, IntType, Scalar, visit};
 
-use crate::interpret::{Choice, words};
+use crate::{
+    interpret::{Choice, words},
+    subject::Subject,
+};
 
 /// A small deterministic generator (splitmix64).
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +23,9 @@ impl Random {
     }
 }
 
+/// So many functions may have a say in what is tried.
+const NEAR: usize = 128;
+
 /// Floating numbers that no integer is: comparisons with the first one are all false.
 const FLOATS: &[f64] = &[f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.5];
 
@@ -34,9 +40,12 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    pub(crate) fn of(program: &Program) -> Pool {
+    /// Of executions from an entry. In a large program, the constants of the nearest functions count.
+    pub(crate) fn of(subject: &Subject, entry: Entry) -> Pool {
+        let program = subject.program();
+        let functions = near(subject, entry);
         let mut numbers = Vec::new();
-        for function in program.functions.values() {
+        for function in &functions {
             for edge in &function.edges {
                 visit::exprs(&edge.op, &mut |expr| {
                     if let Expr::Float(value) = expr {
@@ -45,7 +54,7 @@ impl Pool {
                 });
             }
         }
-        Pool::new(constants(program)).with_numbers(&numbers).with_words(words(program))
+        Pool::new(constants(&functions)).with_numbers(&numbers).with_words(words(program))
     }
 
     /// With these words.
@@ -143,19 +152,35 @@ impl Pool {
     }
 }
 
-/// The numbers in a program's text.
-pub(crate) fn constants(program: &Program) -> BTreeSet<i128> {
+/// All functions of a program, or those that are called by the fewest steps from the entry.
+fn near(subject: &Subject, entry: Entry) -> Vec<&Function> {
+    let program = subject.program();
+    if program.functions.len() <= NEAR {
+        return program.functions.values().map(|function| &**function).collect();
+    }
+    let calls = subject.env().call_graph();
+    let (mut seen, mut open) = (BTreeSet::from([entry.name]), VecDeque::from([entry.name]));
+    let mut found = Vec::new();
+    while let Some(name) = open.pop_front().filter(|_| found.len() < NEAR) {
+        found.extend(program.function(name).map(|function| &**function));
+        open.extend(calls.callees(name).iter().filter(|callee| seen.insert(**callee)));
+    }
+    found
+}
+
+/// The numbers in the text of functions.
+pub(crate) fn constants(functions: &[&Function]) -> BTreeSet<i128> {
     let mut found = BTreeSet::new();
     let mut see = |expr: &Expr| {
         if let Expr::Int(value, _) = expr {
             found.insert(*value);
         }
     };
-    for edge in program.functions.values().flat_map(|function| &function.edges) {
+    for edge in functions.iter().flat_map(|function| &function.edges) {
         visit::exprs(&edge.op, &mut see);
     }
     // What library functions look for.
-    for result in program.functions.values().flat_map(|function| &function.library_results) {
+    for result in functions.iter().flat_map(|function| &function.library_results) {
         result.arguments.iter().for_each(|argument| visit::walk(argument, &mut see));
     }
     found

@@ -117,7 +117,8 @@ impl Sequences {
 
 /// The numbers of the program's text and those beside them, small ones first.
 fn numbers(program: &Program) -> Vec<i128> {
-    let constants = pool::constants(program);
+    let functions: Vec<_> = program.functions.values().map(|function| &**function).collect();
+    let constants = pool::constants(&functions);
     let mut all: Vec<i128> = Vec::new();
     for number in [0, -1, 1].iter().flat_map(|by| constants.iter().map(move |constant| constant + by)) {
         if number > 0 && !all.contains(&number) {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use proofline_cfa::{Expr, Linkage, Role, eval::Value};
+use proofline_cfa::{Expr, Linkage, Name, Role, eval::Value};
 
 use super::{
     code::FunctionCode,
@@ -25,10 +25,12 @@ impl<'c, O: Oracle> Machine<'c, O> {
                 roots.extend(self.living(address as u64));
             }
         }
-        let globals = &self.code.program.globals;
-        let is_exported = |name| globals.get(name).is_some_and(|global| global.linkage == Linkage::External);
+        let program = &self.code.program;
+        let is_named =
+            |name: &Name| program.globals.get(name).is_some_and(|of| of.linkage == Linkage::External);
+        let is_exported = |name: &Name| is_named(name) || program.shared.contains(name);
         let exported: Vec<u64> =
-            self.globals.iter().filter(|(name, _)| is_exported(*name)).map(|(_, base)| *base).collect();
+            self.globals.iter().filter(|(name, _)| is_exported(name)).map(|(_, base)| *base).collect();
         roots.extend(exported.into_iter().filter_map(|base| self.living(base)));
         let reached = self.reachable(roots);
         self.handed_over.extend(reached);

@@ -139,7 +139,11 @@ impl<'c, O: Oracle> Machine<'c, O> {
         Ok(match number {
             Value::Int(number) => Some(conversion.print(number)),
             Value::Float(_) if !self.is_locale_of_c(code)? => None,
-            Value::Float(number) => number.to_f64().map(|number| conversion.print_float(number)),
+            Value::Float(number) => {
+                // With its sign, `-nan`.
+                self.keep_bits(Value::Float(number));
+                number.to_f64().map(|number| conversion.print_float(number))
+            }
         })
     }
 

@@ -218,7 +218,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
     }
 
     /// Bits of a NaN that was computed can be looked at once it is in memory.
-    fn keep_bits(&mut self, value: Value) {
+    pub(super) fn keep_bits(&mut self, value: Value) {
         if self.has_computed_nan && matches!(value, Value::Float(number) if number.is_nan()) {
             self.is_determined = false;
         }

@@ -79,6 +79,10 @@ impl Programs for InMemory<'_> {
         Ok(self.subject.clone())
     }
 
+    fn stands_apart(&self, _: Name) -> Result<bool, Infallible> {
+        Ok(false)
+    }
+
     fn judge(&self, request: &Request, entry: Entry, control: &Control) -> Result<Report, Infallible> {
         let subject = self.subject.for_question(&request.property);
         let judgement = answer(&subject, request, entry, control);

@@ -81,7 +81,11 @@ pub fn function_alone<P: Programs>(
     rounds: Rounds,
     control: &Control,
 ) -> Result<Report, P::Error> {
-    let promised = promises::kept_by_callees(programs, request, function, rounds, control)?;
+    // Where contracts stand in the text, nothing is looked at apart from what it calls.
+    let promised = match programs.stands_apart(function)? {
+        true => Arc::default(),
+        false => promises::kept_by_callees(programs, request, function, rounds, control)?,
+    };
     in_rounds_alone(programs, request, function, rounds, &promised, control)
 }
 
@@ -96,9 +100,14 @@ pub(super) fn in_rounds_alone<P: Programs>(
 ) -> Result<Report, P::Error> {
     let mut last: Option<Request> = None;
     let mut report = None;
-    for of in rounds.alone() {
-        let round =
-            Round { is_own: true, settled: promised.clone(), after: last.map(Arc::new), ..Round::default() };
+    let stands_apart = programs.stands_apart(function)?;
+    let apart = engines::apart_rounds().iter().filter(|_| stands_apart).map(|of| (of, true));
+    let whole = rounds.alone().iter().filter(|_| !stands_apart || rounds > Rounds::Cheap);
+    let mut is_whole = false;
+    for (of, is_apart) in apart.chain(whole.map(|of| (of, false))) {
+        let after = last.map(Arc::new);
+        let round = Round { is_own: true, is_apart, settled: promised.clone(), after, ..Round::default() };
+        is_whole |= !is_apart;
         let next = of_round(request, of, round);
         let found = check_entry(programs, &next, Entry::new(function), control)?;
         let is_decided = !found.is_open();
@@ -111,7 +120,7 @@ pub(super) fn in_rounds_alone<P: Programs>(
     let mut report = report.unwrap_or_default();
     report.keep_of(function);
     report.keep_for_all_callers();
-    if report.verdicts.values().any(Verdict::is_proved) {
+    if is_whole && report.verdicts.values().any(Verdict::is_proved) {
         // The run took it for granted that memory of callers is alive and has values, and that monitors allow what it begins with.
         let subject = programs.subject_of(function)?;
         report.verdicts.retain(|(name, id), verdict| {

@@ -37,6 +37,8 @@ pub type Settled = BTreeMap<(Name, ObligationId), Result<&'static str, Unknown>>
 pub struct Round {
     /// Only the entry's own obligations are asked about, not those of what it calls.
     pub is_own: bool,
+    /// Only the entry's body is looked at: functions that it calls may do anything ([`Programs::stands_apart`](super::Programs::stands_apart)).
+    pub is_apart: bool,
     /// What is not asked about.
     pub settled: Arc<Settled>,
     /// What was asked before: the work goes on from that answer.

@@ -58,6 +58,11 @@ pub(super) struct Schedule<'r> {
     is_over: bool,
 }
 
+/// Whether nobody has looked at the whole program for this question.
+fn is_first_of_whole(request: &Request) -> bool {
+    !request.round.is_apart && request.round.after.as_ref().is_none_or(|before| before.round.is_apart)
+}
+
 impl<'r> Schedule<'r> {
     pub(super) fn new(
         subject: &'r Subject,
@@ -259,7 +264,7 @@ impl<'r> Schedule<'r> {
     /// the one that engines would find: the function's own, whoever calls it. Otherwise, it is left to them.
     fn replay(&mut self) {
         let request = self.request;
-        let is_first = request.round.after.is_none() && request.under.is_empty() && !request.first_only;
+        let is_first = is_first_of_whole(request) && request.under.is_empty() && !request.first_only;
         let Some(summaries) = self.subject.summaries().filter(|_| is_first) else { return };
         let failures = summaries.failures(self.entry.name);
         if failures.is_empty() {
@@ -314,7 +319,8 @@ impl<'r> Schedule<'r> {
 
     fn sequence(&mut self, names: &[&str]) {
         for engine in names.iter().filter_map(|name| engines::by_name(name)) {
-            if self.judgement.finished.contains(engine.name()) {
+            let is_useless = self.blocked.is_some() && engine.only_proves();
+            if is_useless || self.judgement.finished.contains(engine.name()) {
                 continue;
             }
             // It would see so itself, but only once it has looked at the program.

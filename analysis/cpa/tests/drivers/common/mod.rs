@@ -114,6 +114,7 @@ pub fn program(ty: IntType, globals: &[&'static str], functions: Vec<F>) -> Arc<
         globals: globals.collect(),
         functions: functions.collect(),
         externals: BTreeMap::new(),
+        shared: BTreeSet::new(),
         unsupported: vec![],
     }))
 }

@@ -79,9 +79,8 @@ fn tangled(db: &dyn Db, project: Project) -> Arc<BTreeSet<Name>> {
     Arc::new(found)
 }
 
-/// The program of a function apart from what it calls, ready for engines.
-#[salsa::tracked]
-fn ready<'db>(db: &'db dyn Db, project: Project, symbol: Symbol<'db>) -> Arc<Ready> {
+/// The program of a function apart from what it calls, ready for engines. Nobody remembers it: it is asked about once, and there are thousands.
+fn ready<'db>(db: &'db dyn Db, project: Project, symbol: Symbol<'db>) -> Ready {
     let name = symbol.name(db);
     let annotations = |_| None;
     let environment = prepared_as(db, project, &annotations, |how| {
@@ -93,7 +92,7 @@ fn ready<'db>(db: &'db dyn Db, project: Project, symbol: Symbol<'db>) -> Arc<Rea
             program
         })
     });
-    Arc::new(Ready::new(db, environment, name))
+    Ready::new(db, environment, name)
 }
 
 /// The same for the engines that answer this question.
@@ -104,8 +103,8 @@ pub(crate) fn ready_for<'db>(
     property: &Property,
 ) -> Arc<Ready> {
     let ready = ready(db, project, symbol);
-    match checks::pass_over(ready.environment.program(), &property.passed_over()) {
-        Some(program) => Arc::new(Ready::new(db, ready.environment.again(program), symbol.name(db))),
-        None => ready.clone(),
-    }
+    Arc::new(match checks::pass_over(ready.environment.program(), &property.passed_over()) {
+        Some(program) => Ready::new(db, ready.environment.again(program), symbol.name(db)),
+        None => ready,
+    })
 }

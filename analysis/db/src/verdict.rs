@@ -8,7 +8,7 @@ use proofline_verifier::{
     Budget, Entry, Subject,
     facts::{Facts, passed_over},
     finding::Finding,
-    portfolio::{Request, confirm, judge},
+    portfolio::{Request, carried, confirm, judge},
     report::Judgement,
     sources::Sources,
 };
@@ -85,6 +85,13 @@ pub(crate) fn judgement<'db>(
     let said = team.and_then(|team| team.find(ready.fingerprint, &keys, request.steps, &control.cancel));
     let said = said.and_then(|answer| Some((answer.claim()?, answer)));
     let mut subject = subject(db, project, &ready);
+    let before = before.map(|before| match request.round.after.as_deref() {
+        Some(after) if after.round.is_apart && !request.round.is_apart => {
+            let apart = ready_of(db, project, entry, after);
+            Arc::new(carried(&before, &self::subject(db, project, &apart), &subject, name))
+        }
+        _ => before,
+    });
     if !request.round.is_apart {
         let slice = slice_of(db, project, name);
         let blocks = SliceBlocks::new(db, (project, slice, request.property.passed_over()));

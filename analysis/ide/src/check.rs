@@ -386,13 +386,13 @@ impl WholeProgram {
         Ok(report)
     }
 
-    /// The functions of a library that executions start in by default, of which [`WholeProgram::check_part`] asks about some. None of a program
-    /// that has a beginning.
+    /// The parts of a library, of which [`WholeProgram::check_part`] asks about some: functions that executions start in by default, and those of large
+    /// libraries. None of a program that has a beginning.
     ///
     /// # Errors
     /// If a file cannot be read, or the work was stopped.
-    pub fn library_entries(&self, control: &Control) -> Result<Vec<Name>, CheckError> {
-        Ok(portfolio::library_entries(&self.db.within(control), control)?)
+    pub fn library_parts(&self, control: &Control) -> Result<Vec<Name>, CheckError> {
+        Ok(portfolio::library_parts(&self.db.within(control), control)?)
     }
 
     /// Finds out, for [`WholeProgram::answers`], what [`WholeProgram::check`] would ask about the executions from some entries of a library, as far as

@@ -4,16 +4,12 @@ use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use proofline_verifier::{
     EntryKind, Name, Subject,
-    entry_points::{self, Scope, Whole, entry_points},
+    entry_points::{self, Scope, Whole, entry_points, judged_alone},
     sources::Sources,
 };
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use crate::{place::Place, settings::Settings};
-
-/// Of a library, a function that reaches more functions than this decides none but itself, as all of them are judged on their own. What each of
-/// a thousand entries says of the thousand functions that they have in common is more than anybody can wait for.
-const MOST_DECIDED: usize = 200;
 
 /// A function that executions start in, with those it decides.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -83,10 +79,8 @@ fn entries(
     if settings.engines.is_empty() {
         let of_library = || points.iter().filter(|point| point.entry.is_library());
         inner.extend(of_library().flat_map(|point| &point.decides).filter(|name| is_own(**name)));
-        let large = of_library().filter(|point| point.decides.len() > MOST_DECIDED);
-        let wide: FxHashSet<Name> = large.flat_map(|point| &point.decides).copied().collect();
+        let wide = judged_alone(of_library().map(|point| &point.decides));
         if !wide.is_empty() {
-            // Nobody decides a function who does not know all that reach it.
             points.retain(|point| !point.entry.is_library() || !wide.contains(&point.entry.name));
             for point in points.iter_mut().filter(|point| point.entry.is_library()) {
                 point.decides.retain(|name| !wide.contains(name));

@@ -190,7 +190,8 @@ pub fn report(
     };
     let alone = entries().find(|entry| entry.is_alone).and_then(|entry| reports.get(&entry.name));
     // Some functions of large libraries are decided on their own only.
-    missing |= alone.is_none() && entries().next().is_some() && entries().all(|entry| entry.is_alone);
+    let is_only_alone = entries().next().is_some() && entries().all(|entry| entry.is_alone);
+    missing |= alone.is_none() && is_only_alone;
     for entry in entries().filter(|entry| !entry.is_alone) {
         let Some(report) = reports.get(&entry.name) else {
             missing = true;
@@ -211,6 +212,7 @@ pub fn report(
     if let Some(report) = alone {
         out.millis += report.millis;
         missing &= !report.is_settled;
+        out.is_conditional |= is_only_alone && report.resting.contains(function);
         for (at, obligation) in report.functions.get(function).into_iter().flatten().enumerate() {
             let is_decided = matches!(obligation.verdict, Verdict::Proved(_) | Verdict::Violated(_));
             match merged.find(at, obligation) {

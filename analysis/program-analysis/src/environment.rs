@@ -486,6 +486,12 @@ impl Environment {
         self.callers == OtherCallers::NameEverything
     }
 
+    /// Whether executions start wherever code outside calls something, and not at `main`.
+    pub fn is_library(&self) -> bool {
+        let main = Name::new("main");
+        self.is_open() && !(self.entries.contains(&main) && self.program.functions.contains_key(&main))
+    }
+
     /// Whether a function may be called through a pointer that came from outside.
     pub fn calls_outside_pointer(&self) -> bool {
         self.points_to.calls_outside_pointer

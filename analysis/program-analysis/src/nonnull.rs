@@ -67,20 +67,28 @@ fn assume_of(program: &mut Program, source: &dyn SliceSource, is_asked: &dyn Fn(
             continue;
         }
         let mut out = Function::clone(function);
+        // Control comes to a location through what is assumed there. What leaves it stays where it is, for the order of locations is that of obligations.
+        let mut first: BTreeMap<Loc, Loc> = BTreeMap::new();
+        let mut assumed = Vec::new();
         for (loc, edges) in function.successors().iter().enumerate() {
+            let loc = Loc(loc as u32);
             let places: BTreeSet<&Lvalue> = edges.iter().flat_map(|id| used(function.edge(*id))).collect();
             let Some(site) = edges.first().map(|id| function.edge(*id).site) else { continue };
-            let mut at = Loc(loc as u32);
-            for place in places {
-                let next = Loc(out.locations);
+            let mut to = loc;
+            for place in places.into_iter().rev() {
+                let from = Loc(out.locations);
                 out.locations += 1;
-                out.edges.push(Edge { from: at, to: next, op: Op::Assume(is_not_null(place)), site });
-                at = next;
+                assumed.push(Edge { from, to, op: Op::Assume(is_not_null(place)), site });
+                to = from;
             }
-            for id in edges {
-                out.edges[id.index()].from = at;
+            if to != loc {
+                first.insert(loc, to);
             }
         }
+        let entered = |loc: &mut Loc| *loc = first.get(loc).copied().unwrap_or(*loc);
+        out.edges.iter_mut().for_each(|edge| entered(&mut edge.to));
+        entered(&mut out.entry);
+        out.edges.extend(assumed);
         *function = Arc::new(out);
     }
 }

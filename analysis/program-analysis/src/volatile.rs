@@ -3,14 +3,14 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use proofline_hir::Name;
+use proofline_hir::{Name, Type, TypeKind};
 
 use crate::Environment;
 use proofline_cfa::{Base, Cause, EdgeId, Expr, Function, Lvalue, Object, Op, Program};
 
 /// The program in which a volatile read gives what was written, or `None` if that is the same program. A read still gives any value if it
 /// may be of an object that is not defined here, of memory that the program does not name (a register behind a number), or of an object that
-/// code outside may write: such code may be a handler or another thread.
+/// code outside may write: such code may be a handler or another thread. Of a library's variable of static storage the word itself says so.
 pub fn written_values(env: &Environment) -> Option<Program> {
     let reads = env.program().functions.values().map(|function| (function.name, own_reads(env, function)));
     let reads: Vec<(Name, BTreeSet<EdgeId>)> = reads.filter(|(_, edges)| !edges.is_empty()).collect();
@@ -55,7 +55,10 @@ fn source<'o>(op: &'o Op, read: &Lvalue) -> Option<&'o Lvalue> {
 
 /// Whether something else than the program may change what is read.
 fn may_change(env: &Environment, function: Name, place: &Lvalue) -> bool {
-    let is_outside = |object: Object| env.is_open() && env.escaped().contains(&object);
+    let is_outside = |object: Object| {
+        env.is_open() && env.escaped().contains(&object)
+            || env.is_library() && is_volatile_variable(env, object)
+    };
     let may_change = |object: Object| is_outside(object) || !is_defined(env, object);
     match &place.base {
         Base::Local(id) => may_change(Object::Local(function, *id)),
@@ -64,6 +67,19 @@ fn may_change(env: &Environment, function: Name, place: &Lvalue) -> bool {
             env.targets(function, pointer).objects.iter().any(|object| may_change(*object))
         }
     }
+}
+
+/// A variable of static storage that is declared `volatile`, or an array of such elements.
+fn is_volatile_variable(env: &Environment, object: Object) -> bool {
+    fn is_volatile(ty: Type) -> bool {
+        match ty.kind() {
+            _ if ty.qualifiers().is_volatile => true,
+            TypeKind::Array(element, _) => is_volatile(*element),
+            _ => false,
+        }
+    }
+    let Object::Global(name) = object else { return false };
+    env.program().globals.get(&name).is_some_and(|global| is_volatile(global.ty))
 }
 
 fn is_defined(env: &Environment, object: Object) -> bool {

@@ -18,7 +18,7 @@ mod unit;
 pub use error::{Severity, SyntaxError};
 pub use flags::{
     Change, Concerns, DATABASES, DataModel, Edition, FlagError, FlagWarning, Flags, FlagsOrigin, FoundFlags,
-    ProgramFiles, Standard, database_files, database_programs, flags_for,
+    ProgramFiles, Standard, changes_floats, database_files, database_programs, flags_for,
 };
 pub use fs::{FileSystem, NoFs, OverlayFs, RealFs, shown};
 pub use normalise::AttributeStyle;

@@ -11,6 +11,9 @@ use rustc_hash::FxHashSet;
 
 use crate::subject::Subject;
 
+/// Of a library, an entry that reaches more functions than this decides none but itself.
+pub(crate) const MOST_DECIDED: usize = 200;
+
 /// What the rule looks at.
 pub trait Functions {
     /// Functions with bodies, in order.
@@ -89,6 +92,13 @@ pub fn entry_points(
         decides: reached.difference(&by_main).copied().collect(),
     }));
     points
+}
+
+/// Of a library, from what its entries reach: the functions that decide none but themselves, because an entry that reaches them reaches too many. What each of a
+/// thousand entries says of the thousand functions that they have in common is more than anybody can wait for, and nobody decides a function who does not know
+/// all that reach it.
+pub fn judged_alone<'r>(reached: impl Iterator<Item = &'r BTreeSet<Name>>) -> BTreeSet<Name> {
+    reached.filter(|reached| reached.len() > MOST_DECIDED).flatten().copied().collect()
 }
 
 /// What code outside can get hold of before anything runs: what it can name, and what initial values of that hold.

@@ -4,6 +4,7 @@
 //! **Nothing is proved of a text that was not understood.** That is seen to here, so that everybody who shows verdicts shows the same.
 
 mod apart;
+mod behind;
 mod ceiling;
 mod claims;
 mod contracts;
@@ -33,6 +34,7 @@ use crate::{
     subject::Subject,
 };
 
+pub use apart::carried;
 pub use ceiling::Ceiling;
 pub use claims::{Claim, confirm};
 pub use in_memory::InMemory;
@@ -153,18 +155,21 @@ pub fn check<P: Programs>(
     Ok(report)
 }
 
-/// Where executions start by default, if that is in functions of a library, whose questions [`check_part`] can ask a part of.
+/// The parts of a library that [`check_part`] can ask about: functions that executions start in by default, and those that are judged on their own because too much
+/// is reached from there. None of a program that has a beginning.
 ///
 /// # Errors
 /// If the work was stopped, or the program cannot be read.
-pub fn library_entries<P: Programs>(programs: &P, control: &Control) -> Result<Vec<Name>, P::Error> {
+pub fn library_parts<P: Programs>(programs: &P, control: &Control) -> Result<Vec<Name>, P::Error> {
     programs.begin(control)?;
     let entries = programs.default_entries()?;
-    let is_library = entries.iter().all(|entry| entry.is_library());
-    Ok(entries.into_iter().filter(|_| is_library).map(|entry| entry.name).collect())
+    if !entries.iter().all(|entry| entry.is_library()) {
+        return Ok(Vec::new());
+    }
+    library::parts(programs, control, &entries)
 }
 
-/// Of what [`check`] asks about a library, what concerns executions from some of its entries, as far as that does not depend on the others: contracts
+/// Of what [`check`] asks about a library, what concerns some of its parts, as far as that does not depend on the others: contracts
 /// do. What comes of it is in the programs' memory.
 ///
 /// # Errors

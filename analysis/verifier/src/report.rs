@@ -351,7 +351,9 @@ impl Report {
             }),
             Verdict::Unknown(_) => false,
         });
-        self.rests_on.clear();
+        if !self.verdicts.values().any(Verdict::is_proved) {
+            self.rests_on.clear();
+        }
         self.reason = self.reason.take().filter(|why| matches!(why, Unknown::InternalError(_)));
     }
 

@@ -190,7 +190,7 @@ fn shares(session: &Session<'_>, program: &WholeProgram, most: usize) -> Result<
     if !is_everything || asked.properties.iter().any(|property| asked.request(property).first_only) {
         return Ok(Vec::new());
     }
-    Ok(parts(&program.library_entries(&session.control).map_err(failed)?, most))
+    Ok(parts(&program.library_parts(&session.control).map_err(failed)?, most))
 }
 
 /// Writes a job's file. What the plan says of it.

@@ -252,3 +252,48 @@ fn an_order_of_operands_that_matters_is_named() {
         assert!(!said.out.contains("C leaves the order open"), "{condition}: {}", said.out);
     }
 }
+
+/// Of a large library each function is judged on its own, so that there is an answer to all of them, and nothing is called proved that is open.
+#[test]
+fn a_large_library_has_an_answer_to_each_function() {
+    let scratch = Scratch::new();
+    let mut text = "int f0(int x) { return x > 0 ? 7 / x : 0; }\n".to_owned();
+    for n in 1..230 {
+        text.push_str(&format!("int f{n}(int x) {{ return f{}(x) % {}; }}\n", n - 1, 2 + n % 9));
+    }
+    text.push_str(
+        "static int length(const char *s) { int n = 0; while (s[n]) n++; return n; }\n\
+         int inner(int x) { return x ? 100 / x : f229(x); }\n\
+         int outer(const char *s, int x) { return length(s) % 7 + inner(x) / x + *(int *)s; }\n",
+    );
+    scratch.write("wide.c", &text);
+    let said = scratch.run(&["check", "--no-cache", "wide.c"]);
+    let row = |name: &str| {
+        let is_row = |line: &&str| line.split_whitespace().next() == Some(name);
+        said.out.lines().filter(is_row).last().unwrap_or_else(|| panic!("no row of `{name}`: {}", said.out))
+    };
+    assert!(row("f100").ends_with("proved"), "{}", said.out);
+    assert!(row("inner").ends_with("proved"), "{}", said.out);
+    assert!(row("length").ends_with("if callers keep its contract"), "{}", said.out);
+    assert!(row("outer").contains("unknown"), "{}", said.out);
+    let (_, calls) = said.out.split_once("not shown of calls in these functions:\n").expect("the calls");
+    assert!(calls.contains("  outer\n"), "{}", said.out);
+    assert!(said.out.contains("RESULT: unknown"), "{}", said.out);
+}
+
+/// A handler may run at any time: of the program nothing is proved, whatever holds of its functions on their own.
+#[test]
+fn a_program_with_a_handler_is_not_proved() {
+    let scratch = Scratch::new();
+    scratch.write(
+        "handler.c",
+        "#include <signal.h>\nstatic int n;\nstatic int t[4];\nstatic void handler(int s) { n = 9; }\n\
+         static int wait_for(void) { n = 0; raise(SIGINT); return t[n]; }\n\
+         int main(void) {\n    if (signal(SIGINT, handler) == SIG_ERR) return 1;\n    return wait_for();\n}\n",
+    );
+    let said = scratch.run(&["check", "--no-cache", "handler.c"]);
+    said.expect(
+        2,
+        &["RESULT: unknown(unsupported: signal handler in `main`)", "nothing interferes meanwhile"],
+    );
+}

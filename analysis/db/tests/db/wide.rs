@@ -179,3 +179,33 @@ int stays(int x) { int n = 4; last(x); return 10 / n; }
     assert!(after(&db, "comes", Rounds::Cheap).0.is_empty());
     assert!(after(&db, "stays", Rounds::Cheap).0.contains(&"division-by-zero"));
 }
+
+#[test]
+fn what_holds_of_a_variable_moves_no_other_question() {
+    let db = database(&texts(
+        "static int zero, one = 1;
+static int *p = &one;
+void sel(int k) { if (k) p = &zero; else p = &one; }
+unsigned div(unsigned t, unsigned s) {
+    unsigned a = (unsigned)*p;
+    a += 100 / (t - 123456);
+    if (s == 0) s = 1;
+    a += 101 / s;
+    return a + (unsigned)last(3);
+}
+",
+    ));
+    for rounds in [Rounds::Cheap, Rounds::All] {
+        let program = db.program().expect("it is read");
+        let name = Name::new("div");
+        let report =
+            function_alone(&db, &question(), name, rounds, &Control::default()).expect("nobody stops it");
+        let of = |text: &str| {
+            let all = (0..).zip(&program.functions[&name].obligations);
+            let (id, _) = all.into_iter().find(|(_, of)| of.text.as_str() == text).expect("it is asked");
+            report.verdicts.get(&(name, proofline_verifier::ObligationId(id)))
+        };
+        assert!(matches!(of("s != 0"), Some(Verdict::Proved(_))), "{rounds:?}");
+        assert!(!matches!(of("t - 123456 != 0"), Some(Verdict::Proved(_))), "{rounds:?}");
+    }
+}

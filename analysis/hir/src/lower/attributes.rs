@@ -1,6 +1,7 @@
 //! Attributes: what they say about types, objects and functions. Must not decide what they attach to: their readers
 //! (`specifiers`, `declarator`, `record`) do.
 
+use proofline_syntax::changes_floats;
 use tree_sitter::Node;
 
 use super::Lowerer;
@@ -119,6 +120,12 @@ impl<'u> Lowerer<'u> {
                 self.error(at, "members in another order of bytes are not supported");
             }
             "ms_struct" => self.error(at, "the layout of Microsoft's compilers is not supported"),
+            "optimize" if changes_floats(arguments) => {
+                self.error(
+                    at,
+                    "floating arithmetic as the attribute `optimize` wants it here is not supported",
+                );
+            }
             "constructor" | "destructor" => into.function.runs_outside_main = true,
             _ => {}
         }

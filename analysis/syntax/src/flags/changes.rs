@@ -125,6 +125,18 @@ impl Change {
     }
 }
 
+/// Whether an attribute or a pragma `optimize` with this text changes what floating arithmetic means: `"Ofast"`, `"O2,fast-math"`, `"-ffast-math"`.
+#[must_use]
+pub fn changes_floats(optimize: &str) -> bool {
+    let words = optimize.split(|c: char| c == ',' || c == '"' || c.is_whitespace());
+    let flag = |word: &str| match word.as_bytes() {
+        [b'-', ..] => word.to_owned(),
+        [b'O', ..] => format!("-{word}"),
+        _ => format!("-f{word}"),
+    };
+    words.filter_map(|word| Change::of(&flag(word))).any(|change| change.concerns == Concerns::Floats)
+}
+
 impl Flags {
     /// Notes what a flag changes; what it concerns, if it is one that is known to change something.
     pub(super) fn changed_by(&mut self, flag: &str) -> Option<Concerns> {

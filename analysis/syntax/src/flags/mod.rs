@@ -8,7 +8,7 @@ mod links;
 use std::path::PathBuf;
 
 pub use args::{FlagError, FlagWarning};
-pub use changes::{Change, Concerns};
+pub use changes::{Change, Concerns, changes_floats};
 pub use database::{
     DATABASES, FlagsOrigin, FoundFlags, ProgramFiles, database_files, database_programs, flags_for,
 };

@@ -1,6 +1,7 @@
 //! `#pragma pack` reaches the layout; other pragmas that change the meaning are refused.
 
 use super::Normaliser;
+use crate::flags::changes_floats;
 
 impl Normaliser<'_> {
     /// Acts on one pragma.
@@ -21,6 +22,12 @@ impl Normaliser<'_> {
             }
             ["ms_struct", "on" | "1", ..] => {
                 self.error("`#pragma ms_struct` is not supported", pragma.span);
+            }
+            ["GCC", "optimize", options @ ..] if options.iter().any(|text| changes_floats(text)) => {
+                self.error(
+                    "floating arithmetic as this `#pragma GCC optimize` wants it is not supported",
+                    pragma.span,
+                );
             }
             // Another name, or another function, than the text says.
             [name @ ("weak" | "redefine_extname"), ..] => {

@@ -10,8 +10,8 @@ pub(super) use events::is_input;
 use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
-    Argument, Base, Expr, Function, IntType, LocalId, Lvalue, MemoryPredicate, Name, Program, Scalar, Site,
-    Step, visit,
+    Argument, Base, Expr, Function, LocalId, Lvalue, MemoryPredicate, Name, Program, Scalar, Site, Step,
+    visit,
 };
 use rustc_hash::FxHashMap;
 
@@ -244,6 +244,11 @@ impl Symbols {
             if let Expr::Load(lvalue) = part {
                 on = on.and(self.loaded(lvalue, depth).on);
             }
+            if let Expr::Memory(MemoryPredicate::InBounds, pointer, _) = part
+                && let Some(pointer) = self.substituted(pointer, depth)
+            {
+                on = on.and(self.own.influence(&pointer));
+            }
             // Where a string ends, its bytes say.
             if let Expr::Memory(MemoryPredicate::Terminated | MemoryPredicate::WideTerminated, text, _) = part
                 && let Expr::Address(lvalue) = &**text
@@ -397,8 +402,9 @@ impl Symbols {
             Expr::Overflows(op, a, b) => Expr::Overflows(*op, sub(a)?, sub(b)?),
             Expr::Memory(predicate, a, b) => {
                 let (a, b) = (sub(a)?, sub(b)?);
-                let ends_outside = *predicate == MemoryPredicate::InBounds && self.own.ends_outside(&a, &b);
-                if ends_outside { Expr::Int(0, IntType::INT) } else { Expr::Memory(*predicate, a, b) }
+                let is_bounds = *predicate == MemoryPredicate::InBounds;
+                let of_own = self.own.holds(&a, &b).filter(|_| is_bounds);
+                of_own.unwrap_or(Expr::Memory(*predicate, a, b))
             }
             Expr::PointerDifference(a, b, stride, ty) => {
                 Expr::PointerDifference(sub(a)?, sub(b)?, *stride, *ty)

@@ -3,7 +3,7 @@
 //!
 //! **Law.** As far as pointers lead to what their types say (`punned`), places that are apart have no byte in common.
 
-use std::ops::Range;
+use std::{collections::BTreeSet, ops::Range};
 
 use proofline_cfa::{Call, Callee, Expr, Function, Lvalue, Name, Op, Program, Scalar, Step};
 use proofline_hir::TypeKind;
@@ -95,7 +95,8 @@ fn contains(program: &Program, outer: Shape, inner: Shape) -> bool {
 /// What a function, with all that it calls, may write to memory that was there before; `None` if types do not say all of it.
 pub(super) fn written(memory: &Memory<'_>, function: Name) -> Option<Vec<Access>> {
     let mut all: Vec<Access> = Vec::new();
-    for name in memory.env().call_graph().reachable([function]) {
+    let called: BTreeSet<Name> = memory.env().call_graph().reachable([function]).into_iter().collect();
+    for &name in &called {
         let body = memory.env().function(name)?;
         for (id, edge) in body.edge_ids() {
             let is_here = |call: &Call| match call.callee {
@@ -108,6 +109,9 @@ pub(super) fn written(memory: &Memory<'_>, function: Name) -> Option<Vec<Access>
                 return None;
             }
             let Some(place) = place(memory, body, &edge.op)? else { continue };
+            if memory.is_of_frames(&called, body, place) {
+                continue;
+            }
             let access = Access::of(memory, body, place)?;
             if !all.contains(&access) {
                 all.push(access);

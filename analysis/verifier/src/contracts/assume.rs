@@ -93,7 +93,7 @@ pub(crate) fn under(env: &Environment, name: Name, contracts: &Contracts) -> Opt
         (env.again(program), calls)
     });
     let env = looked.as_ref().map_or(env, |(env, _)| env);
-    let told = record_invariants::told(env.program(), env.function(name)?, own, contracts).map(|told| {
+    let told = record_invariants::told(env, name, own, contracts).map(|told| {
         let mut program = env.program().clone();
         program.functions.insert(name, Arc::new(told.function));
         let Told { obligations, returns, assumed, rests_on_calls, .. } = told;

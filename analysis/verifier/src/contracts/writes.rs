@@ -262,6 +262,24 @@ impl<'e> Memory<'e> {
     }
 }
 
+impl Memory<'_> {
+    /// Whether a place is a part of a variable of the activation, or of those of these functions that it has called: such came into being since.
+    pub(super) fn is_of_frames(&self, called: &BTreeSet<Name>, body: &Function, place: &Lvalue) -> bool {
+        let is_variable = |object: &Object| {
+            matches!(object, Object::Local(function, _) if called.contains(function))
+                && !may_be_callers(self.env, *object)
+        };
+        match &place.base {
+            Base::Local(_) => true,
+            Base::Global(_) => false,
+            Base::Deref(pointer, _) => {
+                let objects = &self.env.targets(body.name, pointer).objects;
+                !objects.is_empty() && objects.iter().all(is_variable)
+            }
+        }
+    }
+}
+
 /// What an edge may do to memory of callers, without what it calls.
 #[derive(Clone, Copy, Debug)]
 struct Did {

@@ -1,9 +1,14 @@
 //! Concrete execution: runs the program with small, boundary and program-specific values for its inputs. Finds violations
-//! fast; decides programs without inputs. Never proves anything about inputs it has not tried.
+//! fast; decides programs without inputs, and those whose runs only differ by the allocations that fail. Never proves anything about inputs it has not tried.
 
-use std::{cmp::Reverse, collections::BinaryHeap};
+mod every_run;
 
-use proofline_cfa::{EdgeId, Entry, IntType, Name, Program, Scalar, Site, command_line::ARGV};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeSet, BinaryHeap},
+};
+
+use proofline_cfa::{EdgeId, Entry, IntType, Name, ObligationId, Program, Scalar, Site, command_line::ARGV};
 use proofline_cpa::{Budget, Path, Unknown};
 
 use super::{
@@ -80,15 +85,16 @@ impl Engine for Concrete {
             has_texts,
             open,
             violated,
+            proved: BTreeSet::new(),
             spent: 0,
             lengthened: 0,
         };
         let answer = search.explore(self, budget);
-        let mut violated = search.violated;
+        let (mut violated, proved) = (search.violated, search.proved);
         // Where nothing is left to ask about, a violation is the answer.
         let last = if search.open.is_empty() || first_only { violated.pop() } else { None };
         let answer = last.map_or(answer, |last| Ok(Answer::Violated(last)));
-        Decision { violated, ..answer.into() }
+        Decision { violated, proved, ..answer.into() }
     }
 }
 
@@ -138,6 +144,8 @@ struct Search<'s> {
     /// What is asked about and was not found violated.
     open: Targets,
     violated: Vec<Counterexample>,
+    /// What no run violates, where all of them were seen.
+    proved: BTreeSet<(Name, ObligationId)>,
     spent: u64,
     /// Steps of runs that were given more of them.
     lengthened: u64,
@@ -256,6 +264,9 @@ impl Search<'_> {
                 return Ok(answer);
             }
             is_spent?;
+            if first && let Some(answer) = self.every_run(&run, limits, budget)? {
+                return Ok(answer);
+            }
             if !first && self.goes_on(&run, limits, budget)? {
                 return Err(Unknown::OutOfBudget);
             }

@@ -1,6 +1,7 @@
 //! A program made ready to run: dense numbers for functions, successors per location, which locals live in registers.
 
 use std::{
+    collections::BTreeSet,
     ops::Index,
     sync::{Arc, OnceLock},
 };
@@ -17,6 +18,7 @@ use super::{
     memory::Memory,
     signs,
     start::{addressed, function_address},
+    unread,
     words::words,
 };
 
@@ -78,6 +80,8 @@ pub(crate) struct FunctionCode {
     names: OnceLock<Vec<Name>>,
     /// Where which local may still be used. Who compares states asks for it.
     liveness: OnceLock<Liveness>,
+    /// The locals whose values have a say in what it does.
+    read: OnceLock<BTreeSet<LocalId>>,
     pub(crate) successors: Vec<Vec<EdgeId>>,
     pub(crate) obligation: Vec<Option<ObligationId>>,
     pub(crate) unsupported: Vec<Option<Name>>,
@@ -121,7 +125,14 @@ impl FunctionCode {
             function: function.clone(),
             names: OnceLock::new(),
             liveness: OnceLock::new(),
+            read: OnceLock::new(),
         }
+    }
+
+    /// Whether a local's value has no say in what it does, whatever it is.
+    pub(crate) fn is_unread(&self, id: LocalId) -> bool {
+        let is_reached = self.function.local(id).address_taken;
+        !is_reached && !self.read.get_or_init(|| unread::read(&self.function)).contains(&id)
     }
 
     /// Whether a loop begins there.

@@ -92,6 +92,8 @@ pub struct Run {
     pub is_determined: bool,
     /// It went through something whose effect was guessed: a violation after it is not confirmed.
     pub is_guess: bool,
+    /// It ended where something is taken to hold that does not: with other answers it may go on.
+    pub is_blocked: bool,
     /// What happened, when asked for.
     pub trace: Option<Trace>,
     /// The strings that `main` was given.
@@ -158,6 +160,7 @@ pub struct Machine<'c, O> {
     /// Some operation has given a NaN.
     pub(super) has_computed_nan: bool,
     pub(super) is_guess: bool,
+    is_blocked: bool,
     pub(super) trace: Option<Trace>,
     /// Somebody looks at its memory.
     pub(super) watch: Option<Watch>,
@@ -219,6 +222,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             is_determined: true,
             has_computed_nan: false,
             is_guess: false,
+            is_blocked: false,
             trace: None,
             watch: None,
             calls: None,
@@ -290,6 +294,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             inputs: self.inputs,
             is_determined: self.is_determined,
             is_guess: self.is_guess,
+            is_blocked: self.is_blocked,
             trace: self.trace,
             arguments: self.arguments.texts(),
             seen: self.watch.map(|watch| watch.seen).unwrap_or_default(),
@@ -381,6 +386,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
             return self.take(code, id);
         }
         // No edge: the program halts here, or an assumption excludes this run.
+        self.is_blocked = !edges.is_empty();
         Err(Stop::End(End::Finished))
     }
 

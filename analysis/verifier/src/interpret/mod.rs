@@ -24,6 +24,7 @@ mod start;
 mod step;
 mod text_input;
 mod trace;
+mod unread;
 mod watch;
 mod words;
 

@@ -158,6 +158,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
         | Cause::Within(_)
         | Cause::Text(_)
         | Cause::Volatile = cause
+            && !matches!(dst.base, Base::Local(id) if code.is_unread(id))
         {
             self.is_determined = false;
         }

@@ -6,6 +6,7 @@ use std::mem::take;
 use proofline_cfa::{Entry, Name, ObligationId};
 use proofline_cpa::Unknown;
 
+use super::numbers::Numbers;
 use crate::{callers_memory::speaks_of, checks, report::Judgement, subject::Subject, verdict::Verdict};
 
 /// What is kept of an answer about the program that is the function alone: proofs about numbers, and runs that fail before anything is called that is not here.
@@ -37,6 +38,16 @@ pub(super) fn kept(subject: &Subject, entry: Entry, mut judgement: Judgement) ->
     judgement.called_from_outside.clear();
     judgement.reason = None;
     judgement
+}
+
+/// What is kept, by the numbers that obligations have in another program with the function, from where the work goes on.
+pub fn carried(kept: &Judgement, apart: &Subject, to: &Subject, function: Name) -> Judgement {
+    let mut numbers = Numbers::default();
+    if let (Some(there), Some(alone)) = (to.program().function(function), apart.program().function(function))
+    {
+        numbers.add(there, alone);
+    }
+    Judgement { verdicts: numbers.in_program(kept.verdicts.clone()), ..kept.clone() }
 }
 
 /// Whether an obligation says nothing of objects, nor of what has a value.

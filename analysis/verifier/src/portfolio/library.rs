@@ -11,13 +11,16 @@ use std::{
 use proofline_cfa::{Entry, Name, ObligationId};
 use proofline_cpa::Unknown;
 
+mod calls;
+
+use self::calls::Calls;
 use super::{
     Control, Programs, Request, Round, Settled, add_calls_from_outside, check_entry, contracts, each,
     program, promises,
 };
 use crate::{
     callers_memory::{is_asked, is_of_an_object, is_of_monitor},
-    engines,
+    engines, entry_points,
     report::Report,
     verdict::Verdict,
 };
@@ -255,6 +258,32 @@ fn decided(own: &Report) -> impl Iterator<Item = (Target, Result<&'static str, U
     })
 }
 
+/// What is known of a function that nobody had time to look at.
+fn not_looked_at<P: Programs>(programs: &P, request: &Request, function: Name) -> Result<Report, P::Error> {
+    let subject = programs.subject_of(function)?;
+    let body = subject.program().function(function).map(|body| &**body);
+    let targets = request.property.targets(subject.program(), body);
+    let verdicts = targets.iter().map(|target| (target, Verdict::Unknown(Unknown::OutOfTime))).collect();
+    Ok(Report { verdicts, ..Report::default() })
+}
+
+/// The same with what was not found out.
+fn with_open<P: Programs>(
+    programs: &P,
+    request: &Request,
+    function: Name,
+    own: Report,
+    control: &Control,
+) -> Result<Report, P::Error> {
+    let mut all = not_looked_at(programs, request, function)?;
+    if !control.is_late() {
+        let why = Unknown::Unconfirmed("it depends on the callers".into());
+        all.verdicts.values_mut().for_each(|verdict| *verdict = Verdict::Unknown(why.clone()));
+    }
+    all.verdicts.extend(own.verdicts);
+    Ok(Report { verdicts: all.verdicts, ..own })
+}
+
 /// What is settled of one function.
 fn settled_of(
     settled: &Settled,
@@ -271,6 +300,45 @@ pub(super) fn open(report: &Report) -> impl Iterator<Item = (Target, &Unknown)> 
     })
 }
 
+/// Who decides what in a library.
+struct Split {
+    /// Where executions start, with what they reach; whether the text of that was understood.
+    entries: Vec<(Entry, BTreeSet<Name>, bool)>,
+    /// Functions that nobody decides but themselves, because too much is reached from where they are called.
+    wide: BTreeSet<Name>,
+    /// Functions of whose executions not all of the text was understood.
+    doubtful: BTreeSet<Name>,
+}
+
+impl Split {
+    fn new<P: Programs>(programs: &P, control: &Control, starts: &[Entry]) -> Result<Split, P::Error> {
+        let mut entries = each(
+            programs,
+            starts,
+            control,
+            |_| false,
+            |programs, entry, _| {
+                Ok((*entry, programs.reached(entry.name)?, programs.misunderstood(*entry)?.is_none()))
+            },
+        )?;
+        let misunderstood = entries.iter().filter(|(_, _, is_understood)| !is_understood);
+        let doubtful = misunderstood.flat_map(|(_, reached, _)| reached).copied().collect();
+        let wide = entry_points::judged_alone(entries.iter().map(|(_, reached, _)| reached));
+        entries.retain(|(entry, ..)| !wide.contains(&entry.name));
+        Ok(Split { entries, wide, doubtful })
+    }
+}
+
+/// What can be asked about by itself: entries, and functions that are judged on their own because too much is reached from where they are called.
+pub(super) fn parts<P: Programs>(
+    programs: &P,
+    control: &Control,
+    starts: &[Entry],
+) -> Result<Vec<Name>, P::Error> {
+    let Split { entries, wide, .. } = Split::new(programs, control, starts)?;
+    Ok(entries.into_iter().map(|(entry, ..)| entry.name).chain(wide).collect())
+}
+
 /// The functions of a library, as far as they are known.
 struct Library<'l, P> {
     programs: &'l P,
@@ -280,7 +348,11 @@ struct Library<'l, P> {
     entries: Vec<(Entry, BTreeSet<Name>, bool)>,
     /// What was asked last of each, and the answer.
     answers: Vec<Option<(Request, Report)>>,
-    /// Functions that others call, callees first.
+    /// Functions that nobody decides but themselves, because too much is reached from where they are called.
+    wide: BTreeSet<Name>,
+    /// Functions of whose executions not all of the text was understood.
+    doubtful: BTreeSet<Name>,
+    /// Functions that are judged on their own: those that others call, and the wide ones.
     inner: Vec<Name>,
     alone: Vec<Report>,
 }
@@ -294,9 +366,15 @@ pub(super) fn check<P: Programs>(
 ) -> Result<(), P::Error> {
     let mut library = Library::new(programs, request, control, &report.entries)?;
     library.in_rounds()?;
-    let functions = library.entries.iter().flat_map(|(_, reached, _)| reached).copied().collect();
+    let mut functions: BTreeSet<Name> =
+        library.entries.iter().flat_map(|(_, reached, _)| reached).copied().collect();
+    let calls = Calls::new(programs, &library.wide)?;
+    functions.extend(library.wide.iter().copied().filter(|name| calls.reaches_few(*name)));
     library.add_to(report);
-    contracts::add(programs, request, &functions, control, report)
+    calls.rest(report);
+    contracts::add(programs, request, &functions, control, report)?;
+    calls.not_kept(&functions, report);
+    Ok(())
 }
 
 /// What [`check`] asks about the executions from some of the entries before it asks what callers must see to. Nothing is known here of what it gives up
@@ -320,33 +398,28 @@ impl<'l, P: Programs> Library<'l, P> {
         control: &'l Control,
         starts: &[Entry],
     ) -> Result<Library<'l, P>, P::Error> {
-        let entries = each(
-            programs,
-            starts,
-            control,
-            |_| false,
-            |programs, entry, _| {
-                Ok((*entry, programs.reached(entry.name)?, programs.misunderstood(*entry)?.is_none()))
-            },
-        )?;
+        let Split { entries, wide, doubtful } = Split::new(programs, control, starts)?;
         let mut inner: BTreeSet<Name> = entries.iter().flat_map(|(_, reached, _)| reached).copied().collect();
-        for entry in starts {
+        inner.extend(&wide);
+        for (entry, ..) in &entries {
             inner.remove(&entry.name);
         }
         let answers = entries.iter().map(|_| None).collect();
         let inner: Vec<Name> = inner.into_iter().collect();
         let control = control.clone();
-        Ok(Library { programs, request, control, entries, answers, inner, alone: Vec::new() })
+        Ok(Library { programs, request, control, entries, answers, wide, doubtful, inner, alone: Vec::new() })
     }
 
-    /// Only these entries are of interest, and what they reach.
+    /// Only these of its [`parts`] are of interest, and what they reach.
     fn keep_part(&mut self, part: &[Name]) {
-        let entries = std::mem::take(&mut self.entries);
-        self.entries = entries.into_iter().filter(|(entry, ..)| part.contains(&entry.name)).collect();
+        let part: BTreeSet<Name> = part.iter().copied().collect();
+        self.entries.retain(|(entry, ..)| part.contains(&entry.name));
         self.answers.truncate(self.entries.len());
-        let reached: BTreeSet<Name> =
+        self.wide.retain(|name| part.contains(name));
+        let mut kept: BTreeSet<Name> =
             self.entries.iter().flat_map(|(_, reached, _)| reached).copied().collect();
-        self.inner.retain(|name| reached.contains(name));
+        kept.extend(&self.wide);
+        self.inner.retain(|name| kept.contains(name));
     }
 
     /// Asks about everything, as the rounds go.
@@ -380,15 +453,23 @@ impl<'l, P: Programs> Library<'l, P> {
 
     /// Judges the functions that others call on their own.
     fn alone(&mut self, rounds: Rounds) -> Result<(), P::Error> {
-        let request = self.request;
-        self.alone =
-            each(self.programs, &self.inner, &self.control, self.is_last(), |programs, name, control| {
-                // Nothing is known of it then.
-                if control.is_late() {
-                    return Ok(Report::default());
+        let (request, before) = (self.request, &self.alone);
+        let numbers: Vec<usize> = (0..self.inner.len()).collect();
+        let alone = each(self.programs, &numbers, &self.control, self.is_last(), |programs, at, control| {
+            let name = self.inner[*at];
+            match before.get(*at) {
+                _ if !control.is_late() => {
+                    let own = function_alone(programs, request, name, rounds, control)?;
+                    let is_wide = self.wide.contains(&name);
+                    if is_wide { with_open(programs, request, name, own, control) } else { Ok(own) }
                 }
-                function_alone(programs, request, *name, rounds, control)
-            })?;
+                Some(known) => Ok(known.clone()),
+                None if self.wide.contains(&name) => not_looked_at(programs, request, name),
+                // Nothing is known of it then.
+                None => Ok(Report::default()),
+            }
+        })?;
+        self.alone = alone;
         Ok(())
     }
 
@@ -448,14 +529,15 @@ impl<'l, P: Programs> Library<'l, P> {
     /// What is known of all of them together.
     fn add_to(self, report: &mut Report) {
         report.add_all(self.answers.into_iter().flatten().map(|(_, one)| one).collect());
-        let doubtful: BTreeSet<Name> = self
-            .entries
-            .into_iter()
-            .filter(|(_, _, is_understood)| !is_understood)
-            .flat_map(|(_, reached, _)| reached)
-            .collect();
-        for (name, own) in self.inner.iter().zip(self.alone) {
-            report.add_for_all_callers(own, !doubtful.contains(name));
+        for (name, mut own) in self.inner.iter().zip(self.alone) {
+            let is_doubtful = self.doubtful.contains(name);
+            // Nobody else says anything of it.
+            if is_doubtful && self.wide.contains(name) {
+                own.retract_proofs(&Unknown::Unsupported(
+                    "text that executions come to was not understood".into(),
+                ));
+            }
+            report.add_for_all_callers(own, !is_doubtful);
         }
     }
 }

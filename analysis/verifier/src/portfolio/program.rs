@@ -3,7 +3,10 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use proofline_cfa::{Entry, Name};
+use proofline_cfa::{
+    Base, Entry, Lvalue, Name,
+    visit::{self, Mention},
+};
 use proofline_cpa::Unknown;
 
 use super::{
@@ -16,6 +19,7 @@ use crate::{
     property::Property,
     report::Report,
     rests_on::{Basis, Known},
+    subject::Subject,
     verdict::{Verdict, Verdicts},
 };
 
@@ -36,14 +40,11 @@ pub(super) fn check<P: Programs>(
         return check_entry(programs, request, entry, control).map(tell);
     }
     let subject = programs.subject_of(entry.name)?;
-    if let Some(unsupported) = subject.unsupported(&subject.env().concerned(entry)) {
+    if subject.unsupported(&subject.env().concerned(entry)).is_some() {
         // Nothing is known of runs that come there; of functions that do not, it is.
         let mut report = check_entry(programs, request, entry, control)?;
         add_contracts(programs, request, entry, control, &mut report)?;
         report.calls_not_kept.remove(&entry.name);
-        if report.verdicts.values().any(Verdict::is_proved) {
-            report.rests_on.insert(format!("nothing interferes meanwhile ({unsupported})"));
-        }
         return Ok(tell(report));
     }
     let is_asked = |name: &Name| {
@@ -159,7 +160,40 @@ pub(super) fn add_contracts<P: Programs>(
     report.resting.extend(now.resting);
     report.rests_on.retain(|text| !before.texts.contains(text));
     report.rests_on.extend(now.texts);
+    // What is known of functions that do not come there, they do as long as what does leaves them alone: of the program that is nothing.
+    if let Some(unsupported) = subject.unsupported(&subject.env().concerned(entry))
+        && report.verdicts.values().any(Verdict::is_proved)
+    {
+        report.rests_on.insert(format!("nothing interferes meanwhile ({unsupported})"));
+        report.reason.get_or_insert(unsupported);
+        report.resting.extend(functions.iter().filter(|name| shares_memory(&subject, **name)));
+    }
     added
+}
+
+/// Whether a function, or what it calls, looks at memory that is not its own variables: something beside it may change that.
+fn shares_memory(subject: &Subject, function: Name) -> bool {
+    let reached = subject.reachable_from(function);
+    let bodies = reached.iter().filter_map(|name| subject.program().function(*name));
+    bodies.flat_map(|body| &body.edges).any(|edge| {
+        let mut is_shared = false;
+        let mut look = |place: &Lvalue| {
+            is_shared |= match place.base {
+                Base::Local(_) => false,
+                Base::Global(name) => {
+                    subject.program().globals.get(&name).is_none_or(|global| !global.constant)
+                }
+                Base::Deref(..) => true,
+            };
+        };
+        visit::reads(&edge.op, &mut look);
+        visit::mentions(&edge.op, &mut |mention| {
+            if let Mention::Write(place) = mention {
+                look(place);
+            }
+        });
+        is_shared
+    })
 }
 
 /// What is proved of functions on their own, whoever calls them. (Whether what fails so ever happens in the program, that does not show.)

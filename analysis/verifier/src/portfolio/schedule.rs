@@ -12,7 +12,9 @@ use proofline_cfa::{Entry, Function, Name, ObligationId};
 use proofline_cpa::{Budget, Cancel, Unknown};
 use proofline_smt::{Reason, worker::take_incident};
 
-use super::{Control, Doing, Request, STACK, ceiling::Watched, claims, panic_text, promises};
+use super::{
+    Control, Doing, Request, STACK, behind::right_behind, ceiling::Watched, claims, panic_text, promises,
+};
 use crate::{
     blame::{self, Blame},
     callers_memory, checks,
@@ -33,6 +35,9 @@ const OF_ITS_KIND: [&str; 2] = [
     "it depends on the memory that callers pass",
     "what earlier calls allocated here and still hold is not known",
 ];
+
+/// Why an obligation right behind one that fails is open.
+const BEHIND: &str = "what stands right before it fails";
 
 /// An engine of the portfolio gets three quarters of the time at most.
 const SLICE: (u32, u32) = (3, 4);
@@ -196,10 +201,15 @@ impl<'r> Schedule<'r> {
             let named: Vec<&str> = self.request.engines.iter().map(String::as_str).collect();
             self.sequence(&named);
         } else {
-            let portfolio = engines::portfolio_of(&Features::of(self.subject, self.entry));
+            let features = Features::of(self.subject, self.entry);
+            let portfolio = engines::portfolio_of(&features);
+            let brief = engines::before_contracts(&features);
             let is_last = |name: &&str| lanes.iter().any(|lane| lane.contains(name));
             let (last, first): (Vec<&str>, Vec<&str>) = portfolio.iter().partition(|name| is_last(name));
-            let cut = self.in_slices(&first);
+            let cut = self.in_slices(&first, &brief);
+            if self.is_open_behind_failures_only() {
+                return self.finish();
+            }
             if self.control.threads < 2 || lanes.len() < 2 {
                 self.sequence(&last);
             } else if !self.is_done() {
@@ -211,12 +221,15 @@ impl<'r> Schedule<'r> {
     }
 
     /// Where time is limited, none of these engines keeps the others waiting for all of it: each gets a slice. Those that had not come to their end by
-    /// then.
-    fn in_slices<'e>(&mut self, names: &[&'e str]) -> Vec<&'e str> {
+    /// then. For what stands right behind what fails, only `brief` ones are asked.
+    fn in_slices<'e>(&mut self, names: &[&'e str], brief: &[&str]) -> Vec<&'e str> {
         let whole = self.control.deadline;
         let share = whole.map(|end| end.saturating_duration_since(Instant::now()) * SLICE.0 / SLICE.1);
         let mut cut = Vec::new();
         for name in names {
+            if !brief.contains(name) && self.is_open_behind_failures_only() {
+                break;
+            }
             self.control.deadline = whole.zip(share).map(|(end, share)| (Instant::now() + share).min(end));
             self.sequence(&[name]);
             if !self.is_done() && self.control.is_late() {
@@ -225,6 +238,23 @@ impl<'r> Schedule<'r> {
             self.control.deadline = whole;
         }
         cut
+    }
+
+    /// The obligations right behind those that fail.
+    fn behind_failures(&self) -> BTreeSet<(Name, ObligationId)> {
+        let failed =
+            self.judgement.verdicts.iter().filter(|(_, verdict)| matches!(verdict, Verdict::Violated(_)));
+        let behind = failed.filter_map(|((name, id), _)| {
+            let function = self.subject.program().function(*name)?;
+            Some(right_behind(function, *id).into_iter().map(move |id| (*name, id)))
+        });
+        behind.flatten().collect()
+    }
+
+    /// Whether nothing else is open than what stands right behind what fails.
+    fn is_open_behind_failures_only(&self) -> bool {
+        let behind = self.behind_failures();
+        !self.is_done() && self.open.iter().all(|target| behind.contains(&target))
     }
 
     /// What is known at the end.
@@ -238,6 +268,7 @@ impl<'r> Schedule<'r> {
         if !self.is_over {
             let [by_callers, earlier] = OF_ITS_KIND.map(|why| Unknown::Unconfirmed(why.into()));
             let plain = self.open.without_memory(self.subject);
+            let behind = self.behind_failures();
             for target in self.open.iter() {
                 let is_callers = self.entry.is_library() && !plain.contains(target.0, target.1);
                 let of_theirs = || {
@@ -247,6 +278,9 @@ impl<'r> Schedule<'r> {
                 let why = match is_callers {
                     true if self.is_leak(target) => earlier.clone(),
                     true if of_theirs() => by_callers.clone(),
+                    false if behind.contains(&target) && !is_late && self.blocked.is_none() => {
+                        Unknown::Unconfirmed(BEHIND.into())
+                    }
                     true | false => reason.clone(),
                 };
                 self.judgement.verdicts.insert(target, Verdict::Unknown(why));

@@ -98,7 +98,7 @@ impl Symbols {
             }
             Op::Copy(dst, src) => self.copy(dst, src, depth),
             Op::Allocate(allocation) => {
-                let size = self.value(&allocation.size, depth).expr;
+                let size = self.value(&allocation.size, depth);
                 let pointer = event.value.map(|(value, _)| match value {
                     Value::Int(0) => Expr::Null,
                     Value::Int(_) | Value::Float(_) => self.own.allocated(&allocation.dst, size),

@@ -3,13 +3,17 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use proofline_cfa::{Base, BinaryOp, Expr, LibraryResult, Lvalue, Name, Quantity, Scalar, Site, Step};
+use proofline_cfa::{
+    Base, BinaryOp, CompareOp, Expr, LibraryResult, Lvalue, Name, Quantity, Scalar, Site, Step,
+};
+
+use super::{Influence, Symbol, plain};
 
 /// What the run has made so far.
 #[derive(Default)]
 pub(super) struct Own {
-    /// Sizes of the allocated objects, in their order, where they can be said.
-    sizes: Vec<Option<Expr>>,
+    /// Sizes of the allocated objects, in their order.
+    sizes: Vec<Symbol>,
     /// Results, with what they were computed from.
     results: Vec<(Quantity, bool, Vec<Expr>)>,
 }
@@ -24,7 +28,7 @@ pub(super) fn is_object(name: Name) -> bool {
 
 impl Own {
     /// The address of a new object of a size, as a value of the pointer that gets it.
-    pub(super) fn allocated(&mut self, dst: &Lvalue, size: Option<Expr>) -> Expr {
+    pub(super) fn allocated(&mut self, dst: &Lvalue, size: Symbol) -> Expr {
         let name = Name::new(&format!("{OBJECT}{}", self.sizes.len()));
         self.sizes.push(size);
         let ty = dst.ty.pointee().unwrap_or(dst.ty);
@@ -63,21 +67,39 @@ impl Own {
         Some(Expr::Binary(BinaryOp::Add, Arc::new(computed), one, Site::NOWHERE))
     }
 
-    /// Whether so many bytes from a pointer on always end outside of the object that it leads into, if that is the run's own.
-    pub(super) fn ends_outside(&self, pointer: &Expr, bytes: &Expr) -> bool {
-        let Expr::Address(Lvalue { base: Base::Global(name), path, .. }) = pointer else { return false };
+    /// The size of the object that a pointer leads into, if that is the run's own, and the steps from its beginning.
+    fn object<'p>(&self, pointer: &'p Expr) -> Option<(&Symbol, &'p [Step])> {
+        let Expr::Address(Lvalue { base: Base::Global(name), path, .. }) = pointer else { return None };
         let number = name.strip_prefix(OBJECT).and_then(|number| number.parse::<usize>().ok());
-        let Some(Some(size)) = number.and_then(|number| self.sizes.get(number)) else { return false };
-        let mut sum = Sum::default();
-        sum.add(bytes, 1);
-        sum.add(size, -1);
+        Some((self.sizes.get(number?)?, path))
+    }
+
+    /// Who has a say in the size of the object that a pointer leads into.
+    pub(super) fn influence(&self, pointer: &Expr) -> Influence {
+        self.object(pointer).map_or(Influence::default(), |(size, _)| size.on)
+    }
+
+    /// Whether so many bytes from a pointer on lie in the object that it leads into, if that is the run's own and its size can be said: a number if that is always
+    /// so or never, otherwise a condition on the size.
+    pub(super) fn holds(&self, pointer: &Expr, bytes: &Expr) -> Option<Expr> {
+        let (size, path) = self.object(pointer)?;
+        let size = size.expr.as_ref()?;
+        let mut end = Sum::default();
+        end.add(bytes, 1);
         for step in path {
             match step {
-                Step::Field { offset, .. } => sum.constant = sum.constant.saturating_add(i128::from(*offset)),
-                Step::Index { index, stride, .. } => sum.add(index, i128::from(*stride)),
+                Step::Field { offset, .. } => end.constant = end.constant.saturating_add(i128::from(*offset)),
+                Step::Index { index, stride, .. } => end.add(index, i128::from(*stride)),
             }
         }
-        sum.terms.values().all(|factor| *factor == 0) && sum.constant > 0
+        let is_number = end.is_number();
+        let last = end.constant;
+        end.add(size, -1);
+        if end.is_number() && end.constant > 0 {
+            return Some(Expr::int(0));
+        }
+        let ty = size.int_type().filter(|ty| is_number && ty.contains(last))?;
+        Some(plain::compare(CompareOp::Ge, Arc::new(size.clone()), Arc::new(Expr::Int(last, ty))))
     }
 }
 
@@ -89,6 +111,10 @@ struct Sum<'e> {
 }
 
 impl<'e> Sum<'e> {
+    fn is_number(&self) -> bool {
+        self.terms.values().all(|factor| *factor == 0)
+    }
+
     fn add(&mut self, expr: &'e Expr, factor: i128) {
         let number = |expr: &Expr| match expr {
             Expr::Int(value, _) => Some(*value),

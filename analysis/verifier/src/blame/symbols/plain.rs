@@ -21,8 +21,13 @@ pub(super) fn binary(op: BinaryOp, a: Arc<Expr>, b: Arc<Expr>, site: Site) -> Ex
     }
 }
 
-/// `a op b`, 0 or 1.
+/// `a op b`, 0 or 1. That a comparison is 0, or not, is a comparison.
 pub(super) fn compare(op: CompareOp, a: Arc<Expr>, b: Arc<Expr>) -> Expr {
+    match (op, &*a, &*b) {
+        (CompareOp::Eq, Expr::Compare(..), Expr::Int(0, _)) => return a.negated(),
+        (CompareOp::Ne, Expr::Compare(..), Expr::Int(0, _)) => return Arc::unwrap_or_clone(a),
+        _ => {}
+    }
     let order = match (&*a, &*b) {
         (Expr::Int(a, _), Expr::Int(b, _)) => Some(a.cmp(b)),
         (a, b) if a == b && matches!(a.scalar(), Scalar::Int(_)) => Some(std::cmp::Ordering::Equal),

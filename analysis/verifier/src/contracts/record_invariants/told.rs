@@ -11,13 +11,17 @@ use proofline_cfa::{
     Program, Scalar, Site,
 };
 
+use proofline_program_analysis::{Environment, fresh::Fresh};
+
 use super::{
     super::{
-        Contract, Contracts,
+        Contract, Contracts, Member,
+        apart::{self, Access},
         bytes::{is_null, or, truth},
         obligations::{self, callee},
+        writes::Memory,
     },
-    Fact, OfRecord, record_of,
+    Fact, OfRecord, place, record_of,
 };
 use crate::checks::precondition;
 
@@ -36,11 +40,12 @@ pub(in super::super) struct Told {
 
 /// `None`: nothing is said of records.
 pub(in super::super) fn told(
-    program: &Program,
-    function: &Function,
+    env: &Environment,
+    name: Name,
     own: &Contract,
     contracts: &Contracts,
 ) -> Option<Told> {
+    let (program, function) = (env.program(), env.function(name)?);
     let says = |name: &Name| contracts.get(name).is_some_and(|contract| !contract.records.is_empty());
     let is_call = |edge: &Edge| callee(&edge.op).is_some_and(|(name, _)| says(&name));
     let calls: Vec<usize> = (0..function.edges.len()).filter(|at| is_call(&function.edges[*at])).collect();
@@ -49,8 +54,10 @@ pub(in super::super) fn told(
     }
     let old = function.obligations.len();
     let inner = obligations::Maker { program, out: Function::clone(function) };
+    let unwritten = unwritten(env, function, own);
     let mut maker = Maker {
         inner,
+        unwritten,
         own,
         contracts,
         returns: BTreeMap::new(),
@@ -67,8 +74,33 @@ pub(in super::super) fn told(
     Some(Told { function: inner.out, obligations, returns, assumed, rests_on_calls })
 }
 
+/// The facts that the function finds, by parameter, and that neither it nor what it calls writes anything of: they hold where it returns.
+fn unwritten(env: &Environment, function: &Function, own: &Contract) -> BTreeSet<(usize, Fact)> {
+    let mut all = BTreeSet::new();
+    if own.records.values().all(|of| of.left.is_empty()) {
+        return all;
+    }
+    let fresh = Fresh::of(env, [function.name]);
+    let memory = Memory::of(env, &fresh, function.name);
+    let Some(written) = apart::written(&memory, function.name) else { return all };
+    for (at, of) in &own.records {
+        let Some(pointer) = record_of(function, *at).and_then(|_| parameter_of(function, *at)) else {
+            continue;
+        };
+        let is_unwritten = |member: &Member| {
+            let access = place(env.program(), &pointer, member)
+                .and_then(|place| Access::of(&memory, function, &place));
+            access.is_some_and(|access| written.iter().all(|write| write.is_apart(&access, env.program())))
+        };
+        let found = of.left.intersection(&of.asked).filter(|fact| fact.members().all(is_unwritten));
+        all.extend(found.map(|fact| (*at, fact.clone())));
+    }
+    all
+}
+
 struct Maker<'p> {
     inner: obligations::Maker<'p>,
+    unwritten: BTreeSet<(usize, Fact)>,
     own: &'p Contract,
     contracts: &'p Contracts,
     returns: BTreeMap<ObligationId, (usize, Fact)>,
@@ -121,6 +153,9 @@ impl Maker<'_> {
                 let what = format!("{} holds on return", fact.text(name.as_str()));
                 for condition in given.lives(self.inner.program, &fact) {
                     at = self.obliged(at, condition, &what, Site::NOWHERE);
+                }
+                if self.unwritten.contains(&(parameter, fact.clone())) {
+                    continue;
                 }
                 for condition in given.demands(self.inner.program, &fact, &records) {
                     let id = ObligationId(self.inner.out.obligations.len() as u32);

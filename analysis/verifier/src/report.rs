@@ -351,9 +351,9 @@ impl Report {
             }),
             Verdict::Unknown(_) => false,
         });
-        if !self.verdicts.values().any(Verdict::is_proved) {
-            self.rests_on.clear();
-        }
+        // What is open elsewhere, whoever puts all answers together knows.
+        let is_proved = self.verdicts.values().any(Verdict::is_proved);
+        self.rests_on.retain(|text| is_proved && !text.ends_with(", not proved)"));
         self.reason = self.reason.take().filter(|why| matches!(why, Unknown::InternalError(_)));
     }
 

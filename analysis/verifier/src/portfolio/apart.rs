@@ -33,6 +33,11 @@ pub(super) fn kept(subject: &Subject, entry: Entry, mut judgement: Judgement) ->
     if judgement.verdicts.values().any(|verdict| !verdict.is_proved()) {
         judgement.resting.insert(entry.name);
     }
+    // What is proved so, is, whatever functions of the program do.
+    let program = subject.program();
+    judgement.rests_on.retain(|text| {
+        text.strip_prefix("call of ").is_none_or(|name| program.externals.contains_key(&Name::new(name)))
+    });
     // Nobody has said all that can be known, and what others do is not known.
     judgement.finished.clear();
     judgement.called_from_outside.clear();

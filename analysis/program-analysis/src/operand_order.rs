@@ -1,6 +1,6 @@
 //! Operands whose order matters: C evaluates the operands of most operators, the arguments of a call and the entries of an initialiser in any order, and
 //! automata have them from left to right. Another order does something else only where one operand changes an object that another one uses. Over-approximates,
-//! apart from what `#` names: the verifier's own objects, such as the state of `errno`. Must not know values.
+//! apart from what `#` names, but for `errno`: the verifier's own objects. Must not know values.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -13,6 +13,9 @@ use proofline_hir::Name;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{Environment, fresh::Fresh, points_to::is_inert};
+
+/// The library's object behind `errno`.
+const ERRNO: &str = "#errno";
 
 /// Two operands of one expression that use an object, which at least one of them changes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -46,9 +49,13 @@ impl Uses {
     /// An object that one of them changes and the other one uses. What code outside does in two calls is anything, in any order.
     fn conflict(&self, other: &Uses, env: &Environment) -> Option<Object> {
         let common = |a: &BTreeSet<Object>, b: &BTreeSet<Object>| a.intersection(b).next().copied();
+        // Most functions of the library may change `errno`; that matters where an operand reads it.
+        let both = |a: &BTreeSet<Object>, b: &BTreeSet<Object>| {
+            a.intersection(b).find(|object| !is_errno(**object)).copied()
+        };
         let with_outside =
-            |uses: &Uses| common(&uses.writes, env.escaped()).or(common(&uses.reads, env.escaped()));
-        common(&self.writes, &other.writes)
+            |uses: &Uses| both(&uses.writes, env.escaped()).or(both(&uses.reads, env.escaped()));
+        both(&self.writes, &other.writes)
             .or_else(|| common(&self.writes, &other.reads))
             .or_else(|| common(&self.reads, &other.writes))
             .or_else(|| self.outside.then(|| with_outside(other)).flatten())
@@ -110,7 +117,13 @@ enum Whose<'f> {
 /// What an edge uses itself, without the functions that it calls.
 fn own(env: &Environment, function: &Function, edge: &Edge, whose: &Whose<'_>) -> Uses {
     let mut out = Collector { env, function, whose, uses: Uses::default() };
-    visit::reads(&edge.op, &mut |lvalue| out.place(lvalue, false));
+    // (A model says of `errno` in which range it is.)
+    let is_said = |lvalue: &Lvalue| matches!((&edge.op, &lvalue.base), (Op::Assume(_), Base::Global(name)) if is_errno(Object::Global(*name)));
+    visit::reads(&edge.op, &mut |lvalue| {
+        if !is_said(lvalue) {
+            out.place(lvalue, false);
+        }
+    });
     visit::exprs(&edge.op, &mut |expr| {
         if let Expr::Memory(MemoryPredicate::Terminated | MemoryPredicate::WideTerminated, string, _) = expr {
             out.target(string, false);
@@ -189,12 +202,16 @@ impl Collector<'_> {
     fn object(&mut self, object: Object, write: bool) {
         if let Object::Global(name) = object {
             let is_constant = self.env.program().globals.get(&name).is_some_and(|global| global.constant);
-            if name.starts_with('#') || is_constant {
+            if name.starts_with('#') && !is_errno(object) || is_constant {
                 return;
             }
         }
         if write { &mut self.uses.writes } else { &mut self.uses.reads }.insert(object);
     }
+}
+
+fn is_errno(object: Object) -> bool {
+    matches!(object, Object::Global(name) if name.as_str() == ERRNO)
 }
 
 /// Of each expression of the function at most one.

@@ -228,9 +228,7 @@ pub fn prepare(program: &mut Program, how: &Preparation<'_>, is_library: bool) -
     };
     let surroundings = models::surroundings(program, library);
     monitors::weave(program, monitors, is_library);
-    if !is_library {
-        models::name_targets(program, library);
-    }
+    models::name_targets(program, library, is_library);
     let surroundings = models::apply(program, library).with(surroundings);
     checks::insert_with(program, conventions, inserted);
     obligations::insert(program, annotations);

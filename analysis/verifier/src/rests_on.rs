@@ -130,7 +130,8 @@ impl Basis {
 /// In which order the automaton has operands, where another one would do something else.
 fn in_order(env: &Environment, function: Name, conflict: &OrderConflict) -> String {
     let object = match conflict.object {
-        Object::Global(name) => format!("`{name}`"),
+        // (The library's `errno` has a name that no program's variable has.)
+        Object::Global(name) => format!("`{}`", name.trim_start_matches('#')),
         Object::Local(of, id) => match env.function(of) {
             Some(body) => format!("`{}`", body.local(id).name),
             None => format!("a variable of `{of}`"),

@@ -239,6 +239,18 @@ fn an_order_of_operands_that_matters_is_named() {
     scratch.write("test.c", library);
     let order = "in `f`, operands that use `b` are taken from left to right (C leaves the order open)";
     scratch.run(&["check", "--no-cache", "test.c"]).expect(0, &[order]);
+    let errno = "#include <assert.h>\n#include <errno.h>\n\
+                 static int first(int a, int b) { return a; }\nstatic int fails(void) { errno = 5; return 0; }\n\
+                 int main(void) { errno = 0; assert(first(errno, fails()) == 0); return 0; }\n";
+    scratch.write("test.c", errno);
+    let order = "in `main`, the use of `errno` comes before the call of `fails` on its right (C leaves the order open)";
+    scratch.run(&["check", "--no-cache", "test.c"]).expect(0, &[order]);
+    // Many functions of the library may change it, in any order.
+    let two = "#include <assert.h>\n#include <stdlib.h>\n\
+               int main(void) { assert(strtol(\"1\", 0, 10) + strtol(\"2\", 0, 10) == 3); return 0; }\n";
+    scratch.write("test.c", two);
+    let said = scratch.run(&["check", "--no-cache", "test.c"]);
+    assert!(!said.out.contains("C leaves the order open"), "{}", said.out);
     // Nobody can tell these orders apart.
     for condition in [
         "square(2) + square(3) == 13",
@@ -285,15 +297,18 @@ fn a_large_library_has_an_answer_to_each_function() {
 #[test]
 fn a_program_with_a_handler_is_not_proved() {
     let scratch = Scratch::new();
-    scratch.write(
-        "handler.c",
-        "#include <signal.h>\nstatic int n;\nstatic int t[4];\nstatic void handler(int s) { n = 9; }\n\
-         static int wait_for(void) { n = 0; raise(SIGINT); return t[n]; }\n\
-         int main(void) {\n    if (signal(SIGINT, handler) == SIG_ERR) return 1;\n    return wait_for();\n}\n",
-    );
-    let said = scratch.run(&["check", "--no-cache", "handler.c"]);
-    said.expect(
-        2,
-        &["RESULT: unknown(unsupported: signal handler in `main`)", "nothing interferes meanwhile"],
-    );
+    for install in ["signal", "(*installs)"] {
+        let text = format!(
+            "#include <signal.h>\nstatic int n;\nstatic int t[4];\nstatic void handler(int s) {{ n = 9; }}\n\
+             static void (*(*installs)(int, void (*)(int)))(int) = signal;\n\
+             static int wait_for(void) {{ n = 0; raise(SIGINT); return t[n]; }}\n\
+             int main(void) {{\n    if ({install}(SIGINT, handler) == SIG_ERR) return 1;\n    return wait_for();\n}}\n"
+        );
+        scratch.write("handler.c", text);
+        let said = scratch.run(&["check", "--no-cache", "handler.c"]);
+        said.expect(
+            2,
+            &["RESULT: unknown(unsupported: signal handler in `main`)", "nothing interferes meanwhile"],
+        );
+    }
 }

@@ -61,6 +61,19 @@ impl Model {
         put.or_else(printed).or_else(|| self.terminates.as_ref().map(|ending| ending.to))
     }
 
+    /// Whether it releases memory.
+    pub(super) fn frees(&self) -> bool {
+        self.effects.iter().any(|effect| matches!(effect, Effect::Frees(_)))
+    }
+
+    /// Whether a call can be a mistake, or something that no verdict covers. (A function that only computes its result, such as `sin`, demands nothing.)
+    pub(super) fn demands(&self) -> bool {
+        let is_free =
+            self.needs.is_empty() && self.effects.is_empty() && self.scans.is_none() && self.prints.is_none();
+        let is_silent = self.unsupported.is_none() && self.unsupported_program.is_none();
+        !(is_free && is_silent) || self.keep || self.noreturn || self.allocates()
+    }
+
     /// Whether the result is the address of a new object.
     pub fn allocates(&self) -> bool {
         matches!(

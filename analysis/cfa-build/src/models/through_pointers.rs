@@ -1,67 +1,74 @@
 //! Library functions that are called through pointers: `hooks.allocate = malloc`, `parse(fgets, file)`. Where a pointer is called, the program asks first whether
 //! it leads to one of them, and if so, calls that by its name: its model stands there then, with obligations of this call. Of models
-//! it asks only whether there is one, and whether its call ends as other calls do. Must not know what they say.
+//! it asks only whether there is one, and whether it demands something. Must not know what they say.
+//!
+//! What a library's pointers lead to, its users say, and contracts (`behaves as malloc`): there it asks only of pointers that nobody else gives a value,
+//! locals and constants. Where others may lead to a function that demands something, proofs rest on it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
-use proofline_hir::{Name, Type, TypeKind};
+use proofline_hir::{Name, Type};
 
-use super::{Library, Model};
+use super::Library;
 use proofline_cfa::{
-    Argument, Call, Callee, CompareOp, Constant, Edge, Expr, Function, Global, Loc, Op, Program, Site,
-    scalar_of, visit,
+    Approximation, Base, Call, Callee, CompareOp, Constant, Edge, Expr, Function, Global, Loc, LocalId, Op,
+    Program, Site, Types, may_be_called, visit,
 };
 
-/// More of them are not asked about at one call, in the order of their names: the pointer leads to unknown code then, as without them.
-const MOST: usize = 4;
+/// Of so many functions a call has obligations, in the order of their names. Where it leads to another one, it is not supported.
+const MOST: usize = 8;
 
-/// Puts these questions in front of calls through pointers. Of a program as a whole: what a library's pointers lead to, its users say, and contracts
-/// (`behaves as malloc`).
-pub fn name_targets(program: &mut Program, library: &Library) {
+/// Puts these questions in front of calls through pointers.
+pub fn name_targets(program: &mut Program, library: &Library, is_library: bool) {
     let library = &*library.for_program(program);
     let taken = taken(program, library);
     if taken.is_empty() {
         return;
     }
-    let model = program.data_model;
-    let fits = |call: &Call, ty: Type| {
-        let TypeKind::Function(signature) = ty.kind() else { return false };
-        let is_passed = |(argument, ty): (&Argument, &Type)| match argument {
-            Argument::Value(value) => scalar_of(*ty, model) == Some(value.scalar()),
-            Argument::Aggregate(_) => false,
-        };
-        let is_result = call.dst.as_ref().is_none_or(|dst| {
-            dst.bits.is_none() && dst.scalar.is_some() && dst.scalar == scalar_of(signature.result, model)
-        });
-        !signature.variadic
-            && !signature.unprototyped
-            && signature.parameters.len() == call.arguments.len()
-            && call.arguments.iter().zip(&signature.parameters).all(is_passed)
-            && is_result
-    };
+    let types = Types { records: &program.records, model: program.data_model };
+    let globals = &program.globals;
     for function in program.functions.values_mut() {
-        let targets = |edge: &Edge| -> Vec<Name> {
+        let is_parameter = |id: LocalId| function.parameters.contains(&id);
+        let mut left_open: BTreeSet<Name> = BTreeSet::new();
+        let mut targets = |edge: &Edge| -> Vec<&Taken> {
             let Op::Call(call) = &edge.op else { return Vec::new() };
-            if !matches!(call.callee, Callee::Indirect(..)) {
-                return Vec::new();
+            let Callee::Indirect(pointer, _) = &call.callee else { return Vec::new() };
+            let fitting = taken.iter().filter(|one| fits(call, one.ty, types));
+            if !is_library {
+                return fitting.collect();
             }
-            taken.iter().filter(|(_, ty)| fits(call, **ty)).map(|(name, _)| *name).take(MOST).collect()
+            let demanding = fitting.filter(|one| one.demands);
+            if is_own(pointer, globals, &is_parameter) {
+                return demanding.collect();
+            }
+            left_open.extend(demanding.filter(|one| !one.is_of_heap).map(|one| one.name));
+            Vec::new()
         };
-        let found: Vec<Vec<Name>> = function.edges.iter().map(targets).collect();
-        if found.iter().any(|targets| !targets.is_empty()) {
-            let function = Arc::make_mut(function);
-            for (at, targets) in found.into_iter().enumerate() {
-                targets.into_iter().for_each(|name| ask(function, at, name));
+        let found: Vec<Vec<&Taken>> = function.edges.iter().map(&mut targets).collect();
+        if left_open.is_empty() && found.iter().all(Vec::is_empty) {
+            continue;
+        }
+        let function = Arc::make_mut(function);
+        for (at, targets) in found.into_iter().enumerate() {
+            for (nth, one) in targets.into_iter().enumerate() {
+                if nth < MOST || one.demands {
+                    ask(function, at, one.name, nth < MOST);
+                }
             }
+        }
+        for name in left_open {
+            let what =
+                format!("what `{name}` demands, where `{}` may call it through a pointer", function.name);
+            function.approximations.push(Approximation { what: Name::new(&what), site: Site(0) });
         }
     }
 }
 
-/// Asks at a call through a pointer whether the pointer leads to a function of this name.
-fn ask(function: &mut Function, at: usize, name: Name) {
+/// Asks at a call through a pointer whether the pointer leads to a function of this name, and calls that, or says that this is not supported.
+fn ask(function: &mut Function, at: usize, name: Name, calls: bool) {
     let Op::Call(call) = &function.edges[at].op else { return };
     let Callee::Indirect(pointer, _) = &call.callee else { return };
     let is_it = Expr::Compare(CompareOp::Eq, Arc::new(pointer.clone()), Arc::new(Expr::Function(name)));
@@ -74,11 +81,44 @@ fn ask(function: &mut Function, at: usize, name: Name) {
     let nowhere = Site::NOWHERE;
     function.edges.push(Edge { from, to: named, op: Op::Assume(is_it.clone()), site: nowhere });
     function.edges.push(Edge { from, to: other, op: Op::Assume(is_it.negated()), site: nowhere });
-    function.edges.push(Edge { from: named, to, op: direct, site });
+    if calls {
+        function.edges.push(Edge { from: named, to, op: direct, site });
+    } else {
+        function.unsupported.push((named, Name::new("one of many library functions through a pointer")));
+    }
 }
 
-/// Functions with a model and no body whose addresses the program takes, with their types.
-fn taken(program: &Program, library: &Library) -> BTreeMap<Name, Type> {
+/// Whether a pointer is a local variable or a constant: nobody else gives it a value.
+fn is_own(
+    pointer: &Expr,
+    globals: &BTreeMap<Name, Arc<Global>>,
+    is_parameter: &dyn Fn(LocalId) -> bool,
+) -> bool {
+    let Expr::Load(place) = pointer else { return false };
+    match place.base {
+        Base::Local(id) => !is_parameter(id),
+        Base::Global(name) => globals.get(&name).is_some_and(|global| global.constant),
+        Base::Deref(..) => false,
+    }
+}
+
+/// Whether a function of this type can be called so. Where it cannot, the check `incompatible-call` says it.
+fn fits(call: &Call, ty: Type, types: Types<'_>) -> bool {
+    matches!(call.callee, Callee::Indirect(_, pointed) if may_be_called(ty, pointed, call.arguments.len(), types))
+}
+
+/// A function with a model and no body whose address the program takes.
+struct Taken {
+    name: Name,
+    ty: Type,
+    /// A call of it can be a mistake.
+    demands: bool,
+    /// It allocates or frees: contracts say which pointers do so.
+    is_of_heap: bool,
+}
+
+/// All of them, those first that demand something.
+fn taken(program: &Program, library: &Library) -> Vec<Taken> {
     let mut names = BTreeSet::new();
     for edge in program.functions.values().flat_map(|function| &function.edges) {
         visit::exprs(&edge.op, &mut |part| {
@@ -95,11 +135,12 @@ fn taken(program: &Program, library: &Library) -> BTreeMap<Name, Type> {
         named.collect()
     };
     names.extend(program.globals.values().flat_map(|global| values(global)));
-    let is_plain = |model: &Model| !model.keep && !model.noreturn && model.unsupported.is_none();
     let typed = names.into_iter().filter_map(|name| {
-        let is_modelled = !program.functions.contains_key(&name)
-            && library.model(&name).is_some_and(|model| is_plain(model));
-        Some((name, *program.externals.get(&name).filter(|_| is_modelled)?))
+        let model = library.model(&name).filter(|_| !program.functions.contains_key(&name))?;
+        let ty = *program.externals.get(&name)?;
+        Some(Taken { name, ty, demands: model.demands(), is_of_heap: model.allocates() || model.frees() })
     });
-    typed.collect()
+    let (mut taken, others): (Vec<Taken>, Vec<Taken>) = typed.partition(|one| one.demands);
+    taken.extend(others);
+    taken
 }

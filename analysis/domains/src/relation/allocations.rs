@@ -18,6 +18,13 @@ impl Step<'_> {
     pub(super) fn allocate(&self, state: &mut Relations, allocation: &Allocation) -> Result<Vars> {
         let tag = Tag::Allocated { at: self.at.id, nth: 0, on_heap: allocation.on_heap };
         state.allocates(self.at.id);
+        // Size and place are read where what was allocated here before has the name that it has now: its cells are not the new object's.
+        let renamed = state.clone();
+        Step { from: &renamed, ..*self }.allocate_newest(state, allocation, tag)
+    }
+
+    /// The same where no name is the new object's but its own.
+    fn allocate_newest(&self, state: &mut Relations, allocation: &Allocation, tag: Tag) -> Result<Vars> {
         let view = self.view();
         let dst = &allocation.dst;
         let vars = if dst.scalar == Some(Scalar::Pointer) { view.variables(dst) } else { Vars::new() };

@@ -245,6 +245,12 @@ pub(super) fn leave(
     let (caller, callee) = (call.at.function, call.callee);
     let aliases = Aliases { env, function: caller, named: between.named, paths: between.paths };
     let mut state = exit.below.as_deref().unwrap_or(at_call).clone();
+    // What the caller had from the call when it was here last has another name before anything is said of what the call has allocated now.
+    let is_new = |pointer: &Pointer| matches!(pointer.tag, Some(Tag::Allocated { on_heap: true, .. }));
+    let allocates = exit.pointers.values().any(is_new);
+    if allocates {
+        state.allocates(call.at.id);
+    }
     let before = state.clone();
     if exit.frees {
         state.frees = true;
@@ -282,9 +288,7 @@ pub(super) fn leave(
         dim.cells().any(|cell| is_lost(&cell) || is_hidden(&cell)) || dim.var().is_some_and(has_path)
     };
     passed.iter_mut().for_each(|one| one.forget(is_old));
-    let is_new = |pointer: &Pointer| matches!(pointer.tag, Some(Tag::Allocated { on_heap: true, .. }));
-    if exit.pointers.values().any(is_new) {
-        state.allocates(call.at.id);
+    if allocates {
         handed.allocates(call.at.id, exit, callee.result);
     }
     left(&view, &mut state, exit, &passed, written)?;
@@ -441,16 +445,9 @@ fn wrote(aliases: &Aliases<'_>, state: &mut Relations, callee: &Function, is_clo
 impl Passed {
     /// Arguments had the values from before the call: they are compared with no number of which `is_lost` holds, for that may be another one now.
     fn forget(&mut self, is_lost: impl Fn(Dim) -> bool) {
-        let forms: Vec<&mut Form> = match self {
-            Passed::Number(_, form) => vec![form],
-            Passed::Pointer(_, place, _) => {
-                let Place { offset, size, zero, filled, pointer: _ } = &mut **place;
-                [offset, size].into_iter().chain(zero.as_mut()).chain(filled.as_mut()).collect()
-            }
-        };
-        for form in forms {
-            form.above.retain(|(dim, _)| !is_lost(*dim));
-            form.below.retain(|(dim, _)| !is_lost(*dim));
+        match self {
+            Passed::Number(_, form) => form.forget(is_lost),
+            Passed::Pointer(_, place, _) => place.forget(is_lost),
         }
     }
 }

@@ -45,6 +45,12 @@ impl Form {
         Form::between(value, value)
     }
 
+    /// It is compared with no number of which `is_lost` holds.
+    pub(super) fn forget(&mut self, is_lost: impl Fn(Dim) -> bool) {
+        self.above.retain(|(dim, _)| !is_lost(*dim));
+        self.below.retain(|(dim, _)| !is_lost(*dim));
+    }
+
     fn map(self, low: i128, high: i128, above: impl Fn(i128) -> i128, below: impl Fn(i128) -> i128) -> Form {
         Form {
             low,

@@ -44,6 +44,14 @@ impl Place {
             filled: Some(zero()),
         }
     }
+
+    /// Its numbers are compared with no other of which `is_lost` holds.
+    pub(super) fn forget(&mut self, is_lost: impl Fn(Dim) -> bool) {
+        let Place { offset, size, zero, filled, pointer: _ } = self;
+        for form in [offset, size].into_iter().chain(zero.as_mut()).chain(filled.as_mut()) {
+            form.forget(&is_lost);
+        }
+    }
 }
 
 impl View<'_> {

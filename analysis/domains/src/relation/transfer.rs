@@ -18,7 +18,7 @@ use super::{
     state::{Null, Pointer, Relations},
     terminator::{Tested, Written},
     units::Units,
-    variable::{Tag, Var},
+    variable::{Cell, Tag, Var},
     zone::{Dim, Zone},
 };
 
@@ -228,7 +228,7 @@ impl Step<'_> {
             Scalar::Pointer => {
                 if let Some(mut place) = view.place(value) {
                     if place.pointer.tag.is_none() {
-                        place.pointer.tag = self.name_of(&view, state, value, vars);
+                        self.name_object(&view, state, value, vars, &mut place);
                     }
                     point_all(state, vars, &place)?;
                     return Ok(true);
@@ -247,15 +247,29 @@ impl Step<'_> {
         }
     }
 
-    /// A name for the object of the pointer that an address is made from, which has none yet, and which `to` gets.
-    fn name_of(&self, view: &View<'_>, state: &mut Relations, address: &Expr, to: &[Var]) -> Option<Tag> {
+    /// A name for the object of the pointer that an address is made from, which has none yet, and which `to` gets. Whose name that was before keeps none,
+    /// and what was known by its numbers is said of the new one no more.
+    fn name_object(
+        &self,
+        view: &View<'_>,
+        state: &mut Relations,
+        address: &Expr,
+        to: &[Var],
+        place: &mut Place,
+    ) -> Option<()> {
         let from = view.base(address)?;
         let id = from.local().or_else(|| to.iter().find_map(|var| var.local()))?;
         state.pointers.get(&from).filter(|known| known.tag.is_none() && known.null != Null::Always)?;
         let tag = Tag::Older(id, self.at.id);
+        let is_named = |cell: Cell| cell.of == tag;
+        if to.iter().any(|var| var.cell().is_some_and(is_named)) {
+            return None;
+        }
         state.rename_objects(|known| Some(known).filter(|known| *known != tag));
+        place.forget(|dim| dim.cells().any(|cell| is_named(cell)));
         Arc::make_mut(&mut state.pointers).get_mut(&from)?.tag = Some(tag);
-        Some(tag)
+        place.pointer.tag = Some(tag);
+        Some(())
     }
 
     /// Whatever unknown code can reach may be freed.

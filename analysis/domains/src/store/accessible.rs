@@ -196,8 +196,17 @@ impl<A: Arithmetic> StateView<'_, A> {
     fn callable(&self, pointer: &Expr, arguments: &Expr) -> Result<Option<bool>, Impossible> {
         let (Expr::Address(lvalue), Expr::Int(count, _)) = (pointer, arguments) else { return Ok(None) };
         let Base::Deref(called, _) = &lvalue.base else { return Ok(None) };
-        let wrong = self.model.env.not_callable(self.function.name, called, lvalue.ty, *count as usize);
+        let count = *count as usize;
+        let mut wrong = self.model.env.not_callable(self.function.name, called, lvalue.ty, count);
         let value = self.eval(called)?.known();
+        // Points-to sets do not tell apart functions that are not here; a value that is known names them.
+        let nobody = Name::new("#nobody");
+        if let Some(value) = value.as_ref().filter(|value| !self.model.arithmetic.may_call(value, nobody)) {
+            let program = self.model.env.program();
+            let elsewhere =
+                program.externals.keys().filter(|name| self.model.arithmetic.may_call(value, **name));
+            wrong.extend(elsewhere.filter(|name| program.may_call(**name, lvalue.ty, count) == Some(false)));
+        }
         let is_other =
             |name: &Name| value.as_ref().is_some_and(|value| !self.model.arithmetic.may_call(value, *name));
         let is_data = match value.as_ref().and_then(|value| self.model.arithmetic.addresses(value)) {

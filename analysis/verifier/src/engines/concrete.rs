@@ -253,13 +253,7 @@ impl Search<'_> {
             counting += if is_counted { run.steps + BEGINNING } else { 0 };
             let is_spent = budget.spend(run.steps / 16 + run.compiled / COMPILED + 1);
             // What was found is found, whatever it has cost.
-            if let Some(found) = Counterexample::of(&run, self.entry, &self.open) {
-                self.open.remove(found.function, found.obligation);
-                self.violated.push(found);
-                if self.first_only || self.open.is_empty() {
-                    return Err(Unknown::OutOfBudget);
-                }
-            }
+            self.record(&run)?;
             if let Some(answer) = Search::judge(&run) {
                 return Ok(answer);
             }
@@ -319,6 +313,17 @@ impl Search<'_> {
             self.violated.push(found);
         }
         is_spent.map(|()| self.open.is_empty() || self.first_only && !self.violated.is_empty())
+    }
+
+    /// Notes what a run violates.
+    ///
+    /// # Errors
+    /// If nothing else is asked.
+    fn record(&mut self, run: &Run) -> Result<(), Unknown> {
+        let Some(found) = Counterexample::of(run, self.entry, &self.open) else { return Ok(()) };
+        self.open.remove(found.function, found.obligation);
+        self.violated.push(found);
+        if self.first_only || self.open.is_empty() { Err(Unknown::OutOfBudget) } else { Ok(()) }
     }
 
     /// Of what is still open after a run, whether that run is all there is.

@@ -305,6 +305,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
 
     /// A byte; `None` if it was never written.
     fn byte(&mut self, asker: Asker<'c>, address: u64) -> Step<Option<u8>> {
+        self.looks_at(address, 1)?;
         match self.memory.read_bits(address, 1, 0xff).or_else(refused)? {
             Some(byte) => Ok(Some(byte as u8)),
             None => self.ask_byte(asker.code, address),

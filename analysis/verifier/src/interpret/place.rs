@@ -136,8 +136,8 @@ impl<'c, O: Oracle> Machine<'c, O> {
             Some(bits) => field(bits),
             None => whole(value_bytes(&self.code.program, scalar)),
         };
-        if scalar != Scalar::Pointer && self.memory.has_address(address, size).or_else(refused)? {
-            self.is_determined = false;
+        if scalar != Scalar::Pointer {
+            self.looks_at(address, size)?;
         }
         if let Some(raw) = self.memory.read_bits(address, size, mask).or_else(refused)? {
             return decode(raw, scalar, lvalue.bits);
@@ -230,6 +230,12 @@ impl<'c, O: Oracle> Machine<'c, O> {
             true => self.memory.mark_address(address, size).or_else(refused),
             false => Ok(()),
         }
+    }
+
+    /// Bytes are read as numbers: if they are those of an address, they are others where objects lie in another way.
+    pub(super) fn looks_at(&mut self, address: u64, size: u64) -> Step<()> {
+        self.is_determined &= !self.memory.has_address(address, size).or_else(refused)?;
+        Ok(())
     }
 
     /// The run has compared two addresses.

@@ -1,6 +1,6 @@
 //! The predicates on memory in a running program: lives, sizes and bounds of objects.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ops::Range};
 
 use proofline_cfa::{Base, Cause, Expr, IntType, MemoryPredicate, Scalar, Site, eval::Value};
 
@@ -10,6 +10,7 @@ use super::{
     memory::{Area, Extent, Provenance},
     oracle::Oracle,
     place::{Place, refused},
+    start,
     trace::Touched,
 };
 
@@ -27,6 +28,16 @@ const MOST_SHOWN: u64 = 1 << 12;
 
 /// So many characters are looked at for one that is known.
 const LONGEST_LOOK: u64 = 1024;
+
+/// Whether a volatile object is accessed: a register of a device, where there is no object of the program.
+fn is_volatile(pointer: &Expr) -> bool {
+    let accessed = match pointer {
+        Expr::Address(place) => Some(place.ty),
+        Expr::Load(place) => place.ty.pointee(),
+        _ => None,
+    };
+    accessed.is_some_and(|ty| ty.qualifiers().is_volatile)
+}
 
 impl<'c, O: Oracle> Machine<'c, O> {
     /// Code outside runs, with these arguments.
@@ -133,6 +144,9 @@ impl<'c, O: Oracle> Machine<'c, O> {
         if !holds && predicate != MemoryPredicate::Freeable && self.is_of_unknown_size(address) {
             return stuck("how large an object of another file is, no declaration says");
         }
+        if !holds && provenance == Provenance::Nothing && address != 0 && is_volatile(pointer) {
+            return stuck("what lies at an address that is a number, the machine knows");
+        }
         if !holds && self.trace.is_some() {
             // The last that is noted is what fails.
             let touched = if is_string { before } else { self.touched(predicate, address, size)? };
@@ -183,6 +197,9 @@ impl<'c, O: Oracle> Machine<'c, O> {
         let Value::Int(address) = self.eval(code, called)? else { return Ok(true) };
         let found = self.code.function_at(address).map(|index| &self.code.functions[index as usize]);
         let Some(found) = found else {
+            if let Some(name) = start::function_at(&self.code.program, address) {
+                return Ok(self.code.program.may_call(name, lvalue.ty, *count as usize) != Some(false));
+            }
             // Of an object that the run made up nobody knows what it is.
             let address = address as u64;
             let is_object = !matches!(self.memory.provenance(address), Provenance::Nothing);
@@ -311,6 +328,7 @@ impl<'c, O: Oracle> Machine<'c, O> {
         let end = base + size;
         let most = u64::try_from(most).unwrap_or(u64::MAX).saturating_mul(width);
         let asked = if most == 0 { end } else { end.min(address.saturating_add(most)) };
+        self.looks_for_end(address..asked, width)?;
         // A character 0 that is known ends the string, whatever is before it: that is asked for only where it matters. (How large callers' objects
         // are nobody knows; there the first 0 is found in order.)
         let whole = asked.saturating_sub(address) / width;
@@ -341,6 +359,21 @@ impl<'c, O: Oracle> Machine<'c, O> {
             character += width;
         }
         Ok(most != 0 && address.saturating_add(most) <= end)
+    }
+
+    /// Where a string ends depends on where objects lie if bytes of an address come before its end.
+    fn looks_for_end(&mut self, bytes: Range<u64>, width: u64) -> Step<()> {
+        let whole = bytes.end.saturating_sub(bytes.start);
+        if whole == 0 || !self.memory.has_address(bytes.start, whole).or_else(refused)? {
+            return Ok(());
+        }
+        for at in bytes.clone().step_by(width as usize).take_while(|at| at + width <= bytes.end) {
+            self.looks_at(at, width)?;
+            if self.memory.has_zero(at..at + width, width as usize) {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn any_byte(&mut self, code: &FunctionCode, at: u64) -> Step<u8> {

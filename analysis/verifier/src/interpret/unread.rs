@@ -21,6 +21,14 @@ pub(super) fn read(body: &Function) -> BTreeSet<LocalId> {
     let successors = body.successors();
     let mut read: BTreeSet<LocalId> = body.result.into_iter().collect();
     let mut values: Vec<(LocalId, &Expr)> = Vec::new();
+    // What the library computes of memory is asked by no operation: the characters of a number, the length of a text.
+    for result in &body.library_results {
+        let local = body.local(result.dst);
+        if local.address_taken || !local.ty.is_scalar() {
+            read.insert(result.dst);
+        }
+        values.extend(result.arguments.iter().map(|argument| (result.dst, argument)));
+    }
     for edge in &body.edges {
         match &edge.op {
             Op::Assume(_) if successors[edge.from.index()].len() == 1 => continue,

@@ -15,15 +15,15 @@ pub(super) fn right_behind(function: &Function, failed: ObligationId) -> Vec<Obl
     // The obligation that is asked at a location, and where control goes on.
     let asked_at = |loc: Loc| {
         let mut asked = None;
-        let mut on = None;
+        let mut on = Vec::new();
         for id in successors.get(loc.index())? {
             let edge = function.edge(*id);
             match errors.get(&edge.to) {
                 Some(obligation) => asked = Some(*obligation),
-                None => on = on.xor(Some(edge)),
+                None => on.push(edge),
             }
         }
-        let on = on?;
+        let [on] = on[..] else { return None };
         (asked.is_some() || matches!(on.op, Op::Skip)).then_some((asked, on.to))
     };
     let error = function.obligations.get(failed.index()).map(|obligation| obligation.error);

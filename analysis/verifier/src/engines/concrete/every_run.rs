@@ -3,7 +3,7 @@
 use proofline_cfa::{Base, Cause, Edge, LocalId, Name, ObligationId, Op, Site};
 use proofline_cpa::{Budget, Unknown};
 
-use super::{super::Answer, COMPILED, Choice, Concrete, Counterexample, End, Limits, Machine, Run, Search};
+use super::{super::Answer, COMPILED, Choice, Concrete, End, Limits, Machine, Run, Search};
 use crate::{
     checks::{memory_cleanup, memory_leak},
     interpret::Script,
@@ -14,6 +14,9 @@ type Target = (Name, ObligationId);
 
 /// More runs are not tried.
 const MOST_RUNS: usize = 64;
+
+/// Runs that ask for more are not told apart.
+const MOST_ANSWERS: usize = 64;
 
 impl Search<'_> {
     /// Runs everything that the first run leaves, if nothing but allocations tells runs apart: what none of them violates holds. `None`: it was not so.
@@ -40,13 +43,7 @@ impl Search<'_> {
                 Machine::new(self.code, Script::new(answers), limits).with_budget(budget).run(self.entry);
             self.spent += run.steps;
             let is_spent = budget.spend(run.steps / 16 + run.compiled / COMPILED + 1);
-            if let Some(found) = Counterexample::of(&run, self.entry, &self.open) {
-                self.open.remove(found.function, found.obligation);
-                self.violated.push(found);
-                if self.first_only || self.open.is_empty() {
-                    return Err(Unknown::OutOfBudget);
-                }
-            }
+            self.record(&run)?;
             is_spent?;
             if !self.branches(&run, from, &mut open) {
                 return Ok(None);
@@ -55,9 +52,12 @@ impl Search<'_> {
         let (ends, held): (Vec<Target>, Vec<Target>) =
             self.open.iter().partition(|target| self.is_end(*target));
         if ends.is_empty() {
-            let why = format!(
-                "its {count} executions, which differ by the allocations that fail, were all run to the end"
-            );
+            let why = match count {
+                1 => "no input of the program is looked at: its only execution was run to the end".to_owned(),
+                _ => format!(
+                    "its {count} executions, which differ by the allocations that fail, were all run to the end"
+                ),
+            };
             return Ok(Some(Answer::Holds(why)));
         }
         self.proved.extend(held);
@@ -100,7 +100,7 @@ impl Search<'_> {
         if !is_whole
             || !run.is_determined
             || run.is_guess
-            || run.inputs.len() > MOST_RUNS
+            || run.inputs.len() > MOST_ANSWERS
             || !run.inputs.iter().all(|(choice, _)| is_nothing(choice))
         {
             return false;

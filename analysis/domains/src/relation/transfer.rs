@@ -266,7 +266,7 @@ impl Step<'_> {
             return None;
         }
         state.rename_objects(|known| Some(known).filter(|known| *known != tag));
-        place.forget(|dim| dim.cells().any(|cell| is_named(cell)));
+        place.forget(|dim| dim.cells().any(&is_named));
         Arc::make_mut(&mut state.pointers).get_mut(&from)?.tag = Some(tag);
         place.pointer.tag = Some(tag);
         Some(())

@@ -14,6 +14,10 @@ mod team;
 
 use std::process::ExitCode;
 
+/// Abstract states are many small objects, made and dropped by several threads at once.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     // Deeply nested programs need a deep stack; the main thread's size is not ours to choose.
     let work = std::thread::Builder::new().name("proofline".into()).stack_size(1 << 29).spawn(cli::run);

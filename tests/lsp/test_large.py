@@ -57,3 +57,16 @@ def test_an_edit_that_changes_who_calls_whom(server, tmp_path):
     edited.change(uri, 2, {"text": new})
     fresh = server(env={"PROOFLINE_CACHE": ""})
     assert states(edited, uri, 2) == states(fresh, fresh.open(tmp_path / "large.c", new), 1)
+
+
+def test_what_callers_must_see_to_is_known_of_small_functions(server, tmp_path):
+    # `sum` is called from where too much is reached to be decided together; it reaches nothing itself.
+    called = ("int sum(const int *a, int n) {\n    int s = 0;\n    for (int i = 0; i < n; i++)\n        s ^= a[i];\n    return s;\n}\n"
+              "int sums(int x) {\n    int a[3] = {0};\n    return f319(x) + sum(a, x) % 3;\n}\n")
+    text = program().replace("int last(int x) {", called + "int last(int x) {")
+    client = server()
+    uri = client.open(tmp_path / "large.c", text)
+    functions = client.settled(uri, 1, 100)
+    assert functions["sum"]["needs"] == ["`a` with room for `n` elements"], functions["sum"]
+    # What it needs is not shown of this call.
+    assert functions["sums"]["state"] != "proved", functions["sums"]

@@ -6,6 +6,9 @@ use crate::expr::{Expr, LocalId};
 /// The variable that says whether a locale other than that of C is set.
 pub const LOCALE: &str = "#locale";
 
+/// The object behind `errno`.
+pub const ERRNO: &str = "#errno";
+
 /// What the value that a `Havoc` puts into a temporary really is.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct LibraryResult {

@@ -6,10 +6,11 @@ use std::{
     sync::Arc,
 };
 
-use proofline_cfa::{Expr, Function, Global, Name, Program, Type, visit};
+use proofline_cfa::{Function, Global, Name, Program, Type};
 use proofline_cfa_build::{
     ProgramMap,
     link::{self, Homes, Interface, Layouts, LinkedUnit, Linking, Places, Renames, SymbolTable, Symbols},
+    models,
 };
 use proofline_hir::{Linkage, Record, Records};
 use proofline_program_analysis::Mentions;
@@ -326,33 +327,39 @@ pub(crate) fn users<'db>(db: &'db dyn Db, project: Project, symbol: Symbol<'db>)
     all
 }
 
-/// Functions with bodies whose address a definition that comes first in the unit takes.
+/// Functions whose address a definition that comes first in the unit takes.
 #[salsa::tracked]
 fn unit_addressed(db: &dyn Db, project: Project, unit: usize) -> BTreeSet<Name> {
     let homes = homes(db, project, unit);
     let mut found = BTreeSet::new();
     for name in &homes.functions {
         let Some(function) = function(db, project, Symbol::new(db, *name)) else { continue };
-        for edge in &function.edges {
-            visit::exprs(&edge.op, &mut |expr| {
-                if let Expr::Function(name) = expr {
-                    found.insert(*name);
-                }
-            });
-        }
+        found.extend(models::addresses(function));
     }
     for name in &homes.globals {
         let Some(global) = global(db, project, Symbol::new(db, *name)) else { continue };
         found.extend(Mentions::of_global(global).names);
     }
-    found.retain(|name| has_body(db, project, *name));
+    let has_type = |name: &Name| external(db, project, Symbol::new(db, *name)).is_some();
+    found.retain(|name| has_body(db, project, *name) || has_type(name));
     found
+}
+
+fn all_addressed(db: &dyn Db, project: Project) -> impl Iterator<Item = Name> {
+    (0..units(db, project).len()).flat_map(move |unit| unit_addressed(db, project, unit)).copied()
 }
 
 /// Functions with bodies whose address the program takes.
 #[salsa::tracked]
 pub(crate) fn addressed(db: &dyn Db, project: Project) -> BTreeSet<Name> {
-    (0..units(db, project).len()).flat_map(|unit| unit_addressed(db, project, unit)).copied().collect()
+    all_addressed(db, project).filter(|name| has_body(db, project, *name)).collect()
+}
+
+/// Functions without bodies whose address the program takes, with their types.
+#[salsa::tracked]
+pub(crate) fn addressed_elsewhere(db: &dyn Db, project: Project) -> models::Addressed {
+    let elsewhere = all_addressed(db, project).filter(|name| !has_body(db, project, *name));
+    elsewhere.filter_map(|name| Some((name, external(db, project, Symbol::new(db, name))?))).collect()
 }
 
 /// Whether the function has a body.

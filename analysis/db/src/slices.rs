@@ -24,9 +24,9 @@ use crate::{
     fingerprint::fingerprint,
     front::Project,
     linked::{
-        Symbol, addressed, data_model, ends_at_labels, exported, external, function, global, has_annotations,
-        has_gaps, homed, mentions, outside_main, positions_of, record, unit_of, units, unsupported, users,
-        whole, wraps,
+        Symbol, addressed, addressed_elsewhere, data_model, ends_at_labels, exported, external, function,
+        global, has_annotations, has_gaps, homed, mentions, outside_main, positions_of, record, unit_of,
+        units, unsupported, users, whole, wraps,
     },
     shared::Db,
     wide::entered,
@@ -53,6 +53,7 @@ pub(crate) fn prepared_as<T>(
         monitors: monitors(db, project),
         annotations,
         inserted: &inserted,
+        addressed: &|| addressed_elsewhere(db, project).clone(),
     })
 }
 

@@ -12,7 +12,7 @@ use proofline_verifier::{
     blame::Blame,
     portfolio::{
         Control, Listener, Programs as _, Request, Round, Rounds, check_entry, entry_in_rounds,
-        function_alone, panic_text, program_in_rounds,
+        function_alone, function_of_wide, panic_text, program_in_rounds,
     },
     report::{Kept, Report},
     verdict,
@@ -164,8 +164,11 @@ pub(crate) fn verify(
         found: None,
         asked: None,
     };
+    // Nobody else says anything of some functions of large libraries.
+    let is_wide = plan.is_alone && program.deciding(entry).all(|entry| entry.is_alone);
     // Engines are guarded inside; this guards what is around them.
     let ask = || match () {
+        () if is_wide => function_of_wide(db, &request, name, rounds, &control),
         () if plan.is_alone => function_alone(db, &request, name, rounds, &control),
         () if !is_in_rounds => check_entry(db, &request, Entry::new(name), &control),
         () if plan.kind == EntryKind::Library => {

@@ -5,17 +5,14 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use proofline_cfa::{
-    Base, Callee, Cause, Edge, EdgeId, Expr, Function, Loc, LocalId, Lvalue, MemoryPredicate, Object, Op,
-    Operands, Scalar, Site,
+    Base, Callee, Cause, ERRNO, Edge, EdgeId, Expr, Function, Loc, LocalId, Lvalue, MemoryPredicate, Object,
+    Op, Operands, Scalar, Site,
     visit::{self, Mention},
 };
 use proofline_hir::Name;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{Environment, fresh::Fresh, points_to::is_inert};
-
-/// The library's object behind `errno`.
-const ERRNO: &str = "#errno";
 
 /// Two operands of one expression that use an object, which at least one of them changes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -216,19 +216,21 @@ pub struct Preparation<'p> {
     pub annotations: Annotations<'p>,
     /// Who remembers functions with their obligations.
     pub inserted: Inserted<'p>,
+    /// What the files take the address of, if this is a part of what they define.
+    pub addressed: &'p dyn Fn() -> models::Addressed,
 }
 
 /// Makes a linked program ready for engines: monitors, library models, obligations, also of contracts in the text, what holds of the
 /// arguments of `main`. `is_library`: executions start in the middle of it.
 pub fn prepare(program: &mut Program, how: &Preparation<'_>, is_library: bool) -> Surroundings {
-    let &Preparation { conventions, monitors, annotations, inserted } = how;
+    let &Preparation { conventions, monitors, annotations, inserted, addressed } = how;
     let library = match conventions.allocation {
         Allocation::MayFail => models::standard(),
         Allocation::NeverFails => models::infallible(),
     };
     let surroundings = models::surroundings(program, library);
     monitors::weave(program, monitors, is_library);
-    models::name_targets(program, library, is_library);
+    models::name_targets(program, library, is_library, addressed);
     let surroundings = models::apply(program, library).with(surroundings);
     checks::insert_with(program, conventions, inserted);
     obligations::insert(program, annotations);
@@ -362,6 +364,7 @@ fn link<'s>(files: impl IntoIterator<Item = &'s Source>, options: &Options) -> (
         monitors: &options.monitors,
         annotations: &annotations,
         inserted: INSERTED,
+        addressed: &models::Addressed::new,
     };
     let is_library = !program.functions.contains_key(&Entry::main().name);
     let surroundings = prepare(&mut program, &how, is_library);

@@ -38,7 +38,7 @@ pub use apart::carried;
 pub use ceiling::Ceiling;
 pub use claims::{Claim, confirm};
 pub use in_memory::InMemory;
-pub use library::{Rounds, entry_in_rounds, function_alone, program_in_rounds};
+pub use library::{Rounds, entry_in_rounds, function_alone, function_of_wide, program_in_rounds};
 pub use request::{AskedListener, Control, Doing, FindingListener, Listener, Request, Round, Settled};
 
 /// Some programs are deeply nested, and so is the work on them.

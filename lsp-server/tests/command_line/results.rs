@@ -295,6 +295,35 @@ fn a_large_library_has_an_answer_to_each_function() {
 
 /// A handler may run at any time: of the program nothing is proved, whatever holds of its functions on their own.
 #[test]
+fn what_a_pointer_of_a_library_may_lead_to_is_named() {
+    let scratch = Scratch::new();
+    let copies = "void copies(void) { char b[3]; copy(b, \"hello\"); }\n";
+    let (declared, initialised) = ("static char *(*copy)(char *, const char *)", "extern char *strcpy();\n");
+    let prototype = "extern char *strcpy(char *, const char *);\n";
+    // The second is found in a function that has nothing else to do with the call.
+    for text in [
+        format!("{prototype}{declared} = strcpy;\nvoid sets(void) {{ copy = 0; }}\n{copies}"),
+        format!("{prototype}{declared};\nvoid sets(void) {{ copy = strcpy; }}\n{copies}"),
+        format!("{initialised}{declared};\nvoid sets(void) {{ copy = strcpy; }}\n{copies}"),
+    ] {
+        scratch.write("copies.c", text);
+        let said = scratch.run(&["check", "--no-cache", "copies.c"]);
+        assert!(
+            said.out.contains("what `strcpy` demands, where `copies` may call it through a pointer"),
+            "{}",
+            said.out
+        );
+    }
+    // A variable that only this function gives a value.
+    let chosen =
+        "void copies(void) { char b[3]; char *(*f)(char *, const char *) = copy; if (f) f(b, \"hello\"); }\n";
+    scratch
+        .write("copies.c", format!("{prototype}{declared};\nvoid sets(void) {{ copy = strcpy; }}\n{chosen}"));
+    let said = scratch.run(&["check", "--no-cache", "copies.c"]);
+    assert!(!said.out.contains("2 proved"), "{}", said.out);
+}
+
+#[test]
 fn a_program_with_a_handler_is_not_proved() {
     let scratch = Scratch::new();
     for install in ["signal", "(*installs)"] {

@@ -3,20 +3,17 @@
 use std::collections::BTreeSet;
 
 use proofline_cfa::{
-    Base, Expr, Function, Global, IntType, LocalId, Lvalue, Op, Program, Scalar,
+    Base, ERRNO, Expr, Function, Global, IntType, LocalId, Lvalue, Op, Program, Scalar,
     visit::{self, Mention},
 };
 use proofline_hir::{Linkage, Name, Type};
 
 use super::{Library, apply::external_name, effect::Outcome};
 
-/// The name of the object.
-const NAME: &str = "#errno";
-
 /// The object, which code that is not here sets, too.
 pub(super) fn global() -> Global {
     Global {
-        name: Name::new(NAME),
+        name: Name::new(ERRNO),
         ty: Type::int(),
         linkage: Linkage::External,
         size: 4,
@@ -31,7 +28,7 @@ pub(super) fn global() -> Global {
 pub(super) fn lvalue() -> Lvalue {
     let scalar = Some(Scalar::Int(IntType::INT));
     Lvalue {
-        base: Base::Global(Name::new(NAME)),
+        base: Base::Global(Name::new(ERRNO)),
         path: Vec::new(),
         ty: Type::int(),
         scalar,

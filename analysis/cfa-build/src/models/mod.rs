@@ -43,7 +43,7 @@ use proofline_hir::Name;
 pub use effect::Model;
 pub use parse::ModelError;
 use proofline_cfa::Program;
-pub use through_pointers::name_targets;
+pub use through_pointers::{Addressed, addressed, addresses, name_targets};
 
 /// The check of what library functions ask for.
 pub const LIBRARY_CALL: &str = "library-call";

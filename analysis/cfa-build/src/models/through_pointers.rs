@@ -21,13 +21,31 @@ use proofline_cfa::{
 /// Of so many functions a call has obligations, in the order of their names. Where it leads to another one, it is not supported.
 const MOST: usize = 8;
 
-/// Puts these questions in front of calls through pointers.
-pub fn name_targets(program: &mut Program, library: &Library, is_library: bool) {
+/// Functions without bodies whose address a program takes, with their types.
+pub type Addressed = BTreeMap<Name, Type>;
+
+/// Puts these questions in front of calls through pointers. `elsewhere`: what the files take the address of, of whose functions the program
+/// may be a part.
+pub fn name_targets(
+    program: &mut Program,
+    library: &Library,
+    is_library: bool,
+    elsewhere: &dyn Fn() -> Addressed,
+) {
+    if !program.functions.values().any(|function| function.edges.iter().any(is_indirect)) {
+        return;
+    }
     let library = &*library.for_program(program);
-    let taken = taken(program, library);
+    let mut addressed = addressed(program);
+    if is_library {
+        // A function that is not part of this program may have given a pointer its value.
+        addressed.extend(elsewhere());
+    }
+    let taken = taken(&addressed, program, library);
     if taken.is_empty() {
         return;
     }
+    let mut asked: BTreeSet<Name> = BTreeSet::new();
     let types = Types { records: &program.records, model: program.data_model };
     let globals = &program.globals;
     for function in program.functions.values_mut() {
@@ -56,6 +74,7 @@ pub fn name_targets(program: &mut Program, library: &Library, is_library: bool) 
             for (nth, one) in targets.into_iter().enumerate() {
                 if nth < MOST || one.demands {
                     ask(function, at, one.name, nth < MOST);
+                    asked.insert(one.name);
                 }
             }
         }
@@ -65,6 +84,11 @@ pub fn name_targets(program: &mut Program, library: &Library, is_library: bool) 
             function.approximations.push(Approximation { what: Name::new(&what), site: Site(0) });
         }
     }
+    program.externals.extend(addressed.into_iter().filter(|(name, _)| asked.contains(name)));
+}
+
+fn is_indirect(edge: &Edge) -> bool {
+    matches!(&edge.op, Op::Call(call) if matches!(call.callee, Callee::Indirect(..)))
 }
 
 /// Asks at a call through a pointer whether the pointer leads to a function of this name, and calls that, or says that this is not supported.
@@ -117,30 +141,43 @@ struct Taken {
     is_of_heap: bool,
 }
 
-/// All of them, those first that demand something.
-fn taken(program: &Program, library: &Library) -> Vec<Taken> {
+/// Those of them that have a model, those first that demand something.
+fn taken(addressed: &Addressed, program: &Program, library: &Library) -> Vec<Taken> {
+    let typed = addressed.iter().filter_map(|(name, ty)| {
+        let model = library.model(name).filter(|_| !program.functions.contains_key(name))?;
+        let is_of_heap = model.allocates() || model.frees();
+        Some(Taken { name: *name, ty: *ty, demands: model.demands(), is_of_heap })
+    });
+    let (mut taken, others): (Vec<Taken>, Vec<Taken>) = typed.partition(|one| one.demands);
+    taken.extend(others);
+    taken
+}
+
+/// The functions without bodies whose address a program takes.
+pub fn addressed(program: &Program) -> Addressed {
+    let in_functions = program.functions.values().flat_map(|function| addresses(function));
+    let names = in_functions.chain(program.globals.values().flat_map(|global| initial_addresses(global)));
+    let elsewhere = names.filter(|name| !program.functions.contains_key(name));
+    elsewhere.filter_map(|name| Some((name, *program.externals.get(&name)?))).collect()
+}
+
+/// The functions whose address a function takes.
+pub fn addresses(function: &Function) -> BTreeSet<Name> {
     let mut names = BTreeSet::new();
-    for edge in program.functions.values().flat_map(|function| &function.edges) {
+    for edge in &function.edges {
         visit::exprs(&edge.op, &mut |part| {
             if let Expr::Function(name) = part {
                 names.insert(*name);
             }
         });
     }
-    let values = |global: &Global| -> Vec<Name> {
-        let named = global.init.iter().filter_map(|initial| match initial.value {
-            Constant::Function(name) => Some(name),
-            Constant::Int(_) | Constant::Float(_) | Constant::Address(..) | Constant::Unknown => None,
-        });
-        named.collect()
-    };
-    names.extend(program.globals.values().flat_map(|global| values(global)));
-    let typed = names.into_iter().filter_map(|name| {
-        let model = library.model(&name).filter(|_| !program.functions.contains_key(&name))?;
-        let ty = *program.externals.get(&name)?;
-        Some(Taken { name, ty, demands: model.demands(), is_of_heap: model.allocates() || model.frees() })
-    });
-    let (mut taken, others): (Vec<Taken>, Vec<Taken>) = typed.partition(|one| one.demands);
-    taken.extend(others);
-    taken
+    names
+}
+
+/// The functions whose address an object has at first.
+fn initial_addresses(global: &Global) -> impl Iterator<Item = Name> {
+    global.init.iter().filter_map(|initial| match initial.value {
+        Constant::Function(name) => Some(name),
+        Constant::Int(_) | Constant::Float(_) | Constant::Address(..) | Constant::Unknown => None,
+    })
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use proofline_cfa::{Function, Global, Name, Program, Type, text};
-use proofline_cfa_build::{link, lower};
+use proofline_cfa_build::{link, lower, models};
 use proofline_db::{Database, Work};
 use proofline_hir::{Linkage, Record};
 use proofline_program_analysis::{Mentions, SliceSource, slice};
@@ -222,6 +222,7 @@ fn compare(db: &Database, texts: &[(PathBuf, String)], log: &str) {
             monitors: &Monitors::default(),
             annotations: &annotations,
             inserted: load::INSERTED,
+            addressed: &|| models::addressed(&whole.program),
         };
         load::prepare(&mut expected, &how, Entry::new(*name).is_library());
         is_same(environment.program(), &expected, &format!("slice of {name}, {log}"));

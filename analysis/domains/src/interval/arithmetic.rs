@@ -365,12 +365,19 @@ impl Arithmetic for Intervals {
         Some(these.iter().filter_map(named).collect())
     }
 
-    fn may_call(&self, value: &IntervalValue, function: Name) -> bool {
+    fn functions(&self, value: &IntervalValue) -> Option<Vec<Name>> {
         match value {
             IntervalValue::Pointer(Pointer { to: Targets::These(these), .. }) => {
-                these.iter().any(|(to, _)| matches!(to, Pointee::Older) || *to == Pointee::Function(function))
+                if these.iter().any(|(to, _)| matches!(to, Pointee::Older)) {
+                    return None;
+                }
+                let name = |(to, _): &(Pointee, _)| match to {
+                    Pointee::Function(name) => Some(*name),
+                    Pointee::Object(_) | Pointee::Older => None,
+                };
+                Some(these.iter().filter_map(name).collect())
             }
-            IntervalValue::Pointer(_) | IntervalValue::Int(_) | IntervalValue::Float(_) => true,
+            IntervalValue::Pointer(_) | IntervalValue::Int(_) | IntervalValue::Float(_) => None,
         }
     }
 

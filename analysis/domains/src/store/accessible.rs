@@ -200,13 +200,10 @@ impl<A: Arithmetic> StateView<'_, A> {
         let mut wrong = self.model.env.not_callable(self.function.name, called, lvalue.ty, count);
         let value = self.eval(called)?.known();
         // Points-to sets do not tell apart functions that are not here; a value that is known names them.
-        let nobody = Name::new("#nobody");
-        if let Some(value) = value.as_ref().filter(|value| !self.model.arithmetic.may_call(value, nobody)) {
-            let program = self.model.env.program();
-            let elsewhere =
-                program.externals.keys().filter(|name| self.model.arithmetic.may_call(value, **name));
-            wrong.extend(elsewhere.filter(|name| program.may_call(**name, lvalue.ty, count) == Some(false)));
-        }
+        let named = value.as_ref().and_then(|value| self.model.arithmetic.functions(value));
+        let program = self.model.env.program();
+        let elsewhere = named.into_iter().flatten().filter(|name| program.externals.contains_key(name));
+        wrong.extend(elsewhere.filter(|name| program.may_call(*name, lvalue.ty, count) == Some(false)));
         let is_other =
             |name: &Name| value.as_ref().is_some_and(|value| !self.model.arithmetic.may_call(value, *name));
         let is_data = match value.as_ref().and_then(|value| self.model.arithmetic.addresses(value)) {

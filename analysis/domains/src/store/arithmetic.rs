@@ -115,8 +115,12 @@ pub trait Arithmetic: Send + Sync + 'static {
     fn addresses(&self, value: &Self::Value) -> Option<Addresses>;
     /// Of the objects of the run itself, those that it may point to; `None`: not known.
     fn newer(&self, value: &Self::Value) -> Option<Addresses>;
+    /// The functions that it may point to; `None`: not known.
+    fn functions(&self, value: &Self::Value) -> Option<Vec<Name>>;
     /// Whether a pointer to a function may point to this one.
-    fn may_call(&self, value: &Self::Value, function: Name) -> bool;
+    fn may_call(&self, value: &Self::Value, function: Name) -> bool {
+        self.functions(value).is_none_or(|functions| functions.contains(&function))
+    }
 
     /// Values in both.
     ///

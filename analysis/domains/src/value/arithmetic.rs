@@ -269,11 +269,11 @@ impl Arithmetic for Explicit {
         self.addresses(value)
     }
 
-    fn may_call(&self, value: &ExplicitValue, function: Name) -> bool {
+    fn functions(&self, value: &ExplicitValue) -> Option<Vec<Name>> {
         match value {
-            ExplicitValue::Function(name) => *name == function,
-            ExplicitValue::Int(0) | ExplicitValue::Address(..) => false,
-            ExplicitValue::Int(_) | ExplicitValue::Float(_) => true,
+            ExplicitValue::Function(name) => Some(vec![*name]),
+            ExplicitValue::Int(0) | ExplicitValue::Address(..) => Some(Vec::new()),
+            ExplicitValue::Int(_) | ExplicitValue::Float(_) => None,
         }
     }
 

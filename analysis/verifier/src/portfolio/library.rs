@@ -12,6 +12,9 @@ use proofline_cfa::{Entry, Name, ObligationId};
 use proofline_cpa::Unknown;
 
 mod calls;
+mod wide;
+
+pub use self::wide::function_of_wide;
 
 use self::calls::Calls;
 use super::{

@@ -6,7 +6,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use proofline_cfa::Name;
 
 use super::Programs;
-use crate::{entry_points::MOST_DECIDED, report::Report};
+use crate::{entry_points::MOST_DECIDED, report::Report, subject::Subject};
+
+/// The functions that one may call.
+pub(super) fn callees(subject: &Subject, function: Name) -> BTreeSet<Name> {
+    let calls = subject.env().call_graph().calls(function);
+    calls.flat_map(|(_, callees)| callees.functions.clone()).collect()
+}
+
+/// Whether a function reaches so few, itself among them, that it is no matter of the whole library.
+pub(super) fn reaches_few(function: Name, callees: &dyn Fn(Name) -> BTreeSet<Name>) -> bool {
+    let (mut seen, mut open) = (BTreeSet::from([function]), vec![function]);
+    while let Some(next) = open.pop() {
+        open.extend(callees(next).into_iter().filter(|callee| seen.insert(*callee)));
+        if seen.len() > MOST_DECIDED {
+            return false;
+        }
+    }
+    true
+}
 
 /// The functions that each may call.
 pub(super) struct Calls(BTreeMap<Name, BTreeSet<Name>>);
@@ -16,23 +34,14 @@ impl Calls {
     pub(super) fn new<P: Programs>(programs: &P, functions: &BTreeSet<Name>) -> Result<Calls, P::Error> {
         let mut all = BTreeMap::new();
         for name in functions {
-            let subject = programs.subject_of(*name)?;
-            let calls = subject.env().call_graph().calls(*name);
-            all.insert(*name, calls.flat_map(|(_, callees)| callees.functions.clone()).collect());
+            all.insert(*name, callees(&programs.subject_of(*name)?, *name));
         }
         Ok(Calls(all))
     }
 
     /// Whether a function reaches so few that it is no matter of the whole library.
     pub(super) fn reaches_few(&self, function: Name) -> bool {
-        let (mut seen, mut open) = (BTreeSet::from([function]), vec![function]);
-        while let Some(next) = open.pop() {
-            open.extend(self.0.get(&next).into_iter().flatten().filter(|callee| seen.insert(**callee)));
-            if seen.len() > MOST_DECIDED {
-                return false;
-            }
-        }
-        true
+        reaches_few(function, &|name| self.0.get(&name).cloned().unwrap_or_default())
     }
 
     /// Notes of which functions the proofs rest on what they call, because something is open there.
@@ -50,7 +59,7 @@ impl Calls {
         }
     }
 
-    /// Notes what functions are asked for where they call, but those whose calls were looked at.
+    /// Notes what functions are asked for where they call, but those whose calls were looked at. Their proofs rest on it.
     pub(super) fn not_kept(&self, looked_at: &BTreeSet<Name>, report: &mut Report) {
         let without = self.0.iter().filter(|(caller, _)| !looked_at.contains(*caller));
         for (caller, callees) in without {
@@ -61,6 +70,7 @@ impl Calls {
             let texts: Vec<String> = asked.collect();
             if !texts.is_empty() {
                 report.calls_not_kept.entry(*caller).or_default().extend(texts);
+                report.resting.insert(*caller);
             }
         }
     }
